@@ -1,0 +1,61 @@
+// What React sees: one immutable view of everything a window shows, and a way to be told when it changes.
+
+import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { ReadingBody, SensorBody } from '../../server/wire/reading.ts'
+
+/** State of the link, as data; words for people are made where they are shown. */
+export interface LinkView {
+  readonly state: 'opening' | 'open' | 'waiting'
+  /** Name of the mode in use or being opened, `sse/2`. */
+  readonly mode: string
+  /** The HTTP version that the server saw on this link; null until it is open. */
+  readonly spokenHttp: HttpVersion | null
+  /** Why it is not open: one sentence; null when it is. */
+  readonly reason: string | null
+  /** When the next try starts, ms since the epoch; null when none is planned. */
+  readonly retryAt: number | null
+}
+
+export interface WindView {
+  readonly reading: ReadingBody | null
+  /** When the newest reading arrived in this window, ms since the epoch. */
+  readonly receivedAt: number | null
+  /** How the sensor itself is doing; null until it is known. */
+  readonly sensor: SensorBody | null
+}
+
+export interface View {
+  readonly link: LinkView
+  /** Windows open on this page's channel, this one included; null until known. */
+  readonly windows: number | null
+  /** Streams that this browser holds open over HTTP/1.1. */
+  readonly browserHttp1Streams: number
+  /** Edits that the server has not yet acknowledged. */
+  readonly unstored: number
+  /** An edit that the server refused: one sentence; null when there is none. */
+  readonly refusal: string | null
+  readonly wind: WindView
+}
+
+export interface Store {
+  readonly view: () => View
+  readonly change: (part: Partial<View>) => void
+  /** Calls back after each change; returns the way to stop. Fits React's `useSyncExternalStore`. */
+  readonly subscribe: (onChange: () => void) => () => void
+}
+
+export function createStore(initial: View): Store {
+  let current = initial
+  const listeners = new Set<() => void>()
+  return {
+    view: () => current,
+    change(part) {
+      current = { ...current, ...part }
+      for (const listener of listeners) listener()
+    },
+    subscribe(onChange) {
+      listeners.add(onChange)
+      return () => listeners.delete(onChange)
+    },
+  }
+}
