@@ -1,0 +1,163 @@
+// Checks when certificates are made, kept and renewed, on a moved clock.
+
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ensureCertificate } from './certificate.ts'
+import { machineAddresses, machineNames } from './machine.ts'
+import { daysLater, emptyDirectory, today } from './testing.ts'
+
+const names = ['localhost', 'box', 'box.local']
+const addresses = ['127.0.0.1', '::1', '192.168.7.20', '203.0.113.9', '2001:db8::20']
+
+const ensure = (directory: string, change: Partial<Parameters<typeof ensureCertificate>[0]> = {}) =>
+  ensureCertificate({ directory, now: today, names, addresses, ...change })
+
+test('the first start makes an authority and a certificate that covers every name and address', async (t) => {
+  const directory = await emptyDirectory(t)
+  const { made, cert, expires, authorityFile } = await ensure(directory)
+  const certificate = new X509Certificate(cert)
+  assert.equal(made, 'everything')
+  assert.equal(authorityFile, join(directory, 'authority.pem'))
+  for (const name of names) assert.equal(certificate.checkHost(name), name)
+  for (const address of addresses) assert.ok(certificate.checkIP(address), address)
+  assert.equal(certificate.checkHost('example.com'), undefined)
+  assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'])
+  assert.equal(certificate.ca, false)
+  assert.equal(certificate.serialNumber.length, 32)
+  assert.equal(expires.getTime(), certificate.validToDate.getTime())
+  assert.equal(certificate.validToDate.getTime() - certificate.validFromDate.getTime(), 397 * 86_400_000)
+})
+
+test('names and addresses are the machine’s own unless told', async (t) => {
+  const { cert } = await ensureCertificate({ directory: await emptyDirectory(t), now: today })
+  const certificate = new X509Certificate(cert)
+  for (const name of machineNames()) assert.ok(certificate.checkHost(name), name)
+  for (const address of machineAddresses()) assert.ok(certificate.checkIP(address), address)
+})
+
+test('the chain ends with the authority', async (t) => {
+  const { cert, authorityFile } = await ensure(await emptyDirectory(t))
+  const authority = await readFile(authorityFile, 'utf8')
+  assert.ok(cert.endsWith(authority))
+  assert.ok(new X509Certificate(cert).verify(new X509Certificate(authority).publicKey))
+})
+
+test('only the owner may read the keys, and nothing else is left in the directory', async (t) => {
+  const directory = await emptyDirectory(t)
+  await ensure(directory)
+  assert.deepEqual((await readdir(directory)).sort(), [
+    'authority.key',
+    'authority.pem',
+    'server.key',
+    'server.pem',
+  ])
+  for (const key of ['authority.key', 'server.key']) {
+    assert.equal((await stat(join(directory, key))).mode & 0o777, 0o600)
+  }
+})
+
+test('a key that others may read is taken away from them', async (t) => {
+  const directory = await emptyDirectory(t)
+  await ensure(directory)
+  await chmod(join(directory, 'server.key'), 0o644)
+  await ensure(directory)
+  assert.equal((await stat(join(directory, 'server.key'))).mode & 0o777, 0o600)
+})
+
+test('what is good is used again', async (t) => {
+  const directory = await emptyDirectory(t)
+  const first = await ensure(directory)
+  const second = await ensure(directory, { now: daysLater(365) })
+  assert.equal(second.made, 'nothing')
+  assert.equal(second.reason, null)
+  assert.equal(second.cert, first.cert)
+  assert.equal(second.key, first.key)
+})
+
+test('the leaf alone is renewed 30 days before its end, and when the clock was set back', async (t) => {
+  const directory = await emptyDirectory(t)
+  const first = await ensure(directory)
+  const second = await ensure(directory, { now: daysLater(367) })
+  assert.equal(second.made, 'leaf')
+  assert.match(second.reason ?? '', /server\.pem ends on 2027-12-22$/)
+  assert.notEqual(second.cert, first.cert)
+  assert.ok(second.cert.endsWith(await readFile(first.authorityFile, 'utf8')))
+  assert.equal((await ensure(directory, { now: daysLater(360) })).made, 'leaf')
+})
+
+test('the authority is renewed before its end', async (t) => {
+  const directory = await emptyDirectory(t)
+  await ensure(directory)
+  const { made, reason } = await ensure(directory, { now: daysLater(3625) })
+  assert.equal(made, 'everything')
+  assert.match(reason ?? '', /authority\.pem ends on/)
+})
+
+test('a new private address renews the leaf; a new name takes a new authority', async (t) => {
+  const directory = await emptyDirectory(t)
+  await ensure(directory)
+  const moved = await ensure(directory, { addresses: [...addresses, '10.1.2.3', '2001:db8:9::1'] })
+  assert.equal(moved.made, 'leaf')
+  assert.match(moved.reason ?? '', /server\.pem does not cover 10\.1\.2\.3$/)
+  const renamed = await ensure(directory, { names: [...names, 'crate'] })
+  assert.equal(renamed.made, 'everything')
+  assert.match(renamed.reason ?? '', /authority\.pem may not vouch for crate$/)
+})
+
+for (const [file, made] of [
+  ['server.pem', 'leaf'],
+  ['server.key', 'leaf'],
+  ['authority.pem', 'everything'],
+] as const) {
+  test(`a damaged ${file} is replaced and named`, async (t) => {
+    const directory = await emptyDirectory(t)
+    await ensure(directory)
+    await writeFile(join(directory, file), '-----BEGIN nonsense')
+    const again = await ensure(directory)
+    assert.equal(again.made, made)
+    assert.match(again.reason ?? '', new RegExp(`${file} is not a `))
+    assert.equal((await ensure(directory)).made, 'nothing')
+  })
+}
+
+test('a key of another certificate is replaced', async (t) => {
+  const directory = await emptyDirectory(t)
+  await ensure(directory)
+  await copyFile(join(directory, 'authority.key'), join(directory, 'server.key'))
+  const { made, reason } = await ensure(directory)
+  assert.equal(made, 'leaf')
+  assert.match(reason ?? '', /server\.key is not the key of .*server\.pem$/)
+})
+
+test('an authority without its key serves until the leaf has to be renewed', async (t) => {
+  const directory = await emptyDirectory(t)
+  await ensure(directory)
+  await rm(join(directory, 'authority.key'))
+  assert.equal((await ensure(directory)).made, 'nothing')
+  assert.equal((await ensure(directory, { now: daysLater(380) })).made, 'everything')
+})
+
+test('of several that start at once one makes the certificate and all use it', async (t) => {
+  const directory = join(await emptyDirectory(t), 'new')
+  const all = await Promise.all([1, 2, 3].map(() => ensure(directory)))
+  assert.equal(new Set(all.map(({ cert }) => cert)).size, 1)
+  assert.deepEqual(all.map(({ made }) => made).sort(), ['everything', 'nothing', 'nothing'])
+})
+
+test('a directory that cannot be written is named', async (t) => {
+  const directory = join(await emptyDirectory(t), 'file')
+  await writeFile(directory, '')
+  await assert.rejects(ensure(directory), {
+    name: 'CertificateError',
+    message: `${directory} cannot be written`,
+  })
+})
+
+test('a file that is in the way is named', async (t) => {
+  const directory = await emptyDirectory(t)
+  await mkdir(join(directory, 'server.pem'))
+  await assert.rejects(ensure(directory), /server\.pem cannot be written$/)
+})

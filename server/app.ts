@@ -1,0 +1,95 @@
+// The Koa application: errors caught once, headers, pages, and every transport mounted from the table.
+
+import Router from '@koa/router'
+import Koa from 'koa'
+import websockify from 'koa-websocket'
+import type { Hub } from './hub/hub.ts'
+import { readFigures } from './monitor/figures.ts'
+import { mountPage, serveAssets } from './page.ts'
+import { Refusal } from './refusal.ts'
+import { crossOrigin } from './security/cors.ts'
+import { securityHeaders } from './security/headers.ts'
+import type { OriginRules } from './security/origins.ts'
+import { transports } from './transports/index.ts'
+import type { SocketHandler } from './transports/transport.ts'
+import type { PageSettings } from './wire/settings.ts'
+
+export interface AppParts {
+  readonly hub: Hub
+  readonly clock: () => number
+  readonly origins: OriginRules
+  readonly settings: () => PageSettings
+  /** Where the built web app is. */
+  readonly webFolder: string
+}
+
+export interface App {
+  readonly koa: websockify.App
+  /** Where a WebSocket may be opened. */
+  readonly socketPaths: ReadonlySet<string>
+}
+
+export function createApp({ hub, clock, origins, settings, webFolder }: AppParts): App {
+  const app = websockify(new Koa())
+  const router = new Router()
+  const socketHandlers = new Map<string, SocketHandler>()
+
+  const { limits } = settings()
+  const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
+  for (const transport of transports) transport.mount({ router, onSocket, hub, limits })
+  mountService(router, hub, clock)
+  mountPage(router, webFolder, settings)
+
+  app.use(answerErrors)
+  app.use(securityHeaders(origins.ports))
+  app.use(crossOrigin(origins))
+  app.use(router.routes())
+  app.use(router.allowedMethods({ throw: true, methodNotAllowed: wrongMethod, notImplemented: wrongMethod }))
+  app.use(serveAssets(webFolder))
+  app.use((ctx) => {
+    if (ctx.status === 404) throw new Refusal(404, 'not-found', `There is nothing at ${ctx.path}.`)
+  })
+  app.ws.use((ctx) => {
+    const handler = socketHandlers.get(ctx.path)
+    handler?.(ctx.websocket, ctx.URL.searchParams)
+  })
+  // The stack of an unexpected failure goes to the terminal; what was refused was answered already.
+  app.on('error', (error) => console.error(error))
+  return { koa: app, socketPaths: new Set(socketHandlers.keys()) }
+}
+
+function mountService(router: Router, hub: Hub, clock: () => number): void {
+  router.get('/healthz', (ctx) => {
+    ctx.status = hub.isDraining() ? 503 : 200
+    ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
+  })
+  router.get('/api/clock', (ctx) => {
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = { at: clock() }
+  })
+  router.get('/api/figures', (ctx) => {
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = readFigures(hub.windowCount())
+  })
+}
+
+function wrongMethod(): Refusal {
+  return new Refusal(405, 'wrong-method', 'That path does not take this method; the Allow header names those it takes.')
+}
+
+const answerErrors: Koa.Middleware = async (ctx, next) => {
+  try {
+    await next()
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : fromUnknown(error, ctx)
+    ctx.status = refusal.status
+    ctx.body = refusal
+  }
+}
+
+function fromUnknown(error: unknown, ctx: Koa.ParameterizedContext): Refusal {
+  const status = error instanceof Error && 'status' in error ? Number(error.status) : 500
+  if (status >= 400 && status < 500) return new Refusal(status, 'bad-request', 'The request could not be understood.')
+  ctx.app.emit('error', error, ctx)
+  return new Refusal(500, 'internal', 'The server failed on this request; its terminal says why.')
+}

@@ -1,0 +1,43 @@
+// Checks the settings that have to fit one another.
+
+import { ConfigError } from './config-error.ts'
+import type { Config } from './config-schema.ts'
+
+/** Where a setting came from, to stand in brackets. */
+export type OriginOf = (key: string) => string
+
+/** Throws ConfigError for the first two settings that do not go together. */
+export function crossCheck(config: Config, originOf: OriginOf): void {
+  const fault = faults(config, originOf).find(({ holds }) => holds)
+  if (fault !== undefined) throw new ConfigError(fault.sentence)
+}
+
+function faults({ port, http1Port, tls, sensor, limits }: Config, originOf: OriginOf) {
+  const from = (key: string) => `(from ${originOf(key)})`
+  return [
+    {
+      holds: port === http1Port && port !== 0,
+      sentence: `port ${from('port')} and http1Port ${from('http1Port')} are both ${port}; each needs a port of its own.`,
+    },
+    {
+      holds: tls.certFile !== null && tls.keyFile === null,
+      sentence: `tls.certFile is set ${from('tls.certFile')} but tls.keyFile is not; the two go together.`,
+    },
+    {
+      holds: tls.certFile === null && tls.keyFile !== null,
+      sentence: `tls.keyFile is set ${from('tls.keyFile')} but tls.certFile is not; the two go together.`,
+    },
+    {
+      holds: sensor.source === 'serial' && sensor.path === null,
+      sentence: `sensor.source is "serial" ${from('sensor.source')} but sensor.path is not set; name the serial port, such as --sensor-path /dev/ttyUSB0.`,
+    },
+    {
+      holds: limits.queueBytesPerWindow < limits.maxMessageBytes,
+      sentence: `limits.queueBytesPerWindow is ${limits.queueBytesPerWindow} ${from('limits.queueBytesPerWindow')}; it has to hold a message of limits.maxMessageBytes, ${limits.maxMessageBytes} ${from('limits.maxMessageBytes')}.`,
+    },
+    {
+      holds: limits.logBytes < limits.maxMessageBytes,
+      sentence: `limits.logBytes is ${limits.logBytes} ${from('limits.logBytes')}; it has to hold a message of limits.maxMessageBytes, ${limits.maxMessageBytes} ${from('limits.maxMessageBytes')}.`,
+    },
+  ]
+}

@@ -1,0 +1,35 @@
+// The headers that every answer carries: what a page may load, embed and reach.
+
+import type { Middleware } from 'koa'
+
+/** Answers get these on top of their own. `ports` are the server's two, which its pages may connect to. */
+export function securityHeaders(ports: () => readonly number[]): Middleware {
+  return async (ctx, next) => {
+    ctx.set({
+      'Content-Security-Policy': contentSecurityPolicy(ctx.hostname, ports()),
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
+      // Isolation gives pages a clock of 5 µs instead of 100 µs (High Resolution Time, 10.1).
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cross-Origin-Embedder-Policy': 'require-corp',
+      'Cross-Origin-Resource-Policy': 'same-site',
+      // No Strict-Transport-Security: on localhost it would bind every other server on this machine too.
+    })
+    await next()
+  }
+}
+
+function contentSecurityPolicy(hostname: string, ports: readonly number[]): string {
+  const own = ports.flatMap((port) => [`https://${hostname}:${port}`, `wss://${hostname}:${port}`])
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self' ${own.join(' ')}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}

@@ -1,0 +1,151 @@
+// Checks a serial port's life on ports that never touch a device.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FakePort } from './fake-port.ts'
+import { createManualTime } from './manual-time.ts'
+import { openSerialPort } from './serial-port.ts'
+
+function openFake({ createPort }: { createPort?: (made: FakePort[]) => void } = {}) {
+  const time = createManualTime()
+  const ports: FakePort[] = []
+  const heard: string[] = []
+  let device: string | null = 'first device'
+  const source = openSerialPort({
+    path: '/dev/wind',
+    baudRate: 9600,
+    clock: time.clock,
+    timers: time.timers,
+    random: () => 0,
+    createPort(settings) {
+      createPort?.(ports)
+      const port = new FakePort(settings)
+      ports.push(port)
+      return port
+    },
+    identify: () => device,
+    onOpen: () => void heard.push('open'),
+    onBytes: (bytes, at) =>
+      void heard.push(`${Buffer.from(bytes).toString('latin1')}@${at - 1_700_000_000_000}`),
+    onClose: ({ reason, retryInMs }) => void heard.push(`${reason}, ${retryInMs}`),
+  })
+  const newest = () => ports.at(-1) ?? assert.fail('no port was made')
+  const become = (other: string | null) => {
+    device = other
+  }
+  return { source, time, ports, newest, heard, become }
+}
+
+test('bytes come with the stamp of their arrival', () => {
+  const { newest, heard, time } = openFake()
+  newest().succeed()
+  time.advance(12.5)
+  newest().receive('Q,')
+  assert.deepEqual(newest().settings, { path: '/dev/wind', baudRate: 9600 })
+  assert.deepEqual(heard, ['open', 'Q,@12.5'])
+})
+
+test('a path that is missing is tried again after growing pauses', () => {
+  const { newest, heard, time, ports } = openFake()
+  for (const pauseMs of [500, 1000, 2000, 4000, 5000, 5000]) {
+    newest().fail('Error: No such file or directory, cannot open /dev/wind')
+    const tried = ports.length
+    time.advance(pauseMs - 1)
+    assert.equal(ports.length, tried)
+    time.advance(1)
+    assert.equal(ports.length, tried + 1)
+  }
+  const pauses = [500, 1000, 2000, 4000, 5000, 5000]
+  assert.deepEqual(
+    heard,
+    pauses.map((pauseMs) => `no such file or directory, ${pauseMs}`),
+  )
+})
+
+test('a lost cable closes once, and bytes make the next pause short again', () => {
+  const { newest, heard, time } = openFake()
+  newest().fail('Error: Permission denied, cannot open /dev/wind')
+  time.advance(500)
+  newest().succeed()
+  newest().receive('x')
+  const lost = newest()
+  lost.emit('error', new Error('Input/output error'))
+  lost.unplug()
+  lost.receive('late')
+  time.advance(500)
+  newest().succeed()
+  assert.deepEqual(heard, ['permission denied, 500', 'open', 'x@500', 'input/output error, 500', 'open'])
+})
+
+test('an error closes the port that is still open', () => {
+  const { newest } = openFake()
+  newest().succeed()
+  newest().emit('error', new Error('overrun'))
+  assert.equal(newest().closings, 1)
+})
+
+test('a port that opens and never says anything is tried ever more slowly', () => {
+  const { newest, heard, time } = openFake()
+  for (const pauseMs of [500, 1000, 2000]) {
+    newest().succeed()
+    newest().unplug()
+    time.advance(pauseMs)
+  }
+  assert.deepEqual(heard.filter((line) => line !== 'open').at(-1), 'the port closed, 2000')
+})
+
+test('a device that goes without a word is noticed, and its port closed', () => {
+  for (const other of [null, 'second device']) {
+    const { newest, heard, time, become, ports } = openFake()
+    newest().succeed()
+    time.advance(5000)
+    become(other)
+    const lost = newest()
+    time.advance(1000)
+    assert.equal(lost.closings, 1)
+    assert.deepEqual(heard, ['open', 'the device is gone, 500'])
+    time.advance(500)
+    assert.equal(ports.length, 2)
+  }
+})
+
+test('settings that serialport refuses outright are a closing, not a throw', async () => {
+  const { heard, source, ports } = openFake({
+    createPort: () => {
+      throw new TypeError('"baudRate" must be a number: 9600')
+    },
+  })
+  await Promise.resolve()
+  assert.deepEqual(heard, ['"baudRate" must be a number: 9600, 500'])
+  await source.stop()
+  assert.equal(ports.length, 0)
+})
+
+test('stopping an open port closes it and nothing more is heard', async () => {
+  const { source, newest, heard, time } = openFake()
+  newest().succeed()
+  const stopped = source.stop()
+  newest().receive('late')
+  await stopped
+  assert.equal(newest().closings, 1)
+  assert.deepEqual(heard, ['open'])
+  assert.equal(time.pending(), 0)
+})
+
+test('stopping while the port opens closes it as soon as it has', async () => {
+  const { source, newest, heard } = openFake()
+  const stopped = source.stop()
+  newest().succeed()
+  await stopped
+  assert.equal(newest().closings, 1)
+  assert.deepEqual(heard, [])
+})
+
+test('stopping while it waits to try again ends the trying', async () => {
+  const { source, newest, time, ports } = openFake()
+  newest().fail('Error: No such file or directory, cannot open /dev/wind')
+  await source.stop()
+  time.advance(60_000)
+  assert.equal(ports.length, 1)
+  assert.equal(time.pending(), 0)
+})

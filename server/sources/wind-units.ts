@@ -1,0 +1,22 @@
+// The five units a WindSonic can send, and what they are in metres per second.
+
+import type { WindUnit } from '../wire/reading.ts'
+
+/** m/s, knot, mph, km/h and ft/min (manual 1405-PS-0019, command U; each exact by definition). */
+const metresPerSecond: Readonly<Record<WindUnit, number>> = {
+  M: 1,
+  N: 1852 / 3600,
+  P: 0.44704,
+  K: 1 / 3.6,
+  F: 0.00508,
+}
+
+/** Whether a letter names a unit. */
+export function isWindUnit(letter: string): letter is WindUnit {
+  return Object.hasOwn(metresPerSecond, letter)
+}
+
+/** Converts a speed in `unit` to m/s. */
+export function toMetresPerSecond(speed: number, unit: WindUnit): number {
+  return speed * metresPerSecond[unit]
+}

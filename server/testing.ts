@@ -1,0 +1,57 @@
+// A real server on free ports for tests: real TLS, real sockets, its certificate in a folder of its own.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ensureCertificate } from '../certs/certificate.ts'
+import type { Config } from './config.ts'
+import { type Server, startServer } from './server.ts'
+
+export const testConfig: Config = {
+  transport: 'sse',
+  http: '2',
+  host: 'localhost',
+  port: 0,
+  http1Port: 0,
+  tls: { certFile: null, keyFile: null },
+  allowedOrigins: [],
+  heartbeatMs: 15_000,
+  drainMs: 2000,
+  limits: {
+    maxMessageBytes: 64 * 1024,
+    maxWindows: 100,
+    queueBytesPerWindow: 256 * 1024,
+    streamsPerSession: 250,
+    logMessages: 1000,
+    logBytes: 1024 * 1024,
+  },
+  sensor: { source: 'none', path: null, baudRate: 9600, rateHz: 4 },
+}
+
+export interface TestServer extends Server {
+  readonly origin: Readonly<Record<'2' | '1.1', string>>
+  /** The authority to trust, PEM. */
+  readonly ca: string
+  readonly cert: string
+}
+
+const page = '<!doctype html><script type="application/json" id="settings">null</script>'
+
+/** `webFolder` is an empty page where the test does not need the real one. */
+export async function startTestServer(change: Partial<Config> = {}, webFolder?: string): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-test-'))
+  const tls = await ensureCertificate({ directory: join(folder, 'certs'), now: new Date() })
+  await writeFile(join(folder, 'index.html'), page)
+  const server = await startServer({ config: { ...testConfig, ...change }, tls, webFolder: webFolder ?? folder })
+  const ca = tls.cert
+  return {
+    ...server,
+    origin: { '2': `https://localhost:${server.ports['2']}`, '1.1': `https://localhost:${server.ports['1.1']}` },
+    ca,
+    cert: tls.cert,
+    async close() {
+      await server.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

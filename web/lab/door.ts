@@ -1,0 +1,29 @@
+// What the lab can reach in a page opened with `?record`: its view, its stamps, its clock.
+
+import type { Store } from '../store/store.ts'
+import { exchangeWithServer, readTickOffset } from './clock.ts'
+import type { Recorder } from './recorder.ts'
+
+export interface LabDoor {
+  readonly view: Store['view']
+  readonly take: Recorder['take']
+  readonly switchMode: (name: string) => void
+  readonly readTickOffset: typeof readTickOffset
+  readonly exchangeWithServer: typeof exchangeWithServer
+}
+
+declare global {
+  interface Window {
+    crosswind?: LabDoor
+  }
+}
+
+interface DoorParts {
+  readonly store: Store
+  readonly recorder: Recorder
+  readonly switchMode: (name: string) => void
+}
+
+export function installLabDoor({ store, recorder, switchMode }: DoorParts): void {
+  globalThis.window.crosswind = { view: store.view, take: recorder.take, switchMode, readTickOffset, exchangeWithServer }
+}

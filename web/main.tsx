@@ -1,0 +1,105 @@
+// Puts the window together: settings, store, link, mirroring, page.
+
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { isKind, type Message } from '../server/wire/envelope.ts'
+import { modeNamed } from '../server/wire/modes.ts'
+import type { PageSettings } from '../server/wire/settings.ts'
+import { App } from './App.tsx'
+import { createMirroring } from './editor/mirroring.ts'
+import { installLabDoor } from './lab/door.ts'
+import { createRecorder, noRecorder } from './lab/recorder.ts'
+import { addressInMode, firstMode, originFor } from './link/address.ts'
+import { browserName, newName } from './link/identity.ts'
+import { createLink } from './link/link.ts'
+import { browserTimers } from './link/timers.ts'
+import type { Actions } from './page/actions.ts'
+import { http1Warning } from './page/http1-warning.ts'
+import { createStore, type View } from './store/store.ts'
+import { transports } from './transports/index.ts'
+
+const settings: PageSettings = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
+const query = new URLSearchParams(location.search)
+const channel = query.get('channel') ?? 'main'
+const mode = firstMode(settings, location.search)
+const recorder = query.has('record') ? createRecorder(browserTimers.now) : noRecorder
+const window = newName('w')
+
+const opening: View = {
+  link: { state: 'opening', mode: mode.name, spokenHttp: null, reason: null, retryAt: null },
+  windows: null,
+  browserHttp1Streams: 0,
+  unstored: 0,
+  refusal: null,
+  wind: { reading: null, receivedAt: null, sensor: null },
+}
+const store = createStore(opening)
+
+const mirroring = createMirroring({
+  window,
+  channel,
+  recorder,
+  publish: (...message) => link.publish(...message),
+  maxBytes: settings.limits.maxMessageBytes,
+  onTooLarge: (bytes) => {
+    const refusal = `This page has ${bytes} bytes, more than the ${settings.limits.maxMessageBytes} that the server takes; the other windows keep what they had.`
+    store.change({ refusal })
+  },
+})
+
+const link = createLink({
+  transports,
+  originFor: (http) => originFor(http, settings, location),
+  window,
+  browser: browserName(),
+  channels: [channel, 'wind'],
+  mode,
+  timers: browserTimers,
+  random: Math.random,
+  onState: (state) => store.change({ link: state }),
+  onMessage: take,
+  onPresence: ({ windows, browserHttp1Streams }) => store.change({ windows, browserHttp1Streams }),
+  onOutbox: (unstored) => store.change({ unstored }),
+  onStored: mirroring.stored,
+  onRefused(id, refusal) {
+    mirroring.refused(id)
+    store.change({ refusal })
+  },
+})
+
+function take(message: Message, receivedAt: number): void {
+  recorder.received(message, receivedAt)
+  mirroring.received(message)
+  const { wind } = store.view()
+  if (isKind(message, 'reading')) store.change({ wind: { ...wind, reading: message.body, receivedAt } })
+  if (isKind(message, 'sensor')) store.change({ wind: { ...wind, sensor: message.body } })
+}
+
+const actions: Actions = {
+  switchMode(name) {
+    const next = modeNamed(name)
+    if (!next) return
+    // The address says what the window does, so that a reload or a bookmark comes back to it.
+    history.replaceState(null, '', addressInMode(location.href, next))
+    link.switchMode(next)
+  },
+  openWindow() {
+    const { link, browserHttp1Streams } = store.view()
+    const current = modeNamed(link.mode) ?? mode
+    const next = http1Warning(current, browserHttp1Streams)?.wayOut ?? current
+    // Without an opener the window gets a process of its own, as one that a person opens by hand.
+    open(addressInMode(location.href, next), '_blank', 'noopener')
+  },
+  retryNow: link.retryNow,
+  dismissRefusal: () => store.change({ refusal: null }),
+}
+
+if (query.has('record')) installLabDoor({ store, recorder, switchMode: actions.switchMode })
+
+const root = document.getElementById('crosswind')
+if (!root) throw new Error('The page has no element #crosswind to put the app in.')
+createRoot(root).render(
+  <StrictMode>
+    <App store={store} actions={actions} settings={settings} editor={{ onReady: mirroring.attach }} />
+  </StrictMode>,
+)

@@ -1,0 +1,112 @@
+// The open list of modes: arrow keys move, Enter switches, Escape leaves all as it was.
+
+import { type FocusEvent, type KeyboardEvent, type RefObject, useEffect, useRef } from 'react'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import { Tick } from './Icons.tsx'
+import { indexAfterKey } from './menu-keys.ts'
+
+interface ModeListProps {
+  readonly current: string
+  readonly defaultMode: string | undefined
+  readonly onChoose: (name: string) => void
+  /** By Escape: the focus goes back to where it came from. */
+  readonly onClose: () => void
+  /** The focus has gone elsewhere by itself. */
+  readonly onLeave: () => void
+}
+
+export function ModeList({ current, defaultMode, onChoose, onClose, onLeave }: ModeListProps) {
+  const list = useRef<HTMLDivElement>(null)
+  useEffect(
+    () =>
+      focusItem(
+        list,
+        Math.max(
+          0,
+          modes.findIndex(({ name }) => name === current),
+        ),
+      ),
+    [current],
+  )
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key === 'Escape') onClose()
+    const next = indexAfterKey(event.key, focusedIndex(list), modes.length)
+    if (next === null) return
+    event.preventDefault()
+    focusItem(list, next)
+  }
+  function onBlur(event: FocusEvent<HTMLDivElement>): void {
+    if (!event.currentTarget.contains(event.relatedTarget)) onLeave()
+  }
+
+  return (
+    <div
+      ref={list}
+      className="mode-list"
+      role="menu"
+      aria-label="Mode"
+      tabIndex={-1}
+      onKeyDown={onKeyDown}
+      onBlur={onBlur}
+      // Safari gives no focus to a pressed button; without this the list would close before the click.
+      onMouseDown={(event) => event.preventDefault()}
+    >
+      {modes.map((mode) => (
+        <ModeItem
+          key={mode.name}
+          mode={mode}
+          isCurrent={mode.name === current}
+          isDefault={mode.name === defaultMode}
+          onChoose={onChoose}
+        />
+      ))}
+    </div>
+  )
+}
+
+interface ModeItemProps {
+  readonly mode: Mode
+  readonly isCurrent: boolean
+  readonly isDefault: boolean
+  readonly onChoose: (name: string) => void
+}
+
+function ModeItem({ mode, isCurrent, isDefault, onChoose }: ModeItemProps) {
+  return (
+    <button
+      type="button"
+      className="mode-item"
+      role="menuitemradio"
+      aria-checked={isCurrent}
+      tabIndex={-1}
+      onClick={() => onChoose(mode.name)}
+    >
+      <span className="mode-tick">{isCurrent && <Tick />}</span>
+      <span className="mode-label">
+        {mode.label}
+        {isDefault && <span className="mode-default"> default</span>}
+      </span>
+      <span className="mode-explanation">
+        {mode.explanation}.{limitWords(mode)}
+      </span>
+    </button>
+  )
+}
+
+function limitWords({ windowsPerBrowser }: Mode): string {
+  return windowsPerBrowser === null ? '' : ` Good for ${windowsPerBrowser} windows of one browser.`
+}
+
+function itemsOf(list: RefObject<HTMLDivElement | null>): Element[] {
+  return [...(list.current?.querySelectorAll('.mode-item') ?? [])]
+}
+
+function focusedIndex(list: RefObject<HTMLDivElement | null>): number {
+  return document.activeElement ? itemsOf(list).indexOf(document.activeElement) : -1
+}
+
+function focusItem(list: RefObject<HTMLDivElement | null>, index: number): void {
+  const item = itemsOf(list)[index]
+  if (item instanceof HTMLElement) item.focus()
+}

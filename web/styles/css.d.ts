@@ -1,0 +1,3 @@
+// Lets a module import a stylesheet for its effect; Vite bundles it.
+
+declare module '*.css'

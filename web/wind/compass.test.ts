@@ -1,0 +1,33 @@
+// Compass points at their middles and borders, and turns across north.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { compassPoint, shortWay } from './compass.ts'
+
+test('names the point a direction is nearest to', () => {
+  assert.equal(compassPoint(0), 'north')
+  assert.equal(compassPoint(90), 'east')
+  assert.equal(compassPoint(225), 'south-west')
+  assert.equal(compassPoint(337), 'north-north-west')
+})
+
+test('changes halfway between two points, north included', () => {
+  assert.equal(compassPoint(11), 'north')
+  assert.equal(compassPoint(12), 'north-north-east')
+  assert.equal(compassPoint(348), 'north-north-west')
+  assert.equal(compassPoint(349), 'north')
+  assert.equal(compassPoint(359), 'north')
+})
+
+test('turns the short way across north, both ways', () => {
+  assert.equal(shortWay(359, 1), 361)
+  assert.equal(shortWay(1, 359), -1)
+  assert.equal(shortWay(361, 358), 358)
+})
+
+test('keeps turning the short way after many rounds', () => {
+  let angle = 0
+  for (let direction = 0; direction < 3600; direction += 90) angle = shortWay(angle, direction % 360)
+  assert.equal(angle, 3510)
+  assert.ok(Math.abs(shortWay(angle, 45) - angle) <= 180)
+})
