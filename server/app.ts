@@ -37,11 +37,11 @@ export function createApp({ hub, clock, origins, settings, webFolder }: AppParts
   const { limits } = settings()
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
   for (const transport of transports) transport.mount({ router, onSocket, hub, limits })
-  mountService(router, hub, clock)
-  mountPage(router, webFolder, settings)
+  mountService(router, hub, clock, settings)
+  mountPage(router, webFolder, settings, origins.ports)
 
   app.use(answerErrors)
-  app.use(securityHeaders(origins.ports))
+  app.use(securityHeaders)
   app.use(crossOrigin(origins))
   app.use(router.routes())
   app.use(router.allowedMethods({ throw: true, methodNotAllowed: wrongMethod, notImplemented: wrongMethod }))
@@ -58,10 +58,14 @@ export function createApp({ hub, clock, origins, settings, webFolder }: AppParts
   return { koa: app, socketPaths: new Set(socketHandlers.keys()) }
 }
 
-function mountService(router: Router, hub: Hub, clock: () => number): void {
+function mountService(router: Router, hub: Hub, clock: () => number, settings: () => PageSettings): void {
   router.get('/healthz', (ctx) => {
     ctx.status = hub.isDraining() ? 503 : 200
     ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
+  })
+  router.get('/api/settings', (ctx) => {
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = settings()
   })
   router.get('/api/clock', (ctx) => {
     ctx.set('Cache-Control', 'no-store')
@@ -74,7 +78,11 @@ function mountService(router: Router, hub: Hub, clock: () => number): void {
 }
 
 function wrongMethod(): Refusal {
-  return new Refusal(405, 'wrong-method', 'That path does not take this method; the Allow header names those it takes.')
+  return new Refusal(
+    405,
+    'wrong-method',
+    'That path does not take this method; the Allow header names those it takes.',
+  )
 }
 
 const answerErrors: Koa.Middleware = async (ctx, next) => {
@@ -89,7 +97,8 @@ const answerErrors: Koa.Middleware = async (ctx, next) => {
 
 function fromUnknown(error: unknown, ctx: Koa.ParameterizedContext): Refusal {
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500
-  if (status >= 400 && status < 500) return new Refusal(status, 'bad-request', 'The request could not be understood.')
+  if (status >= 400 && status < 500)
+    return new Refusal(status, 'bad-request', 'The request could not be understood.')
   ctx.app.emit('error', error, ctx)
   return new Refusal(500, 'internal', 'The server failed on this request; its terminal says why.')
 }

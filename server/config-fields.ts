@@ -52,7 +52,7 @@ export function text(allowed: string, initial: string, meaning: string) {
 /** A path, or null for none. */
 export function path(meaning: string) {
   const fromText = (given: string) => (given === 'null' ? null : given)
-  const notes = { meaning, allowed: 'a path, or null', fromText }
+  const notes = { meaning, allowed: 'paths, or null', fromText }
   return z.string().min(1).nullable().default(null).register(fieldNotes, notes)
 }
 

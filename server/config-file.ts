@@ -13,7 +13,7 @@ import { type Config, configSchema, defaultConfig } from './config-schema.ts'
 /** The file that is read unless `--config` names another; it may be missing. */
 export const usualFile = 'crosswind.config.ts'
 
-/** The configuration of a file, defaults filled in. Throws ConfigError when it cannot be read or allows itself too much. */
+/** The configuration of a file, defaults filled in. Throws ConfigError when it cannot be read or is wrong. */
 export async function configFromFile(cwd: string, named: string | null): Promise<Config> {
   const file = resolve(cwd, named ?? usualFile)
   if (await isThere(file)) return checked(await exportOf(file), named ?? usualFile)

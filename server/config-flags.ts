@@ -40,14 +40,14 @@ function pairUp(words: readonly string[]): Flag[] {
     if (!word.startsWith('--')) throw new ConfigError(`"${word}" is no flag; --help lists them.`)
     const [name = word, ...rest] = word.split('=')
     if (name === word) index += 1
-    flags.push({ name, text: name === word ? valueOf(name, next) : rest.join('=') })
+    flags.push({ name, text: name === word ? valueAfter(name, next) : rest.join('=') })
   }
   return flags
 }
 
-function valueOf(name: string, next: string | undefined): string {
+function valueAfter(name: string, next: string | undefined): string {
   if (next !== undefined && !next.startsWith('--')) return next
-  const allowed = name === '--config' ? 'the path of a config file' : keyOf(name).allowed
+  const allowed = name === '--config' ? 'the paths of config files' : keyOf(name).allowed
   throw new ConfigError(`${name} needs a value after it; allowed are ${allowed}.`)
 }
 

@@ -27,7 +27,7 @@ function section(group: string | null, keys: readonly ConfigKey[]): string {
 function entry({ key, initial, flag, variable, meaning, allowed }: ConfigKey): string {
   const right = wrap(meaning, 100 - leftWidth)
   const left = [`  ${key} = ${shown(initial)}`, `    ${flag}`, `    ${variable}`]
-  const lines = [...right, ...wrap(`(${allowed})`, 100 - leftWidth)]
+  const lines = [...right, ...wrap(`Allowed: ${allowed}`, 100 - leftWidth)]
   const height = Math.max(left.length, lines.length)
   return Array.from({ length: height }, (_, row) =>
     `${(left[row] ?? '').padEnd(leftWidth)}${lines[row] ?? ''}`.trimEnd(),
@@ -37,12 +37,8 @@ function entry({ key, initial, flag, variable, meaning, allowed }: ConfigKey): s
 /** The README's table, in Markdown, made from the same settings. */
 export function configTable(): string {
   const row = ({ key, initial, flag, variable, meaning, allowed }: ConfigKey) =>
-    `| \`${key}\` | \`${shown(initial)}\` | ${meaning} (${allowed}) | \`${flag}\` \`${variable}\` |`
-  return [
-    '| key | default | meaning (allowed) | flag and variable |',
-    '|---|---|---|---|',
-    ...configKeys.map(row),
-  ]
+    `| \`${key}\` | \`${shown(initial)}\` | ${meaning}. Allowed: ${allowed} | \`${flag}\` \`${variable}\` |`
+  return ['| key | default | meaning | flag and variable |', '|---|---|---|---|', ...configKeys.map(row)]
     .join('\n')
     .concat('\n')
 }

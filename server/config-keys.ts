@@ -47,4 +47,6 @@ function keyOf(path: readonly string[], schema: z.ZodType, group: string | null)
   }
 }
 
-const kebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+function kebabCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}

@@ -8,9 +8,9 @@ export const configSchema = z.strictObject({
   transport: choice(transportNames, 'sse', 'How messages travel, unless a window chooses for itself'),
   http: choice(httpVersions, '2', 'The HTTP version below the transport'),
   host: text(
-    'names or addresses of this machine; 0.0.0.0 or :: for all of them',
+    'names and addresses of this machine',
     'localhost',
-    'Where to listen; localhost is 127.0.0.1 and seen by this machine alone',
+    'Where to listen: localhost is 127.0.0.1, 0.0.0.0 or :: let other machines in',
   ),
   port: whole(0, 65535, 8443, 'Port of HTTP/2, and of HTTP/1.1 for a client that cannot; 0 takes a free one'),
   http1Port: whole(0, 65535, 8444, 'Port of HTTP/1.1 alone; 0 takes a free one'),
@@ -18,7 +18,7 @@ export const configSchema = z.strictObject({
     certFile: path('PEM file of the certificate, with its chain; null makes a local one in certs/'),
     keyFile: path('PEM file of its private key'),
   }),
-  allowedOrigins: originList('Web origins that may connect, besides the server itself (behind a proxy, say)'),
+  allowedOrigins: originList('Web origins that may connect, besides the server itself, behind a proxy, say'),
   heartbeatMs: whole(1000, 60_000, 15_000, 'Silence, in ms, after which a sign of life is sent'),
   drainMs: whole(0, 60_000, 5000, 'How long, in ms, open requests may take to end when the server stops'),
   limits: group('What one server takes on', {

@@ -51,7 +51,10 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
     },
     app.koa.callback(),
   )
-  const plain = https.createServer({ ...tls, keepAliveTimeout: keepAliveMs, requestTimeout: requestMs }, app.koa.callback())
+  const plain = https.createServer(
+    { ...tls, keepAliveTimeout: keepAliveMs, requestTimeout: requestMs },
+    app.koa.callback(),
+  )
   const sessions = new Set<http2.ServerHttp2Session>()
   const sockets = new Set<Socket>()
   secure.on('session', (session) => {
@@ -112,7 +115,9 @@ function takeWebSockets(app: App, server: NetServer, maxMessageBytes: number, or
     verifyClient({ origin, req }, decide) {
       const refusal = whyNoWebSocket(app, origin || undefined, req, origins)
       if (!refusal) return decide(true)
-      decide(false, refusal.status, JSON.stringify(refusal), { 'Content-Type': 'application/json; charset=utf-8' })
+      decide(false, refusal.status, JSON.stringify(refusal), {
+        'Content-Type': 'application/json; charset=utf-8',
+      })
     },
   })
 }
@@ -134,7 +139,8 @@ async function open(server: NetServer, port: number, host: string): Promise<void
 
 function whyNotOpen(port: number, host: string, cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  if (code === 'EADDRINUSE') return `Port ${port} is taken on ${host}; stop what holds it, or choose another with --port and --http1-port (0 takes a free one).`
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is taken on ${host}; stop what holds it, or choose another with --port and --http1-port (0 takes a free one).`
   if (code === 'EACCES') return `Port ${port} needs more rights than this user has; choose one above 1023.`
   return `Cannot listen on ${host}:${port}: ${cause instanceof Error ? cause.message : cause}.`
 }

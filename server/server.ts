@@ -1,7 +1,7 @@
 // One running server, put together from its parts: log, hub, source, application, listeners.
 
-import { createMemoryLog } from './broker/memory.ts'
 import { createApp } from './app.ts'
+import { createMemoryLog } from './broker/memory.ts'
 import type { Config } from './config.ts'
 import { createHub } from './hub/hub.ts'
 import type { Later } from './hub/presence.ts'
@@ -40,7 +40,13 @@ export async function startServer({ config, tls, webFolder, ...given }: ServerPa
   const clock = given.clock ?? steadyClock
   const random = given.random ?? Math.random
   const log = createMemoryLog(newEpoch(random), config.limits)
-  const hub = createHub({ log, clock, later, random, settings: { ...config.limits, heartbeatMs: config.heartbeatMs } })
+  const hub = createHub({
+    log,
+    clock,
+    later,
+    random,
+    settings: { ...config.limits, heartbeatMs: config.heartbeatMs },
+  })
   const ports = { '2': config.port, '1.1': config.http1Port }
   const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
   const settings = (): PageSettings => ({
@@ -66,7 +72,9 @@ export async function startServer({ config, tls, webFolder, ...given }: ServerPa
 }
 
 function newEpoch(random: () => number): string {
-  return Math.floor(random() * 36 ** 8).toString(36).padStart(8, '0')
+  return Math.floor(random() * 36 ** 8)
+    .toString(36)
+    .padStart(8, '0')
 }
 
 function sensorIn({ sensor }: Config): Sensor {

@@ -42,11 +42,18 @@ export async function startTestServer(change: Partial<Config> = {}, webFolder?: 
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-test-'))
   const tls = await ensureCertificate({ directory: join(folder, 'certs'), now: new Date() })
   await writeFile(join(folder, 'index.html'), page)
-  const server = await startServer({ config: { ...testConfig, ...change }, tls, webFolder: webFolder ?? folder })
+  const server = await startServer({
+    config: { ...testConfig, ...change },
+    tls,
+    webFolder: webFolder ?? folder,
+  })
   const ca = tls.cert
   return {
     ...server,
-    origin: { '2': `https://localhost:${server.ports['2']}`, '1.1': `https://localhost:${server.ports['1.1']}` },
+    origin: {
+      '2': `https://localhost:${server.ports['2']}`,
+      '1.1': `https://localhost:${server.ports['1.1']}`,
+    },
     ca,
     cert: tls.cert,
     async close() {

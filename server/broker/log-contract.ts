@@ -40,7 +40,10 @@ export function testLogContract(name: string, open: () => Log): void {
     await log.append(draft('w1-3'), 1)
     const { recovered, messages } = await log.read(parseCursor(cursors[0]), channels)
     assert.equal(recovered, true)
-    assert.deepEqual(messages.map(({ id }) => id), ['w1-3'])
+    assert.deepEqual(
+      messages.map(({ id }) => id),
+      ['w1-3'],
+    )
     const current = await log.read(parseCursor(cursors[2]), channels)
     assert.deepEqual([current.recovered, current.messages], [true, []])
   })
@@ -57,10 +60,17 @@ export function testLogContract(name: string, open: () => Log): void {
     const log = open()
     await log.append(draft('w1-1', 'old'), 1)
     await log.append(draft('w1-2', 'new'), 1)
-    for (const cursor of [null, { epoch: 'another', seq: 1 }, { epoch: (await log.read(null, channels)).head.epoch, seq: 9 }]) {
+    for (const cursor of [
+      null,
+      { epoch: 'another', seq: 1 },
+      { epoch: (await log.read(null, channels)).head.epoch, seq: 9 },
+    ]) {
       const { recovered, messages } = await log.read(cursor, channels)
       assert.equal(recovered, false)
-      assert.deepEqual(messages.map(({ id }) => id), ['w1-2'])
+      assert.deepEqual(
+        messages.map(({ id }) => id),
+        ['w1-2'],
+      )
     }
   })
 

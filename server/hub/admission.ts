@@ -5,7 +5,9 @@ import { Refusal } from '../refusal.ts'
 import type { Draft } from '../wire/envelope.ts'
 
 const name = (most: number) =>
-  z.string().regex(new RegExp(`^[A-Za-z0-9_.-]{1,${most}}$`), `must be 1 to ${most} letters, digits, "-", "_" or "."`)
+  z
+    .string()
+    .regex(new RegExp(`^[A-Za-z0-9_.-]{1,${most}}$`), `must be 1 to ${most} letters, digits, "-", "_" or "."`)
 
 /** Windows may send edits; readings come from sources alone. */
 const draftSchema = z.strictObject({
@@ -59,5 +61,9 @@ export function admitJoining(query: URLSearchParams) {
   })
   if (parsed.success) return { ...parsed.data, channels: new Set(parsed.data.channels) }
   const [issue] = parsed.error.issues
-  throw new Refusal(400, 'bad-query', `The stream's query does not fit: ${String(issue?.path[0])}: ${issue?.message}.`)
+  throw new Refusal(
+    400,
+    'bad-query',
+    `The stream's query does not fit: ${String(issue?.path[0])}: ${issue?.message}.`,
+  )
 }

@@ -77,7 +77,9 @@ export function createHub({ log, clock, later, random, settings }: HubParts): Hu
     const write = (delivery: Delivery) => window.write(delivery.bytes(window.framing))
     write(createDelivery(welcome(window, recovered, formatCursor(head), settings.heartbeatMs)))
     for (const message of messages) {
-      write(createDelivery({ type: 'message', message }, formatCursor({ epoch: head.epoch, seq: message.seq })))
+      write(
+        createDelivery({ type: 'message', message }, formatCursor({ epoch: head.epoch, seq: message.seq })),
+      )
     }
     window.release(head.seq)
     presence.changed()

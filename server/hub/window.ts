@@ -31,7 +31,11 @@ export interface Window extends Joining {
 }
 
 /** `onOverflow` is called when the queue is full: the window is to be closed with that reason. */
-export function createWindow(joining: Joining, queueBytes: number, onOverflow: (window: Window) => void): Window {
+export function createWindow(
+  joining: Joining,
+  queueBytes: number,
+  onOverflow: (window: Window) => void,
+): Window {
   const queue = createQueue(joining.framing, queueBytes)
   let isBlocked = true
   let isClosed = false

@@ -13,7 +13,11 @@ export interface OriginRules {
  * True when a page of that origin may send and listen. A request without an Origin comes from no page of
  * another site (browsers always name it on POST and WebSocket), so that it is let in.
  */
-export function isOwnOrigin(origin: string | undefined, host: string | undefined, rules: OriginRules): boolean {
+export function isOwnOrigin(
+  origin: string | undefined,
+  host: string | undefined,
+  rules: OriginRules,
+): boolean {
   if (origin === undefined) return true
   if (rules.allowedOrigins.includes(origin)) return true
   const from = URL.canParse(origin) ? new URL(origin) : null

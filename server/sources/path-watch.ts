@@ -8,11 +8,11 @@ const checkEveryMs = 1000
 /** What a path leads to right now, or null where there is nothing or where paths are no files (COM3). */
 export type Identify = (path: string) => string | null
 
-/** The device behind a path, links followed. */
+/** The device behind a path, links followed. Its change time tells a new terminal from an old one of the same number. */
 export const identifyDevice: Identify = (path) => {
   try {
-    const { dev, ino, rdev } = statSync(path)
-    return `${dev}:${ino}:${rdev}`
+    const { dev, ino, rdev, ctimeMs } = statSync(path)
+    return `${dev}:${ino}:${rdev}:${ctimeMs}`
   } catch {
     return null
   }

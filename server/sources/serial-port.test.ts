@@ -6,6 +6,9 @@ import { FakePort } from './fake-port.ts'
 import { createManualTime } from './manual-time.ts'
 import { openSerialPort } from './serial-port.ts'
 
+/** A stop that never ends is a failure, not a wait. */
+const bounded = { timeout: 5000 }
+
 function openFake({ createPort }: { createPort?: (made: FakePort[]) => void } = {}) {
   const time = createManualTime()
   const ports: FakePort[] = []
@@ -109,7 +112,7 @@ test('a device that goes without a word is noticed, and its port closed', () => 
   }
 })
 
-test('settings that serialport refuses outright are a closing, not a throw', async () => {
+test('settings that serialport refuses outright are a closing, not a throw', bounded, async () => {
   const { heard, source, ports } = openFake({
     createPort: () => {
       throw new TypeError('"baudRate" must be a number: 9600')
@@ -121,7 +124,7 @@ test('settings that serialport refuses outright are a closing, not a throw', asy
   assert.equal(ports.length, 0)
 })
 
-test('stopping an open port closes it and nothing more is heard', async () => {
+test('stopping an open port closes it and nothing more is heard', bounded, async () => {
   const { source, newest, heard, time } = openFake()
   newest().succeed()
   const stopped = source.stop()
@@ -132,7 +135,7 @@ test('stopping an open port closes it and nothing more is heard', async () => {
   assert.equal(time.pending(), 0)
 })
 
-test('stopping while the port opens closes it as soon as it has', async () => {
+test('stopping while the port opens closes it as soon as it has', bounded, async () => {
   const { source, newest, heard } = openFake()
   const stopped = source.stop()
   newest().succeed()
@@ -141,7 +144,7 @@ test('stopping while the port opens closes it as soon as it has', async () => {
   assert.deepEqual(heard, [])
 })
 
-test('stopping while it waits to try again ends the trying', async () => {
+test('stopping while it waits to try again ends the trying', bounded, async () => {
   const { source, newest, time, ports } = openFake()
   newest().fail('Error: No such file or directory, cannot open /dev/wind')
   await source.stop()

@@ -4,10 +4,10 @@ import type { ServerResponse } from 'node:http'
 import type { ParameterizedContext } from 'koa'
 import { admitJoining } from '../hub/admission.ts'
 import type { Framing } from '../hub/delivery.ts'
-import { formatEvent } from '../wire/sse-framing.ts'
+import { Refusal } from '../refusal.ts'
 import { parseCursor } from '../wire/cursor.ts'
 import { type HttpVersion, modeFor } from '../wire/modes.ts'
-import { Refusal } from '../refusal.ts'
+import { formatEvent } from '../wire/sse-framing.ts'
 import type { ServerTransport } from './transport.ts'
 import { mountUplink } from './uplink.ts'
 
@@ -28,7 +28,8 @@ export const sse: ServerTransport = {
       const asked = admitJoining(ctx.URL.searchParams)
       const cursor = parseCursor(ctx.get('Last-Event-ID') || ctx.URL.searchParams.get('cursor'))
       const mode = modeFor('sse', httpVersionOf(ctx))
-      if (!mode) throw new Refusal(505, 'http-version', 'Server-sent events are spoken over HTTP/1.1 and HTTP/2.')
+      if (!mode)
+        throw new Refusal(505, 'http-version', 'Server-sent events are spoken over HTTP/1.1 and HTTP/2.')
       const window = hub.join(
         {
           ...asked,

@@ -9,7 +9,11 @@ import type { Mounting } from './transport.ts'
 
 export const uplinkPath = '/api/messages'
 
-export function mountUplink({ router, hub, limits }: Pick<Mounting, 'limits'> & { router: Router; hub: Hub }): void {
+export function mountUplink({
+  router,
+  hub,
+  limits,
+}: Pick<Mounting, 'limits'> & { router: Router; hub: Hub }): void {
   router.post(uplinkPath, async (ctx) => {
     if (!ctx.is('application/json')) {
       const sentence = `Messages are sent as application/json, not as ${ctx.get('Content-Type') || 'nothing named'}.`
@@ -25,12 +29,21 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new Refusal(400, 'not-json', `The message is not JSON: ${String(cause).replace(/^SyntaxError: /, '')}.`)
+    throw new Refusal(
+      400,
+      'not-json',
+      `The message is not JSON: ${String(cause).replace(/^SyntaxError: /, '')}.`,
+    )
   }
 }
 
 export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
-  return new Refusal(413, 'too-large', `A message may have ${maxBytes} bytes at most (limits.maxMessageBytes).`, id)
+  return new Refusal(
+    413,
+    'too-large',
+    `A message may have ${maxBytes} bytes at most (limits.maxMessageBytes).`,
+    id,
+  )
 }
 
 /** The body as text. Rejects with a `Refusal` (413) as soon as it is known to be too large, and keeps none of it. */
@@ -50,6 +63,8 @@ function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
     })
     request.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
     request.once('error', reject)
-    request.once('aborted', () => reject(new Refusal(400, 'aborted', 'The request ended before its body did.')))
+    request.once('aborted', () =>
+      reject(new Refusal(400, 'aborted', 'The request ended before its body did.')),
+    )
   })
 }

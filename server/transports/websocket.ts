@@ -84,7 +84,8 @@ function answer(socket: WebSocket, frame: DownFrame): void {
 }
 
 function refuse(socket: WebSocket, error: unknown): void {
-  if (error instanceof Refusal) return answer(socket, error.toJSON())
-  console.error(error)
-  answer(socket, { type: 'refused', id: null, code: 'internal', message: 'The server failed on that frame.' })
+  if (!(error instanceof Refusal)) console.error(error)
+  const known =
+    error instanceof Refusal ? error : new Refusal(500, 'internal', 'The server failed on that frame.')
+  answer(socket, known.toJSON())
 }

@@ -9,7 +9,19 @@ function read(chunks: string[]): Required<SseEvent>[] {
   return events
 }
 
-const texts = ['', 'a', '\n', 'a\nb', '\n\na', 'a\n\n', 'data: x\n\nevent: bye', ': x', ' leading', '\uFEFFbom', '💨']
+const texts = [
+  '',
+  'a',
+  '\n',
+  'a\nb',
+  '\n\na',
+  'a\n\n',
+  'data: x\n\nevent: bye',
+  ': x',
+  ' leading',
+  '\uFEFFbom',
+  '💨',
+]
 
 test('any text survives, whole or byte by byte', () => {
   for (const data of texts) {

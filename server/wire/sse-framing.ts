@@ -20,7 +20,8 @@ export function formatEvent({ event, id, data }: SseEvent): string {
 }
 
 function field(name: string, value: string): string {
-  if (/[\r\n\0]/.test(value)) throw new TypeError(`SSE ${name} must be one line, got ${JSON.stringify(value)}`)
+  if (/[\r\n\0]/.test(value))
+    throw new TypeError(`SSE ${name} must be one line, got ${JSON.stringify(value)}`)
   return value
 }
 
@@ -38,7 +39,6 @@ export function createSseReader(onEvent: (event: Required<SseEvent>) => void): S
   let data: string[] = []
 
   function take(line: string): void {
-    if (line === '') return dispatch()
     if (line.startsWith(':')) return
     const colon = line.indexOf(':')
     const name = colon < 0 ? line : line.slice(0, colon)
@@ -62,7 +62,10 @@ export function createSseReader(onEvent: (event: Required<SseEvent>) => void): S
       const held = rest.endsWith('\r') ? '\r' : ''
       const lines = rest.slice(0, rest.length - held.length).split(lineEnd)
       rest = (lines.pop() ?? '') + held
-      for (const line of lines) take(line)
+      for (const line of lines) {
+        if (line === '') dispatch()
+        else take(line)
+      }
     },
   }
 }

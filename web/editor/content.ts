@@ -1,7 +1,7 @@
 // The editable element's content: tells what the user changed, and shows what others did without moving the caret.
 
-import { morph } from './morph.ts'
 import { cleanToElement, cleanToHtml } from './clean.ts'
+import { morph } from './morph.ts'
 import { keepSelection } from './selection.ts'
 
 export interface Content {
@@ -11,7 +11,10 @@ export interface Content {
 }
 
 /** `onEdit` gets the whole content each time the user changed it; `inputAt` is the input's stamp, ms since the epoch. */
-export function bindContent(root: HTMLElement, onEdit: (html: string, inputAt: number | null) => void): Content {
+export function bindContent(
+  root: HTMLElement,
+  onEdit: (html: string, inputAt: number | null) => void,
+): Content {
   const ending = new AbortController()
   const options = { signal: ending.signal, capture: true }
   let known = root.innerHTML
@@ -21,10 +24,29 @@ export function bindContent(root: HTMLElement, onEdit: (html: string, inputAt: n
 
   // Some edits are made by script on keydown and fire no input event: the DOM itself is watched.
   const observer = new MutationObserver(tellEdit)
-  observer.observe(root, { childList: true, characterData: true, subtree: true, attributes: true, attributeFilter: ['href', 'src'] })
+  observer.observe(root, {
+    childList: true,
+    characterData: true,
+    subtree: true,
+    attributes: true,
+    attributeFilter: ['href', 'src'],
+  })
 
-  root.addEventListener('input', (event) => { inputAt = performance.timeOrigin + event.timeStamp }, options)
-  root.addEventListener('compositionstart', () => { isComposing = true }, options)
+  // Ahead of the change: the observer is told before the `input` event comes.
+  root.addEventListener(
+    'beforeinput',
+    (event) => {
+      inputAt = performance.timeOrigin + event.timeStamp
+    },
+    options,
+  )
+  root.addEventListener(
+    'compositionstart',
+    () => {
+      isComposing = true
+    },
+    options,
+  )
   root.addEventListener('compositionend', endComposing, options)
   root.addEventListener('paste', pasteClean, options)
 

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom } from '../../server/wire/random.ts'
 import type { Message } from '../../server/wire/envelope.ts'
+import { createSeededRandom } from '../../server/wire/random.ts'
 import { createMirror } from './mirror.ts'
 
 function edit(from: string, n: number, seq: number, html: string): Message<'edit'> {
-  return { id: `${from}-${n}`, channel: 'main', kind: 'edit', from, at: 0, acceptedAt: 0, seq, body: { html } }
+  return {
+    id: `${from}-${n}`,
+    channel: 'main',
+    kind: 'edit',
+    from,
+    at: 0,
+    acceptedAt: 0,
+    seq,
+    body: { html },
+  }
 }
 
 test('shows what others send', () => {
@@ -48,7 +57,13 @@ test('windows that type at once end with the log’s last edit, however echoes a
 /** Three windows; each has a queue of what the log still has to tell it, taken in random turns. */
 function checkRound(random: () => number): void {
   const pick = (n: number) => Math.floor(random() * n)
-  const windows = ['a', 'b', 'c'].map((name) => ({ name, mirror: createMirror(name), shown: '', sent: 0, inbox: [] as (() => void)[] }))
+  const windows = ['a', 'b', 'c'].map((name) => ({
+    name,
+    mirror: createMirror(name),
+    shown: '',
+    sent: 0,
+    inbox: [] as (() => void)[],
+  }))
   let seq = 0
   let last = ''
   const show = (window: { shown: string }, html: string | null) => {
@@ -80,6 +95,8 @@ function checkRound(random: () => number): void {
   }
   for (const uplink of uplinks) for (const send of uplink) send()
   for (const window of windows) for (const take of window.inbox) take()
-  assert.deepEqual(windows.map(({ shown }) => shown), [last, last, last])
+  assert.deepEqual(
+    windows.map(({ shown }) => shown),
+    [last, last, last],
+  )
 }
-

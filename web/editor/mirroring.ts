@@ -26,7 +26,14 @@ export interface MirroringParts {
 
 const utf8 = new TextEncoder()
 
-export function createMirroring({ window, channel, publish, recorder, maxBytes, onTooLarge }: MirroringParts): Mirroring {
+export function createMirroring({
+  window,
+  channel,
+  publish,
+  recorder,
+  maxBytes,
+  onTooLarge,
+}: MirroringParts): Mirroring {
   const mirror = createMirror(window)
   let content: Content | null = null
   /** What the log said before the editor was there. */
@@ -34,7 +41,10 @@ export function createMirroring({ window, channel, publish, recorder, maxBytes, 
 
   function edit(html: string, inputAt: number | null): void {
     const bytes = utf8.encode(html).length
-    if (bytes > maxBytes) return onTooLarge(bytes)
+    if (bytes > maxBytes) {
+      onTooLarge(bytes)
+      return
+    }
     const draft = publish(channel, 'edit', { html })
     mirror.edited(draft.id)
     recorder.sent(draft, inputAt)

@@ -11,7 +11,8 @@ export function mapOffset(before: string, after: string, offset: number): number
   while (prefix < shorter && before[prefix] === after[prefix]) prefix += 1
   if (offset <= prefix) return offset
   let suffix = 0
-  while (suffix < shorter - prefix && before[before.length - 1 - suffix] === after[after.length - 1 - suffix]) suffix += 1
+  while (suffix < shorter - prefix && before[before.length - 1 - suffix] === after[after.length - 1 - suffix])
+    suffix += 1
   if (offset >= before.length - suffix) return offset + after.length - before.length
   return prefix
 }

@@ -1,15 +1,12 @@
-// What the lab can reach in a page opened with `?record`: its view, its stamps, its clock.
+// What the lab can reach in a page opened with `?record`: its view and its stamps.
 
 import type { Store } from '../store/store.ts'
-import { exchangeWithServer, readTickOffset } from './clock.ts'
 import type { Recorder } from './recorder.ts'
 
 export interface LabDoor {
   readonly view: Store['view']
   readonly take: Recorder['take']
   readonly switchMode: (name: string) => void
-  readonly readTickOffset: typeof readTickOffset
-  readonly exchangeWithServer: typeof exchangeWithServer
 }
 
 declare global {
@@ -25,5 +22,5 @@ interface DoorParts {
 }
 
 export function installLabDoor({ store, recorder, switchMode }: DoorParts): void {
-  globalThis.window.crosswind = { view: store.view, take: recorder.take, switchMode, readTickOffset, exchangeWithServer }
+  globalThis.window.crosswind = { view: store.view, take: recorder.take, switchMode }
 }

@@ -62,14 +62,18 @@ export function createLink(parts: LinkParts): Link {
   let attempt = 0
   let sent = 0
   let isOpen = false
-  let stopRetry = () => {}
+  let stopRetry = (): void => undefined
 
   function open(): void {
     stopRetry()
     tell('opening', null)
     watchdog = createWatchdog(timers, firstSilenceMs, () => {
       transport?.close()
-      closed({ code: 'silent', sentence: 'Nothing was heard from the server for too long.', retryAfterMs: null })
+      closed({
+        code: 'silent',
+        sentence: 'Nothing was heard from the server for too long.',
+        retryAfterMs: null,
+      })
     })
     transport = parts.transports[mode.transport].open({
       origin: parts.originFor(mode.http),
@@ -122,7 +126,12 @@ export function createLink(parts: LinkParts): Link {
     isOpen = false
   }
 
-  function tell(state: LinkState['state'], reason: string | null, spokenHttp: HttpVersion | null = null, retryAt: number | null = null): void {
+  function tell(
+    state: LinkState['state'],
+    reason: string | null,
+    spokenHttp: HttpVersion | null = null,
+    retryAt: number | null = null,
+  ): void {
     parts.onState({ state, mode: mode.name, spokenHttp, reason, retryAt })
   }
 
@@ -153,7 +162,14 @@ export function createLink(parts: LinkParts): Link {
   return {
     publish(channel, kind, body) {
       sent += 1
-      const draft = { id: `${parts.window}-${sent}`, channel, kind, from: parts.window, at: timers.now(), body }
+      const draft = {
+        id: `${parts.window}-${sent}`,
+        channel,
+        kind,
+        from: parts.window,
+        at: timers.now(),
+        body,
+      }
       outbox.add(draft)
       if (isOpen) send(draft)
       parts.onOutbox(outbox.size())

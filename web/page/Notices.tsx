@@ -71,8 +71,10 @@ function Notice({ kind, isLive = false, action, children }: FrameProps) {
   return (
     <div className="notice" data-kind={kind}>
       <div className="notice-body">
-        <Caution />
-        <p aria-live={isLive ? 'polite' : undefined}>{children}</p>
+        <div className="notice-words">
+          <Caution />
+          <p aria-live={isLive ? 'polite' : undefined}>{children}</p>
+        </div>
         {action && (
           <button type="button" className="button" onClick={action.onClick}>
             {action.words}

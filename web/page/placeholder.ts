@@ -1,12 +1,12 @@
 // Keeps track of whether the document is empty, so that the stylesheet can show the placeholder.
 
 /**
- * Sets `data-empty` on `surface` while `content` is empty, whoever emptied or filled it; returns the way to stop.
+ * Sets `data-empty` on the content's parent while it is empty, whoever emptied or filled it; returns the way to stop.
  * The mark is outside the content, so that setting it is no edit, and medium-editor's own placeholder is not
  * used, because it serialises the whole content at every key and misses what arrives from other windows.
  */
-export function markWhileEmpty(content: HTMLElement, surface: HTMLElement): () => void {
-  const mark = () => surface.toggleAttribute('data-empty', isEmpty(content))
+export function markWhileEmpty(content: HTMLElement): () => void {
+  const mark = () => content.parentElement?.toggleAttribute('data-empty', isEmpty(content))
   const observer = new MutationObserver(mark)
   observer.observe(content, { childList: true, characterData: true, subtree: true })
   mark()

@@ -1,7 +1,7 @@
 // EventSource down, XHR up.
 
 import type { DownFrame } from '../../server/wire/frames.ts'
-import { now, type OpenTransport, type Opening, type WebTransport } from './transport.ts'
+import { now, type Opening, type OpenTransport, type WebTransport } from './transport.ts'
 import { createXhrUplink } from './xhr-uplink.ts'
 
 const frameTypes = ['welcome', 'message', 'presence', 'bye', 'heartbeat'] as const

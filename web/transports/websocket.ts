@@ -2,7 +2,14 @@
 
 import type { Draft } from '../../server/wire/envelope.ts'
 import { byeCodes, type DownFrame, type Stored, type UpFrame } from '../../server/wire/frames.ts'
-import { type Closing, now, type OpenTransport, type Opening, RefusedError, type WebTransport } from './transport.ts'
+import {
+  type Closing,
+  now,
+  type Opening,
+  type OpenTransport,
+  RefusedError,
+  type WebTransport,
+} from './transport.ts'
 
 export const websocket: WebTransport = { name: 'websocket', open: openWebSocket }
 
@@ -14,7 +21,11 @@ interface Waiting {
 function openWebSocket({ origin, query, onFrame, onClose }: Opening): OpenTransport {
   const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}/api/socket?${query}`)
   const waiting = new Map<string, Waiting>()
-  let closing: Closing = { code: 'lost', sentence: 'The connection to the server was lost.', retryAfterMs: null }
+  let closing: Closing = {
+    code: 'lost',
+    sentence: 'The connection to the server was lost.',
+    retryAfterMs: null,
+  }
 
   socket.addEventListener('message', (event: MessageEvent<string>) => {
     const receivedAt = now()
@@ -27,7 +38,10 @@ function openWebSocket({ origin, query, onFrame, onClose }: Opening): OpenTransp
 
   function onEnd({ code }: CloseEvent): void {
     const isTooLarge = code === 1009
-    abandon(waiting, isTooLarge ? new RefusedError('too-large', 'The message is larger than the server takes.') : lost())
+    abandon(
+      waiting,
+      isTooLarge ? new RefusedError('too-large', 'The message is larger than the server takes.') : lost(),
+    )
     onClose(closing)
   }
 

@@ -9,7 +9,14 @@ const timeoutMs = 20_000
 
 export function createXhrUplink(origin: string): OpenTransport {
   const ending = new AbortController()
-  const client = axios.create({ baseURL: origin, adapter: 'xhr', timeout: timeoutMs, signal: ending.signal })
+  const client = axios.create({
+    baseURL: origin,
+    adapter: 'xhr',
+    timeout: timeoutMs,
+    signal: ending.signal,
+    // axios would wait for the cookie store before each request; the server checks the Origin instead.
+    xsrfCookieName: '',
+  })
   let last: Promise<unknown> = Promise.resolve()
   let isIdle = true
 
@@ -27,9 +34,11 @@ export function createXhrUplink(origin: string): OpenTransport {
       // With nothing under way the request leaves in this very turn.
       const sent = isIdle ? post(draft) : last.then(() => post(draft))
       isIdle = false
-      const settled = sent.catch(() => null).then(() => {
-        if (last === settled) isIdle = true
-      })
+      const settled = sent
+        .catch(() => null)
+        .then(() => {
+          if (last === settled) isIdle = true
+        })
       last = settled
       return sent
     },

@@ -23,7 +23,7 @@ export function Dial({ directionDegrees, children }: DialProps) {
         aria-hidden="true"
         data-shown={directionDegrees !== null}
       >
-        <path d="M120 40 107 7q13 5 26 0Z" />
+        <path d="M120 37 105 4q15 6 30 0Z" />
       </svg>
       <div className="dial-middle">{children}</div>
     </div>

@@ -86,6 +86,14 @@ test('two modes faster than the baseline and like each other: neither is called 
   assert.match(summaryOf({ behaviours }).finding, /had the lowest mean, not clearly below/)
 })
 
+test('a message that five windows received weighs no more than one that a single window received', () => {
+  const alone = madeRun({ windows: 1 })
+  const samples = alone.samples.flatMap((sample) =>
+    [1, 2, 3, 4, 5].map((receiver) => ({ ...sample, receiver })),
+  )
+  assert.deepEqual(analyse({ ...alone, samples }).comparisons, analyse(alone).comparisons)
+})
+
 test('each mode is compared with its peer, and all p are corrected together', () => {
   const { comparisons } = summaryOf({ behaviours: withPeers })
   assert.deepEqual(
@@ -116,7 +124,7 @@ test('lost, duplicated and reordered are counted and stand first in the finding'
   assert.match(
     summaryOf({ behaviours }).finding,
     new RegExp(
-      `^SSE \\+ XHR over HTTP/2 lost ${lost} of 1000 samples, duplicated ${duplicated}, reordered ${reordered}\\. WebSocket was faster: `,
+      `^SSE \\+ XHR over HTTP/2 lost ${lost} of 1,000 samples, duplicated ${duplicated}, reordered ${reordered}\\. WebSocket was faster: `,
     ),
   )
 })
@@ -136,7 +144,7 @@ test('stages have their medians, and none on the clock of another machine', () =
 test('where all was lost, that is the finding, and nothing is compared', () => {
   const behaviours = threeModes.map((mode) => ({ ...mode, lost: 1 }))
   const { finding, comparisons, notCompared, modes } = summaryOf({ behaviours })
-  assert.match(finding, /lost all 1000 samples.*No transmission time was measured\.$/)
+  assert.match(finding, /lost all 1,000 samples.*No transmission time was measured\.$/)
   assert.deepEqual([comparisons.length, notCompared.length], [0, 2])
   assert.deepEqual([modes[0]?.meanMs, modes[0]?.p99Ms, modes[0]?.lost], [null, null, 1000])
 })

@@ -28,12 +28,14 @@ function isTimed(summary: ModeSummary): summary is Timed {
   return summary.meanMs !== null
 }
 
-/** `WebSocket lost 3 of 1000 samples and reordered 1`; nothing where nothing went wrong. */
+/** `WebSocket lost 3 of 1,000 samples and reordered 1`; nothing where nothing went wrong. */
 function faultsOf({ mode, expected, lost, duplicated, reordered }: ModeSummary): readonly string[] {
   const counts = [
-    lost > 0 ? `lost ${lost === expected ? `all ${expected}` : `${lost} of ${expected}`} samples` : '',
-    duplicated > 0 ? `duplicated ${duplicated}` : '',
-    reordered > 0 ? `reordered ${reordered}` : '',
+    lost > 0
+      ? `lost ${lost === expected ? `all ${whole(expected)}` : `${whole(lost)} of ${whole(expected)}`} samples`
+      : '',
+    duplicated > 0 ? `duplicated ${whole(duplicated)}` : '',
+    reordered > 0 ? `reordered ${whole(reordered)}` : '',
   ].filter((count) => count !== '')
   return counts.length === 0 ? [] : [`${spokenName(mode)} ${counts.join(', ')}`]
 }
@@ -93,6 +95,11 @@ function amount({ differenceMs, ci95Ms: [low, high] }: Comparison): string {
 
 function ms(value: number): string {
   return `${figure(value)} ms`
+}
+
+/** `1,000`. */
+function whole(value: number): string {
+  return value.toLocaleString('en-GB')
 }
 
 /** Two decimals below 1, one below 100, none above: three digits at most are worth saying. */

@@ -78,7 +78,7 @@ function message(
 ): readonly Sample[] {
   const isOutlier = random() < 0.01
   const shared =
-    behaviour.medianMs * Math.exp(0.25 * normalDraw(random)) + (isOutlier ? 15 + 30 * random() : 0)
+    behaviour.medianMs * Math.exp(0.25 * normalDraw(random)) + (isOutlier ? 4 + 14 * random() : 0)
   const inputAt = startMs + block * 60_000 + key * 100 + random()
   const sentAt = inputAt + 0.2 + 0.2 * random()
   return Array.from({ length: windows }, (_, place) => {

@@ -19,6 +19,11 @@ export function labelOf(mode: string): string {
   return `${mode.slice(0, mode.indexOf(':'))}: ${modeNamed(imitated)?.label ?? imitated}`
 }
 
+/** The far side of a pair whose mode is named already: `bare` for its peer, which imitates that same mode. */
+export function opponentLabel(baseline: string): string {
+  return isPeer(baseline) ? baseline.slice(0, baseline.indexOf(':')) : labelOf(baseline)
+}
+
 /** For a sentence: `SSE + XHR over HTTP/2`. */
 export function spokenName(mode: string): string {
   return labelOf(mode).replace(', HTTP/', ' over HTTP/')

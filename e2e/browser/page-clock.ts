@@ -1,0 +1,50 @@
+// Reads a page's clock against another. These functions run in the page: they use nothing from outside themselves.
+
+import type { ClockReading } from '../lab/clock.ts'
+
+/**
+ * Offset to the machine's system clock, which all windows on it share: `Date.now()` turns from one whole
+ * millisecond to the next at a known time, and of many such turns the closest pair of looks bounds it best.
+ */
+export function readTickOffset(ticks: number): ClockReading {
+  const now = () => performance.timeOrigin + performance.now()
+
+  /** The turn lies between `before`, taken ahead of the last look at the old millisecond, and `after`. */
+  function awaitTick() {
+    const start = Date.now()
+    let before = now()
+    // Five milliseconds hold a turn for sure; a clock set back would otherwise keep this waiting.
+    for (const end = before + 5; before < end; ) {
+      const ahead = now()
+      const wholeMs = Date.now()
+      if (wholeMs !== start) return { before, after: now(), wholeMs }
+      before = ahead
+    }
+    return { before, after: before + 1, wholeMs: Date.now() }
+  }
+
+  let earliest = Number.NEGATIVE_INFINITY
+  let latest = Number.POSITIVE_INFINITY
+  for (let tick = 0; tick < ticks; tick += 1) {
+    const { before, after, wholeMs } = awaitTick()
+    latest = Math.min(latest, wholeMs - before)
+    earliest = Math.max(earliest, wholeMs - after)
+  }
+  // Crossed bounds mean that the system clock was slewed meanwhile; their distance is the doubt.
+  return { offsetMs: (earliest + latest) / 2, boundMs: Math.abs(latest - earliest) / 2 }
+}
+
+/** Offset to the clock of the page's server by repeated exchanges, the fastest kept: wrong by half its round trip at most. */
+export async function exchangeWithServer(exchanges: number): Promise<ClockReading> {
+  const now = () => performance.timeOrigin + performance.now()
+  let best: ClockReading = { offsetMs: 0, boundMs: Number.POSITIVE_INFINITY }
+  for (let count = 0; count < exchanges; count += 1) {
+    const sentAt = now()
+    const answer = await fetch('/api/clock', { cache: 'no-store' })
+    const receivedAt = now()
+    const { at } = (await answer.json()) as { at: number }
+    const boundMs = (receivedAt - sentAt) / 2
+    if (boundMs < best.boundMs) best = { offsetMs: at - (sentAt + receivedAt) / 2, boundMs }
+  }
+  return best
+}

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { boundBetween, combine } from './clock.ts'
+
+test('a clock that drifted by 0.2 ms is off by at most its reading’s doubt and half of that', () => {
+  const { offsetMs, boundMs } = combine({ offsetMs: 5, boundMs: 0.01 }, { offsetMs: 5.2, boundMs: 0.02 })
+  assert.ok(Math.abs(offsetMs - 5.1) < 1e-9)
+  assert.ok(Math.abs(boundMs - 0.12) < 1e-9)
+})
+
+test('between two windows the two largest doubts add up', () => {
+  const clocks = [0.1, 0.5, 0.3].map((boundMs) => ({ offsetMs: 0, boundMs }))
+  assert.equal(boundBetween(clocks), 0.8)
+  assert.equal(boundBetween([]), 0)
+})

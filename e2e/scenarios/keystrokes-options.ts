@@ -1,0 +1,104 @@
+// What the keystroke scenario can be told, checked before anything starts.
+
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { requireMode } from '../lab/subject.ts'
+
+const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter(Boolean),
+)
+
+const schema = z
+  .strictObject({
+    modes: list.default(['sse/2', 'sse/1.1', 'websocket/1.1']),
+    windows: whole(1, 50).default(5),
+    keys: whole(1, 10_000).default(200),
+    blocks: whole(1, 100).default(4),
+    warmup: whole(0, 200).default(10),
+    interval: whole(0, 10_000).default(50),
+    baseline: z.string().optional(),
+    peers: list.default([]),
+    server: z.url({ protocol: /^https$/, error: 'must be an https address, https://host:8443' }).optional(),
+    remote: z
+      .array(z.url({ protocol: /^https?$/, error: 'must be a WebDriver address, http://laptop:4444' }))
+      .default([]),
+    sensor: z.enum(['none', 'simulated']).default('none'),
+    out: z.string().min(1).optional(),
+    headed: z.boolean().default(false),
+    help: z.boolean().default(false),
+  })
+  .refine(({ keys, blocks }) => keys >= blocks, 'keys must be at least as many as blocks')
+  .refine(
+    ({ peers, server }) => peers.length === 0 || server === undefined,
+    'peers run on this machine: leave out --server or --peers',
+  )
+
+export type KeystrokeOptions = z.output<typeof schema>
+
+export const keystrokesHelp = `npm run lab -- keystrokes [flags]
+
+  Opens windows in real Chromium, types into one, and times each message's way to every window.
+
+  --modes LIST      modes to compare, in turns       sse/2,sse/1.1,websocket/1.1
+  --windows N       windows open at a time           5
+  --keys N          keys of each mode                200
+  --blocks N        turns that they are split into   4
+  --warmup N        keys before each turn, left out  10
+  --interval MS     from key to key                  50
+  --baseline MODE   what the others are compared to  websocket/1.1, else the first mode
+  --peers bare      measure a bare relay page too, in the same run
+  --server URL      a server that runs elsewhere     one started for the run
+  --remote URL      a WebDriver on another machine; windows are dealt out in turn; repeatable
+  --sensor NAME     none, or simulated wind beside the typing
+  --out DIR         the report's folder              reports/<date>-keystrokes
+  --headed          show the windows
+`
+
+/** Throws one sentence that names the flag, the value and what is allowed. */
+export function readKeystrokeOptions(argv: readonly string[]): KeystrokeOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      ...Object.fromEntries(Object.keys(schema.shape).map((name) => [name, { type: 'string' as const }])),
+      remote: { type: 'string', multiple: true },
+      headed: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  })
+  const parsed = schema.safeParse(values)
+  if (!parsed.success) throw new Error(sentenceFor(parsed.error, values))
+  for (const mode of parsed.data.modes) requireMode(mode)
+  return checked(parsed.data)
+}
+
+function sentenceFor({ issues: [issue] }: z.ZodError, values: Record<string, unknown>): string {
+  const flag = String(issue?.path[0] ?? '')
+  if (flag === '') return `${issue?.message}.`
+  return `--${flag} is ${JSON.stringify(values[flag])}: ${issue?.message}.`
+}
+
+function checked(options: KeystrokeOptions): KeystrokeOptions {
+  const { modes, peers, baseline } = options
+  if (modes.length === 0) throw new Error('--modes names no mode.')
+  const unknown = peers.find((peer) => peer !== 'bare')
+  if (unknown !== undefined) throw new Error(`--peers names "${unknown}"; there is bare.`)
+  if (baseline !== undefined && !modes.includes(baseline)) {
+    throw new Error(`--baseline is "${baseline}", which is not among the modes ${modes.join(', ')}.`)
+  }
+  return options
+}
+
+export function baselineOf({ baseline, modes }: KeystrokeOptions): string {
+  return baseline ?? modes.find((mode) => mode === 'websocket/1.1') ?? modes[0] ?? ''
+}
+
+/** The report's folder: dated to the second, so that each run has its own. */
+export function folderFor({ out }: KeystrokeOptions, startedAt: Date): string {
+  const date = startedAt.toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '')
+  return out ?? join('reports', `${date}-keystrokes`)
+}

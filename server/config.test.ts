@@ -1,0 +1,201 @@
+// Checks the order of flag, variable, file and default, and each sentence that a wrong one is answered with.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type ConfigSources, defaultConfig, loadConfig, wantsHelp } from './config.ts'
+
+const nowhere = join(import.meta.dirname, 'wire')
+
+const load = (argv: string, sources: Partial<ConfigSources> = {}) =>
+  loadConfig({ argv: argv.split(' ').filter((word) => word !== ''), env: {}, cwd: nowhere, ...sources })
+
+const refused = (loading: Promise<unknown>, message: string) =>
+  assert.rejects(loading, { name: 'ConfigError', message })
+
+async function directoryWith(t: TestContext, source: string, name = 'crosswind.config.ts'): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'crosswind-config-'))
+  t.after(() => rm(directory, { recursive: true }))
+  await writeFile(join(directory, name), source)
+  return directory
+}
+
+test('without file, flag or variable the defaults hold', async () => {
+  const config = await load('')
+  assert.deepEqual(config, defaultConfig)
+  assert.equal(config.transport, 'sse')
+  assert.deepEqual(config.sensor, { source: 'simulated', path: null, baudRate: 9600, rateHz: 4 })
+})
+
+test('the project’s own config file says every default', async () => {
+  const cwd = join(import.meta.dirname, '..')
+  const { default: own } = await import('../crosswind.config.ts')
+  assert.deepEqual(own, defaultConfig)
+  assert.deepEqual(await load('', { cwd }), defaultConfig)
+})
+
+test('a flag goes before a variable, that before the file, that before the default', async (t) => {
+  const cwd = await directoryWith(
+    t,
+    'export default { port: 1, http1Port: 2, drainMs: 3, sensor: { rateHz: 2 } }',
+  )
+  const env = { CROSSWIND_PORT: '11', CROSSWIND_HTTP1_PORT: '12', CROSSWIND_SENSOR_BAUD_RATE: '19200' }
+  const config = await load('--port 21', { cwd, env })
+  assert.equal(config.port, 21)
+  assert.equal(config.http1Port, 12)
+  assert.equal(config.drainMs, 3)
+  assert.equal(config.heartbeatMs, 15_000)
+  assert.deepEqual(config.sensor, { source: 'simulated', path: null, baudRate: 19200, rateHz: 2 })
+})
+
+test('--config takes another file, relative to the working directory', async (t) => {
+  const cwd = await directoryWith(t, 'export default { port: 5000 }', 'other.ts')
+  assert.equal((await load('--config other.ts', { cwd })).port, 5000)
+  assert.equal((await load('', { cwd })).port, 8443)
+  await refused(load('--config none.ts', { cwd }), 'none.ts (from --config) is missing.')
+})
+
+test('flags come with a space or an equals sign, and the last one counts', async () => {
+  const config = await load('--http 1.1 --http1-port=0 --sensor-rate-hz 0.5 --port 1 --port 2')
+  assert.equal(config.http, '1.1')
+  assert.equal(config.http1Port, 0)
+  assert.equal(config.sensor.rateHz, 0.5)
+  assert.equal(config.port, 2)
+})
+
+test('origins are separated by commas, and a path may be taken back', async (t) => {
+  const cwd = await directoryWith(t, "export default { sensor: { path: '/dev/ttyS0' } }")
+  const config = await load('--allowed-origins https://a.example,https://b.example:8443 --sensor-path null', {
+    cwd,
+  })
+  assert.deepEqual(config.allowedOrigins, ['https://a.example', 'https://b.example:8443'])
+  assert.equal(config.sensor.path, null)
+})
+
+test('an empty variable counts as not set, and those of the set-up commands are let be', async () => {
+  const env = {
+    CROSSWIND_PORT: '',
+    CROSSWIND_CHROMIUM: '/usr/bin/chromium',
+    CROSSWIND_CHROMEDRIVER: '/x',
+    PATH: '/bin',
+  }
+  assert.deepEqual(await load('', { env }), defaultConfig)
+})
+
+test('--help is told apart', () => {
+  assert.equal(wantsHelp(['--port', '1', '--help']), true)
+  assert.equal(wantsHelp(['-h']), true)
+  assert.equal(wantsHelp(['--port=1']), false)
+})
+
+const wrongFlags: readonly (readonly [string, string])[] = [
+  ['--transport websockets', 'transport is "websockets" (from --transport); allowed are sse, websocket.'],
+  ['--port 70000', 'port is 70000 (from --port); allowed are whole numbers from 0 to 65535.'],
+  ['--port=', 'port is "" (from --port); allowed are whole numbers from 0 to 65535.'],
+  ['--port 80.5', 'port is 80.5 (from --port); allowed are whole numbers from 0 to 65535.'],
+  ['--port 0x50', 'port is "0x50" (from --port); allowed are whole numbers from 0 to 65535.'],
+  [
+    '--heartbeat-ms -1',
+    'heartbeatMs is -1 (from --heartbeat-ms); allowed are whole numbers from 1000 to 60000.',
+  ],
+  [
+    '--sensor-baud-rate 1200',
+    'sensor.baudRate is "1200" (from --sensor-baud-rate); allowed are 2400, 4800, 9600, 19200, 38400.',
+  ],
+  [
+    '--allowed-origins https://a.example/path',
+    'allowedOrigins is ["https://a.example/path"] (from --allowed-origins); allowed are origins such as https://editor.example:8443, separated by commas.',
+  ],
+  ['--port', '--port needs a value after it; allowed are whole numbers from 0 to 65535.'],
+  ['--port --http 2', '--port needs a value after it; allowed are whole numbers from 0 to 65535.'],
+  ['--config', '--config needs a value after it; allowed are the paths of config files.'],
+  ['websocket', '"websocket" is no flag; --help lists them.'],
+  ['--trasnport sse', 'There is no flag --trasnport; did you mean --transport?'],
+  ['--sensor.source serial', 'There is no flag --sensor.source; did you mean --sensor-source?'],
+  ['--quux 1', 'There is no flag --quux; --help lists them.'],
+]
+for (const [argv, message] of wrongFlags) {
+  test(`${argv} is refused`, () => refused(load(argv), message))
+}
+
+test('a wrong variable is named', async () => {
+  const wrong = load('', { env: { CROSSWIND_HTTP: '3' } })
+  await refused(wrong, 'http is "3" (from CROSSWIND_HTTP); allowed are 2, 1.1.')
+  const unknown = load('', { env: { CROSSWIND_SENSOR_BAUDRATE: '9600' } })
+  const meant = 'did you mean CROSSWIND_SENSOR_BAUD_RATE?'
+  await refused(unknown, `There is no environment variable CROSSWIND_SENSOR_BAUDRATE; ${meant}`)
+})
+
+const wrongFiles: readonly (readonly [string, string])[] = [
+  [
+    '{ port: "8443" }',
+    'port is "8443" (from crosswind.config.ts); allowed are whole numbers from 0 to 65535.',
+  ],
+  [
+    '{ allowedOrigins: ["https://a.example", "b"] }',
+    'allowedOrigins is "b" (from crosswind.config.ts); allowed are origins such as https://editor.example:8443, separated by commas.',
+  ],
+  [
+    '{ limits: { maxWindow: 1 } }',
+    'There is no key limits.maxWindow (from crosswind.config.ts); did you mean limits.maxWindows?',
+  ],
+  ['{ limits: 5 }', 'limits is 5 (from crosswind.config.ts); it has to be an object.'],
+  ['null', 'The configuration is null (from crosswind.config.ts); it has to be an object.'],
+]
+for (const [source, message] of wrongFiles) {
+  test(`a file that says ${source} is refused`, async (t) => {
+    await refused(load('', { cwd: await directoryWith(t, `export default ${source}`) }), message)
+  })
+}
+
+test('a file may say a number where its text is meant', async (t) => {
+  assert.equal((await load('', { cwd: await directoryWith(t, 'export default { http: 1.1 }') })).http, '1.1')
+})
+
+test('a file that is no module, or exports nothing, is refused', async (t) => {
+  const broken = load('', { cwd: await directoryWith(t, 'export default {') })
+  await assert.rejects(broken, {
+    name: 'ConfigError',
+    message: /^crosswind\.config\.ts cannot be read: .*\.$/,
+  })
+  const silent = load('', { cwd: await directoryWith(t, 'export const port = 1') })
+  await assert.rejects(silent, { name: 'ConfigError', message: /exports nothing; it should say/ })
+})
+
+const misfits: readonly (readonly [string, string])[] = [
+  [
+    '--port 9000 --http1-port 9000',
+    'port (from --port) and http1Port (from --http1-port) are both 9000; each needs a port of its own.',
+  ],
+  [
+    '--port 8444',
+    'port (from --port) and http1Port (from the defaults) are both 8444; each needs a port of its own.',
+  ],
+  [
+    '--tls-cert-file a.pem',
+    'tls.certFile is set (from --tls-cert-file) but tls.keyFile is not; the two go together.',
+  ],
+  [
+    '--tls-key-file a.key',
+    'tls.keyFile is set (from --tls-key-file) but tls.certFile is not; the two go together.',
+  ],
+  [
+    '--sensor-source serial',
+    'sensor.source is "serial" (from --sensor-source) but sensor.path is not set; name the serial port, such as --sensor-path /dev/ttyUSB0.',
+  ],
+  [
+    '--limits-queue-bytes-per-window 2048',
+    'limits.queueBytesPerWindow is 2048 (from --limits-queue-bytes-per-window); it has to hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
+  ],
+]
+for (const [argv, message] of misfits) {
+  test(`${argv} alone does not fit`, () => refused(load(argv), message))
+}
+
+test('both ports may be 0, and a serial sensor with a path fits', async () => {
+  const config = await load('--port 0 --http1-port 0 --sensor-source serial --sensor-path /dev/ttyUSB0')
+  assert.equal(config.port, config.http1Port)
+  assert.equal(config.sensor.path, '/dev/ttyUSB0')
+})

@@ -1,0 +1,75 @@
+// Entry point of the server: reads the configuration, starts, says where to go, and ends in order on a signal.
+
+import { join, relative } from 'node:path'
+import { ensureCertificate } from '../certs/certificate.ts'
+import { loadCertificate } from '../certs/load.ts'
+import { type Config, loadConfig } from './config.ts'
+import { type Server, startServer } from './server.ts'
+
+const root = join(import.meta.dirname, '..')
+
+try {
+  await run()
+} catch (error) {
+  console.error(`Crosswind did not start. ${error instanceof Error ? error.message : error}`)
+  process.exitCode = 1
+}
+
+async function run(): Promise<void> {
+  const config = await loadConfig({ argv: process.argv.slice(2), env: process.env, cwd: root })
+  const certificate = await certificateFor(config)
+  const server = await startServer({ config, tls: certificate, webFolder: join(root, 'web/dist') })
+  console.log(greeting(config, server, certificate.advice))
+  // A parent process that started this one (the lab, a test) learns the ports this way.
+  process.send?.({ type: 'ready', ports: server.ports })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(server, config))
+  // Without the parent that started it nobody would ever stop it.
+  process.once('disconnect', () => stop(server, config))
+}
+
+async function certificateFor({ tls }: Config) {
+  const { certFile, keyFile } = tls
+  if (certFile !== null && keyFile !== null) {
+    return {
+      ...(await loadCertificate({ certFile, keyFile, now: new Date() })),
+      advice: `Certificate: ${certFile}`,
+    }
+  }
+  const made = await ensureCertificate({ directory: join(root, 'certs'), now: new Date() })
+  const file = relative(process.cwd(), made.authorityFile)
+  return {
+    ...made,
+    advice: `The browser will not know this certificate. Trust ${file} once (README, "Certificates"), or accept it for now.`,
+  }
+}
+
+function greeting({ transport, http, host, sensor }: Config, { ports }: Server, advice: string): string {
+  const isEverywhere = host === '0.0.0.0' || host === '::'
+  const name = isEverywhere ? 'localhost' : host
+  const wind = { simulated: 'simulated', serial: `WindSonic on ${sensor.path}`, none: 'none' }[sensor.source]
+  const lines = [
+    '',
+    `  Crosswind is running: open  https://${name}:${ports[http]}  in two windows.`,
+    '',
+    `  Mode    ${transport} (HTTP/${http}); change it in a window's menu or in crosswind.config.ts`,
+    `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
+    `  Wind    ${wind}`,
+    '',
+    `  ${advice}`,
+  ]
+  if (!isLoopback(host)) lines.push('', '  Everyone who can reach this machine can read and write this page.')
+  return `${lines.join('\n')}\n\n  Ctrl-C stops it.\n`
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+}
+
+async function stop(server: Server, { drainMs }: Config): Promise<void> {
+  console.log(`\n  Sending windows away; done within ${drainMs / 1000} s.`)
+  // A second signal ends it at once.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+  process.removeAllListeners('disconnect')
+  await server.close()
+  if (process.connected) process.disconnect?.()
+}
