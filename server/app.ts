@@ -46,9 +46,6 @@ export function createApp({ hub, clock, origins, settings, webFolder }: AppParts
   app.use(router.routes())
   app.use(router.allowedMethods({ throw: true, methodNotAllowed: wrongMethod, notImplemented: wrongMethod }))
   app.use(serveAssets(webFolder))
-  app.use((ctx) => {
-    if (ctx.status === 404) throw new Refusal(404, 'not-found', `There is nothing at ${ctx.path}.`)
-  })
   app.ws.use((ctx) => {
     const handler = socketHandlers.get(ctx.path)
     handler?.(ctx.websocket, ctx.URL.searchParams)
@@ -88,6 +85,7 @@ function wrongMethod(): Refusal {
 const answerErrors: Koa.Middleware = async (ctx, next) => {
   try {
     await next()
+    if (ctx.status === 404 && ctx.respond !== false) throw notFound(ctx.path)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : fromUnknown(error, ctx)
     ctx.status = refusal.status
@@ -95,8 +93,14 @@ const answerErrors: Koa.Middleware = async (ctx, next) => {
   }
 }
 
+function notFound(path: string): Refusal {
+  return new Refusal(404, 'not-found', `There is nothing at ${path.slice(0, 200)}.`)
+}
+
 function fromUnknown(error: unknown, ctx: Koa.ParameterizedContext): Refusal {
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500
+  // koa-static forbids paths that leave its folder: for who asks there is nothing.
+  if (status === 403 || status === 404) return notFound(ctx.path)
   if (status >= 400 && status < 500)
     return new Refusal(status, 'bad-request', 'The request could not be understood.')
   ctx.app.emit('error', error, ctx)

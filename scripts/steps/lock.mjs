@@ -12,14 +12,15 @@ const pollMs = 200
 const staleMs = 30 * 60 * 1000
 
 /** The lock's file, outside the project because `npm ci` empties node_modules. */
-export const lockFile = join(
+const lockFile = join(
   tmpdir(),
   `crosswind-${createHash('sha256').update(root).digest('hex').slice(0, 16)}.lock`,
 )
 
-/** Does the work while no other process does its own. */
-export async function exclusively(work) {
-  if (!take()) await waitForTurn()
+/** Does the work while no other process that takes the same lock does its own. */
+export async function exclusively(work, file = lockFile) {
+  if (!take(file)) await waitForTurn(file)
+  const release = () => rmSync(file, { force: true })
   process.on('exit', release)
   try {
     return await work()
@@ -29,30 +30,27 @@ export async function exclusively(work) {
   }
 }
 
-async function waitForTurn() {
+async function waitForTurn(file) {
   process.stdout.write('  waiting for another Crosswind command to finish …\n')
-  while (!take()) await delay(pollMs)
+  while (!take(file)) await delay(pollMs)
 }
 
-function take() {
+function take(file) {
   try {
-    writeFileSync(lockFile, String(process.pid), { flag: 'wx' })
+    writeFileSync(file, String(process.pid), { flag: 'wx' })
     return true
   } catch (error) {
     if (error.code !== 'EEXIST') throw error
-    if (isAbandoned()) release()
-    return false
+    if (!isAbandoned(file)) return false
+    rmSync(file, { force: true })
+    return take(file)
   }
 }
 
-function release() {
-  rmSync(lockFile, { force: true })
-}
-
-function isAbandoned() {
+function isAbandoned(file) {
   try {
-    const owner = Number(readFileSync(lockFile, 'utf8'))
-    const isOld = Date.now() - statSync(lockFile).mtimeMs > staleMs
+    const owner = Number(readFileSync(file, 'utf8'))
+    const isOld = Date.now() - statSync(file).mtimeMs > staleMs
     return isOld || (owner > 0 && !isAlive(owner))
   } catch (error) {
     // Its owner has just let go of it.

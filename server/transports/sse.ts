@@ -25,6 +25,11 @@ export const sse: ServerTransport = {
     mountUplink({ router, hub, limits })
 
     router.get('/api/stream', (ctx) => {
+      ctx.set(streamHeaders)
+      if (ctx.method === 'HEAD') {
+        ctx.status = 200
+        return
+      }
       const asked = admitJoining(ctx.URL.searchParams)
       const cursor = parseCursor(ctx.get('Last-Event-ID') || ctx.URL.searchParams.get('cursor'))
       const mode = modeFor('sse', httpVersionOf(ctx))
@@ -50,16 +55,17 @@ export const sse: ServerTransport = {
   },
 }
 
+const streamHeaders = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  // no-transform keeps middlemen from compressing, which would hold events back.
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+}
+
 /** Takes the answer out of Koa's hands and sends its headers at once: unsent, they look like a hang. */
 function startStream(ctx: ParameterizedContext): void {
   ctx.respond = false
   ctx.res.statusCode = 200
-  ctx.set({
-    'Content-Type': 'text/event-stream; charset=utf-8',
-    // no-transform keeps middlemen from compressing, which would hold events back.
-    'Cache-Control': 'no-cache, no-transform',
-    'X-Accel-Buffering': 'no',
-  })
   const response: ServerResponse = ctx.res
   response.flushHeaders()
 }

@@ -15,7 +15,8 @@ export function mountUplink({
   limits,
 }: Pick<Mounting, 'limits'> & { router: Router; hub: Hub }): void {
   router.post(uplinkPath, async (ctx) => {
-    if (!ctx.is('application/json')) {
+    // Not ctx.is(): it takes an HTTP/2 body without a length for no body at all.
+    if (ctx.request.type !== 'application/json') {
       const sentence = `Messages are sent as application/json, not as ${ctx.get('Content-Type') || 'nothing named'}.`
       throw new Refusal(415, 'wrong-type', sentence)
     }

@@ -2,7 +2,7 @@
 
 import type { MediumEditorOptions } from 'medium-editor'
 import { memo, useLayoutEffect, useRef } from 'react'
-import { MediumEditorReact } from './medium-editor-react.tsx'
+import { MediumEditorReact, toggleList } from './medium-editor-react.tsx'
 
 export interface EditorProps {
   /** Called with the contenteditable element when medium-editor is attached; returns the way to clean up. */
@@ -25,6 +25,7 @@ const options: MediumEditorOptions = {
         name: 'unorderedlist',
         aria: 'List',
         contentDefault: icon('M3 4h0M3 8h0M3 12h0M6.5 4H14M6.5 8H14M6.5 12H14'),
+        handleClick: toggleList,
       },
       {
         name: 'anchor',

@@ -1,6 +1,6 @@
 // Makes react-medium-editor 1.8.1, written for React 15, work with React 19: every oddity of it is here.
 
-import MediumEditor from 'medium-editor'
+import MediumEditor, { type RunningButton } from 'medium-editor'
 import { cloneElement, createRef } from 'react'
 import library from 'react-medium-editor'
 
@@ -43,4 +43,12 @@ export class MediumEditorReact extends library.default {
   override render() {
     return cloneElement(super.render(), { ref: this.#ref })
   }
+}
+
+/** For the list button: what was a list item becomes a paragraph, where Chromium leaves text between paragraphs. */
+export function toggleList(this: RunningButton, event: Event): void {
+  event.preventDefault()
+  event.stopPropagation()
+  this.execAction('insertunorderedlist')
+  if (!document.queryCommandState('insertUnorderedList')) document.execCommand('formatBlock', false, 'p')
 }

@@ -7,6 +7,12 @@ declare module 'medium-editor' {
     readonly aria: string
     /** HTML inside the button. */
     readonly contentDefault: string
+    /** Called with the button as `this`, in place of running the button's own command. */
+    readonly handleClick?: (this: RunningButton, event: Event) => void
+  }
+
+  export interface RunningButton {
+    readonly execAction: (command: string) => void
   }
 
   /** See OPTIONS.md of medium-editor 5.23. */

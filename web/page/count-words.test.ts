@@ -6,7 +6,7 @@ import { sentWords, windowsWords } from './count-words.ts'
 
 test('counts windows', () => {
   assert.equal(windowsWords(null), null)
-  assert.equal(windowsWords(1), 'Only this window is open')
+  assert.equal(windowsWords(1), '1 window open')
   assert.equal(windowsWords(12), '12 windows open')
 })
 

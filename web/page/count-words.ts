@@ -5,7 +5,7 @@ import type { LinkView } from '../store/store.ts'
 /** Null until the number is known. */
 export function windowsWords(windows: number | null): string | null {
   if (windows === null) return null
-  return windows === 1 ? 'Only this window is open' : `${windows} windows open`
+  return windows === 1 ? '1 window open' : `${windows} windows open`
 }
 
 /** Whether everything typed here has reached the server. */
