@@ -79,17 +79,19 @@ async function build({ headed = false, remote, dark = false }: BrowserOpening): 
 
 function asBrowser(driver: WebDriver, version: string): Browser {
   const inTurn = createTurns()
+  let home: string | null = null
   let current = ''
-  let isFirst = true
 
   async function to(handle: string): Promise<void> {
     if (handle !== current) await driver.switchTo().window(handle)
     current = handle
   }
 
+  /** The window that the browser starts with stays empty: a session ends with its last window. */
   async function newHandle(): Promise<string> {
-    if (!isFirst) await driver.switchTo().newWindow('window')
-    isFirst = false
+    home ??= await driver.getWindowHandle()
+    await to(home)
+    await driver.switchTo().newWindow('window')
     current = await driver.getWindowHandle()
     return current
   }

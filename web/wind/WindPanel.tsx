@@ -20,7 +20,7 @@ export function WindPanel({ store }: { store: Store }) {
   const now = useNow(1000, wind.receivedAt !== null)
   const face = windFace(wind, now)
   return (
-    <section className="wind" aria-label="Wind" data-state={face.state} data-stale={face.isStale}>
+    <div className="wind" data-state={face.state} data-stale={face.isStale}>
       <div className="wind-head">
         <h2>Wind</h2>
         {face.source && (
@@ -50,7 +50,7 @@ export function WindPanel({ store }: { store: Store }) {
           )}
         </output>
       </div>
-    </section>
+    </div>
   )
 }
 

@@ -1,0 +1,74 @@
+// What the browser tests look at and do in a page. These functions run in it: they use nothing from outside themselves.
+
+import type { LabDoor } from '../../web/lab/door.ts'
+
+type Page = typeof globalThis & { readonly crosswind?: LabDoor }
+
+export function linkState() {
+  const { link, windows, browserHttp1Streams } = (globalThis as Page).crosswind?.view() ?? {}
+  return { state: link?.state, mode: link?.mode, spokenHttp: link?.spokenHttp, windows, browserHttp1Streams }
+}
+
+export function textShown(): string {
+  return document.querySelector('#document')?.textContent ?? ''
+}
+
+export function htmlShown(): string {
+  return document.querySelector('#document')?.innerHTML ?? ''
+}
+
+/** Replaces the content as if the user had: the page notices and sends it. */
+export function writeHtml(html: string): void {
+  const editor = document.querySelector('#document')
+  if (editor) editor.innerHTML = html
+}
+
+export function placeCaret(paragraph: number, offset: number): void {
+  const editor = document.querySelector<HTMLElement>('#document')
+  const text = editor?.children[paragraph]?.firstChild
+  if (!editor || !text) throw new Error(`There is no text in paragraph ${paragraph}.`)
+  editor.focus()
+  getSelection()?.collapse(text, offset)
+}
+
+/** The caret as the text around it, `before|after`, within its paragraph. */
+export function caretShown(): string {
+  const { anchorNode, anchorOffset = 0 } = getSelection() ?? {}
+  const text = anchorNode?.nodeValue ?? ''
+  return `${text.slice(0, anchorOffset)}|${text.slice(anchorOffset)}`
+}
+
+/** Protocols, as the browser names them, of the messages that this page posted. */
+export function uplinkProtocols(): string[] {
+  const posts = performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/api/messages'))
+  return [...new Set(posts.map((entry) => (entry as PerformanceResourceTiming).nextHopProtocol))]
+}
+
+export function pageProtocol(): string {
+  const [entry] = performance.getEntriesByType('navigation')
+  return (entry as PerformanceNavigationTiming).nextHopProtocol
+}
+
+/** Ids of the sensor's messages in the order in which they came; the one that says how it is doing comes first. */
+export function sensorMessages(): { id: string; seq: number }[] {
+  const received = (globalThis as Page).crosswind?.take().received ?? []
+  return received.filter(({ id }) => id.startsWith('sensor-')).map(({ id, seq }) => ({ id, seq }))
+}
+
+export function markRan(): boolean {
+  return (globalThis as typeof globalThis & { ran?: boolean }).ran === true
+}
+
+export function bannerText(): string {
+  return [...document.querySelectorAll('[role=status], [role=alert], .notice')]
+    .map(({ textContent }) => textContent)
+    .join(' ')
+}
+
+export function scrollTop(): number {
+  return document.scrollingElement?.scrollTop ?? 0
+}
+
+export function scrollTo(top: number): void {
+  document.scrollingElement?.scrollTo(0, top)
+}
