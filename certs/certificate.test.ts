@@ -88,12 +88,24 @@ test('the leaf alone is renewed 30 days before its end, and when the clock was s
   assert.equal((await ensure(directory, { now: daysLater(360) })).made, 'leaf')
 })
 
-test('the authority is renewed before its end', async (t) => {
+test('the authority is renewed before its end, although the leaf would last', async (t) => {
   const directory = await emptyDirectory(t)
   await ensure(directory)
+  assert.equal((await ensure(directory, { now: daysLater(3300) })).made, 'leaf')
   const { made, reason } = await ensure(directory, { now: daysLater(3625) })
   assert.equal(made, 'everything')
   assert.match(reason ?? '', /authority\.pem ends on/)
+})
+
+test('a leaf of another authority is replaced', async (t) => {
+  const directory = await emptyDirectory(t)
+  const other = await emptyDirectory(t)
+  await ensure(directory)
+  await ensure(other)
+  for (const file of ['server.pem', 'server.key']) await copyFile(join(other, file), join(directory, file))
+  const { made, reason } = await ensure(directory)
+  assert.equal(made, 'leaf')
+  assert.match(reason ?? '', /server\.pem is not signed by .*authority\.pem$/)
 })
 
 test('a new private address renews the leaf; a new name takes a new authority', async (t) => {

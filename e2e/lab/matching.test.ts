@@ -4,7 +4,7 @@ import type { ReceivedStamp } from '../../web/lab/recorder.ts'
 import { type Block, matchBlock } from './matching.ts'
 
 function stamp(id: string, receivedAt: number): ReceivedStamp {
-  return { id, seq: 1, acceptedAt: 105, receivedAt, appliedAt: receivedAt + 1, paintedAt: null }
+  return { id, kind: 'edit', seq: 1, acceptedAt: 105, receivedAt, appliedAt: receivedAt + 1, paintedAt: null }
 }
 
 function block(...windows: ReceivedStamp[][]): Block {

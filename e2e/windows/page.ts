@@ -49,10 +49,11 @@ export function pageProtocol(): string {
   return (entry as PerformanceNavigationTiming).nextHopProtocol
 }
 
-/** Ids of the sensor's messages in the order in which they came; the one that says how it is doing comes first. */
-export function sensorMessages(): { id: string; seq: number }[] {
-  const received = (globalThis as Page).crosswind?.take().received ?? []
-  return received.filter(({ id }) => id.startsWith('sensor-')).map(({ id, seq }) => ({ id, seq }))
+/** The log's numbers of the readings that came, in the order in which they came, and the newest one's frame. */
+export function readings(): { seqs: number[]; newest: string | undefined } {
+  const { take, view } = (globalThis as Page).crosswind ?? {}
+  const received = take?.().received.filter(({ kind }) => kind === 'reading') ?? []
+  return { seqs: received.map(({ seq }) => seq), newest: view?.().wind.reading?.raw }
 }
 
 export function markRan(): boolean {

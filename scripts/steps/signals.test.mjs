@@ -21,7 +21,7 @@ test('a signal that comes twice at once is forwarded once', () => {
 
 const program = `
   process.on('SIGTERM', () => process.exit(7))
-  setInterval(() => undefined, 1000)
+  setTimeout(() => process.exit(1), 20_000)
   console.log('ready')
 `
 const launcher = `

@@ -1,6 +1,6 @@
 // Stamps what passes through this window, for the lab; asked for with `?record`, otherwise it costs nothing.
 
-import type { Draft, Message } from '../../server/wire/envelope.ts'
+import type { Draft, Kind, Message } from '../../server/wire/envelope.ts'
 
 export interface SentStamp {
   readonly id: string
@@ -10,6 +10,7 @@ export interface SentStamp {
 
 export interface ReceivedStamp {
   readonly id: string
+  readonly kind: Kind
   readonly seq: number
   readonly acceptedAt: number
   readonly receivedAt: number
@@ -39,8 +40,8 @@ export function createRecorder(now: () => number): Recorder {
   const received: ReceivedStamp[] = []
   return {
     sent: ({ id, at }, inputAt) => void sent.push({ id, sentAt: at, inputAt }),
-    received({ id, seq, acceptedAt }, receivedAt) {
-      received.push({ id, seq, acceptedAt, receivedAt, appliedAt: null, paintedAt: null })
+    received({ id, kind, seq, acceptedAt }, receivedAt) {
+      received.push({ id, kind, seq, acceptedAt, receivedAt, appliedAt: null, paintedAt: null })
     },
     applied(message) {
       const stamp = received.findLast(({ id }) => id === message.id)

@@ -14,7 +14,15 @@ const now = () => performance.timeOrigin + performance.now()
 function take(text) {
   const receivedAt = now()
   const message = JSON.parse(text)
-  const stamp = { id: message.id, seq: 0, acceptedAt: null, receivedAt, appliedAt: null, paintedAt: null }
+  const stamp = {
+    id: message.id,
+    kind: message.kind,
+    seq: 0,
+    acceptedAt: null,
+    receivedAt,
+    appliedAt: null,
+    paintedAt: null,
+  }
   received.push(stamp)
   if (message.from !== name) editor.innerHTML = message.body.html
   stamp.appliedAt = now()
