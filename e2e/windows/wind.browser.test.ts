@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { openSimulator } from '../../server/sources/simulator.ts'
-import { systemTimers } from '../../server/sources/time.ts'
+import { processTimers } from '../../server/timers.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/random.ts'
 import type { BrowserWindow } from '../browser/browser.ts'
@@ -82,7 +82,6 @@ test(`${frames} of ${frames} readings in order, in each of five windows, in ever
 
 /** Plays a WindSonic into the line; notes each frame's text as it leaves. */
 function sendFrames(sent: string[]) {
-  const clock = () => performance.timeOrigin + performance.now()
   const onBytes = (bytes: Uint8Array) => {
     if (sent.length === frames) return
     line.stdin?.write(bytes)
@@ -92,8 +91,7 @@ function sendFrames(sent: string[]) {
   const random = createSeededRandom(7)
   return openSimulator({
     rateHz,
-    clock,
-    timers: systemTimers,
+    timers: processTimers,
     random,
     onOpen: ignore,
     onBytes,
