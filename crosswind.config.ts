@@ -1,6 +1,6 @@
 // What this server is told. Every setting stands here with its default; `npm start -- --help` says more about each.
 
-import { defineConfig } from './server/config.ts'
+import { defineConfig } from './server/config/config.ts'
 
 export default defineConfig({
   transport: 'sse', // how messages travel: 'sse' or 'websocket'

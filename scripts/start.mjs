@@ -10,7 +10,7 @@ const wantsHelp = flags.some((word) => word === '--help' || word === '-h')
 
 await main(async () => {
   await ensureInstalled()
-  if (wantsHelp) return launch(['server/config-print.ts'])
+  if (wantsHelp) return launch(['server/config/print.ts'])
   await ensureBuilt()
   return launch(['server/main.ts', ...flags])
 })

@@ -3,8 +3,11 @@
 import { join, relative } from 'node:path'
 import { ensureCertificate } from '../certs/certificate.ts'
 import { loadCertificate } from '../certs/load.ts'
-import { type Config, loadConfig } from './config.ts'
+import { type Config, loadConfig } from './config/config.ts'
 import { type Server, startServer } from './server.ts'
+
+/** Two signals closer together than this are one. */
+const sameSignalMs = 500
 
 const root = join(import.meta.dirname, '..')
 
@@ -36,11 +39,10 @@ async function certificateFor({ tls }: Config) {
     }
   }
   const made = await ensureCertificate({ directory: join(root, 'certs'), now: new Date() })
+  if (made.made !== 'nothing') console.log(`  A new certificate was made: ${made.reason}.`)
   const file = relative(process.cwd(), made.authorityFile)
-  return {
-    ...made,
-    advice: `The browser will not know this certificate. Trust ${file} once (README, "Certificates"), or accept it for now.`,
-  }
+  const advice = `A browser does not know this certificate: trust ${file} once\n  (README, "Certificates"), or accept it for now.`
+  return { ...made, advice }
 }
 
 function greeting({ transport, http, host, sensor }: Config, { ports }: Server, advice: string): string {
@@ -66,10 +68,15 @@ function isLoopback(host: string): boolean {
 }
 
 async function stop(server: Server, { drainMs }: Config): Promise<void> {
-  console.log(`\n  Sending windows away; done within ${drainMs / 1000} s.`)
-  // A second signal ends it at once.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   process.removeAllListeners('disconnect')
+  console.log(`\n  Sending windows away; done within ${drainMs / 1000} s.`)
+  const stoppedAt = performance.now()
+  // A second signal ends it at once; one that comes with the first, to a whole process group, is the same one.
+  const insist = () => {
+    if (performance.now() - stoppedAt > sameSignalMs) process.exit(1)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal).on(signal, insist)
   await server.close()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, insist)
   if (process.connected) process.disconnect?.()
 }

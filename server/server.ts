@@ -2,14 +2,16 @@
 
 import { createApp } from './app.ts'
 import { createMemoryLog } from './broker/memory.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { createHub } from './hub/hub.ts'
-import type { Later } from './hub/presence.ts'
 import { type Listeners, listen } from './listeners.ts'
 import type { OriginRules } from './security/origins.ts'
 import { publishReadings } from './sources/publish.ts'
 import { type Sensor, startSource } from './sources/source.ts'
+import { processTimers } from './timers.ts'
+import type { Random } from './wire/random.ts'
 import type { PageSettings } from './wire/settings.ts'
+import type { Timers } from './wire/time.ts'
 
 export interface ServerParts {
   readonly config: Config
@@ -17,9 +19,8 @@ export interface ServerParts {
   readonly tls: { readonly cert: string; readonly key: string }
   /** Where the built web app is. */
   readonly webFolder: string
-  /** Ms since the epoch, with fractions; steady while the process lives. */
-  readonly clock?: () => number
-  readonly random?: () => number
+  readonly timers?: Timers
+  readonly random?: Random
 }
 
 export interface Server {
@@ -28,23 +29,20 @@ export interface Server {
   readonly close: () => Promise<void>
 }
 
-const steadyClock = () => performance.timeOrigin + performance.now()
-
-const later: Later = (run, delayMs) => {
-  const timer = setTimeout(run, delayMs)
-  return () => clearTimeout(timer)
-}
-
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
-export async function startServer({ config, tls, webFolder, ...given }: ServerParts): Promise<Server> {
-  const clock = given.clock ?? steadyClock
-  const random = given.random ?? Math.random
+export async function startServer({
+  config,
+  tls,
+  webFolder,
+  timers = processTimers,
+  random = Math.random,
+}: ServerParts): Promise<Server> {
   const log = createMemoryLog(newEpoch(random), config.limits)
   const hub = createHub({
     log,
-    clock,
-    later,
+    timers,
     random,
+    onFailure: (error) => console.error('A window lost its stream:', error),
     settings: { ...config.limits, heartbeatMs: config.heartbeatMs },
   })
   const ports = { '2': config.port, '1.1': config.http1Port }
@@ -56,10 +54,10 @@ export async function startServer({ config, tls, webFolder, ...given }: ServerPa
     limits: { maxMessageBytes: config.limits.maxMessageBytes },
   })
 
-  const app = createApp({ hub, clock, origins, settings, webFolder })
+  const app = createApp({ hub, clock: timers.now, origins, settings, webFolder })
   const listeners = await listen(app, { ...config, ...config.limits, ...tls }, origins)
   Object.assign(ports, listeners.ports)
-  const source = startSource({ sensor: sensorIn(config), publish: publishReadings(hub), clock, random })
+  const source = startSource({ sensor: sensorIn(config), publish: publishReadings(hub), timers, random })
 
   return {
     ports: listeners.ports,

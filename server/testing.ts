@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureCertificate } from '../certs/certificate.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { type Server, startServer } from './server.ts'
 
 export const testConfig: Config = {

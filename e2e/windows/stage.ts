@@ -1,7 +1,7 @@
 // A real server and real windows for one test file; all that was opened is closed again.
 
 import { join } from 'node:path'
-import type { Config } from '../../server/config.ts'
+import type { Config } from '../../server/config/config.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { type Browser, type BrowserWindow, startBrowser } from '../browser/browser.ts'

@@ -16,7 +16,7 @@ import { until } from '../browser/until.ts'
 import { readings, textShown } from './page.ts'
 import { openStage, type Stage } from './stage.ts'
 
-const seconds = Number(process.env.CROSSWIND_TEST_WIND_SECONDS ?? 60)
+const seconds = 60
 const rateHz = 4
 const frames = seconds * rateHz
 const skip = spawnSync('socat', ['-V']).error ? 'socat is not installed' : false

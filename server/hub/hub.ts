@@ -5,8 +5,10 @@ import { Refusal } from '../refusal.ts'
 import { type Cursor, formatCursor } from '../wire/cursor.ts'
 import type { Draft } from '../wire/envelope.ts'
 import type { Stored, Welcome } from '../wire/frames.ts'
-import { createDelivery, type Delivery } from './delivery.ts'
-import { createPresence, type Later } from './presence.ts'
+import type { Random } from '../wire/random.ts'
+import type { Timers } from '../wire/time.ts'
+import { createDelivery } from './delivery.ts'
+import { createPresence } from './presence.ts'
 import { createWindow, type Joining, type Window } from './window.ts'
 
 export interface HubSettings {
@@ -29,20 +31,21 @@ export interface Hub {
 
 export interface HubParts {
   readonly log: Log
-  /** Ms since the epoch, with fractions. */
-  readonly clock: () => number
-  readonly later: Later
-  readonly random: () => number
+  readonly timers: Timers
+  readonly random: Random
+  /** What should not happen and cost one window its stream: its connection threw, or the log could not be read. */
+  readonly onFailure: (error: unknown) => void
   readonly settings: HubSettings
 }
 
-const retryAfterDrainMs = { least: 300, spread: 1200 }
+/** When to come back; spread, so that windows do not come as a herd. */
+const comeBackMs = { least: 300, spread: 1200 }
 
-export function createHub({ log, clock, later, random, settings }: HubParts): Hub {
+export function createHub({ log, timers, random, onFailure, settings }: HubParts): Hub {
   const windows = new Set<Window>()
-  const presence = createPresence(windows, later)
+  const presence = createPresence(windows, timers)
   let isDraining = false
-  let stopHeartbeat = later(beat, settings.heartbeatMs)
+  let stopHeartbeat = timers.later(beat, settings.heartbeatMs)
 
   log.follow((message, cursor) => {
     const delivery = createDelivery({ type: 'message', message }, cursor)
@@ -52,7 +55,7 @@ export function createHub({ log, clock, later, random, settings }: HubParts): Hu
   function beat(): void {
     const delivery = createDelivery({ type: 'heartbeat' })
     for (const window of windows) window.send(delivery)
-    stopHeartbeat = later(beat, settings.heartbeatMs)
+    stopHeartbeat = timers.later(beat, settings.heartbeatMs)
   }
 
   function leave(window: Window): void {
@@ -62,6 +65,16 @@ export function createHub({ log, clock, later, random, settings }: HubParts): Hu
   function overflow(window: Window): void {
     leave(window)
     window.close('overflow', 'This window fell too far behind; it resumes from where it was.', 0)
+  }
+
+  function fail(window: Window, error: unknown): void {
+    onFailure(error)
+    leave(window)
+    window.close('failed', 'The server failed this window; it resumes from where it was.', comeBackAfterMs())
+  }
+
+  function comeBackAfterMs(): number {
+    return Math.round(comeBackMs.least + random() * comeBackMs.spread)
   }
 
   function admit(): void {
@@ -74,28 +87,30 @@ export function createHub({ log, clock, later, random, settings }: HubParts): Hu
 
   async function catchUp(window: Window, cursor: Cursor | null): Promise<void> {
     const { recovered, messages, head } = await log.read(cursor, window.channels)
-    const write = (delivery: Delivery) => window.write(delivery.bytes(window.framing))
-    write(createDelivery(welcome(window, recovered, formatCursor(head), settings.heartbeatMs)))
-    for (const message of messages) {
-      write(
-        createDelivery({ type: 'message', message }, formatCursor({ epoch: head.epoch, seq: message.seq })),
-      )
-    }
-    window.release(head.seq)
+    // It may have left while the log was being read.
+    if (!windows.has(window)) return
+    const greeting = welcome(window, recovered, formatCursor(head), settings.heartbeatMs)
+    const missed = messages.map((message) =>
+      createDelivery({ type: 'message', message }, formatCursor({ epoch: head.epoch, seq: message.seq })),
+    )
+    window.begin([createDelivery(greeting), ...missed], head.seq)
     presence.changed()
   }
 
   return {
     join(joining, cursor) {
       admit()
-      const window = createWindow(joining, settings.queueBytesPerWindow, overflow)
+      const window = createWindow(joining, settings.queueBytesPerWindow, {
+        onOverflow: overflow,
+        onFailure: fail,
+      })
       windows.add(window)
-      catchUp(window, cursor).catch(() => overflow(window))
+      catchUp(window, cursor).catch((error) => fail(window, error))
       return window
     },
     leave,
     async publish(draft) {
-      return { type: 'stored', id: draft.id, seq: await log.append(draft, clock()) }
+      return { type: 'stored', id: draft.id, seq: await log.append(draft, timers.now()) }
     },
     windowCount: () => windows.size,
     isDraining: () => isDraining,
@@ -104,8 +119,7 @@ export function createHub({ log, clock, later, random, settings }: HubParts): Hu
       stopHeartbeat()
       presence.stop()
       for (const window of windows) {
-        const retryAfterMs = Math.round(retryAfterDrainMs.least + random() * retryAfterDrainMs.spread)
-        window.close('draining', 'The server is shutting down or restarting.', retryAfterMs)
+        window.close('draining', 'The server is shutting down or restarting.', comeBackAfterMs())
       }
       windows.clear()
     },

@@ -1,11 +1,9 @@
 // Tells windows who else is here, at most now and then, so that a thousand joins are not a million frames.
 
 import type { Presence } from '../wire/frames.ts'
+import type { Cancel, Timers } from '../wire/time.ts'
 import { createDelivery } from './delivery.ts'
 import type { Window } from './window.ts'
-
-/** Runs something later; returns the way to call it off. Node's timers or a test's. */
-export type Later = (run: () => void, delayMs: number) => () => void
 
 const shortestPauseMs = 50
 const pausePerWindowMs = 1
@@ -16,8 +14,8 @@ export interface PresenceTeller {
   readonly stop: () => void
 }
 
-export function createPresence(windows: ReadonlySet<Window>, later: Later): PresenceTeller {
-  let cancel: (() => void) | null = null
+export function createPresence(windows: ReadonlySet<Window>, timers: Timers): PresenceTeller {
+  let cancel: Cancel | null = null
 
   function tell(): void {
     cancel = null
@@ -35,7 +33,7 @@ export function createPresence(windows: ReadonlySet<Window>, later: Later): Pres
 
   return {
     changed() {
-      cancel ??= later(tell, shortestPauseMs + windows.size * pausePerWindowMs)
+      cancel ??= timers.later(tell, shortestPauseMs + windows.size * pausePerWindowMs)
     },
     stop: () => cancel?.(),
   }

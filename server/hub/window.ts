@@ -20,57 +20,84 @@ export interface Joining {
   readonly end: (bye: Bye) => void
 }
 
-export interface Window extends Joining {
+export interface Window extends Pick<Joining, 'id' | 'browser' | 'channels' | 'mode'> {
   readonly send: (delivery: Delivery) => void
   /** The connection can take more. */
   readonly drained: () => void
-  /** Lets what is newer than `head` flow; until then everything waits. */
-  readonly release: (head: number) => void
+  /** Lets it flow: first what it missed, then what was sent meanwhile and is newer than `head`. Until then everything waits. */
+  readonly begin: (missed: readonly Delivery[], head: number) => void
   readonly close: (code: ByeCode, sentence: string, retryAfterMs: number) => void
   readonly backlogBytes: () => number
 }
 
-/** `onOverflow` is called when the queue is full: the window is to be closed with that reason. */
-export function createWindow(
-  joining: Joining,
-  queueBytes: number,
-  onOverflow: (window: Window) => void,
-): Window {
-  const queue = createQueue(joining.framing, queueBytes)
-  let isBlocked = true
+export interface WindowEvents {
+  /** The queue is full: the window is to be closed with that reason. */
+  readonly onOverflow: (window: Window) => void
+  /** Its connection threw: the window is to be closed, and no other is to notice. */
+  readonly onFailure: (window: Window, error: unknown) => void
+}
+
+/** The queue holds `queueBytes`; what the window missed comes on top of it, encoded only as the connection takes it. */
+export function createWindow(joining: Joining, queueBytes: number, on: WindowEvents): Window {
+  const { id, browser, channels, mode, framing } = joining
+  const queue = createQueue(framing, queueBytes)
+  let missed: Delivery[] = []
+  let hasBegun = false
+  let isFull = false
   let isClosed = false
 
+  const isFlowing = () => hasBegun && !isFull && !isClosed
+
+  function write(delivery: Delivery): void {
+    attempt(() => {
+      isFull = !joining.write(delivery.bytes(framing))
+    })
+  }
+
   function flush(): void {
-    while (!isBlocked && !isClosed) {
-      const delivery = queue.shift()
+    while (isFlowing()) {
+      const delivery = missed.shift() ?? queue.shift()
       if (!delivery) return
-      isBlocked = !joining.write(delivery.bytes(joining.framing))
+      write(delivery)
+    }
+  }
+
+  function attempt(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      on.onFailure(window, error)
     }
   }
 
   const window: Window = {
-    ...joining,
+    id,
+    browser,
+    channels,
+    mode,
     send(delivery) {
       if (isClosed) return
-      if (!isBlocked) isBlocked = !joining.write(delivery.bytes(joining.framing))
-      else if (!queue.push(delivery)) onOverflow(window)
+      if (isFlowing()) write(delivery)
+      else if (!queue.push(delivery)) on.onOverflow(window)
     },
     drained() {
-      isBlocked = false
+      isFull = false
       flush()
     },
-    release(head) {
+    begin(deliveries, head) {
+      missed = [...deliveries]
       // What was told while the log was being read is in the catch-up already.
       const waiting = Array.from({ length: queue.length() }, () => queue.shift())
       for (const delivery of waiting) {
         if (delivery && (delivery.seq === null || delivery.seq > head)) queue.push(delivery)
       }
-      window.drained()
+      hasBegun = true
+      flush()
     },
     close(code, message, retryAfterMs) {
       if (isClosed) return
       isClosed = true
-      joining.end({ type: 'bye', code, message, retryAfterMs })
+      attempt(() => joining.end({ type: 'bye', code, message, retryAfterMs }))
     },
     backlogBytes: queue.bytes,
   }

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createSeededRandom, type Random } from '../wire/random.ts'
 import { createFrameSplitter } from './frame-splitter.ts'
-import { seededRandom } from './seeded-random.ts'
-import type { Random } from './time.ts'
 import { formatFrame } from './windsonic-frame.ts'
 
 type Damage = (frame: number[], next: number[], random: Random) => number[]
@@ -46,7 +45,7 @@ const bodyOf = (frame: readonly number[]) => Buffer.from(frame.slice(1, 19)).toS
 
 /** Whole and damaged frames take turns; a stitched frame's second half counts as sent, should it arrive as one. */
 function run(damage: Damage, seed: number, bytesWanted: number) {
-  const random = seededRandom(seed)
+  const random = createSeededRandom(seed)
   const wire: number[] = []
   const sent = new Set<string>()
   const unhurt: string[] = []

@@ -1,7 +1,7 @@
 // Notices that a port's device is gone when its driver does not say so.
 
 import { statSync } from 'node:fs'
-import { type Cancel, nothingPlanned, type Timers } from './time.ts'
+import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
 
 const checkEveryMs = 1000
 
@@ -33,10 +33,10 @@ interface PathWatch {
 export function watchPath({ path, timers, identify, onGone }: PathWatch): Cancel {
   const opened = identify(path)
   if (opened === null) return nothingPlanned
-  let cancel = timers.after(checkEveryMs, check)
+  let cancel = timers.later(check, checkEveryMs)
   function check(): void {
     if (identify(path) !== opened) onGone()
-    else cancel = timers.after(checkEveryMs, check)
+    else cancel = timers.later(check, checkEveryMs)
   }
   return () => cancel()
 }

@@ -1,10 +1,9 @@
 // Judges how a real sensor is doing from what is heard of it, and says so when that changes.
 
 import type { SensorBody } from '../wire/reading.ts'
+import { nothingPlanned, type Timers } from '../wire/time.ts'
 import type { Closing } from './byte-source.ts'
-import { longestPauseMs } from './retry-pause.ts'
-import type { PortSettings } from './serial-line.ts'
-import { nothingPlanned, type Timers } from './time.ts'
+import { type PortSettings, portPauses } from './serial-line.ts'
 
 type State = SensorBody['state']
 
@@ -51,7 +50,7 @@ export function watchSensor({
     cancel()
     isNoisy = false
     isOtherFormat = false
-    cancel = timers.after(silentAfterMs, judge)
+    cancel = timers.later(judge, silentAfterMs)
   }
 
   function judge(): void {
@@ -83,7 +82,7 @@ export function watchSensor({
     },
     closed({ reason, retryInMs }) {
       cancel()
-      const next = `trying again in ${seconds(retryInMs)}, then at least every ${seconds(longestPauseMs)}`
+      const next = `trying again in ${seconds(retryInMs)}, then at least every ${seconds(portPauses.longestMs)}`
       say('unplugged', `No sensor at ${path} (${reason}): ${next}.`, reason)
     },
     stop: () => cancel(),

@@ -1,7 +1,8 @@
 // One opening of a serial port, from the attempt to the close; every oddity of serialport ends here.
 
 import { SerialPort } from 'serialport'
-import type { Clock } from './time.ts'
+import type { RetryPauses } from '../wire/retry-pause.ts'
+import type { Clock } from '../wire/time.ts'
 
 /** What a line needs of a port; serialport's own fits, and so does a test's. */
 export interface Port {
@@ -18,6 +19,9 @@ export interface PortSettings {
   /** Bits a second; the sensor's default is 9600 (B3). */
   readonly baudRate: number
 }
+
+/** Between two tries to open a port. */
+export const portPauses: RetryPauses = { firstMs: 1000, longestMs: 10_000 }
 
 export interface LineOpening extends PortSettings {
   readonly clock: Clock

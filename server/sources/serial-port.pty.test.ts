@@ -8,6 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { processTimers } from '../timers.ts'
 import { startSource } from './source.ts'
 import { formatFrame } from './windsonic-frame.ts'
 
@@ -81,7 +82,7 @@ test('readings come in order, an unplugged line is said to be so, and goes on wh
   const source = startSource({
     sensor: { source: 'serial', path: hostEnd, baudRate: 9600 },
     publish,
-    clock: () => performance.timeOrigin + performance.now(),
+    timers: processTimers,
     random: () => 0,
     silentAfterMs: 200,
   })

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createManualTime } from '../wire/manual-time.ts'
 import { FakePort } from './fake-port.ts'
-import { createManualTime } from './manual-time.ts'
 import { openSerialPort } from './serial-port.ts'
 
 /** A stop that never ends is a failure, not a wait. */
@@ -17,8 +17,7 @@ function openFake({ createPort }: { createPort?: (made: FakePort[]) => void } = 
   const source = openSerialPort({
     path: '/dev/wind',
     baudRate: 9600,
-    clock: time.clock,
-    timers: time.timers,
+    timers: time,
     random: () => 0,
     createPort(settings) {
       createPort?.(ports)

@@ -1,13 +1,13 @@
 // Keeps a serial port open: whenever it closes, it is tried again after a growing pause.
 
+import type { Random } from '../wire/random.ts'
+import { retryPauseMs } from '../wire/retry-pause.ts'
+import { nothingPlanned, type Timers } from '../wire/time.ts'
 import type { ByteSource, Listening } from './byte-source.ts'
 import { type Identify, identifyDevice, watchPath } from './path-watch.ts'
-import { retryPauseMs } from './retry-pause.ts'
-import { createSerialPort, type Line, openLine, type PortSettings } from './serial-line.ts'
-import { type Clock, nothingPlanned, type Random, type Timers } from './time.ts'
+import { createSerialPort, type Line, openLine, type PortSettings, portPauses } from './serial-line.ts'
 
 export interface SerialPortOpening extends PortSettings, Listening {
-  readonly clock: Clock
   readonly timers: Timers
   /** For the jitter of the pauses. */
   readonly random: Random
@@ -21,7 +21,7 @@ export interface SerialPortOpening extends PortSettings, Listening {
  * `onClose` with the next attempt already planned. Never throws, never writes to the port.
  */
 export function openSerialPort(opening: SerialPortOpening): ByteSource {
-  const { path, clock, timers, random, onOpen, onBytes, onClose } = opening
+  const { path, timers, random, onOpen, onBytes, onClose } = opening
   const { createPort = createSerialPort, identify = identifyDevice } = opening
   let failures = 0
   let line: Line | null = null
@@ -32,7 +32,7 @@ export function openSerialPort(opening: SerialPortOpening): ByteSource {
     line = openLine({
       path,
       baudRate: opening.baudRate,
-      clock,
+      clock: timers.now,
       createPort,
       onOpen: opened,
       onBytes(bytes, at) {
@@ -55,9 +55,9 @@ export function openSerialPort(opening: SerialPortOpening): ByteSource {
 
   function retry(reason: string): void {
     cancelWatch()
-    const retryInMs = retryPauseMs(failures, random)
+    const retryInMs = retryPauseMs(failures, portPauses, random)
     failures += 1
-    cancelRetry = timers.after(retryInMs, connect)
+    cancelRetry = timers.later(connect, retryInMs)
     onClose({ reason, retryInMs })
   }
 

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createManualTime, type ManualTime } from '../wire/manual-time.ts'
+import { createSeededRandom } from '../wire/random.ts'
+import type { Timers } from '../wire/time.ts'
 import { createFrameSplitter } from './frame-splitter.ts'
-import { createManualTime, type ManualTime } from './manual-time.ts'
-import { seededRandom } from './seeded-random.ts'
 import { openSimulator } from './simulator.ts'
-import type { Timers } from './time.ts'
 import type { FrameReading } from './windsonic-frame.ts'
 
 interface Heard {
@@ -16,14 +16,13 @@ interface Heard {
   stop(): Promise<void>
 }
 
-function listen(time: ManualTime, { rateHz = 4, seed = 7, timers = time.timers } = {}): Heard {
+function listen(time: ManualTime, { rateHz = 4, seed = 7, timers = time as Timers } = {}): Heard {
   const splitter = createFrameSplitter()
   const heard: Heard = { readings: [], stamps: [], opened: 0, stop: () => source.stop() }
   const source = openSimulator({
     rateHz,
-    clock: time.clock,
     timers,
-    random: seededRandom(seed),
+    random: createSeededRandom(seed),
     onOpen() {
       heard.opened += 1
     },
@@ -39,7 +38,7 @@ function listen(time: ManualTime, { rateHz = 4, seed = 7, timers = time.timers }
 
 test('a minute at 4 Hz is exactly 240 frames, 250 ms apart, each of them good', () => {
   const time = createManualTime()
-  const startAt = time.clock()
+  const startAt = time.now()
   const heard = listen(time)
   assert.equal(heard.opened, 0, 'nothing is heard before the opening call returned')
   time.advance(60_000)
@@ -53,7 +52,7 @@ test('a minute at 4 Hz is exactly 240 frames, 250 ms apart, each of them good', 
 
 test('timers that always fire late do not make the rate drift', () => {
   const time = createManualTime()
-  const late: Timers = { after: (delayMs, run) => time.timers.after(delayMs + 15, run) }
+  const late: Timers = { now: time.now, later: (run, delayMs) => time.later(run, delayMs + 15) }
   const heard = listen(time, { timers: late })
   time.advance(60_015)
   assert.equal(heard.readings.length, 240)

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createManualTime } from '../wire/manual-time.ts'
+import { createSeededRandom } from '../wire/random.ts'
 import type { ReadingBody, SensorBody } from '../wire/reading.ts'
 import { FakePort } from './fake-port.ts'
-import { createManualTime } from './manual-time.ts'
-import { seededRandom } from './seeded-random.ts'
 import { type Sensor, startSource } from './source.ts'
 import { checksum } from './windsonic-frame.ts'
 
@@ -23,9 +23,8 @@ function start(sensor: Sensor) {
       reading: (body, at) => void readings.push({ ...body, at }),
       sensor: (body) => void states.push(body),
     },
-    clock: time.clock,
-    random: seededRandom(5),
-    timers: time.timers,
+    random: createSeededRandom(5),
+    timers: time,
     createPort(settings) {
       const port = new FakePort(settings)
       ports.push(port)
@@ -60,7 +59,7 @@ test('no sensor says nothing', async () => {
 test('repeated frames are all passed on, stamped with their first byte', () => {
   const { time, port, readings, names } = startSerial()
   port().succeed()
-  const startAt = time.clock()
+  const startAt = time.now()
   for (let i = 0; i < 20; i++) {
     port().receive(frame.slice(0, 10))
     time.advance(10)

@@ -1,13 +1,14 @@
 // Starts the wind sensor that the config names and publishes what it says.
 
+import type { Random } from '../wire/random.ts'
 import type { ReadingBody, SensorBody, SensorSource } from '../wire/reading.ts'
+import type { Timers } from '../wire/time.ts'
 import type { ByteSource } from './byte-source.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
 import { watchSensor } from './sensor-state.ts'
 import type { createSerialPort } from './serial-line.ts'
 import { openSerialPort } from './serial-port.ts'
 import { openSimulator } from './simulator.ts'
-import { type Clock, type Random, systemTimers, type Timers } from './time.ts'
 
 /** Which sensor there is; the config's own words. */
 export type Sensor =
@@ -25,10 +26,9 @@ export interface Publish {
 export interface SourceOpening {
   readonly sensor: Sensor
   readonly publish: Publish
-  readonly clock: Clock
   /** The simulated wind, or the jitter of a port's retries. */
   readonly random: Random
-  readonly timers?: Timers
+  readonly timers: Timers
   /** Without a good frame for this long a sensor is said to be silent or garbled; 3 s unless told. */
   readonly silentAfterMs?: number
   /** A stand-in for tests. */
@@ -46,18 +46,14 @@ export function startSource(opening: SourceOpening): ByteSource {
   return { stop: async () => undefined }
 }
 
-function startSimulated(
-  { publish, clock, random, timers = systemTimers }: SourceOpening,
-  rateHz: number,
-): ByteSource {
+function startSimulated({ publish, random, timers }: SourceOpening, rateHz: number): ByteSource {
   const splitter = createFrameSplitter()
   const sentence = 'Simulated wind: no sensor is attached.'
   return openSimulator({
     rateHz,
-    clock,
     timers,
     random,
-    onOpen: () => publish.sensor({ source: 'simulated', state: 'connected', sentence }, clock()),
+    onOpen: () => publish.sensor({ source: 'simulated', state: 'connected', sentence }, timers.now()),
     onBytes(bytes, at) {
       for (const split of splitter.push(bytes, at)) publishReading(publish, 'simulated', split)
     },
@@ -69,14 +65,13 @@ function startSerial(
   opening: SourceOpening,
   { path, baudRate }: { path: string; baudRate: number },
 ): ByteSource {
-  const { publish, clock, random, timers = systemTimers, silentAfterMs = 3000 } = opening
+  const { publish, random, timers, silentAfterMs = 3000 } = opening
   const splitter = createFrameSplitter()
-  const onChange = (body: SensorBody) => publish.sensor(body, clock())
+  const onChange = (body: SensorBody) => publish.sensor(body, timers.now())
   const watch = watchSensor({ path, baudRate, timers, silentAfterMs, onChange })
   const port = openSerialPort({
     path,
     baudRate,
-    clock,
     timers,
     random,
     ...(opening.createPort && { createPort: opening.createPort }),

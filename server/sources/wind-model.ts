@@ -1,7 +1,6 @@
 // A made-up wind that looks like one: gusts, a wandering direction and now and then a calm.
 
-import { normal } from './seeded-random.ts'
-import type { Random } from './time.ts'
+import { drawNormal, type Random } from '../wire/random.ts'
 
 export interface Wind {
   /** Not negative. */
@@ -45,7 +44,7 @@ export function createWind({ random, stepSeconds }: { random: Random; stepSecond
       random,
     })
     speed = Math.max(0, speed)
-    prevailing += wanderDegrees * Math.sqrt(stepSeconds) * normal(random)
+    prevailing += wanderDegrees * Math.sqrt(stepSeconds) * drawNormal(random)
     stray = revert(stray, { mean: 0, sd: strayDegrees, timeConstant: gustSeconds, stepSeconds, random })
     return { speedMetresPerSecond: speed, directionDegrees: wholeDegrees(prevailing + stray) }
   }
@@ -61,7 +60,7 @@ interface Reversion {
 
 function revert(value: number, { mean, sd, timeConstant, stepSeconds, random }: Reversion): number {
   const kept = Math.exp(-stepSeconds / timeConstant)
-  return mean + (value - mean) * kept + sd * Math.sqrt(1 - kept * kept) * normal(random)
+  return mean + (value - mean) * kept + sd * Math.sqrt(1 - kept * kept) * drawNormal(random)
 }
 
 function wholeDegrees(degrees: number): number {

@@ -1,12 +1,14 @@
 // The connection's life: opens a transport, resumes from the cursor, tries again, switches mode live.
 
 import type { Bodies, Draft, Kind, Message } from '../../server/wire/envelope.ts'
-import type { DownFrame, Presence } from '../../server/wire/frames.ts'
+import type { DownFrame, Presence, Welcome } from '../../server/wire/frames.ts'
 import type { HttpVersion, Mode, TransportName } from '../../server/wire/modes.ts'
+import type { Random } from '../../server/wire/random.ts'
+import { nothingPlanned, type Timers } from '../../server/wire/time.ts'
 import { type Closing, type OpenTransport, RefusedError, type WebTransport } from '../transports/transport.ts'
 import { createOutbox } from './outbox.ts'
-import { retryDelayMs } from './retry.ts'
-import type { Timers } from './timers.ts'
+import { createPlace } from './place.ts'
+import { createRetry } from './retry.ts'
 import { createWatchdog, type Watchdog } from './watchdog.ts'
 
 export interface LinkState {
@@ -26,7 +28,7 @@ export interface LinkParts {
   readonly channels: readonly string[]
   readonly mode: Mode
   readonly timers: Timers
-  readonly random: () => number
+  readonly random: Random
   readonly onState: (state: LinkState) => void
   /** Each message of the log once, in its order. */
   readonly onMessage: (message: Message, receivedAt: number) => void
@@ -41,8 +43,10 @@ export interface LinkParts {
 export interface Link {
   /** Numbers and stamps a message and sends it, now or as soon as there is a connection. Returns it. */
   readonly publish: <K extends Kind>(channel: string, kind: K, body: Bodies[K]) => Draft<K>
+  /** Moves to another mode and keeps its place and what is not yet stored. */
   readonly switchMode: (mode: Mode) => void
   readonly retryNow: () => void
+  /** For good: nothing is opened, sent or taken any more. */
   readonly close: () => void
 }
 
@@ -54,73 +58,75 @@ const beatsMissed = 2.5
 export function createLink(parts: LinkParts): Link {
   const { timers } = parts
   const outbox = createOutbox()
+  const place = createPlace()
+  const retry = createRetry(timers.now, parts.random)
   let mode = parts.mode
   let transport: OpenTransport | null = null
   let watchdog: Watchdog | null = null
-  let epoch: string | null = null
-  let seq = 0
-  let attempt = 0
+  // Counts transports: what one says after it was left is told apart by its number, and not acted on.
+  let current = 0
   let sent = 0
   let isOpen = false
-  let stopRetry = (): void => undefined
+  let isEnded = false
+  let stopRetry = nothingPlanned
 
   function open(): void {
     stopRetry()
+    current += 1
+    const own = current
     tell('opening', null)
-    watchdog = createWatchdog(timers, firstSilenceMs, () => {
-      transport?.close()
-      closed({
-        code: 'silent',
-        sentence: 'Nothing was heard from the server for too long.',
-        retryAfterMs: null,
-      })
-    })
+    watchdog = createWatchdog(timers, firstSilenceMs, () =>
+      abandon('silent', 'Nothing was heard from the server for too long.'),
+    )
     transport = parts.transports[mode.transport].open({
       origin: parts.originFor(mode.http),
       query: query(),
-      onFrame: take,
-      onClose: closed,
+      onFrame: (frame, receivedAt) => own === current && take(frame, receivedAt),
+      onClose: (closing) => own === current && closed(closing),
     })
   }
 
   function query(): URLSearchParams {
     const { window, browser, channels } = parts
     const asked = new URLSearchParams({ window, browser, channels: channels.join(',') })
-    if (epoch !== null) asked.set('cursor', `${epoch}:${seq}`)
+    const cursor = place.cursor()
+    if (cursor !== null) asked.set('cursor', cursor)
     return asked
   }
 
   function take(frame: DownFrame, receivedAt: number): void {
     watchdog?.feed()
-    if (frame.type === 'message') takeMessage(frame.message, receivedAt)
+    if (frame.type === 'welcome') welcomed(frame)
     else if (frame.type === 'presence') parts.onPresence(frame)
-    else if (frame.type === 'welcome') {
-      const [life = ''] = frame.cursor.split(':')
-      if (life !== epoch) seq = 0
-      epoch = life
-      isOpen = true
-      attempt = 0
-      watchdog?.allow(frame.heartbeatMs * beatsMissed)
-      tell('open', null, frame.http)
-      for (const draft of outbox.all()) send(draft)
+    else if (frame.type === 'message' && place.advance(frame.message.seq)) {
+      parts.onMessage(frame.message, receivedAt)
     }
   }
 
-  function takeMessage(message: Message, receivedAt: number): void {
-    if (message.seq <= seq) return
-    seq = message.seq
-    parts.onMessage(message, receivedAt)
+  function welcomed({ cursor, heartbeatMs, http }: Welcome): void {
+    place.enter(cursor)
+    retry.opened()
+    isOpen = true
+    watchdog?.allow(heartbeatMs * beatsMissed)
+    for (const draft of outbox.all()) send(draft)
+    tell('open', null, http)
   }
 
   function closed({ sentence, retryAfterMs }: Closing): void {
-    stopTransport()
-    const delayMs = retryAfterMs ?? retryDelayMs(attempt, parts.random)
-    attempt += 1
+    leave()
+    const delayMs = retry.pauseMs(retryAfterMs)
     stopRetry = timers.later(open, delayMs)
     tell('waiting', sentence, null, timers.now() + delayMs)
   }
 
-  function stopTransport(): void {
+  /** Gives up a transport that has not closed by itself. */
+  function abandon(code: Closing['code'], sentence: string): void {
+    transport?.close()
+    closed({ code, sentence, retryAfterMs: null })
+  }
+
+  function leave(): void {
+    current += 1
     watchdog?.stop()
     transport = null
     isOpen = false
@@ -136,26 +142,22 @@ export function createLink(parts: LinkParts): Link {
   }
 
   function send(draft: Draft): void {
-    const over = transport
-    over?.send(draft).then(
+    const own = current
+    transport?.send(draft).then(
       (stored) => settle(draft, () => parts.onStored(draft.id, stored.seq)),
       (error) => {
         if (error instanceof RefusedError) settle(draft, () => parts.onRefused(draft.id, error.message))
-        else if (over === transport) restart()
+        // The stream seems fine, yet all unacknowledged has to go again in order: start over.
+        else if (own === current) abandon('lost', 'A message could not be sent; connecting anew.')
       },
     )
   }
 
+  /** Sent again, a message may be answered twice; whoever answers first counts, be it a transport that was left. */
   function settle(draft: Draft, tellParts: () => void): void {
-    outbox.remove(draft.id)
+    if (isEnded || !outbox.remove(draft.id)) return
     tellParts()
     parts.onOutbox(outbox.size())
-  }
-
-  /** An uplink broke while the stream seems fine: start over, so that all unacknowledged goes again in order. */
-  function restart(): void {
-    transport?.close()
-    closed({ code: 'lost', sentence: 'A message could not be sent; connecting anew.', retryAfterMs: null })
   }
 
   open()
@@ -176,19 +178,21 @@ export function createLink(parts: LinkParts): Link {
       return draft
     },
     switchMode(next) {
+      if (isEnded) return
       mode = next
-      attempt = 0
+      retry.startOver()
       transport?.close()
-      stopTransport()
+      leave()
       open()
     },
     retryNow() {
-      if (transport === null) open()
+      if (transport === null && !isEnded) open()
     },
     close() {
+      isEnded = true
       stopRetry()
       transport?.close()
-      stopTransport()
+      leave()
     },
   }
 }

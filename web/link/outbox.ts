@@ -4,7 +4,8 @@ import type { Draft } from '../../server/wire/envelope.ts'
 
 export interface Outbox {
   readonly add: (draft: Draft) => void
-  readonly remove: (id: string) => void
+  /** False when it was not there any more. */
+  readonly remove: (id: string) => boolean
   /** In the order in which they were added. */
   readonly all: () => readonly Draft[]
   readonly size: () => number
@@ -14,7 +15,7 @@ export function createOutbox(): Outbox {
   const drafts = new Map<string, Draft>()
   return {
     add: (draft) => void drafts.set(draft.id, draft),
-    remove: (id) => void drafts.delete(id),
+    remove: (id) => drafts.delete(id),
     all: () => [...drafts.values()],
     size: () => drafts.size,
   }

@@ -1,10 +1,44 @@
-// How long to wait before the next try: growing, and jittered so that windows do not come back as a herd.
+// How long the link waits before it tries again: longer each time, and short again once it stayed open for a while.
 
-const firstMs = 250
-const longestMs = 15_000
+import type { Random } from '../../server/wire/random.ts'
+import { type RetryPauses, retryPauseMs } from '../../server/wire/retry-pause.ts'
+import type { Clock } from '../../server/wire/time.ts'
 
-/** `attempt` counts from 0; `random` gives 0 to 1. The pause is between half and the whole of 250 ms × 2^attempt, 15 s at most. */
-export function retryDelayMs(attempt: number, random: () => number): number {
-  const whole = Math.min(longestMs, firstMs * 2 ** Math.min(attempt, 16))
-  return whole * (0.5 + random() / 2)
+const pauses: RetryPauses = { firstMs: 250, longestMs: 15_000 }
+
+/** A link that lived shorter than this failed like one that never opened; else one that dies at once would flap for ever. */
+const steadyMs = 5000
+
+export interface Retry {
+  readonly opened: () => void
+  /** The link closed: ms until the next try. `wishMs` is the server's; after a first failure it can only make it longer. */
+  readonly pauseMs: (wishMs: number | null) => number
+  /** Forgets all failures. */
+  readonly startOver: () => void
+}
+
+export function createRetry(now: Clock, random: Random): Retry {
+  let failures = 0
+  let openedAt: number | null = null
+
+  function startOver(): void {
+    failures = 0
+    openedAt = null
+  }
+
+  return {
+    opened() {
+      openedAt = now()
+    },
+    pauseMs(wishMs) {
+      if (openedAt !== null && now() - openedAt >= steadyMs) startOver()
+      openedAt = null
+      const isFirst = failures === 0
+      const ownMs = retryPauseMs(failures, pauses, random)
+      failures += 1
+      if (wishMs === null) return ownMs
+      return isFirst ? wishMs : Math.max(wishMs, ownMs)
+    },
+    startOver,
+  }
 }

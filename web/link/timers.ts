@@ -1,11 +1,6 @@
-// Time as an argument: the browser's, or a test's.
+// The browser's clock and timers.
 
-export interface Timers {
-  /** Ms since the epoch. */
-  readonly now: () => number
-  /** Runs something later; returns the way to call it off. */
-  readonly later: (run: () => void, delayMs: number) => () => void
-}
+import type { Timers } from '../../server/wire/time.ts'
 
 export const browserTimers: Timers = {
   now: () => performance.timeOrigin + performance.now(),

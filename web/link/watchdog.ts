@@ -1,6 +1,6 @@
 // Notices a stream that says nothing any more: a broken path can look open for minutes.
 
-import type { Timers } from './timers.ts'
+import type { Timers } from '../../server/wire/time.ts'
 
 export interface Watchdog {
   /** Something was heard. */

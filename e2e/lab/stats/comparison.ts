@@ -1,10 +1,10 @@
 // Compares modes with the run's baseline, and each with the peer that imitates it.
 
+import { createSeededRandom } from '../../../server/wire/random.ts'
 import type { Run, Sample } from '../samples.ts'
 import { medianRatio } from './median-ratio.ts'
 import { clustersOf, messageMeans } from './messages.ts'
 import { imitatedBy, isPeer } from './names.ts'
-import { seededRandom } from './random.ts'
 import { summarise } from './summary.ts'
 import { welch } from './welch.ts'
 
@@ -53,7 +53,7 @@ export function contrast(run: Run, { mode, baseline }: Pair): Contrast | undefin
   const [firstMeans, secondMeans] = [messageMeans(first), messageMeans(second)]
   if (firstMeans.length < 2 || secondMeans.length < 2) return undefined
   const { difference, interval, p } = welch(summarise(firstMeans), summarise(secondMeans))
-  const ratio = medianRatio(clustersOf(first), clustersOf(second), { random: seededRandom(seed) })
+  const ratio = medianRatio(clustersOf(first), clustersOf(second), { random: createSeededRandom(seed) })
   return {
     mode,
     baseline,

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createSeededRandom, drawNormal, type Random } from '../../../server/wire/random.ts'
 import { medianRatio } from './median-ratio.ts'
-import { normalDraw, type Random, seededRandom } from './random.ts'
 import { summarise } from './summary.ts'
 import { welch } from './welch.ts'
 
@@ -20,20 +20,20 @@ function assertCovers(share: number, trials: number): void {
 
 const listOf = (length: number, draw: () => number) => Array.from({ length }, draw)
 const lognormal = (random: Random, median: number, sigma: number) =>
-  median * Math.exp(sigma * normalDraw(random))
+  median * Math.exp(sigma * drawNormal(random))
 
 test('95 % of Welch intervals hold the true difference: normal, unequal sizes and spreads', () => {
-  const random = seededRandom(11)
+  const random = createSeededRandom(11)
   const share = shareHolding(6000, -2, () => {
-    const first = listOf(12, () => 5 + 4 * normalDraw(random))
-    const second = listOf(30, () => 7 + normalDraw(random))
+    const first = listOf(12, () => 5 + 4 * drawNormal(random))
+    const second = listOf(30, () => 7 + drawNormal(random))
     return welch(summarise(first), summarise(second)).interval
   })
   assertCovers(share, 6000)
 })
 
 test('95 % of Welch intervals hold the true difference: lognormal, 200 messages', () => {
-  const random = seededRandom(12)
+  const random = createSeededRandom(12)
   const meanOf = (median: number, sigma: number) => median * Math.exp(sigma ** 2 / 2)
   const share = shareHolding(5000, meanOf(4, 0.6) - meanOf(2, 0.4), () => {
     const first = listOf(200, () => lognormal(random, 4, 0.6))
@@ -55,7 +55,7 @@ function bootstrapShare(
   trials: number,
   regroup: (drawn: readonly (readonly number[])[]) => readonly (readonly number[])[],
 ) {
-  const random = seededRandom(13)
+  const random = createSeededRandom(13)
   return shareHolding(trials, 2, () => {
     const first = regroup(messages(random, 60, 4))
     const second = regroup(messages(random, 60, 2))

@@ -1,7 +1,7 @@
 // Makes a run with known truth, for tests and for looking at a report: drawn from a seed, close to what browsers do.
 
+import { createSeededRandom, drawNormal, type Random } from '../../../server/wire/random.ts'
 import type { Run, Sample } from '../samples.ts'
-import { normalDraw, type Random, seededRandom } from './random.ts'
 
 /** How one mode behaves. Times are lognormal, as transmission times are: a floor, a bulk and a long tail. */
 export interface Behaviour {
@@ -48,7 +48,7 @@ export function madeRun({
   seed = 1,
   oneMachine = true,
 }: Making = {}): Run {
-  const random = seededRandom(seed)
+  const random = createSeededRandom(seed)
   const samples = behaviours.flatMap((behaviour) =>
     Array.from({ length: keys }, (_, place) => {
       const block = Math.floor((place * blocks) / keys) + 1
@@ -78,11 +78,11 @@ function message(
 ): readonly Sample[] {
   const isOutlier = random() < 0.01
   const shared =
-    behaviour.medianMs * Math.exp(0.25 * normalDraw(random)) + (isOutlier ? 4 + 14 * random() : 0)
+    behaviour.medianMs * Math.exp(0.25 * drawNormal(random)) + (isOutlier ? 4 + 14 * random() : 0)
   const inputAt = startMs + block * 60_000 + key * 100 + random()
   const sentAt = inputAt + 0.2 + 0.2 * random()
   return Array.from({ length: windows }, (_, place) => {
-    const transmissionMs = shared * Math.exp(0.1 * normalDraw(random))
+    const transmissionMs = shared * Math.exp(0.1 * drawNormal(random))
     const isLost = random() < (behaviour.lost ?? 0)
     const receivedAt = isLost ? null : sentAt + transmissionMs
     const appliedAt = receivedAt === null ? null : receivedAt + 0.1 + 0.2 * random()

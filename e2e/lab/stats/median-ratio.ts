@@ -1,6 +1,6 @@
 // How many times one median is another, with an interval drawn by resampling whole messages.
 
-import type { Random } from './random.ts'
+import type { Random } from '../../../server/wire/random.ts'
 import { ascending, median, quantile } from './summary.ts'
 
 /** The samples of one message, one for each window that received it. */

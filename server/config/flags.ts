@@ -1,9 +1,9 @@
 // What the command line says about the configuration.
 
-import { ConfigError } from './config-error.ts'
-import { type ConfigKey, configKeys } from './config-keys.ts'
-import { suggestion } from './config-nearest.ts'
-import { type Override, overrideFrom } from './config-override.ts'
+import { ConfigError } from './error.ts'
+import { type ConfigKey, configKeys } from './keys.ts'
+import { suggestion } from './nearest.ts'
+import { type Override, overrideFrom } from './override.ts'
 
 export interface Flags {
   readonly overrides: readonly Override[]

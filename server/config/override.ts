@@ -1,7 +1,7 @@
 // One setting from a flag or an environment variable, checked by itself so that a complaint can name where it stood.
 
-import { ConfigError } from './config-error.ts'
-import type { ConfigKey } from './config-keys.ts'
+import { ConfigError } from './error.ts'
+import type { ConfigKey } from './keys.ts'
 
 export interface Override {
   readonly key: ConfigKey

@@ -1,7 +1,7 @@
 // Checks the settings that have to fit one another.
 
-import { ConfigError } from './config-error.ts'
-import type { Config } from './config-schema.ts'
+import { ConfigError } from './error.ts'
+import type { Config } from './schema.ts'
 
 /** Where a setting came from, to stand in brackets. */
 export type OriginOf = (key: string) => string

@@ -1,14 +1,14 @@
 // Loads the configuration: a flag goes before an environment variable, that before the config file, that before the default.
 
-import { crossCheck } from './config-cross-checks.ts'
-import { type Environment, overridesFromEnvironment } from './config-environment.ts'
-import { configFromFile, usualFile } from './config-file.ts'
-import { readFlags } from './config-flags.ts'
-import type { Override } from './config-override.ts'
-import { type Config, configSchema, defaultConfig } from './config-schema.ts'
+import { crossCheck } from './cross-checks.ts'
+import { type Environment, overridesFromEnvironment } from './environment.ts'
+import { configFromFile, usualFile } from './file.ts'
+import { readFlags } from './flags.ts'
+import type { Override } from './override.ts'
+import { type Config, configSchema, defaultConfig } from './schema.ts'
 
-export { ConfigError } from './config-error.ts'
-export { type Config, type ConfigInput, defaultConfig, defineConfig } from './config-schema.ts'
+export { ConfigError } from './error.ts'
+export { type Config, type ConfigInput, defaultConfig, defineConfig } from './schema.ts'
 
 export interface ConfigSources {
   /** The words after the script's name, without Node and script: `process.argv.slice(2)`. */

@@ -1,6 +1,6 @@
 // Describes every setting: a text for the terminal, and a table for the README.
 
-import { type ConfigKey, configKeys } from './config-keys.ts'
+import { type ConfigKey, configKeys } from './keys.ts'
 
 const head = `Crosswind keeps every open window in step, over the transport you choose.
 

@@ -1,8 +1,8 @@
 // The settings as a list: key, flag, environment variable, default, meaning, each derived from the schema.
 
 import { z } from 'zod'
-import { type FieldNotes, fieldNotes, groupNotes } from './config-fields.ts'
-import { configSchema } from './config-schema.ts'
+import { type FieldNotes, fieldNotes, groupNotes } from './fields.ts'
+import { configSchema } from './schema.ts'
 
 export interface ConfigKey extends FieldNotes {
   /** As in the config file, `sensor.baudRate`. */

@@ -1,15 +1,13 @@
 // A clock and timers that stand still until a test turns them on.
 
-import type { Clock, Timers } from './time.ts'
+import type { Timers } from './time.ts'
 
 interface Planned {
   readonly dueAt: number
   readonly run: () => void
 }
 
-export interface ManualTime {
-  readonly clock: Clock
-  readonly timers: Timers
+export interface ManualTime extends Timers {
   /** Lets `byMs` pass: what falls due runs in order, each with the clock at its due time. */
   advance(byMs: number): void
   /** Lets `byMs` pass while nothing can run, as a busy process does; what fell due runs at the next `advance`. */
@@ -33,13 +31,11 @@ export function createManualTime(startMs = 1_700_000_000_000): ManualTime {
   }
 
   return {
-    clock: () => offset + now,
-    timers: {
-      after(delayMs, run) {
-        const one = { dueAt: now + Math.max(0, delayMs), run }
-        planned.add(one)
-        return () => void planned.delete(one)
-      },
+    now: () => offset + now,
+    later(run, delayMs) {
+      const one = { dueAt: now + Math.max(0, delayMs), run }
+      planned.add(one)
+      return () => void planned.delete(one)
     },
     advance(byMs) {
       const endMs = now + byMs

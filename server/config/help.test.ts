@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { configHelp, configTable } from './config-help.ts'
-import { configKeys } from './config-keys.ts'
-import { nearest, suggestion } from './config-nearest.ts'
+import { configHelp, configTable } from './help.ts'
+import { configKeys } from './keys.ts'
+import { nearest, suggestion } from './nearest.ts'
 
 test('keys, flags and variables follow from one another', () => {
   const names = configKeys.map(({ key, flag, variable }) => [key, flag, variable])

@@ -1,8 +1,8 @@
 // Every setting there is: the one place from which defaults, checks, flags, variables, help and README follow.
 
 import { z } from 'zod'
-import { choice, group, originList, path, quantity, text, whole } from './config-fields.ts'
-import { httpVersions, transportNames } from './wire/modes.ts'
+import { httpVersions, transportNames } from '../wire/modes.ts'
+import { choice, group, originList, path, quantity, text, whole } from './fields.ts'
 
 export const configSchema = z.strictObject({
   transport: choice(transportNames, 'sse', 'How messages travel, unless a window chooses for itself'),

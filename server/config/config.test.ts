@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type ConfigSources, defaultConfig, loadConfig, wantsHelp } from './config.ts'
 
-const nowhere = join(import.meta.dirname, 'wire')
+const nowhere = join(import.meta.dirname, '../wire')
 
 const load = (argv: string, sources: Partial<ConfigSources> = {}) =>
   loadConfig({ argv: argv.split(' ').filter((word) => word !== ''), env: {}, cwd: nowhere, ...sources })
@@ -30,8 +30,8 @@ test('without file, flag or variable the defaults hold', async () => {
 })
 
 test('the project’s own config file says every default', async () => {
-  const cwd = join(import.meta.dirname, '..')
-  const { default: own } = await import('../crosswind.config.ts')
+  const cwd = join(import.meta.dirname, '../..')
+  const { default: own } = await import('../../crosswind.config.ts')
   assert.deepEqual(own, defaultConfig)
   assert.deepEqual(await load('', { cwd }), defaultConfig)
 })

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createDelivery, type Framing } from './delivery.ts'
+import { editOf, readingOf } from './testing.ts'
+
+function countingFraming(): Framing & { readonly cursors: (string | null)[] } {
+  const cursors: (string | null)[] = []
+  return {
+    cursors,
+    encode(frame, cursor) {
+      cursors.push(cursor)
+      return Buffer.from(`${cursors.length} ${frame.type}`)
+    },
+  }
+}
+
+test('is encoded once for each framing, however many windows it goes to', () => {
+  const [one, other] = [countingFraming(), countingFraming()]
+  const delivery = createDelivery({ type: 'heartbeat' })
+  const buffers = [1, 2, 3].map(() => delivery.bytes(one))
+  delivery.bytes(other)
+  assert.ok(buffers.every((bytes) => bytes === buffers[0]))
+  assert.deepEqual([one.cursors.length, other.cursors.length], [1, 1])
+})
+
+test('hands the cursor to the framing, and none for what is not in the log', () => {
+  const framing = countingFraming()
+  editOf(7).bytes(framing)
+  createDelivery({ type: 'heartbeat' }).bytes(framing)
+  assert.deepEqual(framing.cursors, ['life1:7', null])
+})
+
+test('a reading can be replaced, an edit cannot, and neither can what is not in the log', () => {
+  const deliveries = [editOf(1), readingOf(2), createDelivery({ type: 'heartbeat' })]
+  assert.deepEqual(
+    deliveries.map(({ isReplaceable, seq }) => [isReplaceable, seq]),
+    [
+      [false, 1],
+      [true, 2],
+      [false, null],
+    ],
+  )
+})

@@ -1,0 +1,137 @@
+// Holds the walls of ARCHITECTURE.md: who may import whom, and that nothing but the table decides by a mode's name.
+
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join, posix, sep } from 'node:path'
+import { test } from 'node:test'
+import { httpVersions, modes, transportNames } from './wire/modes.ts'
+
+interface Source {
+  /** From the project's root, with slashes: `server/hub/hub.ts`. */
+  readonly path: string
+  readonly text: string
+  /** Files from the project's root, packages by their bare names. */
+  readonly imports: readonly string[]
+}
+
+const root = join(import.meta.dirname, '..')
+const sources = globSync('{server,web,e2e,certs,scripts}/**/*.{ts,tsx,mjs}', { cwd: root })
+  .filter((path) => !path.includes('node_modules'))
+  .map((path) => readSource(path.split(sep).join('/')))
+
+function readSource(path: string): Source {
+  const text = readFileSync(join(root, path), 'utf8')
+  const named = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*(['"])([^'"\n]+)\1/g)
+  return { path, text, imports: Array.from(named, ([, , name = '']) => fromRoot(path, name)) }
+}
+
+function fromRoot(path: string, name: string): string {
+  return name.startsWith('.') ? posix.join(posix.dirname(path), name) : name
+}
+
+function isTest(path: string): boolean {
+  return /\.test\.(ts|mjs)$|-contract\.ts$/.test(path)
+}
+
+const forTests = ['node:test', 'node:assert/strict']
+
+/** Each import that stands in a folder and is not one of `may`, as `file imports file`. */
+function foreignImports(folder: string, may: readonly string[]): string[] {
+  return sources
+    .filter(({ path }) => path.startsWith(folder))
+    .flatMap(({ path, imports }) => {
+      const allowed = isTest(path) ? [...may, ...forTests] : may
+      const foreign = imports.filter((name) => !allowed.some((start) => name.startsWith(start)))
+      return foreign.map((name) => `${path} imports ${name}`)
+    })
+}
+
+/** Each import of one of `names` that stands outside the folders `save`. */
+function importsOf(
+  names: readonly string[],
+  { within = '', save }: { within?: string; save: string },
+): string[] {
+  return sources
+    .filter(({ path }) => path.startsWith(within) && !path.startsWith(save))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((name) => names.some((start) => name.startsWith(start)))
+        .map((name) => `${path} imports ${name}`),
+    )
+}
+
+test('there is something to look at', () => {
+  for (const folder of ['server/wire/', 'server/hub/', 'server/broker/', 'web/link/', 'e2e/browser/']) {
+    const imports = sources.filter(({ path }) => path.startsWith(folder)).flatMap((source) => source.imports)
+    assert.ok(imports.length > 0, `no import was found in ${folder}`)
+  }
+})
+
+test('the wire imports nothing but itself', () => {
+  assert.deepEqual(foreignImports('server/wire/', ['server/wire/']), [])
+})
+
+test('the wire has no clock, no timer, no chance, no browser and no process of its own', () => {
+  const impure =
+    /\b(?:Math\.random|Date\.now|new Date|performance|set(?:Timeout|Interval|Immediate)|queueMicrotask|requestAnimationFrame|document|globalThis|navigator|location|localStorage|crypto|fetch|process|Buffer)\b/
+  const found = sources
+    .filter(({ path }) => path.startsWith('server/wire/') && !isTest(path))
+    .flatMap(({ path, text }) => {
+      const word = impure.exec(withoutComments(text))
+      return word ? [`${path} says ${word[0]}`] : []
+    })
+  assert.deepEqual(found, [])
+})
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+}
+
+test('the log knows the wire alone', () => {
+  assert.deepEqual(foreignImports('server/broker/', ['server/broker/', 'server/wire/']), [])
+})
+
+test('the hub knows the wire, the log and what refuses, and no transport', () => {
+  const may = ['server/hub/', 'server/wire/', 'server/broker/', 'server/refusal.ts', 'zod']
+  assert.deepEqual(foreignImports('server/hub/', may), [])
+})
+
+test('the page knows of the server what the wire says', () => {
+  assert.deepEqual(importsOf(['server/'], { within: 'web/', save: 'server/' }).filter(isBeyondWire), [])
+  assert.deepEqual(importsOf(['e2e/', 'certs/', 'scripts/'], { within: 'web/', save: 'e2e/' }), [])
+})
+
+function isBeyondWire(found: string): boolean {
+  return !found.includes(' imports server/wire/')
+}
+
+test('the link knows no React', () => {
+  assert.deepEqual(importsOf(['react'], { within: 'web/link/', save: 'e2e/' }), [])
+})
+
+test('the server knows neither the page nor what tests them both', () => {
+  assert.deepEqual(importsOf(['web/', 'e2e/'], { within: 'server/', save: 'e2e/' }), [])
+})
+
+test('Selenium is driven from one folder', () => {
+  assert.deepEqual(importsOf(['selenium-webdriver'], { save: 'e2e/browser/' }), [])
+})
+
+/** What may compare with a name of the table all the same, and why. */
+const comparing: Readonly<Record<string, string>> = {
+  'e2e/fleet/http.ts': 'Node has a client of its own for each HTTP version',
+  'e2e/scenarios/keystrokes-options.ts':
+    'the papers’ baseline is WebSocket, unless the command names another',
+}
+
+test('nothing but the table decides by the name of a mode, a transport or an HTTP version', () => {
+  const names = [...modes.map(({ name }) => name), ...transportNames, ...httpVersions]
+  const literal = `['"](?:${names.map(RegExp.escape).join('|')})['"]`
+  const decides = new RegExp(
+    `[!=]==?\\s*${literal}|${literal}\\s*[!=]==?|\\bcase\\s+${literal}|\\b(?:startsWith|endsWith|includes)\\(${literal}`,
+  )
+  const found = sources
+    .filter(({ path, text }) => !isTest(path) && decides.test(withoutComments(text)))
+    .map(({ path }) => path)
+  assert.deepEqual(found.toSorted(), Object.keys(comparing).toSorted())
+})
