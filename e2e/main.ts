@@ -1,7 +1,7 @@
 // Entry point of the lab: `npm run lab -- SCENARIO [flags]`.
 
 import { keystrokesHelp, readKeystrokeOptions } from './scenarios/keystrokes-options.ts'
-import { type Finished, keystrokeRun } from './scenarios/keystrokes-run.ts'
+import type { Finished } from './scenarios/keystrokes-run.ts'
 
 const help = `npm run lab -- SCENARIO [flags]
 
@@ -33,8 +33,11 @@ async function run([scenario, ...flags]: readonly string[]): Promise<void> {
     return void process.stdout.write(help)
   if (scenario !== 'keystrokes') throw new Error(`There is no scenario "${scenario}"; there is keystrokes.`)
   if (wantsHelp) return void process.stdout.write(keystrokesHelp)
+  const options = readKeystrokeOptions(flags)
   const command = ['npm run lab --', scenario, ...flags].join(' ')
-  tell(await keystrokeRun(readKeystrokeOptions(flags), command, stopping.signal))
+  // Only now: browsers and figures take two seconds to load, and a wrong flag is to be said at once.
+  const { keystrokeRun } = await import('./scenarios/keystrokes-run.ts')
+  tell(await keystrokeRun(options, command, stopping.signal))
 }
 
 function tell({ folder, summary }: Finished): void {

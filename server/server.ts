@@ -25,7 +25,7 @@ export interface ServerParts {
 
 export interface Server {
   readonly ports: Listeners['ports']
-  /** Sends windows away, lets what is under way end, cuts the rest after `config.drainMs`. */
+  /** Sends windows away, lets what is under way end, cuts the rest after `config.drainMs`. Again is the same. */
   readonly close: () => Promise<void>
 }
 
@@ -59,12 +59,18 @@ export async function startServer({
   Object.assign(ports, listeners.ports)
   const source = startSource({ sensor: sensorIn(config), publish: publishReadings(hub), timers, random })
 
+  async function closeAll(): Promise<void> {
+    await source.stop()
+    hub.drain()
+    await listeners.close(config.drainMs)
+  }
+
+  let closed: Promise<void> | null = null
   return {
     ports: listeners.ports,
-    async close() {
-      await source.stop()
-      hub.drain()
-      await listeners.close(config.drainMs)
+    close() {
+      closed ??= closeAll()
+      return closed
     },
   }
 }

@@ -2,7 +2,7 @@
 
 import { Builder, By, logging, type WebDriver } from 'selenium-webdriver'
 import chrome from 'selenium-webdriver/chrome.js'
-import { findChromedriver, findChromium } from './programs.ts'
+import { advice, findBrowser } from '../../scripts/steps/browser.mjs'
 
 export interface BrowserOpening {
   /** Shows the windows; needs a display. */
@@ -72,8 +72,10 @@ async function build({ headed = false, remote, dark = false }: BrowserOpening): 
   options.setLoggingPrefs(wanted)
   const builder = new Builder().forBrowser('chrome')
   if (remote) return builder.usingServer(remote).setChromeOptions(options).build()
-  options.setChromeBinaryPath(findChromium())
-  const service = new chrome.ServiceBuilder(findChromedriver())
+  const programs = findBrowser()
+  if (programs === null) throw new Error(advice)
+  options.setChromeBinaryPath(programs.CROSSWIND_CHROMIUM)
+  const service = new chrome.ServiceBuilder(programs.CROSSWIND_CHROMEDRIVER)
   return builder.setChromeOptions(options).setChromeService(service).build()
 }
 

@@ -8,7 +8,8 @@ import { type Browser, type BrowserWindow, startBrowser } from '../browser/brows
 import { until } from '../browser/until.ts'
 import { linkState, textShown } from './page.ts'
 
-const webFolder = join(import.meta.dirname, '../../web/dist')
+/** The web app as it was built. */
+export const webFolder = join(import.meta.dirname, '../../web/dist')
 
 export interface Stage {
   readonly server: TestServer

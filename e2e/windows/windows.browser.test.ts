@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startTestServer } from '../../server/testing.ts'
 import { modeNamed, modes } from '../../server/wire/modes.ts'
 import type { BrowserWindow } from '../browser/browser.ts'
 import { until } from '../browser/until.ts'
@@ -19,7 +20,10 @@ import {
   uplinkProtocols,
   writeHtml,
 } from './page.ts'
-import { openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
+import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
+
+/** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
+const keys = { up: '\uE013', enter: '\uE007' }
 
 const protocolNames = { '2': 'h2', '1.1': 'http/1.1' } as const
 
@@ -94,6 +98,40 @@ test('the mode switches live, and typing goes on, in every direction', async () 
   }
   assert.deepEqual(await stage.browser.consoleMessages(), [])
   await closeAll([typist, reader])
+})
+
+test('the mode switches from the menu, by keyboard too', async () => {
+  const [typist, reader] = await stage.open(mode('sse/2'), 2, 'menu')
+  assert.ok(typist && reader)
+  await typist.click('.mode-button')
+  await typist.click('[role=menu] > :last-child')
+  await untilOpen(typist, mode('websocket/1.1'))
+  await typist.click('.mode-button')
+  for (const key of [keys.up, keys.enter]) await typist.key(key)
+  await untilOpen(typist, mode('sse/1.1'))
+  await typist.click('#document')
+  await typeText(typist, 'on it goes')
+  await untilShows(reader, 'on it goes')
+  await closeAll([typist, reader])
+})
+
+test('the server restarts: windows come back by themselves, and what was typed meanwhile arrives', async () => {
+  await using opened = new AsyncDisposableStack()
+  const own = await openStage()
+  opened.defer(own.browser.quit)
+  opened.defer(own.server.close)
+  const { ports } = own.server
+  const [typist, reader] = await own.open(mode('sse/2'), 2, 'restart')
+  assert.ok(typist && reader)
+  await typist.click('#document')
+  await typeText(typist, 'before')
+  await untilShows(reader, 'before')
+  await own.server.close()
+  await until(async () => (await typist.run(linkState)).state === 'waiting', 'the loss was not noticed')
+  await typeText(typist, 'during')
+  const again = await startTestServer({ port: ports['2'], http1Port: ports['1.1'] }, webFolder)
+  opened.defer(again.close)
+  await untilShows(reader, 'beforeduring')
 })
 
 test('the reading window keeps its caret in its words, and its scroll', async () => {

@@ -9,7 +9,7 @@ import { run, StepFailure, step } from './step.mjs'
 
 const debianPackages = ['chromium', 'chromium-driver', 'socat']
 
-const advice = `Chromium and ChromeDriver are needed here. Install them, or name them in CROSSWIND_CHROMIUM and CROSSWIND_CHROMEDRIVER:
+export const advice = `Chromium and ChromeDriver are needed here. Install them, or name them in CROSSWIND_CHROMIUM and CROSSWIND_CHROMEDRIVER:
   Debian   apt-get install chromium chromium-driver socat
   Ubuntu   snap install chromium
   Fedora   dnf install chromium chromedriver socat

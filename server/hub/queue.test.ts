@@ -45,6 +45,12 @@ test('a newer reading takes the place of the one that waits, at its own place in
   assert.deepEqual(drain(queue), [2, 4, 5])
 })
 
+test('a reading with nothing newer of its kind stays, whatever comes behind it', () => {
+  const queue = createQueue(jsonFraming, 100_000)
+  for (const delivery of [readingOf(1), editOf(2), editOf(3)]) queue.push(delivery)
+  assert.deepEqual(drain(queue), [1, 2, 3])
+})
+
 test('any number of readings needs room for one', () => {
   const queue = createQueue(jsonFraming, sizeOf(editOf(1)) + sizeOf(readingOf(10)))
   queue.push(editOf(1))

@@ -292,6 +292,17 @@ test('switched while it waits, it opens at once and only once', () => {
   assert.equal(streams.length, 2)
 })
 
+test('a mode that was chosen does not pay for the failures of the one before', () => {
+  const { link, time, newest, heard } = openLink()
+  for (const pauseMs of [250, 500, 1000]) {
+    newest().end()
+    time.advance(pauseMs)
+  }
+  link.switchMode(mode('sse/1.1'))
+  newest().end()
+  assert.equal(heard.states.at(-1), 'waiting sse/1.1 2000: Lost.')
+})
+
 test('tries at once when asked to while it waits, and not besides a transport that it has', () => {
   const { link, time, streams, newest } = openLink()
   link.retryNow()

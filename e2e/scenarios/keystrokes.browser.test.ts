@@ -1,0 +1,96 @@
+// The keystroke scenario as a person runs it: a small run from the command line to the report.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+
+const main = join(import.meta.dirname, '../main.ts')
+let folder: string
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
+})
+after(() => rm(folder, { recursive: true, force: true }))
+
+function lab(...flags: string[]) {
+  const child = spawn(process.execPath, [main, 'keystrokes', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      said += chunk
+    })
+  }
+  return { child, ended: once(child, 'exit'), said: () => said }
+}
+
+test('a small run with its bare peer ends with nothing lost and a whole report', async () => {
+  const out = join(folder, 'report')
+  const run = lab(
+    '--keys',
+    '6',
+    '--blocks',
+    '2',
+    '--windows',
+    '2',
+    '--warmup',
+    '2',
+    '--peers',
+    'bare',
+    '--out',
+    out,
+  )
+  const [code] = await run.ended
+  assert.equal(code, 0, run.said())
+
+  const summary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  assert.equal(summary.scenario, 'keystrokes')
+  assert.match(summary.command, /^npm run lab -- keystrokes --keys 6 /)
+  const names = ['sse/2', 'sse/1.1', 'websocket/1.1'].flatMap((mode) => [mode, `bare:${mode}`])
+  assert.deepEqual(summary.modes.map(({ mode }: { mode: string }) => mode).sort(), names.sort())
+  for (const mode of summary.modes) {
+    assert.deepEqual(
+      [mode.n, mode.expected, mode.lost, mode.duplicated, mode.reordered],
+      [12, 12, 0, 0, 0],
+      mode.mode,
+    )
+    assert.ok(mode.meanMs > 0 && mode.serverRssBytes > 0, mode.mode)
+  }
+  const csv = await readFile(join(out, 'samples.csv'), 'utf8')
+  assert.equal(csv.trim().split('\n').length, 1 + 6 * 12)
+  assert.match(await readFile(join(out, 'report.html'), 'utf8'), /<!doctype html>/i)
+  assert.match(await readFile(join(out, 'report.md'), 'utf8'), /Table 1/)
+})
+
+test('Ctrl-C ends it in order and leaves nothing that looks whole', async () => {
+  const out = join(folder, 'stopped')
+  const run = lab('--keys', '400', '--windows', '2', '--out', out)
+  while (!run.said().includes('keys for each'))
+    await Promise.race([once(run.child.stdout, 'data'), run.ended])
+  run.child.kill('SIGINT')
+  const [code] = await run.ended
+  assert.equal(code, 130, run.said())
+  assert.match(run.said(), /Stopped; no report was written/)
+  assert.equal(existsSync(out), false)
+  assert.equal(existsSync(`${out}.unfinished`), false)
+})
+
+for (const [flags, sentence] of [
+  [['--modes', 'sse/3'], /--modes names "sse\/3"; there are sse\/2, sse\/1.1, websocket\/1.1\./],
+  [['--keys', 'many'], /--keys is "many"/],
+  [['--peers', 'ws'], /--peers names "ws"; there is bare\./],
+  [['--server', 'http://x'], /--server is "http:\/\/x": must be an https address/],
+  [['--keys', '2', '--blocks', '3'], /keys must be at least as many as blocks/],
+  [['--wibble'], /wibble/],
+] as const) {
+  test(`${flags.join(' ')}: one sentence, and nothing is started`, async () => {
+    const run = lab(...flags)
+    const [code] = await run.ended
+    assert.equal(code, 1)
+    assert.match(run.said(), sentence)
+    assert.equal(run.said().trim().split('\n').length, 1)
+  })
+}
