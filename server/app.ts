@@ -50,8 +50,10 @@ export function createApp({ hub, clock, origins, settings, webFolder }: AppParts
     const handler = socketHandlers.get(ctx.path)
     handler?.(ctx.websocket, ctx.URL.searchParams)
   })
-  // The stack of an unexpected failure goes to the terminal; what was refused was answered already.
-  app.on('error', (error) => console.error(error))
+  // The stack of an unexpected failure goes to the terminal; that a window went away is no failure.
+  app.on('error', (error) => {
+    if (!isLostConnection(error)) console.error(error)
+  })
   return { koa: app, socketPaths: new Set(socketHandlers.keys()) }
 }
 
@@ -91,6 +93,17 @@ const answerErrors: Koa.Middleware = async (ctx, next) => {
     ctx.status = refusal.status
     ctx.body = refusal
   }
+}
+
+const lostCodes: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ECANCELED',
+  'ERR_STREAM_PREMATURE_CLOSE',
+])
+
+function isLostConnection(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && lostCodes.has(error.code)
 }
 
 function notFound(path: string): Refusal {

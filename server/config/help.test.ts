@@ -1,6 +1,8 @@
 // Checks that help and README table name every setting, and that names lead one to another.
 
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { configHelp, configTable } from './help.ts'
 import { configKeys } from './keys.ts'
@@ -41,4 +43,9 @@ test('a name is suggested when it is near', () => {
   assert.equal(nearest('--verbose', names), null)
   assert.equal(suggestion('--hots', names, 'no'), '; did you mean --host?')
   assert.equal(suggestion('--verbose', names, 'see --help'), '; see --help.')
+})
+
+test('the README holds the table as it is', async () => {
+  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
+  assert.ok(readme.includes(configTable().trim()), 'paste anew: node server/config/print.ts table')
 })

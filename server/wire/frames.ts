@@ -59,7 +59,6 @@ export interface Bye {
 export const byeCodes = {
   draining: 1012,
   overflow: 4001,
-  replaced: 4002,
   failed: 1011,
 } as const
 export type ByeCode = keyof typeof byeCodes

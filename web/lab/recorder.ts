@@ -1,6 +1,7 @@
 // Stamps what passes through this window, for the lab; asked for with `?record`, otherwise it costs nothing.
 
 import type { Draft, Kind, Message } from '../../server/wire/envelope.ts'
+import type { Clock } from '../../server/wire/time.ts'
 
 export interface SentStamp {
   readonly id: string
@@ -34,8 +35,11 @@ export const noRecorder: Recorder = {
   take: () => ({ sent: [], received: [] }),
 }
 
-/** `now` is ms since the epoch. Times are the window's own; the lab sets the windows' clocks against each other. */
-export function createRecorder(now: () => number): Recorder {
+/**
+ * Times are the window's own; the lab sets the windows' clocks against each other. `afterPaint` runs something once what
+ * is in the document now has been painted.
+ */
+export function createRecorder(now: Clock, afterPaint = afterNextPaint): Recorder {
   const sent: SentStamp[] = []
   const received: ReceivedStamp[] = []
   return {
@@ -56,7 +60,7 @@ export function createRecorder(now: () => number): Recorder {
 }
 
 /** A message port's task that is posted from an animation frame runs after that frame has been painted. */
-function afterPaint(run: () => void): void {
+function afterNextPaint(run: () => void): void {
   requestAnimationFrame(() => {
     const { port1, port2 } = new MessageChannel()
     port1.onmessage = run

@@ -16,6 +16,8 @@ export const websocket: WebTransport = { name: 'websocket', open: openWebSocket 
 interface Waiting {
   readonly resolve: (stored: Stored) => void
   readonly reject: (error: Error) => void
+  /** Of the frame, in UTF-16 units. */
+  readonly length: number
 }
 
 function openWebSocket({ origin, query, onFrame, onClose }: Opening): OpenTransport {
@@ -37,11 +39,9 @@ function openWebSocket({ origin, query, onFrame, onClose }: Opening): OpenTransp
   socket.addEventListener('close', onEnd)
 
   function onEnd({ code }: CloseEvent): void {
-    const isTooLarge = code === 1009
-    abandon(
-      waiting,
-      isTooLarge ? new RefusedError('too-large', 'The message is larger than the server takes.') : lost(),
-    )
+    // 1009: a frame was beyond what the server reads at all. The largest one was it; the others go again.
+    if (code === 1009) refuseLargest(waiting)
+    abandon(waiting)
     onClose(closing)
   }
 
@@ -49,14 +49,15 @@ function openWebSocket({ origin, query, onFrame, onClose }: Opening): OpenTransp
     send(draft: Draft) {
       return new Promise((resolve, reject) => {
         if (socket.readyState !== WebSocket.OPEN) return reject(new Error('The WebSocket is not open.'))
-        waiting.set(draft.id, { resolve, reject })
         const frame: UpFrame = { type: 'publish', message: draft }
-        socket.send(JSON.stringify(frame))
+        const text = JSON.stringify(frame)
+        waiting.set(draft.id, { resolve, reject, length: text.length })
+        socket.send(text)
       })
     },
     close() {
       socket.removeEventListener('close', onEnd)
-      abandon(waiting, lost())
+      abandon(waiting)
       socket.close()
     },
   }
@@ -80,11 +81,15 @@ function closingFrom(frame: DownFrame, unanswered: number): Closing | null {
   return isAboutTheStream ? { code: 'refused', sentence: frame.message, retryAfterMs: null } : null
 }
 
-function lost(): Error {
-  return new Error('The connection ended before the answer came.')
+function refuseLargest(waiting: Map<string, Waiting>): void {
+  const [largest] = [...waiting].sort(([, one], [, other]) => other.length - one.length)
+  if (!largest) return
+  const [id, { reject }] = largest
+  waiting.delete(id)
+  reject(new RefusedError('too-large', 'The message is larger than the server takes.'))
 }
 
-function abandon(waiting: Map<string, Waiting>, error: Error): void {
-  for (const { reject } of waiting.values()) reject(error)
+function abandon(waiting: Map<string, Waiting>): void {
+  for (const { reject } of waiting.values()) reject(new Error('The connection ended before the answer came.'))
   waiting.clear()
 }
