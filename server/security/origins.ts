@@ -18,7 +18,8 @@ export function isOwnOrigin(
   host: string | undefined,
   rules: OriginRules,
 ): boolean {
-  if (origin === undefined) return true
+  // A page of this very port: so it is for nearly every request, and nothing needs to be taken apart.
+  if (origin === undefined || origin === `https://${host}`) return true
   if (rules.allowedOrigins.includes(origin)) return true
   const from = URL.canParse(origin) ? new URL(origin) : null
   const to = host && URL.canParse(`https://${host}`) ? new URL(`https://${host}`) : null

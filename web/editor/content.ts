@@ -1,12 +1,17 @@
 // The editable element's content: tells what the user changed, and shows what others did without moving the caret.
 
 import { cleanToElement, cleanToHtml } from './clean.ts'
+import { createFrame } from './frame.ts'
 import { morph } from './morph.ts'
 import { keepSelection } from './selection.ts'
 
 export interface Content {
-  /** Cleans and shows the content. While a text is being composed (IME) it waits until that is done. */
-  readonly show: (html: string) => void
+  /**
+   * Cleans and shows the content with the next frame, which is when it can be seen at the earliest: until then
+   * it would only take the processor from the windows that have not received it yet. Of several the newest is
+   * shown. While a text is being composed (IME) it waits until that is done.
+   */
+  readonly show: (html: string, onShown?: () => void) => void
   readonly stop: () => void
 }
 
@@ -20,7 +25,8 @@ export function bindContent(
   let known = root.innerHTML
   let inputAt: number | null = null
   let isComposing = false
-  let waiting: string | null = null
+  let waiting: { html: string; onShown: (() => void) | undefined } | null = null
+  const frame = createFrame(showWaiting)
 
   // Some edits are made by script on keydown and fire no input event: the DOM itself is watched.
   const observer = new MutationObserver(tellEdit)
@@ -40,6 +46,10 @@ export function bindContent(
     },
     options,
   )
+  // What others wrote is to be there before the user's own change to it.
+  for (const type of ['keydown', 'beforeinput', 'cut', 'paste', 'drop']) {
+    root.addEventListener(type, frame.runNow, options)
+  }
   root.addEventListener(
     'compositionstart',
     () => {
@@ -54,33 +64,38 @@ export function bindContent(
     const html = root.innerHTML
     if (html === known) return
     known = html
-    // What the user wrote is newer than what waited for the composition's end.
+    // What the user wrote is newer than what waited, for a composition's end or a frame.
     waiting = null
     onEdit(html, inputAt)
     inputAt = null
   }
 
-  function show(html: string): void {
-    if (isComposing) {
-      waiting = html
-      return
-    }
+  function show(html: string, onShown?: () => void): void {
+    waiting = { html, onShown }
+    frame.plan()
+  }
+
+  function showWaiting(): void {
+    if (waiting === null || isComposing) return
+    const { html, onShown } = waiting
+    waiting = null
     const clean = cleanToElement(html)
     keepSelection(root, () => morph(root, clean))
     observer.takeRecords()
     known = root.innerHTML
+    onShown?.()
   }
 
   function endComposing(): void {
     isComposing = false
     tellEdit()
-    if (waiting !== null) show(waiting)
-    waiting = null
+    showWaiting()
   }
 
   return {
     show,
     stop() {
+      frame.runNow()
       ending.abort()
       observer.disconnect()
     },

@@ -50,30 +50,33 @@ export function createMirroring({
     recorder.sent(draft, inputAt)
   }
 
-  function show(html: string | null): void {
-    if (html === null) return
-    if (content) content.show(html)
+  function show(html: string, onShown?: () => void): void {
+    if (content) content.show(html, onShown)
     else early = html
   }
 
   return {
     attach(element) {
       content = bindContent(element, edit)
-      show(early)
+      if (early !== null) show(early)
       early = null
       return () => {
-        // A remount starts from an empty element: keep what was there for it.
-        early = element.innerHTML
         content?.stop()
         content = null
+        // A remount starts from an empty element: keep what was there for it.
+        early = element.innerHTML
       }
     },
     received(message) {
       if (!isKind(message, 'edit') || message.channel !== channel) return
-      show(mirror.received(message))
-      recorder.applied(message)
+      const html = mirror.received(message)
+      if (html === null) return
+      show(html, () => recorder.applied(message))
     },
-    stored: (id, seq) => show(mirror.stored(id, seq)),
+    stored(id, seq) {
+      const html = mirror.stored(id, seq)
+      if (html !== null) show(html)
+    },
     refused: mirror.refused,
   }
 }

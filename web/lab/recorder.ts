@@ -39,7 +39,7 @@ export const noRecorder: Recorder = {
  * Times are the window's own; the lab sets the windows' clocks against each other. `afterPaint` runs something once what
  * is in the document now has been painted.
  */
-export function createRecorder(now: Clock, afterPaint = afterNextPaint): Recorder {
+export function createRecorder(now: Clock, afterPaint = afterThisFrame): Recorder {
   const sent: SentStamp[] = []
   const received: ReceivedStamp[] = []
   return {
@@ -59,11 +59,9 @@ export function createRecorder(now: Clock, afterPaint = afterNextPaint): Recorde
   }
 }
 
-/** A message port's task that is posted from an animation frame runs after that frame has been painted. */
-function afterNextPaint(run: () => void): void {
-  requestAnimationFrame(() => {
-    const { port1, port2 } = new MessageChannel()
-    port1.onmessage = run
-    port2.postMessage(null)
-  })
+/** Called within an animation frame, as what is shown is: a message port's task comes after that frame's paint. */
+function afterThisFrame(run: () => void): void {
+  const { port1, port2 } = new MessageChannel()
+  port1.onmessage = run
+  port2.postMessage(null)
 }

@@ -18,7 +18,7 @@ function take(text) {
     id: message.id,
     kind: message.kind,
     seq: 0,
-    acceptedAt: null,
+    acceptedAt: message.acceptedAt,
     receivedAt,
     appliedAt: null,
     paintedAt: null,
