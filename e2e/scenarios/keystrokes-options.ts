@@ -90,7 +90,19 @@ function checked(options: KeystrokeOptions): KeystrokeOptions {
   if (baseline !== undefined && !modes.includes(baseline)) {
     throw new Error(`--baseline is "${baseline}", which is not among the modes ${modes.join(', ')}.`)
   }
+  refuseTooMany(options)
   return options
+}
+
+/** A window too many would hang without an error, and the run with it. */
+function refuseTooMany({ modes, windows, remote }: KeystrokeOptions): void {
+  const perBrowser = Math.ceil(windows / (remote.length + 1))
+  const crowded = modes.map(requireMode).find((mode) => perBrowser > (mode.windowsPerBrowser ?? perBrowser))
+  if (!crowded) return
+  const { name, windowsPerBrowser } = crowded
+  throw new Error(
+    `--windows is ${windows}: ${name} carries ${windowsPerBrowser} windows of one browser; leave that mode out, or add a --remote.`,
+  )
 }
 
 export function baselineOf({ baseline, modes }: KeystrokeOptions): string {

@@ -84,6 +84,7 @@ for (const [flags, sentence] of [
   [['--peers', 'ws'], /--peers names "ws"; there is bare\./],
   [['--server', 'http://x'], /--server is "http:\/\/x": must be an https address/],
   [['--keys', '2', '--blocks', '3'], /keys must be at least as many as blocks/],
+  [['--windows', '6'], /--windows is 6: sse\/1.1 carries 5 windows of one browser/],
   [['--wibble'], /wibble/],
 ] as const) {
   test(`${flags.join(' ')}: one sentence, and nothing is started`, async () => {
