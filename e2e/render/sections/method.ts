@@ -13,7 +13,7 @@ export function methodSection({ clock }: Summary): Section {
     title: 'How it was measured',
     tables: [],
     paragraphs: [
-      'The modes took turns in short blocks within one run, so that a drift of the machine or the network meets all of them alike. The warm-up is not among the samples.',
+      'The modes took turns in short blocks within one run, so that a drift of the machine or the network meets all of them alike. Every mode was warmed up once before the first block and again before each of its turns; none of that is among the samples.',
       `${clock.method === 'one machine' ? sameClock : exchanges} Two windows’ stamps can differ by at most ${figure(clock.boundMs)} ms from this.`,
       'Quantiles are of type 7 (Hyndman and Fan, 1996). Means, deviations and quantiles are over samples; tests and intervals are over messages, which are taken as independent of each other: where messages of one block resemble each other, the intervals are narrower than they should be, and the table by block is the check.',
       'Every sample, lost ones included, is in samples.csv beside this report; the figures of this report are in summary.json.',
