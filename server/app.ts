@@ -1,5 +1,6 @@
 // The Koa application: errors caught once, headers, pages, and every transport mounted from the table.
 
+import type { IncomingMessage } from 'node:http'
 import Router from '@koa/router'
 import Koa from 'koa'
 import websockify from 'koa-websocket'
@@ -7,18 +8,27 @@ import type { Hub } from './hub/hub.ts'
 import { readFigures } from './monitor/figures.ts'
 import { mountPage, serveAssets } from './page.ts'
 import { Refusal } from './refusal.ts'
+import type { Access } from './security/access.ts'
 import { crossOrigin } from './security/cors.ts'
+import type { Grant } from './security/grant.ts'
 import { securityHeaders } from './security/headers.ts'
+import { letIn } from './security/let-in.ts'
 import type { OriginRules } from './security/origins.ts'
+import { mountWelcome } from './security/welcome.ts'
 import { transports } from './transports/index.ts'
-import type { SocketHandler } from './transports/transport.ts'
+import type { SocketHandler, TransportLimits } from './transports/transport.ts'
+import { mountUplink } from './transports/uplink.ts'
 import type { PageSettings } from './wire/settings.ts'
+import type { Timers } from './wire/time.ts'
 
 export interface AppParts {
   readonly hub: Hub
-  readonly clock: () => number
+  readonly timers: Timers
+  readonly access: Access
   readonly origins: OriginRules
   readonly settings: () => PageSettings
+  readonly limits: TransportLimits
+  readonly heartbeatMs: number
   /** Where the built web app is. */
   readonly webFolder: string
 }
@@ -27,34 +37,50 @@ export interface App {
   readonly koa: websockify.App
   /** Where a WebSocket may be opened. */
   readonly socketPaths: ReadonlySet<string>
+  /** Rejects with a `Refusal` when who asks for a WebSocket has no session. */
+  readonly letSocketIn: (request: IncomingMessage) => Promise<void>
 }
 
-export function createApp({ hub, clock, origins, settings, webFolder }: AppParts): App {
+export function createApp(parts: AppParts): App {
+  const { hub, timers, access, origins, settings, webFolder } = parts
   const app = websockify(new Koa())
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
+  const grants = new WeakMap<IncomingMessage, Grant>()
 
-  const { limits } = settings()
+  const { holdMs } = settings().polling
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
-  for (const transport of transports) transport.mount({ router, onSocket, hub, limits })
-  mountService(router, hub, clock, settings)
-  mountPage(router, webFolder, settings, origins.ports)
+  const mounting = { ...parts, router, onSocket, holdMs }
+  mountUplink(mounting)
+  for (const transport of transports) transport.mount(mounting)
+  mountService(router, hub, timers.now, settings)
+  mountWelcome(router, access)
+  mountPage(router, { folder: webFolder, settings, ports: origins.ports, hub })
 
   app.use(answerErrors)
   app.use(securityHeaders)
   app.use(crossOrigin(origins))
+  app.use(letIn(access))
   app.use(router.routes())
   app.use(router.allowedMethods({ throw: true, methodNotAllowed: wrongMethod, notImplemented: wrongMethod }))
-  app.use(serveAssets(webFolder))
+  app.use(serveAssets(webFolder, origins.ports))
   app.ws.use((ctx) => {
-    const handler = socketHandlers.get(ctx.path)
-    handler?.(ctx.websocket, ctx.URL.searchParams)
+    const grant = grants.get(ctx.req)
+    if (!grant) return ctx.websocket.terminate()
+    const http = ctx.req.httpVersionMajor === 2 ? '2' : '1.1'
+    socketHandlers.get(ctx.path)?.(ctx.websocket, { query: ctx.URL.searchParams, http, grant })
   })
   // The stack of an unexpected failure goes to the terminal; that a window went away is no failure.
   app.on('error', (error) => {
     if (!isLostConnection(error)) console.error(error)
   })
-  return { koa: app, socketPaths: new Set(socketHandlers.keys()) }
+  return {
+    koa: app,
+    socketPaths: new Set(socketHandlers.keys()),
+    async letSocketIn(request) {
+      grants.set(request, await access.grantFor(request.headers.cookie))
+    },
+  }
 }
 
 function mountService(router: Router, hub: Hub, clock: () => number, settings: () => PageSettings): void {
@@ -74,6 +100,10 @@ function mountService(router: Router, hub: Hub, clock: () => number, settings: (
     ctx.set('Cache-Control', 'no-store')
     ctx.body = readFigures(hub.windowCount())
   })
+  router.get('/api/windows', (ctx) => {
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = { windows: hub.windows() }
+  })
 }
 
 function wrongMethod(): Refusal {
@@ -91,6 +121,7 @@ const answerErrors: Koa.Middleware = async (ctx, next) => {
   } catch (error) {
     const refusal = error instanceof Refusal ? error : fromUnknown(error, ctx)
     ctx.status = refusal.status
+    if (refusal.retryAfterMs !== null) ctx.set('Retry-After', String(Math.ceil(refusal.retryAfterMs / 1000)))
     ctx.body = refusal
   }
 }

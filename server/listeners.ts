@@ -6,6 +6,7 @@ import http2 from 'node:http2'
 import https from 'node:https'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { App } from './app.ts'
+import { takeExtendedConnects } from './extended-connect.ts'
 import { Refusal } from './refusal.ts'
 import { isOwnOrigin, type OriginRules, refuseForeign } from './security/origins.ts'
 
@@ -31,7 +32,8 @@ export interface Listeners {
 const http2Settings = {
   initialWindowSize: 1024 * 1024,
   maxHeaderListSize: 16 * 1024,
-  enableConnectProtocol: false,
+  // WebSocket over HTTP/2 (RFC 8441): has to stand in the first SETTINGS.
+  enableConnectProtocol: true,
 } as const
 const resets = { streamResetBurst: 2000, streamResetRate: 100 } as const
 
@@ -65,6 +67,11 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
     track(server, sockets)
     takeWebSockets(app, server, settings.maxMessageBytes, origins)
   }
+  takeExtendedConnects(secure, {
+    maxPayload: payloadFor(settings.maxMessageBytes),
+    check: (request) => checkWebSocket(app, request.headers.origin, request, origins),
+    onSocket: (socket, request) => app.koa.ws.onConnection(socket, request),
+  })
   await open(secure, settings.port, settings.host)
   try {
     await open(plain, settings.http1Port, settings.host)
@@ -103,29 +110,42 @@ function track(server: NetServer, sockets: Set<Socket>): void {
 
 /** A frame somewhat too large is refused by name; past twice the limit the socket is cut (1009). */
 const frameAllowance = 64 * 1024
+const payloadFor = (maxMessageBytes: number) => maxMessageBytes * 2 + frameAllowance
 
 /** koa-websocket keeps the last server it made in `ws.server`; each has its own upgrade listener. */
 function takeWebSockets(app: App, server: NetServer, maxMessageBytes: number, origins: OriginRules): void {
   app.koa.ws.listen({
     // `ws` asks for an HTTP server's type and uses only its 'upgrade' event, which both kinds have.
     server: server as https.Server,
-    maxPayload: maxMessageBytes * 2 + frameAllowance,
+    maxPayload: payloadFor(maxMessageBytes),
     // Compression fragments memory and holds small frames back.
     perMessageDeflate: false,
     verifyClient({ origin, req }, decide) {
-      const refusal = whyNoWebSocket(app, origin || undefined, req, origins)
-      if (!refusal) return decide(true)
-      decide(false, refusal.status, JSON.stringify(refusal), {
-        'Content-Type': 'application/json; charset=utf-8',
-      })
+      checkWebSocket(app, origin || undefined, req, origins).then(
+        () => decide(true),
+        (error) => {
+          const refusal =
+            error instanceof Refusal ? error : new Refusal(500, 'internal', 'The server failed.')
+          decide(false, refusal.status, JSON.stringify(refusal), {
+            'Content-Type': 'application/json; charset=utf-8',
+          })
+        },
+      )
     },
   })
 }
 
-function whyNoWebSocket(app: App, origin: string | undefined, request: IncomingMessage, rules: OriginRules) {
+/** Rejects with a `Refusal`; where it resolves, the app knows what the request's sender may do. */
+async function checkWebSocket(
+  app: App,
+  origin: string | undefined,
+  request: IncomingMessage,
+  rules: OriginRules,
+): Promise<void> {
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
-  if (!app.socketPaths.has(path)) return new Refusal(404, 'not-found', `There is no WebSocket at ${path}.`)
-  return isOwnOrigin(origin, request.headers.host, rules) ? null : refuseForeign(origin ?? '')
+  if (!app.socketPaths.has(path)) throw new Refusal(404, 'not-found', `There is no WebSocket at ${path}.`)
+  if (!isOwnOrigin(origin, request.headers.host, rules)) throw refuseForeign(origin ?? '')
+  await app.letSocketIn(request)
 }
 
 async function open(server: NetServer, port: number, host: string): Promise<void> {

@@ -21,7 +21,7 @@ try {
 async function run(): Promise<void> {
   const config = await loadConfig({ argv: process.argv.slice(2), env: process.env, cwd: root })
   const certificate = await certificateFor(config)
-  const server = await startServer({ config, tls: certificate, webFolder: join(root, 'web/dist') })
+  const server = await startServer({ config, tls: certificate, webFolder: join(root, 'web/dist'), root })
   console.log(greeting(config, server, certificate.advice))
   // A parent process that started this one (the lab, a test) learns the ports this way.
   process.send?.({ type: 'ready', ports: server.ports })

@@ -1,10 +1,14 @@
 // One running server, put together from its parts: log, hub, source, application, listeners.
 
+import { resolve } from 'node:path'
 import { createApp } from './app.ts'
-import { createMemoryLog } from './broker/memory.ts'
 import type { Config } from './config/config.ts'
 import { createHub } from './hub/hub.ts'
 import { type Listeners, listen } from './listeners.ts'
+import { openLog } from './open-log.ts'
+import { createAccess } from './security/access.ts'
+import { loadKey } from './security/key.ts'
+import { isOpenTo } from './security/openness.ts'
 import type { OriginRules } from './security/origins.ts'
 import { publishReadings } from './sources/publish.ts'
 import { type Sensor, startSource } from './sources/source.ts'
@@ -19,6 +23,8 @@ export interface ServerParts {
   readonly tls: { readonly cert: string; readonly key: string }
   /** Where the built web app is. */
   readonly webFolder: string
+  /** What paths in the configuration are relative to. */
+  readonly root: string
   readonly timers?: Timers
   readonly random?: Random
 }
@@ -34,10 +40,18 @@ export async function startServer({
   config,
   tls,
   webFolder,
+  root,
   timers = processTimers,
   random = Math.random,
 }: ServerParts): Promise<Server> {
-  const log = createMemoryLog(newEpoch(random), config.limits)
+  const dataFolder = resolve(root, config.dataFolder)
+  const access = createAccess({
+    isOpen: isOpenTo(config),
+    key: await loadKey(config, root),
+    sessionMs: config.sessionMinutes * 60_000,
+    now: timers.now,
+  })
+  const log = openLog(config, { dataFolder, now: timers.now, random })
   const hub = createHub({
     log,
     timers,
@@ -51,18 +65,28 @@ export async function startServer({
     transport: config.transport,
     http: config.http,
     ports,
-    limits: { maxMessageBytes: config.limits.maxMessageBytes },
+    polling: config.polling,
+    share: config.share,
+    limits: {
+      maxMessageBytes: config.limits.maxMessageBytes,
+      outboxMessages: config.limits.outboxMessages,
+      outboxBytes: config.limits.outboxBytes,
+    },
   })
 
-  const app = createApp({ hub, clock: timers.now, origins, settings, webFolder })
+  const { limits, heartbeatMs } = config
+  const app = createApp({ hub, timers, access, origins, settings, limits, heartbeatMs, webFolder })
   const listeners = await listen(app, { ...config, ...config.limits, ...tls }, origins)
   Object.assign(ports, listeners.ports)
   const source = startSource({ sensor: sensorIn(config), publish: publishReadings(hub), timers, random })
 
   async function closeAll(): Promise<void> {
     await source.stop()
-    hub.drain()
-    await listeners.close(config.drainMs)
+    const startedAt = timers.now()
+    // Windows go in the first half; what they had under way has the rest.
+    await hub.drain(config.drainMs / 2)
+    await listeners.close(Math.max(0, config.drainMs - (timers.now() - startedAt)))
+    await log.close()
   }
 
   let closed: Promise<void> | null = null
@@ -73,12 +97,6 @@ export async function startServer({
       return closed
     },
   }
-}
-
-function newEpoch(random: () => number): string {
-  return Math.floor(random() * 36 ** 8)
-    .toString(36)
-    .padStart(8, '0')
 }
 
 function sensorIn({ sensor }: Config): Sensor {

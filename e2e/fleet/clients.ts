@@ -1,10 +1,15 @@
 // A client for each mode of the table.
 
-import type { Mode } from '../../server/wire/modes.ts'
-import type { OpenClient } from './client.ts'
-import { sseClient } from './sse-client.ts'
-import { websocketClient } from './websocket-client.ts'
+import type { TransportName } from '../../server/wire/modes.ts'
+import { openLongPolling, openPolling } from './poll.ts'
+import { openSse, openStreaming } from './sse.ts'
+import type { OpenFleetTransport } from './transport.ts'
+import { openWebSocket } from './websocket.ts'
 
-export function clientFor({ transport, http }: Mode): OpenClient {
-  return { sse: sseClient(http), websocket: websocketClient }[transport]
+export const fleetTransports: Readonly<Record<TransportName, OpenFleetTransport>> = {
+  sse: openSse,
+  websocket: openWebSocket,
+  'long-polling': openLongPolling,
+  polling: openPolling,
+  streaming: openStreaming,
 }

@@ -1,6 +1,7 @@
 // HTTP for clients without a browser: one connection of either version, with whole answers and open streams.
 
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
 import type { Readable } from 'node:stream'
@@ -16,52 +17,74 @@ export interface Asking {
   readonly method?: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string | Buffer
+  /** Text, or a stream for a body that goes on. */
+  readonly body?: string | Buffer | Readable
 }
 
 export interface HttpClient {
-  /** Resolves when the headers are there. */
+  /** Resolves when the headers are there; rejects when the connection ends before. */
   readonly ask: (asking: Asking) => Promise<Answer>
   readonly close: () => void
 }
 
-export function connectHttp(version: HttpVersion, origin: string, ca: string): HttpClient {
-  return version === '2' ? connectHttp2(origin, ca) : connectHttp1(origin, ca)
+export function connectHttp(version: HttpVersion, origin: string, ca: string, cookie?: string): HttpClient {
+  const own = cookie === undefined ? {} : { cookie }
+  return version === '2' ? connectHttp2(origin, ca, own) : connectHttp1(origin, ca, own)
 }
 
-function connectHttp2(origin: string, ca: string): HttpClient {
+type Headers = Readonly<Record<string, string>>
+
+function connectHttp2(origin: string, ca: string, own: Headers): HttpClient {
   const session = http2.connect(origin, { ca })
   session.on('error', () => undefined)
   return {
     async ask({ method = 'GET', path, headers, body }) {
       const stream = session.request(
-        { ':method': method, ':path': path, ...headers },
+        { ':method': method, ':path': path, ...own, ...headers },
         { endStream: body === undefined },
       )
       // A stream cut short shows in its end; without a listener it would end the process.
       stream.on('error', () => undefined)
-      if (body !== undefined) stream.end(body)
-      const [answered] = await once(stream, 'response')
-      return { status: answered[':status'], headers: answered, body: stream }
+      sendBody(stream, body)
+      const answered = await headersOf(stream)
+      return { status: Number(answered[':status']), headers: answered, body: stream }
     },
     close: () => session.destroy(),
   }
 }
 
-function connectHttp1(origin: string, ca: string): HttpClient {
+/** A session that ends takes its streams with it, without an error to each. */
+function headersOf(stream: http2.ClientHttp2Stream): Promise<http2.IncomingHttpHeaders> {
+  return new Promise((resolve, reject) => {
+    stream.once('response', resolve)
+    stream.once('close', () => reject(new Error('The connection ended before the answer came.')))
+  })
+}
+
+function connectHttp1(origin: string, ca: string, own: Headers): HttpClient {
   const agent = new https.Agent({ ca, keepAlive: true })
   return {
     async ask({ method = 'GET', path, headers = {}, body }) {
-      const request = https.request(`${origin}${path}`, { method, headers, agent })
-      request.end(body)
-      const [response] = await once(request, 'response')
+      const request = https.request(`${origin}${path}`, { method, headers: { ...own, ...headers }, agent })
+      sendBody(request, body)
+      if (body === undefined) request.end()
+      const [response]: [IncomingMessage] = (await once(request, 'response')) as [IncomingMessage]
       // After the answer began, a cut connection shows in the answer's end.
       request.on('error', () => undefined)
       response.on('error', () => undefined)
-      return { status: response.statusCode, headers: response.headers, body: response }
+      return { status: response.statusCode ?? 0, headers: response.headers, body: response }
     },
-    close: () => agent.destroy(),
+    close() {
+      for (const socket of Object.values(agent.sockets).flatMap((list) => list ?? [])) socket.destroy()
+      agent.destroy()
+    },
   }
+}
+
+function sendBody(to: NodeJS.WritableStream, body: Asking['body']): void {
+  if (body === undefined) return
+  if (typeof body === 'string' || Buffer.isBuffer(body)) to.end(body)
+  else body.pipe(to)
 }
 
 export async function textOf(stream: Readable): Promise<string> {

@@ -46,24 +46,37 @@ export function idOf(given: unknown): string | null {
   return named.success ? named.data.id : null
 }
 
-const joinSchema = z.object({
-  window: name(48),
-  browser: name(48).nullable(),
-  channels: z.array(name(64)).min(1, 'name at least one channel').max(8, 'name at most 8 channels'),
-})
-
-/** What a stream's query says: `?window=…&channels=main,wind&browser=…&cursor=…`. */
-export function admitJoining(query: URLSearchParams) {
-  const parsed = joinSchema.safeParse({
-    window: query.get('window') ?? undefined,
-    browser: query.get('browser'),
-    channels: (query.get('channels') ?? '').split(',').filter(Boolean),
-  })
-  if (parsed.success) return { ...parsed.data, channels: new Set(parsed.data.channels) }
-  const [issue] = parsed.error.issues
+/** Throws a `Refusal` (400 `bad-query`) when that is no channel's name. */
+export function admitChannel(given: string): string {
+  const parsed = name(64).safeParse(given)
+  if (parsed.success) return parsed.data
   throw new Refusal(
     400,
     'bad-query',
-    `The stream's query does not fit: ${String(issue?.path[0])}: ${issue?.message}.`,
+    `The channel's name ${JSON.stringify(given.slice(0, 80))} does not fit.`,
   )
+}
+
+const joinSchema = z.object({
+  window: name(48),
+  browser: name(48).nullable(),
+  opening: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+  channels: z.array(name(64)).min(1, 'name at least one channel'),
+})
+
+/** What a stream's query says: `?window=…&channels=main,wind&browser=…&opening=…&cursor=…`. Throws a `Refusal` (400 `bad-query`). */
+export function admitJoining(query: URLSearchParams, maxChannels: number) {
+  const channels = new Set((query.get('channels') ?? '').split(',').filter(Boolean))
+  const parsed = joinSchema.safeParse({
+    window: query.get('window') ?? undefined,
+    browser: query.get('browser'),
+    opening: query.get('opening') ?? 0,
+    channels: [...channels],
+  })
+  if (parsed.success && channels.size <= maxChannels) return { ...parsed.data, channels }
+  const [issue] = parsed.error?.issues ?? []
+  const why = issue
+    ? `${String(issue.path[0])}: ${issue.message}`
+    : `channels: ${channels.size} are more than ${maxChannels} (limits.channelsPerWindow)`
+  throw new Refusal(400, 'bad-query', `The stream's query does not fit: ${why}.`)
 }

@@ -9,25 +9,39 @@ export interface Framing {
 
 export interface Delivery {
   readonly frame: DownFrame
-  /** The log's number for a message; null for what is not in the log. */
+  /** The log's number and the channel of a message; null for what is not in the log. */
   readonly seq: number | null
+  readonly channel: string | null
   /** A newer one makes it worthless, so that it may be left out of a full queue: true of wind readings, never of edits. */
   readonly isReplaceable: boolean
   readonly bytes: (framing: Framing) => Buffer
 }
 
 export function createDelivery(frame: DownFrame, cursor: string | null = null): Delivery {
-  const encoded = new Map<Framing, Buffer>()
+  const message = frame.type === 'message' ? frame.message : null
+  let framingKnown: Framing | null = null
+  let bytesKnown: Buffer | null = null
+  let others: Map<Framing, Buffer> | null = null
+
+  function encode(framing: Framing): Buffer {
+    const known = others?.get(framing)
+    if (known) return known
+    const bytes = framing.encode(frame, cursor)
+    if (framingKnown === null) {
+      framingKnown = framing
+      bytesKnown = bytes
+    } else {
+      others ??= new Map()
+      others.set(framing, bytes)
+    }
+    return bytes
+  }
+
   return {
     frame,
-    seq: frame.type === 'message' ? frame.message.seq : null,
-    isReplaceable: frame.type === 'message' && frame.message.kind === 'reading',
-    bytes(framing) {
-      const known = encoded.get(framing)
-      if (known) return known
-      const bytes = framing.encode(frame, cursor)
-      encoded.set(framing, bytes)
-      return bytes
-    },
+    seq: message?.seq ?? null,
+    channel: message?.channel ?? null,
+    isReplaceable: message?.kind === 'reading',
+    bytes: (framing) => (framing === framingKnown && bytesKnown ? bytesKnown : encode(framing)),
   }
 }

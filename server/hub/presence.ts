@@ -2,8 +2,9 @@
 
 import type { Presence } from '../wire/frames.ts'
 import type { Cancel, Timers } from '../wire/time.ts'
-import { createDelivery } from './delivery.ts'
-import type { Window } from './window.ts'
+import type { Crowd, Guest } from './crowd.ts'
+import { createDelivery, type Delivery } from './delivery.ts'
+import type { Visitor } from './window.ts'
 
 const shortestPauseMs = 50
 const pausePerWindowMs = 1
@@ -11,45 +12,74 @@ const pausePerWindowMs = 1
 export interface PresenceTeller {
   /** A window came or went. */
   readonly changed: () => void
+  /** For a window that polls: what is new to it, or null. */
+  readonly newsFor: (guest: Guest) => Delivery | null
   readonly stop: () => void
 }
 
-export function createPresence(windows: ReadonlySet<Window>, timers: Timers): PresenceTeller {
+export function createPresence(crowd: Crowd, timers: Timers): PresenceTeller {
   let cancel: Cancel | null = null
+  let windowsOn = new Map<string, number>()
+  let streamsOf = new Map<string, number>()
+
+  function count(): void {
+    windowsOn = new Map()
+    streamsOf = new Map()
+    for (const { visitor, carries } of crowd.all()) {
+      for (const [channel, windows] of carries ?? [[pageOf(visitor), 1] as const]) {
+        add(windowsOn, channel, windows)
+      }
+      if (visitor.browser && visitor.mode.windowsPerBrowser !== null) add(streamsOf, visitor.browser, 1)
+    }
+  }
+
+  function presenceFor({ visitor, carries }: Guest): Presence {
+    return {
+      type: 'presence',
+      windows: windowsOn.get(pageOf(visitor)) ?? 0,
+      ...(carries && { channels: Object.fromEntries([...carries.keys()].map(countOn)) }),
+      browserHttp1Streams: visitor.browser ? (streamsOf.get(visitor.browser) ?? 0) : 0,
+    }
+  }
+
+  const countOn = (channel: string) => [channel, windowsOn.get(channel) ?? 0] as const
 
   function tell(): void {
     cancel = null
-    const windowsOf = countBy([...windows].map(pageOf))
-    const streamsOf = countBy([...windows].filter(holdsScarceConnection).map((window) => window.browser))
-    for (const window of windows) {
-      const frame: Presence = {
-        type: 'presence',
-        windows: windowsOf.get(pageOf(window)) ?? 0,
-        browserHttp1Streams: window.browser ? (streamsOf.get(window.browser) ?? 0) : 0,
-      }
-      window.send(createDelivery(frame))
+    count()
+    // Windows of one page mostly get the same frame: it is encoded once.
+    const known = new Map<string, Delivery>()
+    for (const guest of crowd.all()) {
+      if (!guest.window) continue
+      const presence = presenceFor(guest)
+      const words = JSON.stringify(presence)
+      const delivery = known.get(words) ?? createDelivery(presence)
+      known.set(words, delivery)
+      guest.window.send(delivery)
     }
   }
 
   return {
     changed() {
-      cancel ??= timers.later(tell, shortestPauseMs + windows.size * pausePerWindowMs)
+      cancel ??= timers.later(tell, shortestPauseMs + crowd.size() * pausePerWindowMs)
+    },
+    newsFor(guest) {
+      const presence = presenceFor(guest)
+      const words = JSON.stringify(presence)
+      if (presence.windows === 0 || words === guest.toldPresence) return null
+      guest.toldPresence = words
+      return createDelivery(presence)
     },
     stop: () => cancel?.(),
   }
 }
 
 /** The page's own channel is the first one that a window names; the wind's is shared by all pages. */
-function pageOf(window: Window): string | undefined {
-  return [...window.channels][0]
+function pageOf({ channels }: Visitor): string {
+  const [first = ''] = channels
+  return first
 }
 
-function holdsScarceConnection(window: Window): boolean {
-  return window.mode.windowsPerBrowser !== null
-}
-
-function countBy<T>(values: readonly T[]): Map<T, number> {
-  const counts = new Map<T, number>()
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
-  return counts
+function add(counts: Map<string, number>, key: string, more: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + more)
 }

@@ -8,22 +8,27 @@ export interface Queue {
   readonly shift: () => Delivery | undefined
   readonly length: () => number
   readonly bytes: () => number
+  /** Readings that gave way to newer ones. */
+  readonly dropped: () => number
 }
 
 /** Holds up to `maxBytes` of encoded frames, but always at least one, however large. */
 export function createQueue(framing: Framing, maxBytes: number): Queue {
   const waiting: Delivery[] = []
   let bytes = 0
+  let dropped = 0
   const sizeOf = (delivery: Delivery) => delivery.bytes(framing).length
 
-  function dropOlderReading(): void {
-    const index = waiting.findIndex((delivery) => delivery.isReplaceable)
-    if (index >= 0) for (const old of waiting.splice(index, 1)) bytes -= sizeOf(old)
+  function dropOlderReading(channel: string | null): void {
+    const index = waiting.findIndex((old) => old.isReplaceable && old.channel === channel)
+    if (index < 0) return
+    for (const old of waiting.splice(index, 1)) bytes -= sizeOf(old)
+    dropped += 1
   }
 
   return {
     push(delivery) {
-      if (delivery.isReplaceable) dropOlderReading()
+      if (delivery.isReplaceable) dropOlderReading(delivery.channel)
       const size = sizeOf(delivery)
       if (waiting.length > 0 && bytes + size > maxBytes) return false
       waiting.push(delivery)
@@ -37,5 +42,6 @@ export function createQueue(framing: Framing, maxBytes: number): Queue {
     },
     length: () => waiting.length,
     bytes: () => bytes,
+    dropped: () => dropped,
   }
 }

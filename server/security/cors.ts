@@ -13,6 +13,8 @@ export function crossOrigin(rules: OriginRules): Middleware {
     if (!isOwnOrigin(origin, ctx.host, rules)) throw refuseForeign(origin)
     ctx.vary('Origin')
     ctx.set('Access-Control-Allow-Origin', origin)
+    // So that the session's cookie goes along to the other port, which is another origin.
+    ctx.set('Access-Control-Allow-Credentials', 'true')
     // Shows the window which protocol its request truly ran over (Resource Timing, nextHopProtocol).
     ctx.set('Timing-Allow-Origin', origin)
     if (ctx.method !== 'OPTIONS') return next()

@@ -25,14 +25,27 @@ export function pageHeaders(hostname: string, ports: readonly number[]): Record<
   }
 }
 
-function contentSecurityPolicy(hostname: string, ports: readonly number[]): string {
+/** What a script gets besides, for a shared worker has its own policy: it may connect, and nothing else. */
+export function workerHeaders(hostname: string, ports: readonly number[]): Record<string, string> {
+  return {
+    'Content-Security-Policy': `default-src 'none'; script-src 'self'; ${connections(hostname, ports)}`,
+    'Cross-Origin-Embedder-Policy': 'require-corp',
+  }
+}
+
+function connections(hostname: string, ports: readonly number[]): string {
   const own = ports.flatMap((port) => [`https://${hostname}:${port}`, `wss://${hostname}:${port}`])
+  return `connect-src 'self' ${own.join(' ')}`
+}
+
+function contentSecurityPolicy(hostname: string, ports: readonly number[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
-    `connect-src 'self' ${own.join(' ')}`,
+    "worker-src 'self'",
+    connections(hostname, ports),
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

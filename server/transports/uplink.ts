@@ -1,74 +1,54 @@
-// One POST, one message: checked, stored, acknowledged with its number.
+// What windows send by POST: one message each, checked, stored, acknowledged with its number; signs of life; farewells.
 
-import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type Router from '@koa/router'
+import type { ParameterizedContext } from 'koa'
 import { admitDraft } from '../hub/admission.ts'
-import type { Hub } from '../hub/hub.ts'
 import { Refusal } from '../refusal.ts'
+import { type Grant, refuseWriting } from '../security/grant.ts'
+import { admitBeat } from './beat.ts'
+import { parseJson, readText } from './json.ts'
 import type { Mounting } from './transport.ts'
 
 export const uplinkPath = '/api/messages'
 
-export function mountUplink({
-  router,
-  hub,
-  limits,
-}: Pick<Mounting, 'limits'> & { router: Router; hub: Hub }): void {
+const mostBeatBytes = 16_384
+
+export function mountUplink({ router, hub, limits }: Pick<Mounting, 'router' | 'hub' | 'limits'>): void {
   router.post(uplinkPath, async (ctx) => {
-    // Not ctx.is(): it takes an HTTP/2 body without a length for no body at all.
-    if (ctx.request.type !== 'application/json') {
-      const sentence = `Messages are sent as application/json, not as ${ctx.get('Content-Type') || 'nothing named'}.`
-      throw new Refusal(415, 'wrong-type', sentence)
-    }
-    const text = await readText(ctx.req, limits.maxMessageBytes)
-    const stored = await hub.publish(admitDraft(parseJson(text)))
+    const draft = admitDraft(await readJson(ctx, limits.maxMessageBytes))
+    const grant: Grant = ctx.state.grant
+    const refusal = refuseWriting(grant, draft.channel, draft.id) ?? tooFast(hub.waitMs(draft.from), draft.id)
+    if (refusal) throw refusal
+    const stored = await hub.publish(draft)
     // Node flushes at the end of a turn. The answer takes the next one, so that the windows' bytes leave first.
     await nextTurn()
     ctx.body = stored
   })
-}
 
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new Refusal(
-      400,
-      'not-json',
-      `The message is not JSON: ${String(cause).replace(/^SyntaxError: /, '')}.`,
-    )
-  }
-}
-
-export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
-  return new Refusal(
-    413,
-    'too-large',
-    `A message may have ${maxBytes} bytes at most (limits.maxMessageBytes).`,
-    id,
-  )
-}
-
-/** The body as text. Rejects with a `Refusal` (413) as soon as it is known to be too large, and keeps none of it. */
-function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = Number(request.headers['content-length'] ?? 0) > maxBytes ? Number.POSITIVE_INFINITY : 0
-    const refuse = () => {
-      chunks.length = 0
-      reject(tooLarge(maxBytes))
-    }
-    if (size > maxBytes) refuse()
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size > maxBytes) refuse()
-      else chunks.push(chunk)
-    })
-    request.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
-    request.once('error', reject)
-    request.once('aborted', () =>
-      reject(new Refusal(400, 'aborted', 'The request ended before its body did.')),
-    )
+  router.post('/api/heartbeat', async (ctx) => {
+    const window = ctx.URL.searchParams.get('window') ?? ''
+    const text = await readText(ctx.req, mostBeatBytes)
+    hub.heard(window, text === '' ? undefined : admitBeat(parseJson(text)))
+    ctx.status = 204
   })
+
+  router.post('/api/leave', (ctx) => {
+    hub.left(ctx.URL.searchParams.get('window') ?? '')
+    ctx.status = 204
+  })
+}
+
+async function readJson(ctx: ParameterizedContext, maxBytes: number): Promise<unknown> {
+  // Not ctx.is(): it takes an HTTP/2 body without a length for no body at all.
+  if (ctx.request.type !== 'application/json') {
+    const sentence = `Messages are sent as application/json, not as ${ctx.get('Content-Type') || 'nothing named'}.`
+    throw new Refusal(415, 'wrong-type', sentence)
+  }
+  return parseJson(await readText(ctx.req, maxBytes))
+}
+
+function tooFast(waitMs: number, id: string): Refusal | null {
+  if (waitMs === 0) return null
+  const sentence = `This window sends faster than it may (limits.messagesPerSecond); try again in ${waitMs} ms.`
+  return new Refusal(429, 'too-fast', sentence, id, waitMs)
 }

@@ -1,44 +1,42 @@
-// WebSocket, both ways: each frame is one JSON text (RFC 6455, through koa-websocket).
+// WebSocket, both ways: each frame is one JSON text (RFC 6455 through koa-websocket; over HTTP/2, RFC 8441).
 
 import type { WebSocket } from 'ws'
-import { admitDraft, admitJoining, idOf } from '../hub/admission.ts'
-import type { Framing } from '../hub/delivery.ts'
-import type { Hub } from '../hub/hub.ts'
 import { Refusal } from '../refusal.ts'
-import { parseCursor } from '../wire/cursor.ts'
-import { byeCodes, type DownFrame } from '../wire/frames.ts'
-import { modeFor } from '../wire/modes.ts'
-import type { ServerTransport } from './transport.ts'
-import { parseJson, tooLarge } from './uplink.ts'
+import { byeCodes } from '../wire/frames.ts'
+import { enter } from './enter.ts'
+import { createIntake } from './intake.ts'
+import { jsonFraming } from './json-framing.ts'
+import type { Mounting, ServerTransport, SocketOpening } from './transport.ts'
 
 export const socketPath = '/api/socket'
 
 /** Past this many bytes in the socket's own buffer the window's queue holds the rest. */
 const fullBytes = 64 * 1024
 
-const framing: Framing = { encode: (frame) => Buffer.from(JSON.stringify(frame)) }
-
 export const websocket: ServerTransport = {
   name: 'websocket',
-  mount({ router, onSocket, hub, limits }) {
-    router.get(socketPath, () => {
+  mount(mounting) {
+    mounting.router.get(socketPath, () => {
       throw new Refusal(426, 'upgrade-required', 'A WebSocket is opened here, with an Upgrade header.')
     })
-    onSocket(socketPath, (socket, query) => {
+    mounting.onSocket(socketPath, (socket, opening) => {
       try {
-        join(socket, query, hub, limits.maxMessageBytes)
+        join(socket, opening, mounting)
       } catch (error) {
-        refuse(socket, error)
-        socket.close(error instanceof Refusal && error.status === 503 ? 1013 : 1008)
+        const known = error instanceof Refusal ? error : unexpected(error)
+        socket.send(jsonFraming.encode(known.toJSON(), null), { binary: false })
+        socket.close(known.status === 503 ? 1013 : 1008)
       }
     })
   },
 }
 
-function join(socket: WebSocket, query: URLSearchParams, hub: Hub, maxMessageBytes: number): void {
-  const asked = admitJoining(query)
-  const mode = modeFor('websocket', '1.1')
-  if (!mode) throw new Refusal(505, 'http-version', 'WebSocket is spoken over HTTP/1.1.')
+function join(
+  socket: WebSocket,
+  { query, grant, http }: SocketOpening,
+  { hub, limits, timers }: Mounting,
+): void {
+  const { visitor, cursor } = enter({ query, grant, transport: 'websocket', http, ...limits })
   const write = (bytes: Buffer) => {
     const isFull = socket.bufferedAmount + bytes.length > fullBytes
     socket.send(bytes, { binary: false }, isFull ? () => window.drained() : undefined)
@@ -46,46 +44,37 @@ function join(socket: WebSocket, query: URLSearchParams, hub: Hub, maxMessageByt
   }
   const window = hub.join(
     {
-      ...asked,
-      id: asked.window,
-      mode,
-      framing,
+      ...visitor,
+      framing: jsonFraming,
       write,
       end(bye) {
-        write(framing.encode(bye, null))
+        write(jsonFraming.encode(bye, null))
         socket.close(byeCodes[bye.code], bye.code)
       },
     },
-    parseCursor(query.get('cursor')),
+    cursor,
   )
-  socket.once('close', () => hub.leave(window))
+  const intake = createIntake({
+    hub,
+    timers,
+    grant,
+    window: visitor.id,
+    maxMessageBytes: limits.maxMessageBytes,
+    answer: (frame) => socket.send(jsonFraming.encode(frame, null), { binary: false }),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+  })
+  socket.once('close', () => {
+    intake.stop()
+    hub.leave(window)
+  })
   socket.on('message', (data, isBinary) => {
-    take(String(data), isBinary, hub, maxMessageBytes).then(
-      (stored) => stored && answer(socket, stored),
-      (error) => refuse(socket, error),
-    )
+    if (isBinary) intake.refuse(new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.'))
+    else intake.take(String(data))
   })
 }
 
-async function take(text: string, isBinary: boolean, hub: Hub, maxMessageBytes: number) {
-  if (isBinary) throw new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.')
-  const frame = parseJson(text)
-  const type = typeof frame === 'object' && frame !== null && 'type' in frame ? frame.type : undefined
-  if (type === 'heartbeat') return null
-  if (type === 'publish' && typeof frame === 'object' && frame !== null && 'message' in frame) {
-    if (Buffer.byteLength(text) > maxMessageBytes) throw tooLarge(maxMessageBytes, idOf(frame.message))
-    return hub.publish(admitDraft(frame.message))
-  }
-  throw new Refusal(400, 'bad-frame', 'A frame is {"type":"publish","message":{…}} or {"type":"heartbeat"}.')
-}
-
-function answer(socket: WebSocket, frame: DownFrame): void {
-  socket.send(framing.encode(frame, null), { binary: false })
-}
-
-function refuse(socket: WebSocket, error: unknown): void {
-  if (!(error instanceof Refusal)) console.error(error)
-  const known =
-    error instanceof Refusal ? error : new Refusal(500, 'internal', 'The server failed on that frame.')
-  answer(socket, known.toJSON())
+function unexpected(error: unknown): Refusal {
+  console.error(error)
+  return new Refusal(500, 'internal', 'The server failed on this WebSocket; its terminal says why.')
 }

@@ -1,5 +1,5 @@
 // What goes down to a window besides and around messages. Over SSE `type` is the event's name; over
-// WebSocket each frame is one JSON text.
+// WebSocket each frame is one JSON text; a poll's answer is a list of them.
 
 import type { Draft, Message } from './envelope.ts'
 import type { HttpVersion } from './modes.ts'
@@ -30,20 +30,23 @@ export interface Stored {
   readonly seq: number
 }
 
-/** The opposite, for good: sending it again will not help. */
+/** The opposite. Without `retryAfterMs` it is for good: sending it again will not help. */
 export interface Refused {
   readonly type: 'refused'
   readonly id: string | null
   readonly code: string
   readonly message: string
+  readonly retryAfterMs?: number
 }
 
 /** Who else is here; sent when it changes. */
 export interface Presence {
   readonly type: 'presence'
-  /** Windows open on this channel. */
+  /** Windows open on this window's first channel. */
   readonly windows: number
-  /** Of them, how many of this browser hold an HTTP/1.1 connection open. */
+  /** The same for each channel that the stream carries windows of; there where one stream carries several. */
+  readonly channels?: Readonly<Record<string, number>>
+  /** How many connections of this browser are held open over HTTP/1.1. */
   readonly browserHttp1Streams: number
 }
 
@@ -58,16 +61,37 @@ export interface Bye {
 /** Why a stream ended, with the WebSocket close code that says the same (RFC 6455, 7.4). Listed in PROTOCOL.md. */
 export const byeCodes = {
   draining: 1012,
-  overflow: 4001,
   failed: 1011,
+  overflow: 4001,
+  silent: 4002,
+  expired: 4003,
+  replaced: 4004,
 } as const
 export type ByeCode = keyof typeof byeCodes
 
+/** A sign of life, down the stream. */
 export interface Heartbeat {
   readonly type: 'heartbeat'
+  /** Number of the newest message on the window's channels: a window that stands before it has missed something. */
+  readonly newest: number
 }
 
 export type DownFrame = Welcome | MessageFrame | Stored | Refused | Presence | Bye | Heartbeat
 
-/** What a WebSocket window sends up; over XHR the draft alone is the body. */
-export type UpFrame = { readonly type: 'publish'; readonly message: Draft } | Heartbeat
+/** A sign of life, up: the answer to the server's. */
+export interface Beat {
+  readonly type: 'heartbeat'
+  /** For a stream that carries several windows: how many, by their first channel. */
+  readonly windows?: Readonly<Record<string, number>>
+}
+
+/** What a window sends up, over WebSocket and in a streamed body; over XHR the draft alone is the body. */
+export type UpFrame = { readonly type: 'publish'; readonly message: Draft } | Beat
+
+/** A poll's answer. */
+export interface PollAnswer {
+  /** Where to poll from next. */
+  readonly cursor: string
+  /** In order; a welcome is first where one was asked for, and where the cursor could not be recovered. */
+  readonly frames: readonly DownFrame[]
+}

@@ -1,198 +1,168 @@
-// The connection's life: opens a transport, resumes from the cursor, tries again, switches mode live.
+// A window's link to the log: says what is published, tells what the log says, keeps both through all that may happen.
 
 import type { Bodies, Draft, Kind, Message } from '../../server/wire/envelope.ts'
-import type { DownFrame, Presence, Welcome } from '../../server/wire/frames.ts'
+import type { DownFrame, Presence } from '../../server/wire/frames.ts'
 import type { HttpVersion, Mode, TransportName } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/random.ts'
-import { nothingPlanned, type Timers } from '../../server/wire/time.ts'
-import { type Closing, type OpenTransport, RefusedError, type WebTransport } from '../transports/transport.ts'
-import { createOutbox } from './outbox.ts'
+import type { Polling } from '../../server/wire/settings.ts'
+import type { Timers } from '../../server/wire/time.ts'
+import type { WebTransport } from '../transports/transport.ts'
+import { type Connection, type ConnectionParts, openConnection } from './connection.ts'
+import { createLife, type Life, type LinkState } from './life.ts'
+import { createOutbox, type OutboxBounds } from './outbox.ts'
+import type { OutboxStore } from './outbox-store.ts'
 import { createPlace } from './place.ts'
-import { createRetry } from './retry.ts'
-import { createWatchdog, type Watchdog } from './watchdog.ts'
-
-export interface LinkState {
-  readonly state: 'opening' | 'open' | 'waiting'
-  readonly mode: string
-  readonly spokenHttp: HttpVersion | null
-  readonly reason: string | null
-  readonly retryAt: number | null
-}
+import { createSaving } from './saving.ts'
+import { createSending } from './sending.ts'
 
 export interface LinkParts {
   readonly transports: Readonly<Record<TransportName, WebTransport>>
   readonly originFor: (http: HttpVersion) => string
+  readonly polling: Polling
   readonly window: string
   readonly browser: string
   /** The page's own channel first. */
   readonly channels: readonly string[]
   readonly mode: Mode
+  /** Cursor of what the page brought with it; null for nothing. */
+  readonly cursor: string | null
+  readonly bounds: OutboxBounds
+  readonly store: OutboxStore
+  /** False when this browser is not invited any more; rejects when the server could not be asked. */
+  readonly renewSession: () => Promise<boolean>
   readonly timers: Timers
   readonly random: Random
   readonly onState: (state: LinkState) => void
   /** Each message of the log once, in its order. */
   readonly onMessage: (message: Message, receivedAt: number) => void
+  /** The log is another than before: its numbers begin anew. */
+  readonly onNewLog: () => void
   readonly onPresence: (presence: Presence) => void
-  readonly onOutbox: (unstored: number) => void
+  readonly onOutbox: (outbox: OutboxState) => void
   /** A message was stored under this number. */
   readonly onStored: (id: string, seq: number) => void
   /** A message was refused for good. */
   readonly onRefused: (id: string, sentence: string) => void
+  /** A message was left out, for a newer one says all that it did. */
+  readonly onSuperseded: (id: string) => void
 }
 
-export interface Link {
-  /** Numbers and stamps a message and sends it, now or as soon as there is a connection. Returns it. */
-  readonly publish: <K extends Kind>(channel: string, kind: K, body: Bodies[K]) => Draft<K>
-  /** Moves to another mode and keeps its place and what is not yet stored. */
-  readonly switchMode: (mode: Mode) => void
-  readonly retryNow: () => void
-  /** For good: nothing is opened, sent or taken any more. */
-  readonly close: () => void
+export interface OutboxState {
+  /** Messages that the server has not acknowledged. */
+  readonly unstored: number
+  /** How many were left out, since the outbox was last empty, for newer ones that say the same and more. */
+  readonly superseded: number
+  /** The last message found no room. */
+  readonly isFull: boolean
+  /** Whether a reload would keep what there is. */
+  readonly isSaved: boolean
 }
 
-/** Until the server has said how often it beats. */
-const firstSilenceMs = 20_000
-/** Two beats may be late before a stream counts as dead. */
-const beatsMissed = 2.5
+export interface Link extends Omit<Life, 'repair'> {
+  /**
+   * Numbers and stamps a message and sends it, now or as soon as there is a connection. Returns it; null when the outbox
+   * is full: then it was not taken, and has to be published again when there is room.
+   */
+  readonly publish: <K extends Kind>(channel: string, kind: K, body: Bodies[K]) => Draft<K> | null
+  /** Puts what is unacknowledged where a reload finds it. */
+  readonly save: () => void
+}
 
 export function createLink(parts: LinkParts): Link {
-  const { timers } = parts
-  const outbox = createOutbox()
-  const place = createPlace()
-  const retry = createRetry(timers.now, parts.random)
-  let mode = parts.mode
-  let transport: OpenTransport | null = null
-  let watchdog: Watchdog | null = null
-  // Counts transports: what one says after it was left is told apart by its number, and not acted on.
-  let current = 0
+  const { timers, store } = parts
+  const outbox = createOutbox(parts.bounds, store.restored)
+  const place = createPlace(parts.cursor)
+  const sending = createSending({
+    outbox,
+    timers,
+    onStored: ({ id }, { seq }) => settle(id, () => parts.onStored(id, seq)),
+    onRefused: ({ id }, sentence) => settle(id, () => parts.onRefused(id, sentence)),
+  })
+  const saving = createSaving({ timers, outbox, store, onChange: tellOutbox })
+  let openings = 0
   let sent = 0
-  let isOpen = false
+  let superseded = 0
+  let isFull = false
   let isEnded = false
-  let stopRetry = nothingPlanned
 
-  function open(): void {
-    stopRetry()
-    current += 1
-    const own = current
-    tell('opening', null)
-    watchdog = createWatchdog(timers, firstSilenceMs, () =>
-      abandon('silent', 'Nothing was heard from the server for too long.'),
-    )
-    transport = parts.transports[mode.transport].open({
-      origin: parts.originFor(mode.http),
-      query: query(),
-      onFrame: (frame, receivedAt) => own === current && take(frame, receivedAt),
-      onClose: (closing) => own === current && closed(closing),
-    })
+  const life = createLife({
+    ...parts,
+    connect,
+    onOpen({ send, abandon }, { cursor }) {
+      if (place.enter(cursor)) parts.onNewLog()
+      sending.begin(send, () =>
+        // The stream seems fine, yet all unacknowledged has to go again in order: start over.
+        abandon({ code: 'lost', sentence: 'A message could not be sent; connecting anew.' }),
+      )
+    },
+    onLost: sending.end,
+    onFrame: take,
+  })
+
+  function connect(mode: Mode, on: Pick<ConnectionParts, 'onFrame' | 'onClose'>): Connection {
+    openings += 1
+    const opening = { origin: parts.originFor(mode.http), mode, query: query(), polling: parts.polling }
+    return openConnection({ transport: parts.transports[mode.transport], opening, timers, ...on })
   }
 
   function query(): URLSearchParams {
     const { window, browser, channels } = parts
     const asked = new URLSearchParams({ window, browser, channels: channels.join(',') })
+    asked.set('opening', String(openings))
     const cursor = place.cursor()
     if (cursor !== null) asked.set('cursor', cursor)
     return asked
   }
 
   function take(frame: DownFrame, receivedAt: number): void {
-    watchdog?.feed()
-    if (frame.type === 'welcome') welcomed(frame)
-    else if (frame.type === 'presence') parts.onPresence(frame)
+    if (frame.type === 'presence') parts.onPresence(frame)
     else if (frame.type === 'message' && place.advance(frame.message.seq)) {
       parts.onMessage(frame.message, receivedAt)
     }
+    // A stream keeps the order: what is not here before the heartbeat will not come any more.
+    else if (frame.type === 'heartbeat' && place.isBefore(frame.newest)) life.repair()
   }
 
-  function welcomed({ cursor, heartbeatMs, http }: Welcome): void {
-    place.enter(cursor)
-    retry.opened()
-    isOpen = true
-    watchdog?.allow(heartbeatMs * beatsMissed)
-    for (const draft of outbox.all()) send(draft)
-    tell('open', null, http)
-  }
-
-  function closed({ sentence, retryAfterMs }: Closing): void {
-    leave()
-    const delayMs = retry.pauseMs(retryAfterMs)
-    stopRetry = timers.later(open, delayMs)
-    tell('waiting', sentence, null, timers.now() + delayMs)
-  }
-
-  /** Gives up a transport that has not closed by itself. */
-  function abandon(code: Closing['code'], sentence: string): void {
-    transport?.close()
-    closed({ code, sentence, retryAfterMs: null })
-  }
-
-  function leave(): void {
-    current += 1
-    watchdog?.stop()
-    transport = null
-    isOpen = false
-  }
-
-  function tell(
-    state: LinkState['state'],
-    reason: string | null,
-    spokenHttp: HttpVersion | null = null,
-    retryAt: number | null = null,
-  ): void {
-    parts.onState({ state, mode: mode.name, spokenHttp, reason, retryAt })
-  }
-
-  function send(draft: Draft): void {
-    const own = current
-    transport?.send(draft).then(
-      (stored) => settle(draft, () => parts.onStored(draft.id, stored.seq)),
-      (error) => {
-        if (error instanceof RefusedError) settle(draft, () => parts.onRefused(draft.id, error.message))
-        // The stream seems fine, yet all unacknowledged has to go again in order: start over.
-        else if (own === current) abandon('lost', 'A message could not be sent; connecting anew.')
-      },
-    )
-  }
-
-  /** Sent again, a message may be answered twice; whoever answers first counts, be it a transport that was left. */
-  function settle(draft: Draft, tellParts: () => void): void {
-    if (isEnded || !outbox.remove(draft.id)) return
+  /** Sent again, a message may be answered twice; the first answer counts. */
+  function settle(id: string, tellParts: () => void): void {
+    if (isEnded || !outbox.remove(id)) return
     tellParts()
-    parts.onOutbox(outbox.size())
+    isFull = false
+    if (outbox.size() === 0) superseded = 0
+    outboxChanged()
   }
 
-  open()
+  function outboxChanged(): void {
+    saving.changed()
+    tellOutbox()
+  }
+
+  function tellOutbox(): void {
+    parts.onOutbox({ unstored: outbox.size(), superseded, isFull, isSaved: saving.isSaved() })
+  }
+
+  function publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
+    sent += 1
+    const { window } = parts
+    const draft: Draft<K> = { id: `${window}-${sent}`, channel, kind, from: window, at: timers.now(), body }
+    const gone = outbox.add(draft, sending.isUnderWay)
+    isFull = gone === null
+    superseded += gone?.length ?? 0
+    for (const { id } of gone ?? []) parts.onSuperseded(id)
+    sending.goOn()
+    outboxChanged()
+    return isFull ? null : draft
+  }
+
+  if (outbox.size() > 0) tellOutbox()
   return {
-    publish(channel, kind, body) {
-      sent += 1
-      const draft = {
-        id: `${parts.window}-${sent}`,
-        channel,
-        kind,
-        from: parts.window,
-        at: timers.now(),
-        body,
-      }
-      outbox.add(draft)
-      if (isOpen) send(draft)
-      parts.onOutbox(outbox.size())
-      return draft
-    },
-    switchMode(next) {
-      if (isEnded) return
-      mode = next
-      retry.startOver()
-      transport?.close()
-      leave()
-      open()
-    },
-    retryNow() {
-      if (transport === null && !isEnded) open()
-    },
+    ...life,
+    publish,
+    save: saving.saveNow,
     close() {
       isEnded = true
-      stopRetry()
-      transport?.close()
-      leave()
+      saving.stop()
+      life.close()
     },
   }
 }

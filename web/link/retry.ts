@@ -9,10 +9,15 @@ const pauses: RetryPauses = { firstMs: 250, longestMs: 15_000 }
 /** A link that lived shorter than this failed like one that never opened; else one that dies at once would flap for ever. */
 const steadyMs = 5000
 
+/** Where trying again soon is no use: not invited, refused, offline. */
+const longMs = 60_000
+
 export interface Retry {
   readonly opened: () => void
   /** The link closed: ms until the next try. `wishMs` is the server's; after a first failure it can only make it longer. */
   readonly pauseMs: (wishMs: number | null) => number
+  /** For a wait that something else is to end: ms, at least half a minute. */
+  readonly longPauseMs: () => number
   /** Forgets all failures. */
   readonly startOver: () => void
 }
@@ -39,6 +44,7 @@ export function createRetry(now: Clock, random: Random): Retry {
       if (wishMs === null) return ownMs
       return isFirst ? wishMs : Math.max(wishMs, ownMs)
     },
+    longPauseMs: () => longMs * (0.5 + random() / 2),
     startOver,
   }
 }

@@ -2,19 +2,20 @@
 
 import type { Draft } from '../../server/wire/envelope.ts'
 import type { Stored, Welcome } from '../../server/wire/frames.ts'
-import type { TransportName } from '../../server/wire/modes.ts'
+import { type TransportName, transportNames } from '../../server/wire/modes.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from '../transports/transport.ts'
 
-export interface FakeStream {
+export interface FakeStream extends Pick<Opening, 'origin' | 'mode' | 'query' | 'polling'> {
   readonly transport: TransportName
-  readonly origin: string
   readonly cursor: string | null
-  readonly query: URLSearchParams
   /** Ids of what was sent over it, in order. */
   readonly sent: string[]
+  /** How often the window let hear of itself. */
+  readonly beats: () => number
   readonly isClosed: () => boolean
   readonly welcome: (change?: Partial<Welcome>) => void
   readonly message: (seq: number) => void
+  readonly heartbeat: (newest?: number) => void
   readonly frame: Opening['onFrame']
   /** Ends it as a transport does by itself. */
   readonly end: (change?: Partial<Closing>) => void
@@ -28,7 +29,7 @@ interface Waiting {
 }
 
 /** Lets promises that are already settled go on. */
-export const settled = () => new Promise<void>((resolve) => queueMicrotask(() => queueMicrotask(resolve)))
+export const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 export function createFakeTransports() {
   const streams: FakeStream[] = []
@@ -44,24 +45,30 @@ export function createFakeTransports() {
     }
   }
 
-  return { streams, transports: { sse: transport('sse'), websocket: transport('websocket') } }
+  const named = transportNames.map((name) => [name, transport(name)] as const)
+  return { streams, transports: Object.fromEntries(named) as Record<TransportName, WebTransport> }
 }
 
 /** Unlike a real one it goes on talking after `close()`, as a network can. */
 function openFake(transport: TransportName, opening: Opening): { stream: FakeStream; open: OpenTransport } {
   const waiting = new Map<string, Waiting>()
   const sent: string[] = []
+  let beats = 0
   let isClosed = false
-  const { origin, query, onFrame, onClose } = opening
+  const { origin, mode, query, polling, onFrame, onClose } = opening
   const stream: FakeStream = {
     transport,
     origin,
+    mode,
     query,
+    polling,
     cursor: query.get('cursor'),
     sent,
+    beats: () => beats,
     isClosed: () => isClosed,
     welcome: (change) => onFrame({ ...welcome, ...change }, 0),
     message: (seq) => onFrame({ type: 'message', message: messageOf(seq) }, 0),
+    heartbeat: (newest = 0) => onFrame({ type: 'heartbeat', newest }, 0),
     frame: onFrame,
     end: (change) => onClose({ code: 'lost', sentence: 'Lost.', retryAfterMs: null, ...change }),
     store(id, seq) {
@@ -77,10 +84,13 @@ function openFake(transport: TransportName, opening: Opening): { stream: FakeStr
     sent.push(id)
     return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }))
   }
+  const beat = () => {
+    beats += 1
+  }
   const close = () => {
     isClosed = true
   }
-  return { stream, open: { send, close } }
+  return { stream, open: { send, beat, close } }
 }
 
 const welcome: Welcome = {

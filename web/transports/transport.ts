@@ -2,14 +2,17 @@
 // No retry, no React: the link wraps it.
 
 import type { Draft } from '../../server/wire/envelope.ts'
-import type { ByeCode, DownFrame, Stored } from '../../server/wire/frames.ts'
-import type { TransportName } from '../../server/wire/modes.ts'
+import type { Beat, ByeCode, DownFrame, Stored } from '../../server/wire/frames.ts'
+import type { Mode, TransportName } from '../../server/wire/modes.ts'
+import type { Polling } from '../../server/wire/settings.ts'
 
 export interface Opening {
   /** Origin of the listener, `https://localhost:8443`. */
   readonly origin: string
-  /** What the server asks of a joining window: `window`, `channels`, `browser`, `cursor`. */
+  readonly mode: Mode
+  /** What the server asks of a joining window: `window`, `opening`, `channels`, `browser`, `cursor`. */
   readonly query: URLSearchParams
+  readonly polling: Polling
   /** `receivedAt` is taken before anything else is done with the bytes; ms since the epoch. */
   readonly onFrame: (frame: DownFrame, receivedAt: number) => void
   /** The stream is over, whoever ended it; comes exactly once, and never after `close()`. */
@@ -17,8 +20,11 @@ export interface Opening {
 }
 
 export interface Closing {
-  /** `lost`: the connection broke or could not be made. `silent`: nothing was heard for too long. */
-  readonly code: 'lost' | 'silent' | 'refused' | ByeCode
+  /**
+   * `lost`: the connection broke or could not be made. `silent`: nothing was heard for too long. `unsupported`: this
+   * browser cannot do it. `refused`: the server does not want this window as it is. The others are the server's farewells.
+   */
+  readonly code: 'lost' | 'unsupported' | 'refused' | 'uninvited' | ByeCode
   /** One sentence for people. */
   readonly sentence: string
   /** The server's wish; null when it had none. */
@@ -28,10 +34,12 @@ export interface Closing {
 export interface OpenTransport {
   /**
    * Sends one message; resolves to its acknowledgement. Keeps the order of its calls.
-   * Rejects with a `RefusedError` when the server refused it for good, with anything else when it is not
-   * known whether it arrived: then it is to be sent again, with the same id.
+   * Rejects with a `RefusedError` when the server refused it for good, with a `BusyError` when it is to be sent again
+   * later, with anything else when it is not known whether it arrived: then it is to be sent again, with the same id.
    */
   readonly send: (draft: Draft) => Promise<Stored>
+  /** Lets hear of this window. */
+  readonly beat: (windows?: Beat['windows']) => void
   readonly close: () => void
 }
 
@@ -47,6 +55,22 @@ export class RefusedError extends Error {
     this.name = 'RefusedError'
     this.code = code
   }
+}
+
+/** The server takes nothing more for the moment; all that was sent after it was not taken either. */
+export class BusyError extends Error {
+  readonly retryAfterMs: number
+  constructor(sentence: string, retryAfterMs: number) {
+    super(sentence)
+    this.name = 'BusyError'
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+export const lost: Closing = {
+  code: 'lost',
+  sentence: 'The connection to the server was lost.',
+  retryAfterMs: null,
 }
 
 /** This window's clock: ms since the epoch with fractions. `performance.now()` alone has another origin in every window. */

@@ -1,95 +1,71 @@
 // One WebSocket, both ways.
 
-import type { Draft } from '../../server/wire/envelope.ts'
-import { byeCodes, type DownFrame, type Stored, type UpFrame } from '../../server/wire/frames.ts'
-import {
-  type Closing,
-  now,
-  type Opening,
-  type OpenTransport,
-  RefusedError,
-  type WebTransport,
-} from './transport.ts'
+import type { DownFrame, UpFrame } from '../../server/wire/frames.ts'
+import { closingFrom, createAnswers } from './answers.ts'
+import { type Closing, lost, now, type Opening, type OpenTransport, type WebTransport } from './transport.ts'
 
 export const websocket: WebTransport = { name: 'websocket', open: openWebSocket }
 
-interface Waiting {
-  readonly resolve: (stored: Stored) => void
-  readonly reject: (error: Error) => void
-  /** Of the frame, in UTF-16 units. */
-  readonly length: number
-}
+function openWebSocket({ origin, mode, query, onFrame, onClose }: Opening): OpenTransport {
+  const answers = createAnswers()
+  const ending = new AbortController()
+  let socket: WebSocket | null = null
+  let closing: Closing = lost
 
-function openWebSocket({ origin, query, onFrame, onClose }: Opening): OpenTransport {
-  const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}/api/socket?${query}`)
-  const waiting = new Map<string, Waiting>()
-  let closing: Closing = {
-    code: 'lost',
-    sentence: 'The connection to the server was lost.',
-    retryAfterMs: null,
+  function connect(): void {
+    if (ending.signal.aborted) return
+    socket = new WebSocket(`${origin.replace(/^http/, 'ws')}/api/socket?${query}`)
+    socket.addEventListener('message', (event: MessageEvent<string>) => {
+      const receivedAt = now()
+      const frame: DownFrame = JSON.parse(event.data)
+      closing = closingFrom(frame, answers.size()) ?? closing
+      answers.take(frame)
+      onFrame(frame, receivedAt)
+    })
+    socket.addEventListener('close', onEnd)
   }
 
-  socket.addEventListener('message', (event: MessageEvent<string>) => {
-    const receivedAt = now()
-    const frame: DownFrame = JSON.parse(event.data)
-    settle(frame, waiting)
-    closing = closingFrom(frame, waiting.size) ?? closing
-    onFrame(frame, receivedAt)
-  })
-  socket.addEventListener('close', onEnd)
-
-  function onEnd({ code }: CloseEvent): void {
+  function onEnd({ code }: Pick<CloseEvent, 'code'>): void {
     // 1009: a frame was beyond what the server reads at all. The largest one was it; the others go again.
-    if (code === 1009) refuseLargest(waiting)
-    abandon(waiting)
+    if (code === 1009) answers.refuseLargest()
+    answers.abandon()
     onClose(closing)
   }
 
+  function say(frame: UpFrame): number {
+    const text = JSON.stringify(frame)
+    socket?.send(text)
+    return text.length
+  }
+
+  const isOpen = () => socket?.readyState === WebSocket.OPEN
+
+  // A browser opens no HTTP/2 connection for a WebSocket; it takes one that is there (RFC 8441).
+  if (mode.joinsConnection) touch(origin, ending.signal).then(connect)
+  else connect()
+
   return {
-    send(draft: Draft) {
-      return new Promise((resolve, reject) => {
-        if (socket.readyState !== WebSocket.OPEN) return reject(new Error('The WebSocket is not open.'))
-        const frame: UpFrame = { type: 'publish', message: draft }
-        const text = JSON.stringify(frame)
-        waiting.set(draft.id, { resolve, reject, length: text.length })
-        socket.send(text)
-      })
+    async send(draft) {
+      if (!isOpen()) throw new Error('The WebSocket is not open.')
+      return answers.expect(draft, say({ type: 'publish', message: draft }))
+    },
+    beat(windows) {
+      if (isOpen()) say({ type: 'heartbeat', ...(windows && { windows }) })
     },
     close() {
-      socket.removeEventListener('close', onEnd)
-      abandon(waiting)
-      socket.close()
+      ending.abort()
+      socket?.removeEventListener('close', onEnd)
+      answers.abandon()
+      socket?.close()
     },
   }
 }
 
-function settle(frame: DownFrame, waiting: Map<string, Waiting>): void {
-  if (frame.type !== 'stored' && frame.type !== 'refused') return
-  if (frame.id === null) return
-  const sender = waiting.get(frame.id)
-  waiting.delete(frame.id)
-  if (frame.type === 'stored') sender?.resolve(frame)
-  else sender?.reject(new RefusedError(frame.code, frame.message))
-}
-
-/** Why the server is about to close; null for frames that say nothing about it. */
-function closingFrom(frame: DownFrame, unanswered: number): Closing | null {
-  if (frame.type === 'bye' && frame.code in byeCodes) {
-    return { code: frame.code, sentence: frame.message, retryAfterMs: frame.retryAfterMs }
+/** Has the browser connect to that origin. That it cannot shows when the WebSocket opens. */
+async function touch(origin: string, signal: AbortSignal): Promise<void> {
+  try {
+    await fetch(`${origin}/healthz`, { credentials: 'include', cache: 'no-store', signal })
+  } catch {
+    return
   }
-  const isAboutTheStream = frame.type === 'refused' && frame.id === null && unanswered === 0
-  return isAboutTheStream ? { code: 'refused', sentence: frame.message, retryAfterMs: null } : null
-}
-
-function refuseLargest(waiting: Map<string, Waiting>): void {
-  const [largest] = [...waiting].sort(([, one], [, other]) => other.length - one.length)
-  if (!largest) return
-  const [id, { reject }] = largest
-  waiting.delete(id)
-  reject(new RefusedError('too-large', 'The message is larger than the server takes.'))
-}
-
-function abandon(waiting: Map<string, Waiting>): void {
-  for (const { reject } of waiting.values()) reject(new Error('The connection ended before the answer came.'))
-  waiting.clear()
 }

@@ -1,34 +1,34 @@
 // One POST for each message, through axios on XHR, one at a time so that their order holds.
 
-import axios from 'axios'
 import type { Draft } from '../../server/wire/envelope.ts'
 import type { Stored } from '../../server/wire/frames.ts'
-import { type OpenTransport, RefusedError } from './transport.ts'
+import { asSendingError, createHttp } from './http.ts'
+import { BusyError, type OpenTransport } from './transport.ts'
 
 const timeoutMs = 20_000
 
-export function createXhrUplink(origin: string): OpenTransport {
+const json = { headers: { 'Content-Type': 'application/json' } }
+// A draft is known to be plain data: no need to look at what it might be instead.
+const posting = { ...json, transformRequest: (draft: Draft) => JSON.stringify(draft) }
+
+/** `window` is the name under which it lets hear of itself. */
+export function createXhrUplink(origin: string, window: string): OpenTransport {
   const ending = new AbortController()
-  const client = axios.create({
-    baseURL: origin,
-    adapter: 'xhr',
-    timeout: timeoutMs,
-    signal: ending.signal,
-    headers: { 'Content-Type': 'application/json' },
-    // A draft is known to be plain data: no need to look at what it might be instead.
-    transformRequest: (draft: Draft) => JSON.stringify(draft),
-    // axios would wait for the cookie store before each request; the server checks the Origin instead.
-    xsrfCookieName: '',
-  })
+  const client = createHttp(origin, ending.signal, timeoutMs)
   let last: Promise<unknown> = Promise.resolve()
   let isIdle = true
+  let busy: BusyError | null = null
 
   async function post(draft: Draft): Promise<Stored> {
+    // Behind one that has to wait nothing may go ahead.
+    if (busy) throw busy
     try {
-      const answer = await client.post<Stored>('/api/messages', draft)
+      const answer = await client.post<Stored>('/api/messages', draft, posting)
       return answer.data
     } catch (error) {
-      throw refusalIn(error) ?? error
+      const why = asSendingError(error)
+      if (why instanceof BusyError) busy = why
+      throw why
     }
   }
 
@@ -40,19 +40,17 @@ export function createXhrUplink(origin: string): OpenTransport {
       const settled = sent
         .catch(() => null)
         .then(() => {
-          if (last === settled) isIdle = true
+          if (last !== settled) return
+          isIdle = true
+          busy = null
         })
       last = settled
       return sent
     },
+    beat(windows) {
+      const said = windows ? JSON.stringify({ windows }) : ''
+      client.post(`/api/heartbeat?window=${window}`, said, json).catch(() => undefined)
+    },
     close: () => ending.abort(),
   }
-}
-
-/** A 4xx is final; a 5xx or no answer at all is worth another try. */
-function refusalIn(error: unknown): RefusedError | null {
-  if (!axios.isAxiosError(error) || !error.response) return null
-  const { status, data } = error.response
-  if (status < 400 || status >= 500) return null
-  return new RefusedError(data?.code ?? String(status), data?.message ?? `The server answered ${status}.`)
 }

@@ -1,0 +1,75 @@
+// Entry point of the bench: `npm run bench -- BENCH [flags]`.
+
+import { writeFile } from 'node:fs/promises'
+import { describeEnvironment, loadNow } from '../lab/environment.ts'
+import { fanout } from './fanout.ts'
+import { fanoutHelp, readFanoutOptions } from './fanout-options.ts'
+import { fanoutTable } from './fanout-rows.ts'
+import { createProgress } from './progress.ts'
+
+const help = `npm run bench -- BENCH [flags]
+
+  fanout   what a delivered message costs the server, for each mode and beside ws and Socket.IO
+  crowd    ten thousand windows at one server process
+
+  npm run bench -- fanout --help lists its flags.
+`
+
+const stopping = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+
+const benches: Readonly<Record<string, { readonly help: string; readonly run: (flags: readonly string[], command: string) => Promise<boolean> }>> = {
+  fanout: { help: fanoutHelp, run: runFanout },
+}
+
+try {
+  process.exitCode = (await run(process.argv.slice(2))) ? 0 : 1
+} catch (error) {
+  const isStopped = stopping.signal.aborted
+  console.error(isStopped ? '\n  Stopped.' : `\n  ${error instanceof Error ? error.message : error}`)
+  process.exitCode = isStopped ? 130 : 1
+}
+
+/** False when something was lost. */
+async function run([name, ...flags]: readonly string[]): Promise<boolean> {
+  const wantsHelp = (words: readonly string[]) => words.some((word) => word === '--help' || word === '-h')
+  if (name === undefined || wantsHelp([name])) return tell(help)
+  const bench = benches[name]
+  if (!bench) throw new Error(`There is no bench "${name}"; there are ${Object.keys(benches).join(' and ')}.`)
+  if (wantsHelp(flags)) return tell(bench.help)
+  return bench.run(flags, ['npm run bench --', name, ...flags].join(' '))
+}
+
+function tell(text: string): true {
+  process.stdout.write(text)
+  return true
+}
+
+async function runFanout(flags: readonly string[], command: string): Promise<boolean> {
+  const options = readFanoutOptions(flags)
+  const loadBefore = loadNow()
+  const progress = createProgress(process.stderr)
+  const { rows, sharing, failures } = await fanout(options, progress, stopping.signal)
+  tell(`\n${fanoutTable(rows, sharing)}\n`)
+  for (const why of failures) tell(`  ${why}\n`)
+  if (options.json !== undefined) await writeResult(options.json, { command, environment: environment(loadBefore), rows })
+  return rows.every(({ lost }) => lost === 0)
+}
+
+function environment(loadBefore: number) {
+  return describeEnvironment({
+    browser: 'none: load clients in a process of their own',
+    server: 'a process for each mode and peer, on this machine, over loopback',
+    loadBefore,
+  })
+}
+
+async function writeResult(file: string, result: unknown): Promise<void> {
+  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`)
+}
+
+/** The first signal ends it in order, servers and clients with it; a second one ends it at once. */
+function stop(): void {
+  stopping.abort(new Error('stopped'))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+}

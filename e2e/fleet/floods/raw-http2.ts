@@ -1,0 +1,170 @@
+// HTTP/2 written frame by frame on a bare TLS connection, for what a client library is too polite to send (RFC 9113).
+
+import tls from 'node:tls'
+
+export const frameTypes = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+  goaway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const
+
+export const flags = { none: 0, ack: 1, endStream: 1, endHeaders: 4 } as const
+
+/** Codes of GOAWAY and RST_STREAM by their number (RFC 9113, section 7). */
+const errorNames = [
+  'NO_ERROR',
+  'PROTOCOL_ERROR',
+  'INTERNAL_ERROR',
+  'FLOW_CONTROL_ERROR',
+  'SETTINGS_TIMEOUT',
+  'STREAM_CLOSED',
+  'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM',
+  'CANCEL',
+  'COMPRESSION_ERROR',
+  'CONNECT_ERROR',
+  'ENHANCE_YOUR_CALM',
+] as const
+
+/** How the server ended it. */
+export interface RawEnding {
+  /** Name of GOAWAY's code; null when the connection went without one. */
+  readonly goaway: string | null
+  /** How often the server reset a stream, by the code's name. */
+  readonly resets: Readonly<Record<string, number>>
+  /** Answers that began. */
+  readonly answers: number
+}
+
+export interface RawHttp2 {
+  /** Resolves when more can be sent; false once the connection has ended. */
+  readonly send: (...frames: readonly Buffer[]) => Promise<boolean>
+  /** Never reads again. */
+  readonly stopReading: () => void
+  readonly ended: Promise<RawEnding>
+  readonly soFar: () => RawEnding
+  readonly close: () => void
+}
+
+export function frame(type: number, flag: number, stream: number, payload = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head.writeUInt8(type, 3)
+  head.writeUInt8(flag, 4)
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, payload])
+}
+
+/** `[identifier, value]`, as in RFC 9113, section 6.5.2: 4 is the window that each stream begins with. */
+export function settingsFrame(...pairs: readonly (readonly [number, number])[]): Buffer {
+  const payload = Buffer.alloc(pairs.length * 6)
+  pairs.forEach(([identifier, value], index) => {
+    payload.writeUInt16BE(identifier, index * 6)
+    payload.writeUInt32BE(value, index * 6 + 2)
+  })
+  return frame(frameTypes.settings, flags.none, 0, payload)
+}
+
+/** Fields as literals without indexing and without Huffman coding (RFC 7541, section 6.2.2). */
+export function fieldBlock(fields: readonly (readonly [string, string])[]): Buffer {
+  const parts = fields.map(([name, value]) =>
+    Buffer.concat([Buffer.from([0]), literal(name), literal(value)]),
+  )
+  return Buffer.concat(parts)
+}
+
+function literal(text: string): Buffer {
+  return Buffer.concat([integer(text.length), Buffer.from(text, 'latin1')])
+}
+
+/** An integer with a prefix of seven bits (RFC 7541, section 5.1). */
+function integer(value: number): Buffer {
+  if (value < 127) return Buffer.from([value])
+  const bytes = [127]
+  let rest = value - 127
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128)
+  return Buffer.from([...bytes, rest])
+}
+
+export function requestFields(path: string, method = 'GET'): [string, string][] {
+  return [
+    [':method', method],
+    [':scheme', 'https'],
+    [':authority', 'localhost'],
+    [':path', path],
+  ]
+}
+
+/** Resolves when the connection is up and the client's preface is sent, with these settings. */
+export async function openRawHttp2(
+  port: number,
+  settings: readonly (readonly [number, number])[] = [],
+): Promise<RawHttp2> {
+  const socket = tls.connect({ port, host: '127.0.0.1', ALPNProtocols: ['h2'], rejectUnauthorized: false })
+  const resets: Record<string, number> = {}
+  let goaway: string | null = null
+  let answers = 0
+  socket.on('error', () => undefined)
+  const { promise: ended, resolve } = Promise.withResolvers<RawEnding>()
+  const soFar = () => ({ goaway, resets, answers })
+  socket.once('close', () => resolve(soFar()))
+  await new Promise<void>((opened) => {
+    socket.once('secureConnect', opened)
+    socket.once('close', opened)
+  })
+  socket.on(
+    'data',
+    createFrameReader((type, payload) => {
+      if (type === frameTypes.headers) answers += 1
+      if (type === frameTypes.goaway) goaway = nameOf(payload.readUInt32BE(4))
+      if (type !== frameTypes.reset) return
+      const name = nameOf(payload.readUInt32BE(0))
+      resets[name] = (resets[name] ?? 0) + 1
+    }),
+  )
+
+  async function send(...frames: readonly Buffer[]): Promise<boolean> {
+    if (!socket.writable) return false
+    if (!socket.write(Buffer.concat(frames))) await drainOrClose()
+    return socket.writable
+  }
+
+  function drainOrClose(): Promise<void> {
+    return new Promise((go) => {
+      socket.once('drain', go)
+      socket.once('close', go)
+    })
+  }
+
+  await send(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1'), settingsFrame(...settings))
+  return {
+    send,
+    stopReading: () => void socket.pause(),
+    ended,
+    soFar,
+    close: () => void socket.destroy(),
+  }
+}
+
+function nameOf(code: number): string {
+  return errorNames[code] ?? String(code)
+}
+
+function createFrameReader(onFrame: (type: number, payload: Buffer) => void): (chunk: Buffer) => void {
+  let rest = Buffer.alloc(0)
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk])
+    while (rest.length >= 9) {
+      const end = 9 + rest.readUIntBE(0, 3)
+      if (rest.length < end) return
+      onFrame(rest.readUInt8(3), rest.subarray(9, end))
+      rest = rest.subarray(end)
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Message } from '../wire/envelope.ts'
+import { draft, idsOf, main, seqsOf } from './log-contract.ts'
+import { createTail, type Tail } from './tail.ts'
+
+const ample = { messages: 100, bytes: 100_000, ageMs: 100_000 }
+
+function messageAt(seq: number, acceptedAt = 0, channel = 'main'): Message {
+  return { ...draft(`w1-${seq}`, 'x', channel), seq, acceptedAt }
+}
+
+function fill(tail: Tail, count: number): void {
+  for (let n = 1; n <= count; n += 1) tail.add(messageAt(tail.head() + 1), 10)
+}
+
+test('is bounded by count and reads what it has', () => {
+  const tail = createTail({ ...ample, messages: 3 }, () => 0)
+  fill(tail, 5)
+  assert.deepEqual([tail.floor(), tail.head()], [2, 5])
+  assert.deepEqual(seqsOf(tail.after(2, main)), [3, 4, 5])
+  assert.deepEqual(seqsOf(tail.after(4, main)), [5])
+  assert.deepEqual(tail.after(5, main), [])
+})
+
+test('is bounded by bytes, and keeps one that is too large alone', () => {
+  const tail = createTail({ ...ample, bytes: 25 }, () => 0)
+  fill(tail, 3)
+  assert.equal(tail.floor(), 1)
+  tail.add(messageAt(4), 1000)
+  assert.equal(tail.floor(), 3)
+})
+
+test('is bounded by age, to the last one', () => {
+  let time = 0
+  const tail = createTail({ ...ample, ageMs: 10 }, () => time)
+  tail.add(messageAt(1, 0), 1)
+  tail.add(messageAt(2, 5), 1)
+  time = 11
+  tail.forget()
+  assert.equal(tail.floor(), 1)
+  time = 16
+  tail.forget()
+  assert.deepEqual([tail.floor(), tail.after(2, main)], [2, []])
+  assert.deepEqual(idsOf(tail.newest.of(main)), ['w1-2'])
+})
+
+test('reads rightly after its places were cut, many times over', () => {
+  const tail = createTail(ample, () => 0)
+  for (let n = 1; n <= 5000; n += 1) {
+    fill(tail, 1)
+    const [first] = tail.after(tail.floor(), main)
+    assert.equal(first?.seq, Math.max(1, n - 99))
+  }
+  assert.equal(tail.after(tail.floor(), main).length, 100)
+})
+
+test('knows the ids of what it has and of the newest, and of nothing else', () => {
+  const tail = createTail({ ...ample, messages: 2 }, () => 0)
+  tail.add(messageAt(1, 0, 'quiet'), 1)
+  fill(tail, 4)
+  const known = () => [1, 2, 3, 4, 5].filter((seq) => tail.seqOf(`w1-${seq}`) === seq)
+  assert.deepEqual(known(), [1, 4, 5])
+  tail.add(messageAt(6, 0, 'quiet'), 1)
+  assert.deepEqual(known(), [5])
+  assert.equal(tail.seqOf('w1-6'), 6)
+})
+
+test('begins where it is told to', () => {
+  const tail = createTail(ample, () => 0, { floor: 7, newest: [messageAt(3), messageAt(7, 0, 'other')] })
+  assert.deepEqual([tail.floor(), tail.head(), tail.seqOf('w1-3')], [7, 7, 3])
+  assert.deepEqual(seqsOf(tail.newest.of(['other', 'main'])), [3, 7])
+  tail.add(messageAt(8), 1)
+  assert.equal(tail.seqOf('w1-3'), undefined)
+  assert.deepEqual(
+    [...tail.newest.heads],
+    [
+      ['main', 8],
+      ['other', 7],
+    ],
+  )
+})

@@ -1,0 +1,112 @@
+// Who is here: every open stream, and every window that polls and was heard of lately.
+
+import type { Timers } from '../wire/time.ts'
+import type { Visitor, Window } from './window.ts'
+
+/** One entry of the crowd. */
+export interface Guest {
+  readonly visitor: Visitor
+  /** The open stream; null for a window that polls. */
+  readonly window: Window | null
+  /** When it last let hear of itself, ms since the epoch; null while it never did, which nobody is asked to. */
+  heardAt: number | null
+  /** For a stream that carries several windows: how many, by their first channel. */
+  carries: ReadonlyMap<string, number> | null
+  /** What it was last told of who is here, so that a poll is told only of changes. */
+  toldPresence: string | null
+}
+
+export interface Crowd {
+  /** An older stream of the same window gives way and is returned. Null in its place: the newcomer is the older one. */
+  readonly join: (window: Window) => { readonly replaced: Window | null } | null
+  readonly leave: (window: Window) => boolean
+  /** A window polled. Null when it has a stream by now: then it is not a polling one any more. */
+  readonly polled: (visitor: Visitor) => Guest | null
+  /** Windows that poll. */
+  readonly pollers: () => number
+  /** A polling window said that it goes, or was told to. */
+  readonly left: (id: string) => boolean
+  readonly find: (id: string) => Guest | undefined
+  readonly windowOn: (channel: string) => ReadonlySet<Window>
+  readonly all: () => Iterable<Guest>
+  readonly size: () => number
+  /** Forgets those that polled and were not heard of for that long; says how many. */
+  readonly forgetSilent: (silenceMs: number) => number
+  readonly clear: () => void
+}
+
+const nobody: ReadonlySet<Window> = new Set()
+
+export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
+  const guests = new Map<string, Guest>()
+  const byChannel = new Map<string, Set<Window>>()
+
+  function enter(window: Window): void {
+    for (const channel of window.channels) {
+      const known = byChannel.get(channel)
+      if (known) known.add(window)
+      else byChannel.set(channel, new Set([window]))
+    }
+  }
+
+  function withdraw(window: Window): void {
+    for (const channel of window.channels) {
+      const known = byChannel.get(channel)
+      known?.delete(window)
+      if (known?.size === 0) byChannel.delete(channel)
+    }
+  }
+
+  function leave(window: Window): boolean {
+    if (guests.get(window.id)?.window !== window) return false
+    guests.delete(window.id)
+    withdraw(window)
+    return true
+  }
+
+  return {
+    join(window) {
+      const older = guests.get(window.id)?.window ?? null
+      if (older && older.opening > window.opening) return null
+      if (older) leave(older)
+      guests.set(window.id, { visitor: window, window, heardAt: null, carries: null, toldPresence: null })
+      enter(window)
+      return { replaced: older }
+    },
+    leave,
+    polled(visitor) {
+      const known = guests.get(visitor.id)
+      if (known?.window) return null
+      const guest: Guest = {
+        visitor,
+        window: null,
+        heardAt: now(),
+        carries: known?.carries ?? null,
+        toldPresence: known?.toldPresence ?? null,
+      }
+      guests.set(visitor.id, guest)
+      return guest
+    },
+    pollers: () => Iterator.from(guests.values()).reduce((count, { window }) => count + (window ? 0 : 1), 0),
+    left: (id) => guests.get(id)?.window === null && guests.delete(id),
+    find: (id) => guests.get(id),
+    windowOn: (channel) => byChannel.get(channel) ?? nobody,
+    all: () => guests.values(),
+    size: () => guests.size,
+    forgetSilent(silenceMs) {
+      const latest = now() - silenceMs
+      let forgotten = 0
+      for (const [id, { window, heardAt }] of guests) {
+        if (window === null && heardAt !== null && heardAt < latest) {
+          guests.delete(id)
+          forgotten += 1
+        }
+      }
+      return forgotten
+    },
+    clear() {
+      guests.clear()
+      byChannel.clear()
+    },
+  }
+}

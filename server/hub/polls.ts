@@ -1,0 +1,139 @@
+// Windows that ask instead of being told: each answer carries everything since the cursor that the question named.
+
+import type { CatchUp, Log } from '../broker/log.ts'
+import { type Cursor, formatCursor } from '../wire/cursor.ts'
+import type { Message } from '../wire/envelope.ts'
+import type { Welcome } from '../wire/frames.ts'
+import type { Timers } from '../wire/time.ts'
+import type { Crowd } from './crowd.ts'
+import { createDelivery, type Delivery } from './delivery.ts'
+import type { PresenceTeller } from './presence.ts'
+import type { RecentDeliveries } from './recent.ts'
+import { createWaitingPolls } from './waiting.ts'
+import type { Visitor } from './window.ts'
+
+export interface Poll {
+  readonly visitor: Visitor
+  /** The question's cursor is the acknowledgement of all before it; nothing is kept here for the window. */
+  readonly cursor: Cursor | null
+  /** How long to wait, in ms, where there is nothing to say; 0 answers at once. */
+  readonly holdMs: number
+  /** The window opens: it is answered at once, with a welcome. */
+  readonly isFirst: boolean
+  /** The question was taken back. */
+  readonly signal: AbortSignal
+}
+
+export interface PollReply {
+  /** Where to ask from next. */
+  readonly cursor: string
+  readonly deliveries: readonly Delivery[]
+}
+
+export interface Polls {
+  /** Rejects with a `Refusal` when the server is full or draining. */
+  readonly poll: (poll: Poll) => Promise<PollReply>
+  readonly wake: (channel: string) => void
+  /** The server drains: wakes those who wait, and resolves when all have been told, or at that time (ms since the epoch). */
+  readonly goodbye: (until: number) => Promise<void>
+}
+
+export interface PollsParts {
+  readonly log: Log
+  readonly crowd: Crowd
+  readonly timers: Timers
+  readonly presence: PresenceTeller
+  readonly recent: RecentDeliveries
+  /** Where an answer has grown past this it ends, and the next one goes on. */
+  readonly mostBytes: number
+  readonly heartbeatMs: number
+  readonly admit: (id: string) => void
+}
+
+const goodbyeLookMs = 10
+
+export function createPolls(parts: PollsParts): Polls {
+  const { log, crowd, presence, recent } = parts
+  const waiting = createWaitingPolls(parts.timers)
+
+  function admit({ id }: Visitor): void {
+    try {
+      parts.admit(id)
+    } catch (refusal) {
+      crowd.left(id)
+      throw refusal
+    }
+  }
+
+  async function poll({ visitor, cursor, holdMs, isFirst, signal }: Poll): Promise<PollReply> {
+    admit(visitor)
+    const isNew = crowd.find(visitor.id) === undefined
+    crowd.polled(visitor)
+    if (isNew) presence.changed()
+    // Waiting begins before reading: what comes in between wakes it.
+    const reading = new AbortController()
+    const something = waiting.wait(visitor.channels, holdMs, AbortSignal.any([signal, reading.signal]))
+    let found = await log.read(cursor, visitor.channels)
+    if (found.recovered && found.messages.length === 0 && !isFirst && holdMs > 0) {
+      await something
+      admit(visitor)
+      crowd.polled(visitor)
+      found = await log.read(cursor, visitor.channels)
+    }
+    reading.abort()
+    return replyTo(visitor, found, isFirst || !found.recovered)
+  }
+
+  function replyTo(visitor: Visitor, found: CatchUp, isWelcome: boolean): PollReply {
+    // A snapshot is never cut: only all of it together has the cursor's place.
+    const messages = found.recovered ? asManyAsFit(found.messages, parts.mostBytes) : found.messages
+    const isCut = messages.length < found.messages.length
+    const last = messages.at(-1)?.seq ?? 0
+    const reached = isCut ? { epoch: found.head.epoch, seq: last } : (found.reached ?? found.head)
+    const guest = crowd.find(visitor.id)
+    const news = guest && presence.newsFor(guest)
+    return {
+      cursor: formatCursor(reached),
+      deliveries: [
+        ...(isWelcome ? [createDelivery(welcome(visitor, found))] : []),
+        ...messages.map((message) => recent.deliveryOf(message, found.head.epoch)),
+        ...(news ? [news] : []),
+      ],
+    }
+  }
+
+  function welcome({ id, mode }: Visitor, { head, recovered }: CatchUp): Welcome {
+    const { heartbeatMs } = parts
+    return {
+      type: 'welcome',
+      window: id,
+      cursor: formatCursor(head),
+      recovered,
+      http: mode.http,
+      heartbeatMs,
+    }
+  }
+
+  function goodbye(until: number): Promise<void> {
+    waiting.wakeAll()
+    return new Promise((resolve) => {
+      function look(): void {
+        if (crowd.pollers() === 0 || parts.timers.now() >= until) resolve()
+        else parts.timers.later(look, goodbyeLookMs)
+      }
+      look()
+    })
+  }
+
+  return { poll, wake: waiting.wake, goodbye }
+}
+
+/** At least one, however large. */
+function asManyAsFit(messages: readonly Message[], mostBytes: number): readonly Message[] {
+  let bytes = 0
+  const end = messages.findIndex(({ body }, index) => {
+    bytes += 'html' in body ? body.html.length : 300
+    return index > 0 && bytes > mostBytes
+  })
+  return end < 0 ? messages : messages.slice(0, end)
+}

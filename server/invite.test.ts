@@ -1,0 +1,131 @@
+// Checks the command's link by redeeming it, and each sentence that a wrong flag is answered with.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { invite } from './invite.ts'
+import { createAccess } from './security/access.ts'
+import { loadKey } from './security/key.ts'
+import { emptyFolder, hourMs, noon } from './security/testing.ts'
+
+const root = join(import.meta.dirname, '..')
+const run = promisify(execFile)
+
+const say = (argv: readonly string[], dataFolder: string) =>
+  invite({ argv: [...argv, '--data-folder', dataFolder], env: {}, cwd: dataFolder }, noon)
+
+function linkIn(text: string): URL {
+  return new URL(/https:\S+/.exec(text)?.[0] ?? 'no link')
+}
+
+async function grantOf(text: string, dataFolder: string, now: number) {
+  const key = await loadKey({ accessKeyFile: null, dataFolder }, root)
+  const access = createAccess({ isOpen: false, key, sessionMs: 24 * 365 * hourMs, now: () => now })
+  return (await access.redeem(linkIn(text).searchParams.get('invitation') ?? '')).grant
+}
+
+const inFolder = async (t: TestContext, ...argv: readonly string[]) => {
+  const folder = await emptyFolder(t)
+  const text = await say(argv, folder)
+  return { text, grant: await grantOf(text, folder, noon), link: linkIn(text) }
+}
+
+test('without a flag: to write on main, for 24 hours', async (t) => {
+  const { text, grant, link } = await inFolder(t)
+  assert.deepEqual(grant, { channels: new Set(['main']), may: 'write', expiresAt: noon + 24 * hourMs })
+  assert.deepEqual([link.origin, link.pathname], ['https://localhost:8443', '/join'])
+  assert.match(text, /may read and write the page main until .*22 November 2026/)
+})
+
+test('the flags are followed, and what the link allows is said', async (t) => {
+  const flags = ['--channels', 'main,notes,main', '--may=read', '--hours', '1.5', '--port', '9443']
+  const { text, grant, link } = await inFolder(t, ...flags)
+  const channels = new Set(['main', 'notes'])
+  assert.deepEqual(grant, { channels, may: 'read', expiresAt: noon + 1.5 * hourMs })
+  assert.equal(link.origin, 'https://localhost:9443')
+  assert.match(text, /may read, and not write, the pages main and notes until/)
+})
+
+test('every page', async (t) => {
+  const { text, grant } = await inFolder(t, '--channels', 'all')
+  assert.equal(grant.channels, 'all')
+  assert.match(text, /read and write every page until/)
+})
+
+test('the port is that of the HTTP version, the name the one that is asked for', async (t) => {
+  const rows = [
+    [['--http', '1.1'], 'https://localhost:8444'],
+    [['--host', '192.168.7.20'], 'https://192.168.7.20:8443'],
+    [['--host', '::1'], 'https://[::1]:8443'],
+    [['--host', '0.0.0.0', '--host-name', 'wind.example.org'], 'https://wind.example.org:8443'],
+    [['--host-name', 'wind.example.org:443'], 'https://wind.example.org'],
+    [['--host-name', '2001:db8::20'], 'https://[2001:db8::20]:8443'],
+    [['--host-name', '[2001:db8::20]:99'], 'https://[2001:db8::20]:99'],
+  ] as const
+  for (const [flags, origin] of rows) assert.equal((await inFolder(t, ...flags)).link.origin, origin)
+})
+
+test('a wildcard address has no name: localhost, and a hint', async (t) => {
+  const { text, link } = await inFolder(t, '--host', '::')
+  assert.equal(link.origin, 'https://localhost:8443')
+  assert.match(text, /--host-name/)
+  assert.doesNotMatch((await inFolder(t, '--host', '::', '--host-name', 'box')).text, /--host-name/)
+})
+
+test('that access is open is said where it is', async (t) => {
+  assert.match((await inFolder(t)).text, /access is open/)
+  assert.match((await inFolder(t, '--host', '0.0.0.0', '--access', 'open')).text, /access is open/)
+  assert.doesNotMatch((await inFolder(t, '--host', '0.0.0.0')).text, /access is open/)
+  assert.doesNotMatch((await inFolder(t, '--access', 'invited')).text, /access is open/)
+})
+
+test('a wrong flag is answered with its name, its value and what is allowed', async (t) => {
+  const folder = await emptyFolder(t)
+  const rows: readonly (readonly [string[], RegExp])[] = [
+    [['--may', 'admin'], /^--may is "admin"; allowed are read, write\.$/],
+    [['--may'], /^--may needs a value after it; allowed are read, write\.$/],
+    [['--hours', '0'], /^--hours is "0"; allowed are numbers from 0.01 to 8760\.$/],
+    [['--hours=soon'], /^--hours is "soon"; allowed/],
+    [['--hours', '9000'], /^--hours is "9000"; allowed/],
+    [['--channels', 'a b'], /^--channels is "a b"; allowed are up to 32 names of letters/],
+    [['--channels', 'main,,x'], /^--channels is "main,,x"/],
+    [['--channels', 'main,all'], /^--channels is "main,all"; .* or the word all alone\.$/],
+    [['--channels', 'wind'], /^--channels is "wind"; .*wind is always readable/],
+    [['--host-name', 'https://x/y'], /^--host-name is "https:\/\/x\/y"; allowed are names and addresses/],
+    [['--chanels', 'x'], /^There is no flag --chanels; did you mean --channels\?$/],
+    [['--prot', '1'], /^There is no flag --prot; did you mean --port\?$/],
+    [['main'], /^"main" is no flag; --help lists them\.$/],
+    [['--port', '0'], /^port is 0, .* say with --port which one the server took\.$/],
+    [['--http', '3'], /^http is "3" \(from --http\); allowed are/],
+  ]
+  for (const [argv, message] of rows) {
+    // The wrong word comes last, so that nothing after it can be taken for its value.
+    const all = { argv: ['--data-folder', folder, ...argv], env: {}, cwd: folder }
+    await assert.rejects(invite(all, noon), { name: 'ConfigError', message }, argv.join(' '))
+  }
+})
+
+test('the help names each flag in 100 columns', async () => {
+  const text = await invite({ argv: ['--may', 'x', '--help'], env: {}, cwd: root }, noon)
+  for (const flag of ['--channels', '--may', '--hours', '--host-name', '--config'])
+    assert.ok(text.includes(flag))
+  assert.deepEqual(
+    text.split('\n').filter((line) => line.length > 100),
+    [],
+  )
+})
+
+test('as a command it prints a link that lets in, and fails with one sentence', async (t) => {
+  const folder = await emptyFolder(t)
+  const file = join(root, 'server/invite.ts')
+  const { stdout, stderr } = await run(process.execPath, [file, '--hours', '2', '--data-folder', folder])
+  assert.equal(stderr, '')
+  assert.deepEqual((await grantOf(stdout, folder, Date.now())).channels, new Set(['main']))
+  await assert.rejects(run(process.execPath, [file, '--may', 'all']), {
+    code: 1,
+    stdout: '',
+    stderr: 'No invitation was made. --may is "all"; allowed are read, write.\n',
+  })
+})

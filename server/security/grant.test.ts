@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Grant, grantFrom, hasEnded, openGrant, refuseReading, refuseWriting } from './grant.ts'
+import { noon } from './testing.ts'
+
+const writer = grantFrom({ channels: ['main', 'notes'], may: 'write' }, noon)
+const reader = grantFrom({ channels: ['main'], may: 'read' }, noon)
+const guide: Grant = { channels: 'all', may: 'read', expiresAt: noon }
+
+test('what a grant covers may be read, and the wind with every grant', () => {
+  for (const grant of [openGrant, guide, writer, reader]) {
+    assert.equal(refuseReading(grant, ['main', 'wind']), null)
+    assert.equal(refuseReading(grant, []), null)
+  }
+  assert.equal(refuseReading(guide, ['anything']), null)
+})
+
+test('a foreign channel among others is named', () => {
+  const refusal = refuseReading(writer, ['main', 'wind', 'secret'])
+  assert.deepEqual([refusal?.status, refusal?.code], [403, 'not-invited-there'])
+  assert.match(refusal?.message ?? '', /"secret"/)
+  assert.equal(refuseReading(writer, ['notes', 'secret', 'main'])?.code, 'not-invited-there')
+})
+
+test('a writer writes where it is invited', () => {
+  assert.equal(refuseWriting(openGrant, 'anything'), null)
+  assert.equal(refuseWriting(writer, 'notes'), null)
+  const refusal = refuseWriting(writer, 'secret', 'w1-4')
+  assert.deepEqual([refusal?.status, refusal?.code, refusal?.id], [403, 'not-invited-there', 'w1-4'])
+  assert.match(refusal?.message ?? '', /"secret"/)
+})
+
+test('a reader writes nowhere', () => {
+  for (const grant of [reader, guide]) {
+    const refusal = refuseWriting(grant, 'main', 'w1-4')
+    assert.deepEqual([refusal?.status, refusal?.code, refusal?.id], [403, 'read-only-invitation', 'w1-4'])
+  }
+})
+
+test('to read the wind is not to write it', () => {
+  assert.equal(refuseWriting(writer, 'wind')?.code, 'not-invited-there')
+})
+
+test('a grant ends at its end, and the open one never', () => {
+  assert.deepEqual([hasEnded(writer, noon - 1), hasEnded(writer, noon)], [false, true])
+  assert.equal(hasEnded(openGrant, Number.MAX_SAFE_INTEGER), false)
+})

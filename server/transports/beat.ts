@@ -1,0 +1,15 @@
+// A window's sign of life, as it comes up.
+
+import { z } from 'zod'
+import { Refusal } from '../refusal.ts'
+
+const beatSchema = z.object({
+  windows: z.record(z.string().max(64), z.int().min(0).max(100_000)).optional(),
+})
+
+/** How many windows the stream speaks for; undefined when it speaks for itself. Throws a `Refusal` (400 `bad-shape`). */
+export function admitBeat(given: unknown): Readonly<Record<string, number>> | undefined {
+  const parsed = beatSchema.safeParse(given)
+  if (parsed.success) return parsed.data.windows
+  throw new Refusal(400, 'bad-shape', 'A heartbeat may say "windows": how many, by their first channel.')
+}

@@ -1,0 +1,253 @@
+// The connection's life: opens, resumes, waits, renews the session, falls to another mode and climbs back.
+
+import type { DownFrame, Welcome } from '../../server/wire/frames.ts'
+import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
+import type { Random } from '../../server/wire/random.ts'
+import { nothingPlanned, type Timers } from '../../server/wire/time.ts'
+import type { Closing } from '../transports/transport.ts'
+import { createClimb } from './climb.ts'
+import type { Connection } from './connection.ts'
+import { createLadder, type Fall } from './ladder.ts'
+import { createRetry } from './retry.ts'
+
+export interface LinkState {
+  readonly state: 'opening' | 'open' | 'waiting'
+  /** Name of the mode in use or being opened. */
+  readonly mode: string
+  /** Name of the mode that was asked for. */
+  readonly wished: string
+  /** Why these two differ; null while they do not. */
+  readonly fall: Fall | null
+  /** The HTTP version that the server saw; null until it is open. */
+  readonly spokenHttp: HttpVersion | null
+  readonly reason: string | null
+  /** When the next try starts, ms since the epoch; null when none is planned. */
+  readonly retryAt: number | null
+  /** How often a loss within a stream was noticed and made good. */
+  readonly repairs: number
+}
+
+/** What wakes a window. After `restored` (from the back-forward cache) no connection is alive. */
+export type WakeUp = 'online' | 'visible' | 'resumed' | 'restored'
+
+export interface LifeParts {
+  readonly mode: Mode
+  readonly timers: Timers
+  readonly random: Random
+  readonly connect: (
+    mode: Mode,
+    on: {
+      readonly onFrame: (frame: DownFrame, receivedAt: number) => void
+      readonly onClose: (closing: Closing) => void
+    },
+  ) => Connection
+  readonly onState: (state: LinkState) => void
+  /** A stream has begun: there is something to send over. */
+  readonly onOpen: (connection: Connection, welcome: Welcome) => void
+  readonly onLost: () => void
+  /** Of the connection in use alone. */
+  readonly onFrame: (frame: DownFrame, receivedAt: number) => void
+  /** False when this browser is not invited any more; rejects when the server could not be asked. */
+  readonly renewSession: () => Promise<boolean>
+}
+
+export interface Life {
+  readonly switchMode: (mode: Mode) => void
+  readonly retryNow: () => void
+  /** Something is missing of what the stream should have brought: opens anew from the cursor. */
+  readonly repair: () => void
+  readonly wake: (by: WakeUp) => void
+  readonly offline: () => void
+  /** The page goes, perhaps to come back. */
+  readonly hide: () => void
+  readonly close: () => void
+}
+
+const uninvited: Closing = {
+  code: 'uninvited',
+  sentence: 'This browser is not invited any more; open your link once more, or ask for a new one.',
+  retryAfterMs: null,
+}
+
+const offlineSentence = 'This browser is offline.'
+
+/** A stream that is refused looks lost to EventSource and WebSocket: after so many the session is asked for. */
+const lossesBeforeAsking = 2
+
+export function createLife(parts: LifeParts): Life {
+  const { timers } = parts
+  const ladder = createLadder(parts.mode, timers.now, parts.random)
+  const retry = createRetry(timers.now, parts.random)
+  const climb = createClimb({ ladder, timers, connect })
+  let main: Connection | null = null
+  let stopRetry = nothingPlanned
+  let isOffline = false
+  let isEnded = false
+  let losses = 0
+  let repairs = 0
+
+  function connect(mode: Mode): Connection {
+    const connection: Connection = parts.connect(mode, {
+      onFrame: (frame, receivedAt) => heard(connection, frame, receivedAt),
+      onClose: (closing) => (climb.isProbe(connection) ? climb.failed() : ended(closing)),
+    })
+    return connection
+  }
+
+  function open(): void {
+    stopRetry()
+    main = connect(ladder.mode())
+    tell('opening')
+  }
+
+  function heard(connection: Connection, frame: DownFrame, receivedAt: number): void {
+    if (frame.type === 'welcome' && climb.isProbe(connection)) changeOver()
+    if (connection !== main) return
+    isOffline = false
+    if (frame.type === 'welcome') welcomed(connection, frame)
+    parts.onFrame(frame, receivedAt)
+  }
+
+  /** The better mode has opened: it takes over, from the cursor, so that nothing is lost and nothing comes twice. */
+  function changeOver(): void {
+    main?.leave()
+    main = climb.take()
+  }
+
+  function welcomed(connection: Connection, welcome: Welcome): void {
+    losses = 0
+    retry.opened()
+    ladder.opened(connection.mode)
+    parts.onOpen(connection, welcome)
+    tell('open', { spokenHttp: welcome.http })
+    climb.plan()
+  }
+
+  function ended(closing: Closing): void {
+    lose()
+    main = climb.take()
+    // The server let the newer stream take this one's place, or it was about to be left anyway.
+    if (main) {
+      ladder.adopt(main.mode)
+      tell('opening')
+      return
+    }
+    climb.stop()
+    if (closing.code === 'expired') renew(closing)
+    else if (closing.code === 'refused' || closing.code === 'uninvited') waitLong(closing)
+    else wait(closing)
+  }
+
+  function lose(): void {
+    main = null
+    parts.onLost()
+  }
+
+  function wait({ code, sentence, retryAfterMs }: Closing): void {
+    const isFree = ladder.closed(isOffline ? 'offline' : code)
+    if (isOffline) return waitFor(retry.longPauseMs(), offlineSentence)
+    losses += 1
+    if (isFree) retry.startOver()
+    waitFor(retry.pauseMs(isFree ? 0 : retryAfterMs), sentence)
+    if (losses === lossesBeforeAsking) askForSession()
+  }
+
+  function waitLong({ code, sentence, retryAfterMs }: Closing): void {
+    ladder.closed(code)
+    waitFor(Math.max(retry.longPauseMs(), retryAfterMs ?? 0), sentence)
+  }
+
+  function waitFor(delayMs: number, reason: string): void {
+    stopRetry()
+    stopRetry = timers.later(open, delayMs)
+    tell('waiting', { reason, retryAt: timers.now() + delayMs })
+  }
+
+  function renew(closing: Closing): void {
+    ladder.closed(closing.code)
+    tell('waiting', { reason: closing.sentence })
+    parts.renewSession().then(
+      (isInvited) => {
+        if (!isWaiting()) return
+        // One that is renewed and has ended all the same does not turn in circles: the pause grows from the second on.
+        if (isInvited) waitFor(retry.pauseMs(0), closing.sentence)
+        else waitLong(uninvited)
+      },
+      () => isWaiting() && wait({ ...closing, code: 'lost' }),
+    )
+  }
+
+  function askForSession(): void {
+    parts.renewSession().then(
+      (isInvited) => !isInvited && isWaiting() && waitLong(uninvited),
+      // No answer: the server is down, which is known already.
+      () => undefined,
+    )
+  }
+
+  const isWaiting = () => main === null && !isEnded
+
+  /** Not a failure: opens anew from the cursor, in the same mode. */
+  function reopen(): void {
+    leave()
+    open()
+  }
+
+  function leave(): void {
+    climb.stop()
+    ladder.left()
+    main?.leave()
+    lose()
+  }
+
+  function tell(state: LinkState['state'], change: Partial<LinkState> = {}): void {
+    parts.onState({
+      state,
+      mode: (main?.mode ?? ladder.mode()).name,
+      wished: ladder.wished().name,
+      fall: ladder.fall(),
+      spokenHttp: null,
+      reason: null,
+      retryAt: null,
+      repairs,
+      ...change,
+    })
+  }
+
+  open()
+  return {
+    switchMode(next) {
+      if (isEnded) return
+      leave()
+      ladder.choose(next)
+      retry.startOver()
+      open()
+    },
+    retryNow() {
+      if (isWaiting()) open()
+    },
+    repair() {
+      repairs += 1
+      reopen()
+    },
+    wake(by) {
+      if (isEnded) return
+      if (by === 'online') isOffline = false
+      if (main === null) open()
+      else if (by === 'restored' || main.isStale()) reopen()
+    },
+    offline() {
+      isOffline = true
+      if (isWaiting()) waitFor(retry.longPauseMs(), offlineSentence)
+    },
+    hide() {
+      // The server would count a window that polls as here until it was silent for too long. A stream ends with the page.
+      if (main && !main.mode.isPush) leave()
+    },
+    close() {
+      isEnded = true
+      stopRetry()
+      leave()
+    },
+  }
+}
