@@ -11,14 +11,26 @@ interface Lending {
   setSocket(stream: Duplex, head: Buffer, options: LendingOptions): void
 }
 
-interface LendingOptions {
-  readonly allowSynchronousEvents: boolean
+/** Without an address it waits for a stream: a way in that the types leave out, options included. */
+const Lent = WebSocket as unknown as new (address: null, protocols: undefined, options: object) => WebSocket
+
+/** The bounds of one WebSocket; `ws` has defaults for those that it opens itself, and none here. */
+export interface SocketBounds {
   readonly maxPayload: number
+  readonly maxFragments: number
+  readonly maxBufferedChunks: number
+  readonly maxPendingAutoPongs: number
+  /** Ms. */
+  readonly closeTimeout: number
+}
+
+interface LendingOptions extends SocketBounds {
+  readonly allowSynchronousEvents: boolean
   readonly skipUTF8Validation: boolean
 }
 
 export interface ExtendedConnect {
-  readonly maxPayload: number
+  readonly bounds: SocketBounds
   /** Throws, or rejects with, a `Refusal` when the request may not become a WebSocket. */
   readonly check: (request: IncomingMessage) => Promise<void>
   readonly onSocket: (socket: WebSocket, request: IncomingMessage) => void
@@ -38,7 +50,7 @@ export function takeExtendedConnects(server: Http2SecureServer, parts: ExtendedC
 async function accept(
   stream: ServerHttp2Stream,
   request: Http2ServerRequest,
-  { check, onSocket, maxPayload }: ExtendedConnect,
+  { check, onSocket, bounds }: ExtendedConnect,
 ): Promise<void> {
   if (request.headers[':protocol'] !== 'websocket') {
     throw new Refusal(501, 'wrong-method', 'CONNECT is taken for WebSocket alone (RFC 8441).')
@@ -52,11 +64,11 @@ async function accept(
   await check(asked)
   if (stream.destroyed) return
   stream.respond({ ':status': 200 })
-  const socket = new WebSocket(null, undefined, {})
+  const socket = new Lent(null, undefined, { autoPong: true, ...bounds })
   const lending = socket as unknown as Lending
   lending.setSocket(stream, Buffer.alloc(0), {
+    ...bounds,
     allowSynchronousEvents: true,
-    maxPayload,
     skipUTF8Validation: false,
   })
   onSocket(socket, asked)

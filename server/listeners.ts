@@ -1,25 +1,35 @@
 // The two ports: HTTP/2 (with HTTP/1.1 for a client that cannot) and HTTP/1.1 alone, both over TLS.
 
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
-import http2 from 'node:http2'
-import https from 'node:https'
-import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
+import type { RequestListener, ServerResponse } from 'node:http'
+import http2, { type Http2SecureServer, type Http2ServerResponse } from 'node:http2'
+import https, { type Server as HttpsServer } from 'node:https'
 import type { App } from './app.ts'
-import { takeExtendedConnects } from './extended-connect.ts'
-import { Refusal } from './refusal.ts'
-import { isOwnOrigin, type OriginRules, refuseForeign } from './security/origins.ts'
+import { answerBare, headersTooLarge } from './listeners/bare-answers.ts'
+import {
+  type AnyRequest,
+  type Connections,
+  type PortServer,
+  trackConnections,
+} from './listeners/connections.ts'
+import { endLeftover } from './listeners/leftover.ts'
+import { open, portOf } from './listeners/opening.ts'
+import {
+  http1Options,
+  http2Options,
+  type ListenerSettings,
+  mostHeaderBytes,
+  reserve,
+  tlsOptions,
+} from './listeners/settings.ts'
+import { createTurningAway, headerBytes, tooManyConnections } from './listeners/turning-away.ts'
+import { watchConnections } from './listeners/watch.ts'
+import { takeWebSockets, takeWebSocketsOverHttp2 } from './listeners/websockets.ts'
+import type { OriginRules } from './security/origins.ts'
+import { processTimers } from './timers.ts'
+import type { Timers } from './wire/time.ts'
 
-export interface ListenerSettings {
-  /** `localhost` listens on 127.0.0.1. */
-  readonly host: string
-  readonly port: number
-  readonly http1Port: number
-  readonly cert: string
-  readonly key: string
-  readonly streamsPerSession: number
-  readonly maxMessageBytes: number
-}
+export type { ListenerSettings } from './listeners/settings.ts'
 
 export interface Listeners {
   /** The ports that were truly taken: 0 in the settings takes a free one. */
@@ -28,144 +38,136 @@ export interface Listeners {
   readonly close: (withinMs: number) => Promise<void>
 }
 
-/** Node's own defaults are no limit at all, 64 KiB, and a reset budget that a person closing tabs can use up. */
-const http2Settings = {
-  initialWindowSize: 1024 * 1024,
-  maxHeaderListSize: 16 * 1024,
-  // WebSocket over HTTP/2 (RFC 8441): has to stand in the first SETTINGS.
-  enableConnectProtocol: true,
-} as const
-const resets = { streamResetBurst: 2000, streamResetRate: 100 } as const
-
-/** A typing pause must not cost a new TLS handshake: longer than Node's 5 s. */
-const keepAliveMs = 75_000
-const requestMs = 30_000
-
 /** Rejects, naming the port, when one is taken or not permitted; then neither stays open. */
-export async function listen(app: App, settings: ListenerSettings, origins: OriginRules): Promise<Listeners> {
-  const tls = { cert: settings.cert, key: settings.key, minVersion: 'TLSv1.2' } as const
-  const secure = http2.createSecureServer(
-    {
-      ...tls,
-      ...resets,
-      allowHTTP1: true,
-      settings: { ...http2Settings, maxConcurrentStreams: settings.streamsPerSession },
-    },
-    app.koa.callback(),
-  )
-  const plain = https.createServer(
-    { ...tls, keepAliveTimeout: keepAliveMs, requestTimeout: requestMs },
-    app.koa.callback(),
-  )
-  const sessions = new Set<http2.ServerHttp2Session>()
-  const sockets = new Set<Socket>()
-  secure.on('session', (session) => {
-    sessions.add(session)
-    session.once('close', () => sessions.delete(session))
+export async function listen(
+  app: App,
+  settings: ListenerSettings,
+  origins: OriginRules,
+  timers: Timers = processTimers,
+): Promise<Listeners> {
+  const secure = http2.createSecureServer({
+    ...tlsOptions(settings),
+    ...http1Options(settings),
+    ...http2Options(settings),
   })
-  for (const server of [secure, plain]) {
-    track(server, sockets)
-    takeWebSockets(app, server, settings.maxMessageBytes, origins)
-  }
-  takeExtendedConnects(secure, {
-    maxPayload: payloadFor(settings.maxMessageBytes),
-    check: (request) => checkWebSocket(app, request.headers.origin, request, origins),
-    onSocket: (socket, request) => app.koa.ws.onConnection(socket, request),
-  })
-  await open(secure, settings.port, settings.host)
+  const plain = https.createServer({ ...tlsOptions(settings), ...http1Options(settings) })
+  const stop = serve(secure, plain, app, settings, origins, timers)
   try {
+    await open(secure, settings.port, settings.host)
     await open(plain, settings.http1Port, settings.host)
   } catch (error) {
     secure.close()
+    stop.watching()
     throw error
   }
-
-  return {
-    ports: { '2': portOf(secure), '1.1': portOf(plain) },
-    async close(withinMs) {
-      const closed = Promise.all([secure, plain].map((server) => once(server, 'close')))
-      secure.close()
-      plain.close()
-      // GOAWAY: the open streams may end, no new one begins.
-      for (const session of sessions) session.close()
-      plain.closeIdleConnections()
-      const deadline = setTimeout(() => {
-        for (const session of sessions) session.destroy()
-        for (const socket of sockets) socket.destroy()
-      }, withinMs)
-      await closed
-      clearTimeout(deadline)
-    },
-  }
+  return { ports: { '2': portOf(secure), '1.1': portOf(plain) }, close: stop.serving }
 }
 
-function track(server: NetServer, sockets: Set<Socket>): void {
-  server.on('connection', (socket: Socket) => {
-    // A keystroke is a small packet that must not wait for the one before it to be acknowledged.
-    socket.setNoDelay(true)
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
+interface Stopping {
+  readonly watching: () => void
+  readonly serving: Listeners['close']
 }
 
-/** A frame somewhat too large is refused by name; past twice the limit the socket is cut (1009). */
-const frameAllowance = 64 * 1024
-const payloadFor = (maxMessageBytes: number) => maxMessageBytes * 2 + frameAllowance
-
-/** koa-websocket keeps the last server it made in `ws.server`; each has its own upgrade listener. */
-function takeWebSockets(app: App, server: NetServer, maxMessageBytes: number, origins: OriginRules): void {
-  app.koa.ws.listen({
-    // `ws` asks for an HTTP server's type and uses only its 'upgrade' event, which both kinds have.
-    server: server as https.Server,
-    maxPayload: payloadFor(maxMessageBytes),
-    // Compression fragments memory and holds small frames back.
-    perMessageDeflate: false,
-    verifyClient({ origin, req }, decide) {
-      checkWebSocket(app, origin || undefined, req, origins).then(
-        () => decide(true),
-        (error) => {
-          const refusal =
-            error instanceof Refusal ? error : new Refusal(500, 'internal', 'The server failed.')
-          decide(false, refusal.status, JSON.stringify(refusal), {
-            'Content-Type': 'application/json; charset=utf-8',
-          })
-        },
-      )
-    },
-  })
-}
-
-/** Rejects with a `Refusal`; where it resolves, the app knows what the request's sender may do. */
-async function checkWebSocket(
+function serve(
+  secure: Http2SecureServer,
+  plain: HttpsServer,
   app: App,
-  origin: string | undefined,
-  request: IncomingMessage,
-  rules: OriginRules,
-): Promise<void> {
-  const path = (request.url ?? '').split('?', 1)[0] ?? ''
-  if (!app.socketPaths.has(path)) throw new Refusal(404, 'not-found', `There is no WebSocket at ${path}.`)
-  if (!isOwnOrigin(origin, request.headers.host, rules)) throw refuseForeign(origin ?? '')
-  await app.letSocketIn(request)
-}
-
-async function open(server: NetServer, port: number, host: string): Promise<void> {
-  server.listen({ port, host: host === 'localhost' ? '127.0.0.1' : host })
-  try {
-    await once(server, 'listening')
-  } catch (cause) {
-    throw new Error(whyNotOpen(port, host, cause), { cause })
+  settings: ListenerSettings,
+  origins: OriginRules,
+  timers: Timers,
+): Stopping {
+  const { maxConnections, streamsPerSession, heartbeatMs, bodySeconds, maxMessageBytes } = settings
+  const servers: readonly PortServer[] = [secure, plain]
+  const connections = trackConnections(servers, {
+    maxConnections,
+    now: timers.now,
+    onSession(session, connection) {
+      session.on('ping', () => watch.countControlFrame(connection))
+      session.on('remoteSettings', () => watch.countControlFrame(connection))
+    },
+    onReset: (connection) => watch.countReset(connection),
+  })
+  const watch = watchConnections({
+    connections: connections.all,
+    timers,
+    heartbeatMs,
+    requestMs: bodySeconds * 1000,
+    streamsPerSession,
+  })
+  const checkRoom = (request: AnyRequest) => {
+    if (connections.of(request)?.isOverfull) throw tooManyConnections(maxConnections)
+  }
+  const sockets = { app, maxMessageBytes, origins, checkRoom }
+  const answering = new WeakSet<object>()
+  const onRequest = takeRequests({ app, connections, answering, maxConnections, origins, timers })
+  for (const server of servers) {
+    // Past the reserve nothing is said: the kernel's queue is emptied and that is all.
+    server.maxConnections = maxConnections + reserve
+    server.on('request', onRequest as RequestListener)
+    takeWebSockets(server, sockets)
+    answerBare(server, {
+      bodySeconds,
+      isSecure: connections.isSecure,
+      isAnswering: (socket) => answering.has(socket),
+    })
+  }
+  takeWebSocketsOverHttp2(secure, sockets)
+  return {
+    watching: watch.stop,
+    async serving(withinMs) {
+      await closeAll(secure, plain, connections, timers, withinMs)
+      watch.stop()
+    },
   }
 }
 
-function whyNotOpen(port: number, host: string, cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  if (code === 'EADDRINUSE')
-    return `Port ${port} is taken on ${host}; stop what holds it, or choose another with --port and --http1-port (0 takes a free one).`
-  if (code === 'EACCES') return `Port ${port} needs more rights than this user has; choose one above 1023.`
-  return `Cannot listen on ${host}:${port}: ${cause instanceof Error ? cause.message : cause}.`
+interface Taking {
+  readonly app: App
+  readonly connections: Connections
+  /** Sockets of HTTP/1.1 with a request under way. */
+  readonly answering: WeakSet<object>
+  readonly maxConnections: number
+  readonly origins: OriginRules
+  readonly timers: Timers
 }
 
-function portOf(server: NetServer): number {
-  const address = server.address() as AddressInfo
-  return address.port
+function takeRequests({ app, connections, answering, maxConnections, origins, timers }: Taking) {
+  const answer = app.koa.callback()
+  const turnAway = createTurningAway(origins, () => tooManyConnections(maxConnections))
+  const turnBack = createTurningAway(origins, headersTooLarge)
+
+  return (request: AnyRequest, response: ServerResponse | Http2ServerResponse): void => {
+    // Of a session that was ended there may still be requests in what was read; nobody waits for their answers.
+    if ('stream' in request && request.stream.session?.destroyed !== false) return
+    const connection = connections.of(request)
+    const [asked, answered] = [request as never, response as never]
+    endLeftover(request, response, timers)
+    if (!('stream' in request)) {
+      answering.add(request.socket)
+      response.once('close', () => answering.delete(request.socket))
+    }
+    if (connection?.isOverfull) {
+      response.once('finish', () => connection.session?.close())
+      turnAway(asked, answered)
+    } else if ('stream' in request && headerBytes(request) > mostHeaderBytes) turnBack(asked, answered)
+    else answer(asked, answered)
+  }
+}
+
+async function closeAll(
+  secure: Http2SecureServer,
+  plain: HttpsServer,
+  connections: Connections,
+  timers: Timers,
+  withinMs: number,
+): Promise<void> {
+  const closed = Promise.all([secure, plain].map((server) => once(server, 'close')))
+  // GOAWAY to every session: the open streams may end, no new one begins.
+  secure.close()
+  plain.close()
+  const stopDeadline = timers.later(() => {
+    for (const { socket } of [...connections.all()]) socket.destroy()
+  }, withinMs)
+  await closed
+  stopDeadline()
 }

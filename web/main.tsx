@@ -4,7 +4,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { isKind, type Message } from '../server/wire/envelope.ts'
 import { modeNamed } from '../server/wire/modes.ts'
-import type { PageSettings } from '../server/wire/settings.ts'
+import type { PageStart } from '../server/wire/settings.ts'
 import { App } from './App.tsx'
 import { createMirroring } from './editor/mirroring.ts'
 import { installLabDoor } from './lab/door.ts'
@@ -12,63 +12,83 @@ import { createRecorder, noRecorder } from './lab/recorder.ts'
 import { addressInMode, firstMode, originFor } from './link/address.ts'
 import { browserName, newName } from './link/identity.ts'
 import { createLink } from './link/link.ts'
+import { openOutboxStore } from './link/outbox-store.ts'
+import { keepSession, renewSession } from './link/session.ts'
 import { browserTimers } from './link/timers.ts'
+import { watchWakeUps } from './link/wake-ups.ts'
 import type { Actions } from './page/actions.ts'
 import { http1Warning } from './page/http1-warning.ts'
-import { createStore, type View } from './store/store.ts'
+import { createStore, firstView } from './store/store.ts'
 import { transports } from './transports/index.ts'
 
-const settings: PageSettings = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
+const start: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 const query = new URLSearchParams(location.search)
 const channel = query.get('channel') ?? 'main'
-const mode = firstMode(settings, location.search)
+const mode = firstMode(start, location.search)
 const recorder = query.has('record') ? createRecorder(browserTimers.now) : noRecorder
 const window = newName('w')
 
-const opening: View = {
-  link: { state: 'opening', mode: mode.name, spokenHttp: null, reason: null, retryAt: null },
-  windows: null,
-  browserHttp1Streams: 0,
-  unstored: 0,
-  refusal: null,
-  wind: { reading: null, receivedAt: null, sensor: null },
-}
-const store = createStore(opening)
+const unreadableSentence =
+  'Some of what was typed here before the reload and not stored yet could not be read; the rest is being sent.'
+
+const store = createStore(firstView(mode.name))
+const outboxStore = openOutboxStore(() => sessionStorage)
 
 const mirroring = createMirroring({
-  window,
   channel,
   recorder,
   publish: (...message) => link.publish(...message),
-  maxBytes: settings.limits.maxMessageBytes,
+  maxBytes: start.limits.maxMessageBytes,
   onTooLarge: (bytes) => {
-    const refusal = `This page has ${bytes} bytes, more than the ${settings.limits.maxMessageBytes} that the server takes; the other windows keep what they had.`
+    const refusal = `This page has ${bytes} bytes, more than the ${start.limits.maxMessageBytes} that the server takes; the other windows keep what they had.`
     store.change({ refusal })
   },
 })
 
 const link = createLink({
   transports,
-  originFor: (http) => originFor(http, settings, location),
+  originFor: (http) => originFor(http, start, location),
+  polling: start.polling,
   window,
   browser: browserName(),
   channels: [channel, 'wind'],
   mode,
+  cursor: start.cursor,
+  bounds: { messages: start.limits.outboxMessages, bytes: start.limits.outboxBytes },
+  store: outboxStore,
+  renewSession: async () => (await renewSession()) !== null,
   timers: browserTimers,
   random: Math.random,
   onState: (state) => store.change({ link: state }),
   onMessage: take,
   onPresence: ({ windows, browserHttp1Streams }) => store.change({ windows, browserHttp1Streams }),
-  onOutbox: (unstored) => store.change({ unstored }),
+  onNewLog: mirroring.newLog,
+  onOutbox(outbox) {
+    store.change({ outbox })
+    if (!outbox.isFull) mirroring.publishUnsent()
+  },
   onStored: mirroring.stored,
   onRefused(id, refusal) {
-    mirroring.refused(id)
+    mirroring.withdrawn(id)
     store.change({ refusal })
   },
+  onSuperseded: mirroring.withdrawn,
 })
+
+// First what this window has to say, then what the page brought: so that the one holds the other back.
+mirroring.restore(outboxStore.restored)
+for (const message of start.messages) show(message, browserTimers.now())
+if (outboxStore.unreadable > 0) store.change({ refusal: unreadableSentence })
+
+watchWakeUps({ document, window: globalThis.window }, link)
+keepSession(browserTimers, renewSession)
 
 function take(message: Message, receivedAt: number): void {
   recorder.received(message, receivedAt)
+  show(message, receivedAt)
+}
+
+function show(message: Message, receivedAt: number): void {
   mirroring.received(message)
   const { wind } = store.view()
   if (isKind(message, 'reading')) store.change({ wind: { ...wind, reading: message.body, receivedAt } })
@@ -86,7 +106,7 @@ const actions: Actions = {
   openWindow() {
     const { link, browserHttp1Streams } = store.view()
     const current = modeNamed(link.mode) ?? mode
-    const next = http1Warning(current, browserHttp1Streams)?.wayOut ?? current
+    const next = http1Warning(current, browserHttp1Streams)?.wayOut ?? modeNamed(link.wished) ?? current
     // Without an opener the window gets a process of its own, as one that a person opens by hand.
     open(addressInMode(location.href, next), '_blank', 'noopener')
   },
@@ -100,6 +120,6 @@ const root = document.getElementById('crosswind')
 if (!root) throw new Error('The page has no element #crosswind to put the app in.')
 createRoot(root).render(
   <StrictMode>
-    <App store={store} actions={actions} settings={settings} editor={{ onReady: mirroring.attach }} />
+    <App store={store} actions={actions} start={start} editor={{ onReady: mirroring.attach }} />
   </StrictMode>,
 )

@@ -30,7 +30,7 @@ export async function fanout(
 ): Promise<FanoutResult> {
   await using opened = new AsyncDisposableStack()
   const contenders = await openContenders(options, opened, progress, signal)
-  const load = startLoadProcess()
+  const load = startLoadProcess(signal)
   opened.defer(load.end)
   const measured = new Map(contenders.map((contender) => [contender, [] as RoundFigures[]]))
   // Each server's first messages run code that nothing has compiled yet: a turn that nobody counts.

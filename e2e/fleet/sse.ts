@@ -24,6 +24,9 @@ export const openSse: OpenFleetTransport = (opening) => {
   }
 }
 
+/** A server that goes ends the way up too: its farewell, down the stream, is to be heard first. */
+const farewellMs = 200
+
 const streamingPath = '/api/streaming'
 
 export const openStreaming: OpenFleetTransport = (opening) => {
@@ -46,7 +49,11 @@ export const openStreaming: OpenFleetTransport = (opening) => {
     const path = `${streamingPath}?window=${opening.query.get('window')}`
     const headers = { 'content-type': 'application/x-ndjson' }
     // Its answer comes when it ends: then the way up is gone.
-    down.http.ask({ method: 'POST', path, headers, body }).then(down.end, down.end)
+    down.http.ask({ method: 'POST', path, headers, body }).then(endSoon, endSoon)
+  }
+
+  function endSoon(): void {
+    setTimeout(down.end, farewellMs)
   }
 
   function say(frame: UpFrame | unknown): number {

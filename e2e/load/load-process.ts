@@ -13,7 +13,12 @@ export interface LoadProcess {
   readonly end: () => void
 }
 
-export function startLoadProcess(): LoadProcess {
+/** Opening may take long with many windows; a measurement takes as long as it is told, and this much more. */
+const openWithinMs = { least: 20_000, perWindow: 20 }
+const spareMs = 10_000
+
+/** Whatever it is doing is given up when `stopping` aborts. */
+export function startLoadProcess(stopping: AbortSignal): LoadProcess {
   const child = fork(join(import.meta.dirname, 'worker.ts'), [], {
     // Latencies travel as the typed arrays that they are.
     serialization: 'advanced',
@@ -24,25 +29,30 @@ export function startLoadProcess(): LoadProcess {
     ended.abort(new Error(`A load process ended by itself (${signal ?? code}).`)),
   )
 
-  async function ask(order: Order): Promise<Reply> {
-    ended.signal.throwIfAborted()
-    const replied = once(child, 'message', { signal: ended.signal })
+  async function ask(order: Order, withinMs: number): Promise<Reply> {
+    const late = AbortSignal.timeout(withinMs)
+    const signal = AbortSignal.any([ended.signal, stopping, late])
+    signal.throwIfAborted()
+    const replied = once(child, 'message', { signal })
     child.send(order)
     const [reply] = (await replied.catch(() => {
-      throw ended.signal.reason
+      throw late.aborted ? new Error(`The load process did not ${order.type} within ${withinMs / 1000} s.`) : signal.reason
     })) as [Reply]
     if (reply.type === 'failed') throw new Error(reply.sentence)
     return reply
   }
 
   return {
-    open: async (plan) => void (await ask({ type: 'open', plan })),
+    async open(plan) {
+      await ask({ type: 'open', plan }, openWithinMs.least + openWithinMs.perWindow * plan.windows)
+    },
     async measure(measuring) {
-      const reply = await ask({ type: 'measure', measuring })
+      const { count, intervalMs, graceMs } = measuring
+      const reply = await ask({ type: 'measure', measuring }, count * intervalMs + graceMs + spareMs)
       if (reply.type !== 'measured') throw new Error(`A load process answered ${reply.type} when it was to measure.`)
       return reply.measured
     },
-    closeWindows: async () => void (await ask({ type: 'close' })),
+    closeWindows: async () => void (await ask({ type: 'close' }, spareMs)),
     end: () => void child.kill(),
   }
 }

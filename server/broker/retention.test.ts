@@ -55,9 +55,19 @@ test('erases by portions, of many small ones or of few large ones', () => {
   assert.deepEqual(portions, [256, 256, 188])
   assert.deepEqual([retention.floor(), retention.erasedTo()], [700, 700])
 
-  const large = openRetention(10, 1_048_576, { messages: 5 }).retention
+  // One more is less than a portion.
+  retention.add([10])
+  retention.forget()
+  assert.deepEqual([retention.floor(), retention.erasable()], [701, 700])
+
+  const { retention: large, stored } = openRetention(10, 1_048_576, { messages: 5 })
+  stored.fill({ bytes: 10, acceptedAt: 1 }, 5)
   large.forget()
   assert.deepEqual([large.floor(), large.erasable()], [5, 2])
+  for (const upTo of [2, 4, 5]) large.erased(upTo)
+  large.add([10])
+  large.forget()
+  assert.deepEqual([large.floor(), large.erasable()], [6, 5])
 })
 
 test('what is not erased is asked for again', () => {

@@ -56,7 +56,7 @@ export function createSequencer(parts: SequencerParts): Sequencer {
   }
 
   function plan(): void {
-    if (isPlanned || isStoring) return
+    if (isPlanned) return
     isPlanned = true
     defer(() => {
       isPlanned = false

@@ -23,7 +23,7 @@ export interface Reader {
 }
 
 /** A turn's worth: a few ms, so that a window that was away for long does not hold up the others. */
-const portion = { messages: 1000, bytes: 1_048_576 }
+const portion = { messages: 500, bytes: 1_048_576 }
 
 export function createReader({ epoch, store, tail, retention, mustBeOpen, defer }: ReaderParts): Reader {
   const head = () => ({ epoch, seq: tail.head() })

@@ -116,16 +116,16 @@ function readNewest(database: DatabaseSync): Message[] {
   return rows.all().map(messageOf)
 }
 
+/** The newest message is never erased before a newer one is in, so that the table tells the head. */
 function readExtent(database: DatabaseSync): Extent {
   const row: Row =
     database
       .prepare(
-        `SELECT min(seq) AS first, max(seq) AS last, count(*) AS count, total(octet_length(body)) AS bytes,
-         (SELECT max(seq) FROM survivor) AS survived FROM message`,
+        `SELECT min(seq) AS first, max(seq) AS last, count(*) AS count, total(octet_length(body)) AS bytes FROM message`,
       )
       .get() ?? {}
   const count = Number(row.count)
-  const head = Number(row.last ?? row.survived ?? 0)
+  const head = Number(row.last ?? 0)
   if (count > 0 && count !== head - Number(row.first) + 1) throw new SyntaxError('Messages are missing.')
   return { floor: head - count, head, bytes: Number(row.bytes) }
 }

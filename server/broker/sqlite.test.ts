@@ -81,6 +81,7 @@ test('sqlite: a commit that fails rejects its group alone, and its numbers are g
   database.exec(`PRAGMA max_page_count = ${pages}`)
   const group = [log.append(draft('w1-2'), 1), log.append(draft('w1-3', 'x'.repeat(50_000), 'new'), 1)]
   endTurn()
+  assert.equal(database.isTransaction, false)
   const after = log.append(draft('w1-4'), 1)
   endTurn()
   const failed = await Promise.allSettled(group)
@@ -98,13 +99,35 @@ test('sqlite: a commit that fails rejects its group alone, and its numbers are g
 })
 
 test('sqlite: an id that only the file knows keeps its number, beside new ones', async (context) => {
-  const log = openSqliteLog({ ...given, file: newFile(context), memory: littleMemory })
+  const limits = { ...ampleLimits, logMessages: 12 }
+  const log = openSqliteLog({ ...given, limits, file: newFile(context), memory: littleMemory })
   await fill(log, 10)
   const seqs = ['w2-1', 'w1-3', 'w2-2', 'w1-5'].map((id) => log.append(draft(id), 1))
   assert.deepEqual(await Promise.all(seqs), [11, 3, 12, 5])
-  const { messages } = await log.read({ ...(await log.snapshot(main)).head, seq: 9 }, main)
-  assert.deepEqual(idsOf(messages), ['w1-10', 'w2-1', 'w2-2'])
+  const { recovered, messages } = await log.read({ ...(await log.snapshot(main)).head, seq: 0 }, main)
+  assert.deepEqual([recovered, idsOf(messages).slice(9)], [true, ['w1-10', 'w2-1', 'w2-2']])
   await log.close()
+})
+
+test('sqlite: large messages are read a few a turn, all of them', async (context) => {
+  const limits = { ...ampleLimits, logBytes: 100_000_000 }
+  const log = openSqliteLog({ ...given, limits, file: newFile(context), memory: littleMemory })
+  await fill(log, 7, 'w1', 'x'.repeat(400_000))
+  const { messages } = await log.read({ ...(await log.snapshot(main)).head, seq: 0 }, main)
+  assert.deepEqual(seqsOf(messages), [1, 2, 3, 4, 5, 6, 7])
+  await log.close()
+})
+
+test('sqlite: the snapshot outlives the bounds after the log was opened again', async (context) => {
+  const file = newFile(context)
+  const limits = { ...ampleLimits, logMessages: 10 }
+  for (const round of [1, 2, 3]) {
+    const log = openSqliteLog({ ...given, limits, file })
+    assert.equal(await log.append(draft('w0-1', 'x', 'quiet'), 1), 1)
+    assert.deepEqual(seqsOf((await log.snapshot(new Set(['quiet']))).messages), [1])
+    for (let part = 0; part < 5; part += 1) await fill(log, round === 1 ? 1 : 100, `w${round}-${part}`)
+    await log.close()
+  }
 })
 
 test('sqlite: the file is pruned a portion at a time and keeps the snapshot', async (context) => {

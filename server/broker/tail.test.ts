@@ -55,6 +55,15 @@ test('reads rightly after its places were cut, many times over', () => {
   assert.equal(tail.after(tail.floor(), main).length, 100)
 })
 
+test('counts the bytes of what it has, cut or not', () => {
+  const tail = createTail({ ...ample, messages: 2000, bytes: 5000 }, () => 0)
+  const sizeAt = (seq: number) => (seq % 7) + 1
+  for (let seq = 1; seq <= 8000; seq += 1) tail.add(messageAt(seq), sizeAt(seq))
+  let least = 8000
+  for (let sum = sizeAt(least); sum <= 5000; sum += sizeAt(least)) least -= 1
+  assert.equal(tail.floor(), least)
+})
+
 test('knows the ids of what it has and of the newest, and of nothing else', () => {
   const tail = createTail({ ...ample, messages: 2 }, () => 0)
   tail.add(messageAt(1, 0, 'quiet'), 1)

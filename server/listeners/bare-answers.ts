@@ -7,7 +7,11 @@ import type { PortServer } from './connections.ts'
 import { mostHeaderBytes } from './settings.ts'
 
 export const headersTooLarge = () =>
-  new Refusal(431, 'headers-too-large', `Headers may have ${mostHeaderBytes} bytes together, cookies included.`)
+  new Refusal(
+    431,
+    'headers-too-large',
+    `Headers may have ${mostHeaderBytes} bytes together, cookies included.`,
+  )
 
 export interface BareAnswering {
   readonly bodySeconds: number

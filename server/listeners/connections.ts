@@ -1,7 +1,7 @@
 // Every connection of the two ports, from its first packet on: the bare socket, then TLS, then perhaps an HTTP/2 session.
 
-import type { Http2SecureServer, Http2ServerRequest, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { IncomingMessage } from 'node:http'
+import type { Http2SecureServer, Http2ServerRequest, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
@@ -38,10 +38,12 @@ export interface Tracking {
   readonly maxConnections: number
   readonly now: Clock
   readonly onSession: (session: ServerHttp2Session, connection: Connection) => void
+  /** The other side took a stream back. */
+  readonly onReset: (connection: Connection) => void
 }
 
 export function trackConnections(servers: readonly PortServer[], tracking: Tracking): Connections {
-  const { maxConnections, now, onSession } = tracking
+  const { maxConnections, now, onSession, onReset } = tracking
   const open = new Map<string, Connection>()
   const carriers = new WeakMap<object, Connection>()
   let admitted = 0
@@ -86,12 +88,16 @@ export function trackConnections(servers: readonly PortServer[], tracking: Track
 
   function onNewSession(session: ServerHttp2Session): void {
     const connection = open.get(peerOf(session.socket))
-    if (!connection) return session.destroy()
+    if (!connection) {
+      session.destroy()
+      return
+    }
     connection.session = session
     carriers.set(session, connection)
     session.setLocalWindowSize(sessionWindowBytes)
     session.on('stream', (stream) => {
       connection.streams.add(stream)
+      stream.once('aborted', () => onReset(connection))
       stream.once('close', () => {
         connection.streams.delete(stream)
         connection.idleSince = now()

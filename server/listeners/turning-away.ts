@@ -1,7 +1,6 @@
 // Answers before the application sees a request: the server holds too many connections, or its headers are too large.
 
 import Koa from 'koa'
-import type { Refusal as RefusalType } from '../refusal.ts'
 import { Refusal } from '../refusal.ts'
 import { crossOrigin } from '../security/cors.ts'
 import { securityHeaders } from '../security/headers.ts'
@@ -16,7 +15,7 @@ export function tooManyConnections(most: number): Refusal {
 }
 
 /** An application that says one thing, in a way that pages of the other port can read too. */
-export function createTurningAway(origins: OriginRules, refuse: () => RefusalType) {
+export function createTurningAway(origins: OriginRules, refuse: () => Refusal) {
   const app = new Koa()
   app.use(async (ctx, next) => {
     try {

@@ -13,11 +13,14 @@ export interface Watching {
   readonly heartbeatMs: number
   /** Time for a handshake and a first request. */
   readonly requestMs: number
+  readonly streamsPerSession: number
 }
 
 export interface Watch {
   /** A frame came that asks for an answer and carries nothing: PING, SETTINGS. */
   readonly countControlFrame: (connection: Connection) => void
+  /** A stream was taken back. What nghttp2 counts too, but it goes on to the end of what it has read: 64 KiB of them. */
+  readonly countReset: (connection: Connection) => void
   readonly stop: () => void
 }
 
@@ -35,11 +38,13 @@ interface Seen {
   /** What had come from it when it was asked; null when it has answered. */
   bytesWhenAsked: number | null
   controlFrames: number
+  resets: number
   leavingSince: number | null
 }
 
 /** Starts looking, four times a beat; one timer for all. */
-export function watchConnections({ connections, timers, heartbeatMs, requestMs }: Watching): Watch {
+export function watchConnections(watching: Watching): Watch {
+  const { connections, timers, heartbeatMs, requestMs, streamsPerSession } = watching
   const { now } = timers
   const seen = new WeakMap<Connection, Seen>()
   const lookMs = Math.min(heartbeatMs, requestMs) / 4
@@ -53,6 +58,7 @@ export function watchConnections({ connections, timers, heartbeatMs, requestMs }
       askedAt: now(),
       bytesWhenAsked: null,
       controlFrames: 0,
+      resets: 0,
       leavingSince: null,
     }
     seen.set(connection, made)
@@ -66,6 +72,7 @@ export function watchConnections({ connections, timers, heartbeatMs, requestMs }
 
   function look(connection: Connection, known: Seen): void {
     known.controlFrames = 0
+    known.resets = 0
     if (isOverdue(connection) || isStuck(known) || hasLeft(connection, known)) cut(connection)
     else if (connection.session) lookAtSession(connection, known)
   }
@@ -83,7 +90,9 @@ export function watchConnections({ connections, timers, heartbeatMs, requestMs }
 
   /** This side has said its last word; the other has a beat to hang up. */
   function hasLeft({ secure, session, streams }: Connection, known: Seen): boolean {
-    const isLeaving = session ? session.destroyed || (session.closed && streams.size === 0) : secure?.writableEnded
+    const isLeaving = session
+      ? session.destroyed || (session.closed && streams.size === 0)
+      : secure?.writableEnded
     known.leavingSince = isLeaving ? (known.leavingSince ?? now()) : null
     return known.leavingSince !== null && now() - known.leavingSince > heartbeatMs
   }
@@ -94,8 +103,8 @@ export function watchConnections({ connections, timers, heartbeatMs, requestMs }
     for (const stream of known.flow.stuckStreams(now() - heartbeatMs * beatsForStream)) {
       stream.close(constants.NGHTTP2_CANCEL)
     }
-    if (streams.size === 0 && idleSince !== null && now() - idleSince > keepAliveMs) return session.close()
-    if (hasAnswered(connection, known)) ask(connection, known)
+    if (streams.size === 0 && idleSince !== null && now() - idleSince > keepAliveMs) session.close()
+    else if (hasAnswered(connection, known)) ask(connection, known)
     // A PING behind bytes that wait says nothing of the other side: then it counts that they move.
     else if (now() - known.askedAt > heartbeatMs * beatsForAnswer && !known.flow.waits()) cut(connection)
   }
@@ -117,11 +126,21 @@ export function watchConnections({ connections, timers, heartbeatMs, requestMs }
     countControlFrame(connection) {
       const known = seenOf(connection)
       known.controlFrames += 1
-      if (known.controlFrames <= controlFramesPerLook) return
-      connection.session?.destroy(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+      if (known.controlFrames > controlFramesPerLook) calm(connection)
+    },
+    countReset(connection) {
+      const known = seenOf(connection)
+      known.resets += 1
+      if (known.resets > streamsPerSession) calm(connection)
     },
     stop: () => stopTimer(),
   }
+}
+
+function calm({ session }: Connection): void {
+  if (!session || session.destroyed) return
+  session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  session.destroy()
 }
 
 /** The bare socket: what is above it would wait for the other side to take what was written. */

@@ -11,6 +11,7 @@ import type { AnyRequest, PortServer } from './connections.ts'
 
 /** A frame somewhat too large is refused by name; past twice the limit the socket is cut (1009). */
 const frameAllowance = 64 * 1024
+const payloadFor = ({ maxMessageBytes }: { maxMessageBytes: number }) => maxMessageBytes * 2 + frameAllowance
 
 /** What `ws` keeps of a peer that does not play along. */
 const bounds = {
@@ -32,13 +33,12 @@ export interface WebSocketsTaken {
 }
 
 export function takeWebSockets(server: PortServer, taken: WebSocketsTaken): void {
-  const { app, maxMessageBytes } = taken
-  const maxPayload = maxMessageBytes * 2 + frameAllowance
+  const { app } = taken
   // koa-websocket keeps the last server it made in `ws.server`; each has its own upgrade listener.
   app.koa.ws.listen({
     // `ws` asks for an HTTP server's type and uses only its 'upgrade' event, which both kinds have.
     server: server as HttpsServer,
-    maxPayload,
+    maxPayload: payloadFor(taken),
     ...bounds,
     // Compression fragments memory and holds small frames back.
     perMessageDeflate: false,
@@ -59,7 +59,7 @@ export function takeWebSockets(server: PortServer, taken: WebSocketsTaken): void
 
 export function takeWebSocketsOverHttp2(server: Http2SecureServer, taken: WebSocketsTaken): void {
   takeExtendedConnects(server, {
-    options: { ...bounds, maxPayload: taken.maxMessageBytes * 2 + frameAllowance },
+    bounds: { ...bounds, maxPayload: payloadFor(taken) },
     check: (request) => check(request.headers.origin, request, taken),
     onSocket: (socket, request) => taken.app.koa.ws.onConnection(socket, request),
   })

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../refusal.ts'
+import type { Timers } from '../wire/time.ts'
 
 /** Throws a `Refusal` (400 `not-json`). */
 export function parseJson(text: string): unknown {
@@ -18,25 +19,49 @@ export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
   return new Refusal(413, 'too-large', sentence, id)
 }
 
-/** The body as text. Rejects with a `Refusal` (413) as soon as it is known to be too large, and keeps none of it. */
-export function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
+export interface Reading {
+  readonly maxBytes: number
+  /** Time in which the body has to be complete. */
+  readonly bodySeconds: number
+  readonly timers: Pick<Timers, 'later'>
+}
+
+/**
+ * The body as text. Rejects with a `Refusal` as soon as it is known to be too large (413) or too slow (408), and keeps
+ * none of it; what still comes is let go, until the listener ends it.
+ */
+export function readText(
+  request: IncomingMessage,
+  { maxBytes, bodySeconds, timers }: Reading,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
-    let size = Number(request.headers['content-length'] ?? 0) > maxBytes ? Number.POSITIVE_INFINITY : 0
-    const refuse = () => {
+    let size = 0
+    const stopTimer = timers.later(() => end(tooSlow(bodySeconds)), bodySeconds * 1000)
+
+    function end(refusal?: unknown): void {
+      stopTimer()
+      request.off('data', take).resume()
+      if (refusal) reject(refusal)
+      else resolve(Buffer.concat(chunks).toString('utf8'))
       chunks.length = 0
-      reject(tooLarge(maxBytes))
     }
-    if (size > maxBytes) refuse()
-    request.on('data', (chunk: Buffer) => {
+
+    function take(chunk: Buffer): void {
       size += chunk.length
-      if (size > maxBytes) refuse()
+      if (size > maxBytes) end(tooLarge(maxBytes))
       else chunks.push(chunk)
-    })
-    request.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
-    request.once('error', reject)
-    request.once('aborted', () =>
-      reject(new Refusal(400, 'aborted', 'The request ended before its body did.')),
-    )
+    }
+
+    request.once('end', () => end())
+    request.once('error', end)
+    request.once('aborted', () => end(new Refusal(400, 'aborted', 'The request ended before its body did.')))
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) end(tooLarge(maxBytes))
+    else request.on('data', take)
   })
+}
+
+function tooSlow(seconds: number): Refusal {
+  const sentence = `A request's body has to be complete within ${seconds} s (limits.bodySeconds); send it again.`
+  return new Refusal(408, 'too-slow', sentence)
 }

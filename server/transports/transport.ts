@@ -18,6 +18,7 @@ export type SocketHandler = (socket: import('ws').WebSocket, opening: SocketOpen
 export interface TransportLimits {
   readonly maxMessageBytes: number
   readonly channelsPerWindow: number
+  readonly bodySeconds: number
 }
 
 export interface Mounting {

@@ -6,16 +6,21 @@ import { admitDraft } from '../hub/admission.ts'
 import { Refusal } from '../refusal.ts'
 import { type Grant, refuseWriting } from '../security/grant.ts'
 import { admitBeat } from './beat.ts'
-import { parseJson, readText } from './json.ts'
+import { parseJson, type Reading, readText } from './json.ts'
 import type { Mounting } from './transport.ts'
 
 export const uplinkPath = '/api/messages'
 
 const mostBeatBytes = 16_384
 
-export function mountUplink({ router, hub, limits }: Pick<Mounting, 'router' | 'hub' | 'limits'>): void {
+type Uplink = Pick<Mounting, 'router' | 'hub' | 'limits' | 'timers'>
+
+export function mountUplink({ router, hub, limits, timers }: Uplink): void {
+  const { bodySeconds } = limits
+  const reading: Reading = { maxBytes: limits.maxMessageBytes, bodySeconds, timers }
+
   router.post(uplinkPath, async (ctx) => {
-    const draft = admitDraft(await readJson(ctx, limits.maxMessageBytes))
+    const draft = admitDraft(await readJson(ctx, reading))
     const grant: Grant = ctx.state.grant
     const refusal = refuseWriting(grant, draft.channel, draft.id) ?? tooFast(hub.waitMs(draft.from), draft.id)
     if (refusal) throw refusal
@@ -27,7 +32,7 @@ export function mountUplink({ router, hub, limits }: Pick<Mounting, 'router' | '
 
   router.post('/api/heartbeat', async (ctx) => {
     const window = ctx.URL.searchParams.get('window') ?? ''
-    const text = await readText(ctx.req, mostBeatBytes)
+    const text = await readText(ctx.req, { ...reading, maxBytes: mostBeatBytes })
     hub.heard(window, text === '' ? undefined : admitBeat(parseJson(text)))
     ctx.status = 204
   })
@@ -38,13 +43,13 @@ export function mountUplink({ router, hub, limits }: Pick<Mounting, 'router' | '
   })
 }
 
-async function readJson(ctx: ParameterizedContext, maxBytes: number): Promise<unknown> {
+async function readJson(ctx: ParameterizedContext, reading: Reading): Promise<unknown> {
   // Not ctx.is(): it takes an HTTP/2 body without a length for no body at all.
   if (ctx.request.type !== 'application/json') {
     const sentence = `Messages are sent as application/json, not as ${ctx.get('Content-Type') || 'nothing named'}.`
     throw new Refusal(415, 'wrong-type', sentence)
   }
-  return parseJson(await readText(ctx.req, maxBytes))
+  return parseJson(await readText(ctx.req, reading))
 }
 
 function tooFast(waitMs: number, id: string): Refusal | null {

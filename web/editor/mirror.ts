@@ -1,16 +1,20 @@
 // Whole-content mirroring, as in the 2021 paper: which content a window shows, decided by the log's order alone.
 
-import type { Message } from '../../server/wire/envelope.ts'
+import type { Draft, Message } from '../../server/wire/envelope.ts'
 
 export interface Mirror {
   /** This window's user changed the content, and it was sent under that id. */
   readonly edited: (id: string) => void
+  /** Edits that were under way before a reload, in order, and will be sent again. Returns the content to show, or null. */
+  readonly restored: (drafts: readonly Draft<'edit'>[]) => string | null
   /** An edit came from the log. Returns the content to show, or null to leave what is shown. */
   readonly received: (message: Message<'edit'>) => string | null
   /** An own edit was stored under that number. Returns the content to show, or null. */
   readonly stored: (id: string, seq: number) => string | null
-  /** An own edit was refused for good: what the others see stays what it was. */
-  readonly refused: (id: string) => void
+  /** An own edit will not come: it was refused, or a newer own one says all that it did. What is shown stays. */
+  readonly withdrawn: (id: string) => void
+  /** The log is another, with numbers of its own. */
+  readonly newLog: () => void
 }
 
 /**
@@ -18,7 +22,7 @@ export interface Mirror {
  * ones will come after them in the log and would win anyway, and showing them would take back what was
  * just typed.
  */
-export function createMirror(window: string): Mirror {
+export function createMirror(): Mirror {
   const pending = new Set<string>()
   let heldBack: Message<'edit'> | null = null
   let settledSeq = 0
@@ -34,15 +38,23 @@ export function createMirror(window: string): Mirror {
 
   return {
     edited: (id) => void pending.add(id),
+    restored(drafts) {
+      for (const { id } of drafts) pending.add(id)
+      return drafts.at(-1)?.body.html ?? null
+    },
     received(message) {
-      // An own message not known here was sent before a reload: it is content like any other.
-      if (message.from === window && pending.has(message.id)) return settle(message.id, message.seq)
-      if (message.from === window && message.seq <= settledSeq) return null
+      if (pending.has(message.id)) return settle(message.id, message.seq)
+      // An acknowledgement came ahead of the stream: what is shown is newer than this.
+      if (message.seq <= settledSeq) return null
       if (pending.size === 0) return message.body.html
       heldBack = message
       return null
     },
     stored: (id, seq) => (pending.has(id) ? settle(id, seq) : null),
-    refused: (id) => void pending.delete(id),
+    withdrawn: (id) => void pending.delete(id),
+    newLog() {
+      heldBack = null
+      settledSeq = 0
+    },
   }
 }

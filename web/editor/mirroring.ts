@@ -1,6 +1,6 @@
 // Ties the editable element, the mirror and the link together: the paper's whole-content mirroring.
 
-import { isKind, type Message } from '../../server/wire/envelope.ts'
+import { type Draft, isKind, type Message } from '../../server/wire/envelope.ts'
 import type { Recorder } from '../lab/recorder.ts'
 import type { Link } from '../link/link.ts'
 import { bindContent, type Content } from './content.ts'
@@ -11,11 +11,16 @@ export interface Mirroring {
   readonly attach: (element: HTMLElement) => () => void
   readonly received: (message: Message) => void
   readonly stored: (id: string, seq: number) => void
-  readonly refused: (id: string) => void
+  /** An own edit will not come: it was refused, or superseded. */
+  readonly withdrawn: (id: string) => void
+  /** What a window of before the reload had not sent yet is shown at once. */
+  readonly restore: (drafts: readonly Draft[]) => void
+  /** There is room for what could not be published. */
+  readonly publishUnsent: () => void
+  readonly newLog: () => void
 }
 
 export interface MirroringParts {
-  readonly window: string
   readonly channel: string
   readonly publish: Link['publish']
   readonly recorder: Recorder
@@ -26,18 +31,22 @@ export interface MirroringParts {
 
 const utf8 = new TextEncoder()
 
+/** In place of an id, for content that has none yet. */
+const unsentId = 'unsent'
+
 export function createMirroring({
-  window,
   channel,
   publish,
   recorder,
   maxBytes,
   onTooLarge,
 }: MirroringParts): Mirroring {
-  const mirror = createMirror(window)
+  const mirror = createMirror()
   let content: Content | null = null
   /** What the log said before the editor was there. */
   let early: string | null = null
+  /** The newest content, where there was no room for it. Others' is held back meanwhile as for one under way. */
+  let unsent: string | null = null
 
   function edit(html: string, inputAt: number | null): void {
     const bytes = utf8.encode(html).length
@@ -46,7 +55,10 @@ export function createMirroring({
       return
     }
     const draft = publish(channel, 'edit', { html })
-    mirror.edited(draft.id)
+    mirror.edited(draft?.id ?? unsentId)
+    unsent = draft ? null : html
+    if (!draft) return
+    mirror.withdrawn(unsentId)
     recorder.sent(draft, inputAt)
   }
 
@@ -77,6 +89,18 @@ export function createMirroring({
       const html = mirror.stored(id, seq)
       if (html !== null) show(html)
     },
-    refused: mirror.refused,
+    withdrawn: mirror.withdrawn,
+    restore(drafts) {
+      const html = mirror.restored(drafts.filter((draft) => isEditOn(channel, draft)))
+      if (html !== null) show(html)
+    },
+    publishUnsent() {
+      if (unsent !== null) edit(unsent, null)
+    },
+    newLog: mirror.newLog,
   }
+}
+
+function isEditOn(channel: string, draft: Draft): draft is Draft<'edit'> {
+  return draft.kind === 'edit' && draft.channel === channel
 }

@@ -8,7 +8,9 @@ const settings: PageSettings = {
   transport: 'sse',
   http: '2',
   ports: { '2': 8443, '1.1': 8444 },
-  limits: { maxMessageBytes: 65_536 },
+  polling: { intervalMs: 1000, holdMs: 20_000 },
+  share: 'none',
+  limits: { maxMessageBytes: 65_536, outboxMessages: 1000, outboxBytes: 1_000_000 },
 }
 
 const origins: [page: string, http: '2' | '1.1', origin: string, ports?: PageSettings['ports']][] = [
@@ -30,10 +32,12 @@ for (const [page, http, origin, ports = settings.ports] of origins) {
 const firsts: [search: string, name: string, change?: Partial<PageSettings>][] = [
   ['', 'sse/2'],
   ['', 'sse/1.1', { http: '1.1' }],
-  ['', 'websocket/1.1', { transport: 'websocket' }],
+  ['', 'websocket/2', { transport: 'websocket' }],
+  ['', 'websocket/1.1', { transport: 'websocket', http: '1.1' }],
   ['?http=1.1', 'sse/1.1'],
-  ['?transport=websocket', 'websocket/1.1'],
-  ['?transport=websocket&http=2', 'websocket/1.1'],
+  ['?transport=websocket', 'websocket/2'],
+  ['?transport=websocket&http=2', 'websocket/2'],
+  ['?transport=streaming&http=1.1', 'streaming/2'],
   ['?transport=sse&http=2', 'sse/2', { transport: 'websocket', http: '1.1' }],
   ['?transport=pigeon', 'sse/2'],
   ['?transport=', 'sse/2'],

@@ -145,7 +145,10 @@ export function createLife(parts: LifeParts): Life {
 
   function wait({ code, sentence, retryAfterMs }: Closing): void {
     const isFree = ladder.closed(isOffline ? 'offline' : code)
-    if (isOffline) return waitFor(retry.longPauseMs(), offlineSentence)
+    if (isOffline) {
+      waitFor(retry.longPauseMs(), offlineSentence)
+      return
+    }
     losses += 1
     if (isFree) retry.startOver()
     waitFor(retry.pauseMs(isFree ? 0 : retryAfterMs), sentence)

@@ -9,7 +9,7 @@ test('a stream that says nothing for two and a half beats is closed and opened a
   const { time, streams, newest, heard } = openLink()
   newest().welcome({ heartbeatMs: 1000 })
   time.advance(2000)
-  newest().frame({ type: 'heartbeat' }, 0)
+  newest().heartbeat()
   time.advance(2499)
   assert.equal(newest().isClosed(), false)
   time.advance(1)
@@ -41,7 +41,7 @@ test('waits longer after each failure and opens when it said it would', () => {
     'opening sse/2',
     'waiting sse/2 250: Lost.',
     'opening sse/2',
-    'waiting sse/2 750: Lost.',
+    'waiting sse/1.1 750: Lost.',
   ])
 })
 

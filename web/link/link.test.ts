@@ -7,7 +7,7 @@ test('opens the mode’s transport at its listener and says who asks, without a 
   const { newest, heard } = openLink()
   const { transport, origin, query } = newest()
   assert.deepEqual([transport, origin], ['sse', 'https://localhost:2'])
-  assert.equal(String(query), 'window=w1&browser=b1&channels=main%2Cwind')
+  assert.equal(String(query), 'window=w1&browser=b1&channels=main%2Cwind&opening=1')
   newest().welcome()
   assert.deepEqual(heard.states, ['opening sse/2', 'open sse/2 HTTP/2'])
 })

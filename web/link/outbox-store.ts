@@ -37,8 +37,8 @@ export function openOutboxStore(items: () => SessionItems): OutboxStore {
       store.removeItem(keyOf(id))
       written.delete(id)
     }
-    if (ids.length === 0) return store.removeItem(orderKey)
-    store.setItem(orderKey, JSON.stringify(ids))
+    if (ids.length === 0) store.removeItem(orderKey)
+    else store.setItem(orderKey, JSON.stringify(ids))
     for (const draft of drafts) {
       if (written.has(draft.id)) continue
       store.setItem(keyOf(draft.id), JSON.stringify(draft))

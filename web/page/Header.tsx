@@ -1,7 +1,7 @@
 // The slim bar that stays in sight: name, link and mode, counts, another window, and a refusal when there is one.
 
 import { modeFor } from '../../server/wire/modes.ts'
-import type { PageSettings } from '../../server/wire/settings.ts'
+import type { PageStart } from '../../server/wire/settings.ts'
 import type { Store } from '../store/store.ts'
 import type { Actions } from './actions.ts'
 import { Counts } from './Counts.tsx'
@@ -14,11 +14,11 @@ import { OpenWindow } from './OpenWindow.tsx'
 interface HeaderProps {
   readonly store: Store
   readonly actions: Actions
-  readonly settings: PageSettings
+  readonly start: PageStart
 }
 
-export function Header({ store, actions, settings }: HeaderProps) {
-  const defaultMode = modeFor(settings.transport, settings.http)?.name
+export function Header({ store, actions, start }: HeaderProps) {
+  const defaultMode = modeFor(start.transport, start.http)?.name
   return (
     <header className="header">
       <div className="bar">
@@ -30,7 +30,7 @@ export function Header({ store, actions, settings }: HeaderProps) {
           <LinkStatus store={store} actions={actions} />
           <ModeMenu store={store} actions={actions} defaultMode={defaultMode} />
         </div>
-        <Counts store={store} />
+        <Counts store={store} mayWrite={start.mayWrite} />
         <OpenWindow store={store} actions={actions} />
       </div>
       <RefusalNotice store={store} actions={actions} />

@@ -15,23 +15,21 @@ interface ModeListProps {
   readonly onLeave: () => void
 }
 
+const groups = [
+  { heading: 'Push', modes: modes.filter(({ isPush }) => isPush) },
+  { heading: 'Polling', modes: modes.filter(({ isPush }) => !isPush) },
+]
+
 export function ModeList({ current, defaultMode, onChoose, onClose, onLeave }: ModeListProps) {
   const list = useRef<HTMLDivElement>(null)
-  useEffect(
-    () =>
-      focusItem(
-        list,
-        Math.max(
-          0,
-          modes.findIndex(({ name }) => name === current),
-        ),
-      ),
-    [current],
-  )
+  useEffect(() => {
+    const checked = itemsOf(list).findIndex((item) => item.getAttribute('aria-checked') === 'true')
+    focusItem(list, Math.max(0, checked))
+  }, [])
 
   function onKeyDown(event: KeyboardEvent): void {
     if (event.key === 'Escape') onClose()
-    const next = indexAfterKey(event.key, focusedIndex(list), modes.length)
+    const next = indexAfterKey(event.key, focusedIndex(list), itemsOf(list).length)
     if (next === null) return
     event.preventDefault()
     focusItem(list, next)
@@ -52,14 +50,22 @@ export function ModeList({ current, defaultMode, onChoose, onClose, onLeave }: M
       // Safari gives no focus to a pressed button; without this the list would close before the click.
       onMouseDown={(event) => event.preventDefault()}
     >
-      {modes.map((mode) => (
-        <ModeItem
-          key={mode.name}
-          mode={mode}
-          isCurrent={mode.name === current}
-          isDefault={mode.name === defaultMode}
-          onChoose={onChoose}
-        />
+      {groups.map(({ heading, modes }) => (
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a menu.
+        <div key={heading} className="mode-group" role="group" aria-label={heading}>
+          <div className="mode-heading" aria-hidden="true">
+            {heading}
+          </div>
+          {modes.map((mode) => (
+            <ModeItem
+              key={mode.name}
+              mode={mode}
+              isCurrent={mode.name === current}
+              isDefault={mode.name === defaultMode}
+              onChoose={onChoose}
+            />
+          ))}
+        </div>
       ))}
     </div>
   )
@@ -77,6 +83,7 @@ function ModeItem({ mode, isCurrent, isDefault, onChoose }: ModeItemProps) {
     <button
       type="button"
       className="mode-item"
+      data-mode={mode.name}
       role="menuitemradio"
       aria-checked={isCurrent}
       tabIndex={-1}
@@ -98,7 +105,7 @@ function limitWords({ windowsPerBrowser }: Mode): string {
   return windowsPerBrowser === null ? '' : ` Good for ${windowsPerBrowser} windows of one browser.`
 }
 
-function itemsOf(list: RefObject<HTMLDivElement | null>): Element[] {
+function itemsOf(list: RefObject<HTMLElement | null>): Element[] {
   return [...(list.current?.querySelectorAll('.mode-item') ?? [])]
 }
 

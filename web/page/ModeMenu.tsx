@@ -1,4 +1,4 @@
-// The mode in use, as a button that opens the list of modes to switch to, live.
+// The mode that was asked for, as a button that opens the list of modes to switch to, live.
 
 import { type KeyboardEvent, useRef, useState } from 'react'
 import type { Store } from '../store/store.ts'
@@ -16,7 +16,8 @@ interface ModeMenuProps {
 }
 
 export function ModeMenu({ store, actions, defaultMode }: ModeMenuProps) {
-  const current = useView(store, (view) => view.link.mode)
+  const wished = useView(store, (view) => view.link.wished)
+  const inUse = useView(store, (view) => view.link.mode)
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
 
@@ -26,7 +27,8 @@ export function ModeMenu({ store, actions, defaultMode }: ModeMenuProps) {
   }
   function choose(name: string): void {
     close()
-    if (name !== current) actions.switchMode(name)
+    // What was asked for and is not in use is tried again at once.
+    if (name !== inUse || name !== wished) actions.switchMode(name)
   }
   function openByArrow(event: KeyboardEvent): void {
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
@@ -48,12 +50,12 @@ export function ModeMenu({ store, actions, defaultMode }: ModeMenuProps) {
         onKeyDown={openByArrow}
       >
         <span className="visually-hidden">Mode: </span>
-        {modeWords(current)}
+        {modeWords(wished)}
         <Chevron />
       </button>
       {isOpen && (
         <ModeList
-          current={current}
+          current={wished}
           defaultMode={defaultMode}
           onChoose={choose}
           onClose={close}

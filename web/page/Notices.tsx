@@ -1,10 +1,13 @@
-// What a person should know now: the link is down, the browser runs out of connections, an edit was refused.
+// What a person should know now: the link is down or another than asked for, room or connections run out, an edit was refused.
 
 import type { ReactNode } from 'react'
 import type { Store } from '../store/store.ts'
 import type { Actions } from './actions.ts'
 import { Caution } from './Icons.tsx'
+import { fallWords } from './link-words.ts'
+import { outboxWords } from './outbox-words.ts'
 import { useHttp1Warning } from './use-http1-warning.ts'
+import { useOutbox } from './use-outbox.ts'
 import { useView } from './use-view.ts'
 
 interface NoticeProps {
@@ -23,6 +26,26 @@ export function WaitingNotice({ store }: Pick<NoticeProps, 'store'>) {
       back.
     </Notice>
   )
+}
+
+/** The mode that was asked for does not work here. */
+export function FallNotice({ store }: Pick<NoticeProps, 'store'>) {
+  const sentence = fallWords(useView(store, (view) => view.link))
+  return sentence ? (
+    <Notice kind="fall" isLive>
+      {sentence}
+    </Notice>
+  ) : null
+}
+
+/** Not all that was typed is where it should be. */
+export function OutboxNotice({ store }: Pick<NoticeProps, 'store'>) {
+  const sentence = outboxWords(useOutbox(store))
+  return sentence ? (
+    <Notice kind="warning" isLive>
+      {sentence}
+    </Notice>
+  ) : null
 }
 
 /** One window more would leave this browser without a connection to type over. */
@@ -61,7 +84,7 @@ export function RefusalNotice({ store, actions }: NoticeProps) {
 }
 
 interface FrameProps {
-  readonly kind: 'waiting' | 'warning' | 'refusal'
+  readonly kind: 'waiting' | 'fall' | 'warning' | 'refusal'
   readonly isLive?: boolean
   readonly action?: { readonly words: string; readonly onClick: () => void } | undefined
   readonly children: ReactNode

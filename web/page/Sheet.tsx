@@ -3,10 +3,16 @@
 import { useCallback } from 'react'
 import { Editor, type EditorProps } from '../editor/Editor.tsx'
 import { markWhileEmpty } from './placeholder.ts'
+import { makeReadOnly } from './read-only.ts'
 
-export function Sheet({ onReady }: EditorProps) {
+interface SheetProps extends EditorProps {
+  readonly mayWrite: boolean
+}
+
+export function Sheet({ onReady, mayWrite }: SheetProps) {
   const begin = useCallback(
     (content: HTMLElement) => {
+      if (!mayWrite) makeReadOnly(content)
       const end = onReady(content)
       const stopMarking = markWhileEmpty(content)
       return () => {
@@ -14,7 +20,7 @@ export function Sheet({ onReady }: EditorProps) {
         end()
       }
     },
-    [onReady],
+    [onReady, mayWrite],
   )
   return (
     <div className="sheet">

@@ -1,6 +1,6 @@
 // Puts the counts in the header into words: windows, and edits on their way.
 
-import type { LinkView } from '../store/store.ts'
+import type { LinkView, OutboxView } from '../store/store.ts'
 
 /** Null until the number is known. */
 export function windowsWords(windows: number | null): string | null {
@@ -8,9 +8,11 @@ export function windowsWords(windows: number | null): string | null {
   return windows === 1 ? '1 window open' : `${windows} windows open`
 }
 
-/** Whether everything typed here has reached the server. */
-export function sentWords(unstored: number, state: LinkView['state']): string {
-  if (unstored === 0) return 'All sent'
-  if (state === 'open') return 'Sending…'
-  return unstored === 1 ? '1 edit to send' : `${unstored} edits to send`
+/** Where what was typed here is: stored is only what the server has acknowledged. */
+export function storedWords({ unstored, isFull, isSaved }: OutboxView, state: LinkView['state']): string {
+  if (isFull) return 'Kept in this window only'
+  if (unstored === 0) return 'All changes stored'
+  if (state === 'open') return 'Storing…'
+  if (!isSaved) return 'Kept in this window only'
+  return unstored === 1 ? '1 edit waits for the connection' : `${unstored} edits wait for the connection`
 }

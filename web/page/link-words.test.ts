@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LinkView } from '../store/store.ts'
-import { linkAnnouncement, linkWords, modeWords, spokenWords } from './link-words.ts'
+import { firstView, type LinkView } from '../store/store.ts'
+import { fallWords, linkAnnouncement, linkWords, modeWords, spokenWords } from './link-words.ts'
 
-const open: LinkView = { state: 'open', mode: 'sse/2', spokenHttp: '2', reason: null, retryAt: null }
+const open: LinkView = { ...firstView('sse/2').link, state: 'open', spokenHttp: '2' }
 const waiting: LinkView = { ...open, state: 'waiting', spokenHttp: null, reason: 'No answer.', retryAt: 5000 }
 
 test('names each state', () => {
@@ -31,6 +31,19 @@ test('says so when another HTTP version is spoken than asked for', () => {
   assert.equal(spokenWords(open), null)
   assert.equal(spokenWords({ ...open, spokenHttp: null }), null)
   assert.equal(spokenWords({ ...open, spokenHttp: '1.1' }), 'in fact over HTTP/1.1')
+})
+
+test('says so when another mode is in use than asked for, and why', () => {
+  const fallen: LinkView = { ...open, wished: 'websocket/1.1', fall: 'blocked' }
+  assert.equal(spokenWords(fallen), 'in fact SSE + XHR, HTTP/2')
+  assert.equal(
+    fallWords(fallen),
+    'WebSocket does not get through here; connected by SSE + XHR, HTTP/2 meanwhile.',
+  )
+  assert.match(fallWords({ ...fallen, fall: 'unsupported' }) ?? '', /^This browser cannot do WebSocket; /)
+  assert.match(fallWords({ ...fallen, fall: 'flapping' }) ?? '', /^WebSocket ends again and again here; /)
+  assert.equal(fallWords({ ...fallen, state: 'waiting' }), null)
+  assert.equal(fallWords(open), null)
 })
 
 test('announces a lost connection with its reason and no countdown', () => {

@@ -17,11 +17,24 @@ export function modeWords(name: string): string {
   return modeNamed(name)?.label ?? name
 }
 
-/** What to add when the server saw another HTTP version than the mode asks for; null when they agree. */
-export function spokenWords({ mode, spokenHttp }: LinkView): string | null {
+/** What to add when another mode is in use than was asked for, or another HTTP version; null when they agree. */
+export function spokenWords({ mode, wished, spokenHttp }: LinkView): string | null {
+  if (mode !== wished) return `in fact ${modeWords(mode)}`
   const asked = modeNamed(mode)?.http
   if (spokenHttp === null || asked === undefined || asked === spokenHttp) return null
   return `in fact over HTTP/${spokenHttp}`
+}
+
+const fallReasons: Readonly<Record<NonNullable<LinkView['fall']>, (label: string) => string>> = {
+  blocked: (label) => `${label} does not get through here`,
+  flapping: (label) => `${label} ends again and again here`,
+  unsupported: (label) => `This browser cannot do ${label}`,
+}
+
+/** Why the window is connected by another mode than was asked for; null while it is not. */
+export function fallWords({ state, mode, wished, fall }: LinkView): string | null {
+  if (state !== 'open' || fall === null) return null
+  return `${fallReasons[fall](modeWords(wished))}; connected by ${modeWords(mode)} meanwhile.`
 }
 
 /** For screen readers, once for each change of state, so without a countdown. */

@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createStore, type View } from './store.ts'
+import { createStore, firstView } from './store.ts'
 
-const initial: View = {
-  link: { state: 'opening', mode: 'sse/2', spokenHttp: null, reason: null, retryAt: null },
-  windows: null,
-  browserHttp1Streams: 0,
-  unstored: 0,
-  refusal: null,
-  wind: { reading: null, receivedAt: null, sensor: null },
-}
+const initial = firstView('sse/2')
 
 test('a change makes a new view, keeps what it does not name, and leaves the old view as it was', () => {
   const store = createStore(initial)

@@ -8,12 +8,29 @@ export interface LinkView {
   readonly state: 'opening' | 'open' | 'waiting'
   /** Name of the mode in use or being opened, `sse/2`. */
   readonly mode: string
+  /** Name of the mode that was asked for. */
+  readonly wished: string
+  /** Why these two differ: it does not get through, this browser cannot do it, it ends again and again. */
+  readonly fall: 'blocked' | 'unsupported' | 'flapping' | null
   /** The HTTP version that the server saw on this link; null until it is open. */
   readonly spokenHttp: HttpVersion | null
   /** Why it is not open: one sentence; null when it is. */
   readonly reason: string | null
   /** When the next try starts, ms since the epoch; null when none is planned. */
   readonly retryAt: number | null
+  /** How often a loss within a stream was noticed and made good. */
+  readonly repairs: number
+}
+
+export interface OutboxView {
+  /** Edits that the server has not yet acknowledged. */
+  readonly unstored: number
+  /** Of the unsent ones, how many were left out for newer ones that say the same and more. */
+  readonly superseded: number
+  /** The newest edit found no room: it is in this window and nowhere else. */
+  readonly isFull: boolean
+  /** Whether a reload would keep what is not stored. */
+  readonly isSaved: boolean
 }
 
 export interface WindView {
@@ -30,8 +47,7 @@ export interface View {
   readonly windows: number | null
   /** Streams that this browser holds open over HTTP/1.1. */
   readonly browserHttp1Streams: number
-  /** Edits that the server has not yet acknowledged. */
-  readonly unstored: number
+  readonly outbox: OutboxView
   /** An edit that the server refused: one sentence; null when there is none. */
   readonly refusal: string | null
   readonly wind: WindView
@@ -57,5 +73,26 @@ export function createStore(initial: View): Store {
       listeners.add(onChange)
       return () => listeners.delete(onChange)
     },
+  }
+}
+
+/** Before anything was heard. */
+export function firstView(mode: string): View {
+  return {
+    link: {
+      state: 'opening',
+      mode,
+      wished: mode,
+      fall: null,
+      spokenHttp: null,
+      reason: null,
+      retryAt: null,
+      repairs: 0,
+    },
+    windows: null,
+    browserHttp1Streams: 0,
+    outbox: { unstored: 0, superseded: 0, isFull: false, isSaved: true },
+    refusal: null,
+    wind: { reading: null, receivedAt: null, sensor: null },
   }
 }

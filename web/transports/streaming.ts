@@ -9,6 +9,9 @@ export const streaming: WebTransport = { name: 'streaming', open: openStreaming 
 
 const path = '/api/streaming'
 
+/** A server that goes ends the way up too: its farewell, down the stream, is to be heard first. */
+const farewellMs = 200
+
 function openStreaming(opening: Opening): OpenTransport {
   const answers = createAnswers()
   const body = createBody()
@@ -28,6 +31,10 @@ function openStreaming(opening: Opening): OpenTransport {
     opening.onClose(closing)
   }
 
+  function endSoon(): void {
+    setTimeout(() => closed(lost), farewellMs)
+  }
+
   function say(frame: UpFrame): number {
     const text = JSON.stringify(frame)
     body.write(`${text}\n`)
@@ -39,11 +46,7 @@ function openStreaming(opening: Opening): OpenTransport {
     onFrame(frame, receivedAt) {
       answers.take(frame)
       // The acknowledgements come down the stream: before it there is no use in sending.
-      if (frame.type === 'welcome')
-        send(opening, body.stream, ending.signal).then(
-          () => closed(lost),
-          () => closed(lost),
-        )
+      if (frame.type === 'welcome') send(opening, body.stream, ending.signal).then(endSoon, endSoon)
       opening.onFrame(frame, receivedAt)
     },
     onClose: closed,

@@ -52,7 +52,7 @@ export interface RawHttp2 {
   readonly close: () => void
 }
 
-export function frame(type: number, flag: number, stream: number, payload = Buffer.alloc(0)): Buffer {
+export function frame(type: number, flag: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9)
   head.writeUIntBE(payload.length, 0, 3)
   head.writeUInt8(type, 3)
@@ -122,7 +122,7 @@ export async function openRawHttp2(
     'data',
     createFrameReader((type, payload) => {
       if (type === frameTypes.headers) answers += 1
-      if (type === frameTypes.goaway) goaway = nameOf(payload.readUInt32BE(4))
+      if (type === frameTypes.goaway) goaway ??= nameOf(payload.readUInt32BE(4))
       if (type !== frameTypes.reset) return
       const name = nameOf(payload.readUInt32BE(0))
       resets[name] = (resets[name] ?? 0) + 1
@@ -137,8 +137,11 @@ export async function openRawHttp2(
 
   function drainOrClose(): Promise<void> {
     return new Promise((go) => {
-      socket.once('drain', go)
-      socket.once('close', go)
+      const done = () => {
+        socket.off('drain', done).off('close', done)
+        go()
+      }
+      socket.once('drain', done).once('close', done)
     })
   }
 
@@ -157,7 +160,7 @@ function nameOf(code: number): string {
 }
 
 function createFrameReader(onFrame: (type: number, payload: Buffer) => void): (chunk: Buffer) => void {
-  let rest = Buffer.alloc(0)
+  let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {
     rest = Buffer.concat([rest, chunk])
     while (rest.length >= 9) {
