@@ -131,6 +131,11 @@ const lostCodes: ReadonlySet<unknown> = new Set([
   'EPIPE',
   'ECANCELED',
   'ERR_STREAM_PREMATURE_CLOSE',
+  // What a session that was ended for what it did gives to each of its streams.
+  'ERR_HTTP2_SESSION_ERROR',
+  'ERR_HTTP2_STREAM_CANCEL',
+  'ERR_HTTP2_STREAM_ERROR',
+  'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
 ])
 
 function isLostConnection(error: unknown): boolean {

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { ensureCertificate } from '../certs/certificate.ts'
 import { loadCertificate } from '../certs/load.ts'
 import { type Config, loadConfig } from './config/config.ts'
+import { isLoopback, isOpenTo } from './security/openness.ts'
 import { type Server, startServer } from './server.ts'
 
 /** Two signals closer together than this are one. */
@@ -45,7 +46,8 @@ async function certificateFor({ tls }: Config) {
   return { ...made, advice }
 }
 
-function greeting({ transport, http, host, sensor }: Config, { ports }: Server, advice: string): string {
+function greeting(config: Config, { ports }: Server, advice: string): string {
+  const { transport, http, host, sensor } = config
   const isEverywhere = host === '0.0.0.0' || host === '::'
   const name = isEverywhere ? 'localhost' : host
   const wind = { simulated: 'simulated', serial: `WindSonic on ${sensor.path}`, none: 'none' }[sensor.source]
@@ -59,12 +61,14 @@ function greeting({ transport, http, host, sensor }: Config, { ports }: Server, 
     '',
     `  ${advice}`,
   ]
-  if (!isLoopback(host)) lines.push('', '  Everyone who can reach this machine can read and write this page.')
+  if (!isLoopback(host)) lines.push('', `  ${whoMayComeIn(config)}`)
   return `${lines.join('\n')}\n\n  Ctrl-C stops it.\n`
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+function whoMayComeIn(config: Config): string {
+  return isOpenTo(config)
+    ? 'Everyone who can reach this machine can read and write this page.'
+    : 'It asks for an invitation:  npm run invite  makes a link.'
 }
 
 async function stop(server: Server, { drainMs }: Config): Promise<void> {

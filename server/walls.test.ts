@@ -83,8 +83,23 @@ function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
 }
 
-test('the log knows the wire alone', () => {
-  assert.deepEqual(foreignImports('server/broker/', ['server/broker/', 'server/wire/']), [])
+test('the log knows the wire and what keeps it, and nothing else', () => {
+  const keeping = ['node:sqlite', 'node:fs', 'node:path', 'node:os', 'node:crypto', 'node:perf_hooks']
+  const inTests = ['node:child_process', 'node:events', 'node:url', 'node:readline', 'server/timers.ts']
+  const may = ['server/broker/', 'server/wire/', ...keeping]
+  const isForTests = (found: string) => /^\S*(\.test|-contract|-testing)\.ts /.test(found)
+  const foreign = foreignImports('server/broker/', may)
+  assert.deepEqual(
+    foreign.filter((found) => !isForTests(found) || !inTests.some((name) => found.endsWith(name))),
+    [],
+  )
+})
+
+test('who may come in is decided without the hub and the transports', () => {
+  const found = importsOf(['server/hub/', 'server/transports/'], (path) =>
+    path.startsWith('server/security/'),
+  )
+  assert.deepEqual(found, [])
 })
 
 test('the hub knows the wire, the log and what refuses, and no transport', () => {
@@ -122,6 +137,7 @@ test('Selenium is driven from one folder', () => {
 
 /** What may compare with a name of the table all the same, and why. */
 const comparing: Readonly<Record<string, string>> = {
+  'server/extended-connect.ts': 'RFC 8441 names the protocol that a CONNECT asks for',
   'e2e/fleet/http.ts': 'Node has a client of its own for each HTTP version',
   'e2e/scenarios/keystrokes-options.ts':
     'the papers’ baseline is WebSocket, unless the command names another',

@@ -9,13 +9,16 @@ export interface FiguresReader {
   readonly close: () => void
 }
 
+/** A server that is busy with ten thousand windows may take a while. */
+const answerWithinMs = 30_000
+
 /** `origin` of a server that answers `/api/figures`. */
 export function openFiguresReader(origin: string): FiguresReader {
   const agent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   return {
     async read() {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
-      const request = https.get(`${origin}/api/figures`, { agent }, (response) => {
+      const request = https.get(`${origin}/api/figures`, { agent, signal: AbortSignal.timeout(answerWithinMs) }, (response) => {
         text(response).then(resolve, reject)
       })
       request.on('error', reject)

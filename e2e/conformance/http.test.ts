@@ -5,10 +5,9 @@ import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
-import { type HttpVersion, httpVersions } from '../../server/wire/modes.ts'
-import { draftOf, type FleetClient } from '../fleet/client.ts'
+import { type HttpVersion, httpVersions, modeFor } from '../../server/wire/modes.ts'
+import { draftOf, type FleetClient, openClient } from '../fleet/client.ts'
 import { type Asking, connectHttp, type HttpClient, textOf } from '../fleet/http.ts'
-import { sseClient } from '../fleet/sse-client.ts'
 
 const json = { 'content-type': 'application/json' }
 const foreign = 'https://evil.example'
@@ -24,11 +23,13 @@ function testVersion(version: HttpVersion): void {
     server = await startTestServer()
     http = connectHttp(version, server.origin[version], server.ca)
     const query = new URLSearchParams({ window: 'w1', channels: 'main' })
-    window = await sseClient(version)({ origin: server.origin[version], query, ca: server.ca })
+    const mode = modeFor('sse', version)
+    assert.ok(mode)
+    window = openClient({ mode, origin: server.origin[version], query, ca: server.ca })
     await window.next('welcome')
   })
   after(async () => {
-    await window.close()
+    window.close()
     http.close()
     await server.close()
   })

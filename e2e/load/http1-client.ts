@@ -70,7 +70,8 @@ function createLine(socket: TLSSocket): Line {
   return {
     ask(request) {
       waiting = Promise.withResolvers()
-      socket.write(request)
+      if (socket.destroyed) waiting.reject(new Error('The connection was closed while it was not used.'))
+      else socket.write(request)
       return waiting.promise
     },
     close: () => void socket.destroy(),

@@ -68,14 +68,17 @@ function asWindow(socket: Duplex, opening: WindowOpening, textOf: (draft: Draft<
   }
 }
 
-/** The server's `40{"sid":…}`; before it, events would be lost on this client. */
-async function untilJoined(socket: Duplex): Promise<void> {
-  let text = ''
-  while (!text.includes('40{"sid"')) {
-    const next = once(socket, 'data')
-    socket.resume()
-    const [chunk] = await next
-    socket.pause()
-    text += chunk.toString('latin1')
-  }
+/** The server's `40{"sid":…}`: before it this client gets no events. */
+function untilJoined(socket: Duplex): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const onClose = () => reject(new Error('Socket.IO closed the connection before it let this client in.'))
+    const onBytes = (chunk: Buffer) => {
+      text += chunk.toString('latin1')
+      if (!text.includes('40{"sid"')) return
+      socket.off('data', onBytes).off('close', onClose).pause()
+      resolve()
+    }
+    socket.on('data', onBytes).once('close', onClose).resume()
+  })
 }

@@ -1,5 +1,7 @@
 // The keystroke run from flags to report: servers, browsers, measuring, writing.
 
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import { describeEnvironment, loadNow } from '../lab/environment.ts'
@@ -63,7 +65,7 @@ export async function keystrokeRun(
 
 /** Crosswind's modes in the order asked for, then each peer's imitation of them. */
 async function openSubjects(options: KeystrokeOptions, opened: AsyncDisposableStack): Promise<Subject[]> {
-  const server = await openServer(options)
+  const server = await openServer(options, opened)
   opened.defer(server.close)
   const modes = options.modes.map(requireMode)
   const subjects: Subject[] = modes.map((mode) => ({ name: mode.name, mode, server, forgets: false }))
@@ -77,9 +79,16 @@ async function openSubjects(options: KeystrokeOptions, opened: AsyncDisposableSt
   return subjects
 }
 
-function openServer({ server, sensor }: KeystrokeOptions): Promise<MeasuredServer> {
+async function openServer(
+  { server, sensor }: KeystrokeOptions,
+  opened: AsyncDisposableStack,
+): Promise<MeasuredServer> {
   if (server !== undefined) return joinServer(server)
-  const flags = ['--port', '0', '--http1-port', '0', '--host', 'localhost', '--sensor-source', sensor]
+  // A log of its own: neither what somebody wrote before nor a server that runs already has part in the run.
+  const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
+  opened.defer(() => rm(dataFolder, { recursive: true, force: true }))
+  const ports = ['--port', '0', '--http1-port', '0', '--host', 'localhost']
+  const flags = [...ports, '--sensor-source', sensor, '--data-folder', dataFolder]
   return startServerProcess(join(root, 'server/main.ts'), flags)
 }
 

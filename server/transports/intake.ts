@@ -50,6 +50,9 @@ export function createIntake(parts: IntakeParts): Intake {
 
   /** Returns the ms to wait before this frame may be taken; 0 when it was. */
   function takeNow(text: string): number {
+    // Whatever it says, it has to be read and answered: what is no message counts as much as one.
+    const waitMs = hub.waitMs(parts.window)
+    if (waitMs > 0) return waitMs
     const frame = frameIn(text)
     if (frame.type === 'heartbeat') {
       hub.heard(parts.window, admitBeat(frame))
@@ -61,9 +64,8 @@ export function createIntake(parts: IntakeParts): Intake {
     const draft = admitDraft(frame.message)
     const refusal = refuseWriting(parts.grant, draft.channel, draft.id)
     if (refusal) throw refusal
-    const waitMs = hub.waitMs(draft.from)
-    if (waitMs === 0) hub.publish(draft).then(answer, refuse)
-    return waitMs
+    hub.publish(draft).then(answer, refuse)
+    return 0
   }
 
   function hold(text: string, waitMs: number): void {

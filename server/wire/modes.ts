@@ -18,7 +18,7 @@ export interface Mode {
   /** Whether the server says things as they happen; false where it waits to be asked. */
   readonly isPush: boolean
   /** How a draft goes up: a POST for each, or in what is open already. */
-  readonly uplink: 'xhr' | 'fetch' | 'socket'
+  readonly uplink: 'xhr' | 'streamed' | 'socket'
   /** A connection has to be there before: this mode makes none of its own. */
   readonly joinsConnection: boolean
   /** The mode to fall to when this one cannot open, or opens and dies again and again; null at the ladder's foot. */
@@ -81,11 +81,11 @@ export const modes: readonly Mode[] = [
     name: 'streaming/2',
     transport: 'streaming',
     http: '2',
-    label: 'SSE + streamed fetch, HTTP/2',
+    label: 'SSE + streamed uplink, HTTP/2',
     explanation: 'Server-sent events down, one long request up; Chromium only',
     windowsPerBrowser: null,
     isPush: true,
-    uplink: 'fetch',
+    uplink: 'streamed',
     joinsConnection: false,
     fallback: 'sse/2',
   },

@@ -12,6 +12,33 @@ test('opens the mode’s transport at its listener and says who asks, without a 
   assert.deepEqual(heard.states, ['opening sse/2', 'open sse/2 HTTP/2'])
 })
 
+test('counts its openings, and tells the transport its mode and how to poll', () => {
+  const { time, streams, newest } = openLink({ mode: mode('long-polling/2') })
+  newest().end()
+  time.advance(250)
+  assert.deepEqual(
+    streams.map(({ query }) => query.get('opening')),
+    ['1', '2'],
+  )
+  assert.equal(newest().mode.name, 'long-polling/2')
+  assert.deepEqual(newest().polling, { intervalMs: 1000, holdMs: 20_000 })
+})
+
+test('begins at the cursor of what the page brought, and takes what comes after it', () => {
+  const { newest, heard } = openLink({ cursor: 'life1:40' })
+  assert.equal(newest().cursor, 'life1:40')
+  newest().welcome({ cursor: 'life1:41' })
+  for (const seq of [39, 40, 41]) newest().message(seq)
+  assert.deepEqual([heard.messages, heard.newLogs], [[41], 0])
+})
+
+test('tells when the log is another one than the page came from', () => {
+  const { newest, heard } = openLink({ cursor: 'life1:40' })
+  newest().welcome({ cursor: 'life2:3', recovered: false })
+  newest().message(3)
+  assert.deepEqual([heard.messages, heard.newLogs], [[3], 1])
+})
+
 test('resumes from where it stands, and before the first message from the start of what it entered', () => {
   const { time, newest, streams } = openLink()
   newest().welcome({ cursor: 'life1:7' })

@@ -73,7 +73,7 @@ export async function headerLines(port: number, count: number): Promise<string> 
 async function connectTls(port: number, protocol: string): Promise<tls.TLSSocket> {
   const socket = tls.connect({ port, host, ALPNProtocols: [protocol], rejectUnauthorized: false })
   socket.on('error', () => undefined)
-  await Promise.race([once(socket, 'secureConnect'), once(socket, 'close')])
+  await new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve))
   return socket
 }
 
@@ -97,7 +97,7 @@ async function endOf(socket: net.Socket, timer?: NodeJS.Timeout): Promise<string
   socket.setEncoding('latin1').on('data', (text) => {
     answer += text
   })
-  if (!socket.destroyed) await once(socket, 'close')
+  if (!socket.destroyed) await new Promise((resolve) => socket.once('close', resolve))
   clearInterval(timer)
   return answer
 }

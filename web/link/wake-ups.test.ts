@@ -1,0 +1,50 @@
+// The browser's events, told on to the link.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { watchWakeUps } from './wake-ups.ts'
+
+function watch() {
+  const window = new EventTarget()
+  const document = Object.assign(new EventTarget(), { visibilityState: 'visible' as DocumentVisibilityState })
+  const said: string[] = []
+  const stop = watchWakeUps(
+    { document, window },
+    {
+      wake: (by) => void said.push(by),
+      offline: () => void said.push('offline'),
+      save: () => void said.push('save'),
+      hide: () => void said.push('hide'),
+    },
+  )
+  return { window, document, said, stop }
+}
+
+test('network, page cache and farewell', () => {
+  const { window, said } = watch()
+  for (const type of ['offline', 'online', 'pagehide']) window.dispatchEvent(new Event(type))
+  window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
+  assert.deepEqual(said, ['offline', 'online', 'save', 'hide', 'restored'])
+})
+
+test('a page that has just been opened was not restored', () => {
+  const { window, said } = watch()
+  window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: false }))
+  assert.deepEqual(said, [])
+})
+
+test('visible it wakes, hidden it saves; frozen and resumed alike', () => {
+  const { document, said } = watch()
+  document.dispatchEvent(new Event('visibilitychange'))
+  document.visibilityState = 'hidden'
+  document.dispatchEvent(new Event('visibilitychange'))
+  for (const type of ['freeze', 'resume']) document.dispatchEvent(new Event(type))
+  assert.deepEqual(said, ['visible', 'save', 'save', 'resumed'])
+})
+
+test('stopped, it tells nothing', () => {
+  const { window, said, stop } = watch()
+  stop()
+  window.dispatchEvent(new Event('online'))
+  assert.deepEqual(said, [])
+})
