@@ -141,7 +141,7 @@ function takeRequests({ app, connections, answering, maxConnections, origins, ti
     if ('stream' in request && request.stream.session?.destroyed !== false) return
     const connection = connections.of(request)
     const [asked, answered] = [request as never, response as never]
-    endLeftover(request, response, timers)
+    endLeftover(request, response as ServerResponse, timers)
     if (!('stream' in request)) {
       answering.add(request.socket)
       response.once('close', () => answering.delete(request.socket))

@@ -2,6 +2,9 @@
 
 import { writeFile } from 'node:fs/promises'
 import { describeEnvironment, loadNow } from '../lab/environment.ts'
+import { crowd } from './crowd.ts'
+import { crowdHelp, readCrowdOptions } from './crowd-options.ts'
+import { crowdText } from './crowd-text.ts'
 import { fanout } from './fanout.ts'
 import { fanoutHelp, readFanoutOptions } from './fanout-options.ts'
 import { fanoutTable } from './fanout-rows.ts'
@@ -18,8 +21,15 @@ const help = `npm run bench -- BENCH [flags]
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
 
-const benches: Readonly<Record<string, { readonly help: string; readonly run: (flags: readonly string[], command: string) => Promise<boolean> }>> = {
+interface Bench {
+  readonly help: string
+  /** False when something was lost. */
+  readonly run: (flags: readonly string[], command: string) => Promise<boolean>
+}
+
+const benches: Readonly<Record<string, Bench>> = {
   fanout: { help: fanoutHelp, run: runFanout },
+  crowd: { help: crowdHelp, run: runCrowd },
 }
 
 try {
@@ -54,6 +64,18 @@ async function runFanout(flags: readonly string[], command: string): Promise<boo
   for (const why of failures) tell(`  ${why}\n`)
   if (options.json !== undefined) await writeResult(options.json, { command, environment: environment(loadBefore), rows })
   return rows.every(({ lost }) => lost === 0)
+}
+
+async function runCrowd(flags: readonly string[], command: string): Promise<boolean> {
+  const options = readCrowdOptions(flags)
+  const loadBefore = loadNow()
+  const { row, failures } = await crowd(options, createProgress(process.stderr), stopping.signal)
+  tell(`\n${crowdText(row)}\n`)
+  for (const why of failures) tell(`  ${why}\n`)
+  if (options.json !== undefined) {
+    await writeResult(options.json, { command, environment: environment(loadBefore), rows: [row] })
+  }
+  return row.lost === 0
 }
 
 function environment(loadBefore: number) {

@@ -26,6 +26,8 @@ export interface TurnPlan {
 export interface Turn {
   readonly before: Figures
   readonly after: Figures
+  /** Until the server counted every window. */
+  readonly joinedInMs: number
   /** One for each load process. */
   readonly measured: readonly Measured[]
 }
@@ -40,8 +42,10 @@ export async function takeTurn(
   plan: TurnPlan,
   signal: AbortSignal,
 ): Promise<Turn> {
+  const startedAt = clock()
   await join(server, loads, plan)
   await untilWindows(server, (windows) => windows >= plan.windows, signal)
+  const joinedInMs = clock() - startedAt
   await pause(plan.settleMs, undefined, { signal })
   if (plan.warmupMessages > 0) await measure(loads, plan, 0, plan.warmupMessages)
   const before = await server.figures.read()
@@ -49,7 +53,7 @@ export async function takeTurn(
   const after = await server.figures.read()
   await Promise.all(loads.map((load) => load.closeWindows()))
   signal.throwIfAborted()
-  return { before, after, measured }
+  return { before, after, measured, joinedInMs }
 }
 
 /** Whole browsers for each load process. */

@@ -25,6 +25,9 @@ export interface BrowserWindow {
   readonly resize: (width: number, height: number) => Promise<void>
   /** PNG. */
   readonly screenshot: () => Promise<Buffer>
+  readonly reload: () => Promise<void>
+  /** Puts the page to sleep as a browser does with one long in the background (Page Lifecycle), and wakes it. */
+  readonly freeze: (isFrozen: boolean) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -89,6 +92,12 @@ function asBrowser(driver: WebDriver, version: string): Browser {
     current = handle
   }
 
+  async function devTools(command: string, parameters: object): Promise<void> {
+    if (!(driver instanceof chrome.Driver))
+      throw new Error('Only a Chromium of this machine has DevTools here.')
+    await driver.sendDevToolsCommand(command, parameters)
+  }
+
   /** The window that the browser starts with stays empty: a session ends with its last window. */
   async function newHandle(): Promise<string> {
     home ??= await driver.getWindowHandle()
@@ -109,6 +118,9 @@ function asBrowser(driver: WebDriver, version: string): Browser {
       resize: (width, height) =>
         here(async () => void (await driver.manage().window().setRect({ width, height }))),
       screenshot: () => here(async () => Buffer.from(await driver.takeScreenshot(), 'base64')),
+      reload: () => here(() => driver.navigate().refresh()),
+      freeze: (isFrozen) =>
+        here(() => devTools('Page.setWebLifecycleState', { state: isFrozen ? 'frozen' : 'active' })),
       close: () =>
         here(async () => {
           await driver.close()

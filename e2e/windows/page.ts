@@ -38,10 +38,31 @@ export function caretShown(): string {
   return `${text.slice(0, anchorOffset)}|${text.slice(anchorOffset)}`
 }
 
-/** Protocols, as the browser names them, of the messages that this page posted. */
-export function uplinkProtocols(): string[] {
-  const posts = performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/api/messages'))
-  return [...new Set(posts.map((entry) => (entry as PerformanceResourceTiming).nextHopProtocol))]
+/** Finished requests of this page to that path: the protocol, and the means, as the browser names them. */
+export function requestsTo(path: string): { protocol: string; initiator: string }[] {
+  return performance
+    .getEntriesByType('resource')
+    .filter(({ name }) => new URL(name).pathname === path)
+    .map((entry) => entry as PerformanceResourceTiming)
+    .map(({ nextHopProtocol, initiatorType }) => ({ protocol: nextHopProtocol, initiator: initiatorType }))
+}
+
+interface ServerWindow {
+  readonly id: string
+  readonly mode: string
+  readonly channels: string[]
+  readonly heardAt: number | null
+}
+
+/** Every window that the server knows of. */
+export async function windowsAtServer(): Promise<ServerWindow[]> {
+  return (await (await fetch('/api/windows')).json()).windows
+}
+
+/** Ids of the edits that came, in the order in which they came. */
+export function editsReceived(): string[] {
+  const received = (globalThis as Page).crosswind?.take().received ?? []
+  return received.filter(({ kind }) => kind === 'edit').map(({ id }) => id)
 }
 
 export function pageProtocol(): string {

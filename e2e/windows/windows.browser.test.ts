@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startTestServer } from '../../server/testing.ts'
-import { modeNamed, modes } from '../../server/wire/modes.ts'
+import { modeNamed, modes, type TransportName } from '../../server/wire/modes.ts'
 import type { BrowserWindow } from '../browser/browser.ts'
 import { until } from '../browser/until.ts'
 import {
@@ -14,10 +14,11 @@ import {
   markRan,
   pageProtocol,
   placeCaret,
+  requestsTo,
   scrollTo,
   scrollTop,
   textShown,
-  uplinkProtocols,
+  windowsAtServer,
   writeHtml,
 } from './page.ts'
 import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
@@ -26,6 +27,31 @@ import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFold
 const keys = { up: '\uE013', enter: '\uE007' }
 
 const protocolNames = { '2': 'h2', '1.1': 'http/1.1' } as const
+
+/** What each transport asks for, and by which means (Resource Timing, initiatorType). */
+const requestsOf: Readonly<Record<TransportName, readonly (readonly [path: string, initiator: string])[]>> = {
+  sse: [
+    ['/api/stream', 'other'],
+    ['/api/messages', 'xmlhttprequest'],
+  ],
+  websocket: [],
+  'long-polling': [
+    ['/api/long-poll', 'xmlhttprequest'],
+    ['/api/messages', 'xmlhttprequest'],
+  ],
+  polling: [
+    ['/api/poll', 'xmlhttprequest'],
+    ['/api/messages', 'xmlhttprequest'],
+  ],
+  streaming: [['/api/streaming', 'fetch']],
+}
+interface Entry {
+  readonly protocol: string
+  readonly initiator: string
+}
+
+const uplinkPaths = ['/api/messages', '/api/streaming', '/api/poll', '/api/long-poll', '/api/stream']
+const isOpenEnded: ReadonlySet<string> = new Set(['/api/stream', '/api/streaming'])
 
 let stage: Stage
 before(async () => {
@@ -65,16 +91,28 @@ for (const each of modes) {
   })
 
   test(`${each.name}: that protocol is really spoken, by the browser’s word and the server’s`, async () => {
-    const [window] = await stage.open(each, 1, `spoken-${each.name.replace('/', '-')}`)
+    const channel = `spoken-${each.name.replace('/', '-')}`
+    const [window] = await stage.open(each, 1, channel)
     assert.ok(window)
     await window.click('#document')
     await typeText(window, 'x')
     await untilShows(window, 'x')
     assert.equal((await window.run(linkState)).spokenHttp, each.http)
-    const isXhr = each.transport === 'sse'
-    if (isXhr)
-      await until(async () => (await window.run(uplinkProtocols)).length > 0, 'no uplink was recorded')
-    assert.deepEqual(await window.run(uplinkProtocols), isXhr ? [protocolNames[each.http]] : [])
+    const [seen] = (await window.run(windowsAtServer)).filter(({ channels }) => channels.includes(channel))
+    assert.equal(seen?.mode, each.name)
+    const spoken = [protocolNames[each.http]]
+    for (const [path, initiator] of requestsOf[each.transport]) {
+      // A request stands in the browser's list once it has ended: a stream's, when it is closed.
+      const entries = () => window.run<Entry[], [string]>(requestsTo, path)
+      if (!isOpenEnded.has(path))
+        await until(async () => (await entries()).length > 0, `nothing went to ${path}`)
+      for (const entry of await entries())
+        assert.deepEqual([entry.initiator, [entry.protocol]], [initiator, spoken])
+    }
+    for (const path of uplinkPaths) {
+      const isUsed = requestsOf[each.transport].some(([used]) => used === path)
+      if (!isUsed) assert.deepEqual(await window.run(requestsTo, path), [])
+    }
     await closeAll([window])
   })
 }
@@ -84,7 +122,7 @@ test('the mode switches live, and typing goes on, in every direction', async () 
   assert.ok(typist && reader)
   await typist.click('#document')
   let expected = ''
-  for (const next of ['websocket/1.1', 'sse/1.1', 'sse/2', 'sse/1.1', 'websocket/1.1', 'sse/2']) {
+  for (const next of [...modes.slice(1), ...modes.toReversed()].map(({ name }) => name)) {
     await typist.run((name: string) => window.crosswind?.switchMode(name), next)
     // Typed while the link is changing over: nothing of it may be lost.
     await typeText(typist, 'ab')
@@ -104,7 +142,7 @@ test('the mode switches from the menu, by keyboard too', async () => {
   const [typist, reader] = await stage.open(mode('sse/2'), 2, 'menu')
   assert.ok(typist && reader)
   await typist.click('.mode-button')
-  await typist.click('[role=menu] > :last-child')
+  await typist.click('[role=menuitemradio][data-mode="websocket/1.1"]')
   await untilOpen(typist, mode('websocket/1.1'))
   await typist.click('.mode-button')
   for (const key of [keys.up, keys.enter]) await typist.key(key)

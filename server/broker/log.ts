@@ -24,8 +24,10 @@ export interface Snapshot {
 
 /** What a window needs to stand where the log stands. */
 export interface CatchUp extends Snapshot {
-  /** True: `messages` is everything after the cursor. False: they are a snapshot. */
+  /** True: `messages` is what came after the cursor, up to `reached`. False: they are a snapshot. */
   readonly recovered: boolean
+  /** Where `messages` lead to: before `head` where there is more than one portion to read, then read on from here. */
+  readonly reached: Cursor
 }
 
 export type OnMessage = (message: Message, cursor: string) => void
@@ -40,7 +42,10 @@ export interface Log {
    * `TooManyChannels` or `LogClosed`, or with what the store said; then nothing is stored.
    */
   readonly append: (draft: Draft, acceptedAt: number) => Promise<number>
-  /** What happened on these channels after the cursor, or a snapshot where the log does not reach back that far. */
+  /**
+   * What happened on these channels after the cursor, a portion at a time, or a snapshot where the log does not reach
+   * back that far.
+   */
   readonly read: (cursor: Cursor | null, channels: ReadonlySet<string>) => Promise<CatchUp>
   readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>
   /** Calls back for each message from now on; returns the way to stop. */
@@ -56,7 +61,7 @@ export class TooManyChannels extends Error {
   override readonly name = 'TooManyChannels'
 
   constructor(channel: string, maxChannels: number) {
-    super(`Channel "${channel}" would be one more than the ${maxChannels} that the log takes (maxChannels).`)
+    super(`Channel "${channel}" would be one more than the ${maxChannels} that the log takes.`)
   }
 }
 

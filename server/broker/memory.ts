@@ -39,8 +39,9 @@ export function createMemoryLog({ epoch, limits, now, onFailure }: MemoryLogPart
       sequencer.mustBeOpen()
       tail.forget()
       const recovered = cursor?.epoch === epoch && cursor.seq >= tail.floor() && cursor.seq <= tail.head()
-      const messages = recovered ? tail.after(cursor.seq, channels) : tail.newest.of(channels)
-      return { recovered, messages, head: head() }
+      if (!recovered) return { recovered, messages: tail.newest.of(channels), reached: head(), head: head() }
+      const { messages, upTo } = tail.after(cursor.seq, channels)
+      return { recovered, messages, reached: { epoch, seq: upTo }, head: head() }
     },
     close: sequencer.finish,
   }

@@ -6,6 +6,7 @@ import type { Life } from './epoch.ts'
 import type { Extent, Stored } from './retention.ts'
 import type { Entry } from './sequencer.ts'
 import { messageOf, type Row, valuesOf } from './sqlite-schema.ts'
+import type { Portion } from './tail.ts'
 
 /** A message with the size of its body, bytes. */
 export interface Sized {
@@ -35,12 +36,6 @@ export interface Range {
   readonly after: number
   readonly upTo: number
   readonly mostBytes: number
-}
-
-export interface Portion {
-  readonly messages: Message[]
-  /** Everything up to this number was looked at. */
-  readonly upTo: number
 }
 
 /** How many sizes are read ahead for the messages that have to go next. */

@@ -18,9 +18,9 @@ test('is bounded by count and reads what it has', () => {
   const tail = createTail({ ...ample, messages: 3 }, () => 0)
   fill(tail, 5)
   assert.deepEqual([tail.floor(), tail.head()], [2, 5])
-  assert.deepEqual(seqsOf(tail.after(2, main)), [3, 4, 5])
-  assert.deepEqual(seqsOf(tail.after(4, main)), [5])
-  assert.deepEqual(tail.after(5, main), [])
+  assert.deepEqual(seqsOf(tail.after(2, main).messages), [3, 4, 5])
+  assert.deepEqual(seqsOf(tail.after(4, main).messages), [5])
+  assert.deepEqual(tail.after(5, main).messages, [])
 })
 
 test('is bounded by bytes, and keeps one that is too large alone', () => {
@@ -41,7 +41,7 @@ test('is bounded by age, to the last one', () => {
   assert.equal(tail.floor(), 1)
   time = 16
   tail.forget()
-  assert.deepEqual([tail.floor(), tail.after(2, main)], [2, []])
+  assert.deepEqual([tail.floor(), tail.after(2, main).messages], [2, []])
   assert.deepEqual(idsOf(tail.newest.of(main)), ['w1-2'])
 })
 
@@ -49,10 +49,10 @@ test('reads rightly after its places were cut, many times over', () => {
   const tail = createTail(ample, () => 0)
   for (let n = 1; n <= 5000; n += 1) {
     fill(tail, 1)
-    const [first] = tail.after(tail.floor(), main)
+    const [first] = tail.after(tail.floor(), main).messages
     assert.equal(first?.seq, Math.max(1, n - 99))
   }
-  assert.equal(tail.after(tail.floor(), main).length, 100)
+  assert.equal(tail.after(tail.floor(), main).messages.length, 100)
 })
 
 test('counts the bytes of what it has, cut or not', () => {

@@ -5,6 +5,15 @@ import type { Clock } from '../wire/time.ts'
 import { type Bounds, exceeds } from './bounds.ts'
 import { createNewest, type Newest } from './newest.ts'
 
+export interface Portion {
+  readonly messages: Message[]
+  /** Every message up to this number has been looked at. */
+  readonly upTo: number
+}
+
+/** What is handed out at a time: a few ms of work, and little in memory for a window that was away for long. */
+export const portion = { messages: 500, bytes: 1_048_576 }
+
 export interface Tail {
   /** The number of the newest message, 0 for none. */
   readonly head: () => number
@@ -16,8 +25,8 @@ export interface Tail {
   readonly forget: () => void
   /** The number of a message that is here or the newest of its kind. */
   readonly seqOf: (id: string) => number | undefined
-  /** What came after `seq`, which is not below the floor, on these channels. */
-  readonly after: (seq: number, channels: ReadonlySet<string>) => Message[]
+  /** A portion of what came after `seq`, which is not below the floor, on these channels. */
+  readonly after: (seq: number, channels: ReadonlySet<string>) => Portion
   readonly newest: Newest
 }
 
@@ -84,11 +93,18 @@ export function createTail(bounds: Bounds, now: Clock, start: TailStart = { floo
     seqOf: (id) => seqs.get(id),
     after(seq, channels) {
       const found: Message[] = []
+      let size = 0
+      let upTo = seq
       for (let place = first + seq - floor(); place < messages.length; place += 1) {
         const message = messages[place]
-        if (message && channels.has(message.channel)) found.push(message)
+        if (message && channels.has(message.channel)) {
+          size += sizes[place] ?? 0
+          if (found.length > 0 && (found.length >= portion.messages || size > portion.bytes)) break
+          found.push(message)
+        }
+        upTo += 1
       }
-      return found
+      return { messages: found, upTo }
     },
     newest,
   }

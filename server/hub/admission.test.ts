@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../refusal.ts'
-import { admitDraft, admitJoining, idOf } from './admission.ts'
+import { admitChannel, admitDraft, admitJoining, idOf } from './admission.ts'
 
 const good = {
   id: 'w1-1',
@@ -69,16 +69,18 @@ test('a refusal names the message where it has a proper id', () => {
 })
 
 function join(query: string) {
-  return admitJoining(new URLSearchParams(query))
+  return admitJoining(new URLSearchParams(query), 8)
 }
 
 test('reads who joins and what for', () => {
-  assert.deepEqual(join('window=w1&channels=main,wind&browser=b1&cursor=x:1'), {
+  assert.deepEqual(join('window=w1&channels=main,wind,main&browser=b1&opening=7&cursor=x:1'), {
     window: 'w1',
     browser: 'b1',
+    opening: 7,
     channels: new Set(['main', 'wind']),
   })
-  assert.equal(join('window=w1&channels=main').browser, null)
+  const { browser, opening } = join('window=w1&channels=main')
+  assert.deepEqual([browser, opening], [null, 0])
 })
 
 const badQueries: [query: string, named: string][] = [
@@ -90,6 +92,10 @@ const badQueries: [query: string, named: string][] = [
   ['window=w1', 'channels'],
   ['window=w1&channels=,', 'channels'],
   ['window=w1&channels=a,b%2Fc', 'channels'],
+  ['window=w1&channels=main&opening=-1', 'opening'],
+  ['window=w1&channels=main&opening=1.5', 'opening'],
+  ['window=w1&channels=main&opening=9007199254740993', 'opening'],
+  ['window=w1&channels=main&opening=x', 'opening'],
   ['window=w1&channels=1,2,3,4,5,6,7,8,9', 'channels'],
 ]
 
@@ -100,3 +106,11 @@ for (const [query, named] of badQueries) {
     assert.ok(message.startsWith(`The stream's query does not fit: ${named}: `), message)
   })
 }
+
+test('a channel’s name is let in as it is, or refused', () => {
+  assert.equal(admitChannel('a.b-C_1'), 'a.b-C_1')
+  for (const name of ['', 'a b', 'a/b', 'x'.repeat(65)]) {
+    const { status, code } = refusalFrom(() => admitChannel(name))
+    assert.deepEqual([status, code], [400, 'bad-query'])
+  }
+})

@@ -1,13 +1,13 @@
 // Joins windows to the log: takes drafts in, delivers what the log says, an author's own messages included.
 
-import type { CatchUp, Log } from '../broker/log.ts'
+import { type CatchUp, type Log, LogClosed, TooManyChannels } from '../broker/log.ts'
 import { Refusal } from '../refusal.ts'
 import { type Cursor, formatCursor } from '../wire/cursor.ts'
 import type { Draft } from '../wire/envelope.ts'
 import type { DownFrame, Stored, Welcome } from '../wire/frames.ts'
 import type { Random } from '../wire/random.ts'
 import type { Timers } from '../wire/time.ts'
-import { createCrowd } from './crowd.ts'
+import { createCrowd, type Guest } from './crowd.ts'
 import { createDelivery, type Delivery } from './delivery.ts'
 import { drainInTurns } from './draining.ts'
 import { createPace } from './pace.ts'
@@ -54,6 +54,8 @@ export interface WindowFigures extends Pick<Visitor, 'id' | 'browser'> {
   readonly mode: string
   readonly backlogBytes: number
   readonly droppedReadings: number
+  /** When it last let hear of itself, ms since the epoch; null while it never did. */
+  readonly heardAt: number | null
 }
 
 export interface HubParts {
@@ -146,13 +148,13 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
     const first = await log.read(cursor, window.channels)
     if (window.isClosed()) return
     await window.replay([createDelivery(welcome(window, first)), ...deliveriesOf(first)])
-    let { reached = first.head, head } = first
+    let { reached, head } = first
     while (reached.seq < head.seq && !window.isClosed()) {
       const next = await log.read(reached, window.channels)
       // The log forgot meanwhile what comes next: the window has to begin anew, and is told so.
       if (!next.recovered) return dismiss(window, 'overflow', 'The log went on faster than this window read.')
       await window.replay(deliveriesOf(next))
-      reached = next.reached ?? next.head
+      reached = next.reached
       head = next.head
     }
     if (window.isClosed()) return
@@ -197,7 +199,11 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
       if (crowd.left(id)) presence.changed()
     },
     async publish(draft) {
-      return { type: 'stored', id: draft.id, seq: await log.append(draft, timers.now()) }
+      try {
+        return { type: 'stored', id: draft.id, seq: await log.append(draft, timers.now()) }
+      } catch (error) {
+        throw refusalFor(error, draft.id)
+      }
     },
     waitMs: (sender) => Math.ceil(pace.take(sender)),
     heard(id, carries) {
@@ -215,7 +221,7 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
     },
     snapshot: (channels) => log.snapshot(channels),
     windowCount: crowd.size,
-    windows: () => Array.from(crowd.all(), ({ visitor, window }) => figuresOf(visitor, window)),
+    windows: () => Array.from(crowd.all(), figuresOf),
     isDraining: () => draining !== null,
     drain(withinMs) {
       const startedAt = timers.now()
@@ -235,7 +241,18 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
   }
 }
 
-function figuresOf({ id, browser, channels, mode }: Visitor, window: Window | null): WindowFigures {
+function refusalFor(error: unknown, id: string): unknown {
+  if (error instanceof TooManyChannels) {
+    const sentence = `${error.message} Write to one that is there, or raise limits.maxChannels.`
+    return new Refusal(403, 'too-many-channels', sentence, id)
+  }
+  if (error instanceof LogClosed)
+    return new Refusal(503, 'draining', 'The server is shutting down.', id, comeBackMs.least)
+  return error
+}
+
+function figuresOf({ visitor, window, heardAt }: Guest): WindowFigures {
+  const { id, browser, channels, mode } = visitor
   return {
     id,
     browser,
@@ -243,5 +260,6 @@ function figuresOf({ id, browser, channels, mode }: Visitor, window: Window | nu
     mode: mode.name,
     backlogBytes: window?.backlogBytes() ?? 0,
     droppedReadings: window?.dropped() ?? 0,
+    heardAt,
   }
 }

@@ -73,15 +73,24 @@ export function createPolls(parts: PollsParts): Polls {
     // Waiting begins before reading: what comes in between wakes it.
     const reading = new AbortController()
     const something = waiting.wait(visitor.channels, holdMs, AbortSignal.any([signal, reading.signal]))
-    let found = await log.read(cursor, visitor.channels)
+    let found = await readSome(cursor, visitor.channels)
     if (found.recovered && found.messages.length === 0 && !isFirst && holdMs > 0) {
       await something
       admit(visitor)
       crowd.polled(visitor)
-      found = await log.read(cursor, visitor.channels)
+      found = await readSome(cursor, visitor.channels)
     }
     reading.abort()
     return replyTo(visitor, found, isFirst || !found.recovered)
+  }
+
+  /** A portion in which there was nothing for this window is no answer: what comes after it may be. */
+  async function readSome(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> {
+    let found = await log.read(cursor, channels)
+    while (found.messages.length === 0 && found.reached.seq < found.head.seq) {
+      found = await log.read(found.reached, channels)
+    }
+    return found
   }
 
   function replyTo(visitor: Visitor, found: CatchUp, isWelcome: boolean): PollReply {
@@ -89,7 +98,7 @@ export function createPolls(parts: PollsParts): Polls {
     const messages = found.recovered ? asManyAsFit(found.messages, parts.mostBytes) : found.messages
     const isCut = messages.length < found.messages.length
     const last = messages.at(-1)?.seq ?? 0
-    const reached = isCut ? { epoch: found.head.epoch, seq: last } : (found.reached ?? found.head)
+    const reached = isCut ? { epoch: found.head.epoch, seq: last } : found.reached
     const guest = crowd.find(visitor.id)
     const news = guest && presence.newsFor(guest)
     return {

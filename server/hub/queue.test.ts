@@ -45,6 +45,24 @@ test('a newer reading takes the place of the one that waits, at its own place in
   assert.deepEqual(drain(queue), [2, 4, 5])
 })
 
+test('a reading takes the place of one of its own channel alone, and of no sensor’s state', () => {
+  const queue = createQueue(jsonFraming, 100_000)
+  const here = readingOf(1, 'wind')
+  for (const delivery of [here, readingOf(2, 'roof'), readingOf(3, 'wind', 'sensor'), readingOf(4, 'roof')]) {
+    queue.push(delivery)
+  }
+  assert.equal(queue.dropped(), 1)
+  assert.deepEqual(drain(queue), [1, 3, 4])
+})
+
+test('counts the readings that gave way, and no edit that came or went', () => {
+  const queue = createQueue(jsonFraming, 100_000)
+  for (const delivery of [readingOf(1), editOf(2), readingOf(3), editOf(4), readingOf(5)]) queue.push(delivery)
+  drain(queue)
+  queue.push(readingOf(6))
+  assert.equal(queue.dropped(), 2)
+})
+
 test('a reading with nothing newer of its kind stays, whatever comes behind it', () => {
   const queue = createQueue(jsonFraming, 100_000)
   for (const delivery of [readingOf(1), editOf(2), editOf(3)]) queue.push(delivery)

@@ -28,7 +28,7 @@ export interface Reading {
 
 /**
  * The body as text. Rejects with a `Refusal` as soon as it is known to be too large (413) or too slow (408), and keeps
- * none of it; what still comes is let go, until the listener ends it.
+ * none of it; the listener ends what is left when the answer has gone.
  */
 export function readText(
   request: IncomingMessage,
@@ -41,9 +41,10 @@ export function readText(
 
     function end(refusal?: unknown): void {
       stopTimer()
-      request.off('data', take).resume()
-      if (refusal) reject(refusal)
-      else resolve(Buffer.concat(chunks).toString('utf8'))
+      if (refusal) {
+        letGo(request.off('data', take), maxBytes)
+        reject(refusal)
+      } else resolve(Buffer.concat(chunks).toString('utf8'))
       chunks.length = 0
     }
 
@@ -58,6 +59,15 @@ export function readText(
     request.once('aborted', () => end(new Refusal(400, 'aborted', 'The request ended before its body did.')))
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) end(tooLarge(maxBytes))
     else request.on('data', take)
+  })
+}
+
+/** A body somewhat too large comes to its end, so that its sender gets to the answer; of more nothing is read. */
+function letGo(request: IncomingMessage, mostBytes: number): void {
+  let left = mostBytes
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.pause()
   })
 }
 

@@ -49,6 +49,22 @@ test('an edit that will not come does not hold others back for ever', () => {
   assert.equal(mirror.received(edit('b', 1, 1, 'x')), 'x')
 })
 
+test('what the stream brings after an acknowledgement that overtook it is older than what is shown', () => {
+  const mirror = createMirror()
+  mirror.edited('a-1')
+  mirror.stored('a-1', 9)
+  assert.equal(mirror.received(edit('b', 1, 8, 'older')), null)
+  assert.equal(mirror.received(edit('b', 2, 10, 'newer')), 'newer')
+})
+
+test('another log has numbers of its own', () => {
+  const mirror = createMirror()
+  mirror.edited('a-1')
+  mirror.stored('a-1', 900)
+  mirror.newLog()
+  assert.equal(mirror.received(edit('b', 1, 1, 'anew')), 'anew')
+})
+
 test('windows that type at once end with the log’s last edit, however echoes and acknowledgements fall', () => {
   const random = createSeededRandom(2021)
   for (let round = 0; round < 300; round += 1) checkRound(random)

@@ -185,3 +185,20 @@ test('what worked and lies below is where a long outage leads back to', () => {
   const after = lose(6 + 3)
   assert.deepEqual(after.slice(5), ['sse/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2'])
 })
+
+test('an opening after the mode was left by choice is no life that ends', () => {
+  const { ladder, open, lose } = start('sse/2')
+  open()
+  ladder.left()
+  assert.deepEqual(lose(6).at(-1), 'sse/1.1')
+})
+
+test('a better mode that was all there is, and did not open, leads back, and the next climb comes later', () => {
+  const { ladder, lose, open } = start('websocket/1.1')
+  lose(2)
+  open()
+  ladder.adopt(mode('websocket/1.1'))
+  assert.equal(ladder.mode().name, 'websocket/1.1')
+  assert.deepEqual(lose(1), ['sse/2'])
+  assert.equal(ladder.climbPauseMs(), 60_000)
+})

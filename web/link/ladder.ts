@@ -1,9 +1,10 @@
 // Which mode to open next: down the table's `fallback` when the wished one does not get through, and up again later.
 
-import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import type { Mode } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/random.ts'
 import type { Clock } from '../../server/wire/time.ts'
 import type { Closing } from '../transports/transport.ts'
+import { createRungs } from './rungs.ts'
 
 /** Why another mode than the wished one is in use. */
 export type Fall = 'blocked' | 'unsupported' | 'flapping'
@@ -61,7 +62,7 @@ const climbPausesMs = [2_000, 30_000, 60_000, 120_000, 300_000] as const
  * failures lead back to). So a server that is down sends nobody down.
  */
 export function createLadder(first: Mode, now: Clock, random: Random): Ladder {
-  const unsupported = new Set<string>()
+  const rungs = createRungs()
   let proven = new Set<string>()
   let wished = first
   let home = first
@@ -94,7 +95,7 @@ export function createLadder(first: Mode, now: Clock, random: Random): Ladder {
   }
 
   function opened(welcomed: Mode): void {
-    const isClimb = isAbove(welcomed, home)
+    const isClimb = rungs.isAbove(welcomed, home)
     const from = isClimb ? home : null
     if (welcomed !== home) settle(welcomed)
     mode = welcomed
@@ -120,8 +121,8 @@ export function createLadder(first: Mode, now: Clock, random: Random): Ladder {
 
   /** This browser will not learn it: no pause, and no climb back. */
   function missed(absent: Mode): boolean {
-    unsupported.add(absent.name)
-    mode = lower(absent) ?? wishedIfSupported()
+    rungs.remove(absent)
+    mode = rungs.below(absent) ?? wishedIfSupported()
     if (absent === home) settle(mode)
     if (absent === wished) fall = 'unsupported'
     return mode !== absent
@@ -130,7 +131,7 @@ export function createLadder(first: Mode, now: Clock, random: Random): Ladder {
   function lived(livedMs: number): boolean {
     if (livedMs >= shortLifeMs) {
       cameFrom = null
-      climbs = 0
+      if (mode === wished) climbs = 0
       return false
     }
     if (cameFrom !== null) {
@@ -153,12 +154,12 @@ export function createLadder(first: Mode, now: Clock, random: Random): Ladder {
   }
 
   function failedElsewhere(): boolean {
-    if (isAbove(mode, home)) {
+    if (rungs.isAbove(mode, home)) {
       climbFailed()
       mode = home
       return false
     }
-    const next = lower(mode)
+    const next = rungs.below(mode)
     if (next === null) startAgain()
     else mode = next
     return false
@@ -177,7 +178,7 @@ export function createLadder(first: Mode, now: Clock, random: Random): Ladder {
   }
 
   function descend(why: Fall): void {
-    const next = lower(home)
+    const next = rungs.below(home)
     failures = 0
     shortLivesAt = []
     if (next === null) {
@@ -191,19 +192,8 @@ export function createLadder(first: Mode, now: Clock, random: Random): Ladder {
     climbs = why === 'blocked' && proven.has(wished.name) ? 0 : Math.max(1, climbs)
   }
 
-  const wishedIfSupported = () => (unsupported.has(wished.name) ? (lower(wished) ?? wished) : wished)
-
-  function lower(from: Mode): Mode | null {
-    const next = from.fallback === null ? undefined : modeNamed(from.fallback)
-    if (!next) return null
-    return unsupported.has(next.name) ? lower(next) : next
-  }
-
-  /** Whether the way down from that mode leads to the other. */
-  function isAbove(high: Mode, low: Mode): boolean {
-    for (let below = lower(high); below; below = lower(below)) if (below === low) return true
-    return false
-  }
+  /** The wished mode, or the best below it that this browser can do. */
+  const wishedIfSupported = () => (rungs.isSupported(wished) ? wished : (rungs.below(wished) ?? wished))
 
   function climbFailed(): void {
     climbs = Math.min(climbs + 1, climbPausesMs.length - 1)
@@ -228,8 +218,8 @@ export function createLadder(first: Mode, now: Clock, random: Random): Ladder {
       return (climbPausesMs[climbs] ?? 0) * (0.75 + random() / 2)
     },
     betterAfter(tried) {
-      const next = lower(tried)
-      return next !== null && isAbove(next, mode) ? next : null
+      const next = rungs.below(tried)
+      return next !== null && rungs.isAbove(next, mode) ? next : null
     },
     climbFailed,
   }

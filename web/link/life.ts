@@ -1,34 +1,15 @@
 // The connection's life: opens, resumes, waits, renews the session, falls to another mode and climbs back.
 
 import type { DownFrame, Welcome } from '../../server/wire/frames.ts'
-import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
+import type { Mode } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/random.ts'
 import { nothingPlanned, type Timers } from '../../server/wire/time.ts'
 import type { Closing } from '../transports/transport.ts'
 import { createClimb } from './climb.ts'
 import type { Connection } from './connection.ts'
-import { createLadder, type Fall } from './ladder.ts'
+import { createLadder } from './ladder.ts'
+import type { LinkState, WakeUp } from './link-state.ts'
 import { createRetry } from './retry.ts'
-
-export interface LinkState {
-  readonly state: 'opening' | 'open' | 'waiting'
-  /** Name of the mode in use or being opened. */
-  readonly mode: string
-  /** Name of the mode that was asked for. */
-  readonly wished: string
-  /** Why these two differ; null while they do not. */
-  readonly fall: Fall | null
-  /** The HTTP version that the server saw; null until it is open. */
-  readonly spokenHttp: HttpVersion | null
-  readonly reason: string | null
-  /** When the next try starts, ms since the epoch; null when none is planned. */
-  readonly retryAt: number | null
-  /** How often a loss within a stream was noticed and made good. */
-  readonly repairs: number
-}
-
-/** What wakes a window. After `restored` (from the back-forward cache) no connection is alive. */
-export type WakeUp = 'online' | 'visible' | 'resumed' | 'restored'
 
 export interface LifeParts {
   readonly mode: Mode

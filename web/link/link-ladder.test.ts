@@ -81,6 +81,18 @@ test('a climb that fails changes nothing, and the next comes after a longer paus
   assert.equal(streams.length, 5)
 })
 
+test('a loss in between puts the climb off', () => {
+  const { time, streams, newest } = fallen()
+  time.advance(29_000)
+  newest().end()
+  time.advance(250)
+  newest().welcome()
+  time.advance(29_000)
+  assert.equal(streams.length, 4)
+  time.advance(1000)
+  assert.equal(newest().mode.name, 'websocket/1.1')
+})
+
 test('where the wished one still does not open, the next best is tried', () => {
   const { time, newest, heard } = fallen('websocket/2')
   time.advance(30_000)

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { createManualTime } from '../../server/wire/manual-time.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
-import type { LinkState } from './life.ts'
 import { createLink, type LinkParts, type OutboxState } from './link.ts'
+import type { LinkState } from './link-state.ts'
 import { openOutboxStore, type SessionItems } from './outbox-store.ts'
 import { createFakeTransports, type FakeStream } from './testing.ts'
 

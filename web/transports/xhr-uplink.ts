@@ -9,6 +9,7 @@ const timeoutMs = 20_000
 
 const json = { headers: { 'Content-Type': 'application/json' } }
 // A draft is known to be plain data: no need to look at what it might be instead.
+const beating = { ...json, transformRequest: (text: string) => text }
 const posting = { ...json, transformRequest: (draft: Draft) => JSON.stringify(draft) }
 
 /** `window` is the name under which it lets hear of itself. */
@@ -49,7 +50,7 @@ export function createXhrUplink(origin: string, window: string): OpenTransport {
     },
     beat(windows) {
       const said = windows ? JSON.stringify({ windows }) : ''
-      client.post(`/api/heartbeat?window=${window}`, said, json).catch(() => undefined)
+      client.post(`/api/heartbeat?window=${window}`, said, beating).catch(() => undefined)
     },
     close: () => ending.abort(),
   }

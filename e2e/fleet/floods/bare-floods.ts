@@ -113,21 +113,33 @@ export function socketFrame(opcode: number, isLast: boolean, text: string): Buff
 
 export const opcodes = { continuation: 0, text: 1, ping: 9 } as const
 
+/** Pours frames that are refused, until that many were; resolves to the ms that it took. */
+export async function refusedFrames(port: number, count: number): Promise<number> {
+  const { socket, bare } = await openSocket(port)
+  const startedAt = performance.now()
+  const many = Buffer.concat(Array.from({ length: 1000 }, () => socketFrame(opcodes.text, true, '{')))
+  pour(bare, () => many)
+  let refused = 0
+  await new Promise<void>((resolve) => {
+    socket.on('message', (data) => {
+      if (String(data).includes('refused')) refused += 1
+      if (refused === count) resolve()
+    })
+    socket.once('close', () => resolve())
+  })
+  socket.terminate()
+  return performance.now() - startedAt
+}
+
 /** Opens a WebSocket and pours frames into it; resolves to the code that it was closed with, 1006 for none. */
 export async function socketFlood(
   port: number,
-  frames: { readonly first?: Buffer; readonly then: Buffer; readonly isReading: boolean },
+  frames: { readonly first?: Buffer; readonly again: Buffer; readonly isReading: boolean },
 ): Promise<number> {
-  const socket = new WebSocket(`wss://localhost:${port}/api/socket?window=flood&channels=flood`, {
-    rejectUnauthorized: false,
-  })
-  socket.on('error', () => undefined)
+  const { socket, bare } = await openSocket(port)
   const closed = once(socket, 'close')
-  await once(socket, 'open')
-  // The bare connection: the library would not send such frames.
-  const bare = (socket as unknown as { _socket: net.Socket })._socket
   if (!frames.isReading) bare.pause()
-  const many = Buffer.concat(Array.from({ length: 1000 }, () => frames.then))
+  const many = Buffer.concat(Array.from({ length: 1000 }, () => frames.again))
   if (frames.first) bare.write(frames.first)
   pour(bare, () => many)
   if (!frames.isReading) {
@@ -136,4 +148,13 @@ export async function socketFlood(
   }
   const [code] = await closed
   return code
+}
+
+/** A window's WebSocket with its bare connection: the library would not send such frames. */
+async function openSocket(port: number): Promise<{ socket: WebSocket; bare: net.Socket }> {
+  const address = `wss://localhost:${port}/api/socket?window=flood&channels=flood`
+  const socket = new WebSocket(address, { rejectUnauthorized: false })
+  socket.on('error', () => undefined)
+  await once(socket, 'open')
+  return { socket, bare: (socket as unknown as { _socket: net.Socket })._socket }
 }

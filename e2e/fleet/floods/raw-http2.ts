@@ -16,6 +16,9 @@ export const frameTypes = {
 
 export const flags = { none: 0, ack: 1, endStream: 1, endHeaders: 4 } as const
 
+/** Identifiers of RFC 9113, section 6.5.2. */
+export const settingNames = { maxConcurrentStreams: 3, initialWindowSize: 4 } as const
+
 /** Codes of GOAWAY and RST_STREAM by their number (RFC 9113, section 7). */
 const errorNames = [
   'NO_ERROR',
@@ -45,7 +48,9 @@ export interface RawEnding {
 export interface RawHttp2 {
   /** Resolves when more can be sent; false once the connection has ended. */
   readonly send: (...frames: readonly Buffer[]) => Promise<boolean>
-  /** Never reads again. */
+  /** Resolves when that many answers have begun, or the connection has ended. */
+  readonly answered: (count: number) => Promise<void>
+  /** Never reads again, nor answers a PING. */
   readonly stopReading: () => void
   readonly ended: Promise<RawEnding>
   readonly soFar: () => RawEnding
@@ -61,7 +66,7 @@ export function frame(type: number, flag: number, stream: number, payload: Buffe
   return Buffer.concat([head, payload])
 }
 
-/** `[identifier, value]`, as in RFC 9113, section 6.5.2: 4 is the window that each stream begins with. */
+/** Pairs of identifier and value. */
 export function settingsFrame(...pairs: readonly (readonly [number, number])[]): Buffer {
   const payload = Buffer.alloc(pairs.length * 6)
   pairs.forEach(([identifier, value], index) => {
@@ -114,14 +119,16 @@ export async function openRawHttp2(
   const { promise: ended, resolve } = Promise.withResolvers<RawEnding>()
   const soFar = () => ({ goaway, resets, answers })
   socket.once('close', () => resolve(soFar()))
-  await new Promise<void>((opened) => {
-    socket.once('secureConnect', opened)
-    socket.once('close', opened)
-  })
+  await next('secureConnect')
   socket.on(
     'data',
-    createFrameReader((type, payload) => {
+    createFrameReader((type, flag, payload) => {
       if (type === frameTypes.headers) answers += 1
+      if (type === frameTypes.headers) socket.emit('answer')
+      // The server's settings hold for who has acknowledged them (RFC 9113, section 6.5.3).
+      if (type === frameTypes.settings && flag !== flags.ack) {
+        send(frame(frameTypes.settings, flags.ack, 0))
+      }
       if (type === frameTypes.goaway) goaway ??= nameOf(payload.readUInt32BE(4))
       if (type !== frameTypes.reset) return
       const name = nameOf(payload.readUInt32BE(0))
@@ -131,17 +138,18 @@ export async function openRawHttp2(
 
   async function send(...frames: readonly Buffer[]): Promise<boolean> {
     if (!socket.writable) return false
-    if (!socket.write(Buffer.concat(frames))) await drainOrClose()
+    if (!socket.write(Buffer.concat(frames))) await next('drain')
     return socket.writable
   }
 
-  function drainOrClose(): Promise<void> {
-    return new Promise((go) => {
+  /** Resolves at that event, or when the connection has ended. */
+  function next(event: string): Promise<void> {
+    return new Promise((resolve) => {
       const done = () => {
-        socket.off('drain', done).off('close', done)
-        go()
+        socket.off(event, done).off('close', done)
+        resolve()
       }
-      socket.once('drain', done).once('close', done)
+      socket.once(event, done).once('close', done)
     })
   }
 
@@ -150,6 +158,9 @@ export async function openRawHttp2(
     send,
     stopReading: () => void socket.pause(),
     ended,
+    async answered(count) {
+      while (answers < count && !socket.destroyed) await next('answer')
+    },
     soFar,
     close: () => void socket.destroy(),
   }
@@ -159,14 +170,16 @@ function nameOf(code: number): string {
   return errorNames[code] ?? String(code)
 }
 
-function createFrameReader(onFrame: (type: number, payload: Buffer) => void): (chunk: Buffer) => void {
+function createFrameReader(
+  onFrame: (type: number, flag: number, payload: Buffer) => void,
+): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {
     rest = Buffer.concat([rest, chunk])
     while (rest.length >= 9) {
       const end = 9 + rest.readUIntBE(0, 3)
       if (rest.length < end) return
-      onFrame(rest.readUInt8(3), rest.subarray(9, end))
+      onFrame(rest.readUInt8(3), rest.readUInt8(4), rest.subarray(9, end))
       rest = rest.subarray(end)
     }
   }
