@@ -38,7 +38,7 @@ export function mountPage(router: Router, { folder, settings, ports, hub }: Page
     if (refusal) throw refusal
     const { messages, head } = await hub.snapshot(channels)
     const mayWrite = refuseWriting(grant, channel) === null
-    return { ...settings(), cursor: formatCursor(head), messages, mayWrite }
+    return { ...settings(), cursor: formatCursor(head), messages, mayWrite, sessionEndsAt: grant.expiresAt }
   }
 
   router.get('/', async (ctx) => {

@@ -81,7 +81,7 @@ for (const message of start.messages) show(message, browserTimers.now())
 if (outboxStore.unreadable > 0) store.change({ refusal: unreadableSentence })
 
 watchWakeUps({ document, window: globalThis.window }, link)
-keepSession(browserTimers, renewSession)
+keepSession(browserTimers, start.sessionEndsAt, renewSession)
 
 function take(message: Message, receivedAt: number): void {
   recorder.received(message, receivedAt)

@@ -27,8 +27,20 @@ export function crowdText(row: CrowdRow): string {
   const memory = textTable(
     ['server memory', 'before', 'joined', 'after', 'a window'],
     [
-      ['resident', mb(row.rssBytes.before), mb(row.rssBytes.joined), mb(row.rssBytes.after), kb(row.rssBytesPerWindow)],
-      ['heap', mb(row.heapBytes.before), mb(row.heapBytes.joined), mb(row.heapBytes.after), kb(row.heapBytesPerWindow)],
+      [
+        'resident',
+        mb(row.rssBytes.before),
+        mb(row.rssBytes.joined),
+        mb(row.rssBytes.after),
+        kb(row.rssBytesPerWindow),
+      ],
+      [
+        'heap',
+        mb(row.heapBytes.before),
+        mb(row.heapBytes.joined),
+        mb(row.heapBytes.after),
+        kb(row.heapBytesPerWindow),
+      ],
     ],
   )
   const clients = `Load clients: ${row.clientCpuShares.map(percent).join(', ')} of a core; their event loops were late by ${ms(row.clientLoopDelayP99Ms)} (p99), ${ms(row.clientLoopDelayMaxMs)} at most.`

@@ -46,7 +46,11 @@ export interface CrowdResult {
 const graceMs = 15_000
 const warmupSeconds = 2
 
-export async function crowd(options: CrowdOptions, progress: Progress, signal: AbortSignal): Promise<CrowdResult> {
+export async function crowd(
+  options: CrowdOptions,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<CrowdResult> {
   requireSockets(options)
   const { mode, windows, perBrowser, rate, seconds, opening, clients } = options
   await using opened = new AsyncDisposableStack()

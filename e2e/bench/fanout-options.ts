@@ -3,9 +3,9 @@
 import { z } from 'zod'
 import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { peerNames } from '../load/target.ts'
-import { readFlags, whole, words } from './flags.ts'
+import { readFlags, whole, wholeText, words } from './flags.ts'
 
-const perBrowser = words.pipe(z.array(whole(1, 1000)).min(1, 'names no number'))
+const perBrowser = words.pipe(z.array(wholeText(1, 1000)).min(1, 'names no number'))
 
 const schema = z.object({
   modes: words.default(['all']),
@@ -13,7 +13,9 @@ const schema = z.object({
   rate: whole(1, 10_000).default(50),
   seconds: whole(1, 600).default(5),
   'per-browser': perBrowser.default([1, 10]),
-  peers: words.pipe(z.array(z.enum(peerNames, `there are ${peerNames.join(' and ')}`))).default(['ws', 'socket.io']),
+  peers: words
+    .pipe(z.array(z.enum(peerNames, `there are ${peerNames.join(' and ')}`)))
+    .default(['ws', 'socket.io']),
   rounds: whole(1, 100).default(5),
   warmup: whole(0, 60_000).default(500),
   json: z.string().min(1).optional(),
@@ -34,8 +36,9 @@ export const fanoutHelp = `npm run bench -- fanout [flags]
   --per-browser LIST   windows that share an HTTP/2 session 1,10
   --json FILE          write the figures there too
 
-  CPU is the server process's own, over the measured interval, for each message at each window. Latency counts from
-  the moment a message was due. Ratios are to the bare \`ws\` relay of e2e/peers/ws.
+  CPU is the server process's own, over the measured interval, for each message at each window: the median of the
+  rounds. Latency counts from the moment a message was due. Ratios are to the bare \`ws\` relay of e2e/peers/ws, that
+  of CPU within each round and then their median. A busy machine shows in the ranges: take more rounds, or wait.
 `
 
 export interface FanoutOptions extends Omit<z.output<typeof schema>, 'modes' | 'per-browser'> {
@@ -48,7 +51,8 @@ export function readFanoutOptions(argv: readonly string[]): FanoutOptions {
   const { modes: names, 'per-browser': perBrowser, ...rest } = readFlags(schema, argv)
   const options = { ...rest, perBrowser, modes: modesNamed(names) }
   const messages = options.rate * options.seconds
-  if (messages < options.rounds) throw new Error(`--rounds is ${options.rounds}: there are only ${messages} messages to split.`)
+  if (messages < options.rounds)
+    throw new Error(`--rounds is ${options.rounds}: there are only ${messages} messages to split.`)
   return options
 }
 

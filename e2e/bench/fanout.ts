@@ -42,7 +42,13 @@ export async function fanout(
   for (const [round, order] of turnsOf(contenders, options.rounds).entries()) {
     for (const contender of order) {
       progress.say(`round ${round + 1} of ${options.rounds}  ${titleOf(contender)}`)
-      const figures = await turn(contender, load, options, { round: `r${round}`, messages: messages[round] ?? 0 }, signal)
+      const figures = await turn(
+        contender,
+        load,
+        options,
+        { round: `r${round}`, messages: messages[round] ?? 0 },
+        signal,
+      )
       measured.get(contender)?.push(figures)
     }
   }
@@ -73,10 +79,19 @@ async function openContenders(
     return server
   }
   for (const mode of options.modes) {
-    const load = { windows: options.windows, perBrowser: Math.max(...options.perBrowser), messagesPerSecond: options.rate }
+    const load = {
+      windows: options.windows,
+      perBrowser: Math.max(...options.perBrowser),
+      messagesPerSecond: options.rate,
+    }
     const server = await start(mode.name, startMode(mode, load))
     for (const perBrowser of sharingOf(mode, options)) {
-      contenders.push({ name: mode.name, perBrowser: perBrowser ?? firstSharing, sharing: perBrowser, server })
+      contenders.push({
+        name: mode.name,
+        perBrowser: perBrowser ?? firstSharing,
+        sharing: perBrowser,
+        server,
+      })
     }
   }
   for (const peer of options.peers) {

@@ -18,9 +18,13 @@ export function openFiguresReader(origin: string): FiguresReader {
   return {
     async read() {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
-      const request = https.get(`${origin}/api/figures`, { agent, signal: AbortSignal.timeout(answerWithinMs) }, (response) => {
-        text(response).then(resolve, reject)
-      })
+      const request = https.get(
+        `${origin}/api/figures`,
+        { agent, signal: AbortSignal.timeout(answerWithinMs) },
+        (response) => {
+          text(response).then(resolve, reject)
+        },
+      )
       request.on('error', reject)
       return JSON.parse(await promise)
     },

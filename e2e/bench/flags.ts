@@ -5,6 +5,10 @@ import { z } from 'zod'
 
 export const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
 
+/** The same, for the items of a list. */
+export const wholeText = (least: number, most: number) =>
+  z.string().transform(Number).pipe(z.number().int().min(least).max(most))
+
 export const words = z.string().transform((text) =>
   text
     .split(',')
@@ -17,7 +21,9 @@ export function readFlags<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   argv: readonly string[],
 ): z.output<z.ZodObject<Shape>> {
-  const options = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, { type: 'string' as const }]))
+  const options = Object.fromEntries(
+    Object.keys(schema.shape).map((name) => [name, { type: 'string' as const }]),
+  )
   const { values } = parseArgs({ args: [...argv], options })
   const parsed = schema.safeParse(values)
   if (parsed.success) return parsed.data

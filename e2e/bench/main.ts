@@ -62,7 +62,8 @@ async function runFanout(flags: readonly string[], command: string): Promise<boo
   const { rows, sharing, failures } = await fanout(options, progress, stopping.signal)
   tell(`\n${fanoutTable(rows, sharing)}\n`)
   for (const why of failures) tell(`  ${why}\n`)
-  if (options.json !== undefined) await writeResult(options.json, { command, environment: environment(loadBefore), rows })
+  if (options.json !== undefined)
+    await writeResult(options.json, { command, environment: environment(loadBefore), rows })
   return rows.every(({ lost }) => lost === 0)
 }
 

@@ -20,7 +20,9 @@ export function connectionsFor({ mode, windows, perBrowser }: CrowdSize): number
 
 /** Open files that a process here may have; unlimited where the system does not say. Node takes the hard limit by itself. */
 export function openFilesAllowed(): number {
-  const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown; hard: unknown } } }
+  const report = process.report.getReport() as {
+    userLimits?: { open_files?: { soft: unknown; hard: unknown } }
+  }
   const allowed = Number(report.userLimits?.open_files?.hard)
   return Number.isFinite(allowed) ? allowed : Number.POSITIVE_INFINITY
 }

@@ -6,7 +6,9 @@ export function textTable(head: readonly string[], rows: readonly (readonly stri
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)))
   const line = (row: readonly string[]) =>
     row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
       .join('  ')
       .trimEnd()
   const rule = widths.map((width) => '─'.repeat(width)).join('──')

@@ -98,7 +98,10 @@ async function untilWindows(
   for (;;) {
     const { windows } = await figures.read()
     if (isEnough(windows)) return
-    if (clock() > deadline) throw new Error(`The server counts only ${windows} windows, ${windowsWithinMs / 1000} s after they joined.`)
+    if (clock() > deadline)
+      throw new Error(
+        `The server counts only ${windows} windows, ${windowsWithinMs / 1000} s after they joined.`,
+      )
     await pause(20, undefined, { signal })
   }
 }

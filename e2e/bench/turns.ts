@@ -4,7 +4,10 @@
  * One order for each round: each begins further on, every other one runs backwards. Over as many rounds as there are
  * subjects each has been early and late alike, and none always follows the same one.
  */
-export function turnsOf<Subject>(subjects: readonly Subject[], rounds: number): readonly (readonly Subject[])[] {
+export function turnsOf<Subject>(
+  subjects: readonly Subject[],
+  rounds: number,
+): readonly (readonly Subject[])[] {
   return Array.from({ length: rounds }, (_, round) => {
     const start = Math.round((round * subjects.length) / rounds)
     const turned = [...subjects.slice(start), ...subjects.slice(0, start)]

@@ -6,10 +6,10 @@ import { BusyError, type Closing, RefusedError } from '../../web/transports/tran
 import { textOf } from './http.ts'
 
 export async function asClosing(status: number, body: Readable): Promise<Closing> {
-  const { code, message, retryAfterMs = null }: Refused = JSON.parse(await textOf(body))
-  if (code === 'draining') return { code, sentence: message, retryAfterMs }
+  const { code, message, retryAfterMs }: Refused = JSON.parse(await textOf(body))
+  if (code === 'draining') return { code, sentence: message, retryAfterMs: retryAfterMs ?? null }
   const isFinal = status >= 400 && status < 500
-  return { code: isFinal ? 'refused' : 'lost', sentence: `${code}: ${message}`, retryAfterMs }
+  return { code: isFinal ? 'refused' : 'lost', sentence: `${code}: ${message}`, retryAfterMs: retryAfterMs ?? null }
 }
 
 /** Why the stream is about to end; null for frames that say nothing about it. */

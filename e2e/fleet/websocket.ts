@@ -76,6 +76,9 @@ interface Lending {
   setSocket(stream: Duplex, head: Buffer, options: { maxPayload: number; skipUTF8Validation: boolean }): void
 }
 
+/** The constructor as `ws` itself calls it; its types leave out what follows the null. */
+const Lent = WebSocket as unknown as new (address: null, protocols: undefined, options: object) => WebSocket
+
 /** Largest frame taken from a server, bytes. */
 const maxPayload = 64 * 1024 * 1024
 
@@ -103,7 +106,7 @@ async function connectOverHttp2(
     session.destroy()
     throw new Error(`The WebSocket was refused: ${answered[':status']}.`)
   }
-  const socket = new WebSocket(null, undefined, {})
+  const socket = new Lent(null, undefined, {})
   const lending = socket as unknown as Lending
   lending._isServer = false
   lending.setSocket(stream, Buffer.alloc(0), { maxPayload, skipUTF8Validation: false })

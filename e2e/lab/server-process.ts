@@ -14,17 +14,43 @@ export interface MeasuredServer {
   readonly close: () => Promise<void>
 }
 
-type Ports = Readonly<Record<HttpVersion, number>>
+/** A server that was started here, and can be ended in more ways than one. */
+export interface StartedServer extends MeasuredServer {
+  /** As a crash would: without a word. Resolves when it is gone. */
+  readonly kill: () => Promise<void>
+  /** Resolves when it has ended, whoever ended it. */
+  readonly exited: Promise<void>
+  /** The last of what it wrote to its standard error. */
+  readonly errors: () => string
+}
+
+export type Ports = Readonly<Record<HttpVersion, number>>
 
 const startWithinMs = 20_000
 const stopWithinMs = 8000
+const mostErrors = 20_000
 
 /** Starts a program that says `{ type: 'ready', ports }` to its parent. Rejects with what it wrote when it ends before. */
-export async function startServerProcess(program: string, args: readonly string[]): Promise<MeasuredServer> {
+export async function startServerProcess(program: string, args: readonly string[]): Promise<StartedServer> {
   const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  const exited = once(child, 'exit').then(() => undefined)
+  let errors = ''
+  child.stderr?.on('data', (chunk) => {
+    errors = `${errors}${chunk}`.slice(-mostErrors)
+  })
   const ports = await readyPorts(child, program)
   const origin = { '2': `https://localhost:${ports['2']}`, '1.1': `https://localhost:${ports['1.1']}` }
-  return { origin, figures: () => readFigures(origin['1.1']), close: () => stop(child) }
+  return {
+    origin,
+    figures: () => readFigures(origin['1.1']),
+    close: () => stop(child),
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+    exited,
+    errors: () => errors,
+  }
 }
 
 async function readyPorts(child: ChildProcess, program: string): Promise<Ports> {

@@ -34,7 +34,8 @@ export async function openBrowser(origin: string, http: HttpVersion): Promise<Br
     origin,
     session,
     get: (path) => exchange(session, { ':path': path }),
-    post: (path, type, body) => exchange(session, { ':method': 'POST', ':path': path, 'content-type': type }, body),
+    post: (path, type, body) =>
+      exchange(session, { ':method': 'POST', ':path': path, 'content-type': type }, body),
     close: () => session.destroy(),
   }
 }

@@ -53,7 +53,7 @@ export function createHttp1Client(origin: string): Http1Client {
 }
 
 function createLine(socket: TLSSocket): Line {
-  let bytes = Buffer.alloc(0)
+  let bytes: Buffer = Buffer.alloc(0)
   let waiting: PromiseWithResolvers<Answered> | null = null
 
   socket.on('data', (chunk: Buffer) => {

@@ -36,7 +36,9 @@ export function startLoadProcess(stopping: AbortSignal): LoadProcess {
     const replied = once(child, 'message', { signal })
     child.send(order)
     const [reply] = (await replied.catch(() => {
-      throw late.aborted ? new Error(`The load process did not ${order.type} within ${withinMs / 1000} s.`) : signal.reason
+      throw late.aborted
+        ? new Error(`The load process did not ${order.type} within ${withinMs / 1000} s.`)
+        : signal.reason
     })) as [Reply]
     if (reply.type === 'failed') throw new Error(reply.sentence)
     return reply
@@ -49,7 +51,8 @@ export function startLoadProcess(stopping: AbortSignal): LoadProcess {
     async measure(measuring) {
       const { count, intervalMs, graceMs } = measuring
       const reply = await ask({ type: 'measure', measuring }, count * intervalMs + graceMs + spareMs)
-      if (reply.type !== 'measured') throw new Error(`A load process answered ${reply.type} when it was to measure.`)
+      if (reply.type !== 'measured')
+        throw new Error(`A load process answered ${reply.type} when it was to measure.`)
       return reply.measured
     },
     closeWindows: async () => void (await ask({ type: 'close' }, spareMs)),

@@ -1,7 +1,7 @@
 // A window that asks: each question names the cursor that the answer before led to.
 
-import type { OpenWindow } from './window.ts'
 import { postDraft } from './stream-window.ts'
+import type { OpenWindow } from './window.ts'
 
 /** With a pause from each answer to the next question. */
 export const openPollingWindow: OpenWindow = (opening) =>
@@ -24,7 +24,9 @@ async function openPollWindow(
 
   async function ask(): Promise<void> {
     const place = cursor === null ? '&first=' : `&cursor=${cursor}`
-    const { status, body } = await browser.get(`${path}?${query}${place}${holdMs > 0 ? `&hold=${holdMs}` : ''}`)
+    const { status, body } = await browser.get(
+      `${path}?${query}${place}${holdMs > 0 ? `&hold=${holdMs}` : ''}`,
+    )
     if (status !== 200) throw new Error(`${path} answered ${status}: ${body}`)
     onBytes(body)
     cursor = cursorOf(body)
@@ -55,6 +57,7 @@ async function openPollWindow(
 /** An answer begins `{"cursor":"…",`: the rest need not be parsed for it. */
 export function cursorOf(body: Buffer): string {
   const match = /^\{"cursor":"([^"]+)"/.exec(body.toString('latin1', 0, 80))
-  if (!match?.[1]) throw new Error(`A poll's answer does not begin with its cursor: ${body.toString('latin1', 0, 80)}`)
+  if (!match?.[1])
+    throw new Error(`A poll's answer does not begin with its cursor: ${body.toString('latin1', 0, 80)}`)
   return match[1]
 }

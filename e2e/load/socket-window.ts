@@ -22,7 +22,11 @@ export const openSocketIoWindow: OpenWindow = async (opening) => {
   const socket = await upgrade(opening, '/socket.io/?EIO=4&transport=websocket')
   socket.write(maskedText('40'))
   await untilJoined(socket)
-  const window = asWindow(socket, opening, (draft) => `42${JSON.stringify(['message', JSON.stringify(draft)])}`)
+  const window = asWindow(
+    socket,
+    opening,
+    (draft) => `42${JSON.stringify(['message', JSON.stringify(draft)])}`,
+  )
   // The server closes a client that leaves a ping unanswered; an answer that nobody asked for does as well.
   const pongs = setInterval(() => socket.write(maskedText('3')), 15_000)
   return {
@@ -54,7 +58,11 @@ async function extendedConnect({ browser }: WindowOpening, path: string): Promis
   return stream
 }
 
-function asWindow(socket: Duplex, opening: WindowOpening, textOf: (draft: Draft<'edit'>) => string): LoadWindow {
+function asWindow(
+  socket: Duplex,
+  opening: WindowOpening,
+  textOf: (draft: Draft<'edit'>) => string,
+): LoadWindow {
   let isClosed = false
   socket.on('data', opening.onBytes).on('error', () => undefined)
   socket.once('close', () => !isClosed && opening.onFailure('its WebSocket closed'))

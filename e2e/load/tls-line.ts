@@ -36,7 +36,11 @@ export function parseHead(bytes: Buffer): Head | null {
     const colon = line.indexOf(':')
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const
   })
-  return { status: Number(statusLine.split(' ')[1]), headers: new Map(headers), rest: bytes.subarray(end + 4) }
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers: new Map(headers),
+    rest: bytes.subarray(end + 4),
+  }
 }
 
 /** Resolves with the answer's head; rejects when the connection closes before. Then the socket is paused. */

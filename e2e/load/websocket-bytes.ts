@@ -19,7 +19,8 @@ export function upgradeRequest(path: string, host: string): string {
 /** One unfragmented text frame (RFC 6455, 5.2). Throws past 65,535 bytes, which no load client sends. */
 export function maskedText(text: string): Buffer {
   const payload = Buffer.from(text)
-  if (payload.length > 0xffff) throw new RangeError(`A load client's frame has 65535 bytes at most, got ${payload.length}`)
+  if (payload.length > 0xffff)
+    throw new RangeError(`A load client's frame has 65535 bytes at most, got ${payload.length}`)
   const mask = randomBytes(4)
   for (const [index, byte] of payload.entries()) payload[index] = byte ^ (mask[index & 3] ?? 0)
   const head =

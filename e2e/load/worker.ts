@@ -80,5 +80,9 @@ async function measure(measuring: Measuring): Promise<Measured> {
 function author({ windows }: Fleet, plan: FleetPlan, measuring: Measuring): () => void {
   const [window] = windows
   if (!window) throw new Error('There is no window to write in.')
-  return startAuthor({ name: windowName(plan, 0), channel: plan.channel, publish: window.publish }, measuring, clock)
+  return startAuthor(
+    { name: windowName(plan, 0), channel: plan.channel, publish: window.publish },
+    measuring,
+    clock,
+  )
 }

@@ -103,7 +103,7 @@ for (const each of modes) {
     const spoken = [protocolNames[each.http]]
     for (const [path, initiator] of requestsOf[each.transport]) {
       // A request stands in the browser's list once it has ended: a stream's, when it is closed.
-      const entries = () => window.run<Entry[], [string]>(requestsTo, path)
+      const entries = (): Promise<Entry[]> => window.run(requestsTo, path)
       if (!isOpenEnded.has(path))
         await until(async () => (await entries()).length > 0, `nothing went to ${path}`)
       for (const entry of await entries())

@@ -1,67 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CatchUp, Log } from '../broker/log.ts'
 import { draft } from '../broker/log-contract.ts'
-import { createMemoryLog } from '../broker/memory.ts'
-import { Refusal } from '../refusal.ts'
-import { type Cursor, parseCursor } from '../wire/cursor.ts'
-import type { DownFrame } from '../wire/frames.ts'
-import { createManualTime } from '../wire/manual-time.ts'
-import { createHub, type HubSettings } from './hub.ts'
-import { createFakeConnection, type FakeConnection, type FakePlace, idsIn } from './testing.ts'
+import type { Log } from '../broker/log.ts'
+import { createSeededRandom } from '../wire/random.ts'
+import {
+  byesOf,
+  countTo,
+  idsIn,
+  memoryLog,
+  openHub,
+  pagedLog,
+  refusalOf,
+  settled,
+  slowLog,
+  typesIn,
+} from './testing.ts'
 
-/** Lets promises that are already settled go on. */
-const settled = () => new Promise((resolve) => setImmediate(resolve))
-
-function openHub({ log = memoryLog(), ...change }: Partial<HubSettings> & { log?: Log } = {}) {
-  const time = createManualTime()
-  const failures: unknown[] = []
-  const settings = { heartbeatMs: 15_000, maxWindows: 100, queueBytesPerWindow: 100_000, ...change }
-  const hub = createHub({
-    log,
-    timers: time,
-    random: () => 0.5,
-    onFailure: (error) => void failures.push(error),
-    settings,
-  })
-  function enter(place: FakePlace = {}, cursor: string | null = null) {
-    const connection = createFakeConnection(place)
-    const window = hub.join(connection.joining, parseCursor(cursor))
-    return { connection, window }
-  }
-  return { hub, time, failures, enter }
-}
-
-function memoryLog(): Log {
-  return createMemoryLog('life1', { logMessages: 100, logBytes: 100_000 })
-}
-
-/** A log whose answers to `read` the test lets go, looked up when it was asked or only when it answers. */
-function slowLog(looksUp: 'when asked' | 'when it answers') {
-  const log = memoryLog()
-  const waiting: (() => void)[] = []
-  const read = async (cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> => {
-    const asked = log.read(cursor, channels)
-    await new Promise<void>((resolve) => waiting.push(resolve))
-    return looksUp === 'when asked' ? asked : log.read(cursor, channels)
-  }
-  const answer = () => {
-    for (const resolve of waiting.splice(0)) resolve()
-    return settled()
-  }
-  return { log: { ...log, read }, answer }
-}
-
-const typesOf = ({ frames }: FakeConnection) => frames.map(({ type }: DownFrame) => type)
-
-function refusalFrom(act: () => unknown): Refusal {
-  try {
-    act()
-  } catch (error) {
-    if (error instanceof Refusal) return error
-  }
-  return assert.fail('it was not refused')
-}
+const welcomeTo = (frames: readonly object[]) => frames[0]
 
 test('a window is welcomed, gets what it missed, then what comes, its own messages included', async () => {
   const { hub, enter } = openHub()
@@ -69,25 +24,27 @@ test('a window is welcomed, gets what it missed, then what comes, its own messag
   const { connection } = enter({}, 'life1:1')
   await settled()
   await hub.publish(draft('w1-4'))
-  assert.deepEqual(connection.frames[0], {
+  assert.deepEqual(welcomeTo(connection.frames), {
     type: 'welcome',
     window: 'w1',
     cursor: 'life1:3',
     recovered: true,
     http: '2',
-    heartbeatMs: 15_000,
+    heartbeatMs: 16_000,
   })
   assert.deepEqual(idsIn(connection.frames), ['w1-2', 'w1-3', 'w1-4'])
 })
 
 test('without a cursor that the log knows it gets a snapshot, and is told so', async () => {
-  const { hub, enter } = openHub()
-  for (const n of [1, 2]) await hub.publish(draft(`w1-${n}`))
-  const { connection } = enter({}, 'another:1')
-  await settled()
-  const [welcome] = connection.frames
-  assert.equal(welcome?.type === 'welcome' && welcome.recovered, false)
-  assert.deepEqual(idsIn(connection.frames), ['w1-2'])
+  for (const cursor of [null, 'another:1', 'life1:9']) {
+    const { hub, enter } = openHub()
+    for (const n of [1, 2]) await hub.publish(draft(`w1-${n}`))
+    const { connection } = enter({}, cursor)
+    await settled()
+    const [welcome] = connection.frames
+    assert.equal(welcome?.type === 'welcome' && welcome.recovered, false)
+    assert.deepEqual(idsIn(connection.frames), ['w1-2'])
+  }
 })
 
 for (const looksUp of ['when asked', 'when it answers'] as const) {
@@ -101,17 +58,101 @@ for (const looksUp of ['when asked', 'when it answers'] as const) {
     assert.deepEqual(connection.frames, [])
     await answer()
     await hub.publish(draft('w9-4'))
-    assert.deepEqual(typesOf(connection), ['welcome', 'message', 'message', 'message', 'message'])
+    assert.deepEqual(typesIn(connection.frames), ['welcome', 'message', 'message', 'message', 'message'])
     assert.deepEqual(idsIn(connection.frames), ['w9-1', 'w9-2', 'w9-3', 'w9-4'])
   })
 }
 
+test('whoever joins in the midst of it, with a connection of whatever pace, misses nothing and gets nothing twice', async () => {
+  const random = createSeededRandom(8)
+  for (const looksUp of ['when asked', 'when it answers'] as const) {
+    const { log, answer } = slowLog(looksUp, pagedLog(4))
+    const { hub, enter } = openHub({ log })
+    const joined: { after: number; entered: ReturnType<typeof enter> }[] = []
+    for (let n = 1; n <= 300; n += 1) {
+      // Appends that nobody waits for, as a crowd makes them.
+      void hub.publish(draft(`m-${n}`))
+      if (random() < 0.1) {
+        const after = Math.floor(random() * n)
+        joined.push({ after, entered: enter({ id: `w${n}` }, `life1:${after}`) })
+      }
+      for (const { entered } of joined) {
+        entered.connection.isFull = random() < 0.3
+        if (random() < 0.5) entered.window.drained()
+      }
+      if (random() < 0.4) await answer(1)
+    }
+    for (let round = 0; round < 100; round += 1) {
+      for (const { entered } of joined) {
+        entered.connection.isFull = false
+        entered.window.drained()
+      }
+      await answer()
+    }
+    assert.ok(joined.length > 20)
+    for (const { after, entered } of joined) {
+      const expected = countTo(300 - after).map((n) => `m-${after + n}`)
+      assert.deepEqual(idsIn(entered.connection.frames), expected)
+      assert.deepEqual(entered.connection.byes, [])
+    }
+  }
+})
+
+test('however much was missed, one part of it is read when the one before has been taken', async () => {
+  const { log, answer, waiting } = slowLog('when asked', pagedLog(2))
+  const { hub, enter } = openHub({ log })
+  for (const n of countTo(5)) await hub.publish(draft(`m-${n}`))
+  const { connection, window } = enter({}, 'life1:0')
+  connection.isFull = true
+  await answer()
+  assert.deepEqual(typesIn(connection.frames), ['welcome'])
+  for (const _frame of [1, 2]) window.drained()
+  await settled()
+  assert.deepEqual([idsIn(connection.frames), waiting()], [['m-1', 'm-2'], 0])
+  window.drained()
+  await settled()
+  assert.equal(waiting(), 1)
+  connection.isFull = false
+  for (const _part of [1, 2]) await answer()
+  assert.deepEqual(
+    idsIn(connection.frames),
+    countTo(5).map((n) => `m-${n}`),
+  )
+  assert.equal(typesIn(connection.frames).filter((type) => type === 'welcome').length, 1)
+})
+
+test('a window that reads slower than the log forgets is sent away to begin anew', async () => {
+  const kept = memoryLog(() => 0, { logMessages: 4 })
+  const { log, answer } = slowLog('when it answers', pagedLog(2, kept))
+  const { hub, enter } = openHub({ log })
+  for (const n of countTo(4)) await hub.publish(draft(`m-${n}`))
+  const { connection } = enter({}, 'life1:0')
+  await answer()
+  for (const n of countTo(9)) await hub.publish(draft(`n-${n}`))
+  await answer()
+  assert.deepEqual([idsIn(connection.frames), byesOf(connection)], [['m-1', 'm-2'], [['overflow', 0]]])
+  assert.equal(hub.windowCount(), 0)
+})
+
 test('a message goes to the windows of its channel', async () => {
   const { hub, enter } = openHub()
-  const [main, other] = [['main', 'wind'], ['other']].map((channels) => enter({ channels }).connection)
+  const [main, other] = [['main', 'wind'], ['other']].map((channels, n) => {
+    return enter({ id: `w${n}`, channels }).connection
+  })
   await settled()
   await hub.publish(draft('w1-1'))
-  assert.deepEqual([idsIn(main?.frames ?? []), idsIn(other?.frames ?? [])], [['w1-1'], []])
+  await hub.publish(draft('w1-2', '', 'other'))
+  await hub.publish(draft('w1-3', '', 'nowhere'))
+  assert.deepEqual([idsIn(main?.frames ?? []), idsIn(other?.frames ?? [])], [['w1-1'], ['w1-2']])
+})
+
+test('messages that came at once reach every window in one order', async () => {
+  const { hub, enter } = openHub()
+  const connections = countTo(5).map((n) => enter({ id: `w${n}` }).connection)
+  await settled()
+  const stored = await Promise.all(countTo(100).map((n) => hub.publish(draft(`m-${n}`))))
+  const inOrder = stored.toSorted((one, other) => one.seq - other.seq).map(({ id }) => id)
+  for (const { frames } of connections) assert.deepEqual(idsIn(frames), inOrder)
 })
 
 test('a draft is acknowledged with its number, the same draft again with the same one', async () => {
@@ -120,53 +161,86 @@ test('a draft is acknowledged with its number, the same draft again with the sam
   assert.deepEqual([await hub.publish(draft('w1-1')), await hub.publish(draft('w1-1'))], [stored, stored])
 })
 
-test('beats at its interval until it drains', async () => {
-  const { hub, time, enter } = openHub({ heartbeatMs: 1000 })
+test('a draft is acknowledged when every window was told, and not before', async () => {
+  const { hub, enter } = openHub()
   const { connection } = enter()
   await settled()
-  const beats = () => typesOf(connection).filter((type) => type === 'heartbeat').length
-  time.advance(3500)
-  assert.equal(beats(), 3)
-  hub.drain()
-  time.advance(10_000)
-  assert.deepEqual([beats(), time.pending()], [3, 0])
+  const told = hub.publish(draft('w1-1')).then(() => idsIn(connection.frames))
+  assert.deepEqual(await told, ['w1-1'])
 })
 
-test('refuses the window that is one too many, until another leaves', () => {
-  const { hub, enter } = openHub({ maxWindows: 2 })
-  const { window } = enter()
-  enter()
-  const { status, code } = refusalFrom(enter)
-  assert.deepEqual([status, code, hub.windowCount()], [503, 'too-many-windows', 2])
+test('refuses the window that is one too many, with a time to come back, until another leaves', async () => {
+  const { hub, enter, ask } = openHub({ maxWindows: 2 })
+  const { window } = enter({ id: 'w1' })
+  enter({ id: 'w2' })
+  for (const act of [() => enter({ id: 'w3' }), () => ask({ id: 'w3' })]) {
+    const { status, code, retryAfterMs } = await refusalOf(act)
+    assert.deepEqual([status, code, retryAfterMs, hub.windowCount()], [503, 'too-many-windows', 900, 2])
+  }
+  enter({ id: 'w2', opening: 1 })
   hub.leave(window)
-  enter()
+  await ask({ id: 'w3' })
+  await ask({ id: 'w3' })
   assert.equal(hub.windowCount(), 2)
 })
 
-test('draining sends everyone away with a time to come back, and lets nobody in', async () => {
-  const { hub, enter } = openHub()
-  const connections = [1, 2].map(() => enter().connection)
-  await settled()
-  hub.drain()
-  for (const { byes } of connections) {
-    assert.deepEqual(
-      byes.map(({ code, retryAfterMs }) => [code, retryAfterMs]),
-      [['draining', 900]],
-    )
-  }
-  assert.deepEqual([hub.isDraining(), hub.windowCount()], [true, 0])
-  assert.equal(refusalFrom(enter).code, 'draining')
+test('windows are told to come back between 0.3 and 1.5 s later, each at its own time', async () => {
+  const random = createSeededRandom(2)
+  const { enter } = openHub({ maxWindows: 0, random })
+  const refused = await Promise.all(countTo(200).map((n) => refusalOf(() => enter({ id: `w${n}` }))))
+  const times = refused.map(({ retryAfterMs }) => Number(retryAfterMs))
+  assert.ok(times.every((ms) => Number.isInteger(ms) && ms >= 300 && ms <= 1500))
+  assert.ok(new Set(times).size > 100)
 })
 
-test('a window that leaves or is sent away while the log is read gets nothing more', async () => {
-  const { log, answer } = slowLog('when asked')
-  const { hub, time, enter } = openHub({ log })
-  const left = enter()
+test('a newer stream of a window takes the place of the older one, which is told so', async () => {
+  const { hub, enter } = openHub()
+  const older = enter({ opening: 1 })
+  await settled()
+  const newer = enter({ opening: 2 })
+  await settled()
+  hub.leave(older.window)
+  await hub.publish(draft('m-1'))
+  assert.deepEqual([byesOf(older.connection), idsIn(older.connection.frames)], [[['replaced', 0]], []])
+  assert.deepEqual([byesOf(newer.connection), idsIn(newer.connection.frames)], [[], ['m-1']])
+  assert.equal(hub.windowCount(), 1)
+})
+
+test('an older stream that comes late is told so and disturbs nobody', async () => {
+  const { hub, enter } = openHub()
+  const newer = enter({ opening: 2 })
+  const late = enter({ opening: 1 })
+  await settled()
+  hub.leave(late.window)
+  await hub.publish(draft('m-1'))
+  assert.deepEqual([byesOf(late.connection), late.connection.frames], [[['replaced', 0]], []])
+  assert.deepEqual([byesOf(newer.connection), idsIn(newer.connection.frames)], [[], ['m-1']])
+})
+
+test('a window that leaves or is sent away while the log is read gets nothing more, and no more is read for it', async () => {
+  const { log, answer, waiting } = slowLog('when asked', pagedLog(1))
+  const { hub, enter } = openHub({ log })
+  for (const n of countTo(5)) await hub.publish(draft(`m-${n}`))
+  const left = enter({ id: 'w1' }, 'life1:0')
+  const replaced = enter({ id: 'w2' }, 'life1:0')
+  const newer = enter({ id: 'w2', opening: 1 }, 'life1:5')
   hub.leave(left.window)
-  const drained = enter()
-  hub.drain()
   await answer()
-  assert.deepEqual([left.connection.frames, drained.connection.frames, time.pending()], [[], [], 0])
+  assert.deepEqual([left.connection.frames, replaced.connection.frames, waiting()], [[], [], 0])
+  assert.deepEqual(typesIn(newer.connection.frames), ['welcome'])
+  assert.deepEqual(left.connection.byes, [], 'its connection is gone: nothing can be said over it')
+})
+
+test('a window that leaves between two parts is not read for any more', async () => {
+  const { log, answer, waiting } = slowLog('when asked', pagedLog(1))
+  const { hub, enter } = openHub({ log })
+  for (const n of countTo(5)) await hub.publish(draft(`m-${n}`))
+  const { connection, window } = enter({ id: 'w1' }, 'life1:0')
+  await answer()
+  assert.equal(waiting(), 1)
+  hub.leave(window)
+  await answer()
+  assert.deepEqual([idsIn(connection.frames), waiting()], [['m-1'], 0])
 })
 
 test('a window that falls too far behind is sent away to resume at once, and delays no other', async () => {
@@ -175,10 +249,7 @@ test('a window that falls too far behind is sent away to resume at once, and del
   await settled()
   slow.connection.isFull = true
   for (const n of [1, 2, 3, 4]) await hub.publish(draft(`w9-${n}`, 'x'.repeat(200)))
-  assert.deepEqual(
-    slow.connection.byes.map(({ code, retryAfterMs }) => [code, retryAfterMs]),
-    [['overflow', 0]],
-  )
+  assert.deepEqual(byesOf(slow.connection), [['overflow', 0]])
   assert.deepEqual(idsIn(quick.connection.frames), ['w9-1', 'w9-2', 'w9-3', 'w9-4'])
   assert.equal(hub.windowCount(), 1)
 })
@@ -188,14 +259,12 @@ test('a connection that throws costs its own window the stream, and nobody else 
   const [broken, sound] = [enter({ id: 'w1' }), enter({ id: 'w2' })]
   await settled()
   broken.connection.failure = new Error('broken')
+  broken.connection.failureAtEnd = new Error('worse')
   const { seq } = await hub.publish(draft('w9-1'))
   assert.equal(seq, 1)
   assert.deepEqual(idsIn(sound.connection.frames), ['w9-1'])
-  assert.deepEqual(
-    broken.connection.byes.map(({ code, retryAfterMs }) => [code, retryAfterMs]),
-    [['failed', 900]],
-  )
-  assert.deepEqual([failures.map(String), hub.windowCount()], [['Error: broken'], 1])
+  assert.deepEqual(byesOf(broken.connection), [['failed', 900]])
+  assert.deepEqual([failures.map(String), hub.windowCount()], [['Error: broken', 'Error: worse'], 1])
 })
 
 test('a log that cannot be read sends the window away to try again, and is not kept secret', async () => {
@@ -203,22 +272,50 @@ test('a log that cannot be read sends the window away to try again, and is not k
   const { hub, failures, enter } = openHub({ log })
   const { connection } = enter()
   await settled()
-  assert.deepEqual(
-    connection.byes.map(({ code }) => code),
-    ['failed'],
-  )
+  assert.deepEqual(byesOf(connection), [['failed', 900]])
   assert.deepEqual([failures.map(String), hub.windowCount()], [['Error: no disk'], 0])
 })
 
-test('tells who is here after a window came, and after one went', async () => {
-  const { hub, time, enter } = openHub()
-  const { connection } = enter({ id: 'w1' })
-  const { window } = enter({ id: 'w2' })
+test('a sender that is too fast is told how long to wait, in whole ms, and that is enough', () => {
+  const { hub, time } = openHub({ messagesPerSecond: 3 })
+  const waits = countTo(4).map(() => hub.waitMs('w1'))
+  assert.deepEqual([waits, hub.waitMs('w2')], [[0, 0, 0, 334], 0])
+  time.advance(334)
+  assert.equal(hub.waitMs('w1'), 0)
+})
+
+test('tells one window something down its stream, and says when there is none', async () => {
+  const { hub, enter, ask } = openHub()
+  const [one, other] = [enter({ id: 'w1' }), enter({ id: 'w2' })]
+  await ask({ id: 'w3' })
   await settled()
-  time.advance(100)
-  hub.leave(window)
-  hub.leave(window)
-  time.advance(100)
-  const told = connection.frames.flatMap((frame) => (frame.type === 'presence' ? [frame.windows] : []))
-  assert.deepEqual(told, [2, 1])
+  const stored = { type: 'stored', id: 'w1-1', seq: 1 } as const
+  assert.deepEqual(
+    ['w1', 'w3', 'w4'].map((id) => hub.tell(id, stored)),
+    [true, false, false],
+  )
+  assert.deepEqual(one.connection.frames.at(-1), stored)
+  assert.deepEqual(typesIn(other.connection.frames), ['welcome'])
+})
+
+test('says who is here, and what waits for each', async () => {
+  const { hub, enter, ask } = openHub()
+  const { connection } = enter({ id: 'w1', browser: 'b1', channels: ['main', 'wind'] })
+  await ask({ id: 'w2', mode: 'polling/1.1' })
+  await settled()
+  connection.isFull = true
+  for (const n of [1, 2]) await hub.publish(draft(`m-${n}`))
+  const [one, two] = hub.windows()
+  assert.ok((one?.backlogBytes ?? 0) > 0)
+  const figures = { id: 'w1', browser: 'b1', channels: ['main', 'wind'], mode: 'sse/2' }
+  assert.deepEqual(one, { ...figures, backlogBytes: one?.backlogBytes, droppedReadings: 0 })
+  const polling = { id: 'w2', browser: null, channels: ['main'], mode: 'polling/1.1' }
+  assert.deepEqual(two, { ...polling, backlogBytes: 0, droppedReadings: 0 })
+})
+
+test('gives the newest of each kind, and its place', async () => {
+  const { hub } = openHub()
+  for (const n of [1, 2]) await hub.publish(draft(`m-${n}`))
+  const { messages, head } = await hub.snapshot(new Set(['main']))
+  assert.deepEqual([messages.map(({ id }) => id), head], [['m-2'], { epoch: 'life1', seq: 2 }])
 })

@@ -36,4 +36,6 @@ export interface PageStart extends PageSettings {
   readonly messages: readonly Message[]
   /** Whether this guest may write on the page's channel. */
   readonly mayWrite: boolean
+  /** When this guest's session ends unless it is renewed, ms since the epoch; null where everybody may come in. */
+  readonly sessionEndsAt: number | null
 }

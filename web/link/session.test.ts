@@ -6,11 +6,12 @@ import { createManualTime } from '../../server/wire/manual-time.ts'
 import { keepSession, type Session } from './session.ts'
 import { settled } from './testing.ts'
 
-function keep(answer: (now: number) => Promise<Session | null>) {
+/** A session that ends 40 s from now, unless it is said otherwise. */
+function keep(answer: (now: number) => Promise<Session | null>, endsInMs: number | null = 40_000) {
   const time = createManualTime()
   const startAt = time.now()
   const askedAt: number[] = []
-  keepSession(time, () => {
+  keepSession(time, endsInMs === null ? null : startAt + endsInMs, () => {
     askedAt.push((time.now() - startAt) / 1000)
     return answer(time.now())
   })
@@ -27,7 +28,12 @@ test('asks again when half of it is over', async () => {
   assert.deepEqual(askedAt, [20, 1820, 3620])
 })
 
-test('where everybody is invited, and where there is no session any more, it asks once', async () => {
+test('where everybody may come in it never asks', () => {
+  const { time } = keep(async () => null, null)
+  assert.equal(time.pending(), 0)
+})
+
+test('where there is no session any more it asks once', async () => {
   for (const session of [{ expiresAt: null }, null]) {
     const { time, askedAt, pass } = keep(async () => session)
     await pass(20)
@@ -37,6 +43,7 @@ test('where everybody is invited, and where there is no session any more, it ask
 
 test('asks soon again when the server could not be reached', async () => {
   const { askedAt, pass } = keep(() => Promise.reject(new Error('no answer')))
-  for (let n = 0; n < 3; n += 1) await pass(20)
-  assert.deepEqual(askedAt, [20, 40, 60])
+  await pass(20)
+  for (let n = 0; n < 2; n += 1) await pass(5)
+  assert.deepEqual(askedAt, [20, 25, 30])
 })

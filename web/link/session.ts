@@ -21,22 +21,26 @@ export async function renewSession(): Promise<Session | null> {
   return answer.status === 401 ? null : answer.data
 }
 
-const soonestMs = 20_000
+const soonestMs = 5000
 const latestMs = 24 * 3_600_000
 
-/** Renews ahead: a session that has ended cannot be renewed. */
-export function keepSession(timers: Timers, renew: typeof renewSession): void {
+/** Renews ahead, before `endsAt` (ms since the epoch; null for never): a session that has ended cannot be renewed. */
+export function keepSession(timers: Timers, endsAt: number | null, renew: typeof renewSession): void {
   const renewLater = (inMs: number) => timers.later(renewNow, Math.min(latestMs, Math.max(soonestMs, inMs)))
 
   function renewNow(): void {
     renew().then(
       (session) => {
-        // Half of what is left: a window that was asleep, or a server that was down, has the other half.
-        if (session?.expiresAt) renewLater((session.expiresAt - timers.now()) / 2)
+        if (session?.expiresAt) renewBefore(session.expiresAt)
       },
       () => renewLater(soonestMs),
     )
   }
 
-  renewLater(soonestMs)
+  // Half of what is left: a window that was asleep, or a server that was down, has the other half.
+  function renewBefore(time: number): void {
+    renewLater((time - timers.now()) / 2)
+  }
+
+  if (endsAt !== null) renewBefore(endsAt)
 }

@@ -17,6 +17,18 @@ export type ToWindow =
   | { readonly type: 'answer'; readonly member: number; readonly id: string; readonly answer: Answer }
   | { readonly type: 'closed'; readonly member: number; readonly closing: Closing }
 
+/** What a window posts: who it is, which is also the name of the lock that it holds, and what it says. */
+export interface FromWindow {
+  readonly window: string
+  readonly said: ToPlace
+}
+
+/** A worker's first word: it lives for as long as this lock is held. */
+export interface Here {
+  readonly type: 'here'
+  readonly lock: string
+}
+
 /** An `Opening` as data. */
 export interface Asked {
   readonly origin: string

@@ -134,8 +134,14 @@ export function openPlace() {
         window: query.get('window'),
         isFirst: query.has('first'),
         signal,
-        answer: (answer) => (resolve(answer), settled()),
-        fail: (error) => (reject(error), settled()),
+        answer(answer) {
+          resolve(answer)
+          return settled()
+        },
+        fail(error) {
+          reject(error)
+          return settled()
+        },
       })
       return promise
     },

@@ -1,8 +1,8 @@
 // Who waits for which acknowledgement, where these come down a stream of frames.
 
 import type { Draft } from '../../server/wire/envelope.ts'
-import { byeCodes, type DownFrame, type Stored } from '../../server/wire/frames.ts'
-import { type Closing, RefusedError } from './transport.ts'
+import { byeCodes, type DownFrame, type Refused, type Stored } from '../../server/wire/frames.ts'
+import { BusyError, type Closing, RefusedError } from './transport.ts'
 
 export interface Answers {
   /** `length` of what is sent, in UTF-16 units. */
@@ -25,8 +25,8 @@ interface Waiting {
 export function createAnswers(): Answers {
   const waiting = new Map<string, Waiting>()
 
-  function refuse(id: string, code: string, sentence: string): void {
-    waiting.get(id)?.reject(new RefusedError(code, sentence))
+  function refuse(id: string, error: Error): void {
+    waiting.get(id)?.reject(error)
     waiting.delete(id)
   }
 
@@ -38,12 +38,13 @@ export function createAnswers(): Answers {
         waiting.get(frame.id)?.resolve(frame)
         waiting.delete(frame.id)
       } else if (frame.type === 'refused' && frame.id !== null) {
-        refuse(frame.id, frame.code, frame.message)
+        refuse(frame.id, errorFor(frame))
       }
     },
     refuseLargest() {
       const [largest] = [...waiting].sort(([, one], [, other]) => other.length - one.length)
-      if (largest) refuse(largest[0], 'too-large', 'The message is larger than the server takes.')
+      const sentence = 'The message is larger than the server takes.'
+      if (largest) refuse(largest[0], new RefusedError('too-large', sentence))
     },
     abandon() {
       for (const { reject } of waiting.values())
@@ -52,6 +53,10 @@ export function createAnswers(): Answers {
     },
     size: () => waiting.size,
   }
+}
+
+function errorFor({ code, message, retryAfterMs }: Refused): Error {
+  return retryAfterMs === undefined ? new RefusedError(code, message) : new BusyError(message, retryAfterMs)
 }
 
 /** Why the server is about to close; null for frames that say nothing about it. */
