@@ -78,11 +78,11 @@ describe('while a flood comes', () => {
 
   for (const name of Object.keys(floods) as FloodName[]) {
     test(`${name}: it ends, and the windows go on`, { timeout }, async (t) => {
-      calm.takeLatencies()
+      await calm.takeLatencies()
       const ending = await attacker.flood(name, server.ports)
       const check = endings[name]
       check?.(ending as never)
-      const latencies = calm.takeLatencies().sort((a, b) => a - b)
+      const latencies = await calm.takeLatencies()
       t.diagnostic(`${JSON.stringify(ending).slice(0, 80)}; ${describeLatencies(latencies)}`)
       assert.ok((latencies.at(-1) ?? 0) < mostLatencyMs)
       assert.deepEqual(calm.closings(), [])

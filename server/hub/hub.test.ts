@@ -299,7 +299,7 @@ test('tells one window something down its stream, and says when there is none', 
 })
 
 test('says who is here, and what waits for each', async () => {
-  const { hub, enter, ask } = openHub()
+  const { hub, time, enter, ask } = openHub()
   const { connection } = enter({ id: 'w1', browser: 'b1', channels: ['main', 'wind'] })
   await ask({ id: 'w2', mode: 'polling/1.1' })
   await settled()
@@ -308,9 +308,9 @@ test('says who is here, and what waits for each', async () => {
   const [one, two] = hub.windows()
   assert.ok((one?.backlogBytes ?? 0) > 0)
   const figures = { id: 'w1', browser: 'b1', channels: ['main', 'wind'], mode: 'sse/2' }
-  assert.deepEqual(one, { ...figures, backlogBytes: one?.backlogBytes, droppedReadings: 0 })
+  assert.deepEqual(one, { ...figures, backlogBytes: one?.backlogBytes, droppedReadings: 0, heardAt: null })
   const polling = { id: 'w2', browser: null, channels: ['main'], mode: 'polling/1.1' }
-  assert.deepEqual(two, { ...polling, backlogBytes: 0, droppedReadings: 0 })
+  assert.deepEqual(two, { ...polling, backlogBytes: 0, droppedReadings: 0, heardAt: time.now() })
 })
 
 test('gives the newest of each kind, and its place', async () => {

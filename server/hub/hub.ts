@@ -27,6 +27,7 @@ export interface HubSettings {
 export interface Hub {
   /** Lets a window in: welcome, then all it missed or a snapshot, then what comes. Throws a `Refusal` when full or draining. */
   readonly join: (joining: Joining, cursor: Cursor | null) => Window
+  /** Its connection has ended; nothing more is read for it. */
   readonly leave: (window: Window) => void
   readonly poll: Polls['poll']
   /** A window that polled says that it goes. */
@@ -193,7 +194,10 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
       catchUp(window, cursor).catch((error) => fail(window, error))
       return window
     },
-    leave,
+    leave(window) {
+      window.gone()
+      leave(window)
+    },
     poll: polls.poll,
     left(id) {
       if (crowd.left(id)) presence.changed()

@@ -128,7 +128,7 @@ export function createPolls(parts: PollsParts): Polls {
     return new Promise((resolve) => {
       function look(): void {
         if (crowd.pollers() === 0 || parts.timers.now() >= until) resolve()
-        else parts.timers.later(look, goodbyeLookMs)
+        else parts.timers.later(look, Math.min(goodbyeLookMs, until - parts.timers.now()))
       }
       look()
     })

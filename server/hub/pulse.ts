@@ -27,6 +27,9 @@ export interface PulseParts {
 export function startPulse(parts: PulseParts): () => void {
   const { crowd, timers, heartbeatMs, newestOn } = parts
   const beatAt = new WeakMap<Guest, number>()
+  // A little less than a whole number of turns, so that no timer's moment too early makes it one turn more.
+  const restMs = (heartbeatMs * (turns - 1.5)) / turns
+  let newcomers = 0
   let stopTimer = timers.later(turn, heartbeatMs / turns)
 
   function turn(): void {
@@ -44,12 +47,17 @@ export function startPulse(parts: PulseParts): () => void {
     else if (isDue(guest, now)) window.beat(beatOf(newestOn(window.channels), encoded))
   }
 
-  /** A newcomer's first beat is due after one whole time: their coming spreads them. */
   function isDue(guest: Guest, now: number): boolean {
-    const lastAt = beatAt.get(guest)
-    const isDueNow = lastAt !== undefined && now - lastAt >= heartbeatMs * (1 - 1 / turns)
-    if (lastAt === undefined || isDueNow) beatAt.set(guest, now)
+    const lastAt = beatAt.get(guest) ?? now - earlierMs()
+    const isDueNow = now - lastAt >= restMs
+    beatAt.set(guest, isDueNow ? now : lastAt)
     return isDueNow
+  }
+
+  /** Newcomers' first beats are due in one turn after another: a restarted server's windows all come at once. */
+  function earlierMs(): number {
+    newcomers += 1
+    return ((newcomers % (turns - 1)) * heartbeatMs) / turns
   }
 
   return () => stopTimer()

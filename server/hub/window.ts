@@ -40,6 +40,8 @@ export interface Window extends Visitor {
   /** Lets it flow: what was sent meanwhile and is newer than `head`, then what comes. */
   readonly begin: (head: number) => void
   readonly close: (code: ByeCode, sentence: string, retryAfterMs: number) => void
+  /** Its connection has ended by itself: there is nobody to say anything to any more. */
+  readonly gone: () => void
   readonly isClosed: () => boolean
   /** Bytes that wait here for the connection, and readings that were left out. */
   readonly backlogBytes: () => number
@@ -89,6 +91,11 @@ export function createWindow(joining: Joining, queueBytes: number, on: WindowEve
     resolve?.()
   }
 
+  function end(): void {
+    isClosed = true
+    endReplay()
+  }
+
   function flush(): void {
     if (replayed) replayOn()
     while (isFlowing()) {
@@ -136,14 +143,14 @@ export function createWindow(joining: Joining, queueBytes: number, on: WindowEve
     },
     close(code, message, retryAfterMs) {
       if (isClosed) return
-      isClosed = true
-      endReplay()
+      end()
       try {
         joining.end({ type: 'bye', code, message, retryAfterMs })
       } catch (error) {
         on.onFailure(window, error)
       }
     },
+    gone: end,
     isClosed: () => isClosed,
     backlogBytes: queue.bytes,
     dropped: queue.dropped,

@@ -8,8 +8,11 @@ import type { FloodedServer } from './processes.ts'
 const paceMs = 20
 
 export interface CalmWindows {
-  /** Ms from when a message was due to when the other window had it, of those since the last call. */
-  readonly takeLatencies: () => number[]
+  /**
+   * Ms from when a message was due to when the other window had it, sorted, of those since the last call. Resolves when a
+   * message has arrived that was due after now, so that those held up until now are among them.
+   */
+  readonly takeLatencies: () => Promise<number[]>
   /** Stops writing; resolves, when all has arrived, to what was sent and what each window saw of it, in order. */
   readonly finish: () => Promise<{
     readonly sent: readonly string[]
@@ -69,19 +72,21 @@ export async function openCalmWindows({ origin, ca }: FloodedServer, modeNames: 
   }
 
   const reading = windows.map((window) => read(window).catch(() => undefined))
+  const ended = Promise.all(reading)
   const writing = write()
   const hasAll = () => windows.every(({ seen }) => seen.length >= sent.length)
 
   const calm: CalmWindows = {
-    takeLatencies() {
-      const taken = latencies
+    async takeLatencies() {
+      const count = sent.length + 1
+      await Promise.race([ended, waitFor(() => windows.every(({ seen }) => seen.length >= count), arrivals)])
+      const taken = latencies.sort((a, b) => a - b)
       latencies = []
       return taken
     },
     async finish() {
       isWriting = false
       await writing
-      const ended = Promise.all(reading)
       await Promise.race([ended, waitFor(hasAll, arrivals)])
       return { sent, seen: windows.map(({ seen }) => seen) }
     },

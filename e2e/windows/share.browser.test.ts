@@ -1,0 +1,224 @@
+// One connection for the windows of a browser: all of them follow, whoever holds it, and nothing is lost when it moves.
+
+import assert from 'node:assert/strict'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { startTestServer, type TestServer } from '../../server/testing.ts'
+import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
+import { type Browser, type BrowserWindow, startBrowser } from '../browser/browser.ts'
+import { until } from '../browser/until.ts'
+import { bannerText, linkState } from './page.ts'
+import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
+
+let stage: Stage
+before(async () => {
+  stage = await openStage({ share: 'browser' })
+})
+after(() => stage.close())
+
+function mode(name: string): Mode {
+  return modeNamed(name) ?? assert.fail(`there is no mode ${name}`)
+}
+
+async function closeAll(windows: readonly BrowserWindow[]): Promise<void> {
+  for (const window of windows) await window.close()
+}
+
+/** Modes of the streams that the server holds, and who polls. */
+async function streamModes(window: BrowserWindow): Promise<string[]> {
+  return window.run(async () => {
+    const { windows } = await (await fetch('/api/windows')).json()
+    return windows.map((each: { mode: string }) => each.mode)
+  })
+}
+
+async function untilStreams(window: BrowserWindow, expected: readonly string[]): Promise<void> {
+  const hold = async () => (await streamModes(window)).toSorted().join() === expected.toSorted().join()
+  await until(hold, `the server does not hold ${expected.join() || 'nothing'}`).catch(async (error) => {
+    throw new Error(`${error.message} It holds ${await streamModes(window)}.`)
+  })
+}
+
+async function untilCounted(window: BrowserWindow, windows: number): Promise<void> {
+  const isCounted = async () => (await window.run(linkState)).windows === windows
+  await until(isCounted, `${windows} windows were not counted`).catch(async (error) => {
+    throw new Error(`${error.message} It counts ${(await window.run(linkState)).windows}.`)
+  })
+}
+
+const editsSent = (from: BrowserWindow): Promise<string[]> =>
+  from.run(() => window.crosswind?.take().sent.map(({ id }) => id) ?? [])
+
+const editsReceived = (from: BrowserWindow): Promise<string[]> =>
+  from.run(() => {
+    const received = window.crosswind?.take().received ?? []
+    return received.filter(({ kind }) => kind === 'edit').map(({ id }) => id)
+  })
+
+/** Each window has what was typed, and was told each edit once, in the order in which it was sent. */
+async function assertAllFollow(windows: readonly BrowserWindow[], typist: BrowserWindow, text: string) {
+  for (const window of windows) await untilShows(window, text)
+  const sent = await editsSent(typist)
+  assert.ok(sent.length > 0)
+  for (const window of windows) assert.deepEqual(await editsReceived(window), sent)
+}
+
+test('twenty windows over HTTP/1.1 follow one that types, over one connection and without a warning', async () => {
+  const windows = await stage.open(mode('sse/1.1'), 20, 'twenty')
+  const [typist, other] = windows
+  assert.ok(typist && other)
+  await untilStreams(other, ['sse/1.1'])
+  await untilCounted(other, 20)
+  await typist.click('#document')
+  await typeText(typist, 'Twenty follow')
+  await assertAllFollow(windows, typist, 'Twenty follow')
+  assert.equal((await other.run(linkState)).browserHttp1Streams, 1)
+  assert.doesNotMatch(await other.run(bannerText), /HTTP\/1\.1/)
+  assert.deepEqual(await stage.browser.consoleMessages(), [])
+  await closeAll(windows.slice(2))
+  await untilCounted(other, 2)
+  await closeAll([typist, other])
+})
+
+for (const each of modes) {
+  test(`${each.name}: three windows share it, and each may type`, async () => {
+    const windows = await stage.open(each, 3, `three-${each.name.replace('/', '-')}`)
+    const [first, second, third] = windows
+    assert.ok(first && second && third)
+    await untilCounted(third, 3)
+    assert.equal((await streamModes(third)).length, 1)
+    let expected = ''
+    for (const [index, typist] of [first, second, third].entries()) {
+      await typist.click('#document')
+      // WebDriver clicks into the middle: the caret goes to the end.
+      await typist.key('\uE010')
+      await typeText(typist, `${index}ab`)
+      expected += `${index}ab`
+      for (const window of windows) await untilShows(window, expected)
+    }
+    assert.equal((await first.run(linkState)).spokenHttp, each.http)
+    await closeAll(windows)
+  })
+}
+
+test('a window that is reloaded joins again, and goes on', async () => {
+  const windows = await stage.open(mode('sse/1.1'), 3, 'reloaded')
+  const [typist, reloaded, reader] = windows
+  assert.ok(typist && reloaded && reader)
+  await typist.click('#document')
+  await typeText(typist, 'before ')
+  await reloaded.run(() => location.reload())
+  await typeText(typist, 'after')
+  await untilOpen(reloaded, mode('sse/1.1'))
+  for (const window of windows) await untilShows(window, 'before after')
+  await untilCounted(reader, 3)
+  await untilStreams(reader, ['sse/1.1'])
+  await closeAll(windows)
+})
+
+test('one of three windows changes its mode and comes back, while it types', async () => {
+  const windows = await stage.open(mode('sse/1.1'), 3, 'switching')
+  const [typist, reader, last] = windows
+  assert.ok(typist && reader && last)
+  await typist.click('#document')
+  let expected = ''
+  for (const next of ['websocket/1.1', 'polling/2', 'sse/1.1']) {
+    await typist.run((name: string) => window.crosswind?.switchMode(name), next)
+    await typeText(typist, 'ab')
+    await untilOpen(typist, mode(next))
+    await typeText(typist, 'c')
+    expected += 'abc'
+    await assertAllFollow(windows, typist, expected)
+  }
+  await untilStreams(reader, ['sse/1.1'])
+  await untilCounted(reader, 3)
+  await closeAll(windows)
+})
+
+test('windows on different pages share one connection, and each has its own page alone', async () => {
+  const [main] = await stage.open(mode('sse/1.1'), 1, 'page-one')
+  const [other] = await stage.open(mode('sse/1.1'), 1, 'page-two')
+  assert.ok(main && other)
+  for (const [window, text] of [
+    [main, 'one'],
+    [other, 'two'],
+  ] as const) {
+    await window.click('#document')
+    await typeText(window, text)
+  }
+  await untilShows(main, 'one')
+  await untilShows(other, 'two')
+  await untilStreams(main, ['sse/1.1'])
+  for (const window of [main, other]) await untilCounted(window, 1)
+  await closeAll([main, other])
+})
+
+test('the server restarts: all come back to one connection, with what was typed meanwhile', async () => {
+  await using opened = new AsyncDisposableStack()
+  const own = await openStage({ share: 'browser' })
+  opened.defer(own.browser.quit)
+  opened.defer(own.server.close)
+  const { ports } = own.server
+  const windows = await own.open(mode('sse/1.1'), 4, 'restart')
+  const [typist, reader] = windows
+  assert.ok(typist && reader)
+  await typist.click('#document')
+  await typeText(typist, 'before')
+  for (const window of windows) await untilShows(window, 'before')
+  await own.server.close()
+  await until(async () => (await reader.run(linkState)).state === 'waiting', 'the loss was not noticed')
+  await typeText(typist, 'during')
+  const change = { port: ports['2'], http1Port: ports['1.1'], share: 'browser' } as const
+  const again = await startTestServer(change, webFolder)
+  opened.defer(again.close)
+  for (const window of windows) await untilShows(window, 'beforeduring')
+  await untilStreams(reader, ['sse/1.1'])
+})
+
+/** The web app in a browser that seems to have no SharedWorker. */
+async function openWithoutWorker(
+  opened: AsyncDisposableStack,
+): Promise<{ server: TestServer; browser: Browser }> {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-share-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  await cp(webFolder, folder, { recursive: true })
+  await writeFile(join(folder, 'assets', 'no-shared-worker.js'), 'delete globalThis.SharedWorker')
+  const page = await readFile(join(folder, 'index.html'), 'utf8')
+  const taken = page.replace('<head>', '<head><script src="/assets/no-shared-worker.js"></script>')
+  await writeFile(join(folder, 'index.html'), taken)
+  const server = await startTestServer({ share: 'browser' }, folder)
+  opened.defer(server.close)
+  const browser = await startBrowser()
+  opened.defer(browser.quit)
+  return { server, browser }
+}
+
+test('without a SharedWorker a window leads; when it is closed another one does, and nothing is lost', async () => {
+  await using opened = new AsyncDisposableStack()
+  const { server, browser } = await openWithoutWorker(opened)
+  const used = mode('sse/1.1')
+  const windows: BrowserWindow[] = []
+  for (let count = 0; count < 8; count += 1) {
+    const window = await browser.newWindow()
+    await window.open(`${server.origin['1.1']}/?transport=${used.transport}&http=${used.http}&record`)
+    await untilOpen(window, used)
+    windows.push(window)
+  }
+  const [leader, nextLeader, typist, ...readers] = windows
+  assert.ok(leader && nextLeader && typist)
+  assert.equal(await typist.run(() => 'SharedWorker' in globalThis), false)
+  await untilStreams(typist, [used.name])
+  await untilCounted(typist, 8)
+  await typist.click('#document')
+  await typeText(typist, 'one ')
+  await leader.close()
+  await typeText(typist, 'two ')
+  await nextLeader.close()
+  await typeText(typist, 'three')
+  await assertAllFollow([typist, ...readers], typist, 'one two three')
+  await untilStreams(typist, [used.name])
+  await untilCounted(typist, 6)
+  assert.deepEqual(await browser.consoleMessages(), [])
+})
