@@ -10,7 +10,7 @@ import { mountPage, serveAssets } from './page.ts'
 import { Refusal } from './refusal.ts'
 import type { Access } from './security/access.ts'
 import { crossOrigin } from './security/cors.ts'
-import type { Grant } from './security/grant.ts'
+import { type Grant, refuseReading } from './security/grant.ts'
 import { securityHeaders } from './security/headers.ts'
 import { letIn } from './security/let-in.ts'
 import type { OriginRules } from './security/origins.ts'
@@ -102,7 +102,10 @@ function mountService(router: Router, hub: Hub, clock: () => number, settings: (
   })
   router.get('/api/windows', (ctx) => {
     ctx.set('Cache-Control', 'no-store')
-    ctx.body = { windows: hub.windows() }
+    const grant: Grant = ctx.state.grant
+    // Who else is where is for those who may be there too.
+    const windows = hub.windows().filter(({ channels }) => refuseReading(grant, channels) === null)
+    ctx.body = { windows }
   })
 }
 

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureCertificate } from '../certs/certificate.ts'
 import type { Config } from './config/config.ts'
+import type { Permission } from './security/grant.ts'
+import { invitationLink, makeInvitation } from './security/invitation.ts'
+import { loadKey } from './security/key.ts'
 import { type Server, startServer } from './server.ts'
 
 export const testConfig: Config = {
@@ -49,6 +52,8 @@ export interface TestServer extends Server {
   /** The authority to trust, PEM. */
   readonly ca: string
   readonly cert: string
+  /** The link of an invitation, as `npm run invite` makes it, to the HTTP/2 listener. */
+  readonly invite: (permission: Permission, forMs?: number) => Promise<string>
 }
 
 const page = '<!doctype html><script type="application/json" id="settings">null</script>'
@@ -58,8 +63,9 @@ export async function startTestServer(change: Partial<Config> = {}, webFolder?: 
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-test-'))
   const tls = await ensureCertificate({ directory: join(folder, 'certs'), now: new Date() })
   await writeFile(join(folder, 'index.html'), page)
+  const config = { ...testConfig, ...change }
   const server = await startServer({
-    config: { ...testConfig, ...change },
+    config,
     tls,
     webFolder: webFolder ?? folder,
     root: folder,
@@ -73,6 +79,11 @@ export async function startTestServer(change: Partial<Config> = {}, webFolder?: 
     },
     ca,
     cert: tls.cert,
+    async invite(permission, forMs = 3_600_000) {
+      const key = await loadKey(config, folder)
+      const token = await makeInvitation({ ...permission, expiresAt: Date.now() + forMs }, key)
+      return invitationLink(`https://localhost:${server.ports['2']}`, token)
+    },
     async close() {
       await server.close()
       await rm(folder, { recursive: true, force: true })

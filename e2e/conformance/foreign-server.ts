@@ -42,7 +42,8 @@ async function getJson(origin: string, ca: string, path: string, cookie?: string
   }
 }
 
-async function redeem(origin: string, ca: string, invitation: string): Promise<string> {
+/** The cookie of the session that an invitation opens, `name=value`. Rejects when it is not taken. */
+export async function redeem(origin: string, ca: string, invitation: string): Promise<string> {
   const http = connectHttp('2', origin, ca)
   const { pathname, search } = new URL(invitation)
   try {

@@ -26,7 +26,10 @@ export interface Snapshot {
 export interface CatchUp extends Snapshot {
   /** True: `messages` is what came after the cursor, up to `reached`. False: they are a snapshot. */
   readonly recovered: boolean
-  /** Where `messages` lead to: before `head` where there is more than one portion to read, then read on from here. */
+  /**
+   * Where `messages` lead to, none of them too: before `head` where there is more than one portion to read, then read on
+   * from here. A snapshot leads to `head`.
+   */
   readonly reached: Cursor
 }
 

@@ -3,7 +3,7 @@
 import type { Cursor } from '../wire/cursor.ts'
 import type { CatchUp, Snapshot } from './log.ts'
 import type { Retention } from './retention.ts'
-import type { Sequencer } from './sequencer.ts'
+import type { Defer, Sequencer } from './sequencer.ts'
 import type { Store } from './sqlite-store.ts'
 import { type Portion, portion, type Tail } from './tail.ts'
 
@@ -13,6 +13,8 @@ export interface ReaderParts {
   readonly tail: Tail
   readonly retention: Pick<Retention, 'floor' | 'forget'>
   readonly mustBeOpen: Sequencer['mustBeOpen']
+  /** What is read from the file is answered a turn later. */
+  readonly defer: Defer
 }
 
 export interface Reader {
@@ -20,7 +22,8 @@ export interface Reader {
   readonly snapshot: (channels: ReadonlySet<string>) => Snapshot
 }
 
-export function createReader({ epoch, store, tail, retention, mustBeOpen }: ReaderParts): Reader {
+export function createReader(parts: ReaderParts): Reader {
+  const { epoch, store, tail, retention, mustBeOpen, defer } = parts
   const head = () => ({ epoch, seq: tail.head() })
 
   function snapshot(channels: ReadonlySet<string>): Snapshot {
@@ -48,7 +51,10 @@ export function createReader({ epoch, store, tail, retention, mustBeOpen }: Read
       const found = cursor?.epoch === epoch ? portionAfter(cursor.seq, channels) : null
       if (!found) return { recovered: false, ...snapshot(channels), reached: head() }
       const { messages, upTo } = found
-      return { recovered: true, messages, reached: { epoch, seq: upTo }, head: head() }
+      const answer = { recovered: true, messages, reached: { epoch, seq: upTo }, head: head() }
+      // Who reads on at once, portion after portion, would keep everyone else waiting until the end of the log.
+      if (upTo <= tail.floor()) await new Promise<void>(defer)
+      return answer
     },
   }
 }

@@ -19,7 +19,7 @@ export interface Store {
   readonly insert: (entry: Entry, seq: number) => number
   /** Erases messages after one number up to another; moves those that survive out of the way first. */
   readonly erase: (after: number, upTo: number, survives: (seq: number) => boolean) => void
-  /** Messages after one number up to another on these channels, until they are `mostBytes`. */
+  /** Messages after one number up to another on these channels, while they are at most `mostBytes`, but one at least. */
   readonly between: (range: Range, channels: ReadonlySet<string>) => Portion
   readonly oldestAfter: (seq: number) => Stored[]
   /** The last ones in order, at most as many and as large. */
@@ -35,6 +35,7 @@ export interface Store {
 export interface Range {
   readonly after: number
   readonly upTo: number
+  /** Of bodies as JSON. */
   readonly mostBytes: number
 }
 
@@ -49,7 +50,7 @@ export function createStore(database: DatabaseSync): Store {
   const moveOut = database.prepare('INSERT OR REPLACE INTO survivor SELECT * FROM message WHERE seq = ?')
   const erase = database.prepare('DELETE FROM message WHERE seq <= ?')
   const between = database.prepare(
-    `SELECT * FROM message WHERE seq > ? AND seq <= ?
+    `SELECT *, octet_length(body) AS bytes FROM message WHERE seq > ? AND seq <= ?
      AND channel IN (SELECT value FROM json_each(?)) ORDER BY seq`,
   )
   const oldest = database.prepare(
@@ -70,10 +71,9 @@ export function createStore(database: DatabaseSync): Store {
       const messages: Message[] = []
       let left = mostBytes
       for (const row of between.iterate(after, upTo, JSON.stringify([...channels]))) {
-        const message = messageOf(row)
-        messages.push(message)
-        left -= String(row.body).length
-        if (left < 0) return { messages, upTo: message.seq }
+        left -= Number(row.bytes)
+        if (left < 0 && messages.length > 0) return { messages, upTo: Number(row.seq) - 1 }
+        messages.push(messageOf(row))
       }
       return { messages, upTo }
     },

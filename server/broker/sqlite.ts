@@ -62,7 +62,7 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
   const { maxChannels } = limits
   const sequencer = createSequencer({ epoch, tail, maxChannels, store: write, defer, onFailure })
   const { mustBeOpen } = sequencer
-  const reader = createReader({ epoch, store, tail, retention, mustBeOpen })
+  const reader = createReader({ epoch, store, tail, retention, mustBeOpen, defer })
 
   async function close(): Promise<void> {
     await sequencer.finish()

@@ -11,7 +11,10 @@ export interface Portion {
   readonly upTo: number
 }
 
-/** What is handed out at a time: a few ms of work, and little in memory for a window that was away for long. */
+/**
+ * The most that is handed out at a time: a few ms of work, and little in memory for a window that was away for long. A
+ * message whose body is larger goes alone.
+ */
 export const portion = { messages: 500, bytes: 1_048_576 }
 
 export interface Tail {

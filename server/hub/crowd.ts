@@ -67,7 +67,8 @@ export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
   return {
     join(window) {
       const older = guests.get(window.id)?.window ?? null
-      if (older && older.opening > window.opening) return null
+      // Names can be read off messages: who has another browser's may not send the one that bears it away.
+      if (older && (older.opening > window.opening || older.browser !== window.browser)) return null
       if (older) leave(older)
       guests.set(window.id, { visitor: window, window, heardAt: null, carries: null, toldPresence: null })
       enter(window)

@@ -1,6 +1,6 @@
-// Run by the tests: `node sqlite-appender.ts FILE FIRST` appends to the log in FILE until it is killed.
+// Run by the tests: `node sqlite-appender-testing.ts FILE FIRST` appends to the log in FILE until it is killed.
 
-import { appendForever } from './append-forever.ts'
+import { appendForever } from './append-forever-testing.ts'
 import { openSqliteLog } from './sqlite.ts'
 
 const [file = '', first = '1'] = process.argv.slice(2)
