@@ -1,15 +1,21 @@
 // Entry point of the lab: `npm run lab -- SCENARIO [flags]`.
 
 import { keystrokesHelp, readKeystrokeOptions } from './scenarios/keystrokes-options.ts'
-import type { Finished } from './scenarios/keystrokes-run.ts'
+import { readResilienceOptions, resilienceHelp } from './scenarios/resilience-options.ts'
 
 const help = `npm run lab -- SCENARIO [flags]
 
   Scenarios
     keystrokes   200 keys in one of five windows, timed to every window, for each transport in turns
+    resilience   cuts, stalls, restarts, kill -9, floods: is anything lost, repeated or reordered?
 
-  npm run lab -- keystrokes --help lists its flags.
+  npm run lab -- SCENARIO --help lists its flags.
 `
+
+interface Told {
+  readonly folder: string
+  readonly summary: { readonly finding: string }
+}
 
 const stopping = new AbortController()
 process.once('SIGINT', stop)
@@ -31,16 +37,28 @@ async function run([scenario, ...flags]: readonly string[]): Promise<void> {
   const wantsHelp = flags.includes('--help') || flags.includes('-h')
   if (scenario === undefined || scenario === '--help' || scenario === '-h')
     return void process.stdout.write(help)
-  if (scenario !== 'keystrokes') throw new Error(`There is no scenario "${scenario}"; there is keystrokes.`)
+  const command = ['npm run lab --', scenario, ...flags].join(' ')
+  if (scenario === 'resilience') return runResilience(flags, command, wantsHelp)
+  if (scenario !== 'keystrokes')
+    throw new Error(`There is no scenario "${scenario}"; there are keystrokes and resilience.`)
   if (wantsHelp) return void process.stdout.write(keystrokesHelp)
   const options = readKeystrokeOptions(flags)
-  const command = ['npm run lab --', scenario, ...flags].join(' ')
   // Only now: browsers and figures take two seconds to load, and a wrong flag is to be said at once.
   const { keystrokeRun } = await import('./scenarios/keystrokes-run.ts')
   tell(await keystrokeRun(options, command, stopping.signal))
 }
 
-function tell({ folder, summary }: Finished): void {
+async function runResilience(flags: readonly string[], command: string, wantsHelp: boolean): Promise<void> {
+  if (wantsHelp) return void process.stdout.write(resilienceHelp)
+  const options = readResilienceOptions(flags)
+  const { resilienceRun } = await import('./scenarios/resilience-run.ts')
+  const { folder, summary, table } = await resilienceRun(options, command, stopping.signal)
+  console.log(`\n${table}`)
+  tell({ folder, summary })
+  process.exitCode = summary.failures.length > 0 ? 1 : 0
+}
+
+function tell({ folder, summary }: Told): void {
   console.log(`\n  ${summary.finding}\n\n  ${folder}/report.html\n`)
 }
 

@@ -12,7 +12,7 @@ import type { Access } from './security/access.ts'
 import { crossOrigin } from './security/cors.ts'
 import { type Grant, refuseReading } from './security/grant.ts'
 import { securityHeaders } from './security/headers.ts'
-import { letIn } from './security/let-in.ts'
+import { grantOf, letIn } from './security/let-in.ts'
 import type { OriginRules } from './security/origins.ts'
 import { mountWelcome } from './security/welcome.ts'
 import { transports } from './transports/index.ts'
@@ -102,7 +102,7 @@ function mountService(router: Router, hub: Hub, clock: () => number, settings: (
   })
   router.get('/api/windows', (ctx) => {
     ctx.set('Cache-Control', 'no-store')
-    const grant: Grant = ctx.state.grant
+    const grant = grantOf(ctx)
     // Who else is where is for those who may be there too.
     const windows = hub.windows().filter(({ channels }) => refuseReading(grant, channels) === null)
     ctx.body = { windows }

@@ -61,7 +61,7 @@ function greeting(config: Config, { ports }: Server, advice: string): string {
     '',
     `  ${advice}`,
   ]
-  if (!isLoopback(host)) lines.push('', `  ${whoMayComeIn(config)}`)
+  if (!isLoopback(host) || !isOpenTo(config)) lines.push('', `  ${whoMayComeIn(config)}`)
   return `${lines.join('\n')}\n\n  Ctrl-C stops it.\n`
 }
 

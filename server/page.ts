@@ -9,6 +9,7 @@ import { admitChannel } from './hub/admission.ts'
 import type { Hub } from './hub/hub.ts'
 import { type Grant, refuseReading, refuseWriting } from './security/grant.ts'
 import { pageHeaders, workerHeaders } from './security/headers.ts'
+import { answerUninvited, grantOf } from './security/let-in.ts'
 import { formatCursor } from './wire/cursor.ts'
 import type { PageSettings, PageStart } from './wire/settings.ts'
 
@@ -33,16 +34,24 @@ export function mountPage(router: Router, { folder, settings, ports, hub }: Page
 
   /** Content and cursor in one: what comes after the page was made is what its stream brings. */
   async function startFor(channel: string, grant: Grant): Promise<PageStart> {
-    const channels = new Set([channel, windChannel])
-    const refusal = refuseReading(grant, channels)
-    if (refusal) throw refusal
-    const { messages, head } = await hub.snapshot(channels)
+    const { messages, head } = await hub.snapshot(new Set([channel, windChannel]))
     const mayWrite = refuseWriting(grant, channel) === null
-    return { ...settings(), cursor: formatCursor(head), messages, mayWrite, sessionEndsAt: grant.expiresAt }
+    return {
+      ...settings(),
+      channel,
+      cursor: formatCursor(head),
+      messages,
+      mayWrite,
+      sessionEndsAt: grant.expiresAt,
+    }
   }
 
   router.get('/', async (ctx) => {
-    const start = await startFor(admitChannel(ctx.URL.searchParams.get('channel') ?? 'main'), ctx.state.grant)
+    const grant = grantOf(ctx)
+    const channel = admitChannel(ctx.URL.searchParams.get('channel') ?? firstChannel(grant))
+    const refusal = refuseReading(grant, [channel])
+    if (refusal) return answerUninvited(ctx, refusal)
+    const start = await startFor(channel, grant)
     // "<" would let a setting, or somebody's text, close the script element.
     const json = JSON.stringify(start).replaceAll('<', '\\u003c')
     ctx.type = 'html'
@@ -50,6 +59,12 @@ export function mountPage(router: Router, { folder, settings, ports, hub }: Page
     ctx.set({ ...pageHeaders(ctx.hostname, ports()), 'Cache-Control': 'no-store' })
     ctx.body = page.replace(placeholder, (_whole, open: string, close: string) => `${open}${json}${close}`)
   })
+}
+
+/** Where somebody goes who names no page: to what the invitation is for. */
+function firstChannel({ channels }: Grant): string {
+  const [first] = channels === 'all' ? [] : channels
+  return first ?? 'main'
 }
 
 /** Files with a hash in their name never change; the rest are asked for again each time. */

@@ -23,7 +23,7 @@ import { transports } from './transports/index.ts'
 
 const start: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 const query = new URLSearchParams(location.search)
-const channel = query.get('channel') ?? 'main'
+const { channel } = start
 const mode = firstMode(start, location.search)
 const recorder = query.has('record') ? createRecorder(browserTimers.now) : noRecorder
 const window = newName('w')

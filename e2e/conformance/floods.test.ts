@@ -13,8 +13,8 @@ import {
 } from '../fleet/floods/processes.ts'
 import type { RawEnding } from '../fleet/floods/raw-http2.ts'
 
-/** Far above what is measured: how long it takes belongs into the benchmarks. */
-const mostLatencyMs = 2000
+/** Far above what is measured, on a busy machine too: how long it takes belongs into the benchmarks. */
+const mostLatencyMs = 5000
 /** What is kept; and what the process holds, which the allocator gives back late. */
 const mostKeptBytes = 40_000_000
 const mostHeldBytes = 200_000_000

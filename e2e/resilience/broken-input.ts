@@ -41,7 +41,12 @@ const halfRequest =
   (http: HttpVersion, words: string): BrokenInput =>
   async ({ ports, ca }) => {
     const protocol = http === '2' ? 'h2' : 'http/1.1'
-    const socket = tls.connect({ ...tlsPort(ports, http), ca, servername: 'localhost', ALPNProtocols: [protocol] })
+    const socket = tls.connect({
+      ...tlsPort(ports, http),
+      ca,
+      servername: 'localhost',
+      ALPNProtocols: [protocol],
+    })
     socket.on('error', () => undefined)
     await Promise.race([once(socket, 'secureConnect'), once(socket, 'close')])
     const wasUp = socket.authorized

@@ -54,7 +54,8 @@ const byKind: Readonly<Record<FaultKind, CarryOut>> = {
     const window = drawn(fault, windows, isFit)
     if (!window) return null
     window.stall()
-    if (isOverflow) burst(windows.find(({ record }) => record.isWriter && record.channel === window.record.channel))
+    if (isOverflow)
+      burst(windows.find(({ record }) => record.isWriter && record.channel === window.record.channel))
     await pause(fault.lastsMs).finally(window.readOn)
     return { target: window.record.name, outcome: 'read on' }
   },
@@ -94,7 +95,7 @@ function drawn(
 }
 
 /** More than the queue and all buffers on the way hold together. */
-const burstOf = { messages: 20, characters: 400_000 }
+const burstOf = { messages: 32, characters: 250_000 }
 
 function burst(author: FleetWindow | undefined): void {
   const html = 'x'.repeat(burstOf.characters)

@@ -50,15 +50,15 @@ export function dealt(
 /** Has every writer publish at its pace, whether it is open or not, until it is told to stop. */
 export function startWriting(windows: readonly FleetWindow[], perSecond: number): () => void {
   const writers = windows.filter(({ record }) => record.isWriter)
-  const timers = writers.map((window, place) => {
-    const everyMs = 1000 / perSecond
+  const everyMs = 1000 / perSecond
+  const running = new Set<NodeJS.Timeout>()
+  for (const [place, window] of writers.entries()) {
     const write = () => window.publish(`<p>${window.record.name} ${window.record.published.length + 1}</p>`)
     // Not all at once: their beginnings are spread over one pace.
-    const begin = setTimeout(() => intervals.add(setInterval(write, everyMs)), (everyMs * place) / writers.length)
-    return begin
-  })
-  const intervals = new Set<NodeJS.Timeout>()
+    const begin = () => void running.add(setInterval(write, everyMs))
+    running.add(setTimeout(begin, (everyMs * place) / writers.length))
+  }
   return () => {
-    for (const timer of [...timers, ...intervals]) clearTimeout(timer)
+    for (const timer of running) clearTimeout(timer)
   }
 }

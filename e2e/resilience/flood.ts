@@ -56,7 +56,9 @@ export async function startFlooder(): Promise<Flooder> {
 }
 
 async function start(): Promise<ChildProcess> {
-  const child = fork(join(import.meta.dirname, 'flooder.ts'), [], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  const child = fork(join(import.meta.dirname, 'flooder.ts'), [], {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
   await once(child, 'message')
   return child
 }

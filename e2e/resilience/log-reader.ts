@@ -30,7 +30,9 @@ async function readFrom(http: HttpClient, query: URLSearchParams, start: string)
     const answer = await ask(http, query)
     for (const frame of answer.frames) {
       if (frame.type === 'welcome' && !frame.recovered)
-        throw new Error('The log has forgotten its first messages: it cannot be read back. Raise limits.logMessages.')
+        throw new Error(
+          'The log has forgotten its first messages: it cannot be read back. Raise limits.logMessages.',
+        )
       if (frame.type === 'message') seen.push({ id: frame.message.id, seq: frame.message.seq })
     }
     if (answer.cursor === cursor) return seen

@@ -45,7 +45,13 @@ function verdictOf(warm: readonly MemorySample[]): MemoryVerdict {
 /** The collector lets the heap rise and fall: its floor is what is kept. */
 function typical(part: readonly MemorySample[]): MemorySample {
   const byRss = part.toSorted((one, other) => one.rssBytes - other.rssBytes)
-  const middle = byRss[Math.floor(byRss.length / 2)] ?? { atMs: 0, life: 0, rssBytes: 0, heapUsedBytes: 0, windows: 0 }
+  const middle = byRss[Math.floor(byRss.length / 2)] ?? {
+    atMs: 0,
+    life: 0,
+    rssBytes: 0,
+    heapUsedBytes: 0,
+    windows: 0,
+  }
   const heapUsedBytes = Math.min(...part.map((sample) => sample.heapUsedBytes))
   return { ...middle, heapUsedBytes }
 }

@@ -41,7 +41,9 @@ export async function startRestartingServer(
     const started = await startServerProcess(program, args)
     life += 1
     isWanted = true
-    started.exited.then(() => isWanted && server === started && inTurn(comeBack))
+    started.exited.then(() => {
+      if (isWanted && server === started) return inTurn(comeBack)
+    })
     return started
   }
 

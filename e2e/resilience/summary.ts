@@ -139,7 +139,9 @@ function summariseMode({ windows, lastedMs }: ResilienceRecord, mode: string): M
     lost: total('lost'),
     duplicated: total('duplicated'),
     reordered: total('reordered'),
-    longestOutageMs: Math.round(Math.max(0, ...outages.map(({ fromMs, toMs }) => (toMs ?? lastedMs) - fromMs))),
+    longestOutageMs: Math.round(
+      Math.max(0, ...outages.map(({ fromMs, toMs }) => (toMs ?? lastedMs) - fromMs)),
+    ),
     outages: outages.length,
     cuts: sum(({ cuts }) => cuts),
     stalls: sum(({ stalls }) => stalls),

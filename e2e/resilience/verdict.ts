@@ -21,7 +21,8 @@ export function faultsOf(found: Found): readonly string[] {
 
 function modeFailures({ mode, ...counts }: Found['modes'][number]): readonly string[] {
   const wrong = wordsFor(counts)
-  const unsent = counts.unacknowledged > 0 ? [`${counts.unacknowledged} messages were never acknowledged`] : []
+  const unsent =
+    counts.unacknowledged > 0 ? [`${counts.unacknowledged} messages were never acknowledged`] : []
   const words = [...wrong, ...unsent]
   return words.length === 0 ? [] : [`${mode}: ${words.join(', ')}.`]
 }

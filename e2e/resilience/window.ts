@@ -125,9 +125,7 @@ export function openWindow(opening: WindowOpening): FleetWindow {
   }
 }
 
-function emptyRecord(
-  known: Pick<WindowRecord, 'name' | 'mode' | 'channel' | 'isWriter'>,
-): WindowRecord {
+function emptyRecord(known: Pick<WindowRecord, 'name' | 'mode' | 'channel' | 'isWriter'>): WindowRecord {
   return {
     ...known,
     published: [],

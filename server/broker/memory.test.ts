@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ampleLimits, draft, testLogContract } from './log-contract.ts'
+import { testLogContract } from './log-contract.ts'
+import { ampleLimits, draft } from './log-testing.ts'
 import { createMemoryLog } from './memory.ts'
 
 testLogContract('memory', (parts) => createMemoryLog({ epoch: 'life1', ...parts }))

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { createSeededRandom } from '../wire/random.ts'
 import type { Log } from './log.ts'
-import { draft, idsOf, main, seqsOf } from './log-contract.ts'
+import { draft, idsOf, main, readAll, seqsOf } from './log-testing.ts'
 
 /** Where one log lives. */
 export interface Place {
@@ -27,7 +27,7 @@ export function testPersistence(name: string, createPlace: (context: TestContext
     await first.close()
 
     const again = await place.open()
-    const { recovered, messages, head } = await again.read({ ...before.head, seq: 1 }, main)
+    const { recovered, messages, head } = await readAll(again, { ...before.head, seq: 1 }, main)
     assert.deepEqual([recovered, seqsOf(messages), head], [true, [2, 3], before.head])
     assert.deepEqual(messages[1], { ...draft('w1-3'), seq: 3, acceptedAt: 1000.25 })
     assert.deepEqual(await again.snapshot(main), before)
@@ -48,7 +48,7 @@ export function testPersistence(name: string, createPlace: (context: TestContext
     for (let round = 1; round <= 5; round += 1) {
       const seqs = await appendAndKill(place, acknowledged + 1, Math.ceil(random() * 600))
       const log = await place.open()
-      const { recovered, messages, head } = await log.read(start, main)
+      const { recovered, messages, head } = await readAll(log, start, main)
       await log.close()
       assert.deepEqual([recovered, head.epoch], [true, start.epoch])
       assert.ok(head.seq >= Math.max(...seqs), `${Math.max(...seqs)} was acknowledged, ${head.seq} is kept`)

@@ -36,10 +36,7 @@ export function createReader(parts: ReaderParts): Reader {
     return seq >= retention.floor() && seq <= tail.head()
   }
 
-  /** Null when the log has forgotten what comes next. */
-  function portionAfter(seq: number, channels: ReadonlySet<string>): Portion | null {
-    if (!holdsAllAfter(seq)) return null
-    if (seq >= tail.floor()) return tail.after(seq, channels)
+  function portionOfFile(seq: number, channels: ReadonlySet<string>): Portion {
     const upTo = Math.min(seq + portion.messages, tail.floor())
     return store.between({ after: seq, upTo, mostBytes: portion.bytes }, channels)
   }
@@ -48,12 +45,15 @@ export function createReader(parts: ReaderParts): Reader {
     snapshot,
     async read(cursor, channels) {
       mustBeOpen()
-      const found = cursor?.epoch === epoch ? portionAfter(cursor.seq, channels) : null
-      if (!found) return { recovered: false, ...snapshot(channels), reached: head() }
-      const { messages, upTo } = found
+      if (cursor?.epoch !== epoch || !holdsAllAfter(cursor.seq)) {
+        return { recovered: false, ...snapshot(channels), reached: head() }
+      }
+      const { seq } = cursor
+      const isRecent = seq >= tail.floor()
+      const { messages, upTo } = isRecent ? tail.after(seq, channels) : portionOfFile(seq, channels)
       const answer = { recovered: true, messages, reached: { epoch, seq: upTo }, head: head() }
       // Who reads on at once, portion after portion, would keep everyone else waiting until the end of the log.
-      if (upTo <= tail.floor()) await new Promise<void>(defer)
+      if (!isRecent) await new Promise<void>(defer)
       return answer
     },
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Message } from '../wire/envelope.ts'
-import { draft, idsOf, main, seqsOf } from './log-contract.ts'
-import { createTail, type Tail } from './tail.ts'
+import { draft, idsOf, main, seqsOf } from './log-testing.ts'
+import { createTail, portion, type Tail } from './tail.ts'
 
 const ample = { messages: 100, bytes: 100_000, ageMs: 100_000 }
 
@@ -88,4 +88,24 @@ test('begins where it is told to', () => {
       ['other', 7],
     ],
   )
+})
+
+test('reads a portion at a time, of so many messages or bytes, and says how far it looked', () => {
+  const tail = createTail({ ...ample, messages: 5000, bytes: 1e9 }, () => 0)
+  fill(tail, 1)
+  for (let seq = 2; seq <= 601; seq += 1) tail.add(messageAt(seq, 0, 'other'), 10)
+  fill(tail, portion.messages)
+  const first = tail.after(0, main)
+  // Up to where the next one of these channels would be too many, not only to the last one that was taken.
+  assert.deepEqual([first.messages.length, first.upTo], [500, 1100])
+  assert.deepEqual(seqsOf(tail.after(first.upTo, main).messages), [1101])
+  assert.deepEqual(tail.after(0, new Set(['never'])), { messages: [], upTo: 1101 })
+
+  const half = portion.bytes / 2
+  for (const [place, bytes] of [half, half, 1, portion.bytes + 1, 1].entries()) {
+    tail.add(messageAt(1102 + place), bytes)
+  }
+  const ends = [1101]
+  for (let end = 1101; end < tail.head(); ends.push(end)) end = tail.after(end, main).upTo
+  assert.deepEqual(ends, [1101, 1103, 1104, 1105, 1106])
 })

@@ -127,6 +127,18 @@ test('forgets polling windows that fell silent, and no stream', () => {
   assert.deepEqual([crowd.find('w2'), crowd.find('w1')?.window, crowd.pollers()], [undefined, window, 1])
 })
 
+test('a polling window whose question is held is silent only after that', () => {
+  const { time, crowd, ask } = gather()
+  const guest = crowd.polled(createFakeConnection({ id: 'w1' }).joining, 5000)
+  assert.ok(guest)
+  time.advance(6000)
+  assert.equal(crowd.forgetSilent(1000), 0)
+  guest.quietUntil = null
+  assert.equal(crowd.forgetSilent(1000), 1)
+  ask({ id: 'w1' })
+  assert.equal(crowd.forgetSilent(1000), 0)
+})
+
 test('cleared, it is empty', () => {
   const { crowd, enter, ask, on } = gather()
   enter({ id: 'w1' })

@@ -10,6 +10,8 @@ export interface Guest {
   readonly window: Window | null
   /** When it last let hear of itself, ms since the epoch; null while it never did, which nobody is asked to. */
   heardAt: number | null
+  /** Nothing is expected of a polling window before then: its question is held. */
+  quietUntil: number | null
   /** For a stream that carries several windows: how many, by their first channel. */
   carries: ReadonlyMap<string, number> | null
   /** What it was last told of who is here, so that a poll is told only of changes. */
@@ -21,7 +23,7 @@ export interface Crowd {
   readonly join: (window: Window) => { readonly replaced: Window | null } | null
   readonly leave: (window: Window) => boolean
   /** A window polled. Null when it has a stream by now: then it is not a polling one any more. */
-  readonly polled: (visitor: Visitor) => Guest | null
+  readonly polled: (visitor: Visitor, heldForMs?: number) => Guest | null
   /** Windows that poll. */
   readonly pollers: () => number
   /** A polling window said that it goes, or was told to. */
@@ -70,18 +72,27 @@ export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
       // Names can be read off messages: who has another browser's may not send the one that bears it away.
       if (older && (older.opening > window.opening || older.browser !== window.browser)) return null
       if (older) leave(older)
-      guests.set(window.id, { visitor: window, window, heardAt: null, carries: null, toldPresence: null })
+      const guest = {
+        visitor: window,
+        window,
+        heardAt: null,
+        quietUntil: null,
+        carries: null,
+        toldPresence: null,
+      }
+      guests.set(window.id, guest)
       enter(window)
       return { replaced: older }
     },
     leave,
-    polled(visitor) {
+    polled(visitor, heldForMs = 0) {
       const known = guests.get(visitor.id)
       if (known?.window) return null
       const guest: Guest = {
         visitor,
         window: null,
         heardAt: now(),
+        quietUntil: now() + heldForMs,
         carries: known?.carries ?? null,
         toldPresence: known?.toldPresence ?? null,
       }
@@ -97,8 +108,8 @@ export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
     forgetSilent(silenceMs) {
       const latest = now() - silenceMs
       let forgotten = 0
-      for (const [id, { window, heardAt }] of guests) {
-        if (window === null && heardAt !== null && heardAt < latest) {
+      for (const [id, { window, heardAt, quietUntil }] of guests) {
+        if (window === null && Math.max(heardAt ?? 0, quietUntil ?? 0) < latest) {
           guests.delete(id)
           forgotten += 1
         }

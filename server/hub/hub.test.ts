@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draft } from '../broker/log-contract.ts'
 import type { Log } from '../broker/log.ts'
+import { draft } from '../broker/log-contract.ts'
 import { createSeededRandom } from '../wire/random.ts'
 import {
   byesOf,

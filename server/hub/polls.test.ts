@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draft } from '../broker/log-contract.ts'
 import type { Log } from '../broker/log.ts'
+import { draft } from '../broker/log-contract.ts'
 import { parseCursor } from '../wire/cursor.ts'
 import { createSeededRandom } from '../wire/random.ts'
 import type { PollReply } from './polls.ts'
@@ -45,7 +45,11 @@ test('an answer carries all since the question’s cursor, and the cursor to ask
   const next = await ask({}, { cursor: reply.cursor })
   assert.deepEqual([typesOf(next), next.cursor], [[], 'life1:4'])
   const again = await ask({}, { cursor: 'life1:1' })
-  assert.deepEqual(idsOf(again), ['m-2', 'm-4'], 'what a lost answer carried is there when it is asked for again')
+  assert.deepEqual(
+    idsOf(again),
+    ['m-2', 'm-4'],
+    'what a lost answer carried is there when it is asked for again',
+  )
 })
 
 test('a window that opens is welcomed at once, however long it would wait', async () => {
@@ -212,7 +216,8 @@ test('a question that is taken back leaves nothing behind', async () => {
 test('neither does one that was answered at once, refused, or met a log that cannot be read', async () => {
   const { log, answer } = slowLog('when asked')
   let isBroken = false
-  const read: Log['read'] = (...asked) => (isBroken ? Promise.reject(new Error('no disk')) : log.read(...asked))
+  const read: Log['read'] = (...asked) =>
+    isBroken ? Promise.reject(new Error('no disk')) : log.read(...asked)
   const { hub, time, ask } = openHub({ log: { ...log, read }, maxWindows: 1 })
   const before = time.pending()
   await hub.publish(draft('m-1'))
@@ -285,6 +290,17 @@ test('a window that took its question back is forgotten like any that fell silen
   taken.abort()
   await settled()
   time.advance(4200)
+  assert.equal(hub.windowCount(), 0)
+})
+
+test('a question that is taken back does not bring back a window that left', async () => {
+  const { hub, ask } = openHub()
+  const taken = new AbortController()
+  void ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 25_000, signal: taken.signal })
+  await settled()
+  hub.left('w1')
+  taken.abort()
+  await settled()
   assert.equal(hub.windowCount(), 0)
 })
 

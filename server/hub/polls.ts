@@ -65,23 +65,37 @@ export function createPolls(parts: PollsParts): Polls {
     }
   }
 
-  async function poll({ visitor, cursor, holdMs, isFirst, signal }: Poll): Promise<PollReply> {
+  async function poll(question: Poll): Promise<PollReply> {
+    const { visitor, holdMs, isFirst, signal } = question
     admit(visitor)
     const isNew = crowd.find(visitor.id) === undefined
-    crowd.polled(visitor)
+    const guest = crowd.polled(visitor)
     if (isNew) presence.changed()
+    // Whoever opens knows nothing of what an earlier page of its name was told.
+    if (guest && isFirst) guest.toldPresence = null
     // Waiting begins before reading: what comes in between wakes it.
     const reading = new AbortController()
     const something = waiting.wait(visitor.channels, holdMs, AbortSignal.any([signal, reading.signal]))
-    let found = await readSome(cursor, visitor.channels)
-    if (found.recovered && found.messages.length === 0 && !isFirst && holdMs > 0) {
-      await something
+    try {
+      return replyTo(question, await findFor(question, something))
+    } finally {
+      reading.abort()
+    }
+  }
+
+  async function findFor(question: Poll, something: Promise<void>): Promise<CatchUp> {
+    const { visitor, cursor, holdMs, isFirst, signal } = question
+    const found = await readSome(cursor, visitor.channels)
+    if (isFirst || holdMs === 0 || !found.recovered || found.messages.length > 0) return found
+    const guest = crowd.polled(visitor, holdMs)
+    await something
+    if (guest) guest.quietUntil = null
+    // A question that was taken back says nothing of its window, which may have left.
+    if (!signal.aborted) {
       admit(visitor)
       crowd.polled(visitor)
-      found = await readSome(cursor, visitor.channels)
     }
-    reading.abort()
-    return replyTo(visitor, found, isFirst || !found.recovered)
+    return readSome(cursor, visitor.channels)
   }
 
   /** A portion in which there was nothing for this window is no answer: what comes after it may be. */
@@ -93,18 +107,19 @@ export function createPolls(parts: PollsParts): Polls {
     return found
   }
 
-  function replyTo(visitor: Visitor, found: CatchUp, isWelcome: boolean): PollReply {
+  function replyTo({ visitor, isFirst, signal }: Poll, found: CatchUp): PollReply {
     // A snapshot is never cut: only all of it together has the cursor's place.
     const messages = found.recovered ? asManyAsFit(found.messages, parts.mostBytes) : found.messages
     const isCut = messages.length < found.messages.length
     const last = messages.at(-1)?.seq ?? 0
     const reached = isCut ? { epoch: found.head.epoch, seq: last } : found.reached
     const guest = crowd.find(visitor.id)
-    const news = guest && presence.newsFor(guest)
+    // What goes to nobody must not count as told.
+    const news = guest && !signal.aborted && presence.newsFor(guest)
     return {
       cursor: formatCursor(reached),
       deliveries: [
-        ...(isWelcome ? [createDelivery(welcome(visitor, found))] : []),
+        ...(isFirst || !found.recovered ? [createDelivery(welcome(visitor, found))] : []),
         ...messages.map((message) => recent.deliveryOf(message, found.head.epoch)),
         ...(news ? [news] : []),
       ],

@@ -57,7 +57,8 @@ test('a reading takes the place of one of its own channel alone, and of no senso
 
 test('counts the readings that gave way, and no edit that came or went', () => {
   const queue = createQueue(jsonFraming, 100_000)
-  for (const delivery of [readingOf(1), editOf(2), readingOf(3), editOf(4), readingOf(5)]) queue.push(delivery)
+  for (const delivery of [readingOf(1), editOf(2), readingOf(3), editOf(4), readingOf(5)])
+    queue.push(delivery)
   drain(queue)
   queue.push(readingOf(6))
   assert.equal(queue.dropped(), 2)

@@ -11,7 +11,11 @@ function openWaiting() {
   return {
     time,
     waiting,
-    wait(name: string, channels: readonly string[], { holdMs = 1000, signal = new AbortController().signal } = {}) {
+    wait(
+      name: string,
+      channels: readonly string[],
+      { holdMs = 1000, signal = new AbortController().signal } = {},
+    ) {
       void waiting.wait(new Set(channels), holdMs, signal).then(() => done.push(name))
     },
     /** Who was woken since it was asked last. */

@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import type { PollReply } from '../hub/polls.ts'
+import { grantOf } from '../security/let-in.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { enter, httpVersionOf } from './enter.ts'
 import { jsonFraming } from './json-framing.ts'
@@ -19,7 +20,7 @@ export function mountPoll(
     const query = ctx.URL.searchParams
     const { visitor, cursor } = enter({
       query,
-      grant: ctx.state.grant,
+      grant: grantOf(ctx),
       transport,
       http: httpVersionOf(ctx),
       channelsPerWindow: limits.channelsPerWindow,

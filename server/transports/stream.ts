@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { ParameterizedContext } from 'koa'
 import type { Framing } from '../hub/delivery.ts'
+import { grantOf } from '../security/let-in.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { formatEvent } from '../wire/sse-framing.ts'
 import { enter, httpVersionOf } from './enter.ts'
@@ -30,7 +31,7 @@ export function mountStream(
     }
     const { visitor, cursor } = enter({
       query: ctx.URL.searchParams,
-      grant: ctx.state.grant,
+      grant: grantOf(ctx),
       transport,
       http: httpVersionOf(ctx),
       channelsPerWindow: limits.channelsPerWindow,

@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import { beatsMissed } from '../hub/pulse.ts'
 import { Refusal } from '../refusal.ts'
+import { grantOf } from '../security/let-in.ts'
 import type { Timers } from '../wire/time.ts'
 import { createIntake } from './intake.ts'
 import { tooLarge } from './json.ts'
@@ -29,7 +30,7 @@ export const streaming: ServerTransport = {
       const intake = createIntake({
         hub,
         timers,
-        grant: ctx.state.grant,
+        grant: grantOf(ctx),
         window,
         maxMessageBytes: limits.maxMessageBytes,
         answer: (frame) => void hub.tell(window, frame),

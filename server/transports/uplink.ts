@@ -4,7 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ParameterizedContext } from 'koa'
 import { admitDraft } from '../hub/admission.ts'
 import { Refusal } from '../refusal.ts'
-import { type Grant, refuseWriting } from '../security/grant.ts'
+import { refuseWriting } from '../security/grant.ts'
+import { grantOf } from '../security/let-in.ts'
 import { admitBeat } from './beat.ts'
 import { parseJson, type Reading, readText } from './json.ts'
 import type { Mounting } from './transport.ts'
@@ -21,7 +22,7 @@ export function mountUplink({ router, hub, limits, timers }: Uplink): void {
 
   router.post(uplinkPath, async (ctx) => {
     const draft = admitDraft(await readJson(ctx, reading))
-    const grant: Grant = ctx.state.grant
+    const grant = grantOf(ctx)
     const refusal = refuseWriting(grant, draft.channel, draft.id) ?? tooFast(hub.waitMs(draft.from), draft.id)
     if (refusal) throw refusal
     const stored = await hub.publish(draft)

@@ -30,6 +30,8 @@ export interface PageLimits {
 
 /** What only a page needs: where it begins, and what it may do. */
 export interface PageStart extends PageSettings {
+  /** The page's own channel. */
+  readonly channel: string
   /** The cursor of `messages`: what comes after it is what this page does not have. */
   readonly cursor: string
   /** The newest of each kind on the page's channels. */

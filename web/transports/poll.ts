@@ -68,8 +68,13 @@ export function openPoll({ path, pauseMs, holdMs }: Asking, opening: Opening): O
     beat: (windows) => windows && uplink.beat(windows),
     close() {
       close()
-      // Otherwise it would count as here until it was silent for too long.
-      navigator.sendBeacon?.(`${opening.origin}/api/leave?window=${window}`)
+      sayGoodbye(`${opening.origin}/api/leave?window=${window}`)
     },
   }
+}
+
+/** Otherwise it would count as here until it was silent for too long. A worker has no beacons; this outlives it too. */
+function sayGoodbye(address: string): void {
+  if ('sendBeacon' in navigator) navigator.sendBeacon(address)
+  else fetch(address, { method: 'POST', credentials: 'include', keepalive: true }).catch(() => undefined)
 }
