@@ -7,17 +7,16 @@ import type { FaultRecord } from './record.ts'
 /** Resolves when all faults are over and the time is up; `onFault` is told of each when it is over. */
 export async function bringAbout(
   faults: readonly PlannedFault[],
-  wholeMs: number,
   parts: FaultParts,
   onFault: (fault: FaultRecord) => void,
 ): Promise<FaultRecord[]> {
-  const { pause, elapsed } = parts
+  const { pause, elapsed, endsAtMs } = parts
   async function atItsTime(fault: PlannedFault): Promise<FaultRecord> {
     await pause(fault.atMs - elapsed())
     const record = await carryOut(fault, parts)
     onFault(record)
     return record
   }
-  const [done] = await Promise.all([Promise.all(faults.map(atItsTime)), pause(wholeMs - elapsed())])
+  const [done] = await Promise.all([Promise.all(faults.map(atItsTime)), pause(endsAtMs - elapsed())])
   return done.sort((one, other) => one.atMs - other.atMs)
 }

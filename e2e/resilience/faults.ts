@@ -13,9 +13,14 @@ export interface FaultParts {
   readonly flooder: Flooder
   readonly target: Target
   readonly elapsed: () => number
+  /** Faults that have met nobody until then never will, ms since the run began. */
+  readonly endsAtMs: number
   /** Rejects when the run is stopped. */
   readonly pause: (ms: number) => Promise<void>
 }
+
+/** Between two looks for somebody to meet: while the server is down nobody is there. */
+const lookMs = 200
 
 /** What it met and what came of it; null when there was nothing to meet. */
 type Outcome = Pick<FaultRecord, 'target' | 'outcome'> | null
@@ -31,14 +36,14 @@ export async function carryOut(fault: PlannedFault, parts: FaultParts): Promise<
 }
 
 const byKind: Readonly<Record<FaultKind, CarryOut>> = {
-  async cut(fault, { windows, pause }) {
+  async cut(fault, parts) {
     const isAuthor = fault.how === 'right after sending'
-    const window = drawn(fault, windows, (one) => one.isOpen() && (!isAuthor || one.record.isWriter))
+    const window = await drawn(fault, parts, (one) => one.isOpen() && (!isAuthor || one.record.isWriter))
     if (!window) return null
     if (isAuthor) {
       window.publish('<p>sent just before the cut</p>')
       // Up to a few ms: between leaving and being answered, or in the very turn in which it is sent.
-      if (fault.lastsMs > 1) await pause(fault.lastsMs)
+      if (fault.lastsMs > 1) await parts.pause(fault.lastsMs)
     }
     const isCut =
       fault.how === 'while it resumes'
@@ -47,16 +52,15 @@ const byKind: Readonly<Record<FaultKind, CarryOut>> = {
     return isCut ? { target: window.record.name, outcome: 'cut' } : null
   },
 
-  async stall(fault, { windows, pause }) {
+  async stall(fault, parts) {
     const isOverflow = fault.how === 'until its queue overflows'
     const isFit = (one: FleetWindow) =>
       one.isOpen() && !one.isStalled() && (!isOverflow || (one.mode.isPush && !one.record.isWriter))
-    const window = drawn(fault, windows, isFit)
+    const window = await drawn(fault, parts, isFit)
     if (!window) return null
     window.stall()
-    if (isOverflow)
-      burst(windows.find(({ record }) => record.isWriter && record.channel === window.record.channel))
-    await pause(fault.lastsMs).finally(window.readOn)
+    if (isOverflow) burst(authorFor(window, parts.windows))
+    await parts.pause(fault.lastsMs).finally(window.readOn)
     return { target: window.record.name, outcome: 'read on' }
   },
 
@@ -70,28 +74,43 @@ const byKind: Readonly<Record<FaultKind, CarryOut>> = {
     return { target: 'server', outcome: `life ${server.life()}` }
   },
 
-  async flood({ how, lastsMs, draw }, { flooder, target }) {
+  async flood({ how, lastsMs, draw }, parts) {
+    if (!(await serverIsUp(parts))) return null
     const window = `flood-${Math.floor(draw * 1e9).toString(36)}`
-    const outcome = await flooder.flood({ ...target, mode: how, lastsMs, window })
+    const outcome = await parts.flooder.flood({ ...parts.target, mode: how, lastsMs, window })
     return { target: how, outcome }
   },
 
-  async 'broken input'({ how }, { target }) {
-    const { got, wanted } = await sendBroken(how, target)
-    const isReached = !got.startsWith('unreachable')
-    const outcome = got === wanted || !isReached ? got : `${got}, wanted ${wanted}`
-    return isReached ? { target: how, outcome } : null
+  async 'broken input'({ how }, parts) {
+    if (!(await serverIsUp(parts))) return null
+    const { got, wanted } = await sendBroken(how, parts.target)
+    if (got.startsWith('unreachable')) return null
+    return { target: how, outcome: got === wanted ? got : `${got}, wanted ${wanted}` }
   },
 }
 
-/** Those whom it can meet at that moment, in the order of the windows: the draw takes one of them. */
-function drawn(
+/** The draw takes one of those whom it can meet at that moment; waits while there is none. */
+async function drawn(
   { draw }: PlannedFault,
-  windows: readonly FleetWindow[],
+  { windows, elapsed, endsAtMs, pause }: FaultParts,
   isFit: (window: FleetWindow) => boolean,
-): FleetWindow | undefined {
-  const fit = windows.filter(isFit)
-  return fit[Math.floor(draw * fit.length)]
+): Promise<FleetWindow | undefined> {
+  while (elapsed() < endsAtMs) {
+    const fit = windows.filter(isFit)
+    if (fit.length > 0) return fit[Math.floor(draw * fit.length)]
+    // Those that wait together do not all meet the first window that comes back.
+    await pause(lookMs * (1 + draw))
+  }
+  return undefined
+}
+
+async function serverIsUp({ server, elapsed, endsAtMs, pause }: FaultParts): Promise<boolean> {
+  while (!server.isUp() && elapsed() < endsAtMs) await pause(lookMs)
+  return server.isUp()
+}
+
+function authorFor(reader: FleetWindow, windows: readonly FleetWindow[]): FleetWindow | undefined {
+  return windows.find(({ record }) => record.isWriter && record.channel === reader.record.channel)
 }
 
 /** More than the queue and all buffers on the way hold together. */

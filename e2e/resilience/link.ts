@@ -4,8 +4,8 @@ import { processTimers } from '../../server/timers.ts'
 import type { Message } from '../../server/wire/envelope.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/random.ts'
-import type { LinkState } from '../../web/link/life.ts'
 import { createLink, type Link, type OutboxState } from '../../web/link/link.ts'
+import type { LinkState } from '../../web/link/link-state.ts'
 import type { Connections } from './connections.ts'
 
 export interface LinkOpening {

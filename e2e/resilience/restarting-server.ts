@@ -16,6 +16,8 @@ export interface RestartingServer {
   readonly kill: () => Promise<void>
   /** Null while it is down. */
   readonly figures: () => Promise<Figures | null>
+  /** Started, and not told to end since. */
+  readonly isUp: () => boolean
   /** Which process it is, counted from 1. */
   readonly life: () => number
   /** What it wrote when it ended though nobody had asked it to. */
@@ -33,16 +35,18 @@ export async function startRestartingServer(
   const crashes: string[] = []
   const written: string[] = []
   let life = 0
-  let isWanted = true
+  let isUp = true
   let server = await start()
   let turn: Promise<unknown> = Promise.resolve()
 
   async function start(): Promise<StartedServer> {
     const started = await startServerProcess(program, args)
     life += 1
-    isWanted = true
+    isUp = true
     started.exited.then(() => {
-      if (isWanted && server === started) return inTurn(comeBack)
+      if (!isUp || server !== started) return
+      isUp = false
+      return inTurn(comeBack)
     })
     return started
   }
@@ -66,7 +70,7 @@ export async function startRestartingServer(
   }
 
   function endBy(end: () => Promise<void>): Promise<void> {
-    isWanted = false
+    isUp = false
     return replace(end())
   }
 
@@ -76,12 +80,13 @@ export async function startRestartingServer(
     restart: () => inTurn(() => endBy(server.close)),
     kill: () => inTurn(() => endBy(server.kill)),
     figures: () => server.figures().catch(() => null),
+    isUp: () => isUp,
     life: () => life,
     crashes: () => crashes,
     errors: () => [...written, server.errors()].join(''),
     close: () =>
       inTurn(async () => {
-        isWanted = false
+        isUp = false
         await server.close()
       }),
   }

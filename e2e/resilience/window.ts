@@ -3,7 +3,7 @@
 import type { DownFrame } from '../../server/wire/frames.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/random.ts'
-import type { LinkState } from '../../web/link/life.ts'
+import type { LinkState } from '../../web/link/link-state.ts'
 import { createConnections, type Moment } from './connections.ts'
 import { openLink } from './link.ts'
 import type { WindowRecord } from './record.ts'

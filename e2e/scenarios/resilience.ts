@@ -69,8 +69,8 @@ export async function runResilience(
   const stopWriting = startWriting(windows, plan.rate)
   opened.defer(stopWriting)
   const target = { ...place, ports: server.ports, maxMessageBytes: ground.maxMessageBytes }
-  const parts = { windows, server, flooder, target, elapsed, pause }
-  const faults = await bringAbout(plan.faults.faults, plan.seconds * 1000, parts, progress.fault)
+  const parts = { windows, server, flooder, target, elapsed, endsAtMs: plan.seconds * 1000, pause }
+  const faults = await bringAbout(plan.faults.faults, parts, progress.fault)
 
   stopWriting()
   stopFollowing()

@@ -91,7 +91,10 @@ test('--help is told apart', () => {
 })
 
 const wrongFlags: readonly (readonly [string, string])[] = [
-  ['--transport websockets', 'transport is "websockets" (from --transport); allowed are sse, websocket.'],
+  [
+    '--transport websockets',
+    'transport is "websockets" (from --transport); allowed are sse, websocket, long-polling, polling, streaming.',
+  ],
   ['--port 70000', 'port is 70000 (from --port); allowed are whole numbers from 0 to 65535.'],
   ['--port=', 'port is "" (from --port); allowed are whole numbers from 0 to 65535.'],
   ['--port 80.5', 'port is 80.5 (from --port); allowed are whole numbers from 0 to 65535.'],
@@ -188,6 +191,10 @@ const misfits: readonly (readonly [string, string])[] = [
   [
     '--limits-queue-bytes-per-window 2048',
     'limits.queueBytesPerWindow is 2048 (from --limits-queue-bytes-per-window); it has to hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
+  ],
+  [
+    '--limits-log-bytes 2048',
+    'limits.logBytes is 2048 (from --limits-log-bytes); it has to hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
   ],
 ]
 for (const [argv, message] of misfits) {

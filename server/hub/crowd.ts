@@ -26,8 +26,8 @@ export interface Crowd {
   readonly polled: (visitor: Visitor, heldForMs?: number) => Guest | null
   /** Windows that poll. */
   readonly pollers: () => number
-  /** A polling window said that it goes, or was told to. */
-  readonly left: (id: string) => boolean
+  /** A polling window was told to go; or says so itself, at that opening: a question of it that comes later is its past. */
+  readonly left: (id: string, opening?: number) => boolean
   readonly find: (id: string) => Guest | undefined
   readonly windowOn: (channel: string) => ReadonlySet<Window>
   readonly all: () => Iterable<Guest>
@@ -42,6 +42,7 @@ const nobody: ReadonlySet<Window> = new Set()
 export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
   const guests = new Map<string, Guest>()
   const byChannel = new Map<string, Set<Window>>()
+  const farewells = new Map<string, { readonly opening: number; readonly at: number }>()
 
   function enter(window: Window): void {
     for (const channel of window.channels) {
@@ -87,7 +88,7 @@ export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
     leave,
     polled(visitor, heldForMs = 0) {
       const known = guests.get(visitor.id)
-      if (known?.window) return null
+      if (known?.window || (farewells.get(visitor.id)?.opening ?? -1) >= visitor.opening) return null
       const guest: Guest = {
         visitor,
         window: null,
@@ -100,13 +101,17 @@ export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
       return guest
     },
     pollers: () => Iterator.from(guests.values()).reduce((count, { window }) => count + (window ? 0 : 1), 0),
-    left: (id) => guests.get(id)?.window === null && guests.delete(id),
+    left(id, opening) {
+      if (opening !== undefined) farewells.set(id, { opening, at: now() })
+      return guests.get(id)?.window === null && guests.delete(id)
+    },
     find: (id) => guests.get(id),
     windowOn: (channel) => byChannel.get(channel) ?? nobody,
     all: () => guests.values(),
     size: () => guests.size,
     forgetSilent(silenceMs) {
       const latest = now() - silenceMs
+      for (const [id, { at }] of farewells) if (at < latest) farewells.delete(id)
       let forgotten = 0
       for (const [id, { window, heardAt, quietUntil }] of guests) {
         if (window === null && Math.max(heardAt ?? 0, quietUntil ?? 0) < latest) {
@@ -118,6 +123,7 @@ export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
     },
     clear() {
       guests.clear()
+      farewells.clear()
       byChannel.clear()
     },
   }

@@ -31,7 +31,7 @@ export interface Hub {
   readonly leave: (window: Window) => void
   readonly poll: Polls['poll']
   /** A window that polled says that it goes. */
-  readonly left: (id: string) => void
+  readonly left: (id: string, opening: number) => void
   /** Resolves once the log has the message and every window was told. */
   readonly publish: (draft: Draft) => Promise<Stored>
   /** Ms that this sender has to wait before its next message; 0 takes it as sent. */
@@ -199,8 +199,8 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
       leave(window)
     },
     poll: polls.poll,
-    left(id) {
-      if (crowd.left(id)) presence.changed()
+    left(id, opening) {
+      if (crowd.left(id, opening)) presence.changed()
     },
     async publish(draft) {
       try {

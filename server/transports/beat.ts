@@ -3,9 +3,14 @@
 import { z } from 'zod'
 import { Refusal } from '../refusal.ts'
 
-const beatSchema = z.object({
-  windows: z.record(z.string().max(64), z.int().min(0).max(100_000)).optional(),
-})
+/** As many channels as a stream may carry, whatever the settings. */
+const mostChannels = 1000
+
+const windowsSchema = z
+  .record(z.string().max(64), z.int().min(0).max(100_000))
+  .refine((windows) => Object.keys(windows).length <= mostChannels)
+
+const beatSchema = z.object({ windows: windowsSchema.optional() })
 
 /** How many windows the stream speaks for; undefined when it speaks for itself. Throws a `Refusal` (400 `bad-shape`). */
 export function admitBeat(given: unknown): Readonly<Record<string, number>> | undefined {

@@ -34,7 +34,7 @@ export function enter({ query, grant, transport, http, channelsPerWindow, cursor
   const { expiresAt } = grant
   // The mode is named by what is spoken, also where the table has none of that name.
   return {
-    visitor: { ...asked, id: window, mode: { ...mode, http }, expiresAt },
+    visitor: { ...asked, id: window, mode: { ...mode, name: `${transport}/${http}`, http }, expiresAt },
     cursor: parseCursor(cursorText || query.get('cursor')),
   }
 }

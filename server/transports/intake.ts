@@ -30,67 +30,80 @@ export interface Intake {
 }
 
 export function createIntake(parts: IntakeParts): Intake {
-  const { hub, timers, answer } = parts
+  const { hub, timers } = parts
   // Frames that had arrived when the connection was paused: as much as one read can hold.
   let held: string[] = []
   let stopTimer: (() => void) | null = null
+  let isPaused = false
+  let hasBeaten = false
+  let answered: Promise<void> = Promise.resolve()
 
-  function take(text: string): void {
-    if (stopTimer) {
-      held.push(text)
-      return
+  function takeHeld(): void {
+    stopTimer = null
+    for (let text = held[0]; text !== undefined; text = held[0]) {
+      // Whatever it says, it has to be read and answered: what is no message counts as much as one.
+      const waitMs = hub.waitMs(parts.window)
+      if (waitMs > 0) {
+        holdBack(waitMs)
+        return
+      }
+      held.shift()
+      takeNow(text)
     }
+    setPaused(false)
+  }
+
+  function holdBack(waitMs: number): void {
+    stopTimer = timers.later(takeHeld, waitMs)
+    setPaused(true)
+  }
+
+  function setPaused(isNow: boolean): void {
+    if (isNow === isPaused) return
+    isPaused = isNow
+    if (isNow) parts.pause()
+    else parts.resume()
+  }
+
+  function takeNow(text: string): void {
+    // Its heartbeats stand in line like all else: while they do, what is before them says that it lives.
+    if (hasBeaten) hub.heard(parts.window)
     try {
-      const waitMs = takeNow(text)
-      if (waitMs > 0) hold(text, waitMs)
+      const frame = frameIn(text)
+      if (frame.type === 'heartbeat') beat(frame)
+      else publish(frame.message, Buffer.byteLength(text))
     } catch (error) {
       refuse(error)
     }
   }
 
-  /** Returns the ms to wait before this frame may be taken; 0 when it was. */
-  function takeNow(text: string): number {
-    // Whatever it says, it has to be read and answered: what is no message counts as much as one.
-    const waitMs = hub.waitMs(parts.window)
-    if (waitMs > 0) return waitMs
-    const frame = frameIn(text)
-    if (frame.type === 'heartbeat') {
-      hub.heard(parts.window, admitBeat(frame))
-      return 0
-    }
-    if (Buffer.byteLength(text) > parts.maxMessageBytes) {
-      throw tooLarge(parts.maxMessageBytes, idOf(frame.message))
-    }
-    const draft = admitDraft(frame.message)
+  function beat(frame: Beating): void {
+    hub.heard(parts.window, admitBeat(frame))
+    hasBeaten = true
+  }
+
+  function publish(message: unknown, bytes: number): void {
+    if (bytes > parts.maxMessageBytes) throw tooLarge(parts.maxMessageBytes, idOf(message))
+    const draft = admitDraft(message)
     const refusal = refuseWriting(parts.grant, draft.channel, draft.id)
     if (refusal) throw refusal
-    hub.publish(draft).then(answer, refuse)
-    return 0
-  }
-
-  function hold(text: string, waitMs: number): void {
-    held.unshift(text)
-    parts.pause()
-    stopTimer = timers.later(goOn, waitMs)
-  }
-
-  function goOn(): void {
-    stopTimer = null
-    const waiting = held
-    held = []
-    for (const text of waiting) take(text)
-    if (!stopTimer) parts.resume()
+    answerInTurn(hub.publish(draft).catch((error) => refusalFor(error, draft.id)))
   }
 
   function refuse(error: unknown): void {
-    if (!(error instanceof Refusal)) console.error(error)
-    const known =
-      error instanceof Refusal ? error : new Refusal(500, 'internal', 'The server failed on that frame.')
-    answer(known.toJSON())
+    answerInTurn(Promise.resolve(refusalFor(error)))
+  }
+
+  /** Storing takes a while and refusing does not: each answer waits for those before it. */
+  function answerInTurn(said: Promise<DownFrame>): void {
+    answered = answered.then(async () => parts.answer(await said)).catch((error) => console.error(error))
   }
 
   return {
-    take,
+    take(text) {
+      held.push(text)
+      if (!stopTimer) takeHeld()
+    },
     refuse,
     stop() {
       stopTimer?.()
@@ -98,6 +111,12 @@ export function createIntake(parts: IntakeParts): Intake {
       held = []
     },
   }
+}
+
+function refusalFor(error: unknown, id: string | null = null): DownFrame {
+  if (error instanceof Refusal) return error.toJSON()
+  console.error(error)
+  return new Refusal(500, 'internal', 'The server failed on that frame.', id).toJSON()
 }
 
 interface Publishing {

@@ -39,7 +39,8 @@ export function mountUplink({ router, hub, limits, timers }: Uplink): void {
   })
 
   router.post('/api/leave', (ctx) => {
-    hub.left(ctx.URL.searchParams.get('window') ?? '')
+    const query = ctx.URL.searchParams
+    hub.left(query.get('window') ?? '', Number(query.get('opening') ?? 0) || 0)
     ctx.status = 204
   })
 }

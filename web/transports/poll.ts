@@ -68,12 +68,17 @@ export function openPoll({ path, pauseMs, holdMs }: Asking, opening: Opening): O
     beat: (windows) => windows && uplink.beat(windows),
     close() {
       close()
-      sayGoodbye(`${opening.origin}/api/leave?window=${window}`)
+      sayGoodbye(goodbyeAddress(opening.origin, window))
     },
   }
 }
 
-/** Otherwise it would count as here until it was silent for too long. A worker has no beacons; this outlives it too. */
+/** A POST there says that a window which polled goes; otherwise it would count as here until it was silent for too long. */
+export function goodbyeAddress(origin: string, window: string): string {
+  return `${origin}/api/leave?window=${window}`
+}
+
+/** A worker has no beacons; this outlives it too. */
 function sayGoodbye(address: string): void {
   if ('sendBeacon' in navigator) navigator.sendBeacon(address)
   else fetch(address, { method: 'POST', credentials: 'include', keepalive: true }).catch(() => undefined)
