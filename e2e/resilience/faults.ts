@@ -19,6 +19,9 @@ export interface FaultParts {
   readonly pause: (ms: number) => Promise<void>
 }
 
+/** Who has only just come back is let be for this long, else those that wait to be met would keep everybody away. */
+const spareMs = 1500
+
 /** Between two looks for somebody to meet: while the server is down nobody is there. */
 const lookMs = 200
 
@@ -38,7 +41,7 @@ export async function carryOut(fault: PlannedFault, parts: FaultParts): Promise<
 const byKind: Readonly<Record<FaultKind, CarryOut>> = {
   async cut(fault, parts) {
     const isAuthor = fault.how === 'right after sending'
-    const window = await drawn(fault, parts, (one) => one.isOpen() && (!isAuthor || one.record.isWriter))
+    const window = await drawn(fault, parts, (one) => !isAuthor || one.record.isWriter)
     if (!window) return null
     if (isAuthor) {
       window.publish('<p>sent just before the cut</p>')
@@ -55,12 +58,14 @@ const byKind: Readonly<Record<FaultKind, CarryOut>> = {
   async stall(fault, parts) {
     const isOverflow = fault.how === 'until its queue overflows'
     const isFit = (one: FleetWindow) =>
-      one.isOpen() && !one.isStalled() && (!isOverflow || (one.mode.isPush && !one.record.isWriter))
+      !one.isStalled() && (!isOverflow || (one.mode.isPush && !one.record.isWriter))
     const window = await drawn(fault, parts, isFit)
     if (!window) return null
     window.stall()
-    if (isOverflow) burst(authorFor(window, parts.windows))
-    await parts.pause(fault.lastsMs).finally(window.readOn)
+    const over = isOverflow
+      ? burst(authorFor(window, parts.windows), fault.lastsMs, parts.pause)
+      : parts.pause(fault.lastsMs)
+    await over.finally(window.readOn)
     return { target: window.record.name, outcome: 'read on' }
   },
 
@@ -96,7 +101,7 @@ async function drawn(
   isFit: (window: FleetWindow) => boolean,
 ): Promise<FleetWindow | undefined> {
   while (elapsed() < endsAtMs) {
-    const fit = windows.filter(isFit)
+    const fit = windows.filter((window) => window.openForMs() > spareMs && isFit(window))
     if (fit.length > 0) return fit[Math.floor(draw * fit.length)]
     // Those that wait together do not all meet the first window that comes back.
     await pause(lookMs * (1 + draw))
@@ -113,12 +118,20 @@ function authorFor(reader: FleetWindow, windows: readonly FleetWindow[]): FleetW
   return windows.find(({ record }) => record.isWriter && record.channel === reader.record.channel)
 }
 
-/** More than the queue and all buffers on the way hold together. */
-const burstOf = { messages: 32, characters: 250_000 }
+/** More than the queue and all buffers on the way hold together, at a pace that whoever reads can keep up with. */
+const burstOf = { messages: 130, characters: 60_000 }
 
-function burst(author: FleetWindow | undefined): void {
+/** Publishes for as long as the stall lasts. */
+async function burst(
+  author: FleetWindow | undefined,
+  lastsMs: number,
+  pause: FaultParts['pause'],
+): Promise<void> {
   const html = 'x'.repeat(burstOf.characters)
-  for (let count = 0; count < burstOf.messages; count += 1) author?.publish(html)
+  for (let count = 0; count < burstOf.messages; count += 1) {
+    author?.publish(html)
+    await pause(lastsMs / burstOf.messages)
+  }
 }
 
 export const brokenKinds = Object.keys(brokenInputs)

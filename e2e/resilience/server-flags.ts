@@ -13,7 +13,8 @@ export interface Ground {
   readonly clear: () => Promise<void>
 }
 
-const maxMessageBytes = 262_144
+const maxMessageBytes = 65_536
+const queueBytes = 524_288
 
 /** A fresh folder with a certificate and room for a log: nothing that somebody wrote before has part in the run. */
 export async function prepareGround(): Promise<Ground> {
@@ -30,7 +31,7 @@ export async function prepareGround(): Promise<Ground> {
     // Silence is noticed within five seconds, so that a short run has some of it.
     'heartbeat-ms': 2000,
     'drain-ms': 2000,
-    'limits-queue-bytes-per-window': maxMessageBytes,
+    'limits-queue-bytes-per-window': queueBytes,
     'limits-max-message-bytes': maxMessageBytes,
     // Whatever is said in a run is read back at its end.
     'limits-log-messages': 1_000_000,

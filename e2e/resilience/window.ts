@@ -25,6 +25,8 @@ export interface FleetWindow {
   readonly record: WindowRecord
   readonly mode: Mode
   readonly isOpen: () => boolean
+  /** Ms since it was opened; 0 while it is not open. */
+  readonly openForMs: () => number
   readonly isStalled: () => boolean
   /** Messages that nobody acknowledged yet. */
   readonly unstored: () => number
@@ -100,6 +102,7 @@ export function openWindow(opening: WindowOpening): FleetWindow {
     record,
     mode,
     isOpen: () => isOpen,
+    openForMs: () => (isOpen ? elapsed() - (outages.at(-1)?.toMs ?? 0) : 0),
     isStalled: () => isStalled,
     unstored: () => unstored,
     publish(html) {

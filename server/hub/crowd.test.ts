@@ -99,6 +99,35 @@ test('a polling window that asks again keeps what is known of it', () => {
   assert.deepEqual([...(crowd.find('w1')?.visitor.channels ?? [])], ['other'])
 })
 
+test('a window of another browser that bears the same name takes nobody’s place, however new it is', () => {
+  for (const [mine, another] of [
+    ['b1', 'b2'],
+    ['b1', null],
+    [null, 'b1'],
+  ] as const) {
+    const { enter, on } = gather()
+    const { window } = enter({ opening: 1, browser: mine })
+    assert.equal(enter({ opening: 9, browser: another }).joined, null)
+    assert.deepEqual(on('main'), [window])
+    assert.equal(enter({ opening: 2, browser: mine }).joined?.replaced, window)
+  }
+})
+
+test('a question that comes after its window’s farewell brings nobody back, one of a later opening does', () => {
+  const { time, crowd, ask } = gather()
+  ask({ id: 'w1', opening: 3 })
+  assert.equal(crowd.left('w1', 3), true)
+  assert.deepEqual(
+    [ask({ id: 'w1', opening: 3 }), ask({ id: 'w1', opening: 2 }), crowd.size()],
+    [null, null, 0],
+  )
+  assert.ok(ask({ id: 'w1', opening: 4 }))
+  crowd.left('w1', 4)
+  time.advance(1001)
+  crowd.forgetSilent(1000)
+  assert.ok(ask({ id: 'w1', opening: 4 }), 'a farewell is remembered for as long as silence is borne')
+})
+
 test('says goodbye to polling windows alone, once', () => {
   const { crowd, enter, ask } = gather()
   ask({ id: 'w1' })

@@ -295,7 +295,7 @@ test('a question that is taken back does not bring back a window that left', asy
   const taken = new AbortController()
   void ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 25_000, signal: taken.signal })
   await settled()
-  hub.left('w1')
+  hub.left('w1', 0)
   taken.abort()
   await settled()
   assert.equal(hub.windowCount(), 0)
@@ -308,7 +308,7 @@ test('a late question of a window that has a stream by now is answered, and the 
   await settled()
   await hub.publish(draft('m-1'))
   assert.deepEqual(idsOf(await ask({ id: 'w1' }, { cursor: 'life1:0' })), ['m-1'])
-  hub.left('w1')
+  hub.left('w1', 0)
   await hub.publish(draft('m-2'))
   assert.deepEqual([idsIn(connection.frames), hub.windowCount()], [['m-1', 'm-2'], 1])
 })
@@ -316,7 +316,7 @@ test('a late question of a window that has a stream by now is answered, and the 
 test('a window that says that it goes is gone, once', async () => {
   const { hub, ask } = openHub()
   await ask({ id: 'w1' })
-  for (const _time of [1, 2]) hub.left('w1')
+  for (const _time of [1, 2]) hub.left('w1', 0)
   assert.equal(hub.windowCount(), 0)
 })
 

@@ -225,8 +225,9 @@ export function createLife(parts: LifeParts): Life {
       if (isWaiting()) waitFor(retry.longPauseMs(), offlineSentence)
     },
     hide() {
-      // The server would count a window that polls as here until it was silent for too long. A stream ends with the page.
-      if (main && !main.mode.isPush) leave()
+      // A browser may keep the page for coming back to, its stream open and frozen: the server would count it as here
+      // until it was silent for too long.
+      if (main) leave()
     },
     close() {
       isEnded = true

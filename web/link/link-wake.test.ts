@@ -79,18 +79,15 @@ test('a browser that says it is offline and yet hears something is not', () => {
   assert.equal(streams.length, 2)
 })
 
-test('a page that goes says farewell when it polls, and comes back', () => {
-  const polls = openLink({ mode: mode('polling/2') })
-  polls.newest().welcome()
-  polls.link.hide()
-  assert.equal(polls.newest().isClosed(), true)
-  polls.link.wake('restored')
-  assert.equal(polls.streams.length, 2)
-
-  const pushes = openLink()
-  pushes.newest().welcome()
-  pushes.link.hide()
-  assert.equal(pushes.newest().isClosed(), false)
+test('a page that goes lets go of its stream, and comes back', () => {
+  for (const name of ['polling/2', 'sse/2']) {
+    const { link, newest, streams } = openLink({ mode: mode(name) })
+    newest().welcome()
+    link.hide()
+    assert.equal(newest().isClosed(), true)
+    link.wake('restored')
+    assert.equal(streams.length, 2)
+  }
 })
 
 test('answers each heartbeat with one of its own', () => {

@@ -12,8 +12,6 @@ import type { Tail } from './tail.ts'
 export interface Speaking {
   readonly onFrame: (frame: DownFrame) => void
   readonly onAnswer: (id: string, answer: Answer) => void
-  /** The address to tell when it goes; null when others are there. */
-  readonly onAlone: (farewell: string | null) => void
   /** Once, unless it left. */
   readonly onClose: (closing: Closing) => void
 }

@@ -374,14 +374,6 @@ test('the last one to leave closes the stream', () => {
   assert.equal(time.pending(), 0)
 })
 
-test('who polls alone is told where to say goodbye, for a worker ends with its last window', () => {
-  const { first, second } = openShared(2, { mode: 'polling/1.1' })
-  second.leave()
-  const farewell = 'https://1.1/api/leave?window=s1'
-  assert.deepEqual(first.heard.farewells, [farewell, null, farewell])
-  assert.deepEqual(openShared(1).first.heard.farewells, [])
-})
-
 test('modes stand side by side, each with its stream', () => {
   const opened = openPlace()
   const [one, other] = [opened.window(), opened.window()]

@@ -93,7 +93,6 @@ function speakingOver(post: (said: ToWindow) => void, member: number, onClosed: 
   return {
     onFrame: (frame) => post({ type: 'frame', member, frame }),
     onAnswer: (id, answer) => post({ type: 'answer', member, id, answer }),
-    onAlone: (farewell) => post({ type: 'alone', member, farewell }),
     onClose(closing) {
       onClosed()
       post({ type: 'closed', member, closing })

@@ -12,14 +12,9 @@ export type ToPlace =
   | { readonly type: 'send'; readonly member: number; readonly draft: Draft; readonly turn: number }
   | { readonly type: 'leave'; readonly member: number }
 
-/**
- * `alone`: a member that polls is the only one left; a worker ends with its last window and has no time to say
- * goodbye, so the window tells that address when it goes. Null: it is not alone any more.
- */
 export type ToWindow =
   | { readonly type: 'frame'; readonly member: number; readonly frame: DownFrame }
   | { readonly type: 'answer'; readonly member: number; readonly id: string; readonly answer: Answer }
-  | { readonly type: 'alone'; readonly member: number; readonly farewell: string | null }
   | { readonly type: 'closed'; readonly member: number; readonly closing: Closing }
 
 /** What a window posts: who it is, which is also the name of the lock that it holds, and what it says. */

@@ -4,7 +4,6 @@ import { parseCursor } from '../../server/wire/cursor.ts'
 import type { DownFrame, PollAnswer, Presence, Welcome } from '../../server/wire/frames.ts'
 import type { Timers } from '../../server/wire/time.ts'
 import { asClosing } from '../transports/http.ts'
-import { goodbyeAddress } from '../transports/poll.ts'
 import { type Closing, lost, type WebTransport } from '../transports/transport.ts'
 import { createCounts } from './counts.ts'
 import type { Send } from './drafts.ts'
@@ -182,6 +181,7 @@ export function createSharedStream(parts: SharedStreamParts): SharedStream {
   function questionOf(member: Member, isFirst: boolean): URLSearchParams {
     const question = new URLSearchParams(member.asked.query)
     question.set('window', parts.name)
+    question.set('opening', String(stream.opening()))
     const cursor = cursorOf(member)
     if (cursor !== null) question.set('cursor', cursor)
     if (isFirst) question.set('first', '')
@@ -211,19 +211,9 @@ export function createSharedStream(parts: SharedStreamParts): SharedStream {
     if (!members.delete(member)) return false
     member.drafts.stop()
     member.gone.abort()
-    if (members.size > 0) cameOrWent()
+    if (members.size > 0) counts.changed()
     else rest()
     return true
-  }
-
-  function cameOrWent(): void {
-    counts.changed()
-    const [first, second] = members
-    // A stream ends with its connection; who polls counts as here until it was silent for too long.
-    if (!first || first.asked.mode.isPush) return
-    const farewell = goodbyeAddress(first.asked.origin, parts.name)
-    if (!second) first.onAlone(farewell)
-    else for (const member of members) member.onAlone(null)
   }
 
   /** Nobody is left. The name stays: what the server still holds under it gives way to what comes next. */
@@ -244,7 +234,7 @@ export function createSharedStream(parts: SharedStreamParts): SharedStream {
       const member = createMember(asked, mostUnderWay, speaking)
       members.add(member)
       member.drafts.goOver(send)
-      cameOrWent()
+      counts.changed()
       settle()
       return { send: member.drafts.take, leave: () => void remove(member) }
     },

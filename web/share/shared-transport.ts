@@ -65,7 +65,6 @@ function openMember(member: number, opening: Opening, reached: Promise<Line>, on
   const waiting = new Map<string, Waiting>()
   let line: Line | null = null
   let isOver = false
-  let farewell: string | null = null
   let turn = 0
 
   function post(said: ToPlace): void {
@@ -76,7 +75,6 @@ function openMember(member: number, opening: Opening, reached: Promise<Line>, on
     // The window's own clock, and with the way through the sharing place.
     if (said.type === 'frame') opening.onFrame(said.frame, now())
     else if (said.type === 'answer') answer(said.id, said.answer)
-    else if (said.type === 'alone') farewell = said.farewell
     else end(said.closing)
   }
 
@@ -105,10 +103,7 @@ function openMember(member: number, opening: Opening, reached: Promise<Line>, on
     opening.onClose(closing)
   }
 
-  function leave(): void {
-    post({ type: 'leave', member })
-    if (farewell !== null) navigator.sendBeacon(farewell)
-  }
+  const leave = () => post({ type: 'leave', member })
 
   reached.then(
     (found) => {

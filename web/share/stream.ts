@@ -35,6 +35,8 @@ export interface Stream {
   /** Opens a connection; the one in use goes on until this one is welcomed. Not while another is being opened. */
   readonly open: (asked: Asked, opened: Opened) => void
   readonly isOpening: () => boolean
+  /** Number of the newest opening. */
+  readonly opening: () => number
   /** What the connection in use carries, if it can be relied on: not after a silence that is longer than a heartbeat. */
   readonly carries: (channels: ReadonlySet<string>) => boolean
   readonly channels: () => ReadonlySet<string>
@@ -107,6 +109,7 @@ export function createStream(parts: StreamParts): Stream {
   return {
     open,
     isOpening: () => next !== null,
+    opening: () => openings,
     carries: (channels) => current !== null && isFresh(current) && isWithin(channels, current.channels),
     channels: () => current?.channels ?? nothing,
     say: (windows) => current?.say(windows),

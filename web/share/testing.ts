@@ -169,7 +169,6 @@ function openWindow(place: ReturnType<typeof createPlace>) {
     answers: [] as string[],
     closings: [] as Closing[],
     windows: [] as number[],
-    farewells: [] as (string | null)[],
   }
   const attached = place.attach(take)
   let members = 0
@@ -177,7 +176,6 @@ function openWindow(place: ReturnType<typeof createPlace>) {
   function take(said: ToWindow): void {
     if (said.type === 'closed') heard.closings.push(said.closing)
     else if (said.type === 'answer') heard.answers.push(answerInWords(said.id, said.answer))
-    else if (said.type === 'alone') heard.farewells.push(said.farewell)
     else takeFrame(said.frame)
   }
 

@@ -68,14 +68,10 @@ export function openPoll({ path, pauseMs, holdMs }: Asking, opening: Opening): O
     beat: (windows) => windows && uplink.beat(windows),
     close() {
       close()
-      sayGoodbye(goodbyeAddress(opening.origin, window))
+      // Otherwise it would count as here until it was silent for too long.
+      sayGoodbye(`${opening.origin}/api/leave?window=${window}&opening=${opening.query.get('opening') ?? 0}`)
     },
   }
-}
-
-/** A POST there says that a window which polled goes; otherwise it would count as here until it was silent for too long. */
-export function goodbyeAddress(origin: string, window: string): string {
-  return `${origin}/api/leave?window=${window}`
 }
 
 /** A worker has no beacons; this outlives it too. */
