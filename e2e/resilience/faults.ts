@@ -19,11 +19,11 @@ export interface FaultParts {
   readonly pause: (ms: number) => Promise<void>
 }
 
-/** Who has only just come back is let be for this long, else those that wait to be met would keep everybody away. */
-const spareMs = 1500
+/** Who has only just come back is let be for this long, else the faults that waited for somebody would keep all away. */
+const spareMs = 2500
 
-/** Between two looks for somebody to meet: while the server is down nobody is there. */
-const lookMs = 200
+/** Between two looks for somebody to meet: while the server is down nobody is there. Those who waited do not strike at once. */
+const lookMs = { least: 200, spread: 2000 }
 
 /** What it met and what came of it; null when there was nothing to meet. */
 type Outcome = Pick<FaultRecord, 'target' | 'outcome'> | null
@@ -102,15 +102,18 @@ async function drawn(
 ): Promise<FleetWindow | undefined> {
   while (elapsed() < endsAtMs) {
     const fit = windows.filter((window) => window.openForMs() > spareMs && isFit(window))
-    if (fit.length > 0) return fit[Math.floor(draw * fit.length)]
-    // Those that wait together do not all meet the first window that comes back.
-    await pause(lookMs * (1 + draw))
+    // Of those who have been open for long: the fault meets all of them in turns, and nobody again and again.
+    const older = fit
+      .toSorted((one, other) => other.openForMs() - one.openForMs())
+      .slice(0, Math.ceil(fit.length / 2))
+    if (older.length > 0) return older[Math.floor(draw * older.length)]
+    await pause(lookMs.least + draw * lookMs.spread)
   }
   return undefined
 }
 
 async function serverIsUp({ server, elapsed, endsAtMs, pause }: FaultParts): Promise<boolean> {
-  while (!server.isUp() && elapsed() < endsAtMs) await pause(lookMs)
+  while (!server.isUp() && elapsed() < endsAtMs) await pause(lookMs.least)
   return server.isUp()
 }
 
@@ -119,7 +122,7 @@ function authorFor(reader: FleetWindow, windows: readonly FleetWindow[]): FleetW
 }
 
 /** More than the queue and all buffers on the way hold together, at a pace that whoever reads can keep up with. */
-const burstOf = { messages: 130, characters: 60_000 }
+const burstOf = { messages: 340, characters: 24_000 }
 
 /** Publishes for as long as the stall lasts. */
 async function burst(

@@ -74,19 +74,24 @@ export function planFaults(
   return { seed, promised, faults: faults.sort((one, other) => one.atMs - other.atMs) }
 }
 
-/** In turns, evenly over the run's first part, a bit to either side. */
+/** How soon the second of two follows the first: in the midst of the windows' coming back, ms. */
+const followsMs = { least: 1500, spread: 3000 }
+
+/** In pairs, a restart and a kill in either order, so that one meets windows at work and the other windows that come back. */
 function restarts(random: Random, promised: Promised, wholeMs: number): PlannedFault[] {
-  const count = promised.restarts + promised.kills
-  const stepMs = (wholeMs * lastRestartAt) / count
-  return Array.from({ length: count }, (_, place): PlannedFault => {
-    const isKill = place % 2 === 1 ? promised.kills > 0 : promised.restarts === 0
-    return {
-      atMs: (place + 0.75 + random() * 0.25) * stepMs,
-      kind: isKill ? 'kill' : 'restart',
-      how: isKill ? 'SIGKILL' : 'SIGTERM',
+  const pairs = Math.max(promised.restarts, promised.kills)
+  const stepMs = (wholeMs * lastRestartAt) / pairs
+  return Array.from({ length: pairs }, (_, place) => place).flatMap((place): PlannedFault[] => {
+    const kinds: FaultKind[] = place % 2 === 0 ? ['kill', 'restart'] : ['restart', 'kill']
+    const atMs = (place + 0.4 + random() * 0.3) * stepMs
+    const gapMs = Math.min(followsMs.least + random() * followsMs.spread, stepMs / 3)
+    return kinds.map((kind, second) => ({
+      atMs: atMs + second * gapMs,
+      kind,
+      how: kind === 'kill' ? 'SIGKILL' : 'SIGTERM',
       draw: random(),
       lastsMs: 0,
-    }
+    }))
   })
 }
 

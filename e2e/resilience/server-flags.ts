@@ -14,7 +14,7 @@ export interface Ground {
 }
 
 const maxMessageBytes = 65_536
-const queueBytes = 524_288
+const queueBytes = 1_048_576
 
 /** A fresh folder with a certificate and room for a log: nothing that somebody wrote before has part in the run. */
 export async function prepareGround(): Promise<Ground> {

@@ -26,15 +26,18 @@ export interface HostParts {
 
 export function createHost({ place, locks, portTo }: HostParts): Host {
   const attached = new Map<string, Attached>()
+  const ports = new Set<WindowPort>()
   const ending = new AbortController()
 
   function admit(window: string): Attached {
     const port = portTo(window)
     const newcomer = place.attach(port.post)
     attached.set(window, newcomer)
+    ports.add(port)
     onceFree(locks, window, ending.signal, () => {
       attached.delete(window)
       newcomer.gone()
+      ports.delete(port)
       port.close()
     })
     return newcomer
@@ -48,6 +51,7 @@ export function createHost({ place, locks, portTo }: HostParts): Host {
     close() {
       ending.abort()
       place.close()
+      for (const port of ports) port.close()
     },
   }
 }

@@ -12,7 +12,7 @@ after(() => {
   for (const close of opened) close()
 })
 
-const join = { type: 'leave', member: 1 } as const satisfies ToPlace
+const word = { type: 'leave', member: 1 } as const satisfies ToPlace
 
 async function until(holds: () => boolean, otherwise: string): Promise<void> {
   for (let tries = 0; !holds(); tries += 1) {
@@ -70,7 +70,7 @@ function openWindows(name: string) {
 test('the first window leads, itself served like the others', async () => {
   const open = openWindows('first')
   const [one, two] = [open('one'), open('two')]
-  for (const window of [one, two]) (await window.reach()).post(join)
+  for (const window of [one, two]) (await window.reach()).post(word)
   await until(() => one.told.length === 2, 'the leader did not hear both')
   await until(() => one.heard.length + two.heard.length === 2, 'not both were answered')
   assert.deepEqual([one.leads(), two.leads()], [true, false])
@@ -83,7 +83,7 @@ test('the leader goes: the next one leads, and all know that the old place is go
   one.close()
   await until(() => two.isGone() + three.isGone() === 2, 'the others did not notice')
   assert.deepEqual([one.leads(), two.leads(), three.leads()], [false, true, false])
-  ;(await three.reach()).post(join)
+  ;(await three.reach()).post(word)
   await until(() => three.heard.length === 1, 'the new leader did not answer')
 })
 
@@ -91,7 +91,7 @@ test('a window that vanishes without a word is noticed by its lock', async () =>
   const open = openWindows('vanished')
   const [one, two] = [open('one'), open('two')]
   await one.reach()
-  ;(await two.reach()).post(join)
+  ;(await two.reach()).post(word)
   await until(() => one.told.length === 1, 'the leader did not hear it')
   two.die()
   await until(() => one.gone.length === 1, 'the leader did not notice')
