@@ -62,7 +62,7 @@ export function createApp(parts: AppParts): App {
   app.use(crossOrigin(origins))
   app.use(letIn(access))
   app.use(router.routes())
-  app.use(router.allowedMethods({ throw: true, methodNotAllowed: wrongMethod, notImplemented: wrongMethod }))
+  app.use(router.allowedMethods())
   app.use(serveAssets(webFolder, origins.ports))
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
@@ -117,9 +117,13 @@ function wrongMethod(): Refusal {
   )
 }
 
+const wrongMethodStatuses: ReadonlySet<number> = new Set([405, 501])
+
 const answerErrors: Koa.Middleware = async (ctx, next) => {
   try {
     await next()
+    // The Allow header stands there already.
+    if (wrongMethodStatuses.has(ctx.status) && ctx.body === undefined) throw wrongMethod()
     if (ctx.status === 404 && ctx.respond !== false) throw notFound(ctx.path)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : fromUnknown(error, ctx)

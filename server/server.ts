@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import { createApp } from './app.ts'
+import { newEpoch } from './broker/epoch.ts'
 import type { Config } from './config/config.ts'
 import { createHub } from './hub/hub.ts'
 import { type Listeners, listen } from './listeners.ts'
@@ -78,7 +79,12 @@ export async function startServer({
   const app = createApp({ hub, timers, access, origins, settings, limits, heartbeatMs, webFolder })
   const listeners = await listen(app, { ...config, ...config.limits, ...tls }, origins)
   Object.assign(ports, listeners.ports)
-  const source = startSource({ sensor: sensorIn(config), publish: publishReadings(hub), timers, random })
+  const source = startSource({
+    sensor: sensorIn(config),
+    publish: publishReadings(hub, newEpoch(random)),
+    timers,
+    random,
+  })
 
   async function closeAll(): Promise<void> {
     await source.stop()

@@ -18,6 +18,7 @@ import { browserTimers } from './link/timers.ts'
 import { watchWakeUps } from './link/wake-ups.ts'
 import type { Actions } from './page/actions.ts'
 import { http1Warning } from './page/http1-warning.ts'
+import { shareTransports } from './share/share.ts'
 import { createStore, firstView } from './store/store.ts'
 import { transports } from './transports/index.ts'
 
@@ -46,7 +47,7 @@ const mirroring = createMirroring({
 })
 
 const link = createLink({
-  transports,
+  transports: start.share === 'browser' ? shareTransports(transports) : transports,
   originFor: (http) => originFor(http, start, location),
   polling: start.polling,
   window,

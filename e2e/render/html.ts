@@ -3,7 +3,7 @@
 import type { Run } from '../lab/samples.ts'
 import type { Summary } from '../lab/stats/analysis.ts'
 import { escapeHtml } from './escape.ts'
-import { reportOf } from './report.ts'
+import { type Report, reportOf } from './report.ts'
 import type { Column, Figure, Section, Table } from './section.ts'
 import { style } from './style.ts'
 
@@ -13,7 +13,11 @@ const narrow = 330
 
 /** A whole document. */
 export function html(run: Run, summary: Summary): string {
-  const { title, subtitle, finding, sections } = reportOf(run, summary)
+  return htmlOf(reportOf(run, summary))
+}
+
+/** The same for any report. */
+export function htmlOf({ title, subtitle, finding, sections }: Report): string {
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -3,12 +3,16 @@
 import type { Run } from '../lab/samples.ts'
 import type { Summary } from '../lab/stats/analysis.ts'
 import { escapeMarkdown, markdownCode } from './escape.ts'
-import { reportOf } from './report.ts'
+import { type Report, reportOf } from './report.ts'
 import type { Section, Table } from './section.ts'
 
 /** GitHub-flavoured Markdown. */
 export function markdown(run: Run, summary: Summary): string {
-  const { title, subtitle, finding, sections } = reportOf(run, summary)
+  return markdownOf(reportOf(run, summary))
+}
+
+/** The same for any report. */
+export function markdownOf({ title, subtitle, finding, sections }: Report): string {
   const parts = [
     `# ${escapeMarkdown(title)}`,
     `**${escapeMarkdown(finding)}**`,

@@ -19,8 +19,11 @@ export interface FaultParts {
   readonly pause: (ms: number) => Promise<void>
 }
 
-/** Who has only just come back is let be for this long, else the faults that waited for somebody would keep all away. */
-const spareMs = 2500
+/**
+ * Who has come back is let be until its link counts as steady (5 s): else the faults that waited for somebody would keep
+ * all away, whose pauses grow. What is cut sooner is cut while it resumes.
+ */
+const spareMs = 5200
 
 /** Between two looks for somebody to meet: while the server is down nobody is there. Those who waited do not strike at once. */
 const lookMs = { least: 200, spread: 2000 }

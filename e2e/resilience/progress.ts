@@ -55,7 +55,10 @@ function lineFor(
   wholeSeconds: number,
 ): string {
   const open = windows.filter((window) => window.isOpen()).length
-  const { cuts, restarts, kills, stalls, floods, brokenInputs } = countFaults(faults)
+  const { cuts, restarts, kills, stalls, floods, brokenInputs } = countFaults(
+    faults,
+    windows.map(({ record }) => record),
+  )
   const accepted = windows.reduce((sum, { record }) => sum + record.accepted.size, 0)
   const time = `${seconds(elapsedMs).padStart(7)} of ${wholeSeconds} s`
   const brought = `${cuts} cuts, ${restarts} restarts, ${kills} kills, ${stalls} stalls, ${floods} floods, ${brokenInputs} broken inputs`

@@ -93,7 +93,7 @@ export function summarise(record: ResilienceRecord, circumstances: Circumstances
   const log = auditLog(record.log, acceptedOf(record.windows))
   const found = {
     promised: known.promised,
-    faults: countFaults(record.faults),
+    faults: countFaults(record.faults, record.windows),
     modes: names.map((mode) => summariseMode(record, mode)),
     browsers: record.browsers,
     log: logSummary(log),
@@ -106,11 +106,15 @@ export function summarise(record: ResilienceRecord, circumstances: Circumstances
   return { scenario: 'resilience', ...known, ...found, failures, traces, finding: findingOf(found, failures) }
 }
 
-export function countFaults(faults: readonly FaultRecord[]): FaultCounts {
+/** Cuts are counted at the windows: one that is cut again while it comes back has two. */
+export function countFaults(
+  faults: readonly FaultRecord[],
+  windows: readonly Pick<WindowRecord, 'cuts'>[],
+): FaultCounts {
   const count = (kind: FaultRecord['kind']) =>
     faults.filter((fault) => fault.kind === kind && fault.isDone).length
   return {
-    cuts: count('cut'),
+    cuts: windows.reduce((sum, { cuts }) => sum + cuts, 0),
     restarts: count('restart'),
     kills: count('kill'),
     stalls: count('stall'),

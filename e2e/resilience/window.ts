@@ -46,6 +46,7 @@ export function openWindow(opening: WindowOpening): FleetWindow {
   const outages = record.outages
   outages.push({ fromMs: elapsed(), toMs: null })
   let isOpen = false
+  let openedAt = 0
   let isStalled = false
   let unstored = 0
   let openings = 0
@@ -56,6 +57,7 @@ export function openWindow(opening: WindowOpening): FleetWindow {
     if (state === 'open' && spoken !== mode.name) record.modeChanges += 1
     if ((state === 'open') === isOpen) return
     isOpen = state === 'open'
+    openedAt = performance.now()
     const last = outages.at(-1)
     if (!isOpen) outages.push({ fromMs: elapsed(), toMs: null })
     else if (last) last.toMs = elapsed()
@@ -102,7 +104,7 @@ export function openWindow(opening: WindowOpening): FleetWindow {
     record,
     mode,
     isOpen: () => isOpen,
-    openForMs: () => (isOpen ? elapsed() - (outages.at(-1)?.toMs ?? 0) : 0),
+    openForMs: () => (isOpen ? performance.now() - openedAt : 0),
     isStalled: () => isStalled,
     unstored: () => unstored,
     publish(html) {

@@ -26,6 +26,8 @@ export interface ResiliencePlan {
   readonly faults: FaultPlan
 }
 
+/** On a slow machine the server is down for longer, and faults wait for somebody to meet: so much longer they may take. */
+const overtime = 1.5
 const openWithinMs = 20_000
 /** The link waits for 15 s at most between two tries; after that a window has three more. */
 const settleWithinMs = 45_000
@@ -69,8 +71,9 @@ export async function runResilience(
   const stopWriting = startWriting(windows, plan.rate)
   opened.defer(stopWriting)
   const target = { ...place, ports: server.ports, maxMessageBytes: ground.maxMessageBytes }
-  const parts = { windows, server, flooder, target, elapsed, endsAtMs: plan.seconds * 1000, pause }
-  const faults = await bringAbout(plan.faults.faults, parts, progress.fault)
+  const wholeMs = plan.seconds * 1000
+  const parts = { windows, server, flooder, target, elapsed, endsAtMs: wholeMs * overtime, pause }
+  const faults = await bringAbout(plan.faults.faults, wholeMs, parts, progress.fault)
 
   stopWriting()
   stopFollowing()

@@ -1,7 +1,7 @@
 // One connection for the windows of a browser: all of them follow, whoever holds it, and nothing is lost when it moves.
 
 import assert from 'node:assert/strict'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -88,7 +88,7 @@ for (const each of modes) {
     const [first, second, third] = windows
     assert.ok(first && second && third)
     await untilCounted(third, 3)
-    assert.equal((await streamModes(third)).length, 1)
+    await untilStreams(third, [each.name])
     let expected = ''
     for (const [index, typist] of [first, second, third].entries()) {
       await typist.click('#document')
@@ -177,17 +177,15 @@ test('the server restarts: all come back to one connection, with what was typed 
   await untilStreams(reader, ['sse/1.1'])
 })
 
-/** The web app in a browser that seems to have no SharedWorker. */
-async function openWithoutWorker(
+/** The web app with something done to its files. */
+async function openChanged(
   opened: AsyncDisposableStack,
+  change: (folder: string) => Promise<void>,
 ): Promise<{ server: TestServer; browser: Browser }> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-share-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
   await cp(webFolder, folder, { recursive: true })
-  await writeFile(join(folder, 'assets', 'no-shared-worker.js'), 'delete globalThis.SharedWorker')
-  const page = await readFile(join(folder, 'index.html'), 'utf8')
-  const taken = page.replace('<head>', '<head><script src="/assets/no-shared-worker.js"></script>')
-  await writeFile(join(folder, 'index.html'), taken)
+  await change(folder)
   const server = await startTestServer({ share: 'browser' }, folder)
   opened.defer(server.close)
   const browser = await startBrowser()
@@ -195,17 +193,39 @@ async function openWithoutWorker(
   return { server, browser }
 }
 
-test('without a SharedWorker a window leads; when it is closed another one does, and nothing is lost', async () => {
-  await using opened = new AsyncDisposableStack()
-  const { server, browser } = await openWithoutWorker(opened)
-  const used = mode('sse/1.1')
+/** As in a browser that has none. */
+async function takeSharedWorkerAway(folder: string): Promise<void> {
+  await writeFile(join(folder, 'assets', 'taken.js'), 'delete globalThis.SharedWorker')
+  const page = await readFile(join(folder, 'index.html'), 'utf8')
+  const taken = page.replace('<head>', '<head><script src="/assets/taken.js"></script>')
+  await writeFile(join(folder, 'index.html'), taken)
+}
+
+async function breakSharedWorker(folder: string): Promise<void> {
+  const [file] = (await readdir(join(folder, 'assets'))).filter((name) => /^shared-worker.*\.js$/.test(name))
+  await rm(join(folder, 'assets', file ?? assert.fail('there is no worker to break')))
+}
+
+async function openWindows(
+  { server, browser }: { server: TestServer; browser: Browser },
+  used: Mode,
+  count: number,
+): Promise<BrowserWindow[]> {
   const windows: BrowserWindow[] = []
-  for (let count = 0; count < 8; count += 1) {
+  for (let index = 0; index < count; index += 1) {
     const window = await browser.newWindow()
-    await window.open(`${server.origin['1.1']}/?transport=${used.transport}&http=${used.http}&record`)
+    await window.open(`${server.origin[used.http]}/?transport=${used.transport}&http=${used.http}&record`)
     await untilOpen(window, used)
     windows.push(window)
   }
+  return windows
+}
+
+test('without a SharedWorker a window leads; when it is closed another one does, and nothing is lost', async () => {
+  await using opened = new AsyncDisposableStack()
+  const changed = await openChanged(opened, takeSharedWorkerAway)
+  const used = mode('sse/1.1')
+  const windows = await openWindows(changed, used, 8)
   const [leader, nextLeader, typist, ...readers] = windows
   assert.ok(leader && nextLeader && typist)
   assert.equal(await typist.run(() => 'SharedWorker' in globalThis), false)
@@ -220,5 +240,17 @@ test('without a SharedWorker a window leads; when it is closed another one does,
   await assertAllFollow([typist, ...readers], typist, 'one two three')
   await untilStreams(typist, [used.name])
   await untilCounted(typist, 6)
-  assert.deepEqual(await browser.consoleMessages(), [])
+  assert.deepEqual(await changed.browser.consoleMessages(), [])
+})
+
+test('a SharedWorker that does not load: a window leads', async () => {
+  await using opened = new AsyncDisposableStack()
+  const used = mode('sse/1.1')
+  const windows = await openWindows(await openChanged(opened, breakSharedWorker), used, 3)
+  const [typist] = windows
+  assert.ok(typist)
+  await typist.click('#document')
+  await typeText(typist, 'led')
+  await assertAllFollow(windows, typist, 'led')
+  await untilStreams(typist, [used.name])
 })

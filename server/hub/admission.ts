@@ -22,13 +22,20 @@ const draftSchema = z.strictObject({
 /** The channels that sources write to; a window reads them and may not write there. */
 const sourceChannels: ReadonlySet<string> = new Set(['wind'])
 
-/** Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel`) that names the field. */
+/** Under this name readings are stored: who could use it could have them taken for repeats. */
+export const sensorName = 'sensor'
+
+/** Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the field. */
 export function admitDraft(given: unknown): Draft {
   const parsed = draftSchema.safeParse(given)
   if (!parsed.success) throw badShape(given, parsed.error)
   if (sourceChannels.has(parsed.data.channel)) {
     const sentence = `Channel "${parsed.data.channel}" is written by the sensor alone; send edits to the page's own channel.`
     throw new Refusal(403, 'read-only-channel', sentence, parsed.data.id)
+  }
+  if (parsed.data.from === sensorName || parsed.data.id.startsWith(`${sensorName}-`)) {
+    const sentence = `"${sensorName}" is the name of the sensor; give the window another one, in from and id.`
+    throw new Refusal(403, 'reserved-name', sentence, parsed.data.id)
   }
   return parsed.data
 }

@@ -42,7 +42,7 @@ test('without a cursor that the log knows it gets a snapshot, and is told so', a
     const { connection } = enter({}, cursor)
     await settled()
     const [welcome] = connection.frames
-    assert.equal(welcome?.type === 'welcome' && welcome.recovered, false)
+    assert.ok(welcome?.type === 'welcome' && !welcome.recovered)
     assert.deepEqual(idsIn(connection.frames), ['w1-2'])
   }
 })
@@ -201,7 +201,7 @@ test('a newer stream of a window takes the place of the older one, which is told
   await settled()
   hub.leave(older.window)
   await hub.publish(draft('m-1'))
-  assert.deepEqual([byesOf(older.connection), idsIn(older.connection.frames)], [[['replaced', 0]], []])
+  assert.deepEqual([byesOf(older.connection), idsIn(older.connection.frames)], [[['replaced', 900]], []])
   assert.deepEqual([byesOf(newer.connection), idsIn(newer.connection.frames)], [[], ['m-1']])
   assert.equal(hub.windowCount(), 1)
 })
@@ -213,7 +213,7 @@ test('an older stream that comes late is told so and disturbs nobody', async () 
   await settled()
   hub.leave(late.window)
   await hub.publish(draft('m-1'))
-  assert.deepEqual([byesOf(late.connection), late.connection.frames], [[['replaced', 0]], []])
+  assert.deepEqual([byesOf(late.connection), late.connection.frames], [[['replaced', 900]], []])
   assert.deepEqual([byesOf(newer.connection), idsIn(newer.connection.frames)], [[], ['m-1']])
 })
 

@@ -38,6 +38,9 @@ export interface Hub {
   readonly waitMs: (sender: string) => number
   /** A window let hear of itself; `carries` when its stream speaks for several. */
   readonly heard: (id: string, carries?: Readonly<Record<string, number>>) => void
+  readonly hasStream: (id: string) => boolean
+  /** What a window that is here reads; null when there is none of that name. */
+  readonly channelsOf: (id: string) => ReadonlySet<string> | null
   /** Tells one window something, down its stream. False when it has none. */
   readonly tell: (id: string, frame: DownFrame) => boolean
   /** The newest of each kind on these channels, and its place. */
@@ -121,7 +124,9 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
     words: string,
   ): void {
     leave(window)
-    window.close(code, `${words} It resumes from where it was.`, 0)
+    // Who was replaced would at once replace the other one again.
+    const afterMs = code === 'replaced' ? comeBackAfterMs() : 0
+    window.close(code, `${words} It resumes from where it was.`, afterMs)
   }
 
   function fail(window: Window, error: unknown): void {
@@ -218,6 +223,8 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
       guest.carries = new Map(Object.entries(carries))
       presence.changed()
     },
+    hasStream: (id) => Boolean(crowd.find(id)?.window),
+    channelsOf: (id) => crowd.find(id)?.visitor.channels ?? null,
     tell(id, frame) {
       const window = crowd.find(id)?.window
       window?.send(createDelivery(frame))

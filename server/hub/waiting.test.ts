@@ -65,6 +65,22 @@ test('a question that is taken back leaves nothing behind', async () => {
   assert.deepEqual([await woken(), time.pending()], [['two'], 0])
 })
 
+test('of a channel that nobody waits on any more nothing is kept', async (t) => {
+  // That a map has been emptied shows nowhere else.
+  const [kept, forgotten] = [t.mock.method(Map.prototype, 'set'), t.mock.method(Map.prototype, 'delete')]
+  const callsFor = ({ mock }: typeof kept | typeof forgotten) =>
+    mock.calls.filter(({ arguments: [key] }) => key === 'only here').length
+  const { time, waiting, wait, woken } = openWaiting()
+  wait('one', ['only here'])
+  wait('two', ['only here'])
+  waiting.wake('only here')
+  wait('three', ['only here'], { holdMs: 10 })
+  time.advance(10)
+  wait('four', ['only here'], { signal: AbortSignal.abort() })
+  await woken()
+  assert.deepEqual([callsFor(kept), callsFor(forgotten)], [3, 3])
+})
+
 test('wakes everybody at once, also who waits on several channels', async () => {
   const { time, waiting, wait, woken } = openWaiting()
   wait('one', ['main', 'wind'])

@@ -1,16 +1,25 @@
 // Turns what a source says into messages on the wind's channel.
 
+import { sensorName } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Bodies } from '../wire/envelope.ts'
 import type { Publish } from './source.ts'
 
 export const windChannel = 'wind'
 
-export function publishReadings(hub: Hub): Publish {
+/** `run` names this run of the server: the log remembers the ids of the last one. */
+export function publishReadings(hub: Pick<Hub, 'publish'>, run: string): Publish {
   let count = 0
   function publish<K extends 'reading' | 'sensor'>(kind: K, body: Bodies[K], at: number): void {
     count += 1
-    const draft = { id: `sensor-${count}`, channel: windChannel, kind, from: 'sensor', at, body }
+    const draft = {
+      id: `${sensorName}-${run}-${count}`,
+      channel: windChannel,
+      kind,
+      from: sensorName,
+      at,
+      body,
+    }
     hub.publish(draft).catch((error) => console.error(`Reading ${draft.id} could not be stored:`, error))
   }
   return {

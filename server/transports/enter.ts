@@ -39,6 +39,12 @@ export function enter({ query, grant, transport, http, channelsPerWindow, cursor
   }
 }
 
+/** A window's name can be read off its messages: only who may be where it is may speak for it. Throws a `Refusal` (403). */
+export function mustBeCovered(grant: Grant, channels: ReadonlySet<string> | null): void {
+  const refusal = channels && refuseReading(grant, channels)
+  if (refusal) throw refusal
+}
+
 export function httpVersionOf(ctx: ParameterizedContext): HttpVersion {
   return ctx.req.httpVersionMajor === 2 ? '2' : '1.1'
 }

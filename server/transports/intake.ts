@@ -78,7 +78,7 @@ export function createIntake(parts: IntakeParts): Intake {
   }
 
   function beat(frame: Beating): void {
-    hub.heard(parts.window, admitBeat(frame))
+    hub.heard(parts.window, admitBeat(frame, parts.grant))
     hasBeaten = true
   }
 
@@ -116,8 +116,12 @@ export function createIntake(parts: IntakeParts): Intake {
 function refusalFor(error: unknown, id: string | null = null): DownFrame {
   if (error instanceof Refusal) return error.toJSON()
   console.error(error)
-  return new Refusal(500, 'internal', 'The server failed on that frame.', id).toJSON()
+  // What was a message is worth another try: the disk may have been full.
+  const again = id === null ? null : againAfterMs
+  return new Refusal(500, 'internal', 'The server failed on that frame.', id, again).toJSON()
 }
+
+const againAfterMs = 1000
 
 interface Publishing {
   readonly type: 'publish'

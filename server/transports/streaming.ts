@@ -6,6 +6,7 @@ import { beatsMissed } from '../hub/pulse.ts'
 import { Refusal } from '../refusal.ts'
 import { grantOf } from '../security/let-in.ts'
 import type { Timers } from '../wire/time.ts'
+import { mustBeCovered } from './enter.ts'
 import { createIntake } from './intake.ts'
 import { tooLarge } from './json.ts'
 import { mountStream } from './stream.ts'
@@ -26,6 +27,11 @@ export const streaming: ServerTransport = {
         throw new Refusal(415, 'wrong-type', sentence)
       }
       const window = ctx.URL.searchParams.get('window') ?? ''
+      if (!hub.hasStream(window)) {
+        const sentence = `No event stream of window "${window.slice(0, 48)}" is open, down which to acknowledge; open that first.`
+        throw new Refusal(409, 'no-stream', sentence)
+      }
+      mustBeCovered(grantOf(ctx), hub.channelsOf(window))
       let lines = 0
       const intake = createIntake({
         hub,
@@ -86,6 +92,7 @@ function readLines(
     })
     request.once('end', () => {
       stopTimer()
+      if (rest.trim() !== '') onLine(rest)
       resolve()
     })
     request.once('error', fail)

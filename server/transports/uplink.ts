@@ -7,6 +7,7 @@ import { Refusal } from '../refusal.ts'
 import { refuseWriting } from '../security/grant.ts'
 import { grantOf } from '../security/let-in.ts'
 import { admitBeat } from './beat.ts'
+import { mustBeCovered } from './enter.ts'
 import { parseJson, type Reading, readText } from './json.ts'
 import type { Mounting } from './transport.ts'
 
@@ -34,12 +35,16 @@ export function mountUplink({ router, hub, limits, timers }: Uplink): void {
   router.post('/api/heartbeat', async (ctx) => {
     const window = ctx.URL.searchParams.get('window') ?? ''
     const text = await readText(ctx.req, { ...reading, maxBytes: mostBeatBytes })
-    hub.heard(window, text === '' ? undefined : admitBeat(parseJson(text)))
+    const grant = grantOf(ctx)
+    const carries = text === '' ? undefined : admitBeat(parseJson(text), grant)
+    mustBeCovered(grant, hub.channelsOf(window))
+    hub.heard(window, carries)
     ctx.status = 204
   })
 
   router.post('/api/leave', (ctx) => {
     const query = ctx.URL.searchParams
+    mustBeCovered(grantOf(ctx), hub.channelsOf(query.get('window') ?? ''))
     hub.left(query.get('window') ?? '', Number(query.get('opening') ?? 0) || 0)
     ctx.status = 204
   })

@@ -10,6 +10,9 @@ import type { Mounting, ServerTransport, SocketOpening } from './transport.ts'
 
 export const socketPath = '/api/socket'
 
+/** For what a joining window is refused with; anything else is a query that does not fit, 1008. */
+const closeCodes: Readonly<Record<number, number>> = { 500: 1011, 503: 1013 }
+
 /** Past this many bytes in the socket's own buffer the window's queue holds the rest. */
 const fullBytes = 64 * 1024
 
@@ -25,7 +28,7 @@ export const websocket: ServerTransport = {
       } catch (error) {
         const known = error instanceof Refusal ? error : unexpected(error)
         socket.send(jsonFraming.encode(known.toJSON(), null), { binary: false })
-        socket.close(known.status === 503 ? 1013 : 1008)
+        socket.close(closeCodes[known.status] ?? 1008)
       }
     })
   },

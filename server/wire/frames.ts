@@ -30,7 +30,7 @@ export interface Stored {
   readonly seq: number
 }
 
-/** The opposite. Without `retryAfterMs` it is for good: sending it again will not help. */
+/** The opposite. With `retryAfterMs` it is worth another try; without, the code says (PROTOCOL.md). */
 export interface Refused {
   readonly type: 'refused'
   readonly id: string | null

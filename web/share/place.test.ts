@@ -46,6 +46,8 @@ test('who joins later gets what the tail has after its cursor, then what comes',
   stream.message(4)
   assert.deepEqual(late.heard.frames, ['welcome w2 life:3 recovered', '3', '4'])
   assert.equal(questions.length, 0)
+  late.send('w2-1')
+  assert.deepEqual(stream.sent, ['w2-1'])
 })
 
 test('a cursor from before the tail is one question to the server, under the stream’s name', async () => {
