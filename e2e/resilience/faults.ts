@@ -15,15 +15,11 @@ export interface FaultParts {
   readonly elapsed: () => number
   /** Faults that have met nobody until then never will, ms since the run began. */
   readonly endsAtMs: number
+  /** Who has come back is let be for so long: else the faults that waited for somebody would keep all away. */
+  readonly spareMs: number
   /** Rejects when the run is stopped. */
   readonly pause: (ms: number) => Promise<void>
 }
-
-/**
- * Who has come back is let be until its link counts as steady (5 s): else the faults that waited for somebody would keep
- * all away, whose pauses grow. What is cut sooner is cut while it resumes.
- */
-const spareMs = 5200
 
 /** Between two looks for somebody to meet: while the server is down nobody is there. Those who waited do not strike at once. */
 const lookMs = { least: 200, spread: 2000 }
@@ -100,7 +96,7 @@ const byKind: Readonly<Record<FaultKind, CarryOut>> = {
 /** The draw takes one of those whom it can meet at that moment; waits while there is none. */
 async function drawn(
   { draw }: PlannedFault,
-  { windows, elapsed, endsAtMs, pause }: FaultParts,
+  { windows, elapsed, endsAtMs, spareMs, pause }: FaultParts,
   isFit: (window: FleetWindow) => boolean,
 ): Promise<FleetWindow | undefined> {
   while (elapsed() < endsAtMs) {

@@ -1,5 +1,6 @@
 // Reads back everything that the log has on some channels, from its first message to its last.
 
+import { isKind } from '../../server/wire/envelope.ts'
 import type { PollAnswer } from '../../server/wire/frames.ts'
 import { connectHttp, type HttpClient, textOf } from '../fleet/http.ts'
 import type { Seen } from './record.ts'
@@ -17,6 +18,22 @@ export async function readLog({ origin, ca, channels }: LogReading): Promise<See
     const query = new URLSearchParams({ window: 'reader-of-the-log', channels: channels.join(',') })
     const { cursor } = await ask(http, query)
     return await readFrom(http, query, `${cursor.split(':')[0]}:0`)
+  } finally {
+    http.close()
+  }
+}
+
+/** The text of the channel's newest content, without its markup; empty where there is none. */
+export async function readContent(origin: string, ca: string, channel: string): Promise<string> {
+  const http = connectHttp('1.1', origin, ca)
+  try {
+    const { frames } = await ask(
+      http,
+      new URLSearchParams({ window: 'reader-of-the-log', channels: channel }),
+    )
+    const newest = frames.findLast((frame) => frame.type === 'message')
+    if (!newest || !isKind(newest.message, 'edit')) return ''
+    return newest.message.body.html.replace(/<[^>]*>/g, '')
   } finally {
     http.close()
   }

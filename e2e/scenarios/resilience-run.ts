@@ -34,7 +34,7 @@ export async function resilienceRun(
   progress.say(
     `${options.windows} windows in ${modes.length} modes for ${options.seconds} s, seed ${options.seed}: at least ${cuts} cuts, ${restarts} restarts, ${kills} kills.`,
   )
-  const { record, errors } = await runResilience(
+  const { record, errors, browser } = await runResilience(
     { ...options, mayFall: options.ladder, modes, faults },
     progress,
     signal,
@@ -45,7 +45,7 @@ export async function resilienceRun(
     startedAt: startedAt.toISOString(),
     finishedAt: new Date().toISOString(),
     environment: describeEnvironment({
-      browser: 'none',
+      browser,
       server: 'a process of its own on this machine, over loopback, its log in SQLite',
       loadBefore,
     }),

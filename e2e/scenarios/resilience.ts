@@ -3,10 +3,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Mode } from '../../server/wire/modes.ts'
 import { bringAbout } from '../resilience/bringing-about.ts'
+import { browserChannel, openBrowsers } from '../resilience/browsers.ts'
 import { channelOf, openFleet, startWriting } from '../resilience/fleet.ts'
 import { startFlooder } from '../resilience/flood.ts'
 import { findFreePorts } from '../resilience/free-ports.ts'
-import { readLog } from '../resilience/log-reader.ts'
+import { readContent, readLog } from '../resilience/log-reader.ts'
 import type { FaultPlan } from '../resilience/plan.ts'
 import type { ResilienceProgress } from '../resilience/progress.ts'
 import type { ResilienceRecord } from '../resilience/record.ts'
@@ -23,11 +24,15 @@ export interface ResiliencePlan {
   /** Messages a second from each writer. */
   readonly rate: number
   readonly mayFall: boolean
+  /** Real Chromium windows beside the fleet's. */
+  readonly browsers: number
   readonly faults: FaultPlan
 }
 
 /** On a slow machine the server is down for longer, and faults wait for somebody to meet: so much longer they may take. */
 const overtime = 1.5
+/** A link that was open for this long waits but a moment before its next try. */
+const steadyMs = 5000
 const openWithinMs = 20_000
 /** The link waits for 15 s at most between two tries; after that a window has three more. */
 const settleWithinMs = 45_000
@@ -38,6 +43,7 @@ export interface Lived {
   readonly record: ResilienceRecord
   /** What the server's processes wrote to their standard error. */
   readonly errors: string
+  readonly browser: string
 }
 
 /** Rejects when the signal aborts, and when the windows do not open to begin with. */
@@ -60,8 +66,12 @@ export async function runResilience(
   opened.defer(() => {
     for (const window of windows) window.close()
   })
+  const browsers = await openBrowsers(plan.browsers, server.origin)
+  opened.defer(browsers.close)
   await untilAllOpen(windows, { withinMs: openWithinMs, pause })
-  progress.say(`${windows.length} windows are open.`)
+  progress.say(
+    `${windows.length} windows are open${plan.browsers > 0 ? `, and ${plan.browsers} of ${browsers.version}` : ''}.`,
+  )
 
   begin()
   const sampling = startSampling(server, elapsed)
@@ -70,23 +80,38 @@ export async function runResilience(
   opened.defer(stopFollowing)
   const stopWriting = startWriting(windows, plan.rate)
   opened.defer(stopWriting)
+  const stopTyping = new AbortController()
+  opened.defer(() => stopTyping.abort())
+  const typing = browsers.type(stopTyping.signal)
   const target = { ...place, ports: server.ports, maxMessageBytes: ground.maxMessageBytes }
   const wholeMs = plan.seconds * 1000
-  const parts = { windows, server, flooder, target, elapsed, endsAtMs: wholeMs * overtime, pause }
+  const parts = { windows, server, flooder, target, elapsed, pause, ...patience(wholeMs) }
   const faults = await bringAbout(plan.faults.faults, wholeMs, parts, progress.fault)
 
   stopWriting()
+  stopTyping.abort()
   stopFollowing()
+  await typing
   const lastedMs = elapsed()
   progress.say('The faults are over; every window is given time to get everything.')
   const settledAfterMs = await settle(windows, { withinMs: settleWithinMs, pause })
+  await browsers.settle(settleWithinMs)
   await pause(restMs)
   await sampling.sampleNow()
-  const channels = plan.modes.map(({ name }) => channelOf(name))
-  const log = await readLog({ ...place, origin: server.origin['1.1'], channels })
+  const reading = { ...place, origin: server.origin['1.1'] }
+  const log = await readLog({ ...reading, channels: plan.modes.map(({ name }) => channelOf(name)) })
+  const typedLog = await readLog({ ...reading, channels: [browserChannel] })
+  const shown = await browsers.records(
+    typedLog,
+    await readContent(reading.origin, reading.ca, browserChannel),
+  )
   const seen = { windows: windows.map(({ record }) => record), faults, memory: sampling.samples, log }
-  const record = { ...seen, lastedMs, settledAfterMs, browsers: [], crashes: server.crashes() }
-  return { record, errors: server.errors() }
+  const record = { ...seen, lastedMs, settledAfterMs, browsers: shown, crashes: server.crashes() }
+  return { record, errors: server.errors(), browser: browsers.version }
+}
+
+function patience(wholeMs: number) {
+  return { endsAtMs: wholeMs * overtime, spareMs: Math.min(steadyMs, wholeMs / 12) }
 }
 
 /** Ms since it was told to begin; before that, since it was made. */

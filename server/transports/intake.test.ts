@@ -125,9 +125,7 @@ test('what the server failed on is named, and its reason stays in the terminal',
   intake.take(publish(1))
   await settled()
   const message = 'The server failed on that frame.'
-  assert.deepEqual(answers, [
-    { type: 'refused', id: 'w1-1', code: 'internal', message, retryAfterMs: 1000 },
-  ])
+  assert.deepEqual(answers, [{ type: 'refused', id: 'w1-1', code: 'internal', message, retryAfterMs: 1000 }])
   assert.match(String(mock.calls[0]?.arguments[0]), /no disk/)
 })
 

@@ -1,6 +1,7 @@
 // The way down by server-sent events (WHATWG HTML, 9.2), for every transport that has it.
 
 import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import type { ParameterizedContext } from 'koa'
 import type { Framing } from '../hub/delivery.ts'
 import { grantOf } from '../security/let-in.ts'
@@ -38,11 +39,12 @@ export function mountStream(
       cursorText: ctx.get('Last-Event-ID'),
     })
     const { res } = ctx
+    const down = bytesDown(res)
     const window = hub.join(
       {
         ...visitor,
         framing: sseFraming,
-        write: (bytes) => res.write(bytes),
+        write: (bytes) => down.write(bytes),
         end(bye) {
           startStream(ctx)
           res.end(sseFraming.encode(bye, null))
@@ -51,9 +53,19 @@ export function mountStream(
       cursor,
     )
     startStream(ctx)
-    res.on('drain', window.drained)
+    down.on('drain', window.drained)
     res.once('close', () => hub.leave(window))
   })
+}
+
+/**
+ * What the events are written to. Over HTTP/2 the stream itself: Node's answer in front of it only checks again what is
+ * known. Over HTTP/1.1 the answer without chunks, which ends with its connection (RFC 9112, 6.3).
+ */
+function bytesDown(response: ServerResponse): Pick<Writable, 'write' | 'on'> {
+  if ('stream' in response) return response.stream as Writable
+  response.removeHeader('Transfer-Encoding')
+  return response
 }
 
 const streamHeaders = {

@@ -6,6 +6,7 @@ import { byeCodes } from '../wire/frames.ts'
 import { enter } from './enter.ts'
 import { createIntake } from './intake.ts'
 import { jsonFraming } from './json-framing.ts'
+import { socketFraming } from './socket-framing.ts'
 import type { Mounting, ServerTransport, SocketOpening } from './transport.ts'
 
 export const socketPath = '/api/socket'
@@ -40,18 +41,21 @@ function join(
   { hub, limits, timers }: Mounting,
 ): void {
   const { visitor, cursor } = enter({ query, grant, transport: 'websocket', http, ...limits })
+  const { _sender: sender } = socket as unknown as FrameWriting
   const write = (bytes: Buffer) => {
+    if (socket.readyState !== socket.OPEN) return true
     const isFull = socket.bufferedAmount + bytes.length > fullBytes
-    socket.send(bytes, { binary: false }, isFull ? () => window.drained() : undefined)
+    sender.sendFrame([bytes], isFull ? drained : undefined)
     return !isFull
   }
+  const drained = () => window.drained()
   const window = hub.join(
     {
       ...visitor,
-      framing: jsonFraming,
+      framing: socketFraming,
       write,
       end(bye) {
-        write(jsonFraming.encode(bye, null))
+        write(socketFraming.encode(bye, null))
         socket.close(byeCodes[bye.code], bye.code)
       },
     },
@@ -75,6 +79,11 @@ function join(
     if (isBinary) intake.refuse(new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.'))
     else intake.take(String(data))
   })
+}
+
+/** How `ws` takes a frame that is made already; Socket.IO broadcasts this way (websockets/ws #617). */
+interface FrameWriting {
+  readonly _sender: { sendFrame(frame: readonly Buffer[], onWritten?: () => void): void }
 }
 
 function unexpected(error: unknown): Refusal {
