@@ -1,6 +1,6 @@
 // The fanout bench from options to figures: servers and clients start, contenders take turns, rows come out.
 
-import type { Mode } from '../../server/wire/modes.ts'
+import { connections, type Mode } from '../../server/wire/modes.ts'
 import { type LoadProcess, startLoadProcess } from '../load/load-process.ts'
 import { type Contender, type RunningServer, startMode, startPeer } from './contender.ts'
 import type { FanoutOptions } from './fanout-options.ts'
@@ -103,7 +103,7 @@ async function openContenders(
 
 /** Over HTTP/1.1 each window has a connection of its own: one measurement serves for all numbers. */
 function sharingOf({ http }: Mode, { perBrowser }: FanoutOptions): readonly (number | null)[] {
-  return http === '2' ? perBrowser : [null]
+  return connections[http].isShared ? perBrowser : [null]
 }
 
 function titleOf({ name, sharing }: Contender): string {

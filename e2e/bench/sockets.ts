@@ -1,6 +1,6 @@
 // Whether this system lets a crowd connect at all: said before, not after ten thousand handshakes.
 
-import type { Mode } from '../../server/wire/modes.ts'
+import { connections, type Mode } from '../../server/wire/modes.ts'
 
 /** Linux, net.ipv4.ip_local_port_range: 32768 to 60999. All connections here go to one address and port. */
 const ephemeralPorts = 28_000
@@ -15,7 +15,7 @@ export interface CrowdSize {
 
 /** Over HTTP/2 one for each browser, over HTTP/1.1 one for each window. */
 export function connectionsFor({ mode, windows, perBrowser }: CrowdSize): number {
-  return mode.http === '2' ? Math.ceil(windows / perBrowser) : windows
+  return connections[mode.http].isShared ? Math.ceil(windows / perBrowser) : windows
 }
 
 /** Open files that a process here may have; unlimited where the system does not say. Node takes the hard limit by itself. */

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import http2 from 'node:http2'
-import type { HttpVersion } from '../../server/wire/modes.ts'
+import { connections, type HttpVersion } from '../../server/wire/modes.ts'
 import { type Answered, createHttp1Client, type Http1Client } from './http1-client.ts'
 import { connectTls } from './tls-line.ts'
 
@@ -20,7 +20,7 @@ const streamWindowBytes = 6 * 1024 * 1024
 const sessionWindowBytes = 15 * 1024 * 1024
 
 export async function openBrowser(origin: string, http: HttpVersion): Promise<Browser> {
-  if (http === '1.1') return { origin, session: null, ...createHttp1Client(origin) }
+  if (!connections[http].isShared) return { origin, session: null, ...createHttp1Client(origin) }
   const socket = await connectTls(origin, 'h2')
   const session = http2.connect(origin, {
     createConnection: () => socket,

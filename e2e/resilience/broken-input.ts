@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import tls from 'node:tls'
 import { WebSocket } from 'ws'
-import type { HttpVersion } from '../../server/wire/modes.ts'
+import { connections, type HttpVersion } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../fleet/http.ts'
 import type { Ports } from '../lab/server-process.ts'
 
@@ -40,7 +40,7 @@ const garbage =
 const halfRequest =
   (http: HttpVersion, words: string): BrokenInput =>
   async ({ ports, ca }) => {
-    const protocol = http === '2' ? 'h2' : 'http/1.1'
+    const protocol = connections[http].alpn
     const socket = tls.connect({
       ...tlsPort(ports, http),
       ca,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startTestServer } from '../../server/testing.ts'
-import { modeNamed, modes, type TransportName } from '../../server/wire/modes.ts'
+import { connections, modeNamed, modes, type TransportName } from '../../server/wire/modes.ts'
 import type { BrowserWindow } from '../browser/browser.ts'
 import { until } from '../browser/until.ts'
 import {
@@ -25,8 +25,6 @@ import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFold
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { up: '\uE013', enter: '\uE007' }
-
-const protocolNames = { '2': 'h2', '1.1': 'http/1.1' } as const
 
 /** What each transport asks for, and by which means (Resource Timing, initiatorType). */
 const requestsOf: Readonly<Record<TransportName, readonly (readonly [path: string, initiator: string])[]>> = {
@@ -100,7 +98,7 @@ for (const each of modes) {
     assert.equal((await window.run(linkState)).spokenHttp, each.http)
     const [seen] = (await window.run(windowsAtServer)).filter(({ channels }) => channels.includes(channel))
     assert.equal(seen?.mode, each.name)
-    const spoken = [protocolNames[each.http]]
+    const spoken = [connections[each.http].alpn]
     for (const [path, initiator] of requestsOf[each.transport]) {
       // A request stands in the browser's list once it has ended: a stream's, when it is closed.
       const entries = (): Promise<Entry[]> => window.run(requestsTo, path)

@@ -103,7 +103,9 @@ export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
     pollers: () => Iterator.from(guests.values()).reduce((count, { window }) => count + (window ? 0 : 1), 0),
     left(id, opening) {
       if (opening !== undefined) farewells.set(id, { opening, at: now() })
-      return guests.get(id)?.window === null && guests.delete(id)
+      const guest = guests.get(id)
+      const isPast = opening !== undefined && guest !== undefined && guest.visitor.opening > opening
+      return guest?.window === null && !isPast && guests.delete(id)
     },
     find: (id) => guests.get(id),
     windowOn: (channel) => byChannel.get(channel) ?? nobody,

@@ -219,7 +219,7 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
       const guest = crowd.find(id)
       if (!guest) return
       guest.heardAt = timers.now()
-      if (!carries) return
+      if (!carries || isSame(guest.carries, carries)) return
       guest.carries = new Map(Object.entries(carries))
       presence.changed()
     },
@@ -260,6 +260,11 @@ function refusalFor(error: unknown, id: string): unknown {
   if (error instanceof LogClosed)
     return new Refusal(503, 'draining', 'The server is shutting down.', id, comeBackMs.least)
   return error
+}
+
+function isSame(known: ReadonlyMap<string, number> | null, given: Readonly<Record<string, number>>): boolean {
+  const entries = Object.entries(given)
+  return known?.size === entries.length && entries.every(([channel, count]) => known.get(channel) === count)
 }
 
 function figuresOf({ visitor, window, heardAt }: Guest): WindowFigures {

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import type { Writable } from 'node:stream'
 import { test } from 'node:test'
-import ws from 'ws'
+import * as ws from 'ws'
 import { socketFraming } from './socket-framing.ts'
 
+/** `ws` has it; its types do not. */
+const { Receiver } = ws as unknown as { Receiver: new (options: object) => Writable }
+
 function readByWs(bytes: Buffer): Promise<string> {
-  const receiver = new ws.Receiver({ isServer: false })
+  const receiver = new Receiver({ isServer: false })
   return new Promise((resolve, reject) => {
     receiver.on('message', (data: Buffer) => resolve(String(data)))
     receiver.on('error', reject)

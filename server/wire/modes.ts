@@ -5,6 +5,14 @@ export type TransportName = (typeof transportNames)[number]
 export const httpVersions = ['2', '1.1'] as const
 export type HttpVersion = (typeof httpVersions)[number]
 
+/** What a connection is called in TLS, and whether many requests share it (RFC 7301; RFC 9113, 5). */
+export const connections: Readonly<
+  Record<HttpVersion, { readonly alpn: string; readonly isShared: boolean }>
+> = {
+  '2': { alpn: 'h2', isShared: true },
+  '1.1': { alpn: 'http/1.1', isShared: false },
+}
+
 export interface Mode {
   /** `transport/http`, as in `--modes sse/2`. */
   readonly name: string
