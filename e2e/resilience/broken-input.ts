@@ -52,7 +52,7 @@ const halfRequest =
     const wasUp = socket.authorized
     socket.write(words)
     await new Promise((resolve) => setTimeout(resolve, 50))
-    socket.resetAndDestroy()
+    socket.destroy()
     return { got: wasUp ? 'left' : 'unreachable', wanted: 'left' }
   }
 

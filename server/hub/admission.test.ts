@@ -63,6 +63,16 @@ test('a window may not write to the sensor’s channel', () => {
   assert.deepEqual([status, code, id], [403, 'read-only-channel', 'w1-1'])
 })
 
+test('no window may take the sensor’s name, in its own or in a message’s', () => {
+  for (const change of [{ from: 'sensor' }, { id: 'sensor-1' }, { id: 'sensor-' }]) {
+    const { status, code } = refusalFrom(() => admitDraft({ ...good, ...change }))
+    assert.deepEqual([status, code], [403, 'reserved-name'])
+  }
+  for (const change of [{ from: 'sensor2' }, { id: 'sensor' }, { id: 'mysensor-1' }]) {
+    assert.ok(admitDraft({ ...good, ...change }))
+  }
+})
+
 test('a refusal names the message where it has a proper id', () => {
   assert.equal(refusalFrom(() => admitDraft({ ...good, at: 'x' })).id, 'w1-1')
   for (const given of [{ ...good, id: 'a b' }, null, 7, {}]) assert.equal(idOf(given), null)

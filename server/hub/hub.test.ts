@@ -298,6 +298,38 @@ test('tells one window something down its stream, and says when there is none', 
   assert.deepEqual(typesIn(other.connection.frames), ['welcome'])
 })
 
+test('says whether a window has a stream, and what a window reads that is here at all', async () => {
+  const { hub, enter, ask } = openHub()
+  const { window } = enter({ id: 'w1', channels: ['main', 'wind'] })
+  await ask({ id: 'w2', channels: ['other'] })
+  const known = () => ['w1', 'w2', 'w3'].map((id) => [hub.hasStream(id), hub.channelsOf(id)])
+  assert.deepEqual(known(), [
+    [true, new Set(['main', 'wind'])],
+    [false, new Set(['other'])],
+    [false, null],
+  ])
+  hub.leave(window)
+  assert.deepEqual(known()[0], [false, null])
+})
+
+test('what the log refuses is refused by name, for good or for a while', async () => {
+  const { hub, log } = openHub({ log: memoryLog(() => 0, { maxChannels: 1 }) })
+  await hub.publish(draft('w1-1'))
+  const tooMany = await refusalOf(() => hub.publish(draft('w1-2', '', 'other')))
+  assert.deepEqual([tooMany.status, tooMany.code, tooMany.id], [403, 'too-many-channels', 'w1-2'])
+  assert.equal(tooMany.retryAfterMs, null)
+  await log.close()
+  const closed = await refusalOf(() => hub.publish(draft('w1-3')))
+  assert.deepEqual([closed.status, closed.code, closed.id], [503, 'draining', 'w1-3'])
+  assert.ok(Number(closed.retryAfterMs) > 0)
+})
+
+test('what the log failed on is told as it is', async () => {
+  const append = () => Promise.reject(new Error('no disk'))
+  const { hub } = openHub({ log: { ...memoryLog(), append } })
+  await assert.rejects(hub.publish(draft('w1-1')), /no disk/)
+})
+
 test('says who is here, and what waits for each', async () => {
   const { hub, time, enter, ask } = openHub()
   const { connection } = enter({ id: 'w1', browser: 'b1', channels: ['main', 'wind'] })
