@@ -76,8 +76,16 @@ export async function startServer({
   })
 
   const { limits, heartbeatMs } = config
-  const app = createApp({ hub, timers, access, origins, settings, limits, heartbeatMs, webFolder })
-  const listeners = await listen(app, { ...config, ...config.limits, ...tls }, origins)
+  const openListeners = async () => {
+    const app = createApp({ hub, timers, access, origins, settings, limits, heartbeatMs, webFolder })
+    return listen(app, { ...config, ...config.limits, ...tls }, origins, timers)
+  }
+  const listeners = await openListeners().catch(async (error) => {
+    // Nothing may be left that keeps the process, or the log's file.
+    await hub.drain(0)
+    await log.close()
+    throw error
+  })
   Object.assign(ports, listeners.ports)
   const source = startSource({
     sensor: sensorIn(config),

@@ -63,8 +63,11 @@ function headersOf(stream: http2.ClientHttp2Stream): Promise<http2.IncomingHttpH
 
 function connectHttp1(origin: string, ca: string, own: Headers): HttpClient {
   const agent = new https.Agent({ ca, keepAlive: true })
+  let isClosed = false
   return {
     async ask({ method = 'GET', path, headers = {}, body }) {
+      // An agent that was destroyed connects anew all the same: what waited behind a lost message would overtake it.
+      if (isClosed) throw new Error('The connection was closed.')
       const request = https.request(`${origin}${path}`, { method, headers: { ...own, ...headers }, agent })
       sendBody(request, body)
       if (body === undefined) request.end()
@@ -75,6 +78,7 @@ function connectHttp1(origin: string, ca: string, own: Headers): HttpClient {
       return { status: response.statusCode ?? 0, headers: response.headers, body: response }
     },
     close() {
+      isClosed = true
       for (const socket of Object.values(agent.sockets).flatMap((list) => list ?? [])) socket.destroy()
       agent.destroy()
     },

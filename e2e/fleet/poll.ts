@@ -20,6 +20,8 @@ function openPoll(path: string, pauseMs: number, holdMs: number, opening: FleetO
   let cursor = opening.query.get('cursor')
   let hasEnded = false
   let isPaused = false
+  /** It was paused before its next question. */
+  let isIdle = false
   let timer: NodeJS.Timeout | undefined
 
   async function ask(isFirst: boolean): Promise<void> {
@@ -34,10 +36,12 @@ function openPoll(path: string, pauseMs: number, holdMs: number, opening: FleetO
     const answer: PollAnswer = JSON.parse(text)
     cursor = answer.cursor
     for (const frame of answer.frames) if (!hasEnded) onFrame(frame, receivedAt)
+    isIdle = isPaused
     if (!hasEnded && !isPaused) askLater()
   }
 
   function askLater(): void {
+    isIdle = false
     timer = setTimeout(() => ask(false).catch(() => end(lost)), pauseMs)
   }
 
@@ -61,8 +65,8 @@ function openPoll(path: string, pauseMs: number, holdMs: number, opening: FleetO
       isPaused = true
     },
     resume() {
+      if (isPaused && isIdle) askLater()
       isPaused = false
-      askLater()
     },
     cut() {
       http.close()

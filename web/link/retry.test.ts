@@ -48,3 +48,13 @@ test('starts over when told', () => {
   retry.startOver()
   assert.equal(retry.pauseMs(null), 250)
 })
+
+test('a server that had let it in and sent it away says when to come back, and that is no failure', () => {
+  const { retry } = start()
+  fail(3, () => retry.pauseMs(null))
+  for (const wishMs of [0, 700, 0]) {
+    retry.opened()
+    assert.equal(retry.pauseMs(wishMs), wishMs)
+  }
+  assert.equal(retry.pauseMs(null), 2000, 'earlier failures still count')
+})

@@ -36,6 +36,11 @@ export function createRetry(now: Clock, random: Random): Retry {
       openedAt = now()
     },
     pauseMs(wishMs) {
+      // Sent away by a server that had let it in: no failure, and the server has said when to come back.
+      if (wishMs !== null && openedAt !== null) {
+        openedAt = null
+        return wishMs
+      }
       if (openedAt !== null && now() - openedAt >= steadyMs) startOver()
       openedAt = null
       const isFirst = failures === 0
