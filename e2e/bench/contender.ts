@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { defaultConfig } from '../../server/config/schema.ts'
 import type { Mode } from '../../server/wire/modes.ts'
 import { startServerProcess } from '../lab/server-process.ts'
-import type { PeerName, Target } from '../load/target.ts'
+import { type PeerName, peerHttp, type Target } from '../load/target.ts'
 import { type FiguresReader, openFiguresReader } from './figures-reader.ts'
 
 /** What is measured: a name and how many of its windows share a connection. */
@@ -52,10 +52,11 @@ export async function startMode(mode: Mode, load: Load): Promise<RunningServer> 
 }
 
 export async function startPeer(name: PeerName): Promise<RunningServer> {
+  const http = peerHttp[name]
   const server = await startServerProcess(join(root, 'e2e/peers', name, 'server.ts'), [])
   const figures = openFiguresReader(server.origin['1.1'])
   return {
-    target: { client: name, http: '1.1', origin: server.origin['1.1'], polling },
+    target: { client: name, http, origin: server.origin[http], polling },
     figures,
     async close() {
       figures.close()

@@ -14,7 +14,7 @@ const schema = z.object({
   seconds: whole(1, 600).default(5),
   'per-browser': perBrowser.default([1, 10]),
   peers: words
-    .pipe(z.array(z.enum(peerNames, `there are ${peerNames.join(' and ')}`)))
+    .pipe(z.array(z.enum(peerNames, `there are ${new Intl.ListFormat('en-GB').format(peerNames)}`)))
     .default(['ws', 'socket.io']),
   rounds: whole(1, 100).default(5),
   warmup: whole(0, 60_000).default(500),
@@ -27,7 +27,7 @@ export const fanoutHelp = `npm run bench -- fanout [flags]
   Every mode and peer has a server process of its own; they take turns, in another order each round.
 
   --modes LIST         modes of Crosswind, or all           all
-  --peers LIST         ws, socket.io, or nothing ("")       ws,socket.io
+  --peers LIST         ws, socket.io, http2, or nothing ("")  ws,socket.io
   --windows N          windows that receive                 200
   --rate N             messages a second                    50
   --seconds N          seconds measured of each             5

@@ -2,6 +2,7 @@
 
 import { connections, type Mode } from '../../server/wire/modes.ts'
 import { type LoadProcess, startLoadProcess } from '../load/load-process.ts'
+import { peerHttp } from '../load/target.ts'
 import { type Contender, type RunningServer, startMode, startPeer } from './contender.ts'
 import type { FanoutOptions } from './fanout-options.ts'
 import { type FanoutRow, fanoutRows, type RoundFigures } from './fanout-rows.ts'
@@ -96,13 +97,15 @@ async function openContenders(
   }
   for (const peer of options.peers) {
     const server = await start(peer, startPeer(peer))
-    contenders.push({ name: peer, perBrowser: firstSharing, sharing: null, server })
+    for (const perBrowser of sharingOf({ http: peerHttp[peer] }, options)) {
+      contenders.push({ name: peer, perBrowser: perBrowser ?? firstSharing, sharing: perBrowser, server })
+    }
   }
   return contenders
 }
 
 /** Over HTTP/1.1 each window has a connection of its own: one measurement serves for all numbers. */
-function sharingOf({ http }: Mode, { perBrowser }: FanoutOptions): readonly (number | null)[] {
+function sharingOf({ http }: Pick<Mode, 'http'>, { perBrowser }: FanoutOptions): readonly (number | null)[] {
   return connections[http].isShared ? perBrowser : [null]
 }
 

@@ -78,7 +78,7 @@ test('what cannot be is refused by name', () => {
   assert.throws(() => readFanoutOptions(['--per-browser', '1,x']), /--per-browser is "1,x"/)
   assert.throws(
     () => readFanoutOptions(['--peers', 'sockjs']),
-    /--peers is "sockjs": there are ws and socket\.io/,
+    /--peers is "sockjs": there are ws, socket\.io and http2/,
   )
   assert.throws(() => readFanoutOptions(['--rate', '1', '--seconds', '2', '--rounds', '3']), /--rounds is 3/)
   assert.throws(() => readCrowdOptions(['--mode', 'sse']), /--mode is "sse"/)

@@ -6,8 +6,15 @@ import { openSocketIoWindow, openSocketWindow, openWsWindow } from './socket-win
 import { openSseWindow, openStreamingWindow } from './stream-window.ts'
 import type { OpenWindow } from './window.ts'
 
-export const peerNames = ['ws', 'socket.io'] as const
+export const peerNames = ['ws', 'socket.io', 'http2'] as const
 export type PeerName = (typeof peerNames)[number]
+
+/** Over which version each peer is spoken to. */
+export const peerHttp: Readonly<Record<PeerName, HttpVersion>> = {
+  ws: '1.1',
+  'socket.io': '1.1',
+  http2: '2',
+}
 
 /** A server, and how to speak with it. */
 export interface Target {
@@ -25,6 +32,7 @@ const openings: Readonly<Record<TransportName | PeerName, OpenWindow>> = {
   streaming: openStreamingWindow,
   ws: openWsWindow,
   'socket.io': openSocketIoWindow,
+  http2: openSseWindow,
 }
 
 export function openingFor({ client }: Target): OpenWindow {
