@@ -79,7 +79,7 @@ test('Ctrl-C ends it in order and leaves nothing that looks whole', async () => 
 })
 
 for (const [flags, sentence] of [
-  [['--modes', 'sse/3'], /--modes names "sse\/3"; there are sse\/2, sse\/1.1, websocket\/1.1\./],
+  [['--modes', 'sse/3'], /--modes names "sse\/3"; there are sse\/2, sse\/1.1, websocket\/1.1, /],
   [['--keys', 'many'], /--keys is "many"/],
   [['--peers', 'ws'], /--peers names "ws"; there is bare\./],
   [['--server', 'http://x'], /--server is "http:\/\/x": must be an https address/],
