@@ -15,8 +15,8 @@ export interface MemoryFigures {
   readonly last: MemoryVerdict | null
 }
 
-/** In which the windows come back and code is compiled. */
-const warmupMs = 4000
+/** In which the windows come back, code is compiled and the first floods have made buffers grow. */
+const warmupMs = 12_000
 
 /** Samples that a judgement takes at least, a third of them at either end. */
 const leastSamples = 6

@@ -37,7 +37,7 @@ const cutsPlannedForOnePromised = 1.05
 const perMinute = { cuts: 200, restarts: 3, kills: 3, stalls: 18, floods: 10, broken: 33 }
 
 /** The server's last life is to be long enough to see its memory go flat: no restart comes after this share of the run. */
-const lastRestartAt = 0.74
+const lastRestartAt = 0.5
 
 const msOf = {
   short: [500, 2000],
