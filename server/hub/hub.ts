@@ -1,21 +1,24 @@
 // Joins windows to the log: takes drafts in, delivers what the log says, an author's own messages included.
 
-import { type CatchUp, type Log, LogClosed, TooManyChannels } from '../broker/log.ts'
+import type { Log } from '../broker/log.ts'
 import { Refusal } from '../refusal.ts'
-import { type Cursor, formatCursor } from '../wire/cursor.ts'
+import type { Cursor } from '../wire/cursor.ts'
 import type { Draft } from '../wire/envelope.ts'
-import type { DownFrame, Stored, Welcome } from '../wire/frames.ts'
+import type { DownFrame, Stored } from '../wire/frames.ts'
 import type { Random } from '../wire/random.ts'
 import type { Timers } from '../wire/time.ts'
-import { createCrowd, type Guest } from './crowd.ts'
-import { createDelivery, type Delivery } from './delivery.ts'
+import { catchUp } from './catching-up.ts'
+import { createCrowd } from './crowd.ts'
+import { createDelivery } from './delivery.ts'
 import { drainInTurns } from './draining.ts'
+import { refusalFor } from './log-refusals.ts'
 import { createPace } from './pace.ts'
 import { createPolls, type Polls } from './polls.ts'
 import { createPresence } from './presence.ts'
 import { startPulse } from './pulse.ts'
 import { createRecentDeliveries } from './recent.ts'
-import { createWindow, type Joining, type Visitor, type Window } from './window.ts'
+import { createWindow, type Joining, type Window } from './window.ts'
+import { figuresOf, type WindowFigures } from './window-figures.ts'
 
 export interface HubSettings {
   readonly heartbeatMs: number
@@ -51,15 +54,6 @@ export interface Hub {
   readonly isDraining: () => boolean
   /** Lets nobody in any more and sends everyone away within that time, to come back after a jittered pause. */
   readonly drain: (withinMs: number) => Promise<void>
-}
-
-export interface WindowFigures extends Pick<Visitor, 'id' | 'browser'> {
-  readonly channels: readonly string[]
-  readonly mode: string
-  readonly backlogBytes: number
-  readonly droppedReadings: number
-  /** When it last let hear of itself, ms since the epoch; null while it never did. */
-  readonly heardAt: number | null
 }
 
 export interface HubParts {
@@ -101,8 +95,7 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
   })
 
   log.follow((message, cursor) => {
-    const { epoch = '' } = /^(?<epoch>\w+):/.exec(cursor)?.groups ?? {}
-    const delivery = recent.deliveryOf(message, epoch)
+    const delivery = recent.add(message, cursor)
     for (const window of crowd.windowOn(message.channel)) window.send(delivery)
     polls.wake(message.channel)
   })
@@ -149,38 +142,11 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
     throw new Refusal(503, 'too-many-windows', sentence, null, comeBackAfterMs())
   }
 
-  /** Reads and replays part by part, so that however much was missed, little of it is in memory at a time. */
-  async function catchUp(window: Window, cursor: Cursor | null): Promise<void> {
-    const first = await log.read(cursor, window.channels)
-    if (window.isClosed()) return
-    await window.replay([createDelivery(welcome(window, first)), ...deliveriesOf(first)])
-    let { reached, head } = first
-    while (reached.seq < head.seq && !window.isClosed()) {
-      const next = await log.read(reached, window.channels)
-      // The log forgot meanwhile what comes next: the window has to begin anew, and is told so.
-      if (!next.recovered) return dismiss(window, 'overflow', 'The log went on faster than this window read.')
-      await window.replay(deliveriesOf(next))
-      reached = next.reached
-      head = next.head
-    }
-    if (window.isClosed()) return
-    window.begin(reached.seq)
-    presence.changed()
-  }
-
-  function deliveriesOf({ messages, head }: CatchUp): Delivery[] {
-    return messages.map((message) => recent.deliveryOf(message, head.epoch))
-  }
-
-  function welcome(window: Window, { recovered, head }: CatchUp): Welcome {
-    return {
-      type: 'welcome',
-      window: window.id,
-      cursor: formatCursor(head),
-      recovered,
-      http: window.mode.http,
-      heartbeatMs: settings.heartbeatMs,
-    }
+  async function begin(window: Window, cursor: Cursor | null): Promise<void> {
+    const end = await catchUp(window, cursor, { log, recent, heartbeatMs: settings.heartbeatMs })
+    if (end === 'begun') presence.changed()
+    // The window has to begin anew, and is told so.
+    if (end === 'forgotten') dismiss(window, 'overflow', 'The log went on faster than this window read.')
   }
 
   return {
@@ -196,7 +162,7 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
         return window
       }
       if (joined.replaced) dismiss(joined.replaced, 'replaced', 'A newer stream of this window was opened.')
-      catchUp(window, cursor).catch((error) => fail(window, error))
+      begin(window, cursor).catch((error) => fail(window, error))
       return window
     },
     leave(window) {
@@ -211,7 +177,7 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
       try {
         return { type: 'stored', id: draft.id, seq: await log.append(draft, timers.now()) }
       } catch (error) {
-        throw refusalFor(error, draft.id)
+        throw refusalFor(error, draft.id, comeBackMs.least)
       }
     },
     waitMs: (sender) => Math.ceil(pace.take(sender)),
@@ -252,30 +218,7 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
   }
 }
 
-function refusalFor(error: unknown, id: string): unknown {
-  if (error instanceof TooManyChannels) {
-    const sentence = `${error.message} Write to one that is there, or raise limits.maxChannels.`
-    return new Refusal(403, 'too-many-channels', sentence, id)
-  }
-  if (error instanceof LogClosed)
-    return new Refusal(503, 'draining', 'The server is shutting down.', id, comeBackMs.least)
-  return error
-}
-
 function isSame(known: ReadonlyMap<string, number> | null, given: Readonly<Record<string, number>>): boolean {
   const entries = Object.entries(given)
   return known?.size === entries.length && entries.every(([channel, count]) => known.get(channel) === count)
-}
-
-function figuresOf({ visitor, window, heardAt }: Guest): WindowFigures {
-  const { id, browser, channels, mode } = visitor
-  return {
-    id,
-    browser,
-    channels: [...channels],
-    mode: mode.name,
-    backlogBytes: window?.backlogBytes() ?? 0,
-    droppedReadings: window?.dropped() ?? 0,
-    heardAt,
-  }
 }

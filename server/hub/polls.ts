@@ -3,13 +3,13 @@
 import type { CatchUp, Log } from '../broker/log.ts'
 import { type Cursor, formatCursor } from '../wire/cursor.ts'
 import type { Message } from '../wire/envelope.ts'
-import type { Welcome } from '../wire/frames.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Crowd } from './crowd.ts'
 import { createDelivery, type Delivery } from './delivery.ts'
 import type { PresenceTeller } from './presence.ts'
 import type { RecentDeliveries } from './recent.ts'
 import { createWaitingPolls } from './waiting.ts'
+import { welcomeTo } from './welcome.ts'
 import type { Visitor } from './window.ts'
 
 export interface Poll {
@@ -119,22 +119,12 @@ export function createPolls(parts: PollsParts): Polls {
     return {
       cursor: formatCursor(reached),
       deliveries: [
-        ...(isFirst || !found.recovered ? [createDelivery(welcome(visitor, found))] : []),
+        ...(isFirst || !found.recovered
+          ? [createDelivery(welcomeTo(visitor, found, parts.heartbeatMs))]
+          : []),
         ...messages.map((message) => recent.deliveryOf(message, found.head.epoch)),
         ...(news ? [news] : []),
       ],
-    }
-  }
-
-  function welcome({ id, mode }: Visitor, { head, recovered }: CatchUp): Welcome {
-    const { heartbeatMs } = parts
-    return {
-      type: 'welcome',
-      window: id,
-      cursor: formatCursor(head),
-      recovered,
-      http: mode.http,
-      heartbeatMs,
     }
   }
 

@@ -5,6 +5,9 @@ import type { Message } from '../wire/envelope.ts'
 import { createDelivery, type Delivery } from './delivery.ts'
 
 export interface RecentDeliveries {
+  /** The log has just told it, with its cursor. */
+  readonly add: (message: Message, cursor: string) => Delivery
+  /** What was read from the log: as it was encoded, if it was lately. */
   readonly deliveryOf: (message: Message, epoch: string) => Delivery
 }
 
@@ -23,16 +26,21 @@ export function createRecentDeliveries(): RecentDeliveries {
     }
   }
 
+  function add(message: Message, cursor: string): Delivery {
+    const delivery = createDelivery({ type: 'message', message }, cursor)
+    const size = charactersOf(message)
+    characters += size - (kept.get(message.seq)?.characters ?? 0)
+    kept.set(message.seq, { delivery, message, characters: size })
+    forgetOldest()
+    return delivery
+  }
+
   return {
+    add,
     deliveryOf(message, epoch) {
       const known = kept.get(message.seq)
       if (known && known.message.id === message.id) return known.delivery
-      const delivery = createDelivery({ type: 'message', message }, formatCursor({ epoch, seq: message.seq }))
-      const size = charactersOf(message)
-      characters += size - (known?.characters ?? 0)
-      kept.set(message.seq, { delivery, message, characters: size })
-      forgetOldest()
-      return delivery
+      return add(message, formatCursor({ epoch, seq: message.seq }))
     },
   }
 }

@@ -21,13 +21,18 @@ export function methodSection({ clock }: Summary): Section {
   }
 }
 
-export function circumstancesSection({
-  environment,
-  parameters,
-  command,
-  startedAt,
-  finishedAt,
-}: Summary): Section {
+export function circumstancesSection(summary: Summary): Section {
+  return runAgainSection(summary, summary.command, [])
+}
+
+type Circumstances = Pick<Summary, 'environment' | 'startedAt' | 'finishedAt' | 'parameters'>
+
+/** What it takes to make any scenario's run once more. */
+export function runAgainSection(
+  { environment, parameters, startedAt, finishedAt }: Circumstances,
+  command: string,
+  paragraphs: Section['paragraphs'],
+): Section {
   const circumstances = [
     ['Machine', environment.machine],
     ['Processor', `${environment.cpu}, ${environment.cores} cores`],
@@ -55,6 +60,6 @@ export function circumstancesSection({
       },
       { caption: 'Environment', columns: [text('What'), text('Value')], rows: circumstances },
     ],
-    paragraphs: [],
+    paragraphs,
   }
 }
