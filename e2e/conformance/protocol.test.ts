@@ -1,9 +1,7 @@
-// PROTOCOL.md cannot fall behind: its examples run as they stand, and what the server says and answers stands in it.
+// PROTOCOL.md cannot fall behind: its examples run as they stand.
 
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { EventEmitter, once } from 'node:events'
-import { globSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -11,29 +9,12 @@ import { describe, type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
 import { admitDraft } from '../../server/hub/admission.ts'
 import { startTestServer } from '../../server/testing.ts'
-import { byeCodes, type DownFrame } from '../../server/wire/frames.ts'
-
-const root = join(import.meta.dirname, '../..')
-const protocol = readFileSync(join(root, 'PROTOCOL.md'), 'utf8')
+import type { DownFrame } from '../../server/wire/frames.ts'
+import { blocksOf, blockWith, root } from './protocol-text.ts'
+import { type Running, run } from './shell.ts'
 
 /** So that an example that says nothing fails by its own name. */
 const timeout = 15_000
-
-/** What is in the fenced blocks of that language. */
-function blocksOf(language: string): string[] {
-  return Array.from(protocol.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, found, text = '']) =>
-    found === language ? text : '',
-  ).filter((text) => text !== '')
-}
-
-function blockWith(language: string, part: string): string {
-  const [block, ...others] = blocksOf(language).filter((text) => text.includes(part))
-  assert.ok(
-    block !== undefined && others.length === 0,
-    `PROTOCOL.md has not one ${language} block with ${part}`,
-  )
-  return block
-}
 
 const commands = {
   stream: blockWith('sh', '/api/stream?window=c1'),
@@ -44,18 +25,6 @@ const commands = {
   longPoll: blockWith('sh', '/api/long-poll'),
   poll: blockWith('sh', '/api/poll'),
   invitation: blockWith('sh', '/api/session'),
-}
-
-/** A command of the document under way. */
-interface Running {
-  /** Resolves when all that it printed has that in it; rejects with what it printed when it ends before. */
-  readonly printed: (pattern: RegExp) => Promise<void>
-  readonly type: (text: string) => void
-  readonly endInput: () => void
-  /** Resolves to what it printed; rejects when it failed. */
-  readonly ended: () => Promise<string>
-  readonly output: () => string
-  readonly stop: () => Promise<void>
 }
 
 type Run = (command: string) => Running
@@ -91,51 +60,6 @@ async function startBeside(t: TestContext, change: Partial<Config> = {}): Promis
     const running = run(here, { cwd: folder, env })
     started.push(running)
     return running
-  }
-}
-
-function run(command: string, surroundings: { cwd: string; env: NodeJS.ProcessEnv }): Running {
-  const child = spawn('sh', ['-c', command], { ...surroundings, detached: true })
-  const news = new EventEmitter()
-  let output = ''
-  let complaints = ''
-  let code: number | null | undefined
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output += text
-    news.emit('news')
-  })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    complaints += text
-  })
-  // A command that ended does not read what is typed.
-  child.stdin.on('error', () => undefined)
-  child.once('close', (exitCode) => {
-    code = exitCode
-    news.emit('news')
-  })
-  const story = () => `${command}\nended with ${code} and printed:\n${output}\n${complaints}`
-
-  return {
-    async printed(pattern) {
-      while (!pattern.test(output)) {
-        if (code !== undefined) assert.fail(`${pattern} did not come. ${story()}`)
-        await once(news, 'news')
-      }
-    },
-    type: (text) => void child.stdin.write(text),
-    endInput: () => void child.stdin.end(),
-    async ended() {
-      while (code === undefined) await once(news, 'news')
-      assert.equal(code, 0, story())
-      return output
-    },
-    output: () => output,
-    async stop() {
-      if (code !== undefined || child.pid === undefined) return
-      // With what the shell started: it is a group of its own.
-      process.kill(-child.pid, 'SIGKILL')
-      while (code === undefined) await once(news, 'news')
-    },
   }
 }
 
@@ -216,68 +140,5 @@ describe('the examples', () => {
     const guest = run(commands.invitation)
     await guest.printed(/\{"may":"write","channels":\["main"\],"expiresAt":\d+\}/)
     await guest.printed(/event: welcome\ndata: \{"window":"c6"/)
-  })
-})
-
-const sources = globSync('server/**/*.ts', { cwd: root })
-  .filter((path) => !/(\.test|testing|-contract)\.ts$/.test(path))
-  .map((path) => readFileSync(join(root, path), 'utf8'))
-  .join('\n')
-
-/** The cells of the tables' rows in that section, without their backquotes. */
-function rowsOf(heading: string): string[][] {
-  const [, section = ''] = protocol.split(`\n## ${heading}\n`)
-  const [text = ''] = section.split('\n## ')
-  return Array.from(text.matchAll(/^\|(.+)\|$/gm), ([, row = '']) =>
-    row.split('|').map((cell) => cell.replaceAll('`', '').trim()),
-  )
-}
-
-/** In order, each once. */
-const sorted = (texts: Iterable<string>) => [...new Set(texts)].sort()
-
-describe('what the server says', () => {
-  test('every refusal is in the table with its status, and no other', () => {
-    const made = [...sources.matchAll(/new Refusal\(\s*(\w+),\s*'([a-z-]+)'/g)]
-    assert.equal(made.length, sources.split('new Refusal(').length - 1, 'a refusal whose code cannot be read')
-    // One passes the status of a 4xx on: its code stands under 400.
-    const known = made.map(([, status, code]) => `${status === 'status' ? 400 : status} ${code}`)
-    const listed = rowsOf('What is refused').flatMap(([status = '', codes = '']) =>
-      /^\d{3}$/.test(status) ? codes.split(' ').map((code) => `${status} ${code}`) : [],
-    )
-    assert.deepEqual(sorted(listed), sorted(known))
-  })
-
-  test('every farewell is in the table with its closing code, and no other', () => {
-    const rows = rowsOf('Frames').filter(([, close = '']) => /^\d{4}$/.test(close))
-    assert.deepEqual(Object.fromEntries(rows.map(([code, close]) => [code, Number(close)])), byeCodes)
-  })
-
-  test('every frame is in the table', () => {
-    const types: Record<DownFrame['type'], true> = {
-      welcome: true,
-      message: true,
-      presence: true,
-      heartbeat: true,
-      stored: true,
-      refused: true,
-      bye: true,
-    }
-    const listed = new Set(rowsOf('Frames').map(([type]) => type))
-    assert.deepEqual(
-      Object.keys(types).filter((type) => !listed.has(type)),
-      [],
-    )
-  })
-
-  test('every path is named', () => {
-    const paths = sorted(
-      Array.from(sources.matchAll(/'(\/(?:api\/[a-z-]+|healthz|join))'/g), ([, path = '']) => path),
-    )
-    assert.ok(paths.length > 10)
-    assert.deepEqual(
-      paths.filter((path) => !new RegExp(`${path}(?![\\w/-])`).test(protocol)),
-      [],
-    )
   })
 })

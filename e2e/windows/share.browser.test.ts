@@ -9,7 +9,7 @@ import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { type Browser, type BrowserWindow, startBrowser } from '../browser/browser.ts'
 import { until } from '../browser/until.ts'
-import { bannerText, linkState } from './page.ts'
+import { bannerText, editsReceived, linkState, windowsAtServer } from './page.ts'
 import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
 
 let stage: Stage
@@ -28,10 +28,7 @@ async function closeAll(windows: readonly BrowserWindow[]): Promise<void> {
 
 /** Modes of the streams that the server holds, and who polls. */
 async function streamModes(window: BrowserWindow): Promise<string[]> {
-  return window.run(async () => {
-    const { windows } = await (await fetch('/api/windows')).json()
-    return windows.map((each: { mode: string }) => each.mode)
-  })
+  return (await window.run(windowsAtServer)).map(({ mode }) => mode)
 }
 
 async function untilStreams(window: BrowserWindow, expected: readonly string[]): Promise<void> {
@@ -51,18 +48,12 @@ async function untilCounted(window: BrowserWindow, windows: number): Promise<voi
 const editsSent = (from: BrowserWindow): Promise<string[]> =>
   from.run(() => window.crosswind?.take().sent.map(({ id }) => id) ?? [])
 
-const editsReceived = (from: BrowserWindow): Promise<string[]> =>
-  from.run(() => {
-    const received = window.crosswind?.take().received ?? []
-    return received.filter(({ kind }) => kind === 'edit').map(({ id }) => id)
-  })
-
 /** Each window has what was typed, and was told each edit once, in the order in which it was sent. */
 async function assertAllFollow(windows: readonly BrowserWindow[], typist: BrowserWindow, text: string) {
   for (const window of windows) await untilShows(window, text)
   const sent = await editsSent(typist)
   assert.ok(sent.length > 0)
-  for (const window of windows) assert.deepEqual(await editsReceived(window), sent)
+  for (const window of windows) assert.deepEqual(await window.run(editsReceived), sent)
 }
 
 test('twenty windows over HTTP/1.1 follow one that types, over one connection and without a warning', async () => {

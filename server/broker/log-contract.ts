@@ -12,8 +12,6 @@ import { testPortions } from './log-portions-contract.ts'
 import { testReading } from './log-reading-contract.ts'
 import { ampleLimits, startMs, type TestLog } from './log-testing.ts'
 
-export { ampleLimits, draft } from './log-testing.ts'
-
 export interface LogParts {
   readonly limits: LogLimits
   readonly now: Clock

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draft } from '../broker/log-contract.ts'
+import { draft } from '../broker/log-testing.ts'
 import { createSeededRandom } from '../wire/random.ts'
 import { byesOf, countTo, idsIn, openHub, refusalOf, settled, slowLog } from './testing.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draft } from '../broker/log-contract.ts'
+import { draft } from '../broker/log-testing.ts'
 import type { DownFrame } from '../wire/frames.ts'
 import { byesOf, countTo, type FakeConnection, jsonFraming, openHub, settled, typesIn } from './testing.ts'
 

@@ -1,7 +1,7 @@
 // What a test of the hub needs: a hub whose time stands still, and connections that it fills, drains and breaks by hand.
 
 import type { CatchUp, Log, LogLimits } from '../broker/log.ts'
-import { ampleLimits } from '../broker/log-contract.ts'
+import { ampleLimits } from '../broker/log-testing.ts'
 import { createMemoryLog } from '../broker/memory.ts'
 import { Refusal } from '../refusal.ts'
 import { type Cursor, parseCursor } from '../wire/cursor.ts'
@@ -233,4 +233,13 @@ export function readingOf(seq: number, channel = 'wind', kind: Kind = 'reading')
 
 function deliver(message: Message): Delivery {
   return createDelivery({ type: 'message', message }, `life1:${message.seq}`)
+}
+
+/** The answer to a question, as soon as there is one. */
+export function watch(asked: Promise<PollReply>) {
+  const watched: { reply?: PollReply } = {}
+  void asked.then((reply) => {
+    watched.reply = reply
+  })
+  return watched
 }

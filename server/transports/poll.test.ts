@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
-import { draft } from '../broker/log-contract.ts'
+import { draft } from '../broker/log-testing.ts'
 import { idsIn, openHub, refusalOf, settled, typesIn } from '../hub/testing.ts'
 import { openGrant } from '../security/grant.ts'
 import type { DownFrame, PollAnswer } from '../wire/frames.ts'

@@ -218,3 +218,14 @@ function answerInWords(id: string, answer: Answer): string {
   if (answer.type === 'stored') return `${id} as ${answer.seq}`
   return `${id} ${answer.kind} in turn ${answer.turn}: ${answer.sentence}`
 }
+
+/** Windows that follow one stream, which stands at `life:0`. */
+export function openShared(count: number, asking: Parameters<TestWindow['join']>[0] = {}) {
+  const opened = openPlace()
+  const windows = Array.from({ length: count }, opened.window)
+  for (const [index, window] of windows.entries()) window.join({ ...asking, window: `w${index + 1}` })
+  const stream = opened.newest()
+  stream.welcome()
+  const [first, second, third] = windows as [TestWindow, TestWindow, TestWindow]
+  return { ...opened, windows, first, second, third, stream }
+}
