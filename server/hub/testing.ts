@@ -217,7 +217,9 @@ export function editOf(seq: number, html = ''): Delivery {
 
 export const calm: ReadingBody = {
   source: 'simulated',
+  format: 'polar',
   raw: 'Q,,000.00,M,00,',
+  axes: null,
   node: 'Q',
   state: 'calm',
   directionDegrees: null,

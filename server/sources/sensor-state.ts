@@ -3,7 +3,7 @@
 import type { SensorBody } from '../wire/reading.ts'
 import { nothingPlanned, type Timers } from '../wire/time.ts'
 import type { Closing } from './byte-source.ts'
-import { type PortSettings, portPauses } from './serial-line.ts'
+import { type PortSettings, portPauses } from './port/serial-line.ts'
 
 type State = SensorBody['state']
 

@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import { createManualTime } from '../wire/manual-time.ts'
 import { createSeededRandom } from '../wire/random.ts'
 import type { ReadingBody, SensorBody } from '../wire/reading.ts'
-import { FakePort } from './fake-port.ts'
+import { checksum } from './frames/windsonic-frame.ts'
+import { FakePort } from './port/fake-port.ts'
 import { type Sensor, startSource } from './source.ts'
-import { checksum } from './windsonic-frame.ts'
 
 const wire = (body: string) => `\x02${body}\x03${checksum(body)}\r\n`
 const frame = wire('Q,229,002.74,M,00,')

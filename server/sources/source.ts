@@ -4,11 +4,11 @@ import type { Random } from '../wire/random.ts'
 import type { ReadingBody, SensorBody, SensorSource } from '../wire/reading.ts'
 import type { Timers } from '../wire/time.ts'
 import type { ByteSource } from './byte-source.ts'
-import { createFrameSplitter, type Split } from './frame-splitter.ts'
+import { openSimulator } from './device/simulator.ts'
+import { createFrameSplitter, type Split } from './frames/frame-splitter.ts'
+import type { createSerialPort } from './port/serial-line.ts'
+import { openSerialPort } from './port/serial-port.ts'
 import { watchSensor } from './sensor-state.ts'
-import type { createSerialPort } from './serial-line.ts'
-import { openSerialPort } from './serial-port.ts'
-import { openSimulator } from './simulator.ts'
 
 /** Which sensor there is; the config's own words. */
 export type Sensor =

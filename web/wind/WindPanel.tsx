@@ -11,6 +11,7 @@ import { type WindFace, windFace } from './wind-face.ts'
 
 const sourceWords: Readonly<Record<SensorSource, string>> = {
   simulated: 'Simulated',
+  recorded: 'Recorded',
   serial: 'WindSonic',
 }
 

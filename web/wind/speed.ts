@@ -1,6 +1,6 @@
 // Wind speeds in the units that a WindSonic sends.
 
-import type { WindUnit } from '../../server/wire/reading.ts'
+import type { WindUnit } from '../../server/wire/wind/units.ts'
 
 export interface Quantity {
   readonly number: string

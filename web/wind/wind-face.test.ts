@@ -7,7 +7,9 @@ import { windFace } from './wind-face.ts'
 
 const measured: ReadingBody = {
   source: 'serial',
+  format: 'polar',
   raw: 'Q,229,002.74,M,00,',
+  axes: null,
   node: 'Q',
   state: 'measured',
   directionDegrees: 229,

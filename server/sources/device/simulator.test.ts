@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTime, type ManualTime } from '../wire/manual-time.ts'
-import { createSeededRandom } from '../wire/random.ts'
-import type { Timers } from '../wire/time.ts'
-import { createFrameSplitter } from './frame-splitter.ts'
+import { createManualTime, type ManualTime } from '../../wire/manual-time.ts'
+import { createSeededRandom } from '../../wire/random.ts'
+import type { Timers } from '../../wire/time.ts'
+import { createFrameSplitter } from '../frames/frame-splitter.ts'
+import type { FrameReading } from '../frames/windsonic-frame.ts'
 import { openSimulator } from './simulator.ts'
-import type { FrameReading } from './windsonic-frame.ts'
 
 interface Heard {
   readonly readings: FrameReading[]

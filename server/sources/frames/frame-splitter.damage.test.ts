@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom, type Random } from '../wire/random.ts'
+import { createSeededRandom, type Random } from '../../wire/random.ts'
 import { createFrameSplitter } from './frame-splitter.ts'
 import { formatFrame } from './windsonic-frame.ts'
 

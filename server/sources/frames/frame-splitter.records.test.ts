@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { createFrameSplitter } from './frame-splitter.ts'
 
-const folder = resolve(import.meta.dirname, '../../../shared/data/wind')
+const folder = resolve(import.meta.dirname, '../../../../shared/data/wind')
 const polar = resolve(folder, 'sikuliaq-gill-polar-2018-12-06.txt')
 const cutUv = resolve(folder, 'ncas-cape-verde-uv-2017-08-30.txt')
 const absent = (path: string) => (existsSync(path) ? false : 'the real records are not on this machine')

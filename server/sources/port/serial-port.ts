@@ -1,9 +1,9 @@
 // Keeps a serial port open: whenever it closes, it is tried again after a growing pause.
 
-import type { Random } from '../wire/random.ts'
-import { retryPauseMs } from '../wire/retry-pause.ts'
-import { nothingPlanned, type Timers } from '../wire/time.ts'
-import type { ByteSource, Listening } from './byte-source.ts'
+import type { Random } from '../../wire/random.ts'
+import { retryPauseMs } from '../../wire/retry-pause.ts'
+import { nothingPlanned, type Timers } from '../../wire/time.ts'
+import type { ByteSource, Listening } from '../byte-source.ts'
 import { type Identify, identifyDevice, watchPath } from './path-watch.ts'
 import { createSerialPort, type Line, openLine, type PortSettings, portPauses } from './serial-line.ts'
 

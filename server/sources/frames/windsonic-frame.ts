@@ -1,7 +1,7 @@
 // Reads and writes one WindSonic frame in Gill polar format (M2), the factory default.
 
-import type { ReadingBody } from '../wire/reading.ts'
-import { isWindUnit, toMetresPerSecond } from './wind-units.ts'
+import type { ReadingBody } from '../../wire/reading.ts'
+import { isWindUnit, toMetresPerSecond } from '../../wire/wind/units.ts'
 
 export const STX = 0x02
 export const ETX = 0x03
@@ -54,7 +54,14 @@ export function parseFrame(body: string, sum: string): ParsedFrame {
   const [, node, direction, speed, unit, status] = polar.exec(body) ?? []
   if (node === undefined || unit === undefined || status === undefined || !isWindUnit(unit))
     return refuse('layout')
-  const heading = { raw: body, node, unit, status: status.trim().padStart(2, '0') }
+  const heading = {
+    format: 'polar' as const,
+    raw: body,
+    node,
+    unit,
+    axes: null,
+    status: status.trim().padStart(2, '0'),
+  }
   if (isFault(direction, speed, heading.status)) return good({ ...heading, ...noValues })
   if (!speed) return refuse('layout')
   const values = wind(

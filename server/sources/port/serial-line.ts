@@ -1,8 +1,8 @@
 // One opening of a serial port, from the attempt to the close; every oddity of serialport ends here.
 
 import { SerialPort } from 'serialport'
-import type { RetryPauses } from '../wire/retry-pause.ts'
-import type { Clock } from '../wire/time.ts'
+import type { RetryPauses } from '../../wire/retry-pause.ts'
+import type { Clock } from '../../wire/time.ts'
 
 /** What a line needs of a port; serialport's own fits, and so does a test's. */
 export interface Port {

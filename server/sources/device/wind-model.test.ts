@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom } from '../wire/random.ts'
+import { createSeededRandom } from '../../wire/random.ts'
 import { createWind } from './wind-model.ts'
 
 /** The first breeze of many winds, before a lull is likely. */

@@ -1,7 +1,7 @@
 // Notices that a port's device is gone when its driver does not say so.
 
 import { statSync } from 'node:fs'
-import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
+import { type Cancel, nothingPlanned, type Timers } from '../../wire/time.ts'
 
 const checkEveryMs = 1000
 

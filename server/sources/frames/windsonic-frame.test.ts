@@ -39,7 +39,9 @@ function refusal(body: string, sum = checksum(body)): string {
 
 test('a measured frame gives every field', () => {
   assert.deepEqual(read('Q,229,002.74,M,00,'), {
+    format: 'polar',
     raw: 'Q,229,002.74,M,00,',
+    axes: null,
     node: 'Q',
     state: 'measured',
     directionDegrees: 229,

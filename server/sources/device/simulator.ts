@@ -1,10 +1,10 @@
 // Sends the bytes that a WindSonic would send, at the rate it would send them.
 
-import type { Random } from '../wire/random.ts'
-import { nothingPlanned, type Timers } from '../wire/time.ts'
-import type { ByteSource, Listening } from './byte-source.ts'
+import type { Random } from '../../wire/random.ts'
+import { nothingPlanned, type Timers } from '../../wire/time.ts'
+import type { ByteSource, Listening } from '../byte-source.ts'
+import { formatFrame } from '../frames/windsonic-frame.ts'
 import { createWind, type Wind } from './wind-model.ts'
-import { formatFrame } from './windsonic-frame.ts'
 
 export interface SimulatorOpening extends Listening {
   /** Frames a second; the sensor knows 1, 2, 4 (P3, the default), 0.5 and 0.25. */

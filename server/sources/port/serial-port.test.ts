@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTime } from '../wire/manual-time.ts'
+import { createManualTime } from '../../wire/manual-time.ts'
 import { FakePort } from './fake-port.ts'
 import { openSerialPort } from './serial-port.ts'
 

@@ -1,6 +1,6 @@
 // A made-up wind that looks like one: gusts, a wandering direction and now and then a calm.
 
-import { drawNormal, type Random } from '../wire/random.ts'
+import { drawNormal, type Random } from '../../wire/random.ts'
 
 export interface Wind {
   /** Not negative. */

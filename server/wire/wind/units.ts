@@ -1,6 +1,7 @@
 // The five units a WindSonic can send, and what they are in metres per second.
 
-import type { WindUnit } from '../wire/reading.ts'
+/** As sent by a WindSonic: m/s, knots, mph, km/h, ft/min (manual 1405-PS-0019, command U). */
+export type WindUnit = 'M' | 'N' | 'P' | 'K' | 'F'
 
 /** m/s, knot, mph, km/h and ft/min (manual 1405-PS-0019, command U; each exact by definition). */
 const metresPerSecond: Readonly<Record<WindUnit, number>> = {
@@ -19,4 +20,9 @@ export function isWindUnit(letter: string): letter is WindUnit {
 /** Converts a speed in `unit` to m/s. */
 export function toMetresPerSecond(speed: number, unit: WindUnit): number {
   return speed * metresPerSecond[unit]
+}
+
+/** Converts a speed in m/s to `unit`. */
+export function fromMetresPerSecond(speedMetresPerSecond: number, unit: WindUnit): number {
+  return speedMetresPerSecond / metresPerSecond[unit]
 }
