@@ -8,12 +8,16 @@ import { crowdText } from './crowd-text.ts'
 import { fanout } from './fanout.ts'
 import { fanoutHelp, readFanoutOptions } from './fanout-options.ts'
 import { fanoutTable } from './fanout-rows.ts'
+import { frames } from './frames.ts'
+import { framesHelp, readFramesOptions } from './frames-options.ts'
+import { framesText } from './frames-text.ts'
 import { createProgress } from './progress.ts'
 
 const help = `npm run bench -- BENCH [flags]
 
   fanout   what a delivered message costs the server, for each mode and beside ws and Socket.IO
   crowd    ten thousand windows at one server process
+  frames   what it costs to read a wind sensor's frames
 
   npm run bench -- fanout --help lists its flags.
 `
@@ -30,6 +34,7 @@ interface Bench {
 const benches: Readonly<Record<string, Bench>> = {
   fanout: { help: fanoutHelp, run: runFanout },
   crowd: { help: crowdHelp, run: runCrowd },
+  frames: { help: framesHelp, run: runFrames },
 }
 
 try {
@@ -45,7 +50,10 @@ async function run([name, ...flags]: readonly string[]): Promise<boolean> {
   const wantsHelp = (words: readonly string[]) => words.some((word) => word === '--help' || word === '-h')
   if (name === undefined || wantsHelp([name])) return tell(help)
   const bench = benches[name]
-  if (!bench) throw new Error(`There is no bench "${name}"; there are ${Object.keys(benches).join(' and ')}.`)
+  if (!bench)
+    throw new Error(
+      `There is no bench "${name}"; there are ${new Intl.ListFormat('en-GB').format(Object.keys(benches))}.`,
+    )
   if (wantsHelp(flags)) return tell(bench.help)
   return bench.run(flags, ['npm run bench --', name, ...flags].join(' '))
 }
@@ -77,6 +85,18 @@ async function runCrowd(flags: readonly string[], command: string): Promise<bool
     await writeResult(options.json, { command, environment: environment(loadBefore), rows: [row] })
   }
   return row.lost === 0
+}
+
+async function runFrames(flags: readonly string[], command: string): Promise<boolean> {
+  const options = readFramesOptions(flags)
+  const loadBefore = loadNow()
+  const rows = frames(options, createProgress(process.stderr))
+  tell(`\n${framesText(rows)}\n`)
+  if (options.json !== undefined) {
+    const alone = describeEnvironment({ browser: 'none', server: 'none: the parser alone', loadBefore })
+    await writeResult(options.json, { command, environment: alone, rows })
+  }
+  return rows.every(({ damagePercent, sent, read }) => damagePercent > 0 || read === sent)
 }
 
 function environment(loadBefore: number) {
