@@ -49,9 +49,15 @@ export default defineConfig({
   },
 
   sensor: {
-    source: 'simulated', // 'simulated', 'serial' or 'none'
-    path: null, // serial port of the WindSonic: '/dev/ttyUSB0'
+    source: 'simulated', // 'simulated', 'serial', 'recorded' or 'none'
+    path: null, // serial port of the WindSonic: '/dev/ttyUSB0'; `npm run sensor -- --list` shows them
     baudRate: 9600, // 2400, 4800, 9600, 19200 or 38400
-    rateHz: 4, // readings per second of the simulated sensor
+    parity: 'none', // 'none', 'even' or 'odd'
+    mode: 'continuous', // the sensor sends by itself and is never written to; 'polled': it is asked
+    node: 'Q', // the letter by which a polled sensor is asked
+    rateHz: 4, // readings per second, where they are simulated, asked for, or of a log without times
+    strength: 'breeze', // of the simulated wind: 'calm', 'breeze', 'strong' or 'gale'
+    file: null, // raw log of a sensor that is replayed
+    pace: 1, // how fast: 1 is its own pace, 10 is ten times as fast
   },
 })

@@ -50,7 +50,12 @@ function greeting(config: Config, { ports }: Server, advice: string): string {
   const { transport, http, host, sensor } = config
   const isEverywhere = host === '0.0.0.0' || host === '::'
   const name = isEverywhere ? 'localhost' : host
-  const wind = { simulated: 'simulated', serial: `WindSonic on ${sensor.path}`, none: 'none' }[sensor.source]
+  const wind = {
+    simulated: `simulated, ${sensor.strength}`,
+    serial: `WindSonic on ${sensor.path}`,
+    recorded: `recorded, ${sensor.file}`,
+    none: 'none',
+  }[sensor.source]
   const lines = [
     '',
     `  Crosswind is running: open  https://${name}:${ports[http]}  in two windows.`,

@@ -7,12 +7,14 @@ import type { Config } from './config/config.ts'
 import { createHub } from './hub/hub.ts'
 import { type Listeners, listen } from './listeners.ts'
 import { openLog } from './open-log.ts'
+import { startOverview } from './overview/overview.ts'
 import { createAccess } from './security/access.ts'
 import { loadKey } from './security/key.ts'
 import { isOpenTo } from './security/openness.ts'
 import type { OriginRules } from './security/origins.ts'
 import { publishReadings } from './sources/publish.ts'
-import { type Sensor, startSource } from './sources/source.ts'
+import { sensorIn } from './sources/sensor.ts'
+import { startSource } from './sources/source.ts'
 import { processTimers } from './timers.ts'
 import type { Random } from './wire/random.ts'
 import type { PageSettings } from './wire/settings.ts'
@@ -58,7 +60,16 @@ export async function startServer({
     timers,
     random,
     onFailure: (error) => console.error('A window lost its stream:', error),
+    onJoined: (channels) => overview.joined(channels),
     settings: { ...config.limits, heartbeatMs: config.heartbeatMs },
+  })
+  const overview = startOverview({
+    log,
+    hub,
+    timers,
+    run: newEpoch(random),
+    maxChannels: config.limits.maxChannels,
+    onFailure: (error) => console.error('An overview was not told:', error),
   })
   const ports = { '2': config.port, '1.1': config.http1Port }
   const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
@@ -82,13 +93,14 @@ export async function startServer({
   }
   const listeners = await openListeners().catch(async (error) => {
     // Nothing may be left that keeps the process, or the log's file.
+    overview.stop()
     await hub.drain(0)
     await log.close()
     throw error
   })
   Object.assign(ports, listeners.ports)
   const source = startSource({
-    sensor: sensorIn(config),
+    sensor: sensorIn(config, root),
     publish: publishReadings(hub, newEpoch(random)),
     timers,
     random,
@@ -96,6 +108,7 @@ export async function startServer({
 
   async function closeAll(): Promise<void> {
     await source.stop()
+    overview.stop()
     const startedAt = timers.now()
     // Windows go in the first half; what they had under way has the rest.
     await hub.drain(config.drainMs / 2)
@@ -111,10 +124,4 @@ export async function startServer({
       return closed
     },
   }
-}
-
-function sensorIn({ sensor }: Config): Sensor {
-  const { source, path, baudRate, rateHz } = sensor
-  if (source === 'serial') return { source, path: path ?? '', baudRate }
-  return source === 'simulated' ? { source, rateHz } : { source }
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureCertificate } from '../certs/certificate.ts'
-import type { Config } from './config/config.ts'
+import { type Config, defaultConfig } from './config/config.ts'
 import type { Permission } from './security/grant.ts'
 import { invitationLink, makeInvitation } from './security/invitation.ts'
 import { loadKey } from './security/key.ts'
@@ -44,7 +44,7 @@ export const testConfig: Config = {
     outboxMessages: 2000,
     outboxBytes: 4_194_304,
   },
-  sensor: { source: 'none', path: null, baudRate: 9600, rateHz: 4 },
+  sensor: { ...defaultConfig.sensor, source: 'none' },
 }
 
 export interface TestServer extends Server {

@@ -26,7 +26,8 @@ test('without file, flag or variable the defaults hold', async () => {
   const config = await load('')
   assert.deepEqual(config, defaultConfig)
   assert.equal(config.transport, 'sse')
-  assert.deepEqual(config.sensor, { source: 'simulated', path: null, baudRate: 9600, rateHz: 4 })
+  assert.equal(config.sensor.source, 'simulated')
+  assert.equal(config.sensor.mode, 'continuous', 'a sensor is not written to unless someone says so')
 })
 
 test('the project’s own config file says every default', async () => {
@@ -47,7 +48,7 @@ test('a flag goes before a variable, that before the file, that before the defau
   assert.equal(config.http1Port, 12)
   assert.equal(config.drainMs, 3)
   assert.equal(config.heartbeatMs, 15_000)
-  assert.deepEqual(config.sensor, { source: 'simulated', path: null, baudRate: 19200, rateHz: 2 })
+  assert.deepEqual(config.sensor, { ...defaultConfig.sensor, baudRate: 19200, rateHz: 2 })
 })
 
 test('--config takes another file, relative to the working directory', async (t) => {
@@ -107,6 +108,9 @@ const wrongFlags: readonly (readonly [string, string])[] = [
     '--sensor-baud-rate 1200',
     'sensor.baudRate is "1200" (from --sensor-baud-rate); allowed are 2400, 4800, 9600, 19200, 38400.',
   ],
+  ['--sensor-node q', 'sensor.node is "q" (from --sensor-node); allowed are letters from A to Z.'],
+  ['--sensor-parity mark', 'sensor.parity is "mark" (from --sensor-parity); allowed are none, even, odd.'],
+  ['--sensor-pace 0', 'sensor.pace is 0 (from --sensor-pace); allowed are numbers from 1 to 1000.'],
   [
     '--allowed-origins https://a.example/path',
     'allowedOrigins is ["https://a.example/path"] (from --allowed-origins); allowed are origins such as https://editor.example:8443, separated by commas.',
@@ -186,7 +190,15 @@ const misfits: readonly (readonly [string, string])[] = [
   ],
   [
     '--sensor-source serial',
-    'sensor.source is "serial" (from --sensor-source) but sensor.path is not set; name the serial port, such as --sensor-path /dev/ttyUSB0.',
+    'sensor.source is "serial" (from --sensor-source) but sensor.path is not set; name the serial port, such as --sensor-path /dev/ttyUSB0 (npm run sensor -- --list shows the ports).',
+  ],
+  [
+    '--sensor-source recorded',
+    'sensor.source is "recorded" (from --sensor-source) but sensor.file is not set; name the raw log, such as --sensor-file wind.log.',
+  ],
+  [
+    '--sensor-source serial --sensor-path /dev/ttyUSB0 --sensor-mode polled --sensor-rate-hz 8',
+    'sensor.rateHz is 8 (from --sensor-rate-hz); a sensor that is polled (from --sensor-mode) takes up to 130 ms to answer, so it can be asked 7 times a second at most.',
   ],
   [
     '--limits-queue-bytes-per-window 2048',
@@ -200,6 +212,15 @@ const misfits: readonly (readonly [string, string])[] = [
 for (const [argv, message] of misfits) {
   test(`${argv} alone does not fit`, () => refused(load(argv), message))
 }
+
+test('how often a sensor is asked matters only where it is asked', async () => {
+  const config = await load('--sensor-rate-hz 50')
+  assert.equal(config.sensor.rateHz, 50)
+  const polled = await load(
+    '--sensor-source serial --sensor-path COM3 --sensor-mode polled --sensor-rate-hz 7',
+  )
+  assert.deepEqual([polled.sensor.mode, polled.sensor.node], ['polled', 'Q'])
+})
 
 test('both ports may be 0, and a serial sensor with a path fits', async () => {
   const config = await load('--port 0 --http1-port 0 --sensor-source serial --sensor-path /dev/ttyUSB0')

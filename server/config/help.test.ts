@@ -12,7 +12,8 @@ test('keys, flags and variables follow from one another', () => {
   const names = configKeys.map(({ key, flag, variable }) => [key, flag, variable])
   assert.deepEqual(names[0], ['transport', '--transport', 'CROSSWIND_TRANSPORT'])
   assert.deepEqual(names[4], ['http1Port', '--http1-port', 'CROSSWIND_HTTP1_PORT'])
-  assert.deepEqual(names.at(-2), ['sensor.baudRate', '--sensor-baud-rate', 'CROSSWIND_SENSOR_BAUD_RATE'])
+  const nested = names.find(([key]) => key === 'sensor.baudRate')
+  assert.deepEqual(nested, ['sensor.baudRate', '--sensor-baud-rate', 'CROSSWIND_SENSOR_BAUD_RATE'])
   assert.equal(new Set(configKeys.map(({ flag }) => flag)).size, configKeys.length)
 })
 

@@ -2,7 +2,17 @@
 
 import { z } from 'zod'
 import { httpVersions, transportNames } from '../wire/modes.ts'
-import { choice, group, originList, path, quantity, text, whole } from './fields.ts'
+import { choice, fieldNotes, group, originList, path, quantity, text, whole } from './fields.ts'
+
+/** The one letter by which a sensor is asked. */
+function nodeLetter(meaning: string) {
+  const notes = { meaning, allowed: 'letters from A to Z', fromText: (given: string) => given }
+  return z
+    .string()
+    .regex(/^[A-Z]$/)
+    .default('Q')
+    .register(fieldNotes, notes)
+}
 
 export const configSchema = z.strictObject({
   transport: choice(transportNames, 'sse', 'How messages travel, unless a window chooses for itself'),
@@ -80,10 +90,29 @@ export const configSchema = z.strictObject({
     outboxBytes: whole(1024, 67_108_864, 4_194_304, 'Bytes that a window keeps while it cannot send'),
   }),
   sensor: group('The wind sensor', {
-    source: choice(['simulated', 'serial', 'none'], 'simulated', 'Where the readings come from'),
+    source: choice(
+      ['simulated', 'serial', 'recorded', 'none'],
+      'simulated',
+      'Where the readings come from: made up, a WindSonic on a serial port, or a raw log of one',
+    ),
     path: path('The serial port that a WindSonic is connected to, such as /dev/ttyUSB0'),
     baudRate: choice([2400, 4800, 9600, 19200, 38400], 9600, 'Bits per second of the serial port'),
-    rateHz: quantity(0.1, 100, 4, 'Readings per second of the simulated sensor'),
+    parity: choice(['none', 'even', 'odd'], 'none', 'Parity of the serial port, beside 8 data bits'),
+    mode: choice(
+      ['continuous', 'polled'],
+      'continuous',
+      'Whether the WindSonic sends by itself (M2, say), and is never written to, or is asked (M3, M4)',
+    ),
+    node: nodeLetter('The letter that a polled WindSonic answers to'),
+    rateHz: quantity(
+      0.1,
+      100,
+      4,
+      'Readings per second of the simulated sensor and of a log without times; how often a polled one is asked, at most 7 times',
+    ),
+    strength: choice(['calm', 'breeze', 'strong', 'gale'], 'breeze', 'How hard the simulated wind blows'),
+    file: path('The raw log of a WindSonic that is replayed'),
+    pace: quantity(1, 1000, 1, 'How fast a log is replayed; 1 is its own pace'),
   }),
 })
 

@@ -42,6 +42,7 @@ const misfits: [given: unknown, named: string][] = [
   [{ ...good, from: 'a'.repeat(49) }, 'from'],
   [{ ...good, kind: 'reading' }, 'kind'],
   [{ ...good, kind: 'sensor' }, 'kind'],
+  [{ ...good, kind: 'overview' }, 'kind'],
   [{ ...good, at: '1000' }, 'at'],
   [{ ...good, at: Number.NaN }, 'at'],
   [{ ...good, at: Number.POSITIVE_INFINITY }, 'at'],
@@ -58,13 +59,22 @@ for (const [given, named] of misfits) {
   })
 }
 
-test('a window may not write to the sensor’s channel', () => {
-  const { status, code, id } = refusalFrom(() => admitDraft({ ...good, channel: 'wind' }))
-  assert.deepEqual([status, code, id], [403, 'read-only-channel', 'w1-1'])
+test('a window may not write to the sensor’s channel, nor to an overview’s', () => {
+  for (const channel of ['wind', 'overview.main', 'overview.']) {
+    const { status, code, id } = refusalFrom(() => admitDraft({ ...good, channel }))
+    assert.deepEqual([status, code, id], [403, 'read-only-channel', 'w1-1'])
+  }
 })
 
-test('no window may take the sensor’s name, in its own or in a message’s', () => {
-  for (const change of [{ from: 'sensor' }, { id: 'sensor-1' }, { id: 'sensor-' }]) {
+test('no window may take a name of the server’s own, in its own or in a message’s', () => {
+  const taken = [
+    { from: 'sensor' },
+    { id: 'sensor-1' },
+    { id: 'sensor-' },
+    { from: 'overview' },
+    { id: 'overview-1' },
+  ]
+  for (const change of taken) {
     const { status, code } = refusalFrom(() => admitDraft({ ...good, ...change }))
     assert.deepEqual([status, code], [403, 'reserved-name'])
   }

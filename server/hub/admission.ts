@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { Refusal } from '../refusal.ts'
 import type { Draft } from '../wire/envelope.ts'
+import { pageOfOverview } from '../wire/overview.ts'
 
 const name = (most: number) =>
   z
@@ -19,23 +20,27 @@ const draftSchema = z.strictObject({
   body: z.strictObject({ html: z.string() }),
 })
 
-/** The channels that sources write to; a window reads them and may not write there. */
+/** The channels that sources write to, as overviews have them too; a window reads them and may not write there. */
 const sourceChannels: ReadonlySet<string> = new Set(['wind'])
 
-/** Under this name readings are stored: who could use it could have them taken for repeats. */
+/** Under these names the server's own messages are stored: who could use one could have them taken for repeats. */
 export const sensorName = 'sensor'
+export const overviewName = 'overview'
+const reservedNames = [sensorName, overviewName]
 
 /** Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the field. */
 export function admitDraft(given: unknown): Draft {
   const parsed = draftSchema.safeParse(given)
   if (!parsed.success) throw badShape(given, parsed.error)
-  if (sourceChannels.has(parsed.data.channel)) {
-    const sentence = `Channel "${parsed.data.channel}" is written by the sensor alone; send edits to the page's own channel.`
-    throw new Refusal(403, 'read-only-channel', sentence, parsed.data.id)
+  const { id, channel, from } = parsed.data
+  if (sourceChannels.has(channel) || pageOfOverview(channel) !== null) {
+    const sentence = `Channel "${channel}" is written by the server alone; send edits to the page's own channel.`
+    throw new Refusal(403, 'read-only-channel', sentence, id)
   }
-  if (parsed.data.from === sensorName || parsed.data.id.startsWith(`${sensorName}-`)) {
-    const sentence = `"${sensorName}" is the name of the sensor; give the window another one, in from and id.`
-    throw new Refusal(403, 'reserved-name', sentence, parsed.data.id)
+  const reserved = reservedNames.find((name) => from === name || id.startsWith(`${name}-`))
+  if (reserved !== undefined) {
+    const sentence = `"${reserved}" is a name of the server's own; give the window another one, in from and id.`
+    throw new Refusal(403, 'reserved-name', sentence, id)
   }
   return parsed.data
 }

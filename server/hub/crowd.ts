@@ -30,6 +30,8 @@ export interface Crowd {
   readonly left: (id: string, opening?: number) => boolean
   readonly find: (id: string) => Guest | undefined
   readonly windowOn: (channel: string) => ReadonlySet<Window>
+  /** Whether anybody reads that channel, over a stream or by polling. */
+  readonly isRead: (channel: string) => boolean
   readonly all: () => Iterable<Guest>
   readonly size: () => number
   /** Forgets those that polled and were not heard of for that long; says how many. */
@@ -109,6 +111,9 @@ export function createCrowd({ now }: Pick<Timers, 'now'>): Crowd {
     },
     find: (id) => guests.get(id),
     windowOn: (channel) => byChannel.get(channel) ?? nobody,
+    isRead: (channel) =>
+      byChannel.has(channel) ||
+      Iterator.from(guests.values()).some(({ window, visitor }) => !window && visitor.channels.has(channel)),
     all: () => guests.values(),
     size: () => guests.size,
     forgetSilent(silenceMs) {

@@ -12,7 +12,7 @@ export interface Delivery {
   /** The log's number and the channel of a message; null for what is not in the log. */
   readonly seq: number | null
   readonly channel: string | null
-  /** A newer one makes it worthless, so that it may be left out of a full queue: true of wind readings, never of edits. */
+  /** A newer one makes it worthless, so that it may be left out of a full queue: true of readings and overviews, never of edits. */
   readonly isReplaceable: boolean
   readonly bytes: (framing: Framing) => Buffer
 }
@@ -41,7 +41,7 @@ export function createDelivery(frame: DownFrame, cursor: string | null = null): 
     frame,
     seq: message?.seq ?? null,
     channel: message?.channel ?? null,
-    isReplaceable: message?.kind === 'reading',
+    isReplaceable: message?.kind === 'reading' || message?.kind === 'overview',
     bytes: (framing) => (framing === framingKnown && bytesKnown ? bytesKnown : encode(framing)),
   }
 }

@@ -42,6 +42,8 @@ export interface Hub {
   /** A window let hear of itself; `carries` when its stream speaks for several. */
   readonly heard: (id: string, carries?: Readonly<Record<string, number>>) => void
   readonly hasStream: (id: string) => boolean
+  /** Whether anybody who is here reads that channel. */
+  readonly isRead: (channel: string) => boolean
   /** What a window that is here reads; null when there is none of that name. */
   readonly channelsOf: (id: string) => ReadonlySet<string> | null
   /** Tells one window something, down its stream. False when it has none. */
@@ -62,13 +64,15 @@ export interface HubParts {
   readonly random: Random
   /** What should not happen and cost one window its stream: its connection threw, or the log could not be read. */
   readonly onFailure: (error: unknown) => void
+  /** A window has come, or come back, that reads these channels. */
+  readonly onJoined?: (channels: ReadonlySet<string>) => void
   readonly settings: HubSettings
 }
 
 /** When to come back; spread, so that windows do not come as a herd. */
 const comeBackMs = { least: 300, spread: 1200 }
 
-export function createHub({ log, timers, random, onFailure, settings }: HubParts): Hub {
+export function createHub({ log, timers, random, onFailure, onJoined, settings }: HubParts): Hub {
   const crowd = createCrowd(timers)
   const presence = createPresence(crowd, timers)
   const recent = createRecentDeliveries()
@@ -83,6 +87,7 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
     mostBytes: settings.queueBytesPerWindow,
     heartbeatMs: settings.heartbeatMs,
     admit,
+    onJoined: ({ channels }) => onJoined?.(channels),
   })
   const stopPulse = startPulse({
     crowd,
@@ -163,6 +168,7 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
       }
       if (joined.replaced) dismiss(joined.replaced, 'replaced', 'A newer stream of this window was opened.')
       begin(window, cursor).catch((error) => fail(window, error))
+      onJoined?.(window.channels)
       return window
     },
     leave(window) {
@@ -190,6 +196,7 @@ export function createHub({ log, timers, random, onFailure, settings }: HubParts
       presence.changed()
     },
     hasStream: (id) => Boolean(crowd.find(id)?.window),
+    isRead: crowd.isRead,
     channelsOf: (id) => crowd.find(id)?.visitor.channels ?? null,
     tell(id, frame) {
       const window = crowd.find(id)?.window

@@ -48,6 +48,8 @@ export interface PollsParts {
   readonly mostBytes: number
   readonly heartbeatMs: number
   readonly admit: (id: string) => void
+  /** It opens, or is new here. */
+  readonly onJoined: (visitor: Visitor) => void
 }
 
 const goodbyeLookMs = 10
@@ -71,6 +73,7 @@ export function createPolls(parts: PollsParts): Polls {
     const isNew = crowd.find(visitor.id) === undefined
     const guest = crowd.polled(visitor)
     if (isNew) presence.changed()
+    if (isNew || isFirst) parts.onJoined(visitor)
     // Whoever opens knows nothing of what an earlier page of its name was told.
     if (guest && isFirst) guest.toldPresence = null
     // Waiting begins before reading: what comes in between wakes it.

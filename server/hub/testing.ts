@@ -13,7 +13,7 @@ import type { Random } from '../wire/random.ts'
 import type { ReadingBody } from '../wire/reading.ts'
 import type { Clock } from '../wire/time.ts'
 import { createDelivery, type Delivery, type Framing } from './delivery.ts'
-import { createHub, type HubSettings } from './hub.ts'
+import { createHub, type HubParts, type HubSettings } from './hub.ts'
 import type { Poll, PollReply } from './polls.ts'
 import type { Joining } from './window.ts'
 
@@ -81,7 +81,7 @@ export function createFakeConnection({
   return connection
 }
 
-export interface HubChange extends Partial<HubSettings> {
+export interface HubChange extends Partial<HubSettings>, Pick<HubParts, 'onJoined'> {
   readonly log?: Log
   readonly random?: Random
 }
@@ -90,7 +90,7 @@ export interface HubChange extends Partial<HubSettings> {
 export type Question = Partial<Omit<Poll, 'visitor' | 'cursor'>> & { readonly cursor?: string | null }
 
 /** A hub over a log in memory; its heartbeat is a whole number of turns. */
-export function openHub({ log, random = () => 0.5, ...change }: HubChange = {}) {
+export function openHub({ log, random = () => 0.5, onJoined = () => undefined, ...change }: HubChange = {}) {
   const time = createManualTime()
   const failures: unknown[] = []
   const settings = {
@@ -102,7 +102,7 @@ export function openHub({ log, random = () => 0.5, ...change }: HubChange = {}) 
   }
   const kept = log ?? memoryLog(time.now)
   const onFailure = (error: unknown) => void failures.push(error)
-  const hub = createHub({ log: kept, timers: time, random, onFailure, settings })
+  const hub = createHub({ log: kept, timers: time, random, onFailure, onJoined, settings })
 
   return {
     hub,

@@ -3,44 +3,49 @@
 import type { SensorBody } from '../wire/reading.ts'
 import { nothingPlanned, type Timers } from '../wire/time.ts'
 import type { Closing } from './byte-source.ts'
-import { type PortSettings, portPauses } from './port/serial-line.ts'
+import { type LineWords, trouble, unplugged } from './port/sentences.ts'
+import { collectEvidence } from './port/verdict.ts'
 
-type State = SensorBody['state']
-
-export interface SensorWatchOpening extends PortSettings {
+export interface SensorWatchOpening extends LineWords {
   readonly timers: Timers
-  /** Without a good frame for this long a sensor is silent or garbled. */
+  /** Without a good frame for this long a sensor is silent or garbled; longer for one that is known to be slow. */
   readonly silentAfterMs: number
   onChange(body: SensorBody): void
 }
 
 export interface SensorWatch {
   opened(): void
+  /** Whatever came, good or not. */
+  bytes(bytes: Uint8Array): void
   /** A good frame came. */
   frame(): void
-  /** Something came that is no good frame; `isIntact` when its checksum was right, so it is only another format. */
-  noise(isIntact: boolean): void
+  /** Something was refused; `isIntact` when its checksum was right, so it is only another format. */
+  refused(isIntact: boolean): void
+  /** A question to a polled sensor was not answered. */
+  missed(): void
   closed(closing: Closing): void
   stop(): void
 }
 
+/** A WindSonic's slowest rate is a frame in 4 s (P20); a longer gap between two is an outage, not its rate. */
+const slowestMs = 4500
+/** A frame may be late by as much again, and half. */
+const patience = 2.5
+
 /**
  * Says `connected` at the first good frame, `silent` or `garbled` after `silentAfterMs` without one, `unplugged` when
- * the port closes or will not open, and again when the reason for that changes. Says nothing twice.
+ * the port closes or will not open; and again when the reason for that changes. Says nothing twice.
  */
-export function watchSensor({
-  path,
-  baudRate,
-  timers,
-  silentAfterMs,
-  onChange,
-}: SensorWatchOpening): SensorWatch {
+export function watchSensor(opening: SensorWatchOpening): SensorWatch {
+  const { path, timers, onChange } = opening
+  const evidence = collectEvidence()
   let said: string | null = null
-  let isNoisy = false
-  let isOtherFormat = false
+  let silentAfterMs = opening.silentAfterMs
+  let frameAt: number | null = null
+  let missed = 0
   let cancel = nothingPlanned
 
-  function say(state: State, sentence: string, because = ''): void {
+  function say(state: SensorBody['state'], sentence: string, because = ''): void {
     if (said === state + because) return
     said = state + because
     onChange({ source: 'serial', state, sentence })
@@ -48,47 +53,47 @@ export function watchSensor({
 
   function listenAnew(): void {
     cancel()
-    isNoisy = false
-    isOtherFormat = false
+    evidence.age()
     cancel = timers.later(judge, silentAfterMs)
   }
 
   function judge(): void {
-    const time = seconds(silentAfterMs)
-    if (isOtherFormat) {
-      const sentence = `The sensor on ${path} sends frames that are not Gill polar: set its message format to M2.`
-      say('garbled', sentence, 'format')
-    } else if (isNoisy) {
-      const sentence = `Bytes come from ${path}, but no good frame for ${time}: wrong baud rate? now ${baudRate}.`
-      say('garbled', sentence)
-    } else {
-      say(
-        'silent',
-        `The sensor on ${path} has sent nothing for ${time}: check its power and cable; still listening.`,
-      )
-    }
+    const verdict = evidence.judge()
+    const { state, sentence } = trouble(opening, { verdict, forMs: silentAfterMs, missed })
+    say(state, sentence, verdict.kind)
+    listenAnew()
+  }
+
+  function learnPace(): void {
+    const now = timers.now()
+    const gapMs = frameAt === null ? 0 : now - frameAt
+    frameAt = now
+    silentAfterMs = Math.max(opening.silentAfterMs, gapMs <= slowestMs ? patience * gapMs : 0)
+  }
+
+  function begin(): void {
+    evidence.clear()
+    missed = 0
     listenAnew()
   }
 
   return {
-    opened: listenAnew,
+    opened: begin,
+    bytes: evidence.bytes,
     frame() {
       say('connected', `The sensor on ${path} is sending readings.`)
-      listenAnew()
+      learnPace()
+      begin()
     },
-    noise(isIntact) {
-      isNoisy = true
-      if (isIntact) isOtherFormat = true
+    refused: evidence.refused,
+    missed() {
+      missed += 1
     },
-    closed({ reason, retryInMs }) {
+    closed(closing) {
       cancel()
-      const next = `trying again in ${seconds(retryInMs)}, then at least every ${seconds(portPauses.longestMs)}`
-      say('unplugged', `No sensor at ${path} (${reason}): ${next}.`, reason)
+      frameAt = null
+      say('unplugged', unplugged(opening, closing), closing.reason)
     },
     stop: () => cancel(),
   }
-}
-
-function seconds(ms: number): string {
-  return `${Math.round(ms / 100) / 10} s`
 }

@@ -1,5 +1,6 @@
 // Starts the wind sensor that the config names and publishes what it says.
 
+import { basename } from 'node:path'
 import type { Random } from '../wire/random.ts'
 import type { ReadingBody, SensorBody, SensorSource } from '../wire/reading.ts'
 import type { Timers } from '../wire/time.ts'
@@ -7,14 +8,9 @@ import type { ByteSource } from './byte-source.ts'
 import { openSimulator } from './device/simulator.ts'
 import { createFrameSplitter, type Split } from './frames/frame-splitter.ts'
 import type { createSerialPort } from './port/serial-line.ts'
-import { openSerialPort } from './port/serial-port.ts'
-import { watchSensor } from './sensor-state.ts'
-
-/** Which sensor there is; the config's own words. */
-export type Sensor =
-  | { readonly source: 'simulated'; readonly rateHz: number }
-  | { readonly source: 'serial'; readonly path: string; readonly baudRate: number }
-  | { readonly source: 'none' }
+import { openSerialSource } from './port/serial-source.ts'
+import { openRecorded } from './recorded/recorded.ts'
+import type { RecordedSensor, Sensor, SerialSensor, SimulatedSensor } from './sensor.ts'
 
 export interface Publish {
   /** `at`: the host's stamp of the frame's first byte, ms since the epoch, with fractions. */
@@ -41,67 +37,75 @@ export interface SourceOpening {
  */
 export function startSource(opening: SourceOpening): ByteSource {
   const { sensor } = opening
-  if (sensor.source === 'simulated') return startSimulated(opening, sensor.rateHz)
-  if (sensor.source === 'serial') return startSerial(opening, sensor)
-  return { stop: async () => undefined }
+  switch (sensor.source) {
+    case 'simulated':
+      return startSimulated(opening, sensor)
+    case 'serial':
+      return startSerial(opening, sensor)
+    case 'recorded':
+      return startRecorded(opening, sensor)
+    case 'none':
+      return { stop: async () => undefined }
+  }
 }
 
-function startSimulated({ publish, random, timers }: SourceOpening, rateHz: number): ByteSource {
-  const splitter = createFrameSplitter()
-  const sentence = 'Simulated wind: no sensor is attached.'
+function startSimulated({ publish, random, timers }: SourceOpening, sensor: SimulatedSensor): ByteSource {
+  const says = (body: Omit<SensorBody, 'source'>) =>
+    publish.sensor({ source: 'simulated', ...body }, timers.now())
   return openSimulator({
+    ...sensor,
+    timers,
+    random,
+    onOpen: () => says({ state: 'connected', sentence: 'Simulated wind: no sensor is attached.' }),
+    onBytes: createReader(publish, 'simulated'),
+    onClose: ({ reason }) =>
+      says({ state: 'unplugged', sentence: `The simulated wind has ended: ${reason}.` }),
+  })
+}
+
+/** Windows are told the log's name, not where it is. */
+function startRecorded(
+  { publish, timers }: SourceOpening,
+  { file, pace, rateHz }: RecordedSensor,
+): ByteSource {
+  const says = (body: Omit<SensorBody, 'source'>) =>
+    publish.sensor({ source: 'recorded', ...body }, timers.now())
+  const name = basename(file)
+  const speed = pace === 1 ? 'at its own pace' : `${pace} times as fast`
+  return openRecorded({
+    path: file,
+    pace,
     rateHz,
     timers,
-    random,
-    onOpen: () => publish.sensor({ source: 'simulated', state: 'connected', sentence }, timers.now()),
-    onBytes(bytes, at) {
-      for (const split of splitter.push(bytes, at)) publishReading(publish, 'simulated', split)
+    onOpen: () =>
+      says({ state: 'connected', sentence: `Recorded wind, ${name} ${speed}: no sensor is attached.` }),
+    onBytes: createReader(publish, 'recorded'),
+    onClose({ reason }) {
+      const why = reason.replaceAll(file, name)
+      says({ state: 'unplugged', sentence: `The recorded wind has ended: ${why}.` })
     },
-    onClose: () => splitter.clear(),
   })
 }
 
-function startSerial(
-  opening: SourceOpening,
-  { path, baudRate }: { path: string; baudRate: number },
-): ByteSource {
-  const { publish, random, timers, silentAfterMs = 3000 } = opening
+/** What is played needs no watching: it comes, or it says why not. */
+function createReader(publish: Publish, source: SensorSource) {
   const splitter = createFrameSplitter()
-  const onChange = (body: SensorBody) => publish.sensor(body, timers.now())
-  const watch = watchSensor({ path, baudRate, timers, silentAfterMs, onChange })
-  const port = openSerialPort({
-    path,
-    baudRate,
-    timers,
-    random,
-    ...(opening.createPort && { createPort: opening.createPort }),
-    onOpen() {
-      splitter.clear()
-      watch.opened()
-    },
-    onBytes(bytes, at) {
-      if (bytes.some(isNoLineEnd)) watch.noise(false)
-      for (const split of splitter.push(bytes, at)) {
-        if (split.kind === 'frame') watch.frame()
-        else watch.noise(split.code === 'layout')
-        publishReading(publish, 'serial', split)
-      }
-    },
-    onClose: watch.closed,
-  })
-  return {
-    stop() {
-      watch.stop()
-      return port.stop()
-    },
+  return (bytes: Uint8Array, at: number): void => {
+    for (const split of splitter.push(bytes, at)) publishReading(publish, source, split)
   }
+}
+
+function startSerial({ publish, ...opening }: SourceOpening, sensor: SerialSensor): ByteSource {
+  return openSerialSource({
+    parity: 'none',
+    polling: null,
+    ...opening,
+    ...sensor,
+    onFrame: (frame) => publishReading(publish, 'serial', frame),
+    onState: (body) => publish.sensor(body, opening.timers.now()),
+  })
 }
 
 function publishReading(publish: Publish, source: SensorSource, split: Split): void {
   if (split.kind === 'frame') publish.reading({ source, ...split.reading }, split.at)
-}
-
-/** The line end that trails a good frame in a chunk of its own is no sign of garbage. */
-function isNoLineEnd(byte: number): boolean {
-  return byte !== 0x0d && byte !== 0x0a
 }

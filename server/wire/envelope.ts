@@ -1,6 +1,7 @@
 // The envelope that everything travels in, the same in server, windows and lab.
 
 import type { EditBody } from './edit.ts'
+import type { OverviewBody } from './overview.ts'
 import type { ReadingBody, SensorBody } from './reading.ts'
 
 /** What each kind of message carries. A new kind is one line here and one schema in `hub/admission.ts`. */
@@ -8,6 +9,7 @@ export interface Bodies {
   edit: EditBody
   reading: ReadingBody
   sensor: SensorBody
+  overview: OverviewBody
 }
 
 export type Kind = keyof Bodies

@@ -136,3 +136,40 @@ test('an hour of it has a mean, gusts, every direction and some calm', () => {
     heard.readings.every(({ state, directionDegrees }) => (state === 'calm') === (directionDegrees === null)),
   )
 })
+
+test('options choose format, unit, rate, wind and troubles', () => {
+  const time = createManualTime()
+  const readings: FrameReading[] = []
+  const splitter = createFrameSplitter()
+  openSimulator({
+    configuration: 'M16 U2 P1',
+    strength: 'gale',
+    troubles: [{ kind: 'blocked', atSeconds: 30, forSeconds: 10 }],
+    timers: time,
+    random: createSeededRandom(3),
+    onOpen: () => undefined,
+    onBytes(bytes, at) {
+      for (const split of splitter.push(bytes, at)) if (split.kind === 'frame') readings.push(split.reading)
+    },
+    onClose: () => assert.fail('the simulator closed'),
+  })
+  time.advance(60_000)
+  assert.equal(readings.length, 60)
+  assert.ok(readings.every(({ format, unit }) => format === 'nmea' && unit === 'N'))
+  assert.equal(readings.filter(({ state, status }) => state === 'fault' && status === '04').length, 10)
+  const speeds = readings.map(({ speedMetresPerSecond }) => speedMetresPerSecond ?? 19)
+  assert.ok(Math.min(...speeds) > 8, 'it blows a gale')
+})
+
+test('one that would wait to be polled is refused', () => {
+  const open = () =>
+    openSimulator({
+      configuration: 'M4',
+      timers: createManualTime(),
+      random: () => 0,
+      onOpen: () => undefined,
+      onBytes: () => undefined,
+      onClose: () => undefined,
+    })
+  assert.throws(open, /RangeError: "M4" waits to be polled/)
+})

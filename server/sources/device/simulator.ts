@@ -1,72 +1,47 @@
-// Sends the bytes that a WindSonic would send, at the rate it would send them.
+// The default source: a WindSonic made of numbers, so that there is wind to see without a sensor.
 
 import type { Random } from '../../wire/random.ts'
-import { nothingPlanned, type Timers } from '../../wire/time.ts'
+import type { Timers } from '../../wire/time.ts'
 import type { ByteSource, Listening } from '../byte-source.ts'
-import { formatFrame } from '../frames/windsonic-frame.ts'
-import { createWind, type Wind } from './wind-model.ts'
+import { messageOf } from './meaning.ts'
+import { readSettings } from './settings.ts'
+import { createWindSonic, type DeviceOptions } from './windsonic.ts'
 
-export interface SimulatorOpening extends Listening {
-  /** Frames a second; the sensor knows 1, 2, 4 (P3, the default), 0.5 and 0.25. */
-  readonly rateHz?: number
+export interface SimulatorOpening extends Listening, DeviceOptions {
   readonly timers: Timers
   readonly random: Random
 }
 
-/** A stall up to this long is caught up with, as a serial converter delivers its backlog; after a longer one, anew. */
-const longestBacklogMs = 10_000
+/** P3, as fast as a WindSonic sends. */
+const usualRateHz = 4
+/** More than any frame: the default source has no port whose buffer could part one. */
+const wholeFrames = 256
 
 /**
- * Frame n is due at start + n / rate whatever the timers did before, so the rate never drifts. Each carries the clock's
- * stamp of when it was really handed over. Never closes by itself. Throws a RangeError on a rate that is not positive.
+ * A sensor that has been running and sends by itself: Gill polar in m/s, 4 a second, unless the options say otherwise.
+ * Frame n has arrived at start + n / rate whatever the timers did before, so the rate never drifts; what a stall of up to
+ * 10 s held up is caught up with. Never closes by itself. Throws an Error on options that no sensor has, and on M3 and
+ * M4, which nobody here would poll.
  */
-export function openSimulator({ rateHz = 4, timers, random, onOpen, onBytes }: SimulatorOpening): ByteSource {
-  if (!(rateHz > 0 && Number.isFinite(rateHz)))
-    throw new RangeError(`The rate must be positive, in Hz: ${rateHz}`)
-  const nextWind = createWind({ random, stepSeconds: 1 / rateHz })
-  let startAt = timers.now()
-  let sent = 0
-  let cancel = timers.later(() => {
-    plan()
-    onOpen()
-  }, 0)
-
-  function dueAt(frame: number): number {
-    return startAt + (frame * 1000) / rateHz
-  }
-
-  function plan(): void {
-    const waitMs = dueAt(sent + 1) - timers.now()
-    const isBeyondReason = waitMs < -longestBacklogMs || waitMs > longestBacklogMs + 1000 / rateHz
-    if (isBeyondReason) {
-      startAt = timers.now()
-      sent = 0
-    }
-    cancel = timers.later(tick, Math.max(0, dueAt(sent + 1) - timers.now()))
-  }
-
-  function tick(): void {
-    sent += 1
-    plan()
-    onBytes(simulatedFrame(nextWind()), timers.now())
-  }
-
+export function openSimulator({ onOpen, onBytes, timers, ...options }: SimulatorOpening): ByteSource {
+  if (messageOf(readSettings(options.configuration ?? '')).isPolled)
+    throw new RangeError(
+      `"${options.configuration}" waits to be polled; the simulated source sends by itself: M1, M2, M5.`,
+    )
+  const namesRate = /\bP\d/.test(options.configuration ?? '')
+  const device = createWindSonic({
+    ...(namesRate ? {} : { rateHz: usualRateHz }),
+    ...options,
+    timers,
+    isPoweredUp: false,
+    pieceBytes: wholeFrames,
+    onBytes: (bytes) => onBytes(bytes, timers.now()),
+  })
+  const cancel = timers.later(onOpen, 0)
   return {
     async stop() {
       cancel()
-      cancel = nothingPlanned
+      device.stop()
     },
   }
-}
-
-function simulatedFrame({ speedMetresPerSecond, directionDegrees }: Wind): Uint8Array {
-  const speed = Math.round(speedMetresPerSecond * 100) / 100
-  const isCalm = speed < 0.05
-  return formatFrame({
-    node: 'Q',
-    directionDegrees: isCalm ? null : directionDegrees,
-    speed,
-    unit: 'M',
-    status: '00',
-  })
 }

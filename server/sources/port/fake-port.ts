@@ -3,12 +3,18 @@
 import { EventEmitter } from 'node:events'
 import type { Port, PortSettings } from './serial-line.ts'
 
-/** Opens only when told, and complains when it is written to. */
+/** Opens only when told, and keeps what is written to it. */
 export class FakePort extends EventEmitter implements Port {
   readonly settings: PortSettings
+  /** Everything that was ever written, in order. */
+  readonly written: string[] = []
   isOpen = false
   opening = false
   closings = 0
+  /** A converter that takes bytes and never lets them out. */
+  isStuck = false
+  /** What the other end does about it. */
+  onWrite: (text: string) => void = () => undefined
   #opened: (error: Error | null) => void = () => undefined
 
   constructor(settings: PortSettings) {
@@ -21,15 +27,20 @@ export class FakePort extends EventEmitter implements Port {
     this.#opened = done
   }
 
+  write(text: string): void {
+    this.written.push(text)
+    this.onWrite(text)
+  }
+
+  drain(done: (error: Error | null) => void): void {
+    if (!this.isStuck) done(null)
+  }
+
   close(done: (error: Error | null) => void): void {
     this.closings += 1
     this.isOpen = false
     this.emit('close')
     done(null)
-  }
-
-  write(): never {
-    throw new Error('Nothing may be written to the port.')
   }
 
   succeed(): void {

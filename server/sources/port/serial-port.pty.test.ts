@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { processTimers } from '../../timers.ts'
-import { formatFrame } from '../frames/windsonic-frame.ts'
+import { writeFrame } from '../frames/write-frame.ts'
 import { startSource } from '../source.ts'
 
 const socat = '/usr/bin/socat'
@@ -43,7 +43,12 @@ async function unplug(line: ChildProcess): Promise<void> {
 function frames(from: number, count: number): Uint8Array {
   const speeds = Array.from({ length: count }, (_, i) => (from + i) / 100)
   return Buffer.concat(
-    speeds.map((speed) => formatFrame({ node: 'Q', directionDegrees: 229, speed, unit: 'M', status: '00' })),
+    speeds.map((speed) =>
+      writeFrame(
+        { node: 'Q', directionDegrees: 229, speed, axes: null, unit: 'M', status: '00' },
+        { format: 'polar', ending: '\r\n', talker: 'II', hasGillStatus: false },
+      ),
+    ),
   )
 }
 

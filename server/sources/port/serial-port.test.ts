@@ -4,12 +4,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualTime } from '../../wire/manual-time.ts'
 import { FakePort } from './fake-port.ts'
+import type { Polling } from './polling.ts'
 import { openSerialPort } from './serial-port.ts'
 
 /** A stop that never ends is a failure, not a wait. */
 const bounded = { timeout: 5000 }
 
-function openFake({ createPort }: { createPort?: (made: FakePort[]) => void } = {}) {
+interface FakeOpening {
+  readonly createPort?: (made: FakePort[]) => void
+  readonly polling?: Polling | null
+}
+
+function openFake({ createPort, polling = null }: FakeOpening = {}) {
   const time = createManualTime()
   const ports: FakePort[] = []
   const heard: string[] = []
@@ -17,6 +23,8 @@ function openFake({ createPort }: { createPort?: (made: FakePort[]) => void } = 
   const source = openSerialPort({
     path: '/dev/wind',
     baudRate: 9600,
+    parity: 'even',
+    polling,
     timers: time,
     random: () => 0,
     createPort(settings) {
@@ -27,6 +35,7 @@ function openFake({ createPort }: { createPort?: (made: FakePort[]) => void } = 
     },
     identify: () => device,
     onOpen: () => void heard.push('open'),
+    onMissed: () => void heard.push('missed'),
     onBytes: (bytes, at) =>
       void heard.push(`${Buffer.from(bytes).toString('latin1')}@${at - 1_700_000_000_000}`),
     onClose: ({ reason, retryInMs }) => void heard.push(`${reason}, ${retryInMs}`),
@@ -43,7 +52,7 @@ test('bytes come with the stamp of their arrival', () => {
   newest().succeed()
   time.advance(12.5)
   newest().receive('Q,')
-  assert.deepEqual(newest().settings, { path: '/dev/wind', baudRate: 9600 })
+  assert.deepEqual(newest().settings, { path: '/dev/wind', baudRate: 9600, parity: 'even' })
   assert.deepEqual(heard, ['open', 'Q,@12.5'])
 })
 
@@ -150,4 +159,64 @@ test('stopping while it waits to try again ends the trying', bounded, async () =
   time.advance(60_000)
   assert.equal(ports.length, 1)
   assert.equal(time.pending(), 0)
+})
+
+test('what serialport says in its own way is said in ours', () => {
+  const rows = [
+    ['Error Resource temporarily unavailable Cannot lock port', 'another program has it open'],
+    ['Error: Inappropriate ioctl for device setting custom baud rate of 9600', 'it is no serial port'],
+    ['Error: Permission denied, cannot open /dev/wind', 'permission denied'],
+  ] as const
+  for (const [message, reason] of rows) {
+    const { newest, heard } = openFake()
+    newest().fail(message)
+    assert.deepEqual(heard, [`${reason}, 500`])
+  }
+})
+
+const polling = { node: 'B', rateHz: 2 }
+
+test(
+  'a polled sensor is enabled and asked at every opening, and told to be quiet at the end',
+  bounded,
+  async () => {
+    const { source, newest, heard, time, ports } = openFake({ polling })
+    newest().succeed()
+    time.advance(130)
+    newest().receive('\x02B')
+    time.advance(500)
+    newest().unplug()
+    time.advance(500)
+    newest().succeed()
+    await source.stop()
+    time.advance(60_000)
+    assert.deepEqual(
+      ports.map(({ written }) => written),
+      [
+        ['?', 'B', 'B'],
+        ['?', '!'],
+      ],
+    )
+    assert.deepEqual(heard, ['open', '\x02B@130', 'the port closed, 500', 'open'])
+    assert.equal(newest().closings, 1)
+    assert.equal(time.pending(), 0)
+  },
+)
+
+test('last words that never leave do not hold the port', bounded, async () => {
+  const { source, newest, time } = openFake({ polling })
+  newest().succeed()
+  newest().isStuck = true
+  const stopped = source.stop()
+  assert.equal(newest().closings, 0)
+  time.advance(500)
+  await stopped
+  assert.deepEqual([newest().written, newest().closings], [['?', '!'], 1])
+})
+
+test('nothing is said into a port that is not open', bounded, async () => {
+  const { source, newest } = openFake({ polling })
+  newest().fail('Error: Permission denied, cannot open /dev/wind')
+  await source.stop()
+  assert.deepEqual(newest().written, [])
 })

@@ -1,0 +1,108 @@
+// The wind of an overview: calm, faults, silence, and no sensor at all.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Bodies } from '../wire/envelope.ts'
+import { createManualTime } from '../wire/manual-time.ts'
+import type { ReadingBody, SensorBody } from '../wire/reading.ts'
+import { calm, fault, measured } from '../wire/wind/testing.ts'
+import { createWindRecord } from './wind-overview.ts'
+
+function open() {
+  const time = createManualTime()
+  const wind = createWindRecord(time.now)
+  let seq = 0
+  function take<K extends 'reading' | 'sensor'>(kind: K, body: Bodies[K], at = time.now()): void {
+    seq += 1
+    wind.take({ id: `sensor-${seq}`, channel: 'wind', kind, from: 'sensor', at, acceptedAt: at, seq, body })
+  }
+  return {
+    time,
+    wind,
+    take,
+    /** At 4 Hz. */
+    blow(seconds: number, reading: ReadingBody): void {
+      for (let count = 0; count < seconds * 4; count += 1) {
+        time.advance(250)
+        take('reading', reading)
+      }
+    },
+    figures() {
+      const { meanMetresPerSecond, meanDirectionDegrees, gustMetresPerSecond } = wind.overview() ?? {}
+      return [meanMetresPerSecond, meanDirectionDegrees, gustMetresPerSecond]
+    },
+  }
+}
+
+const connected: SensorBody = { source: 'serial', state: 'connected', sentence: 'It sends.' }
+
+test('there is no wind without a sensor', () => {
+  assert.equal(open().wind.overview(), null)
+})
+
+test('a sensor that has sent nothing yet is there, without numbers', () => {
+  const { wind, take } = open()
+  take('sensor', { source: 'serial', state: 'unplugged', sentence: 'There is no /dev/ttyUSB0.' })
+  assert.deepEqual(wind.overview(), {
+    source: 'serial',
+    state: null,
+    status: null,
+    readingAt: null,
+    trouble: 'There is no /dev/ttyUSB0.',
+    meanMetresPerSecond: null,
+    meanDirectionDegrees: null,
+    gustMetresPerSecond: null,
+  })
+})
+
+test('the mean is of two minutes and right across north, the gust of three seconds, rounded to what a sensor resolves', () => {
+  const { blow, figures, take, wind, time } = open()
+  take('sensor', connected)
+  blow(60, measured(4, 350))
+  blow(57, measured(4, 20))
+  blow(3, measured(9.017, 20))
+  const [mean, direction, gust] = figures()
+  assert.equal(mean, 4.13)
+  assert.equal(direction, 5)
+  // A gust's three seconds go on a little way to both sides.
+  assert.ok(Number(gust) > 8 && Number(gust) <= 9.02, `${gust}`)
+  assert.equal(wind.overview()?.readingAt, time.now())
+  assert.equal(wind.overview()?.trouble, null)
+  blow(120, measured(2, 100))
+  assert.deepEqual(figures(), [2, 100, gust])
+})
+
+test('a calm has a mean and no direction', () => {
+  const { blow, figures, wind } = open()
+  blow(120, calm(0))
+  assert.deepEqual(figures(), [0, null, 0])
+  assert.equal(wind.overview()?.state, 'calm')
+})
+
+test('a fault leaves the numbers as they were, and says what it is', () => {
+  const { blow, figures, take, wind } = open()
+  blow(20, measured(4, 90))
+  const before = figures()
+  take('reading', fault)
+  assert.deepEqual(figures(), before)
+  assert.deepEqual([wind.overview()?.state, wind.overview()?.status], ['fault', fault.status])
+})
+
+test('a silent sensor’s numbers leave with their time', () => {
+  const { blow, figures, time, wind, take } = open()
+  blow(20, measured(4, 90))
+  const at = time.now()
+  take('sensor', { ...connected, state: 'silent', sentence: 'It says nothing.' })
+  time.advance(121_000)
+  assert.deepEqual(figures(), [null, null, 4])
+  assert.deepEqual([wind.overview()?.readingAt, wind.overview()?.trouble], [at, 'It says nothing.'])
+  time.advance(600_000)
+  assert.deepEqual(figures(), [null, null, null])
+})
+
+test('other messages say nothing of the wind', () => {
+  const { wind } = open()
+  const body = { html: '' }
+  wind.take({ id: 'a', channel: 'main', kind: 'edit', from: 'a', at: 0, acceptedAt: 0, seq: 1, body })
+  assert.equal(wind.overview(), null)
+})
