@@ -1,5 +1,6 @@
 // Reads a page's clock against another. These functions run in the page: they use nothing from outside themselves.
 
+import type { Exchange } from '../../server/wire/clock/exchange.ts'
 import type { ClockReading } from '../lab/clock.ts'
 
 /**
@@ -47,4 +48,21 @@ export async function exchangeWithServer(exchanges: number): Promise<ClockReadin
     if (boundMs < best.boundMs) best = { offsetMs: at - (sentAt + receivedAt) / 2, boundMs }
   }
   return best
+}
+
+/**
+ * The stamps of exchanges with a server, one after the other, for `lab/clock.ts`. `origin` is the server's own where the
+ * page came by a slower way, which has to be among its `allowedOrigins`; empty for where the page came from.
+ */
+export async function exchangeClocks(times: number, origin: string): Promise<Exchange[]> {
+  const now = () => performance.timeOrigin + performance.now()
+  const exchanges: Exchange[] = []
+  for (let count = 0; count < times; count += 1) {
+    const sentAt = now()
+    const answer = await fetch(`${origin}/api/clock`, { cache: 'no-store', credentials: 'include' })
+    const returnedAt = now()
+    const { at } = (await answer.json()) as { at: number }
+    exchanges.push({ sentAt, receivedAt: at, answeredAt: at, returnedAt })
+  }
+  return exchanges
 }

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import type { Mode } from '../../server/wire/modes.ts'
+import { now } from '../../web/transports/transport.ts'
 import { draftOf, type FleetClient, openClient } from '../fleet/client.ts'
 
 export function testOwnPromises(mode: Mode): void {
@@ -130,6 +131,23 @@ export function testOwnPromises(mode: Mode): void {
     beating.beat()
     assert.equal((await beating.ended).code, 'silent')
     assert.equal((await quiet.next('heartbeat')).newest, 0)
+  })
+
+  test('who asks for the time is told it, stamped between the question and its answer', async (t) => {
+    const server = await start(t)
+    const client = open(t, server, { window: 'w1' })
+    await client.next('welcome')
+    const stamps: number[] = [now()]
+    for (let n = 0; n < 3; n += 1) {
+      client.askClock()
+      const { sent, received, at } = await client.next('clock')
+      stamps.push(sent, received, at, now())
+    }
+    // The server is in this process: there is but one clock.
+    assert.deepEqual(
+      stamps,
+      stamps.toSorted((one, other) => one - other),
+    )
   })
 }
 

@@ -41,6 +41,7 @@ describe('what the server says', () => {
       stored: true,
       refused: true,
       bye: true,
+      clock: true,
     }
     const listed = new Set(rowsOf('Frames').map(([type]) => type))
     assert.deepEqual(

@@ -19,7 +19,8 @@ export interface ClientOpening {
   readonly polling?: Polling
 }
 
-export interface FleetClient extends Pick<FleetTransport, 'beat' | 'pause' | 'resume' | 'cut' | 'close'> {
+export interface FleetClient
+  extends Pick<FleetTransport, 'beat' | 'askClock' | 'pause' | 'resume' | 'cut' | 'close'> {
   /** The next frame that fits, from those not yet taken, in order; frames before it are passed over. */
   readonly next: <Type extends DownFrame['type']>(type: Type) => Promise<Extract<DownFrame, { type: Type }>>
   /** Frames that came and were not taken. */

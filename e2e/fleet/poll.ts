@@ -16,7 +16,7 @@ export const openPolling: OpenFleetTransport = (opening) =>
 function openPoll(path: string, pauseMs: number, holdMs: number, opening: FleetOpening): FleetTransport {
   const { mode, origin, ca, cookie, onFrame, onClose } = opening
   const http = connectHttp(mode.http, origin, ca, cookie)
-  const poster = createPoster(http, opening.query)
+  const poster = createPoster(http, opening)
   let cursor = opening.query.get('cursor')
   let hasEnded = false
   let isPaused = false
@@ -61,6 +61,7 @@ function openPoll(path: string, pauseMs: number, holdMs: number, opening: FleetO
   return {
     send: poster.send,
     beat: (windows) => windows && poster.beat(windows),
+    askClock: poster.askClock,
     pause() {
       isPaused = true
     },

@@ -1,13 +1,19 @@
 // One POST for each message, one at a time so that their order holds.
 
 import type { Stored } from '../../server/wire/frames.ts'
-import { BusyError, type OpenTransport } from '../../web/transports/transport.ts'
+import { BusyError, type Opening, type OpenTransport } from '../../web/transports/transport.ts'
 import { asSendingError } from './answers.ts'
+import { exchangeClocks } from './clock.ts'
 import { type HttpClient, textOf } from './http.ts'
 
 const headers = { 'content-type': 'application/json' }
 
-export function createPoster(http: HttpClient, query: URLSearchParams): Pick<OpenTransport, 'send' | 'beat'> {
+type Poster = Pick<Required<OpenTransport>, 'send' | 'beat' | 'askClock'>
+
+export function createPoster(
+  http: HttpClient,
+  { query, onFrame }: Pick<Opening, 'query' | 'onFrame'>,
+): Poster {
   let last: Promise<unknown> = Promise.resolve()
   let busy: BusyError | null = null
 
@@ -42,6 +48,13 @@ export function createPoster(http: HttpClient, query: URLSearchParams): Pick<Ope
       const body = windows ? JSON.stringify({ windows }) : ''
       http.ask({ method: 'POST', path: `/api/heartbeat?window=${query.get('window')}`, headers, body }).then(
         (answer) => void answer.body.resume(),
+        () => undefined,
+      )
+    },
+    askClock() {
+      exchangeClocks(http).then(
+        ({ sentAt, receivedAt, answeredAt, returnedAt }) =>
+          onFrame({ type: 'clock', sent: sentAt, received: receivedAt, at: answeredAt }, returnedAt),
         () => undefined,
       )
     },

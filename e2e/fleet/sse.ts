@@ -13,10 +13,11 @@ import type { FleetOpening, FleetTransport, OpenFleetTransport } from './transpo
 
 export const openSse: OpenFleetTransport = (opening) => {
   const down = openDown('/api/stream', opening)
-  const poster = createPoster(down.http, opening.query)
+  const poster = createPoster(down.http, opening)
   return {
     send: poster.send,
     beat: poster.beat,
+    askClock: poster.askClock,
     close: down.close,
     cut: down.cut,
     pause: down.pause,
@@ -65,6 +66,7 @@ export const openStreaming: OpenFleetTransport = (opening) => {
   return {
     send: (draft: Draft) => answers.expect(draft, say({ type: 'publish', message: draft })),
     beat: (windows) => void say({ type: 'heartbeat', ...(windows && { windows }) }),
+    askClock: () => void say({ type: 'clock', at: now() }),
     close() {
       answers.abandon()
       down.close()

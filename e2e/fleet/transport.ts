@@ -9,7 +9,7 @@ export interface FleetOpening extends Opening {
   readonly cookie?: string | undefined
 }
 
-export interface FleetTransport extends OpenTransport {
+export interface FleetTransport extends Required<OpenTransport> {
   /** Stops reading from the connection, and reads on. */
   readonly pause: () => void
   readonly resume: () => void

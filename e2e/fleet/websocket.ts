@@ -51,6 +51,9 @@ export const openWebSocket: OpenFleetTransport = (opening) => {
     beat(windows) {
       if (socket?.readyState === WebSocket.OPEN) say({ type: 'heartbeat', ...(windows && { windows }) })
     },
+    askClock() {
+      if (socket?.readyState === WebSocket.OPEN) say({ type: 'clock', at: now() })
+    },
     pause: () => socket?.pause(),
     resume: () => socket?.resume(),
     cut: () => socket?.terminate(),

@@ -56,6 +56,7 @@ export function createConnections(ca: string, watch: Watch): Connections {
     return {
       send: fleet.send,
       beat: fleet.beat,
+      askClock: fleet.askClock,
       close() {
         forget(fleet)
         fleet.close()

@@ -19,6 +19,7 @@ const draftOf = (n: number, change: object = {}) => ({
 const publish = (n: number, change: object = {}) =>
   JSON.stringify({ type: 'publish', message: draftOf(n, change) })
 const heartbeat = JSON.stringify({ type: 'heartbeat' })
+const clock = JSON.stringify({ type: 'clock', at: 1000.5 })
 
 interface Change extends HubChange {
   readonly grant?: Grant
@@ -80,6 +81,9 @@ const misfits: [text: string, answer: string][] = [
   [publish(1, { body: { html: '💨'.repeat(600) } }), 'too-large w1-1'],
   ['{"type":"heartbeat","windows":{"main":-1}}', 'bad-shape null'],
   ['{"type":"heartbeat","windows":[]}', 'bad-shape null'],
+  ['{"type":"clock"}', 'bad-shape null'],
+  ['{"type":"clock","at":"now"}', 'bad-shape null'],
+  ['{"type":"clock","at":1e999}', 'bad-shape null'],
 ]
 
 for (const [text, answer] of misfits) {
@@ -170,10 +174,27 @@ test('each pause is followed by one resume, however often it has to wait', async
 })
 
 test('what is no message counts as much as one', async () => {
-  const { intake, flow, said } = await openIntake({ messagesPerSecond: 3 })
-  for (const text of ['{', heartbeat, '7', publish(1)]) intake.take(text)
+  const { intake, flow, said } = await openIntake({ messagesPerSecond: 4 })
+  for (const text of ['{', heartbeat, '7', clock, publish(1)]) intake.take(text)
   await settled()
-  assert.deepEqual([said(), flow], [['not-json null', 'bad-frame null'], ['pause']])
+  assert.deepEqual([said(), flow], [['clock', 'not-json null', 'bad-frame null'], ['pause']])
+})
+
+test('who asks for the time is told it at once, beside its own stamp', async () => {
+  const storing: Hub['publish'] = () => new Promise(() => undefined)
+  const { intake, time, answers } = await openIntake({ instead: { publish: storing } })
+  intake.take(publish(1))
+  time.advance(250)
+  intake.take(clock)
+  assert.deepEqual(answers, [{ type: 'clock', sent: 1000.5, received: time.now(), at: time.now() }])
+})
+
+test('a flood of questions for the time is held back like all else', async () => {
+  const { intake, time, flow, answers } = await openIntake({ messagesPerSecond: 10 })
+  for (const _one of countTo(30)) intake.take(clock)
+  assert.deepEqual([answers.length, flow], [10, ['pause']])
+  time.advance(1000)
+  assert.equal(answers.length, 20)
 })
 
 test('a sign of life is heard, with the windows that it speaks for', async () => {

@@ -7,6 +7,7 @@ import { type Grant, refuseWriting } from '../security/grant.ts'
 import type { DownFrame } from '../wire/frames.ts'
 import type { Timers } from '../wire/time.ts'
 import { admitBeat } from './beat.ts'
+import { answerClock } from './clock.ts'
 import { parseJson, tooLarge } from './json.ts'
 
 export interface IntakeParts {
@@ -71,6 +72,8 @@ export function createIntake(parts: IntakeParts): Intake {
     try {
       const frame = frameIn(text)
       if (frame.type === 'heartbeat') beat(frame)
+      // Not in turn: it is nobody's acknowledgement, and old while it waits.
+      else if (frame.type === 'clock') parts.answer(answerClock(frame, timers.now))
       else publish(frame.message, Buffer.byteLength(text))
     } catch (error) {
       refuse(error)
@@ -132,11 +135,17 @@ interface Beating {
   readonly type: 'heartbeat'
 }
 
-function frameIn(text: string): Publishing | Beating {
+interface AskingTime {
+  readonly type: 'clock'
+}
+
+function frameIn(text: string): Publishing | Beating | AskingTime {
   const frame = parseJson(text)
   if (typeof frame === 'object' && frame !== null && 'type' in frame) {
     if (frame.type === 'heartbeat') return frame as Beating
+    if (frame.type === 'clock') return frame as AskingTime
     if (frame.type === 'publish' && 'message' in frame) return frame as Publishing
   }
-  throw new Refusal(400, 'bad-frame', 'A frame is {"type":"publish","message":{…}} or {"type":"heartbeat"}.')
+  const forms = '{"type":"publish","message":{…}}, {"type":"heartbeat"} or {"type":"clock","at":…}'
+  throw new Refusal(400, 'bad-frame', `A frame is ${forms}.`)
 }

@@ -76,7 +76,18 @@ export interface Heartbeat {
   readonly newest: number
 }
 
-export type DownFrame = Welcome | MessageFrame | Stored | Refused | Presence | Bye | Heartbeat
+/** The server's time, for who asked: one exchange of two clocks (`clock/exchange.ts`). All ms since the epoch. */
+export interface ClockAnswer {
+  readonly type: 'clock'
+  /** When the question left, by the clock of who asked; given back as it came. */
+  readonly sent: number
+  /** When the server took it. */
+  readonly received: number
+  /** When the server answered. */
+  readonly at: number
+}
+
+export type DownFrame = Welcome | MessageFrame | Stored | Refused | Presence | Bye | Heartbeat | ClockAnswer
 
 /** A sign of life, up: the answer to the server's. */
 export interface Beat {
@@ -85,8 +96,15 @@ export interface Beat {
   readonly windows?: Readonly<Record<string, number>>
 }
 
+/** Asks for the server's time. */
+export interface ClockQuestion {
+  readonly type: 'clock'
+  /** The window's clock as the question leaves, ms since the epoch. */
+  readonly at: number
+}
+
 /** What a window sends up, over WebSocket and in a streamed body; over XHR the draft alone is the body. */
-export type UpFrame = { readonly type: 'publish'; readonly message: Draft } | Beat
+export type UpFrame = { readonly type: 'publish'; readonly message: Draft } | Beat | ClockQuestion
 
 /** A poll's answer. */
 export interface PollAnswer {

@@ -19,6 +19,7 @@ export interface ConnectionParts {
 export interface Connection {
   readonly mode: Mode
   readonly send: OpenTransport['send']
+  readonly askClock: OpenTransport['askClock']
   /** Nothing was heard for more than a heartbeat. A poll is not heard when its answer is empty: asking anew is cheap. */
   readonly isStale: () => boolean
   /** Ends a connection that has not ended by itself; `onClose` is told. */
@@ -45,8 +46,11 @@ export function openConnection(parts: ConnectionParts): Connection {
 
   function take(frame: DownFrame, receivedAt: number): void {
     if (isOver) return
-    heardAt = timers.now()
-    watchdog.feed()
+    // Where the time was asked for by a request, its answer says nothing of whether the stream lives.
+    if (frame.type !== 'clock') {
+      heardAt = timers.now()
+      watchdog.feed()
+    }
     if (frame.type === 'welcome') welcomed(frame.heartbeatMs)
     // Answered as it comes, not by a timer of its own: a window in the background has its timers held back
     // to one a minute, and the server would think it gone.
@@ -81,6 +85,7 @@ export function openConnection(parts: ConnectionParts): Connection {
   return {
     mode: opening.mode,
     send: transport.send,
+    askClock: transport.askClock,
     isStale: () => timers.now() - heardAt > heartbeatMs,
     abandon,
     leave() {

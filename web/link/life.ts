@@ -11,6 +11,9 @@ import { createLadder } from './ladder.ts'
 import type { LinkState, WakeUp } from './link-state.ts'
 import { createRetry } from './retry.ts'
 
+/** What a connection's life knows of the link. */
+export type LifeState = Omit<LinkState, 'clock'>
+
 export interface LifeParts {
   readonly mode: Mode
   readonly timers: Timers
@@ -22,7 +25,7 @@ export interface LifeParts {
       readonly onClose: (closing: Closing) => void
     },
   ) => Connection
-  readonly onState: (state: LinkState) => void
+  readonly onState: (state: LifeState) => void
   /** A stream has begun: there is something to send over. */
   readonly onOpen: (connection: Connection, welcome: Welcome) => void
   readonly onLost: () => void
@@ -35,6 +38,8 @@ export interface LifeParts {
 export interface Life {
   readonly switchMode: (mode: Mode) => void
   readonly retryNow: () => void
+  /** What is asked of the server has changed: opens anew from the cursor, if there is something open. */
+  readonly askAnew: () => void
   /** Something is missing of what the stream should have brought: opens anew from the cursor. */
   readonly repair: () => void
   readonly wake: (by: WakeUp) => void
@@ -184,7 +189,7 @@ export function createLife(parts: LifeParts): Life {
     lose()
   }
 
-  function tell(state: LinkState['state'], change: Partial<LinkState> = {}): void {
+  function tell(state: LifeState['state'], change: Partial<LifeState> = {}): void {
     parts.onState({
       state,
       mode: (main?.mode ?? ladder.mode()).name,
@@ -209,6 +214,9 @@ export function createLife(parts: LifeParts): Life {
     },
     retryNow() {
       if (isWaiting()) open()
+    },
+    askAnew() {
+      if (main !== null) reopen()
     },
     repair() {
       repairs += 1

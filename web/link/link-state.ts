@@ -1,5 +1,6 @@
 // What a link tells of itself, and what wakes it.
 
+import type { ClockReading } from '../../server/wire/clock/reading.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import type { Fall } from './ladder.ts'
 
@@ -18,6 +19,8 @@ export interface LinkState {
   readonly retryAt: number | null
   /** How often a loss within a stream was noticed and made good. */
   readonly repairs: number
+  /** This window's clock against the server's, until the next comparison; null while it is not known. */
+  readonly clock: ClockReading | null
 }
 
 /** What wakes a window. After `restored` (from the back-forward cache) no connection is alive. */

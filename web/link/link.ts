@@ -7,8 +7,9 @@ import type { Random } from '../../server/wire/random.ts'
 import type { Polling } from '../../server/wire/settings.ts'
 import type { Timers } from '../../server/wire/time.ts'
 import type { WebTransport } from '../transports/transport.ts'
+import { createLinkClock } from './clock.ts'
 import { type Connection, type ConnectionParts, openConnection } from './connection.ts'
-import { createLife, type Life } from './life.ts'
+import { createLife, type Life, type LifeState } from './life.ts'
 import type { LinkState } from './link-state.ts'
 import { createOutbox, type OutboxBounds } from './outbox.ts'
 import type { OutboxStore } from './outbox-store.ts'
@@ -22,7 +23,7 @@ export interface LinkParts {
   readonly polling: Polling
   readonly window: string
   readonly browser: string
-  /** The page's own channel first. */
+  /** To begin with; the page's own channel first. */
   readonly channels: readonly string[]
   readonly mode: Mode
   /** Cursor of what the page brought with it; null for nothing. */
@@ -59,14 +60,18 @@ export interface OutboxState {
   readonly isSaved: boolean
 }
 
-export interface Link extends Omit<Life, 'repair'> {
+export interface Link extends Omit<Life, 'repair' | 'askAnew'> {
   /**
    * Numbers and stamps a message and sends it, now or as soon as there is a connection. Returns it; null when the outbox
    * is full: then it was not taken, and has to be published again when there is room.
    */
   readonly publish: <K extends Kind>(channel: string, kind: K, body: Bodies[K]) => Draft<K> | null
+  /** Reads these channels from here on; of a new one, what comes from here on. */
+  readonly read: (channels: readonly string[]) => void
   /** Puts what is unacknowledged where a reload finds it. */
   readonly save: () => void
+  /** Nobody looks at this window until it is woken as `visible`: what is only for show stops. */
+  readonly rest: () => void
 }
 
 export function createLink(parts: LinkParts): Link {
@@ -80,23 +85,46 @@ export function createLink(parts: LinkParts): Link {
     onRefused: ({ id }, sentence) => settle(id, () => parts.onRefused(id, sentence)),
   })
   const saving = createSaving({ timers, outbox, store, onChange: tellOutbox })
+  let { channels } = parts
   let openings = 0
   let sent = 0
   let superseded = 0
   let isFull = false
   let isEnded = false
+  let state: LifeState | null = null
+  let reading: LinkState['clock'] = null
+
+  const clock = createLinkClock({
+    ...parts,
+    onReading(next) {
+      if (next === reading) return
+      reading = next
+      tellState()
+    },
+  })
 
   const life = createLife({
     ...parts,
     connect,
-    onOpen({ send, abandon }, { cursor }) {
+    onState(next) {
+      state = next
+      tellState()
+    },
+    onOpen({ send, abandon, askClock }, { cursor }) {
       if (place.enter(cursor)) parts.onNewLog()
       sending.begin(send, () =>
         // The stream seems fine, yet all unacknowledged has to go again in order: start over.
         abandon({ code: 'lost', sentence: 'A message could not be sent; connecting anew.' }),
       )
+      reading = null
+      clock.begin(askClock)
     },
-    onLost: sending.end,
+    onLost() {
+      sending.end()
+      // Told with the state that follows.
+      reading = null
+      clock.end()
+    },
     onFrame: take,
   })
 
@@ -107,7 +135,7 @@ export function createLink(parts: LinkParts): Link {
   }
 
   function query(): URLSearchParams {
-    const { window, browser, channels } = parts
+    const { window, browser } = parts
     const asked = new URLSearchParams({ window, browser, channels: channels.join(',') })
     asked.set('opening', String(openings))
     const cursor = place.cursor()
@@ -117,11 +145,16 @@ export function createLink(parts: LinkParts): Link {
 
   function take(frame: DownFrame, receivedAt: number): void {
     if (frame.type === 'presence') parts.onPresence(frame)
+    else if (frame.type === 'clock') clock.take(frame, receivedAt)
     else if (frame.type === 'message' && place.advance(frame.message.seq)) {
       parts.onMessage(frame.message, receivedAt)
     }
     // A stream keeps the order: what is not here before the heartbeat will not come any more.
     else if (frame.type === 'heartbeat' && place.isBefore(frame.newest)) life.repair()
+  }
+
+  function tellState(): void {
+    if (state && !isEnded) parts.onState({ ...state, clock: reading })
   }
 
   /** Sent again, a message may be answered twice; the first answer counts. */
@@ -159,7 +192,18 @@ export function createLink(parts: LinkParts): Link {
   return {
     ...life,
     publish,
+    read(next) {
+      if (next.join() === channels.join()) return
+      channels = next
+      life.askAnew()
+    },
     save: saving.saveNow,
+    rest: clock.rest,
+    wake(by) {
+      life.wake(by)
+      if (by === 'visible') clock.goOn()
+      else clock.startOver()
+    },
     close() {
       isEnded = true
       saving.stop()

@@ -12,6 +12,8 @@ export interface FakeStream extends Pick<Opening, 'origin' | 'mode' | 'query' | 
   readonly sent: string[]
   /** How often the window let hear of itself. */
   readonly beats: () => number
+  /** How often it asked for the server's time. */
+  readonly clockQuestions: () => number
   readonly isClosed: () => boolean
   readonly welcome: (change?: Partial<Welcome>) => void
   readonly message: (seq: number) => void
@@ -54,6 +56,7 @@ function openFake(transport: TransportName, opening: Opening): { stream: FakeStr
   const waiting = new Map<string, Waiting>()
   const sent: string[] = []
   let beats = 0
+  let clockQuestions = 0
   let isClosed = false
   const { origin, mode, query, polling, onFrame, onClose } = opening
   const stream: FakeStream = {
@@ -65,6 +68,7 @@ function openFake(transport: TransportName, opening: Opening): { stream: FakeStr
     cursor: query.get('cursor'),
     sent,
     beats: () => beats,
+    clockQuestions: () => clockQuestions,
     isClosed: () => isClosed,
     welcome: (change) => onFrame({ ...welcome, ...change }, 0),
     message: (seq) => onFrame({ type: 'message', message: messageOf(seq) }, 0),
@@ -87,10 +91,13 @@ function openFake(transport: TransportName, opening: Opening): { stream: FakeStr
   const beat = () => {
     beats += 1
   }
+  const askClock = () => {
+    clockQuestions += 1
+  }
   const close = () => {
     isClosed = true
   }
-  return { stream, open: { send, beat, close } }
+  return { stream, open: { send, beat, askClock, close } }
 }
 
 const welcome: Welcome = {

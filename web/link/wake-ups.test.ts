@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watchWakeUps } from './wake-ups.ts'
 
-function watch() {
+function watch(visibilityState: DocumentVisibilityState = 'visible') {
   const window = new EventTarget()
-  const document = Object.assign(new EventTarget(), { visibilityState: 'visible' as DocumentVisibilityState })
+  const document = Object.assign(new EventTarget(), { visibilityState })
   const said: string[] = []
   const stop = watchWakeUps(
     { document, window },
@@ -14,6 +14,7 @@ function watch() {
       wake: (by) => void said.push(by),
       offline: () => void said.push('offline'),
       save: () => void said.push('save'),
+      rest: () => void said.push('rest'),
       hide: () => void said.push('hide'),
     },
   )
@@ -39,7 +40,11 @@ test('visible it wakes, hidden it saves; frozen and resumed alike', () => {
   document.visibilityState = 'hidden'
   document.dispatchEvent(new Event('visibilitychange'))
   for (const type of ['freeze', 'resume']) document.dispatchEvent(new Event(type))
-  assert.deepEqual(said, ['visible', 'save', 'save', 'resumed'])
+  assert.deepEqual(said, ['visible', 'save', 'rest', 'save', 'resumed'])
+})
+
+test('a page that was opened out of sight rests from the start', () => {
+  assert.deepEqual(watch('hidden').said, ['rest'])
 })
 
 test('stopped, it tells nothing', () => {

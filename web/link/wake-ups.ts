@@ -11,9 +11,10 @@ export interface Surroundings {
 /** Page Lifecycle (WICG), HTML 7.4.6 (`pageshow`, `pagehide`), HTML 8.10.1 (`online`). Returns the way to stop. */
 export function watchWakeUps(
   { document, window }: Surroundings,
-  link: Pick<Link, 'wake' | 'offline' | 'save' | 'hide'>,
+  link: Pick<Link, 'wake' | 'offline' | 'save' | 'rest' | 'hide'>,
 ): () => void {
   const ending = new AbortController()
+  if (document.visibilityState !== 'visible') link.rest()
   const listen = (target: EventTarget, type: string, run: (event: Event) => void) =>
     target.addEventListener(type, run, { signal: ending.signal })
 
@@ -21,8 +22,11 @@ export function watchWakeUps(
   listen(window, 'offline', link.offline)
   listen(document, 'visibilitychange', () => {
     if (document.visibilityState === 'visible') link.wake('visible')
-    // On phones often the last thing that a page hears.
-    else link.save()
+    else {
+      // On phones often the last thing that a page hears.
+      link.save()
+      link.rest()
+    }
   })
   listen(document, 'freeze', link.save)
   listen(document, 'resume', () => link.wake('resumed'))

@@ -1,7 +1,8 @@
 // The open list of modes: arrow keys move, Enter switches, Escape leaves all as it was.
 
-import { type FocusEvent, type KeyboardEvent, type RefObject, useEffect, useRef } from 'react'
+import { type FocusEvent, type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react'
 import { type Mode, modes } from '../../server/wire/modes.ts'
+import { clockLineId } from './ClockLine.tsx'
 import { Tick } from './Icons.tsx'
 import { indexAfterKey } from './menu-keys.ts'
 
@@ -13,6 +14,8 @@ interface ModeListProps {
   readonly onClose: () => void
   /** The focus has gone elsewhere by itself. */
   readonly onLeave: () => void
+  /** What stands below the modes. */
+  readonly children: ReactNode
 }
 
 const groups = [
@@ -20,7 +23,7 @@ const groups = [
   { heading: 'Polling', modes: modes.filter(({ isPush }) => !isPush) },
 ]
 
-export function ModeList({ current, defaultMode, onChoose, onClose, onLeave }: ModeListProps) {
+export function ModeList({ current, defaultMode, onChoose, onClose, onLeave, children }: ModeListProps) {
   const list = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const checked = itemsOf(list).findIndex((item) => item.getAttribute('aria-checked') === 'true')
@@ -44,6 +47,7 @@ export function ModeList({ current, defaultMode, onChoose, onClose, onLeave }: M
       className="mode-list"
       role="menu"
       aria-label="Mode"
+      aria-describedby={clockLineId}
       tabIndex={-1}
       onKeyDown={onKeyDown}
       onBlur={onBlur}
@@ -67,6 +71,7 @@ export function ModeList({ current, defaultMode, onChoose, onClose, onLeave }: M
           ))}
         </div>
       ))}
+      {children}
     </div>
   )
 }

@@ -3,6 +3,7 @@
 import { type KeyboardEvent, useRef, useState } from 'react'
 import type { Store } from '../store/store.ts'
 import type { Actions } from './actions.ts'
+import { ClockLine } from './ClockLine.tsx'
 import { Chevron } from './Icons.tsx'
 import { modeWords } from './link-words.ts'
 import { ModeList } from './ModeList.tsx'
@@ -60,7 +61,9 @@ export function ModeMenu({ store, actions, defaultMode }: ModeMenuProps) {
           onChoose={choose}
           onClose={close}
           onLeave={() => setOpen(false)}
-        />
+        >
+          <ClockLine store={store} />
+        </ModeList>
       )}
     </div>
   )

@@ -69,6 +69,16 @@ export function Http1Notice({ store, actions }: NoticeProps) {
   )
 }
 
+/** The address asks for a view that there is not. */
+export function ViewNotice({ store, actions }: NoticeProps) {
+  const sentence = useView(store, (view) => view.shown.notice)
+  return sentence ? (
+    <Notice kind="warning" isLive action={{ words: 'Dismiss', onClick: actions.dismissViewNotice }}>
+      {sentence}
+    </Notice>
+  ) : null
+}
+
 /** The server refused an edit, for good. It interrupts, since what is on the screen is not what others see. */
 export function RefusalNotice({ store, actions }: NoticeProps) {
   const refusal = useView(store, (view) => view.refusal)

@@ -2,6 +2,8 @@
 
 import type { Draft } from '../../server/wire/envelope.ts'
 import type { Stored } from '../../server/wire/frames.ts'
+import { askClock } from '../transports/ask-clock.ts'
+import { createHttp } from '../transports/http.ts'
 import { type Closing, lost, now, type Opening, type OpenTransport } from '../transports/transport.ts'
 import type { Line, Reach } from './line.ts'
 import { type Answer, askedOf, errorFrom, type ToPlace, type ToWindow } from './port.ts'
@@ -18,6 +20,8 @@ const placeGone: Closing = {
   sentence: 'The connection that the windows of this browser share has moved.',
   retryAfterMs: 0,
 }
+
+const clockTimeoutMs = 20_000
 
 interface Member {
   readonly hear: (said: ToWindow) => void
@@ -64,6 +68,8 @@ export function createSharing(reach: Reach): Sharing {
 function openMember(member: number, opening: Opening, reached: Promise<Line>, onOver: () => void) {
   const waiting = new Map<string, Waiting>()
   let line: Line | null = null
+  const ending = new AbortController()
+  const http = createHttp(opening.origin, ending.signal, clockTimeoutMs)
   let isOver = false
   let turn = 0
 
@@ -91,6 +97,7 @@ function openMember(member: number, opening: Opening, reached: Promise<Line>, on
 
   function stop(): void {
     isOver = true
+    ending.abort()
     onOver()
     for (const { reject } of waiting.values())
       reject(new Error('The connection ended before the answer came.'))
@@ -121,6 +128,8 @@ function openMember(member: number, opening: Opening, reached: Promise<Line>, on
     },
     // The place answers the server's heartbeats.
     beat: () => undefined,
+    // By a request of its own: by way of the place it would be the place's clock that is known.
+    askClock: () => askClock(http, opening.onFrame),
     close() {
       if (isOver) return
       leave()

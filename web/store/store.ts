@@ -1,7 +1,12 @@
 // What React sees: one immutable view of everything a window shows, and a way to be told when it changes.
 
+import type { ClockReading } from '../../server/wire/clock/reading.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { OverviewBody } from '../../server/wire/overview.ts'
 import type { ReadingBody, SensorBody } from '../../server/wire/reading.ts'
+import { noFigures, type WindFigures } from '../../server/wire/wind/figures.ts'
+import type { ShownView } from '../page/views.ts'
+import { firstChoices, type WindChoices } from '../wind/choices.ts'
 
 /** State of the link, as data; words for people are made where they are shown. */
 export interface LinkView {
@@ -20,6 +25,8 @@ export interface LinkView {
   readonly retryAt: number | null
   /** How often a loss within a stream was noticed and made good. */
   readonly repairs: number
+  /** This window's clock against the server's; null while it is not known, and while nobody looks. */
+  readonly clock: ClockReading | null
 }
 
 export interface OutboxView {
@@ -37,8 +44,22 @@ export interface WindView {
   readonly reading: ReadingBody | null
   /** When the newest reading arrived in this window, ms since the epoch. */
   readonly receivedAt: number | null
+  /** When it was made, in the anemograph's time; ms. */
+  readonly takenAt: number | null
+  /** As of the newest reading. */
+  readonly figures: WindFigures
+  readonly choices: WindChoices
   /** How the sensor itself is doing; null until it is known. */
   readonly sensor: SensorBody | null
+}
+
+/** What the server worked out last. */
+export interface OverviewView {
+  readonly body: OverviewBody
+  /** The server's clock when it did, ms since the epoch. */
+  readonly at: number
+  /** When it arrived in this window, ms since the epoch. */
+  readonly receivedAt: number
 }
 
 export interface View {
@@ -50,7 +71,10 @@ export interface View {
   readonly outbox: OutboxView
   /** An edit that the server refused: one sentence; null when there is none. */
   readonly refusal: string | null
+  readonly shown: ShownView
   readonly wind: WindView
+  /** Null until one has come, and then only as new as the view that shows it. */
+  readonly overview: OverviewView | null
 }
 
 export interface Store {
@@ -77,7 +101,11 @@ export function createStore(initial: View): Store {
 }
 
 /** Before anything was heard. */
-export function firstView(mode: string): View {
+export function firstView(
+  mode: string,
+  shown: ShownView = { name: 'all', notice: null },
+  choices: WindChoices = firstChoices,
+): View {
   return {
     link: {
       state: 'opening',
@@ -88,11 +116,21 @@ export function firstView(mode: string): View {
       reason: null,
       retryAt: null,
       repairs: 0,
+      clock: null,
     },
     windows: null,
     browserHttp1Streams: 0,
     outbox: { unstored: 0, superseded: 0, isFull: false, isSaved: true },
     refusal: null,
-    wind: { reading: null, receivedAt: null, sensor: null },
+    shown,
+    wind: {
+      reading: null,
+      receivedAt: null,
+      takenAt: null,
+      figures: noFigures,
+      choices,
+      sensor: null,
+    },
+    overview: null,
   }
 }

@@ -66,6 +66,8 @@ export function closingFrom(frame: DownFrame, unanswered: number): Closing | nul
   }
   if (frame.type !== 'refused' || frame.id !== null || unanswered > 0) return null
   const { code, message, retryAfterMs = null } = frame
+  // A server that does not know a question goes on without it.
+  if (code === 'bad-frame') return null
   if (code === 'draining') return { code, sentence: message, retryAfterMs }
   return { code: retryAfterMs === null ? 'refused' : 'lost', sentence: message, retryAfterMs }
 }

@@ -20,7 +20,7 @@ export function openPoll({ path, pauseMs, holdMs }: Asking, opening: Opening): O
   const ending = new AbortController()
   const window = opening.query.get('window') ?? ''
   const http = createHttp(opening.origin, ending.signal, holdMs + patienceMs)
-  const uplink = createXhrUplink(opening.origin, window)
+  const uplink = createXhrUplink(opening)
   let cursor = opening.query.get('cursor')
   let timer: ReturnType<typeof setTimeout> | undefined
   let receivedAt = 0
@@ -66,6 +66,7 @@ export function openPoll({ path, pauseMs, holdMs }: Asking, opening: Opening): O
     send: uplink.send,
     // Its questions are its signs of life.
     beat: (windows) => windows && uplink.beat(windows),
+    askClock: uplink.askClock,
     close() {
       close()
       // Otherwise it would count as here until it was silent for too long.

@@ -7,7 +7,7 @@ import { createXhrUplink } from './xhr-uplink.ts'
 export const sse: WebTransport = { name: 'sse', open: openSse }
 
 function openSse(opening: Opening): OpenTransport {
-  const uplink = createXhrUplink(opening.origin, opening.query.get('window') ?? '')
+  const uplink = createXhrUplink(opening)
   const closeStream = openStream('/api/stream', {
     ...opening,
     onClose(closing) {
@@ -18,6 +18,7 @@ function openSse(opening: Opening): OpenTransport {
   return {
     send: uplink.send,
     beat: uplink.beat,
+    askClock: uplink.askClock,
     close() {
       closeStream()
       uplink.close()

@@ -3,7 +3,16 @@
 import type { DownFrame } from '../../server/wire/frames.ts'
 import { lost, now, type Opening } from './transport.ts'
 
-const frameTypes = ['welcome', 'message', 'presence', 'bye', 'heartbeat', 'stored', 'refused'] as const
+const frameTypes = [
+  'welcome',
+  'message',
+  'presence',
+  'bye',
+  'heartbeat',
+  'stored',
+  'refused',
+  'clock',
+] as const
 
 /** Returns the way to close it. `onClose` comes once, after a farewell or a loss. */
 export function openStream(

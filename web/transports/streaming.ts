@@ -3,7 +3,7 @@
 import type { UpFrame } from '../../server/wire/frames.ts'
 import { createAnswers } from './answers.ts'
 import { openStream } from './stream.ts'
-import { type Closing, lost, type Opening, type OpenTransport, type WebTransport } from './transport.ts'
+import { type Closing, lost, now, type Opening, type OpenTransport, type WebTransport } from './transport.ts'
 
 export const streaming: WebTransport = { name: 'streaming', open: openStreaming }
 
@@ -56,6 +56,7 @@ function openStreaming(opening: Opening): OpenTransport {
   return {
     send: (draft) => answers.expect(draft, say({ type: 'publish', message: draft })),
     beat: (windows) => void say({ type: 'heartbeat', ...(windows && { windows }) }),
+    askClock: () => void say({ type: 'clock', at: now() }),
     close,
   }
 }

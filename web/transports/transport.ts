@@ -40,6 +40,11 @@ export interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>
   /** Lets hear of this window. */
   readonly beat: (windows?: Beat['windows']) => void
+  /**
+   * Asks for the server's time, with a stamp of its own as it leaves; the answer comes as a `clock` frame, or never.
+   * Missing where the connection is another's, so that a stamp of this window's would not be the moment of its leaving.
+   */
+  readonly askClock?: () => void
   readonly close: () => void
 }
 

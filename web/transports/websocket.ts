@@ -52,6 +52,9 @@ function openWebSocket({ origin, mode, query, onFrame, onClose }: Opening): Open
     beat(windows) {
       if (isOpen()) say({ type: 'heartbeat', ...(windows && { windows }) })
     },
+    askClock() {
+      if (isOpen()) say({ type: 'clock', at: now() })
+    },
     close() {
       ending.abort()
       socket?.removeEventListener('close', onEnd)

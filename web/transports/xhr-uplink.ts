@@ -2,8 +2,9 @@
 
 import type { Draft } from '../../server/wire/envelope.ts'
 import type { Stored } from '../../server/wire/frames.ts'
+import { askClock } from './ask-clock.ts'
 import { asSendingError, createHttp } from './http.ts'
-import { BusyError, type OpenTransport } from './transport.ts'
+import { BusyError, type Opening, type OpenTransport } from './transport.ts'
 
 const timeoutMs = 20_000
 
@@ -12,8 +13,11 @@ const json = { headers: { 'Content-Type': 'application/json' } }
 const beating = { ...json, transformRequest: (text: string) => text }
 const posting = { ...json, transformRequest: (draft: Draft) => JSON.stringify(draft) }
 
-/** `window` is the name under which it lets hear of itself. */
-export function createXhrUplink(origin: string, window: string): OpenTransport {
+export function createXhrUplink({
+  origin,
+  query,
+  onFrame,
+}: Pick<Opening, 'origin' | 'query' | 'onFrame'>): Required<OpenTransport> {
   const ending = new AbortController()
   const client = createHttp(origin, ending.signal, timeoutMs)
   let last: Promise<unknown> = Promise.resolve()
@@ -50,8 +54,9 @@ export function createXhrUplink(origin: string, window: string): OpenTransport {
     },
     beat(windows) {
       const said = windows ? JSON.stringify({ windows }) : ''
-      client.post(`/api/heartbeat?window=${window}`, said, beating).catch(() => undefined)
+      client.post(`/api/heartbeat?window=${query.get('window')}`, said, beating).catch(() => undefined)
     },
+    askClock: () => askClock(client, onFrame),
     close: () => ending.abort(),
   }
 }
