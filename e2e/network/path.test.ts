@@ -1,0 +1,90 @@
+// Checks a direction's course: its floor, its order, its figures over a long time, and that it is the same again.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSeededRandom } from '../../server/wire/random.ts'
+import { mean, standardDeviation } from '../lab/stats/summary.ts'
+import { createPath, createPaths, type Delay } from './path.ts'
+
+const queue: Delay = { floorMs: 40, queueMeanMs: 10, queueSdMs: 10, correlationMs: 1000, stalls: null }
+const stalling: Delay = {
+  floorMs: 40,
+  queueMeanMs: 0,
+  queueSdMs: 0,
+  correlationMs: 1000,
+  stalls: { perSecond: 0.1, leastMs: 500, mostMs: 1500 },
+}
+
+/** What enters every `everyMs` waits, for so many of them. */
+function waits(delay: Delay, count: number, everyMs: number, seed = 1): number[] {
+  const path = createPath(delay, createSeededRandom(seed))
+  return Array.from({ length: count }, (_, n) => path(n * everyMs) - n * everyMs)
+}
+
+function assertNear(found: number, expected: number, within: number): void {
+  assert.ok(Math.abs(found - expected) <= within, `${found} is not ${expected} ± ${within}`)
+}
+
+test('a queue has its mean and its spread over a long time, and nothing is faster than the floor', () => {
+  const found = waits(queue, 400_000, 50)
+  assertNear(mean(found), 50, 0.5)
+  assertNear(standardDeviation(found), 10, 1)
+  assert.ok(Math.min(...found.slice(0, 50_000)) >= 40)
+})
+
+test("a queue's logarithm forgets itself in its correlation time", () => {
+  const levels = waits(queue, 200_000, 100).map((wait) => Math.log(wait - 40))
+  const centre = mean(levels)
+  const correlation = (lag: number) =>
+    mean(levels.slice(lag).map((level, n) => (level - centre) * ((levels[n] ?? 0) - centre))) /
+    mean(levels.map((level) => (level - centre) ** 2))
+  assertNear(correlation(1), Math.exp(-0.1), 0.02)
+  assertNear(correlation(10), Math.exp(-1), 0.03)
+  assertNear(correlation(50), 0, 0.03)
+})
+
+test('what enters later never leaves earlier', () => {
+  const path = createPath({ ...queue, queueSdMs: 60, stalls: stalling.stalls }, createSeededRandom(3))
+  let before = 0
+  for (let at = 0; at < 200_000; at += 1.7) {
+    const leaves = path(at)
+    assert.ok(leaves >= before - 1e-6, `entered at ${at}, leaves ${leaves} before ${before}`)
+    before = leaves
+  }
+})
+
+test('all that enters a stall leaves at its end; stalls are as frequent and as long as they should be', () => {
+  const stepMs = 10
+  const found = waits(stalling, 2_000_000, stepMs).map((wait) => wait - 40)
+  const starts = found.flatMap((wait, n) => (wait > (found[n - 1] ?? 0) ? [wait] : []))
+  assertNear(starts.length / ((found.length * stepMs) / 1000), 0.1, 0.002)
+  assertNear(mean(starts), 1000, 20)
+  assert.ok(Math.min(...starts) > 490 && Math.max(...starts) <= 1500)
+  const inside = found.findIndex((wait) => wait > 200)
+  assertNear((found[inside + 10] ?? 0) + 10 * stepMs, found[inside] ?? 0, 1e-6)
+  // Half the square of its length, as often as there is one.
+  assertNear(mean(found), (0.1 * (1000 ** 2 + 1000 ** 2 / 12)) / 2 / 1000, 2)
+})
+
+test('a constant delay is constant', () => {
+  assert.deepEqual(new Set(waits({ ...stalling, stalls: null }, 1000, 33)), new Set([40]))
+})
+
+test('the same seed gives the same course, whoever asks how often', () => {
+  const rare = createPath(queue, createSeededRandom(5))
+  const often = createPath(queue, createSeededRandom(5))
+  for (let at = 0; at < 10_000; at += 3) {
+    const leaves = often(at)
+    if (at % 999 === 0) assert.equal(rare(at), leaves)
+  }
+})
+
+test('two directions have courses of their own', () => {
+  const { down, up } = createPaths({ down: queue, up: queue }, createSeededRandom(5))
+  assert.notEqual(down(5000), up(5000))
+})
+
+test('a queue without a correlation time is refused', () => {
+  const without = { ...queue, correlationMs: 0 }
+  assert.throws(() => createPath(without, createSeededRandom(1)), /above 0 ms; got 0/)
+})
