@@ -11,6 +11,7 @@ import { type Grant, refuseReading, refuseWriting } from './security/grant.ts'
 import { pageHeaders, workerHeaders } from './security/headers.ts'
 import { answerUninvited, grantOf } from './security/let-in.ts'
 import { formatCursor } from './wire/cursor.ts'
+import { overviewChannel } from './wire/overview.ts'
 import type { PageSettings, PageStart } from './wire/settings.ts'
 
 const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
@@ -22,7 +23,7 @@ export interface PageParts {
   readonly hub: Pick<Hub, 'snapshot'>
 }
 
-/** The channel that every page shows besides its own. */
+/** The channel that every page shows besides its own and its overview's. */
 const windChannel = 'wind'
 
 /** Serves `/`. Throws at once, naming the folder, when the web app is not there. */
@@ -34,7 +35,8 @@ export function mountPage(router: Router, { folder, settings, ports, hub }: Page
 
   /** Content and cursor in one: what comes after the page was made is what its stream brings. */
   async function startFor(channel: string, grant: Grant): Promise<PageStart> {
-    const { messages, head } = await hub.snapshot(new Set([channel, windChannel]))
+    const shown = [channel, windChannel, overviewChannel(channel) ?? windChannel]
+    const { messages, head } = await hub.snapshot(new Set(shown))
     const mayWrite = refuseWriting(grant, channel) === null
     return {
       ...settings(),

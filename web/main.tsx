@@ -2,9 +2,10 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { isKind, type Message } from '../server/wire/envelope.ts'
+import type { Message } from '../server/wire/envelope.ts'
 import { modeNamed } from '../server/wire/modes.ts'
 import type { PageStart } from '../server/wire/settings.ts'
+import { createAnemograph } from '../server/wire/wind/anemograph.ts'
 import { App } from './App.tsx'
 import { createMirroring } from './editor/mirroring.ts'
 import { installLabDoor } from './lab/door.ts'
@@ -16,11 +17,15 @@ import { openOutboxStore } from './link/outbox-store.ts'
 import { keepSession, renewSession } from './link/session.ts'
 import { browserTimers } from './link/timers.ts'
 import { watchWakeUps } from './link/wake-ups.ts'
+import { channelsFor, feedOverview } from './overview/overview-feed.ts'
 import type { Actions } from './page/actions.ts'
 import { http1Warning } from './page/http1-warning.ts'
+import { addressInView, viewAsked } from './page/view-address.ts'
 import { shareTransports } from './share/share.ts'
 import { createStore, firstView } from './store/store.ts'
 import { transports } from './transports/index.ts'
+import { keepChoices, readChoices } from './wind/choices.ts'
+import { createWindFeed, receivedWithPage } from './wind/wind-feed.ts'
 
 const start: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 const query = new URLSearchParams(location.search)
@@ -32,7 +37,10 @@ const window = newName('w')
 const unreadableSentence =
   'Some of what was typed here before the reload and not stored yet could not be read; the rest is being sent.'
 
-const store = createStore(firstView(mode.name))
+const choiceStorage = () => localStorage
+const store = createStore(firstView(mode.name, viewAsked(location.search), readChoices(choiceStorage)))
+const anemograph = createAnemograph()
+const feedWind = createWindFeed(store, anemograph)
 const outboxStore = openOutboxStore(() => sessionStorage)
 
 const mirroring = createMirroring({
@@ -52,7 +60,7 @@ const link = createLink({
   polling: start.polling,
   window,
   browser: browserName(),
-  channels: [channel, 'wind'],
+  channels: channelsFor(channel, store.view().shown.name),
   mode,
   cursor: start.cursor,
   bounds: { messages: start.limits.outboxMessages, bytes: start.limits.outboxBytes },
@@ -78,7 +86,7 @@ const link = createLink({
 
 // First what this window has to say, then what the page brought: so that the one holds the other back.
 mirroring.restore(outboxStore.restored)
-for (const message of start.messages) show(message, browserTimers.now())
+for (const message of start.messages) show(message, receivedWithPage(message, browserTimers.now()))
 if (outboxStore.unreadable > 0) store.change({ refusal: unreadableSentence })
 
 watchWakeUps({ document, window: globalThis.window }, link)
@@ -91,9 +99,8 @@ function take(message: Message, receivedAt: number): void {
 
 function show(message: Message, receivedAt: number): void {
   mirroring.received(message)
-  const { wind } = store.view()
-  if (isKind(message, 'reading')) store.change({ wind: { ...wind, reading: message.body, receivedAt } })
-  if (isKind(message, 'sensor')) store.change({ wind: { ...wind, sensor: message.body } })
+  feedWind(message, receivedAt)
+  feedOverview(store, message, receivedAt)
 }
 
 const actions: Actions = {
@@ -113,6 +120,18 @@ const actions: Actions = {
   },
   retryNow: link.retryNow,
   dismissRefusal: () => store.change({ refusal: null }),
+  chooseView(name) {
+    history.replaceState(null, '', addressInView(location.href, name))
+    store.change({ shown: { name, notice: null } })
+    link.read(channelsFor(channel, name))
+  },
+  dismissViewNotice: () => store.change({ shown: { ...store.view().shown, notice: null } }),
+  chooseWind(change) {
+    const { wind } = store.view()
+    const choices = { ...wind.choices, ...change }
+    keepChoices(choiceStorage, choices)
+    store.change({ wind: { ...wind, choices } })
+  },
 }
 
 if (query.has('record')) installLabDoor({ store, recorder, switchMode: actions.switchMode })
@@ -121,6 +140,12 @@ const root = document.getElementById('crosswind')
 if (!root) throw new Error('The page has no element #crosswind to put the app in.')
 createRoot(root).render(
   <StrictMode>
-    <App store={store} actions={actions} start={start} editor={{ onReady: mirroring.attach }} />
+    <App
+      store={store}
+      actions={actions}
+      start={start}
+      editor={{ onReady: mirroring.attach }}
+      history={anemograph.history}
+    />
   </StrictMode>,
 )

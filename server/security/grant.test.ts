@@ -22,6 +22,17 @@ test('a foreign channel among others is named', () => {
   assert.equal(refuseReading(writer, ['notes', 'secret', 'main'])?.code, 'not-invited-there')
 })
 
+test('who may read a page may read its overview, and nobody else', () => {
+  for (const grant of [openGrant, guide, writer, reader]) {
+    assert.equal(refuseReading(grant, ['main', 'wind', 'overview.main']), null)
+  }
+  assert.equal(refuseReading(writer, ['overview.notes']), null)
+  assert.match(refuseReading(reader, ['main', 'overview.notes'])?.message ?? '', /"overview\.notes"/)
+  // An invitation to a page of that name is none to what it would be about.
+  const sly = grantFrom({ channels: ['overview.secret'], may: 'read' }, noon)
+  assert.equal(refuseReading(sly, ['overview.secret'])?.code, 'not-invited-there')
+})
+
 test('a writer writes where it is invited', () => {
   assert.equal(refuseWriting(openGrant, 'anything'), null)
   assert.equal(refuseWriting(writer, 'notes'), null)

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { Refusal } from '../refusal.ts'
+import { pageOfOverview } from '../wire/overview.ts'
 
 export const channelName = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/)
 
@@ -39,10 +40,14 @@ export function hasEnded({ expiresAt }: Grant, now: number): boolean {
   return expiresAt !== null && expiresAt <= now
 }
 
-/** Null when all of these channels may be read; otherwise 403 `not-invited-there`, naming the first that may not. */
+/**
+ * Null when all of these channels may be read; otherwise 403 `not-invited-there`, naming the first that may not. A page's
+ * overview, made of it and of the wind, may be read by those who may read the page.
+ */
 export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal | null {
   for (const channel of channels) {
-    if (!commonChannels.has(channel) && !isCovered(grant, channel)) return notInvitedThere(channel, null)
+    const source = pageOfOverview(channel) ?? channel
+    if (!commonChannels.has(source) && !isCovered(grant, source)) return notInvitedThere(channel, null)
   }
   return null
 }

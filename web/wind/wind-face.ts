@@ -1,81 +1,94 @@
-// Decides what the wind panel shows, from the newest reading, its age and the sensor's health.
+// Decides what the wind panel shows of the newest reading, from its age, the sensor's health and the reader's unit.
 
-import type { ReadingBody, SensorSource } from '../../server/wire/reading.ts'
+import type { Axes, ReadingBody, SensorSource } from '../../server/wire/reading.ts'
+import { toMetresPerSecond, type WindUnit } from '../../server/wire/wind/units.ts'
 import type { WindView } from '../store/store.ts'
-import { ageWords, isStale } from './age.ts'
-import { compassPoint } from './compass.ts'
-import { type Quantity, quantity } from './speed.ts'
+import { unitShown } from './choices.ts'
+import { ageWords, isStale, staleAfterMs, timeWords } from './words/age.ts'
+import { compassPoint, wholeDegrees } from './words/compass.ts'
+import { type Quantity, quantityIn, units } from './words/speed.ts'
+import { faultSentence, isHeated } from './words/status-words.ts'
 
 export interface WindFace {
   readonly state: 'none' | ReadingBody['state']
   readonly isStale: boolean
+  readonly unit: WindUnit
   /** A word in place of the speed: "Calm", "Fault". */
   readonly word: string | null
   readonly speed: Quantity | null
-  /** The same speed in m/s, when it was sent in another unit. */
-  readonly speedBeside: Quantity | null
-  /** Where the wind comes from; null when it comes from nowhere or nobody knows. */
+  /** Where the wind comes from, a whole number; null when it comes from nowhere or nobody knows. */
   readonly directionDegrees: number | null
   readonly directionWords: string
   /** Null before the first reading. */
   readonly ageWords: string | null
-  /** The sensor's trouble, one sentence; null when it is well. */
+  /** What is wrong, one sentence that stays the same while it lasts; null when all is well. */
   readonly trouble: string | null
   readonly source: SensorSource | null
+  /** What a frame says besides: its axes, the heating; null where it says no more. */
+  readonly asideWords: string | null
 }
 
+type Seen = Pick<WindView, 'reading' | 'receivedAt' | 'sensor' | 'choices'>
+
 /** `now` is ms since the epoch. */
-export function windFace({ reading, receivedAt, sensor }: WindView, now: number): WindFace {
+export function windFace({ reading, receivedAt, sensor, choices }: Seen, now: number): WindFace {
   const ageMs = receivedAt === null ? null : now - receivedAt
+  const isOld = ageMs !== null && isStale(ageMs)
+  const unit = unitShown(choices.unit, reading?.unit ?? null)
+  const sensorTrouble = sensor && sensor.state !== 'connected' ? sensor.sentence : null
   return {
-    ...(reading ? faceOf(reading) : noFace),
-    isStale: ageMs !== null && isStale(ageMs),
+    ...(reading ? faceOf(reading, unit) : noFace),
+    isStale: isOld,
+    unit,
     ageWords: ageMs === null ? null : ageWords(ageMs),
-    trouble: sensor && sensor.state !== 'connected' ? sensor.sentence : null,
+    trouble: sensorTrouble ?? (isOld ? staleSentence : faultOf(reading)),
     source: reading?.source ?? sensor?.source ?? null,
+    asideWords: reading && asideWords(reading, unit),
   }
 }
 
-type ReadingFace = Omit<WindFace, 'isStale' | 'ageWords' | 'trouble' | 'source'>
+/** Without the seconds: it is read out once. */
+const staleSentence = `No reading has come for more than ${timeWords(staleAfterMs)}.`
+
+function faultOf(reading: ReadingBody | null): string | null {
+  return reading?.state === 'fault' ? faultSentence(reading.status) : null
+}
+
+type ReadingFace = Pick<WindFace, 'state' | 'word' | 'speed' | 'directionDegrees' | 'directionWords'>
 
 const noFace: ReadingFace = {
   state: 'none',
   word: '–',
   speed: null,
-  speedBeside: null,
   directionDegrees: null,
   directionWords: 'No reading yet',
 }
 
-function faceOf(reading: ReadingBody): ReadingFace {
-  if (reading.state === 'measured') return measuredFace(reading)
-  if (reading.state === 'calm') {
-    return {
-      ...noFace,
-      ...speedsOf(reading),
-      state: 'calm',
-      word: 'Calm',
-      directionWords: 'Too light for a direction',
-    }
-  }
-  const directionWords = `The sensor reports a fault, status ${reading.status}`
-  return { ...noFace, state: 'fault', word: 'Fault', directionWords }
+function faceOf(reading: ReadingBody, unit: WindUnit): ReadingFace {
+  const { state, directionDegrees, speedMetresPerSecond } = reading
+  if (state === 'fault') return { ...noFace, state, word: 'Fault', directionWords: 'No measurement' }
+  const speed = speedMetresPerSecond === null ? null : quantityIn(unit, speedMetresPerSecond)
+  if (state === 'calm')
+    return { ...noFace, state, word: 'Calm', speed, directionWords: 'Too light for a direction' }
+  if (directionDegrees === null)
+    return { ...noFace, state, word: null, speed, directionWords: 'No direction' }
+  const directionWords = `from the ${compassPoint(directionDegrees)}`
+  return { state, word: null, speed, directionDegrees: wholeDegrees(directionDegrees), directionWords }
 }
 
-function measuredFace(reading: ReadingBody): ReadingFace {
-  const { directionDegrees } = reading
-  const directionWords =
-    directionDegrees === null ? 'No direction' : `from the ${compassPoint(directionDegrees)}`
-  return { ...speedsOf(reading), state: 'measured', word: null, directionDegrees, directionWords }
+function asideWords({ axes, status, unit: sentUnit }: ReadingBody, unit: WindUnit): string | null {
+  const words = [axes && axesWords(axes, sentUnit, unit), isHeated(status) && 'Heating on']
+  return words.filter((word) => word).join(' · ') || null
 }
 
-function speedsOf({
-  speed,
-  unit,
-  speedMetresPerSecond,
-}: ReadingBody): Pick<WindFace, 'speed' | 'speedBeside'> {
-  return {
-    speed: speed === null ? null : quantity(speed, unit),
-    speedBeside: unit === 'M' || speedMetresPerSecond === null ? null : quantity(speedMetresPerSecond, 'M'),
-  }
+/** As the sensor signs them: along U and V, or along the one axis of a tunnel. */
+function axesWords({ u, v }: Axes, sentUnit: WindUnit, unit: WindUnit): string {
+  const along = (speed: number) => signed(quantityIn(unit, toMetresPerSecond(speed, sentUnit)).number)
+  const parts = v === null ? `Axis ${along(u)}` : `U ${along(u)}  V ${along(v)}`
+  return `${parts} ${units[unit].symbol}`
+}
+
+/** With a true minus, which is as wide as a plus. */
+function signed(number: string): string {
+  return number.startsWith('-') ? `−${number.slice(1)}` : `+${number}`
 }

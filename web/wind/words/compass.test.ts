@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compassPoint, shortWay } from './compass.ts'
+import { compassLetters, compassPoint, shortWay, wholeDegrees } from './compass.ts'
 
 test('names the point a direction is nearest to', () => {
   assert.equal(compassPoint(0), 'north')
@@ -17,6 +17,14 @@ test('changes halfway between two points, north included', () => {
   assert.equal(compassPoint(348), 'north-north-west')
   assert.equal(compassPoint(349), 'north')
   assert.equal(compassPoint(359), 'north')
+})
+
+test('letters are those of the words', () => {
+  assert.deepEqual([0, 45, 202, 337].map(compassLetters), ['N', 'NE', 'SSW', 'NNW'])
+})
+
+test('degrees are rounded within the circle', () => {
+  assert.deepEqual([0.4, 359.4, 359.6, 228.5].map(wholeDegrees), [0, 359, 0, 229])
 })
 
 test('turns the short way across north, both ways', () => {

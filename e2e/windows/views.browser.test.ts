@@ -1,0 +1,159 @@
+// The views in real windows: each side of the service by itself, the reader's unit, and the history by keyboard.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { testConfig } from '../../server/testing.ts'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import type { BrowserWindow } from '../browser/browser.ts'
+import { until } from '../browser/until.ts'
+import { bannerText } from './page.ts'
+import { openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
+
+/** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
+const keys = { left: '\uE012', right: '\uE014', tab: '\uE004' }
+
+const [mode] = modes as readonly [Mode, ...Mode[]]
+
+let stage: Stage
+before(async () => {
+  stage = await openStage({ sensor: { ...testConfig.sensor, source: 'simulated', rateHz: 4 } })
+})
+after(() => stage.close())
+
+async function openView(query: string): Promise<BrowserWindow> {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin[mode.http]}/?record&${query}`)
+  await untilOpen(window, mode)
+  return window
+}
+
+function sides(): { document: boolean; wind: boolean; current: string | undefined; query: string } {
+  return {
+    document: document.querySelector('#document') !== null,
+    wind: document.querySelector('#wind') !== null,
+    current: document.querySelector('.views [aria-current]')?.textContent ?? undefined,
+    query: location.search,
+  }
+}
+
+function textOf(selector: string): string {
+  return document.querySelector(selector)?.textContent ?? ''
+}
+
+test('each view shows its sides of the service', async () => {
+  for (const [view, hasDocument, hasWind] of [
+    ['all', true, true],
+    ['editor', true, false],
+    ['wind', false, true],
+  ] as const) {
+    const window = await openView(`view=${view}`)
+    const { document, wind, current } = await window.run(sides)
+    assert.deepEqual(
+      { document, wind, current: current?.toLowerCase() },
+      { document: hasDocument, wind: hasWind, current: view },
+    )
+    await window.close()
+  }
+})
+
+test('the switch changes sides without a reload, and what was typed meanwhile is there', async () => {
+  const writer = await openView('channel=views')
+  const reader = await openView('channel=views&view=wind')
+  await reader.run(() => {
+    Object.assign(globalThis, { wasHere: true })
+  })
+  await writer.click('#document')
+  await typeText(writer, 'nobody looks')
+  await reader.click('.view-link:first-child')
+  await untilShows(reader, 'nobody looks')
+  assert.equal(await reader.run(() => 'wasHere' in globalThis), true)
+  assert.equal((await reader.run(sides)).query, '?record=&channel=views')
+
+  // Back and forth, the reader can write too.
+  await reader.click('.view-link:last-child')
+  await reader.click('.view-link:nth-child(2)')
+  await untilShows(reader, 'nobody looks')
+  await reader.click('#document')
+  await typeText(reader, 'I do: ')
+  await until(
+    async () => /I do: /.test(await writer.run(textOf, '#document')),
+    'what the reader typed is lost',
+  )
+})
+
+test('a view that there is not shows all, and says so until it is dismissed', async () => {
+  const window = await openView('view=winds')
+  const { document, wind } = await window.run(sides)
+  assert.deepEqual({ document, wind }, { document: true, wind: true })
+  assert.match(await window.run(bannerText), /no view “winds”.*all, editor, wind and overview/)
+  await window.click('.notice .button')
+  assert.doesNotMatch(await window.run(bannerText), /winds/)
+})
+
+test('the unit holds everywhere, over a reload and in the next window', async () => {
+  const window = await openView('view=wind')
+  const shown = () =>
+    Array.from(
+      document.querySelectorAll('.plot-name, .history-words'),
+      ({ textContent }) => textContent,
+    ).join()
+  const isKnots = async (where: BrowserWindow) => /\bkn\b.*Speed, knots/.test(await where.run(shown))
+  await until(async () => /m\/s.*Speed, m\/s/.test(await window.run(shown)), 'no speed has a unit')
+  await window.run(() => {
+    const select = document.querySelector('select')
+    if (!select) throw new Error('There is no choice of units.')
+    select.value = 'N'
+    select.dispatchEvent(new Event('change', { bubbles: true }))
+  })
+  await until(() => isKnots(window), 'the unit did not change')
+  await window.reload()
+  await untilOpen(window, mode)
+  await until(() => isKnots(window), 'the unit did not survive a reload')
+  const next = await openView('')
+  await until(() => isKnots(next), 'the next window has another unit')
+})
+
+test('the history follows the keyboard, and tells the moment at its cursor', async () => {
+  const window = await openView('view=wind')
+  const checked = () => document.querySelector<HTMLInputElement>('.segment input:checked')?.value
+  await window.run(() => document.querySelector<HTMLInputElement>('.segment input:checked')?.focus())
+  await window.key(keys.left)
+  assert.equal(await window.run(checked), '1')
+  await until(
+    async () => / to .* mean /.test(await window.run(textOf, '.history-words')),
+    'there is no summary',
+  )
+
+  await window.key(keys.tab)
+  await window.key(keys.left)
+  await until(
+    async () => /\d\d:\d\d:\d\d {2}/.test(await window.run(textOf, '.history-words')),
+    'there is no moment at the cursor',
+  )
+  const spoken = () => document.querySelector('.history-plots')?.getAttribute('aria-valuetext')
+  assert.match((await window.run(spoken)) ?? '', /\d\d:\d\d:\d\d {2}/)
+  await window.key(keys.right)
+})
+
+test('the dial is drawn, and says what it shows', async () => {
+  const window = await openView('view=wind')
+  const label = () => document.querySelector('.dial [role=img]')?.getAttribute('aria-label')
+  await until(
+    async () => /^Wind dial: (calm|\d)/.test((await window.run(label)) ?? ''),
+    'the dial says nothing',
+  )
+  const painted = await window.run(() =>
+    Array.from(document.querySelectorAll<HTMLCanvasElement>('.dial canvas, .plot canvas'), (canvas) => {
+      const { data } = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height) ?? {
+        data: [],
+      }
+      return data.some((value) => value > 0)
+    }),
+  )
+  assert.deepEqual(painted, [true, true, true, true])
+  assert.match(await window.run(textOf, '.wind-source'), /Simulated/)
+})
+
+test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+  assert.deepEqual(await stage.browser.consoleMessages(), [])
+})
