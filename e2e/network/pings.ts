@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { createSeededRandom } from '../../server/wire/random.ts'
 import { type LinkFigures, startLink } from './link.ts'
 import { createPaths } from './path.ts'
@@ -28,7 +29,8 @@ export interface Pinging {
 const pingBytes = 8
 
 /** Client, link and server are all in this process, and so have one clock. */
-export async function ping({ profile, seed, count, everyMs }: Pinging): Promise<Pinged> {
+export async function ping(pinging: Pinging): Promise<Pinged> {
+  const { profile, seed } = pinging
   const server = createServer({ noDelay: true })
   server.on('connection', (socket) => readPings(socket, (at) => atServer(socket, at)))
   server.listen(0, '127.0.0.1')
@@ -54,17 +56,28 @@ export async function ping({ profile, seed, count, everyMs }: Pinging): Promise<
     writePing(socket)
   }
 
-  // The first one goes through the handshake and is not counted.
-  writePing(client)
-  while (found.down.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
-  for (const values of [found.up, found.down, found.askedUp, found.askedDown]) values.length = 0
-  const timer = setInterval(() => writePing(client), everyMs)
-  while (found.down.length < count) await new Promise((resolve) => setTimeout(resolve, everyMs))
-  clearInterval(timer)
+  await sendPings(client, pinging, found.down, () => {
+    for (const values of Object.values(found)) values.length = 0
+  })
   const figures = link.figures()
   await link.close()
   server.close()
   return { ...found, figures }
+}
+
+/** The first one goes through the handshake: `onReady` forgets it. */
+async function sendPings(
+  client: Socket,
+  { count, everyMs }: Pinging,
+  answers: readonly number[],
+  onReady: () => void,
+): Promise<void> {
+  writePing(client)
+  while (answers.length === 0) await setTimeout(10)
+  onReady()
+  const timer = setInterval(() => writePing(client), everyMs)
+  while (answers.length < count) await setTimeout(everyMs)
+  clearInterval(timer)
 }
 
 function writePing(socket: Socket): void {
