@@ -18,11 +18,14 @@ import { mountWelcome } from './security/welcome.ts'
 import { transports } from './transports/index.ts'
 import type { SocketHandler, TransportLimits } from './transports/transport.ts'
 import { mountUplink } from './transports/uplink.ts'
+import { mountWindHistory } from './wind-history/mount.ts'
+import type { RunningAnemograph } from './wind-history/running-anemograph.ts'
 import type { PageSettings } from './wire/settings.ts'
 import type { Timers } from './wire/time.ts'
 
 export interface AppParts {
   readonly hub: Hub
+  readonly anemograph: Pick<RunningAnemograph, 'anemogram'>
   readonly timers: Timers
   readonly access: Access
   readonly origins: OriginRules
@@ -42,7 +45,7 @@ export interface App {
 }
 
 export function createApp(parts: AppParts): App {
-  const { hub, timers, access, origins, settings, webFolder } = parts
+  const { hub, anemograph, timers, access, origins, settings, webFolder } = parts
   const app = websockify(new Koa())
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
@@ -54,6 +57,7 @@ export function createApp(parts: AppParts): App {
   mountUplink(mounting)
   for (const transport of transports) transport.mount(mounting)
   mountService(router, hub, timers.now, settings)
+  mountWindHistory(router, anemograph)
   mountWelcome(router, access)
   mountPage(router, { folder: webFolder, settings, ports: origins.ports, hub })
 

@@ -16,6 +16,7 @@ import { publishReadings } from './sources/publish.ts'
 import { sensorIn } from './sources/sensor.ts'
 import { startSource } from './sources/source.ts'
 import { processTimers } from './timers.ts'
+import { startAnemograph } from './wind-history/running-anemograph.ts'
 import type { Random } from './wire/random.ts'
 import type { PageSettings } from './wire/settings.ts'
 import type { Timers } from './wire/time.ts'
@@ -71,6 +72,11 @@ export async function startServer({
     maxChannels: config.limits.maxChannels,
     onFailure: (error) => console.error('An overview was not told:', error),
   })
+  const anemograph = startAnemograph({
+    log,
+    timers,
+    onFailure: (error) => console.error('The last hour of wind could not be read from the log:', error),
+  })
   const ports = { '2': config.port, '1.1': config.http1Port }
   const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
   const settings = (): PageSettings => ({
@@ -88,12 +94,14 @@ export async function startServer({
 
   const { limits, heartbeatMs } = config
   const openListeners = async () => {
-    const app = createApp({ hub, timers, access, origins, settings, limits, heartbeatMs, webFolder })
+    const parts = { hub, anemograph, timers, access, origins, settings, limits, heartbeatMs, webFolder }
+    const app = createApp(parts)
     return listen(app, { ...config, ...config.limits, ...tls }, origins, timers)
   }
   const listeners = await openListeners().catch(async (error) => {
     // Nothing may be left that keeps the process, or the log's file.
     overview.stop()
+    anemograph.stop()
     await hub.drain(0)
     await log.close()
     throw error
@@ -109,6 +117,7 @@ export async function startServer({
   async function closeAll(): Promise<void> {
     await source.stop()
     overview.stop()
+    anemograph.stop()
     const startedAt = timers.now()
     // Windows go in the first half; what they had under way has the rest.
     await hub.drain(config.drainMs / 2)

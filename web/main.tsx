@@ -5,7 +5,6 @@ import { createRoot } from 'react-dom/client'
 import type { Message } from '../server/wire/envelope.ts'
 import { modeNamed } from '../server/wire/modes.ts'
 import type { PageStart } from '../server/wire/settings.ts'
-import { createAnemograph } from '../server/wire/wind/anemograph.ts'
 import { App } from './App.tsx'
 import { createMirroring } from './editor/mirroring.ts'
 import { installLabDoor } from './lab/door.ts'
@@ -26,6 +25,7 @@ import { createStore, firstView } from './store/store.ts'
 import { transports } from './transports/index.ts'
 import { keepChoices, readChoices } from './wind/choices.ts'
 import { createWindFeed, receivedWithPage } from './wind/wind-feed.ts'
+import { askForPast, fillInPast } from './wind/wind-past.ts'
 
 const start: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 const query = new URLSearchParams(location.search)
@@ -39,8 +39,7 @@ const unreadableSentence =
 
 const choiceStorage = () => localStorage
 const store = createStore(firstView(mode.name, viewAsked(location.search), readChoices(choiceStorage)))
-const anemograph = createAnemograph()
-const feedWind = createWindFeed(store, anemograph)
+const windFeed = createWindFeed(store, browserTimers)
 const outboxStore = openOutboxStore(() => sessionStorage)
 
 const mirroring = createMirroring({
@@ -71,7 +70,10 @@ const link = createLink({
   onState: (state) => store.change({ link: state }),
   onMessage: take,
   onPresence: ({ windows, browserHttp1Streams }) => store.change({ windows, browserHttp1Streams }),
-  onNewLog: mirroring.newLog,
+  onNewLog() {
+    mirroring.newLog()
+    windFeed.newLog()
+  },
   onOutbox(outbox) {
     store.change({ outbox })
     if (!outbox.isFull) mirroring.publishUnsent()
@@ -89,6 +91,9 @@ mirroring.restore(outboxStore.restored)
 for (const message of start.messages) show(message, receivedWithPage(message, browserTimers.now()))
 if (outboxStore.unreadable > 0) store.change({ refusal: unreadableSentence })
 
+// Not in a window that is measured: nothing but what is measured is to be on its connections.
+if (!query.has('record')) fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })
+
 watchWakeUps({ document, window: globalThis.window }, link)
 keepSession(browserTimers, start.sessionEndsAt, renewSession)
 
@@ -99,7 +104,7 @@ function take(message: Message, receivedAt: number): void {
 
 function show(message: Message, receivedAt: number): void {
   mirroring.received(message)
-  feedWind(message, receivedAt)
+  windFeed.take(message, receivedAt)
   feedOverview(store, message, receivedAt)
 }
 
@@ -145,7 +150,7 @@ createRoot(root).render(
       actions={actions}
       start={start}
       editor={{ onReady: mirroring.attach }}
-      history={anemograph.history}
+      history={windFeed.history}
     />
   </StrictMode>,
 )

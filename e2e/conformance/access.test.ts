@@ -72,11 +72,14 @@ for (const mode of modes) {
       await isOwn(listening)
     })
 
-    test('other channels are closed, for reading and for writing; the wind is not', async (t) => {
+    test('other channels are closed, for reading and for writing; the wind and the page’s overview are not', async (t) => {
       const elsewhere = open(t, mode, { cookie: writer, channels: 'main,elsewhere' })
       await elsewhere.ended
       assert.deepEqual(elsewhere.waiting(), [])
-      const writing = await joined(t, mode, { cookie: writer, channels: 'main,wind' })
+      const sly = open(t, mode, { cookie: writer, channels: 'main,overview.elsewhere' })
+      await sly.ended
+      assert.deepEqual(sly.waiting(), [])
+      const writing = await joined(t, mode, { cookie: writer, channels: 'main,wind,overview.main' })
       const refused = await writing.send(draftOf('w', 1, 'x', 'elsewhere'))
       assert.equal(refused.type === 'refused' && refused.code, 'not-invited-there')
     })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
+import { isKind, type Message } from '../../server/wire/envelope.ts'
 import type { Mode } from '../../server/wire/modes.ts'
 import { now } from '../../web/transports/transport.ts'
 import { draftOf, type FleetClient, openClient } from '../fleet/client.ts'
@@ -133,6 +134,25 @@ export function testOwnPromises(mode: Mode): void {
     assert.equal((await quiet.next('heartbeat')).newest, 0)
   })
 
+  test('who asks for a page’s overview is told what the server makes of its edits, and nobody else is', async (t) => {
+    const server = await start(t)
+    const author = open(t, server, { window: 'author', channels: 'main,wind' })
+    await author.next('welcome')
+    await author.send(draftOf('author', 1, '<p>One two</p><p>three</p>'))
+    const reader = open(t, server, { window: 'reader', channels: 'main,wind,overview.main' })
+    const first = await nextOverview(reader)
+    assert.deepEqual([first.body.words, first.body.characters, first.body.edits], [3, 12, 1])
+    await author.send(draftOf('author', 2, '<p>One</p>'))
+    const second = await nextOverview(reader)
+    assert.deepEqual([second.body.words, second.body.editsLastMinute], [1, 2])
+    const back = open(t, server, { window: 'late', channels: 'main,overview.main' })
+    assert.equal((await nextOverview(back)).body.words, 1)
+    const refused = await author.send({ ...draftOf('author', 3, ''), channel: 'overview.main' })
+    assert.equal(refused.type === 'refused' && refused.code, 'read-only-channel')
+    const kinds = author.waiting().map((frame) => frame.type === 'message' && frame.message.kind)
+    assert.ok(!kinds.includes('overview'))
+  })
+
   test('who asks for the time is told it, stamped between the question and its answer', async (t) => {
     const server = await start(t)
     const client = open(t, server, { window: 'w1' })
@@ -149,6 +169,13 @@ export function testOwnPromises(mode: Mode): void {
       stamps.toSorted((one, other) => one - other),
     )
   })
+}
+
+async function nextOverview(client: FleetClient): Promise<Message<'overview'>> {
+  for (;;) {
+    const { message } = await client.next('message')
+    if (isKind(message, 'overview')) return message
+  }
 }
 
 function lastSeq(client: FleetClient): number | undefined {

@@ -5,6 +5,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { byeCodes, type DownFrame } from '../../server/wire/frames.ts'
+import type { OverviewBody, WindOverview } from '../../server/wire/overview.ts'
 import { protocol, root, rowsOf } from './protocol-text.ts'
 
 const sources = globSync('server/**/*.ts', { cwd: root })
@@ -48,6 +49,30 @@ describe('what the server says', () => {
       Object.keys(types).filter((type) => !listed.has(type)),
       [],
     )
+  })
+
+  test('every field of an overview is in the table, and no other', () => {
+    const fields: Record<keyof OverviewBody | keyof WindOverview, true> = {
+      words: true,
+      characters: true,
+      editsLastMinute: true,
+      editsEachSecond: true,
+      edits: true,
+      countedSince: true,
+      wind: true,
+      source: true,
+      state: true,
+      status: true,
+      readingAt: true,
+      trouble: true,
+      meanMetresPerSecond: true,
+      meanDirectionDegrees: true,
+      meanCoversSeconds: true,
+      gustMetresPerSecond: true,
+      gustCoversSeconds: true,
+    }
+    const listed = rowsOf('Overviews').flatMap(([names = '']) => names.split(' '))
+    assert.deepEqual(sorted(listed.filter((name) => !/^(field|-+)$/.test(name))), sorted(Object.keys(fields)))
   })
 
   test('every path is named', () => {

@@ -32,13 +32,15 @@ test('hands the cursor to the framing, and none for what is not in the log', () 
   assert.deepEqual(framing.cursors, ['life1:7', null])
 })
 
-test('a reading can be replaced, an edit cannot, and neither can what is not in the log', () => {
-  const deliveries = [editOf(1), readingOf(2), createDelivery({ type: 'heartbeat', newest: 0 })]
+test('a reading and an overview can be replaced, an edit cannot, and neither can what is not in the log', () => {
+  const overview = readingOf(3, 'overview.main', 'overview')
+  const deliveries = [editOf(1), readingOf(2), overview, createDelivery({ type: 'heartbeat', newest: 0 })]
   assert.deepEqual(
     deliveries.map(({ isReplaceable, seq, channel }) => [isReplaceable, seq, channel]),
     [
       [false, 1, 'main'],
       [true, 2, 'wind'],
+      [true, 3, 'overview.main'],
       [false, null, null],
     ],
   )

@@ -12,7 +12,7 @@ export interface EditRate {
 
 /** However many edits there are, 60 numbers are kept. */
 export function createEditRate(): EditRate {
-  let counts: readonly number[] = new Array(secondsKept).fill(0)
+  let counts: number[] = new Array(secondsKept).fill(0)
   let second = 0
 
   function goOnTo(now: number): void {
@@ -24,11 +24,11 @@ export function createEditRate(): EditRate {
   return {
     add(now) {
       goOnTo(now)
-      counts = counts.with(-1, (counts.at(-1) ?? 0) + 1)
+      counts[secondsKept - 1] = (counts[secondsKept - 1] ?? 0) + 1
     },
     eachSecond(now) {
       goOnTo(now)
-      return counts
+      return [...counts]
     },
   }
 }

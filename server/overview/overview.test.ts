@@ -91,7 +91,9 @@ test('a reader is told words, characters, edits and wind, on the overview’s ch
       trouble: null,
       meanMetresPerSecond: 0.1,
       meanDirectionDegrees: null,
+      meanCoversSeconds: 0,
       gustMetresPerSecond: null,
+      gustCoversSeconds: 0,
     },
   })
 })

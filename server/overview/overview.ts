@@ -45,10 +45,14 @@ export function startOverview(parts: OverviewParts): Overview {
   let published = 0
 
   const unfollow = log.follow((message) => {
-    wind.take(message)
-    const channel = overviewChannel(message.channel)
-    if (channel !== null && isKind(message, 'edit')) find(message.channel, channel).page.edited(message)
+    if (isKind(message, 'edit')) takeEdit(message)
+    else wind.take(message)
   })
+
+  function takeEdit(edit: Message<'edit'>): void {
+    const channel = overviewChannel(edit.channel)
+    if (channel !== null) find(edit.channel, channel).page.edited(edit)
+  }
 
   function find(name: string, channel: string): Known {
     const found = known.get(name) ?? begin(name, channel)

@@ -97,6 +97,11 @@ test('parts make the same as the whole', () => {
   assert.deepEqual(count(line.repeat(1000)), [words * 1000, characters * 1000])
 })
 
+test('a word that markup cuts is one word, wherever in a long document it is', () => {
+  assert.deepEqual(count('un<b>believ</b>able '.repeat(5000)), [5000, 65_000])
+  assert.deepEqual(count('<p>mö<i>gl</i>ich 😀</p>'.repeat(5000)), [5000, 45_000])
+})
+
 test('what was counted before counts the same the next time, and is forgotten on request', () => {
   const counter = createTextCounter()
   const html = `<p>${paragraph}</p><p>plain</p>`

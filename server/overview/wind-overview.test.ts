@@ -51,7 +51,9 @@ test('a sensor that has sent nothing yet is there, without numbers', () => {
     trouble: 'There is no /dev/ttyUSB0.',
     meanMetresPerSecond: null,
     meanDirectionDegrees: null,
+    meanCoversSeconds: 0,
     gustMetresPerSecond: null,
+    gustCoversSeconds: 0,
   })
 })
 
@@ -70,6 +72,22 @@ test('the mean is of two minutes and right across north, the gust of three secon
   assert.equal(wind.overview()?.trouble, null)
   blow(120, measured(2, 100))
   assert.deepEqual(figures(), [2, 100, gust])
+})
+
+test('a little west of north is 0 degrees, never 360', () => {
+  const { blow, figures } = open()
+  blow(10, measured(4, 359.7))
+  assert.equal(figures()[1], 0)
+})
+
+test('it says how much of its time readings stand for', () => {
+  const { blow, wind, time } = open()
+  const covers = () => [wind.overview()?.meanCoversSeconds, wind.overview()?.gustCoversSeconds]
+  blow(30, measured(4, 90))
+  assert.deepEqual(covers(), [29, 29])
+  time.advance(20_000)
+  blow(200, measured(4, 90))
+  assert.deepEqual(covers(), [120, 229])
 })
 
 test('a calm has a mean and no direction', () => {

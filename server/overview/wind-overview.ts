@@ -5,6 +5,7 @@ import type { WindOverview } from '../wire/overview.ts'
 import type { ReadingBody, SensorBody } from '../wire/reading.ts'
 import type { Clock } from '../wire/time.ts'
 import { createFigures } from '../wire/wind/figures.ts'
+import type { WindMean } from '../wire/wind/mean.ts'
 import { createSampling } from '../wire/wind/sampling.ts'
 
 export interface WindRecord {
@@ -42,7 +43,7 @@ export function createWindRecord(steadyNow: Clock): WindRecord {
       const source = reading?.source ?? sensor?.source
       if (!source) return null
       figuresAt = Math.max(figuresAt, steadyNow() + aheadMs)
-      const { twoMinutes, gustMetresPerSecond } = figures.at(figuresAt)
+      const { twoMinutes, tenMinutes, gustMetresPerSecond } = figures.at(figuresAt)
       return {
         source,
         state: reading?.state ?? null,
@@ -51,7 +52,9 @@ export function createWindRecord(steadyNow: Clock): WindRecord {
         trouble: sensor && sensor.state !== 'connected' ? sensor.sentence : null,
         meanMetresPerSecond: hundredths(twoMinutes?.speedMetresPerSecond ?? null),
         meanDirectionDegrees: wholeDegrees(twoMinutes?.directionDegrees ?? null),
+        meanCoversSeconds: wholeSeconds(twoMinutes),
         gustMetresPerSecond: hundredths(gustMetresPerSecond),
+        gustCoversSeconds: wholeSeconds(tenMinutes),
       }
     },
   }
@@ -64,4 +67,8 @@ function hundredths(speed: number | null): number | null {
 
 function wholeDegrees(degrees: number | null): number | null {
   return degrees === null ? null : Math.round(degrees) % 360
+}
+
+function wholeSeconds(mean: WindMean | null): number {
+  return mean === null ? 0 : Math.floor(mean.coversMs / 1000)
 }

@@ -32,8 +32,12 @@ export interface WindOverview {
   readonly meanMetresPerSecond: number | null
   /** Where the mean vector of the last 2 minutes comes from, 0 to 359; null in a calm too. */
   readonly meanDirectionDegrees: number | null
+  /** How much of the 2 minutes readings stand for, whole seconds: less at the beginning and after an outage. */
+  readonly meanCoversSeconds: number
   /** Highest 3 s mean of the last 10 minutes. */
   readonly gustMetresPerSecond: number | null
+  /** The same of the 10 minutes. */
+  readonly gustCoversSeconds: number
 }
 
 /** While anybody reads it, it comes so often even where nothing has changed; ms. */

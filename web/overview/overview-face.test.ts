@@ -62,6 +62,7 @@ test('it is late when the server’s repeats stay away', () => {
 test('a mean and a gust of less than their time say so', () => {
   const face = windWith({ meanCoversSeconds: 37, gustCoversSeconds: 250 })
   assert.deepEqual(shown(face.wind).slice(0, 2), ['5.3 m/s over 30 s', '8.1 m/s 3 s peak in 4 min'])
+  assert.match(shown(windWith({ meanCoversSeconds: 0 }).wind)[0] ?? '', /over under 10 s$/)
 })
 
 test('a calm has a speed and no direction', () => {

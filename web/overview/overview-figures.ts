@@ -82,6 +82,7 @@ function speedIn(
 function spanWords(coversSeconds: number | undefined, wholeSeconds: number): string {
   const isWhole = coversSeconds === undefined || coversSeconds > 0.95 * wholeSeconds
   const seconds = isWhole ? wholeSeconds : coversSeconds
+  if (seconds < 10) return 'under 10 s'
   return timeWords(seconds < 60 ? Math.floor(seconds / 10) * 10_000 : seconds * 1000)
 }
 

@@ -1,10 +1,11 @@
-// Readings on their way into the store.
+// Readings on their way into the store, and what was before them beneath.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Bodies, Message } from '../../server/wire/envelope.ts'
+import { anemogramOf, type PastWind, readAnemogram } from '../../server/wire/wind/anemogram.ts'
 import { createAnemograph } from '../../server/wire/wind/anemograph.ts'
-import { measured, startAt } from '../../server/wire/wind/testing.ts'
+import { assertNear, fault, measured, startAt } from '../../server/wire/wind/testing.ts'
 import { createStore, firstView } from '../store/store.ts'
 import { createWindFeed, receivedWithPage } from './wind-feed.ts'
 
@@ -15,15 +16,27 @@ function message<K extends 'reading' | 'sensor'>(kind: K, seq: number, body: Bod
 
 function feeding() {
   const store = createStore(firstView('sse/2'))
+  const feed = createWindFeed(store, {
+    now: () => 0,
+    later: (run) => clearImmediate.bind(null, setImmediate(run)),
+  })
+  return { store, feed, take: feed.take }
+}
+
+/** What the server answers when it has these readings, its newest last. */
+function serverPast(from: number, to: number, ...faults: number[]): PastWind {
   const anemograph = createAnemograph()
-  return { store, anemograph, feed: createWindFeed(store, anemograph) }
+  for (let seq = from; seq <= to; seq += 1)
+    anemograph.take(faults.includes(seq) ? fault : measured(6, 90), startAt + seq * 250)
+  const faultAt = faults.includes(to) ? startAt + to * 250 : null
+  return readAnemogram(JSON.parse(JSON.stringify(anemogramOf(anemograph.history, { seq: to, faultAt }))))
 }
 
 test('a reading is shown with its figures, and the sensor stays as it was', () => {
-  const { store, feed } = feeding()
-  feed(message('sensor', 1, { source: 'simulated', state: 'connected', sentence: 'Simulated.' }), 5)
-  feed(message('reading', 2, measured(6, 90)), 6)
-  feed(message('reading', 3, measured(8, 90)), 7)
+  const { store, take } = feeding()
+  take(message('sensor', 1, { source: 'simulated', state: 'connected', sentence: 'Simulated.' }), 5)
+  take(message('reading', 2, measured(6, 90)), 6)
+  take(message('reading', 3, measured(8, 90)), 7)
   const { reading, receivedAt, takenAt, figures, sensor } = store.view().wind
   assert.equal(reading?.speed, 8)
   assert.deepEqual([receivedAt, takenAt], [7, startAt + 750])
@@ -32,19 +45,19 @@ test('a reading is shown with its figures, and the sensor stays as it was', () =
 })
 
 test('the same reading once more counts once, an equal one counts', () => {
-  const { store, anemograph, feed } = feeding()
-  feed(message('reading', 1, measured(6, 90)), 1)
+  const { store, feed, take } = feeding()
+  take(message('reading', 1, measured(6, 90)), 1)
   const shown = store.view().wind
-  feed(message('reading', 1, measured(6, 90)), 2)
+  take(message('reading', 1, measured(6, 90)), 2)
   assert.equal(store.view().wind, shown)
-  feed(message('reading', 2, measured(6, 90)), 3)
-  assert.equal(anemograph.history.since(0, true).length, 2)
+  take(message('reading', 2, measured(6, 90)), 3)
+  assert.equal(feed.history.since(0, true).length, 2)
 })
 
 test('edits are none of its business', () => {
-  const { store, feed } = feeding()
+  const { store, take } = feeding()
   const before = store.view()
-  feed({ ...message('reading', 1, measured(6, 90)), kind: 'edit', body: { html: '' } }, 1)
+  take({ ...message('reading', 1, measured(6, 90)), kind: 'edit', body: { html: '' } }, 1)
   assert.equal(store.view(), before)
 })
 
@@ -53,3 +66,94 @@ test('what came with the page is as old as its place in the log says, and never 
   assert.equal(receivedWithPage(old, startAt + 3_600_000), startAt)
   assert.equal(receivedWithPage(old, startAt - 5000), startAt - 5000)
 })
+
+describe('what was before', () => {
+  const ask = (past: PastWind) => async () => past
+  const reading = (seq: number, speed = 6) => message('reading', seq, measured(speed, 90))
+  const counted = ({ history }: { history: ReturnType<typeof feeding>['feed']['history'] }) =>
+    history.since(0, false).reduce((sum, { sums }) => sum + sums.count, 0)
+  const gaps = ({ history }: { history: ReturnType<typeof feeding>['feed']['history'] }) =>
+    history.since(0, false).filter(({ startsAnew }) => startsAnew).length
+
+  test('lies beneath what came, each reading once, and the figures are of all', async () => {
+    const { store, feed, take } = feeding()
+    take(reading(2399), 1)
+    take(reading(2400), 2)
+    let answer: (past: PastWind) => void = () => undefined
+    const isDone = feed.lookBack(
+      () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    )
+    // One that the answer has, and one that it does not have.
+    take(reading(2401), 3)
+    take(reading(2402, 8), 4)
+    answer(serverPast(1, 2401))
+    // One that comes while the answer is being put beneath.
+    take(reading(2403, 8), 5)
+    assert.equal(await isDone, true)
+    take(reading(2404, 8), 6)
+    assert.deepEqual([counted(feed), gaps(feed)], [2404, 1])
+    const { figures, takenAt, receivedAt } = store.view().wind
+    assert.deepEqual([takenAt, receivedAt], [startAt + 2404 * 250, 6])
+    assertNear(figures.tenMinutes?.speedMetresPerSecond, 6 + (2 * 3) / 2401, 2e-4)
+    assertNear(figures.tenMinutes?.coversMs, 600_000, 2600)
+  })
+
+  test('readings that the answer has and that come after it are shown and not counted again', async () => {
+    const { store, feed, take } = feeding()
+    await feed.lookBack(ask(serverPast(1, 40)))
+    take(reading(39), 7)
+    take(reading(40), 8)
+    take(reading(41), 9)
+    assert.deepEqual([counted(feed), gaps(feed)], [41, 1])
+    assert.deepEqual([store.view().wind.receivedAt, store.view().wind.takenAt], [9, startAt + 41 * 250])
+  })
+
+  test('a gap that this window made is filled, one of the sensor stays', async () => {
+    const { feed, take } = feeding()
+    for (let seq = 1; seq <= 40; seq += 1) take(reading(seq), seq)
+    for (let seq = 400; seq <= 440; seq += 1) take(reading(seq), seq)
+    assert.equal(gaps(feed), 2)
+    await feed.lookBack(ask(serverPast(1, 440, 100)))
+    assert.deepEqual([counted(feed), gaps(feed)], [439, 2])
+    assert.equal(feed.history.since(startAt + 60_000, false)[0]?.startsAnew, false)
+  })
+
+  test('what the server has lost and this window has stays', async () => {
+    const { feed, take } = feeding()
+    for (let seq = 1; seq <= 40; seq += 1) take(reading(seq), seq)
+    await feed.lookBack(ask(serverPast(41, 60)))
+    assert.deepEqual([counted(feed), gaps(feed)], [60, 1])
+  })
+
+  test('a fault as the newest parts what comes from what was', async () => {
+    const { feed, take } = feeding()
+    await feed.lookBack(ask(serverPast(1, 40, 40)))
+    take(reading(41), 1)
+    assert.deepEqual([counted(feed), gaps(feed)], [40, 2])
+  })
+
+  test('no answer, an empty one, and one that was overtaken change nothing', async () => {
+    const { store, feed, take } = feeding()
+    take(reading(1), 1)
+    const before = store.view()
+    assert.equal(await feed.lookBack(() => Promise.reject(new Error('503'))), false)
+    assert.equal(await feed.lookBack(ask(readAnemogram(emptyAnswer))), true)
+    const overtaken = feed.lookBack(ask(serverPast(1, 40)))
+    feed.newLog()
+    assert.equal(await overtaken, false)
+    assert.equal(store.view(), before)
+  })
+
+  test('of a new log, whose numbers begin anew, every reading counts', async () => {
+    const { feed, take } = feeding()
+    await feed.lookBack(ask(serverPast(1, 40)))
+    feed.newLog()
+    take({ ...reading(41), seq: 1 }, 1)
+    assert.equal(counted(feed), 41)
+  })
+})
+
+const emptyAnswer = anemogramOf(createAnemograph().history, { seq: 0, faultAt: null })

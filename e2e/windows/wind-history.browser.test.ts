@@ -1,0 +1,105 @@
+// The wind of before a window was opened, in real windows: there at once, after a reload and a restart of the server too.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { openLog } from '../../server/open-log.ts'
+import { testConfig } from '../../server/testing.ts'
+import { store } from '../../server/wind-history/testing.ts'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import type { BrowserWindow } from '../browser/browser.ts'
+import { until } from '../browser/until.ts'
+import { openStage, type Stage } from './stage.ts'
+
+const [mode] = modes as readonly [Mode, ...Mode[]]
+
+/** Such as no wind of the simulator's is. */
+const stormMetresPerSecond = 44
+
+let stage: Stage
+let dataFolder: string
+before(async () => {
+  dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-history-'))
+  const limits = { ...testConfig.limits, logMessages: 100_000, logBytes: 100_000_000 }
+  const kept = { storage: 'sqlite', dataFolder, limits } as const
+  await storeHalfAnHour({ ...testConfig, ...kept })
+  stage = await openStage({
+    ...kept,
+    sensor: { ...testConfig.sensor, source: 'simulated', rateHz: 20 },
+  })
+})
+after(async () => {
+  await stage.close()
+  await rm(dataFolder, { recursive: true, force: true })
+})
+
+/** What a server of before has left: a storm, a reading a second. */
+async function storeHalfAnHour(config: Parameters<typeof openLog>[0]): Promise<void> {
+  const log = openLog(config, { dataFolder, now: Date.now, random: Math.random })
+  const endedAt = Date.now()
+  const moments = Array.from({ length: 1800 }, (_nothing, n) => endedAt - (1800 - n) * 1000)
+  await store(log, moments, { speed: stormMetresPerSecond })
+  await log.close()
+}
+
+async function open(query: string): Promise<BrowserWindow> {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin[mode.http]}/?${query}`)
+  return window
+}
+
+function words(): string {
+  return document.querySelector('.history-words')?.textContent ?? ''
+}
+
+function asked(): number {
+  const loaded = performance.getEntriesByType('resource')
+  return loaded.filter(({ name }) => name.endsWith('/api/wind/history')).length
+}
+
+async function untilSays(window: BrowserWindow, pattern: RegExp): Promise<void> {
+  await until(async () => pattern.test(await window.run(words)), `the history does not say ${pattern}`).catch(
+    async (error) => {
+      throw new Error(`${error.message} It says: ${await window.run(words)}`)
+    },
+  )
+}
+
+/** All ten minutes: else it would say how many seconds there are. */
+const lookingBack = /^In the last 10 minutes: [\d.]+ to 44\.\d* m\/s, mean /
+
+test('a new window has the wind of before, of before the server’s restart too, and a reload has it again', async () => {
+  const window = await open('view=wind')
+  await untilSays(window, lookingBack)
+  assert.equal(await window.run(asked), 1)
+  const figures = () => document.querySelector('.figures')?.textContent ?? ''
+  assert.match(await window.run(figures), /Gust.*44\.0/i)
+  await window.reload()
+  await untilSays(window, lookingBack)
+  assert.equal(await window.run(asked), 1)
+  await window.close()
+})
+
+test('the editor alone asks for none of it until it shows the wind', async () => {
+  const window = await open('view=editor')
+  const isOpen = () => document.querySelector('.link')?.getAttribute('data-state') === 'open'
+  await until(() => window.run(isOpen), 'the window did not open')
+  assert.equal(await window.run(asked), 0)
+  await window.click('.view-link:nth-child(3)')
+  await untilSays(window, lookingBack)
+  assert.equal(await window.run(asked), 1)
+  await window.close()
+})
+
+test('a window that is measured asks for nothing', async () => {
+  const window = await open('view=wind&record')
+  await untilSays(window, /\d s: .* mean/)
+  assert.equal(await window.run(asked), 0)
+  await window.close()
+})
+
+test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+  assert.deepEqual(await stage.browser.consoleMessages(), [])
+})
