@@ -1,0 +1,155 @@
+// A whole run's summary, from made-up samples whose means, ratios and faults are known.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { madeWindRun, type WindMaking } from './made-run.ts'
+import { analyse, faultsIn, type WindSummary } from './summary.ts'
+
+/** Known means: WebSocket 100 ± 1, taking turns; the others so many times that. */
+const times: Readonly<Record<string, number>> = {
+  'websocket/1.1': 1,
+  'long-polling/1.1': 1.1,
+  'polling/1.1': 2.7,
+  'sse/2': 1.001,
+}
+const known: WindMaking = {
+  sites: ['lund', 'nagaoka'],
+  modes: Object.keys(times),
+  readings: 60,
+  latencyOf: (_site, mode, place) => (times[mode] ?? 0) * (100 + (place % 2 === 0 ? 1 : -1)),
+}
+
+const summaryOf = (making: WindMaking) => analyse(madeWindRun({ ...known, ...making }))
+
+function cell({ cells }: WindSummary, site: string, mode: string) {
+  const found = cells.find((one) => one.site === site && one.mode === mode)
+  assert.ok(found)
+  return found
+}
+
+function near(found: number | null | undefined, expected: number): void {
+  assert.ok(
+    found !== null && found !== undefined && Math.abs(found - expected) < 1e-3,
+    `${found}, not ${expected}`,
+  )
+}
+
+test('each cell has its counts, its figures and its ratio', () => {
+  const polling = cell(summaryOf({}), 'lund', 'polling/1.1')
+  assert.deepEqual(
+    [polling.n, polling.expected, polling.lost, polling.duplicated, polling.reordered, polling.effectiveN],
+    [60, 60, 0, 0, 0, 60],
+  )
+  near(polling.meanMs, 270)
+  near(polling.sdMs, 2.7 * Math.sqrt(60 / 59))
+  near(polling.medianMs, 270)
+  near(polling.maxMs, 272.7)
+  near(polling.ratioToWebsocket, 2.7)
+  for (const end of polling.ratioToWebsocketCi95 ?? []) near(end, 2.7)
+})
+
+test('WebSocket is once itself, without doubt', () => {
+  const { ratioToWebsocket, ratioToWebsocketCi95 } = cell(summaryOf({}), 'lund', 'websocket/1.1')
+  assert.deepEqual([ratioToWebsocket, ratioToWebsocketCi95], [1, null])
+})
+
+test('the paper’s three tests and those beside, each with its difference and verdict', () => {
+  const tests = summaryOf({}).tests.filter(({ site }) => site === 'nagaoka')
+  assert.deepEqual(
+    tests.map(({ mode, against }) => `${mode} - ${against}`),
+    [
+      'long-polling/1.1 - websocket/1.1',
+      'polling/1.1 - websocket/1.1',
+      'polling/1.1 - long-polling/1.1',
+      'sse/2 - websocket/1.1',
+    ],
+  )
+  const [longPolling, polling, between, sse] = tests
+  near(longPolling?.differenceMs, 10)
+  near(polling?.differenceMs, 170)
+  near(between?.differenceMs, 160)
+  assert.deepEqual([longPolling?.verdict, longPolling?.welch.pCorrected], ['slower', null])
+  // A tenth of a millisecond is nothing to Welch, and would be all to the pairs, which differ by as much each time.
+  near(sse?.differenceMs, 0.1)
+  assert.deepEqual([sse?.verdict, sse?.doubt], ['undecided', 'chance'])
+  assert.ok((sse?.welch.pCorrected ?? 0) >= (sse?.welch.p ?? 1))
+})
+
+test('where pages are, a difference within their clocks’ error stays open', () => {
+  const [first] = analyse(
+    madeWindRun({
+      ...known,
+      latencyOf: (_site, mode, place) => 100 + (times[mode] === 1 ? 0 : 0.5) + (place % 2) / 100,
+    }),
+  ).tests
+  assert.deepEqual(
+    [first?.site, first?.clockMs, first?.verdict, first?.doubt],
+    ['lund', 0.62, 'undecided', 'clock'],
+  )
+})
+
+test('the formulas are set beside the measured, with the deviation', () => {
+  const [lund, nagaoka] = summaryOf({}).predictions
+  assert.deepEqual([lund?.oneWayMs, lund?.limitMs, lund?.binds], [100, 125, true])
+  const [, longPolling, polling] = lund?.methods ?? []
+  near(longPolling?.deviation, 0.1)
+  near(polling?.formulaMs, 275)
+  near(polling?.deviation, 270 / 275 - 1)
+  const websocket = nagaoka?.methods[0]
+  assert.equal(websocket?.deviation, null)
+  assert.ok(websocket.model.meanMs > websocket.modelWithoutStalls.meanMs)
+})
+
+test('beyond M/2 long polling is to take 3ν/2, and 2ν at worst', () => {
+  const [site] = summaryOf({ latencyOf: () => 150 }).predictions
+  const longPolling = site?.methods.find(({ method }) => method === 'long-polling')
+  assert.deepEqual([site?.binds, longPolling?.formulaMs, longPolling?.formulaWorstMs], [false, 225, 300])
+})
+
+test('made ten times as fast, M and Δ are tenths too', () => {
+  const [site] = summaryOf({ faster: 10, latencyOf: () => 10 }).predictions
+  const polling = site?.methods.find(({ method }) => method === 'polling')
+  assert.deepEqual([site?.limitMs, site?.binds, polling?.formulaMs], [12.5, true, 27.5])
+})
+
+test('what was lost, repeated and reordered is counted, and said first', () => {
+  const summary = summaryOf({ lost: 0.1, duplicated: 0.1, reordered: 0.1 })
+  const { n, lost, expected } = cell(summary, 'lund', 'polling/1.1')
+  assert.ok(lost > 0 && n === expected - lost)
+  assert.match(
+    summary.finding,
+    /^websocket\/1\.1 at Lund lost \d+ of 60 readings, repeated \d+, reordered \d+; /,
+  )
+  assert.ok(faultsIn(summary) > 20)
+  assert.equal(faultsIn(summaryOf({})), 0)
+})
+
+test('the finding is one sentence, with the paper’s ratios', () => {
+  const { finding } = summaryOf({ sites: ['lund'] })
+  assert.equal(
+    finding,
+    'At Lund long polling took 1.10 times WebSocket’s mean (paper: 0.95 to 1.03) and polling 2.70 (2.63 to 3.00).',
+  )
+  assert.match(
+    summaryOf({ sites: ['lan'] }).finding,
+    /^At Lan long polling took 1\.10 times WebSocket’s mean and polling 2\.70\.$/,
+  )
+  assert.match(summaryOf({ faster: 10 }).finding, /^10 times as fast as asked for: /)
+})
+
+test('a machine that was too busy is said before what it found', () => {
+  const run = madeWindRun(known)
+  const links = run.links.map((link) => ({ ...link, lateMs: 7 }))
+  assert.match(
+    analyse({ ...run, links }).finding,
+    /^On a machine too busy for it, its links late by 7\.00 ms on average, at Lund/,
+  )
+})
+
+test('a run of which nothing arrived has a summary too', () => {
+  const summary = summaryOf({ lost: 1 })
+  assert.equal(cell(summary, 'lund', 'sse/2').meanMs, null)
+  assert.deepEqual(summary.tests, [])
+  assert.match(summary.finding, /There is no WebSocket time to compare with\.$/)
+  assert.ok(!JSON.stringify(summary).includes('NaN'))
+})

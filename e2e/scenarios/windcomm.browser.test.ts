@@ -1,0 +1,38 @@
+// The windows of a real browser in the WindComm scenario: two of them, a few readings, counted and not timed.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readWindcommOptions } from './windcomm-options.ts'
+import { windcommRun } from './windcomm-run.ts'
+
+test('pages behind links of their own receive every reading, and their clocks are known', {
+  timeout: 60_000,
+}, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-windcomm-browser-test-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const out = join(folder, 'report')
+  const flags = ['--sites', 'lund', '--modes', 'websocket/1.1,polling/1.1', '--readings', '12', '--seed', '3']
+  const options = readWindcommOptions([...flags, '--faster', '5', '--out', out])
+  const { summary } = await windcommRun(options, 'test', new AbortController().signal)
+  assert.deepEqual(
+    summary.cells.map(({ mode, windows, n, lost, duplicated, reordered }) => [
+      mode,
+      windows,
+      n,
+      lost + duplicated + reordered,
+    ]),
+    [
+      ['websocket/1.1', 'browser', 12, 0],
+      ['polling/1.1', 'browser', 12, 0],
+    ],
+  )
+  assert.deepEqual(
+    summary.clock.after.map(({ name }) => name),
+    ['clients', 'lund, websocket/1.1', 'lund, polling/1.1'],
+  )
+  assert.match(summary.environment.browser, /chrom/i)
+  assert.match(await readFile(join(out, 'report.html'), 'utf8'), /windows of a real browser/)
+})

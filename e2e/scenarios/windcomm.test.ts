@@ -1,0 +1,76 @@
+// A short run of the whole scenario, without a browser: two sites, six modes, thirty readings, counted and not timed.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { WindSummary } from '../lab/windcomm/summary.ts'
+
+const main = join(import.meta.dirname, '../main.ts')
+let folder: string
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-windcomm-test-'))
+})
+after(() => rm(folder, { recursive: true, force: true }))
+
+function lab(...flags: readonly string[]) {
+  const child = spawn(process.execPath, [main, 'windcomm', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      said += chunk
+    })
+  }
+  return { child, ended: once(child, 'exit'), said: () => said }
+}
+
+const quick = ['--sites', 'edmonton,nagaoka', '--faster', '10', '--browsers-at', 'none', '--seed', '7']
+
+test('thirty readings reach twelve windows once and in order, and the report is whole', {
+  timeout: 40_000,
+}, async () => {
+  const out = join(folder, 'report')
+  const run = lab(...quick, '--readings', '30', '--out', out)
+  const [code] = await run.ended
+  assert.equal(code, 0, run.said())
+  const summary: WindSummary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  assert.equal(summary.cells.length, 12)
+  for (const { site, mode, n, expected, lost, duplicated, reordered } of summary.cells) {
+    assert.deepEqual([n, expected, lost, duplicated, reordered], [30, 30, 0, 0, 0], `${mode} at ${site}`)
+  }
+  assert.equal(summary.links.length, 12)
+  assert.ok(
+    summary.links.every(({ upBytes, downBytes, opened }) => upBytes > 0 && downBytes > 0 && opened > 0),
+  )
+  assert.deepEqual([summary.rateHz, summary.holdMs, summary.intervalMs, summary.faster], [40, 30, 15, 10])
+  assert.deepEqual(
+    summary.sites.map(({ seed }) => seed),
+    [7, 8],
+  )
+  assert.match(summary.command, /^npm run lab -- windcomm --sites edmonton,nagaoka /)
+  const samples = (await readFile(join(out, 'samples.csv'), 'utf8')).trim().split('\n')
+  assert.equal(samples.length, 1 + 12 * 30)
+  const files = ['readings.csv', 'report.html', 'report.md', 'samples.csv', 'summary.json']
+  assert.deepEqual((await readdir(out)).sort(), files)
+})
+
+test('Ctrl-C ends it in order and leaves nothing that looks whole', { timeout: 40_000 }, async () => {
+  const out = join(folder, 'stopped')
+  const run = lab(...quick, '--readings', '4000', '--out', out)
+  let hasEnded = false
+  const ended = run.ended.then(() => {
+    hasEnded = true
+  })
+  while (!hasEnded && !run.said().includes('warming up'))
+    await Promise.race([once(run.child.stdout, 'data'), ended])
+  run.child.kill('SIGINT')
+  const [code] = await run.ended
+  assert.equal(code, 130, run.said())
+  assert.match(run.said(), /Stopped; no report was written/)
+  assert.equal(existsSync(out), false)
+  assert.equal(existsSync(`${out}.unfinished`), false)
+})
