@@ -41,6 +41,8 @@ if (transport === 'websocket') {
     state = 'open'
   }
   source.onmessage = ({ data }) => take(data)
+  // A page that Chromium keeps for "back" would keep its stream, and over HTTP/1.1 there are six to a host.
+  addEventListener('pagehide', () => source.close())
   send = (text) => {
     const request = new XMLHttpRequest()
     request.open('POST', '/messages')
