@@ -19,8 +19,6 @@ export type Slower = Exclude<Method, 'websocket'>
 
 /** A ratio so far outside the paper's own tests is another one. */
 const leeway = 0.05
-/** As near as this to the model's ratio, and no machine is needed to explain it. */
-const modelLeeway = 0.1
 /** Δ/2 in the paper, ms. */
 const halfPauseMs: Readonly<Record<Slower, number>> = { 'long-polling': 0, polling: 75 }
 
@@ -36,7 +34,9 @@ export function otherRatio(found: RatioFound, prediction: SitePrediction, method
   const what = `${placeName(site)}, ${methodWords[method]}: ${ratio.toFixed(2)} times WebSocket here, ${span(papers)} times in the paper.`
   const modelled = modelRatio(prediction, method)
   const byModel = `The model, which sends readings over such a network without a machine, has ${modelled.toFixed(2)}`
-  if (Math.abs(ratio / modelled - 1) > modelLeeway) return [`${what} ${byModel}; ${machineWords(found)}`]
+  const fromPaper = ratio < least ? least - ratio : ratio - most
+  // Nearer to the paper than to the model: no network is behind that.
+  if (Math.abs(ratio - modelled) > fromPaper) return [`${what} ${byModel}; ${machineWords(found)}`]
   const why = ratio < least ? ` ${networkWords(site, method)}` : ''
   return [`${what} ${byModel}: it is the method over this network, not the machine.${why}`]
 }

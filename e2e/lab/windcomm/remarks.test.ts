@@ -57,6 +57,17 @@ test('what the model has too is the network’s doing', () => {
   )
 })
 
+test('differences that only pairs find are named', () => {
+  // A stall now and then hides from Welch what every single reading shows.
+  const stalled = (_site: string, mode: string, place: number) =>
+    110 + (place % 2) + (place % 9 === 0 ? 400 : 0) + (mode === 'sse/2' ? 1.5 + (place % 3) / 10 : 0)
+  const said = remarks({ sites: ['lund', 'caracas'], modes: ['websocket/1.1', 'sse/2'], latencyOf: stalled })
+  assert.match(
+    said,
+    /reading by reading, .* they are there: .*Caracas, SSE \+ XHR over HTTP\/2 against WebSocket, \+1\.\d\d ms\./,
+  )
+})
+
 test('polling off its formula, and polling in step with the readings, are told', () => {
   const polling = (oneWayMs: number, took: number) =>
     remarks({

@@ -1,7 +1,7 @@
 // Where what was measured and what the paper says part, in sentences made from the figures: what, by how much, and why.
 
 import { spokenName } from '../stats/names.ts'
-import type { TestSummary } from './hypotheses.ts'
+import { level, type TestSummary } from './hypotheses.ts'
 import { baseline, methodOf, methodWords, modeOf } from './methods.ts'
 import { otherRatio, type RatioFound, type Slower } from './other-ratios.ts'
 import { pollingRemarks } from './polling-remarks.ts'
@@ -25,6 +25,7 @@ export function remarksOf(found: Found): readonly string[] {
     ...found.predictions.flatMap((site) => beyondTheLimit(site)),
     ...found.predictions.flatMap((site) => stallsOf(site)),
     ...neighbours(found.tests),
+    ...onlyPaired(found.tests),
     ...clocks(found.tests),
     ...besides(found),
   ]
@@ -69,6 +70,18 @@ function ratiosWords(methods: readonly MethodPrediction[]): string {
     return `${methodWords[method]} from ${without.toFixed(2)} to ${withThem.toFixed(2)} times WebSocket`
   })
   return `Together with spread they move ${listed(words)}.`
+}
+
+/** What only the paper's dream shows: the same reading over the same network by two methods. */
+function onlyPaired(tests: readonly TestSummary[]): readonly string[] {
+  const found = tests.filter(
+    ({ doubt, paired, differenceMs, clockMs }) =>
+      doubt === 'chance' && paired.p < 1 - level && Math.abs(differenceMs) > clockMs,
+  )
+  if (found.length === 0) return []
+  return [
+    `Welch’s test cannot see these through the network’s spread, and leaves them open; reading by reading, over the same queues and stalls, they are there: ${found.map(pairWords).join('; ')}.`,
+  ]
 }
 
 function neighbours(tests: readonly TestSummary[]): readonly string[] {
