@@ -9,7 +9,7 @@ import { readWindcommOptions } from './windcomm-options.ts'
 import { windcommRun } from './windcomm-run.ts'
 
 test('pages behind links of their own receive every reading, and their clocks are known', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-windcomm-browser-test-'))
   t.after(() => rm(folder, { recursive: true, force: true }))

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import type { WindSummary } from '../lab/windcomm/summary.ts'
 
 const main = join(import.meta.dirname, '../main.ts')
@@ -17,8 +17,9 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true, force: true }))
 
-function lab(...flags: readonly string[]) {
+function lab(t: TestContext, ...flags: readonly string[]) {
   const child = spawn(process.execPath, [main, 'windcomm', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
   let said = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
@@ -31,10 +32,10 @@ function lab(...flags: readonly string[]) {
 const quick = ['--sites', 'edmonton,nagaoka', '--faster', '10', '--browsers-at', 'none', '--seed', '7']
 
 test('thirty readings reach twelve windows once and in order, and the report is whole', {
-  timeout: 40_000,
-}, async () => {
+  timeout: 120_000,
+}, async (t) => {
   const out = join(folder, 'report')
-  const run = lab(...quick, '--readings', '30', '--out', out)
+  const run = lab(t, ...quick, '--readings', '30', '--out', out)
   const [code] = await run.ended
   assert.equal(code, 0, run.said())
   const summary: WindSummary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
@@ -58,9 +59,9 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   assert.deepEqual((await readdir(out)).sort(), files)
 })
 
-test('Ctrl-C ends it in order and leaves nothing that looks whole', { timeout: 40_000 }, async () => {
+test('Ctrl-C ends it in order and leaves nothing that looks whole', { timeout: 120_000 }, async (t) => {
   const out = join(folder, 'stopped')
-  const run = lab(...quick, '--readings', '4000', '--out', out)
+  const run = lab(t, ...quick, '--readings', '4000', '--out', out)
   let hasEnded = false
   const ended = run.ended.then(() => {
     hasEnded = true

@@ -11,7 +11,7 @@ export interface Check {
   /** Null where it is about all sites. */
   readonly site: string | null
   readonly what: string
-  /** In words: `2.2 to 4.5`, `at most 2 ms`. */
+  /** Short: `2.2–4.5`, `≤ 2 ms`. */
   readonly wanted: string
   /** What `found` is counted in. */
   readonly unit: 'times' | '%' | 'readings' | 'ms'
@@ -30,8 +30,8 @@ function deliveryCheck({ cells }: Found): Check {
   const least = Math.min(...cells.map(({ n }) => n))
   return {
     site: null,
-    what: 'Readings once and in order, in the least cell',
-    wanted: `${expected.toLocaleString('en-GB')} in all ${cells.length}`,
+    what: `Readings once and in order, in the least of ${cells.length} cells`,
+    wanted: expected.toLocaleString('en-GB'),
     unit: 'readings',
     found: cells.length === 0 ? null : least,
     holds: cells.length > 0 && whole.length === cells.length,
@@ -43,7 +43,7 @@ function clockCheck(run: WindRun): Check {
   return {
     site: null,
     what: 'Clocks off the server’s, before and after',
-    wanted: `at most ${paperBoundMs} ms`,
+    wanted: `≤ ${paperBoundMs} ms`,
     unit: 'ms',
     found: rounded(errorMs),
     holds: errorMs <= paperBoundMs,
@@ -56,7 +56,7 @@ function linksCheck({ links }: WindRun): Check {
   return {
     site: null,
     what: 'Links late on average',
-    wanted: `at most ${mostLateMs} ms`,
+    wanted: `≤ ${mostLateMs} ms`,
     unit: 'ms',
     found: rounded(latest),
     holds: latest <= mostLateMs,

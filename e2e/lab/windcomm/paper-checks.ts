@@ -40,12 +40,12 @@ function nearChecks(found: Found, site: string): readonly Check[] {
   return [
     ...ratioChecks(found, site, 'long-polling', {
       what: 'Long polling over WebSocket',
-      wanted: `${1 - longPollingWithin} to ${1 + longPollingWithin}`,
+      wanted: `${1 - longPollingWithin}–${1 + longPollingWithin}`,
       isRight: (ratio) => Math.abs(ratio - 1) <= longPollingWithin,
     }),
     ...ratioChecks(found, site, 'polling', {
       what: 'Polling over WebSocket',
-      wanted: `${least} to ${most}`,
+      wanted: `${least}–${most}`,
       isRight: (ratio) => ratio >= least && ratio <= most,
     }),
     ...formulaChecks(found, site),
@@ -58,7 +58,7 @@ function farChecks(found: Found, site: string): readonly Check[] {
     const test = found.tests.find((one) => one.site === site && one.mode === mode && one.against === baseline)
     return ratioChecks(found, site, method, {
       what: `${capital(methodWords[method])} over WebSocket, slower at ${100 * level} %`,
-      wanted: `at least ${times}`,
+      wanted: `≥ ${times}`,
       isRight: (ratio) => ratio >= times && test !== undefined && test.verdict === 'slower',
     })
   })
