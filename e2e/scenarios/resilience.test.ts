@@ -9,7 +9,7 @@ import { readResilienceOptions } from './resilience-options.ts'
 import { resilienceRun } from './resilience-run.ts'
 
 test('six windows in two modes come through a restart, a kill and cuts with everything', {
-  timeout: 40_000,
+  timeout: 120_000,
 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-resilience-test-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
