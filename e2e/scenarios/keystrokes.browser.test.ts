@@ -68,7 +68,7 @@ test('a small run with its bare peer ends with nothing lost and a whole report',
 test('Ctrl-C ends it in order and leaves nothing that looks whole', async () => {
   const out = join(folder, 'stopped')
   const run = lab('--keys', '400', '--windows', '2', '--out', out)
-  while (!run.said().includes('keys for each'))
+  while (!run.said().includes('keys for each') && run.child.exitCode === null)
     await Promise.race([once(run.child.stdout, 'data'), run.ended])
   run.child.kill('SIGINT')
   const [code] = await run.ended

@@ -1,6 +1,5 @@
 // The overview: what the server works out of everybody's edits and of the wind, in large numbers.
 
-import type { SensorSource } from '../../server/wire/reading.ts'
 import type { Actions } from '../page/actions.ts'
 import { Caution } from '../page/Icons.tsx'
 import { useNow } from '../page/use-now.ts'
@@ -8,6 +7,7 @@ import { useView } from '../page/use-view.ts'
 import type { Store } from '../store/store.ts'
 import { unitShown } from '../wind/choices.ts'
 import { UnitSelect } from '../wind/UnitSelect.tsx'
+import { sourceWords } from '../wind/words/source.ts'
 import { EditBars } from './EditBars.tsx'
 import { overviewFace } from './overview-face.ts'
 import type { OverviewFigure } from './overview-figures.ts'
@@ -15,12 +15,6 @@ import type { OverviewFigure } from './overview-figures.ts'
 interface OverviewProps {
   readonly store: Store
   readonly actions: Actions
-}
-
-const sourceWords: Readonly<Record<SensorSource, string>> = {
-  simulated: 'Simulated',
-  recorded: 'Recorded',
-  serial: 'WindSonic',
 }
 
 /** Renders once a second; nothing in it is announced but what is wrong. */

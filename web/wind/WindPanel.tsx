@@ -1,6 +1,5 @@
 // The live wind: dial, words, figures and history, where the readings come from, and what is wrong with them.
 
-import type { SensorSource } from '../../server/wire/reading.ts'
 import type { WindHistory } from '../../server/wire/wind/history.ts'
 import type { Actions } from '../page/actions.ts'
 import { Caution } from '../page/Icons.tsx'
@@ -13,17 +12,12 @@ import { figureWords } from './figure-words.ts'
 import { History } from './history/History.tsx'
 import { UnitSelect } from './UnitSelect.tsx'
 import { type WindFace, windFace } from './wind-face.ts'
+import { sourceWords } from './words/source.ts'
 
 interface WindPanelProps {
   readonly store: Store
   readonly actions: Actions
   readonly history: Pick<WindHistory, 'since'>
-}
-
-const sourceWords: Readonly<Record<SensorSource, string>> = {
-  simulated: 'Simulated',
-  recorded: 'Recorded',
-  serial: 'WindSonic',
 }
 
 /** Its words render four times a second, alone; nothing in it is announced but what is wrong. */
