@@ -35,21 +35,6 @@ export function readTickOffset(ticks: number): ClockReading {
   return { offsetMs: (earliest + latest) / 2, boundMs: Math.abs(latest - earliest) / 2 }
 }
 
-/** Offset to the clock of the page's server by repeated exchanges, the fastest kept: wrong by half its round trip at most. */
-export async function exchangeWithServer(exchanges: number): Promise<ClockReading> {
-  const now = () => performance.timeOrigin + performance.now()
-  let best: ClockReading = { offsetMs: 0, boundMs: Number.POSITIVE_INFINITY }
-  for (let count = 0; count < exchanges; count += 1) {
-    const sentAt = now()
-    const answer = await fetch('/api/clock', { cache: 'no-store' })
-    const receivedAt = now()
-    const { at } = (await answer.json()) as { at: number }
-    const boundMs = (receivedAt - sentAt) / 2
-    if (boundMs < best.boundMs) best = { offsetMs: at - (sentAt + receivedAt) / 2, boundMs }
-  }
-  return best
-}
-
 /**
  * The stamps of exchanges with a server, one after the other, for `lab/clock.ts`. `origin` is the server's own where the
  * page came by a slower way, which has to be among its `allowedOrigins`; empty for where the page came from.

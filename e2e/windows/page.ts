@@ -2,10 +2,11 @@
 
 import type { LabDoor } from '../../web/lab/door.ts'
 
-type Page = typeof globalThis & { readonly crosswind?: LabDoor }
+/** Before the app runs, `crosswind` is the page's element of that id, as browsers have it. */
+type Page = typeof globalThis & { readonly crosswind?: Partial<LabDoor> }
 
 export function linkState() {
-  const { link, windows, browserHttp1Streams } = (globalThis as Page).crosswind?.view() ?? {}
+  const { link, windows, browserHttp1Streams } = (globalThis as Page).crosswind?.view?.() ?? {}
   return { state: link?.state, mode: link?.mode, spokenHttp: link?.spokenHttp, windows, browserHttp1Streams }
 }
 
@@ -61,7 +62,7 @@ export async function windowsAtServer(): Promise<ServerWindow[]> {
 
 /** Ids of the edits that came, in the order in which they came. */
 export function editsReceived(): string[] {
-  const received = (globalThis as Page).crosswind?.take().received ?? []
+  const received = (globalThis as Page).crosswind?.take?.().received ?? []
   return received.filter(({ kind }) => kind === 'edit').map(({ id }) => id)
 }
 

@@ -14,23 +14,31 @@ export const webFolder = join(import.meta.dirname, '../../web/dist')
 export interface Stage {
   readonly server: TestServer
   readonly browser: Browser
+  /** One more, with connections of its own: a browser has no more than six to a host over HTTP/1.1. */
+  readonly anotherBrowser: () => Promise<Browser>
   /** Opens windows in that mode, at the mode's own listener, and waits until their links are open. */
   readonly open: (
     mode: Mode,
     count: number,
     channel: string,
-    pageHttp?: HttpVersion,
+    otherwise?: { readonly pageHttp?: HttpVersion; readonly browser?: Browser },
   ) => Promise<BrowserWindow[]>
   readonly close: () => Promise<void>
 }
 
 export async function openStage(change: Partial<Config> = {}): Promise<Stage> {
   const server = await startTestServer(change, webFolder)
-  const browser = await startBrowser()
+  const first = await startBrowser()
+  const browsers = [first]
   return {
     server,
-    browser,
-    async open(mode, count, channel, pageHttp = mode.http) {
+    browser: first,
+    async anotherBrowser() {
+      const browser = await startBrowser()
+      browsers.push(browser)
+      return browser
+    },
+    async open(mode, count, channel, { pageHttp = mode.http, browser = first } = {}) {
       const query = new URLSearchParams({ transport: mode.transport, http: mode.http, channel, record: '' })
       const windows: BrowserWindow[] = []
       for (let index = 0; index < count; index += 1) {
@@ -42,7 +50,7 @@ export async function openStage(change: Partial<Config> = {}): Promise<Stage> {
       return windows
     },
     async close() {
-      await browser.quit()
+      for (const browser of browsers) await browser.quit()
       await server.close()
     },
   }

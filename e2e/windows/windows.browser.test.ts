@@ -218,7 +218,7 @@ test('scripts, handlers and javascript: links in an edit do not run where it is 
 })
 
 test('on HTTP/1.1 the fifth window warns, before the sixth could not type and the seventh would hang', async () => {
-  const windows = await stage.open(mode('sse/1.1'), 5, 'crowd', '2')
+  const windows = await stage.open(mode('sse/1.1'), 5, 'crowd', { pageHttp: '2' })
   const [first] = windows
   assert.ok(first)
   const streams = async () => (await first.run(linkState)).browserHttp1Streams

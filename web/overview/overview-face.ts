@@ -4,7 +4,7 @@ import { longestPauseMs, type OverviewBody, type WindOverview } from '../../serv
 import type { SensorSource } from '../../server/wire/reading.ts'
 import type { WindUnit } from '../../server/wire/wind/units.ts'
 import type { OverviewView } from '../store/store.ts'
-import { isStale as isWindOld, timeWords, staleAfterMs as windStaleAfterMs } from '../wind/words/age.ts'
+import { isStale as isWindOld, timeWords, staleSentence as windStaleSentence } from '../wind/words/age.ts'
 import { faultSentence } from '../wind/words/status-words.ts'
 import { grouped, type OverviewFigure, windFigures, writingFigures } from './overview-figures.ts'
 
@@ -76,6 +76,6 @@ function clockWords(at: number, now: number): string {
 function windTrouble(wind: WindOverview | null, isWindStale: boolean): string | null {
   if (wind === null) return 'No wind sensor has been heard of.'
   if (wind.trouble !== null) return wind.trouble
-  if (isWindStale) return `No reading has come for more than ${timeWords(windStaleAfterMs)}.`
+  if (isWindStale) return windStaleSentence
   return wind.state === 'fault' ? faultSentence(wind.status ?? '') : null
 }

@@ -4,7 +4,7 @@ import type { Axes, ReadingBody, SensorSource } from '../../server/wire/reading.
 import { toMetresPerSecond, type WindUnit } from '../../server/wire/wind/units.ts'
 import type { WindView } from '../store/store.ts'
 import { unitShown } from './choices.ts'
-import { ageWords, isStale, staleAfterMs, timeWords } from './words/age.ts'
+import { ageWords, isStale, staleSentence } from './words/age.ts'
 import { compassPoint, wholeDegrees } from './words/compass.ts'
 import { type Quantity, quantityIn, units } from './words/speed.ts'
 import { faultSentence, isHeated } from './words/status-words.ts'
@@ -46,9 +46,6 @@ export function windFace({ reading, receivedAt, sensor, choices }: Seen, now: nu
     asideWords: reading && asideWords(reading, unit),
   }
 }
-
-/** Without the seconds: it is read out once. */
-const staleSentence = `No reading has come for more than ${timeWords(staleAfterMs)}.`
 
 function faultOf(reading: ReadingBody | null): string | null {
   return reading?.state === 'fault' ? faultSentence(reading.status) : null

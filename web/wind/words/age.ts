@@ -9,6 +9,9 @@ export function isStale(ageMs: number): boolean {
   return ageMs >= staleAfterMs
 }
 
+/** Without the seconds so far: it is read out once. */
+export const staleSentence = `No reading has come for more than ${timeWords(staleAfterMs)}.`
+
 /** Coarse on purpose: up to `staleAfterMs` a reading is simply new. */
 export function ageWords(ageMs: number): string {
   return isStale(ageMs) ? `${timeWords(ageMs)} ago` : 'just now'
