@@ -1,6 +1,7 @@
 // Matches what one window sent with what every window received, by message ID.
 
 import type { ReceivedStamp, SentStamp } from '../../web/lab/recorder.ts'
+import { overtaken } from './overtaken.ts'
 import type { Sample } from './samples.ts'
 
 export interface WindowStamps {
@@ -37,7 +38,10 @@ function matchWindow(
 ): Sample[] {
   const placeSent = new Map(sent.map(({ id }, place) => [id, place]))
   const arrivals = window.received.filter(({ id }) => placeSent.has(id))
-  const late = lateArrivals(arrivals, placeSent)
+  const late = overtaken(
+    arrivals.map(({ id }) => id),
+    placeSent,
+  )
   const here = (stamp: number | null | undefined) => (stamp == null ? null : stamp + window.offsetMs)
   return sent.map(({ id, sentAt, inputAt }, place) => {
     const copies = arrivals.filter((arrival) => arrival.id === id)
@@ -59,21 +63,4 @@ function matchWindow(
       reordered: late.has(id),
     }
   })
-}
-
-/** Messages whose first copy came after one that was sent later. */
-function lateArrivals(
-  arrivals: readonly ReceivedStamp[],
-  placeSent: ReadonlyMap<string, number>,
-): Set<string> {
-  const late = new Set<string>()
-  const seen = new Set<string>()
-  let furthest = -1
-  for (const { id } of arrivals) {
-    const place = placeSent.get(id) ?? -1
-    if (!seen.has(id) && place < furthest) late.add(id)
-    seen.add(id)
-    furthest = Math.max(furthest, place)
-  }
-  return late
 }

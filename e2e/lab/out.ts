@@ -3,6 +3,12 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
+/** Where a report goes that nobody named a folder for: dated to the second, so that each run has its own. */
+export function reportFolder(scenario: string, startedAt: Date): string {
+  const date = startedAt.toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '')
+  return join('reports', `${date}-${scenario}`)
+}
+
 /** Writes all files or none. Rejects when the folder is there already: a report is never overwritten. */
 export async function writeFolder(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   const unfinished = `${folder}.unfinished`

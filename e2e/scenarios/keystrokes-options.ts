@@ -1,28 +1,20 @@
 // What the keystroke scenario can be told, checked before anything starts.
 
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
+import { whole, words } from '../bench/flags.ts'
 import { requireMode } from '../lab/subject.ts'
-
-const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((word) => word.trim())
-    .filter(Boolean),
-)
+import { readFlags } from './flags.ts'
 
 const schema = z
   .strictObject({
-    modes: list.default(['sse/2', 'sse/1.1', 'websocket/1.1']),
+    modes: words.default(['sse/2', 'sse/1.1', 'websocket/1.1']),
     windows: whole(1, 50).default(5),
     keys: whole(1, 10_000).default(200),
     blocks: whole(1, 100).default(4),
     warmup: whole(0, 200).default(10),
     interval: whole(0, 10_000).default(50),
     baseline: z.string().optional(),
-    peers: list.default([]),
+    peers: words.default([]),
     server: z.url({ protocol: /^https$/, error: 'must be an https address, https://host:8443' }).optional(),
     remote: z
       .array(z.url({ protocol: /^https?$/, error: 'must be a WebDriver address, http://laptop:4444' }))
@@ -61,25 +53,12 @@ export const keystrokesHelp = `npm run lab -- keystrokes [flags]
 
 /** Throws one sentence that names the flag, the value and what is allowed. */
 export function readKeystrokeOptions(argv: readonly string[]): KeystrokeOptions {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      ...Object.fromEntries(Object.keys(schema.shape).map((name) => [name, { type: 'string' as const }])),
-      remote: { type: 'string', multiple: true },
-      headed: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
+  const options = readFlags(schema, argv, {
+    remote: { type: 'string', multiple: true },
+    headed: { type: 'boolean' },
   })
-  const parsed = schema.safeParse(values)
-  if (!parsed.success) throw new Error(sentenceFor(parsed.error, values))
-  for (const mode of parsed.data.modes) requireMode(mode)
-  return checked(parsed.data)
-}
-
-function sentenceFor({ issues: [issue] }: z.ZodError, values: Record<string, unknown>): string {
-  const flag = String(issue?.path[0] ?? '')
-  if (flag === '') return `${issue?.message}.`
-  return `--${flag} is ${JSON.stringify(values[flag])}: ${issue?.message}.`
+  for (const mode of options.modes) requireMode(mode)
+  return checked(options)
 }
 
 function checked(options: KeystrokeOptions): KeystrokeOptions {
@@ -107,10 +86,4 @@ function refuseTooMany({ modes, windows, remote }: KeystrokeOptions): void {
 
 export function baselineOf({ baseline, modes }: KeystrokeOptions): string {
   return baseline ?? modes.find((mode) => mode === 'websocket/1.1') ?? modes[0] ?? ''
-}
-
-/** The report's folder: dated to the second, so that each run has its own. */
-export function folderFor({ out }: KeystrokeOptions, startedAt: Date): string {
-  const date = startedAt.toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '')
-  return out ?? join('reports', `${date}-keystrokes`)
 }

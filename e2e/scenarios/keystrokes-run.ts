@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import { describeEnvironment, loadNow } from '../lab/environment.ts'
-import { writeFolder } from '../lab/out.ts'
+import { reportFolder, writeFolder } from '../lab/out.ts'
 import { createProgress, type Progress } from '../lab/progress.ts'
 import type { ClockCheck, Run } from '../lab/samples.ts'
 import { joinServer, type MeasuredServer, startServerProcess } from '../lab/server-process.ts'
@@ -16,7 +16,7 @@ import { html } from '../render/html.ts'
 import { json } from '../render/json.ts'
 import { markdown } from '../render/markdown.ts'
 import { type Measured, runKeystrokes } from './keystrokes.ts'
-import { baselineOf, folderFor, type KeystrokeOptions } from './keystrokes-options.ts'
+import { baselineOf, type KeystrokeOptions } from './keystrokes-options.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -60,7 +60,7 @@ export async function keystrokeRun(
     finishedAt: new Date().toISOString(),
     environment,
   }
-  return write(run, folderFor(options, startedAt))
+  return write(run, options.out ?? reportFolder('keystrokes', startedAt))
 }
 
 /** Crosswind's modes in the order asked for, then each peer's imitation of them. */

@@ -1,35 +1,24 @@
 // The keystroke scenario as a person runs it: a small run from the command line to the report.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { startLab } from './lab-command.ts'
 
-const main = join(import.meta.dirname, '../main.ts')
 let folder: string
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
 })
 after(() => rm(folder, { recursive: true, force: true }))
 
-function lab(...flags: string[]) {
-  const child = spawn(process.execPath, [main, 'keystrokes', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      said += chunk
-    })
-  }
-  return { child, ended: once(child, 'exit'), said: () => said }
-}
-
-test('a small run with its bare peer ends with nothing lost and a whole report', async () => {
+test('a small run with its bare peer ends with nothing lost and a whole report', async (t) => {
   const out = join(folder, 'report')
-  const run = lab(
+  const run = startLab(
+    t,
+    'keystrokes',
     '--keys',
     '6',
     '--blocks',
@@ -65,11 +54,10 @@ test('a small run with its bare peer ends with nothing lost and a whole report',
   assert.match(await readFile(join(out, 'report.md'), 'utf8'), /Table 1/)
 })
 
-test('Ctrl-C ends it in order and leaves nothing that looks whole', async () => {
+test('Ctrl-C ends it in order and leaves nothing that looks whole', async (t) => {
   const out = join(folder, 'stopped')
-  const run = lab('--keys', '400', '--windows', '2', '--out', out)
-  while (!run.said().includes('keys for each') && run.child.exitCode === null)
-    await Promise.race([once(run.child.stdout, 'data'), run.ended])
+  const run = startLab(t, 'keystrokes', '--keys', '400', '--windows', '2', '--out', out)
+  await run.hasSaid('keys for each')
   run.child.kill('SIGINT')
   const [code] = await run.ended
   assert.equal(code, 130, run.said())
@@ -87,8 +75,8 @@ for (const [flags, sentence] of [
   [['--windows', '6'], /--windows is 6: sse\/1.1 carries 5 windows of one browser/],
   [['--wibble'], /wibble/],
 ] as const) {
-  test(`${flags.join(' ')}: one sentence, and nothing is started`, async () => {
-    const run = lab(...flags)
+  test(`${flags.join(' ')}: one sentence, and nothing is started`, async (t) => {
+    const run = startLab(t, 'keystrokes', ...flags)
     const [code] = await run.ended
     assert.equal(code, 1)
     assert.match(run.said(), sentence)

@@ -1,12 +1,10 @@
 // What the resilience scenario can be told, checked before anything starts.
 
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { modes as allModes } from '../../server/wire/modes.ts'
+import { whole } from '../bench/flags.ts'
 import { requireMode } from '../lab/subject.ts'
-
-const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+import { readFlags, seed, wordsOnce } from './flags.ts'
 
 const schema = z.strictObject({
   modes: z.string().default('all').transform(namesIn),
@@ -14,7 +12,7 @@ const schema = z.strictObject({
   seconds: whole(4, 3600).default(60),
   rate: whole(1, 50).default(3),
   browsers: whole(0, 8).default(2),
-  seed: whole(0, 2 ** 32 - 1).default(() => Math.floor(Math.random() * 2 ** 32)),
+  seed,
   ladder: z.boolean().default(false),
   out: z.string().min(1).optional(),
   help: z.boolean().default(false),
@@ -41,28 +39,11 @@ export const resilienceHelp = `npm run lab -- resilience [flags]
 
 /** Throws one sentence that names the flag, the value and what is allowed. */
 export function readResilienceOptions(argv: readonly string[]): ResilienceOptions {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      ...Object.fromEntries(Object.keys(schema.shape).map((name) => [name, { type: 'string' as const }])),
-      ladder: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  })
-  const parsed = schema.safeParse(values)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    const flag = String(issue?.path[0] ?? '')
-    const given: unknown = Object.entries(values).find(([name]) => name === flag)?.[1]
-    throw new Error(`--${flag} is ${JSON.stringify(given)}: ${issue?.message}.`)
-  }
-  return checked(parsed.data)
+  return checked(readFlags(schema, argv, { ladder: { type: 'boolean' } }))
 }
 
 function namesIn(list: string): string[] {
-  if (list.trim() === 'all') return allModes.map(({ name }) => name)
-  const names = list.split(',').map((word) => word.trim())
-  return [...new Set(names.filter(Boolean))]
+  return list.trim() === 'all' ? allModes.map(({ name }) => name) : wordsOnce.parse(list)
 }
 
 function checked(options: ResilienceOptions): ResilienceOptions {
@@ -71,10 +52,4 @@ function checked(options: ResilienceOptions): ResilienceOptions {
   for (const mode of modes) requireMode(mode)
   if (windows >= modes.length) return options
   throw new Error(`--windows is ${windows}: ${modes.length} modes need one each at least.`)
-}
-
-/** The report's folder: dated to the second, so that each run has its own. */
-export function resilienceFolder({ out }: ResilienceOptions, startedAt: Date): string {
-  const date = startedAt.toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '')
-  return out ?? join('reports', `${date}-resilience`)
 }

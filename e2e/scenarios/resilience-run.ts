@@ -1,7 +1,7 @@
 // The resilience run from flags to report.
 
 import { describeEnvironment, loadNow } from '../lab/environment.ts'
-import { writeFolder } from '../lab/out.ts'
+import { reportFolder, writeFolder } from '../lab/out.ts'
 import { requireMode } from '../lab/subject.ts'
 import { resilienceFiles } from '../render/resilience/files.ts'
 import { terminalTable } from '../render/resilience/terminal.ts'
@@ -10,7 +10,7 @@ import { planFaults } from '../resilience/plan.ts'
 import { createResilienceProgress } from '../resilience/progress.ts'
 import { type ResilienceSummary, summarise } from '../resilience/summary.ts'
 import { runResilience } from './resilience.ts'
-import { type ResilienceOptions, resilienceFolder } from './resilience-options.ts'
+import type { ResilienceOptions } from './resilience-options.ts'
 
 export interface Finished {
   readonly folder: string
@@ -54,7 +54,7 @@ export async function resilienceRun(
     promised: faults.promised,
     modes: options.modes,
   })
-  const folder = resilienceFolder(options, startedAt)
+  const folder = options.out ?? reportFolder('resilience', startedAt)
   await writeFolder(folder, { ...resilienceFiles(record, summary), 'server-errors.txt': errors })
   return { folder, summary, table: terminalTable(summary) }
 }

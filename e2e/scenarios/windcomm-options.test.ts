@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readWindcommOptions, windcommFolder } from './windcomm-options.ts'
+import { readWindcommOptions } from './windcomm-options.ts'
 
 test('without a flag it is the paper’s experiment, with the browser at the first site', () => {
   const { seed, ...options } = readWindcommOptions([])
@@ -48,9 +48,3 @@ for (const [flags, sentence] of [
     assert.throws(() => readWindcommOptions(flags), sentence)
   })
 }
-
-test('each run has a folder of its own, unless one is named', () => {
-  const at = new Date(Date.UTC(2026, 4, 12, 9, 30, 5))
-  assert.equal(windcommFolder({ out: undefined }, at), 'reports/2026-05-12-093005-windcomm')
-  assert.equal(windcommFolder({ out: 'here' }, at), 'here')
-})

@@ -1,28 +1,22 @@
 // What the WindComm scenario can be told, checked before anything starts.
 
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
+import { whole } from '../bench/flags.ts'
 import { requireMode } from '../lab/subject.ts'
 import { baseline, methods, modeOf, modesBeside } from '../lab/windcomm/methods.ts'
 import { type ProfileName, profiles } from '../network/profiles.ts'
-
-const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
-const list = z.string().transform((text) => {
-  const words = text.split(',').map((word) => word.trim())
-  return [...new Set(words.filter(Boolean))]
-})
+import { readFlags, seed, wordsOnce } from './flags.ts'
 
 const schema = z.strictObject({
-  sites: list.default(['edmonton', 'lund', 'caracas', 'nagaoka']),
-  modes: list.default([...methods.map((method) => modeOf[method]), ...modesBeside]),
+  sites: wordsOnce.default(['edmonton', 'lund', 'caracas', 'nagaoka']),
+  modes: wordsOnce.default([...methods.map((method) => modeOf[method]), ...modesBeside]),
   readings: whole(2, 100_000).default(1200),
   rate: z.coerce.number().min(0.1).max(100).default(4),
   hold: whole(0, 25_000).default(300),
   interval: whole(10, 60_000).default(150),
   faster: z.coerce.number().min(1).max(100).default(1),
   'browsers-at': z.string().min(1).optional(),
-  seed: whole(0, 2 ** 32 - 1).default(() => Math.floor(Math.random() * 2 ** 32)),
+  seed,
   out: z.string().min(1).optional(),
   help: z.boolean().default(false),
 })
@@ -66,21 +60,7 @@ export const windcommHelp = `npm run lab -- windcomm [flags]
 
 /** Throws one sentence that names the flag, the value and what is allowed. */
 export function readWindcommOptions(argv: readonly string[]): WindcommOptions {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      ...Object.fromEntries(Object.keys(schema.shape).map((name) => [name, { type: 'string' as const }])),
-      help: { type: 'boolean' },
-    },
-  })
-  const parsed = schema.safeParse(values)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    const flag = String(issue?.path[0] ?? '')
-    const given: unknown = Object.entries(values).find(([name]) => name === flag)?.[1]
-    throw new Error(`--${flag} is ${JSON.stringify(given)}: ${issue?.message}.`)
-  }
-  return checked(parsed.data)
+  return checked(readFlags(schema, argv))
 }
 
 function checked(given: z.output<typeof schema>): WindcommOptions {
@@ -136,10 +116,4 @@ function requireSite(name: string, flag: string): ProfileName {
   const found = names.find((known) => known === name)
   if (found) return found
   throw new Error(`${flag} names "${name}"; there are ${names.join(', ')}.`)
-}
-
-/** The report's folder: dated to the second, so that each run has its own. */
-export function windcommFolder({ out }: Pick<WindcommOptions, 'out'>, startedAt: Date): string {
-  const date = startedAt.toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '')
-  return out ?? join('reports', `${date}-windcomm`)
 }

@@ -1,7 +1,7 @@
 // The WindComm run from flags to report: networks, measuring, writing.
 
 import { describeEnvironment, loadNow } from '../lab/environment.ts'
-import { writeFolder } from '../lab/out.ts'
+import { reportFolder, writeFolder } from '../lab/out.ts'
 import { requireMode } from '../lab/subject.ts'
 import type { Site, WindRun } from '../lab/windcomm/run.ts'
 import { analyse, type WindSummary } from '../lab/windcomm/summary.ts'
@@ -10,7 +10,7 @@ import { windcommFiles } from '../render/windcomm/files.ts'
 import { terminalTable } from '../render/windcomm/terminal.ts'
 import { createWindProgress } from './windcomm/progress.ts'
 import { runWindcomm, warmUpReadings } from './windcomm.ts'
-import { type WindcommOptions, windcommFolder } from './windcomm-options.ts'
+import type { WindcommOptions } from './windcomm-options.ts'
 
 export interface Finished {
   readonly folder: string
@@ -50,7 +50,7 @@ export async function windcommRun(
   }
   progress.say('All readings are in; working out what they say.')
   const summary = analyse(run)
-  const folder = windcommFolder(options, startedAt)
+  const folder = options.out ?? reportFolder('windcomm', startedAt)
   await writeFolder(folder, windcommFiles(run, summary))
   return { folder, summary, table: terminalTable(summary) }
 }

@@ -1,33 +1,19 @@
 // A short run of the whole scenario, without a browser: two sites, six modes, thirty readings, counted and not timed.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import type { WindSummary } from '../lab/windcomm/summary.ts'
+import { startLab } from './lab-command.ts'
 
-const main = join(import.meta.dirname, '../main.ts')
 let folder: string
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crosswind-windcomm-test-'))
 })
 after(() => rm(folder, { recursive: true, force: true }))
-
-function lab(t: TestContext, ...flags: readonly string[]) {
-  const child = spawn(process.execPath, [main, 'windcomm', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
-  t.after(() => child.kill('SIGKILL'))
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      said += chunk
-    })
-  }
-  return { child, ended: once(child, 'exit'), said: () => said }
-}
 
 const quick = ['--sites', 'edmonton,nagaoka', '--faster', '10', '--browsers-at', 'none', '--seed', '7']
 
@@ -35,7 +21,7 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   timeout: 120_000,
 }, async (t) => {
   const out = join(folder, 'report')
-  const run = lab(t, ...quick, '--readings', '30', '--out', out)
+  const run = startLab(t, 'windcomm', ...quick, '--readings', '30', '--out', out)
   const [code] = await run.ended
   assert.equal(code, 0, run.said())
   const summary: WindSummary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
@@ -61,13 +47,8 @@ test('thirty readings reach twelve windows once and in order, and the report is 
 
 test('Ctrl-C ends it in order and leaves nothing that looks whole', { timeout: 120_000 }, async (t) => {
   const out = join(folder, 'stopped')
-  const run = lab(t, ...quick, '--readings', '4000', '--out', out)
-  let hasEnded = false
-  const ended = run.ended.then(() => {
-    hasEnded = true
-  })
-  while (!hasEnded && !run.said().includes('warming up'))
-    await Promise.race([once(run.child.stdout, 'data'), ended])
+  const run = startLab(t, 'windcomm', ...quick, '--readings', '4000', '--out', out)
+  await run.hasSaid('warming up')
   run.child.kill('SIGINT')
   const [code] = await run.ended
   assert.equal(code, 130, run.said())

@@ -1,6 +1,7 @@
 // Makes a run with known truth, for tests and for looking at a report: drawn from a seed, close to what browsers do.
 
 import { createSeededRandom, drawNormal, type Random } from '../../../server/wire/random.ts'
+import { madeEnvironment } from '../made-environment.ts'
 import type { Run, Sample } from '../samples.ts'
 
 /** How one mode behaves. Times are lognormal, as transmission times are: a floor, a bulk and a long tail. */
@@ -120,19 +121,7 @@ function circumstances(oneMachine: boolean) {
       'npm run lab -- keystrokes --modes sse/2,sse/1.1,websocket/1.1 --keys 200 --windows 5 --blocks 4',
     startedAt: '2026-05-12T09:30:00.000Z',
     finishedAt: '2026-05-12T09:34:31.000Z',
-    environment: {
-      machine: 'example',
-      cpu: 'Example CPU 3.0 GHz',
-      cores: 2,
-      memoryBytes: 8_321_499_136,
-      os: 'Linux 6.1',
-      node: '26.10.0',
-      browser: 'Chromium 156.0',
-      commit: 'bbf1c15',
-      server: 'https://localhost:8443, same machine',
-      loadBefore: 0.31,
-      loadAfter: 1.24,
-    },
+    environment: madeEnvironment('https://localhost:8443, same machine'),
     parameters: { keys: 200, windows: 5, blocks: 4, warmUpKeys: 20, intervalMs: 100 },
     baseline: 'sse/2',
     clock: oneMachine

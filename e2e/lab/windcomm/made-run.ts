@@ -3,6 +3,7 @@
 import { createSeededRandom, type Random } from '../../../server/wire/random.ts'
 import { predict } from '../../network/predict.ts'
 import { type ProfileName, profiles, scaled } from '../../network/profiles.ts'
+import { madeEnvironment } from '../made-environment.ts'
 import type { LinkUse } from './links.ts'
 import { methodOf, methods, modeOf, modesBeside } from './methods.ts'
 import type { ComparedClock, Reading, Site, WindRun, WindSample } from './run.ts'
@@ -125,17 +126,5 @@ const circumstances = {
   command: 'npm run lab -- windcomm --sites edmonton,lund,caracas,nagaoka --readings 1200 --rate 4 --seed 1',
   startedAt: '2026-05-12T09:30:00.000Z',
   finishedAt: '2026-05-12T09:36:11.000Z',
-  environment: {
-    machine: 'example',
-    cpu: 'Example CPU 3.0 GHz',
-    cores: 2,
-    memoryBytes: 8_321_499_136,
-    os: 'Linux 6.1',
-    node: '26.10.0',
-    browser: 'Chromium 156.0',
-    commit: 'bbf1c15',
-    server: 'a process of its own on this machine, its log in SQLite',
-    loadBefore: 0.31,
-    loadAfter: 1.24,
-  },
+  environment: madeEnvironment('a process of its own on this machine, its log in SQLite'),
 }

@@ -1,5 +1,6 @@
 // Matches the readings that count with what a window received, by id.
 
+import { overtaken } from '../overtaken.ts'
 import type { Reading, WindSample } from './run.ts'
 
 /** A reading as it came to a window. */
@@ -25,7 +26,7 @@ export function matchReadings(
     receipts.filter(({ id }) => places.has(id)),
     ({ id }) => id,
   )
-  const late = overtaken([...arrivals.keys()], places)
+  const late = overtaken(arrivals.keys(), places)
   return readings.map(({ id, seq, acceptedAt }, place) => {
     const copies = arrivals.get(id) ?? []
     return {
@@ -40,16 +41,4 @@ export function matchReadings(
       reordered: late.has(id),
     }
   })
-}
-
-/** Those whose first copy came after a later one's; `ids` in the order of first copies. */
-function overtaken(ids: readonly string[], places: ReadonlyMap<string, number>): ReadonlySet<string> {
-  const late = new Set<string>()
-  let furthest = -1
-  for (const id of ids) {
-    const place = places.get(id) ?? -1
-    if (place < furthest) late.add(id)
-    furthest = Math.max(furthest, place)
-  }
-  return late
 }

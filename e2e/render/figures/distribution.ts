@@ -1,9 +1,10 @@
 // Draws every sample of every mode on one axis of time, and below each cloud what it amounts to.
 
 import * as Plot from '@observablehq/plot'
-import { ascending, quantile } from '../../lab/stats/summary.ts'
-import { figure } from '../format.ts'
+import { ascending } from '../../lab/stats/summary.ts'
 import { isLogarithmic, timeAxis } from './axis.ts'
+import { box } from './box.ts'
+import { rowName } from './names.ts'
 import { asOnePath, svg } from './svg.ts'
 import type { ModeTimes } from './times.ts'
 
@@ -17,6 +18,7 @@ const rowHeight = 104
 
 /** Places within a row, from 0 at its top to 1 at its foot. */
 const places = { label: 0.08, cloud: 0.5, cloudHeight: 0.56, box: 0.87 }
+const medianHeight = 0.2
 
 export function distribution(times: readonly ModeTimes[], width: number): string {
   const isLog = isLogarithmic(times)
@@ -35,16 +37,13 @@ export function distribution(times: readonly ModeTimes[], width: number): string
 function rowMarks({ label, colour, values }: ModeTimes, row: number, look: Look): Plot.Markish[] {
   const name = Plot.text([values.length === 0 ? `${label}: nothing arrived` : label], {
     y: () => row + places.label,
-    frameAnchor: 'left',
-    textAnchor: 'start',
-    fontWeight: 600,
-    ...halo,
+    ...rowName,
   })
   const sorted = ascending(values.map(({ ms }) => ms))
-  return sorted.length === 0 ? [name] : [cloud(sorted, row, colour, look), ...box(sorted, row), name]
+  return sorted.length === 0
+    ? [name]
+    : [cloud(sorted, row, colour, look), ...box(sorted, row + places.box, medianHeight), name]
 }
-
-const halo = { fill: 'var(--ink)', stroke: 'var(--paper)', strokeWidth: 4, lineAnchor: 'middle' } as const
 
 function cloud(sorted: readonly number[], row: number, colour: string, { width, isLog }: Look): Plot.Markish {
   const offsets = offsetsOf(sorted, isLog)
@@ -79,35 +78,4 @@ function neighboursOf(values: readonly number[]): readonly number[] {
     while (to < values.length && (values[to] ?? value) <= value + reach) to++
     return to - from
   })
-}
-
-/** 5th to 95th percentile, the middle half, and the median with its figure. */
-function box(sorted: readonly number[], row: number): Plot.Markish[] {
-  const [p5, p25, p50, p75, p95] = [0.05, 0.25, 0.5, 0.75, 0.95].map((probability) =>
-    quantile(sorted, probability),
-  )
-  const y = row + places.box
-  const bar = (from: number | undefined, to: number | undefined, strokeWidth: number) =>
-    Plot.link([0], {
-      x1: () => from,
-      x2: () => to,
-      y1: () => y,
-      y2: () => y,
-      stroke: 'var(--ink)',
-      strokeWidth,
-    })
-  const middle = [{ ms: p50, y, text: `median ${figure(p50)}` }]
-  return [
-    bar(p5, p95, 1.2),
-    bar(p25, p75, 4.5),
-    Plot.link(middle, {
-      x1: 'ms',
-      x2: 'ms',
-      y1: y - 0.1,
-      y2: y + 0.1,
-      stroke: 'var(--ink)',
-      strokeWidth: 2.5,
-    }),
-    Plot.text(middle, { x: () => p95, y: 'y', text: 'text', dx: 7, textAnchor: 'start', ...halo }),
-  ]
 }

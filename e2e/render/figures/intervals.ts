@@ -2,6 +2,8 @@
 
 import * as Plot from '@observablehq/plot'
 import { figure } from '../format.ts'
+import { rowName } from './names.ts'
+import { inRows } from './rows.ts'
 import { svg } from './svg.ts'
 
 export interface IntervalRow {
@@ -23,6 +25,8 @@ interface Look {
   readonly shadedTo: number
 }
 
+const rowHeight = 58
+
 export function intervals(rows: readonly IntervalRow[], { width, axis, references, shadedTo }: Look): string {
   const placed = rows.map((row, place) => ({
     ...row,
@@ -33,10 +37,7 @@ export function intervals(rows: readonly IntervalRow[], { width, axis, reference
   const blocks = placed.flatMap(({ blocks, y }) => blocks.map((x) => ({ x, from: y - 0.13, to: y + 0.13 })))
   return svg({
     width,
-    height: rows.length * 58 + 56,
-    margin: 12,
-    marginLeft: 2,
-    marginBottom: 42,
+    ...inRows(rows.length, rowHeight),
     x: {
       label: axis,
       labelAnchor: 'center',
@@ -46,7 +47,6 @@ export function intervals(rows: readonly IntervalRow[], { width, axis, reference
       ticks: width < 500 ? 5 : 9,
       tickFormat: tick,
     },
-    y: { axis: null, domain: [rows.length, 0] },
     marks: [
       shadedTo > 0 ? Plot.rectX([0], { x1: -shadedTo, x2: shadedTo, fill: 'var(--shade)' }) : null,
       references.map((x, place) =>
@@ -76,12 +76,7 @@ export function intervals(rows: readonly IntervalRow[], { width, axis, reference
       Plot.text(placed, {
         y: (row) => row.y - 0.42,
         text: 'label',
-        frameAnchor: 'left',
-        textAnchor: 'start',
-        fontWeight: 600,
-        fill: 'var(--ink)',
-        stroke: 'var(--paper)',
-        strokeWidth: 4,
+        ...rowName,
       }),
     ],
   })

@@ -2,6 +2,7 @@
 
 import * as Plot from '@observablehq/plot'
 import { timeAxis } from './axis.ts'
+import { panelName } from './names.ts'
 import { asOnePath, svg } from './svg.ts'
 import type { ModeTimes } from './times.ts'
 
@@ -28,12 +29,8 @@ export function timeline(times: readonly ModeTimes[], width: number): string {
       Plot.text(labels, {
         fy: 'label',
         text: 'label',
-        frameAnchor: 'top-left',
-        textAnchor: 'start',
-        lineAnchor: 'bottom',
         dy: -3,
-        fontWeight: 600,
-        fill: 'var(--ink)',
+        ...panelName,
       }),
     ],
   })

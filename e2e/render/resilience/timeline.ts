@@ -4,6 +4,7 @@ import * as Plot from '@observablehq/plot'
 import { labelOf } from '../../lab/stats/names.ts'
 import type { ResilienceRecord, WindowRecord } from '../../resilience/record.ts'
 import type { ResilienceSummary } from '../../resilience/summary.ts'
+import { panelName } from '../figures/names.ts'
 import { svg } from '../figures/svg.ts'
 import type { Section } from '../section.ts'
 
@@ -68,12 +69,8 @@ function timeline(record: ResilienceRecord, names: readonly string[], width: num
       Plot.text(panels, {
         fy: 'mode',
         text: 'mode',
-        frameAnchor: 'top-left',
-        textAnchor: 'start',
-        lineAnchor: 'bottom',
         dy: -2,
-        fontWeight: 600,
-        fill: 'var(--ink)',
+        ...panelName,
       }),
     ],
   })

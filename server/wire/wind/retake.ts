@@ -1,23 +1,10 @@
 // Gives an anemograph the readings of a trace once more, so that it stands where the one stood that recorded it.
 
-import type { ReadingBody } from '../reading.ts'
 import type { Anemograph } from './anemograph.ts'
+import type { BareReading } from './sampling.ts'
 import type { Mark, Trace } from './trace.ts'
 
-/** What is left of a reading in a trace. The other fields are of no account to an anemograph. */
-const bare: ReadingBody = {
-  source: 'recorded',
-  format: 'polar',
-  raw: '',
-  node: null,
-  state: 'fault',
-  directionDegrees: null,
-  speed: null,
-  unit: 'M',
-  speedMetresPerSecond: null,
-  axes: null,
-  status: '',
-}
+const fault: BareReading = { state: 'fault', speedMetresPerSecond: null, directionDegrees: null }
 
 /**
  * A step for each mark, so that a long trace can be given in portions; returns the newest time, null for none. Sums, means,
@@ -34,18 +21,18 @@ export function* retake(
     newestAt = takeMark(take, mark)
     yield
   }
-  return faultAt === null ? newestAt : take(bare, faultAt)
+  return faultAt === null ? newestAt : take(fault, faultAt)
 }
 
 function takeMark(take: Anemograph['take'], mark: Mark): number {
   const { fromAt, toAt, count, directionDegrees } = mark
   // A fault is what parts two readings that are close to each other.
-  if (mark.startsAnew) take(bare, fromAt)
+  if (mark.startsAnew) take(fault, fromAt)
   const state = directionDegrees === null ? 'calm' : 'measured'
   let newestAt = fromAt
   for (const [place, speedMetresPerSecond] of speedsOf(mark).entries()) {
     const at = fromAt + ((place + 0.5) / count) * (toAt - fromAt)
-    newestAt = take({ ...bare, state, directionDegrees, speedMetresPerSecond }, at)
+    newestAt = take({ state, directionDegrees, speedMetresPerSecond }, at)
   }
   return newestAt
 }

@@ -20,6 +20,9 @@ export interface Sample {
   readonly startsAnew: boolean
 }
 
+/** What is left of a reading in a trace, and all that counts of it here. */
+export type BareReading = Pick<ReadingBody, 'state' | 'speedMetresPerSecond' | 'directionDegrees'>
+
 export interface Moment {
   readonly at: number
   /** Null for a fault. */
@@ -28,7 +31,7 @@ export interface Moment {
 
 export interface Sampling {
   /** `stampedAt`: the reading's stamp, ms since the epoch. */
-  readonly take: (reading: ReadingBody, stampedAt: number) => Moment
+  readonly take: (reading: BareReading, stampedAt: number) => Moment
 }
 
 /**

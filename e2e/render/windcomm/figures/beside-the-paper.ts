@@ -1,6 +1,8 @@
 // Draws a row for each method at each site: the paper's tests as hollow dots, this run's mean as a filled one.
 
 import * as Plot from '@observablehq/plot'
+import { rowName } from '../../figures/names.ts'
+import { inRows } from '../../figures/rows.ts'
 import { svg } from '../../figures/svg.ts'
 import { roundAxis } from './round-axis.ts'
 
@@ -21,12 +23,8 @@ export function besideThePaper(rows: readonly BesideRow[], width: number): strin
   const axis = roundAxis([...here, ...paper].map(({ ms }) => ms))
   return svg({
     width,
-    height: rows.length * rowHeight + 56,
-    margin: 12,
-    marginLeft: 2,
-    marginBottom: 42,
+    ...inRows(rows.length, rowHeight),
     x: { ...axis, grid: true, label: 'ms', labelAnchor: 'right' },
-    y: { axis: null, domain: [rows.length, 0] },
     marks: [
       Plot.ruleY(
         rows.map((_, place) => place + 0.72),
@@ -51,12 +49,7 @@ export function besideThePaper(rows: readonly BesideRow[], width: number): strin
       Plot.text(rows, {
         y: (_row, place) => place + 0.3,
         text: ({ label, note }) => (note === '' ? label : `${label}   ${note}`),
-        frameAnchor: 'left',
-        textAnchor: 'start',
-        fontWeight: 600,
-        fill: 'var(--ink)',
-        stroke: 'var(--paper)',
-        strokeWidth: 4,
+        ...rowName,
       }),
     ],
   })

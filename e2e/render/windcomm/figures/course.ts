@@ -1,6 +1,7 @@
 // Draws a site's run through its time, a panel for each mode, with the stalls of the way down shaded through all of them.
 
 import * as Plot from '@observablehq/plot'
+import { panelName } from '../../figures/names.ts'
 import { asOnePath, svg } from '../../figures/svg.ts'
 import { roundAxis } from './round-axis.ts'
 
@@ -45,12 +46,8 @@ export function courseOf(rows: readonly CourseRow[], stalls: readonly Stretch[],
       Plot.text(labels, {
         fy: 'label',
         text: 'label',
-        frameAnchor: 'top-left',
-        textAnchor: 'start',
-        lineAnchor: 'bottom',
         dy: -3,
-        fontWeight: 600,
-        fill: 'var(--ink)',
+        ...panelName,
       }),
     ],
   })

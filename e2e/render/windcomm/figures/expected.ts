@@ -1,6 +1,8 @@
 // Draws what was measured against what was expected: the formula as an upright, the model's runs as a bar, the measured as a dot.
 
 import * as Plot from '@observablehq/plot'
+import { rowName } from '../../figures/names.ts'
+import { inRows } from '../../figures/rows.ts'
 import { svg } from '../../figures/svg.ts'
 import { roundAxis } from './round-axis.ts'
 
@@ -34,12 +36,8 @@ export function expectedOf(rows: readonly ExpectedRow[], width: number): string 
   const upright = { x1: 'ms', x2: 'ms', y1: 'from', y2: 'to', stroke: 'var(--ink)', strokeWidth: 2 } as const
   return svg({
     width,
-    height: rows.length * rowHeight + 56,
-    margin: 12,
-    marginLeft: 2,
-    marginBottom: 42,
+    ...inRows(rows.length, rowHeight),
     x: { ...axis, grid: true, label: 'ms', labelAnchor: 'right' },
-    y: { axis: null, domain: [rows.length, 0] },
     marks: [
       Plot.rect(placed, {
         x1: ({ model }) => model[0],
@@ -65,12 +63,7 @@ export function expectedOf(rows: readonly ExpectedRow[], width: number): string 
       Plot.text(placed, {
         y: ({ y }) => y - 0.4,
         text: 'label',
-        frameAnchor: 'left',
-        textAnchor: 'start',
-        fontWeight: 600,
-        fill: 'var(--ink)',
-        stroke: 'var(--paper)',
-        strokeWidth: 4,
+        ...rowName,
       }),
     ],
   })

@@ -1,9 +1,10 @@
 // Draws how a site's times spread, a hill for each mode on one logarithmic axis, and below each hill what it amounts to.
 
 import * as Plot from '@observablehq/plot'
-import { ascending, quantile } from '../../../lab/stats/summary.ts'
+import { ascending } from '../../../lab/stats/summary.ts'
+import { box } from '../../figures/box.ts'
+import { rowName } from '../../figures/names.ts'
 import { asOnePath, svg } from '../../figures/svg.ts'
-import { figure } from '../../format.ts'
 import { roundAxis } from './round-axis.ts'
 
 export interface SpreadRow {
@@ -17,6 +18,7 @@ export interface SpreadRow {
 const rowHeight = 88
 /** Places within a row, from 0 at its top to 1 at its foot. */
 const places = { label: 0.1, foot: 0.72, hill: 0.5, box: 0.86 }
+const medianHeight = 0.16
 const bins = 120
 
 export function spreadOf(rows: readonly SpreadRow[], width: number): string {
@@ -36,17 +38,12 @@ export function spreadOf(rows: readonly SpreadRow[], width: number): string {
 function rowMarks({ label, colour, values }: SpreadRow, row: number, domain: readonly [number, number]) {
   const name = Plot.text([values.length === 0 ? `${label}: nothing arrived` : label], {
     y: () => row + places.label,
-    frameAnchor: 'left',
-    textAnchor: 'start',
-    fontWeight: 600,
-    ...halo,
+    ...rowName,
   })
   const sorted = ascending(values)
   if (sorted.length === 0) return [name]
-  return [...hill(sorted, row, colour, domain), ...box(sorted, row), name]
+  return [...hill(sorted, row, colour, domain), ...box(sorted, row + places.box, medianHeight), name]
 }
-
-const halo = { fill: 'var(--ink)', stroke: 'var(--paper)', strokeWidth: 4, lineAnchor: 'middle' } as const
 
 /** As high as its densest place, and the slowest twentieth as dots, since a hill has no height to show a few with. */
 function hill(sorted: readonly number[], row: number, colour: string, domain: readonly [number, number]) {
@@ -81,38 +78,4 @@ function countsOf(sorted: readonly number[], [low, high]: readonly [number, numb
 function binCentre(bin: number, [low, high]: readonly [number, number]): number {
   const share = (bin + 0.5) / bins
   return low > 0 ? low * (high / low) ** share : low + (high - low) * share
-}
-
-/** 5th to 95th percentile, the middle half, and the median with its figure. */
-function box(sorted: readonly number[], row: number) {
-  const y = row + places.box
-  const [p5, p25, p50, p75, p95] = [0.05, 0.25, 0.5, 0.75, 0.95].map((share) => quantile(sorted, share))
-  const bar = (from: number | undefined, to: number | undefined, strokeWidth: number) =>
-    Plot.link([0], {
-      x1: () => from,
-      x2: () => to,
-      y1: () => y,
-      y2: () => y,
-      stroke: 'var(--ink)',
-      strokeWidth,
-    })
-  return [
-    bar(p5, p95, 1.2),
-    bar(p25, p75, 4.5),
-    Plot.link([0], {
-      x1: () => p50,
-      x2: () => p50,
-      y1: () => y - 0.08,
-      y2: () => y + 0.08,
-      stroke: 'var(--ink)',
-      strokeWidth: 2.5,
-    }),
-    Plot.text([`median ${figure(p50)}`], {
-      x: () => p95,
-      y: () => y,
-      dx: 7,
-      textAnchor: 'start',
-      ...halo,
-    }),
-  ]
 }
