@@ -1,4 +1,4 @@
-// What both benches read of the command line, and how they say what is wrong with it.
+// What commands read of their command line, and how they say what is wrong with it.
 
 import { parseArgs } from 'node:util'
 import { z } from 'zod'

@@ -11,7 +11,7 @@ const schema = z.strictObject({
   sites: wordsOnce.default(['edmonton', 'lund', 'caracas', 'nagaoka']),
   modes: wordsOnce.default([...methods.map((method) => modeOf[method]), ...modesBeside]),
   readings: whole(2, 100_000).default(1200),
-  rate: z.coerce.number().min(0.1).max(100).default(4),
+  rate: z.coerce.number().min(0.25).max(100).default(4),
   hold: whole(0, 25_000).default(300),
   interval: whole(10, 60_000).default(150),
   faster: z.coerce.number().min(1).max(100).default(1),

@@ -104,8 +104,9 @@ export const configSchema = z.strictObject({
       'Whether the WindSonic sends by itself (M2, say), and is never written to, or is asked (M3, M4)',
     ),
     node: nodeLetter('The letter that a polled WindSonic answers to'),
+    // One reading in 4 s is the slowest that a WindSonic has, and what tells silence is made for that.
     rateHz: quantity(
-      0.1,
+      0.25,
       100,
       4,
       'Readings per second of the simulated sensor and of a log without times; how often a polled one is asked, at most 7 times',

@@ -150,9 +150,9 @@ test('says who is here, and what waits for each', async () => {
   for (const n of [1, 2]) await hub.publish(draft(`m-${n}`))
   const [one, two] = hub.windows()
   assert.ok((one?.backlogBytes ?? 0) > 0)
-  const figures = { id: 'w1', browser: 'b1', channels: ['main', 'wind'], mode: 'sse/2' }
+  const figures = { id: 'w1', channels: ['main', 'wind'], mode: 'sse/2' }
   assert.deepEqual(one, { ...figures, backlogBytes: one?.backlogBytes, droppedReadings: 0, heardAt: null })
-  const polling = { id: 'w2', browser: null, channels: ['main'], mode: 'polling/1.1' }
+  const polling = { id: 'w2', channels: ['main'], mode: 'polling/1.1' }
   assert.deepEqual(two, { ...polling, backlogBytes: 0, droppedReadings: 0, heardAt: time.now() })
 })
 

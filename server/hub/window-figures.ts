@@ -3,7 +3,8 @@
 import type { Guest } from './crowd.ts'
 import type { Visitor } from './window.ts'
 
-export interface WindowFigures extends Pick<Visitor, 'id' | 'browser'> {
+/** Not its browser's name: who knows it could take the window's place. */
+export interface WindowFigures extends Pick<Visitor, 'id'> {
   readonly channels: readonly string[]
   readonly mode: string
   readonly backlogBytes: number
@@ -13,10 +14,9 @@ export interface WindowFigures extends Pick<Visitor, 'id' | 'browser'> {
 }
 
 export function figuresOf({ visitor, window, heardAt }: Guest): WindowFigures {
-  const { id, browser, channels, mode } = visitor
+  const { id, channels, mode } = visitor
   return {
     id,
-    browser,
     channels: [...channels],
     mode: mode.name,
     backlogBytes: window?.backlogBytes() ?? 0,

@@ -74,3 +74,35 @@ test('a backlog that comes all at once is no gust', () => {
   const after = anemometer.take(seconds(4, 5))
   assert.ok(after !== null && after < 14, `${after}`)
 })
+
+test('two readings around a pause are no gust, however long the pause is', () => {
+  for (const pauseMs of [2400, 3250, 4000]) {
+    const anemometer = record()
+    anemometer.take(seconds(10, 3))
+    anemometer.take([3], pauseMs)
+    anemometer.take([12])
+    // The highest that 3 s of whole readings can be: one of 12 among eleven of 3.
+    assertNear(anemometer.take(seconds(10, 3)), (12 + 11 * 3) / 12, 0.1)
+  }
+})
+
+test('a stall whose readings come all at once is no gust of the first two', () => {
+  const anemometer = record()
+  anemometer.take(seconds(10, 3))
+  anemometer.take([12], 4000)
+  anemometer.take([12, ...seconds(3, 3)], 0)
+  const gust = anemometer.take(seconds(10, 3))
+  assert.ok(gust !== null && gust < 4.5, `${gust}`)
+})
+
+test('stamps that come in pairs, and a sensor that is set to another rate, keep their gusts', () => {
+  const pairs = record()
+  for (let pair = 0; pair < 20; pair += 1) {
+    pairs.take([7], 450)
+    pairs.take([7], 50)
+  }
+  assertNear(pairs.wait(0).minute, 7)
+  const slower = record()
+  slower.take(seconds(10, 3))
+  assertNear(slower.take([8, 8, 8, 8, 8, 8, 8], 2000), 8)
+})
