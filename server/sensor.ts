@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { SerialPort } from 'serialport'
 import { type Config, ConfigError, type ConfigSources, loadConfig } from './config/config.ts'
 import { configure } from './sensor/configure.ts'
+import { endBySignal } from './sensor/ending.ts'
 import { SensorFailure } from './sensor/failure.ts'
 import { notAllowed, readSensorFlags, type SensorFlags } from './sensor/flags.ts'
 import { listPorts } from './sensor/list.ts'
@@ -71,8 +72,6 @@ function portIn({ sensor: { path, baudRate, parity } }: Config): PortSettings {
 }
 
 if (import.meta.main) {
-  const ending = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
   try {
     const cwd = join(import.meta.dirname, '..')
     await sensor(
@@ -83,7 +82,7 @@ if (import.meta.main) {
         random: Math.random,
         listPorts: SerialPort.list,
         createPort: createSerialPort,
-        signal: ending.signal,
+        signal: endBySignal({ process, now: () => performance.now(), insist: () => process.exit(1) }),
       },
     )
   } catch (error) {

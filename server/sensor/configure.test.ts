@@ -174,6 +174,26 @@ test('nothing is written to a port that cannot be opened, or is gone', bounded, 
   lost.time.later(() => lost.ports[0]?.unplug(), 100)
   await assert.rejects(lost.done(), failure('/dev/wind cannot be used: the port closed.'))
   assert.equal(lost.written(), '*')
+  assert.match(lost.printed.at(-3) ?? '', /may still be in configuration mode/)
+})
+
+test('a sensor that cannot be told to leave is said to be left there', bounded, async () => {
+  const stage = setStage(scriptSensor())
+  const { createPort } = stage.surroundings
+  const surroundings = {
+    ...stage.surroundings,
+    createPort(settings: typeof portSettings) {
+      if (settings.baudRate !== 9600)
+        throw new Error('Error Resource temporarily unavailable Cannot lock port')
+      return createPort(settings)
+    },
+  }
+  const running = configure({ port: portSettings, node: 'Q', commands: ['B5'] }, surroundings)
+  await assert.rejects(stage.play(running), failure('/dev/wind cannot be used: another program has it open.'))
+  assert.equal(stage.written(), '*B5\r')
+  const text = stage.printed.join('\n')
+  assert.doesNotMatch(text, /so that it measures again/)
+  assert.match(text, /on \/dev\/wind may still be in configuration mode, .* --configure D3, or switch/s)
 })
 
 test('a port that needs a moment to be opened again is given it', bounded, async () => {

@@ -53,6 +53,7 @@ export async function openConversation(port: PortSettings, speaking: Speaking): 
 
   function close(lastWords = ''): Promise<void> {
     stopListening()
+    isOpen = false
     return line.close(lastWords)
   }
 

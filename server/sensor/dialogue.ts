@@ -24,7 +24,7 @@ export interface Dialogue {
   leave(settings: readonly string[]): Promise<string | null>
   /** How the sensor is spoken to by now. */
   readonly port: PortSettings
-  /** Leaves configuration mode first, where that has not been done. */
+  /** Leaves configuration mode first, where that has not been done; says so where the port is not open for it. */
   close(): Promise<void>
 }
 
@@ -105,9 +105,19 @@ export async function openDialogue(opening: DialogueOpening, surroundings: Surro
       return conversation.reading && readAs(conversation.reading).trim()
     },
     close() {
-      const isStuck = isConfiguring && conversation.isOpen
-      if (isStuck) show('Q ⏎', ['(so that it measures again)'])
-      return conversation.close(isStuck ? `Q${Enter}` : '')
+      const lastWords = isConfiguring && conversation.isOpen ? `Q${Enter}` : ''
+      if (lastWords !== '') show('Q ⏎', ['(so that it measures again)'])
+      else if (isConfiguring) stillConfiguring(port).forEach(surroundings.print)
+      return conversation.close(lastWords)
     },
   }
+}
+
+function stillConfiguring({ path }: PortSettings): string[] {
+  return [
+    '',
+    `  The sensor on ${path} may still be in configuration mode, where it sends no readings: once the port`,
+    '  can be used again say npm run sensor -- --configure D3, or switch the sensor off and on.',
+    '',
+  ]
 }

@@ -10,6 +10,7 @@ const calm = '\x02Q,,000.04,M,00,\x032A\r\n'
 const fault = '\x02Q,,,M,04,\x0334\r\n'
 const wrongSum = '\x02Q,229,002.74,M,00,\x0317\r\n'
 const uv = '\x02Q,+001.59,-002.74,M,00,\x033A\r\n'
+const otherFormat = '\x02Q,012.3,M,\x031E\r\n'
 const nmea = '$IIMWV,120,R,002.10,M,A*10\r\n'
 
 function start({
@@ -62,6 +63,15 @@ test('nothing, and garbage, end with the sentence that windows would show', boun
   garbled.send('\xfe\x82\x92\xff\x8a\xfe\x82\x92\xff\x8a', 500)
   await assert.rejects(garbled.done(), { message: /makes no sense at 9600 baud.*try 38400/ })
   assert.deepEqual([silent.written(), garbled.written()], ['', ''])
+})
+
+test('whole frames of another format are said to be that', bounded, async () => {
+  const { send, done, printed } = start()
+  for (let i = 1; i < 7; i++) send(otherFormat, i * 250)
+  await assert.rejects(done(), {
+    message: /is whole, but in a format that is not read here: set .* to M2\.$/,
+  })
+  assert.equal(printed.at(-2), '  6 refused (layout)')
 })
 
 test('a polled sensor is asked, and told to be quiet afterwards', bounded, async () => {

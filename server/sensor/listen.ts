@@ -3,7 +3,7 @@
 import { disable, type Poller, type Polling, startPolling } from '../sources/port/polling.ts'
 import { complaint } from '../sources/port/sentences.ts'
 import { openLine, type PortSettings } from '../sources/port/serial-line.ts'
-import { collectEvidence } from '../sources/port/verdict.ts'
+import { collectEvidence, type Evidence } from '../sources/port/verdict.ts'
 import { SensorFailure } from './failure.ts'
 import { createReadout, type Readout } from './readout.ts'
 import { lineWords } from './shown.ts'
@@ -23,13 +23,14 @@ export interface Listening {
 export async function listen(listening: Listening, surroundings: Surroundings): Promise<void> {
   const { print, timers } = surroundings
   const startAt = timers.now()
-  const readout = createReadout(print, startAt)
-  const { closedBecause, ...heard } = await hear(listening, surroundings, readout)
+  const evidence = collectEvidence()
+  const readout = createReadout({ print, startAt, onRefused: evidence.refused })
+  const { closedBecause, missed } = await hear(listening, surroundings, { evidence, readout })
   const readings = readout.end()
   if (closedBecause !== null)
     throw new SensorFailure(`${listening.port.path} cannot be used: ${closedBecause}.`)
   if (readings > 0) return
-  const hearing = { ...heard, forMs: timers.now() - startAt }
+  const hearing = { verdict: evidence.judge(), missed, forMs: timers.now() - startAt }
   throw new SensorFailure(`${complaint({ ...listening.port, polling: listening.polling }, hearing)}.`)
 }
 
@@ -41,11 +42,15 @@ function heading({ port, polling, forSeconds }: Listening): string[] {
   return ['', `  ${port.path} at ${lineWords(port)}, for ${forSeconds} s; ${doing}`, '']
 }
 
-async function hear(listening: Listening, surroundings: Surroundings, readout: Readout) {
+interface Hearers {
+  readonly evidence: Evidence
+  readonly readout: Readout
+}
+
+async function hear(listening: Listening, surroundings: Surroundings, { evidence, readout }: Hearers) {
   const { port, polling, forSeconds } = listening
   const { print, timers, signal } = surroundings
   const { promise: ended, resolve: end } = Promise.withResolvers<string | null>()
-  const evidence = collectEvidence()
   const asking: { poller?: Poller; missed: number } = { missed: 0 }
   const onMissed = () => void asking.missed++
   const line = openLine({
@@ -68,5 +73,5 @@ async function hear(listening: Listening, surroundings: Surroundings, readout: R
   cancel()
   asking.poller?.stop()
   await line.close(polling === null ? '' : disable)
-  return { closedBecause, verdict: evidence.judge(), missed: asking.missed }
+  return { closedBecause, missed: asking.missed }
 }

@@ -1,6 +1,7 @@
 // Shows lines from a sensor beside what they were read as, and counts.
 
 import { createFrameSplitter, type Split } from '../sources/frames/frame-splitter.ts'
+import { isIntact } from '../sources/frames/windsonic-frame.ts'
 import { rowOf } from './columns.ts'
 import { createRawLines, type RawLine } from './raw-lines.ts'
 import { linesOf, readAs, visible } from './shown.ts'
@@ -16,8 +17,15 @@ const widths = [7, 38]
 /** Garbage needs four characters for a byte. */
 const longestShown = 80
 
-/** `startAt`: ms since the epoch, from which the time of each line is counted. */
-export function createReadout(print: (line: string) => void, startAt: number): Readout {
+export interface ReadoutOpening {
+  readonly print: (line: string) => void
+  /** Ms since the epoch, from which the time of each line is counted. */
+  readonly startAt: number
+  /** What begins like a frame and is none; `isIntact` when its checksum was right, so it is only another format. */
+  onRefused(isIntact: boolean): void
+}
+
+export function createReadout({ print, startAt, onRefused }: ReadoutOpening): Readout {
   const lines = createRawLines()
   const splitter = createFrameSplitter()
   const counts = new Map<string, number>()
@@ -29,7 +37,10 @@ export function createReadout(print: (line: string) => void, startAt: number): R
     if (!hasLines) print(rowOf(['seconds', 'as it came', 'read as'], widths))
     hasLines = true
     const splits = splitter.push(bytes, at)
-    for (const split of splits) count(nameOf(split))
+    for (const split of splits) {
+      count(nameOf(split))
+      if (split.kind === 'refused') onRefused(isIntact(split.code))
+    }
     const [text = ''] = linesOf(Buffer.from(bytes).toString('latin1'))
     const passed = ((at - startAt) / 1000).toFixed(3).padStart(7)
     print(rowOf([passed, shortened(visible(text)), splits.map(wordsFor).join(', ')], widths))

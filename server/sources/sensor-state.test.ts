@@ -63,8 +63,25 @@ test('how long a silence must be follows the sensor’s own pace, not an outage'
   assert.deepEqual(said, ['connected', 'silent'])
   time.advance(60_000)
   watch.frame()
-  time.advance(3000)
+  time.advance(5000)
   assert.deepEqual(said.slice(2), ['connected', 'silent'], 'a minute is no pace')
+  watch.frame()
+  time.advance(250)
+  watch.frame()
+  time.advance(3000)
+  assert.deepEqual(said.slice(4), ['connected', 'silent'], 'P3, which a second frame shows')
+})
+
+test('at a frame in four seconds neither the first nor one after a lost one is followed by silence', () => {
+  const { watch, time, said } = start()
+  watch.opened()
+  for (let i = 0; i < 12; i++) {
+    if (i !== 7) watch.frame()
+    time.advance(4000)
+  }
+  assert.deepEqual(said, ['connected'])
+  time.advance(6000)
+  assert.deepEqual(said, ['connected', 'silent'])
 })
 
 test('the gap that a lost cable left is no pace', () => {
@@ -75,6 +92,8 @@ test('the gap that a lost cable left is no pace', () => {
   watch.closed({ reason: 'the port closed', retryInMs: 500 })
   time.advance(3000)
   watch.opened()
+  watch.frame()
+  time.advance(250)
   watch.frame()
   time.advance(3000)
   assert.deepEqual(said, ['connected', 'unplugged', 'connected', 'silent'])

@@ -39,6 +39,8 @@ const patience = 2.5
 export function watchSensor(opening: SensorWatchOpening): SensorWatch {
   const { path, timers, onChange } = opening
   const evidence = collectEvidence()
+  /** After one frame nobody knows when the next is due, unless it was asked for. */
+  const unknownGapMs = opening.polling === null ? slowestMs : 0
   let said: string | null = null
   let silentAfterMs = opening.silentAfterMs
   let frameAt: number | null = null
@@ -66,9 +68,9 @@ export function watchSensor(opening: SensorWatchOpening): SensorWatch {
 
   function learnPace(): void {
     const now = timers.now()
-    const gapMs = frameAt === null ? 0 : now - frameAt
+    const gapMs = frameAt === null ? unknownGapMs : now - frameAt
     frameAt = now
-    silentAfterMs = Math.max(opening.silentAfterMs, gapMs <= slowestMs ? patience * gapMs : 0)
+    if (gapMs <= slowestMs) silentAfterMs = Math.max(opening.silentAfterMs, patience * gapMs)
   }
 
   function begin(): void {

@@ -14,6 +14,11 @@ export type BodyRefusal = 'layout' | 'range'
  */
 export type RefusalCode = BodyRefusal | 'checksum' | 'cut' | 'too-long' | 'ending'
 
+/** Refused although its sum was right: nothing was damaged on the way, so it is only another format, or no wind. */
+export function isIntact(code: RefusalCode): boolean {
+  return code === 'layout' || code === 'range'
+}
+
 /** Format O2 fills the fields of a fault with nines: direction and speed (manual 1405-PS-0019, issue 28, page 54). */
 export const filled = { direction: 999, speed: 999.99 } as const
 

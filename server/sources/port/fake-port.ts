@@ -13,9 +13,12 @@ export class FakePort extends EventEmitter implements Port {
   closings = 0
   /** A converter that takes bytes and never lets them out. */
   isStuck = false
+  /** Is closed only when told so by `finishClosing`. */
+  isSlowToClose = false
   /** What the other end does about it. */
   onWrite: (text: string) => void = () => undefined
   #opened: (error: Error | null) => void = () => undefined
+  #closed: (error: Error | null) => void = () => undefined
 
   constructor(settings: PortSettings) {
     super()
@@ -39,8 +42,13 @@ export class FakePort extends EventEmitter implements Port {
   close(done: (error: Error | null) => void): void {
     this.closings += 1
     this.isOpen = false
+    this.#closed = done
+    if (!this.isSlowToClose) this.finishClosing()
+  }
+
+  finishClosing(): void {
     this.emit('close')
-    done(null)
+    this.#closed(null)
   }
 
   succeed(): void {

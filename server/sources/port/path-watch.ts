@@ -1,6 +1,6 @@
 // Notices that a port's device is gone when its driver does not say so.
 
-import { statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { type Cancel, nothingPlanned, type Timers } from '../../wire/time.ts'
 
 const checkEveryMs = 1000
@@ -8,11 +8,15 @@ const checkEveryMs = 1000
 /** What a path leads to right now, or null where there is nothing or where paths are no files (COM3). */
 export type Identify = (path: string) => string | null
 
-/** The device behind a path, links followed. Its change time tells a new terminal from an old one of the same number. */
+/**
+ * The device behind a path, links followed. A port that is plugged in anew has a new inode, whatever becomes of its owner
+ * and mode meanwhile. A pseudo-terminal has its number for one (devpts), so that only its change time tells a new one.
+ */
 export const identifyDevice: Identify = (path) => {
   try {
     const { dev, ino, rdev, ctimeMs } = statSync(path)
-    return `${dev}:${ino}:${rdev}:${ctimeMs}`
+    const isPseudo = realpathSync(path).startsWith('/dev/pts/')
+    return `${dev}:${ino}:${rdev}${isPseudo ? `:${ctimeMs}` : ''}`
   } catch {
     return null
   }

@@ -63,6 +63,7 @@ export function openLine(opening: LineOpening): Line {
   const { timers, createPort, onOpen, onBytes, onClose } = opening
   const closed = Promise.withResolvers<void>()
   let isOver = false
+  let isClosing = false
 
   function end(reason: string): void {
     if (isOver) return
@@ -73,7 +74,8 @@ export function openLine(opening: LineOpening): Line {
 
   /** While the port is opening it cannot be closed: the end of its opening comes back here. */
   function release(): void {
-    if (port?.opening) return
+    if (port?.opening || isClosing) return
+    isClosing = true
     if (port?.isOpen) port.close(() => closed.resolve())
     else closed.resolve()
   }

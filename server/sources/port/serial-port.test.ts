@@ -143,6 +143,22 @@ test('stopping an open port closes it and nothing more is heard', bounded, async
   assert.equal(time.pending(), 0)
 })
 
+test('stopping while a failed port still closes waits until it is closed', bounded, async () => {
+  const { source, newest } = openFake()
+  newest().succeed()
+  newest().isSlowToClose = true
+  newest().emit('error', new Error('read failed'))
+  let isStopped = false
+  const stopped = source.stop().then(() => {
+    isStopped = true
+  })
+  await new Promise(setImmediate)
+  assert.equal(isStopped, false)
+  newest().finishClosing()
+  await stopped
+  assert.equal(newest().closings, 1)
+})
+
 test('stopping while the port opens closes it as soon as it has', bounded, async () => {
   const { source, newest, heard } = openFake()
   const stopped = source.stop()

@@ -25,14 +25,14 @@ test('repeated frames are all passed on, stamped with their first byte', () => {
 test('a converter that stalls and delivers its backlog at once loses nothing, stamped on arrival', () => {
   const { time, port, readings, names } = start()
   port().succeed()
-  port().receive(frame)
+  port().receive(frame.repeat(2))
   time.advance(9000)
   port().receive(frame.repeat(36))
   const arrivedAt = time.now()
   time.advance(250)
   port().receive(frame)
-  assert.equal(readings.length, 38)
-  assert.ok(readings.slice(1, 37).every(({ at }) => at === arrivedAt))
+  assert.equal(readings.length, 39)
+  assert.ok(readings.slice(2, 38).every(({ at }) => at === arrivedAt))
   assert.deepEqual(names(), ['connected', 'silent', 'connected'])
 })
 

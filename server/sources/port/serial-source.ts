@@ -5,6 +5,7 @@ import type { SensorBody } from '../../wire/reading.ts'
 import type { Timers } from '../../wire/time.ts'
 import type { ByteSource } from '../byte-source.ts'
 import { createFrameSplitter, type Split } from '../frames/frame-splitter.ts'
+import { isIntact } from '../frames/windsonic-frame.ts'
 import { watchSensor } from '../sensor-state.ts'
 import type { Polling } from './polling.ts'
 import type { createSerialPort, PortSettings } from './serial-line.ts'
@@ -22,9 +23,6 @@ export interface SerialSourceOpening extends PortSettings {
   /** Comes when the state, or the reason for it, is another. */
   onState(body: SensorBody): void
 }
-
-/** Refused although its checksum was right. */
-const intactCodes: ReadonlySet<string> = new Set(['layout', 'range'])
 
 /** Nothing is heard after `stop()` was called. */
 export function openSerialSource(opening: SerialSourceOpening): ByteSource {
@@ -44,7 +42,7 @@ export function openSerialSource(opening: SerialSourceOpening): ByteSource {
     onBytes(bytes, at) {
       watch.bytes(bytes)
       for (const split of splitter.push(bytes, at)) {
-        if (split.kind === 'refused') watch.refused(intactCodes.has(split.code))
+        if (split.kind === 'refused') watch.refused(isIntact(split.code))
         else {
           watch.frame()
           onFrame(split)

@@ -127,6 +127,13 @@ test('an intact frame that is not read here is another format, whatever else cam
   assert.deepEqual(evidence.judge(), { kind: 'format' })
 })
 
+test('a single intact frame weighs nothing after a long spell of garbage', () => {
+  const evidence = collectEvidence()
+  evidence.refused(true)
+  for (let i = 0; i < 200; i++) evidence.bytes(bytes('\xfe\x82\x92\xff\x8a'))
+  assert.deepEqual(evidence.judge(), { kind: 'baud-rate' })
+})
+
 test('newer bytes weigh more: text after a long spell of garbage is text', () => {
   const evidence = collectEvidence()
   for (let i = 0; i < 1000; i++) evidence.bytes(bytes('\xfe\x82\x92\xff\x8a'))

@@ -38,7 +38,7 @@ export function collectEvidence(): Evidence {
   let count = 0
   let strange = 0
   let marks = 0
-  let isIntact = false
+  let intact = 0
   let isNew = false
   let tail = ''
   let said: 'configuration' | 'started' | null = null
@@ -56,12 +56,13 @@ export function collectEvidence(): Evidence {
     count /= 2
     strange /= 2
     marks /= 2
+    intact /= 2
   }
 
   function judge(): Verdict {
     if (said === 'configuration') return { kind: said }
     if (!isNew) return { kind: said ?? 'nothing' }
-    if (isIntact) return { kind: 'format' }
+    if (intact >= 1) return { kind: 'format' }
     if (count < fewestBytes) return { kind: 'few' }
     if (strange / count > strangeShare) return { kind: 'baud-rate' }
     if (marks > 1) return { kind: 'damaged' }
@@ -79,11 +80,11 @@ export function collectEvidence(): Evidence {
     },
     refused(wasIntact) {
       marks += 1
-      if (wasIntact) isIntact = true
+      if (wasIntact) intact += 1
     },
     clear() {
-      count = strange = marks = 0
-      isIntact = isNew = false
+      count = strange = marks = intact = 0
+      isNew = false
       tail = ''
       said = null
     },

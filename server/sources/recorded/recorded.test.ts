@@ -7,10 +7,18 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createManualTime } from '../../wire/manual-time.ts'
+import { checksum } from '../frames/windsonic-frame.ts'
 import { openRecorded, type RecordedOpening } from './recorded.ts'
 
 const stamped = (seconds: number, text: string) => `${1_777_708_800 + seconds} ${text}\n`
-const log = stamped(0, 'a') + stamped(0.25, 'b') + stamped(2, 'c')
+
+/** Told from others by the node letter, which is what the tests hear of it. */
+function frame(node: string): string {
+  const body = `${node},229,002.74,M,00,`
+  return `\x02${body}\x03${checksum(body)}`
+}
+
+const log = stamped(0, frame('A')) + stamped(0.25, frame('B')) + stamped(2, frame('C'))
 
 /** All that is ready happens within one turn of the event loop, since this log is no file. */
 function replay(text: string, options: Partial<RecordedOpening> = {}) {
@@ -26,7 +34,7 @@ function replay(text: string, options: Partial<RecordedOpening> = {}) {
     },
     onOpen: () => void heard.push('open'),
     onBytes: (bytes, at) =>
-      void heard.push(`${Buffer.from(bytes).toString('latin1').trim()}@${at - startAt}`),
+      void heard.push(`${Buffer.from(bytes).toString('latin1').slice(1, 2)}@${at - startAt}`),
     onClose: ({ reason, retryInMs }) => void heard.push(`${reason}, ${retryInMs}`),
     ...options,
   })
@@ -50,42 +58,45 @@ test('at its own distances, with the stamps of now', async () => {
   const { heard, pass } = replay(log)
   assert.deepEqual(heard, [], 'nothing is heard before the opening call returned')
   await pass(0)
-  assert.deepEqual(heard, ['open', 'a@0'])
+  assert.deepEqual(heard, ['open', 'A@0'])
   await pass(1950)
-  assert.deepEqual(heard, ['open', 'a@0', 'b@250'])
+  assert.deepEqual(heard, ['open', 'A@0', 'B@250'])
   await pass(50)
-  assert.deepEqual(heard, ['open', 'a@0', 'b@250', 'c@2000', ended])
+  assert.deepEqual(heard, ['open', 'A@0', 'B@250', 'C@2000', ended])
 })
 
 test('ten times as fast, and half as fast', async () => {
   const fast = replay(log, { pace: 10 })
   await fast.pass(200)
-  assert.deepEqual(fast.heard, ['open', 'a@0', 'b@25', 'c@200', ended])
+  assert.deepEqual(fast.heard, ['open', 'A@0', 'B@25', 'C@200', ended])
   const slow = replay(log, { pace: 0.5 })
   await slow.pass(4000)
-  assert.deepEqual(slow.heard, ['open', 'a@0', 'b@500', 'c@4000', ended])
+  assert.deepEqual(slow.heard, ['open', 'A@0', 'B@500', 'C@4000', ended])
 })
 
 test('over and over, with a pause between', async () => {
   const { heard, pass, source } = replay(log, { repeats: true })
   await pass(3000)
-  assert.deepEqual(heard, ['open', 'a@0', 'b@250', 'c@2000', 'a@2250', 'b@2500'])
+  assert.deepEqual(heard, ['open', 'A@0', 'B@250', 'C@2000', 'A@2250', 'B@2500'])
   await source.stop()
 })
 
 test('bare bytes come at the rate', async () => {
-  const { heard, pass } = replay('a\r\nb\r\nc\r\n', { rateHz: 2, pace: 2 })
+  const { heard, pass } = replay(['A', 'B', 'C'].map((node) => `${frame(node)}\r\n`).join(''), {
+    rateHz: 2,
+    pace: 2,
+  })
   await pass(500)
-  assert.deepEqual(heard, ['open', 'a@0', 'b@250', 'c@500', ended])
+  assert.deepEqual(heard, ['open', 'A@0', 'B@250', 'C@500', ended])
 })
 
 test('late timers make nothing drift; a short stall is caught up with, a long one is not', async () => {
-  const bare = 'x\r\n'.repeat(1000)
+  const bare = `${frame('X')}\r\n`.repeat(1000)
   const { heard, pass, time } = replay(bare)
   await pass(1000)
   time.stall(5000)
   await pass(1000)
-  assert.equal(heard.filter((text) => text.startsWith('x')).length, 1 + 4 + 20 + 4)
+  assert.equal(heard.filter((text) => text.startsWith('X')).length, 1 + 4 + 20 + 4)
   time.stall(3_600_000)
   await pass(1000)
   assert.ok(heard.length < 40, `${heard.length}`)
@@ -112,10 +123,22 @@ test('bad lines are counted once, however often the log is repeated', async () =
   await source.stop()
 })
 
-test('a log that says nothing closes even where it repeats', async () => {
-  const { heard, pass } = replay('\n\n', { repeats: true })
+test('a log without a frame closes at once, however long it is, and never opens', async () => {
+  for (const text of ['\n\n', 'no wind here\n', stamped(0, 'no wind here'), stamped(0, '\x02Q,229,002.74,M')])
+    for (const times of [1, 10_000]) {
+      const { heard, pass } = replay(text.repeat(times), { repeats: true })
+      await pass(0)
+      assert.deepEqual(heard, [
+        '/logs/wind.txt: nothing in the log can be replayed, it holds no whole frame of a WindSonic in its first 20000 lines, Infinity',
+      ])
+    }
+})
+
+test('a log is not looked through for ever', async () => {
+  const { heard, pass } = replay('no wind here\n'.repeat(20_000) + log)
   await pass(0)
-  assert.deepEqual(heard, ['/logs/wind.txt: nothing in the log can be replayed, Infinity'])
+  assert.equal(heard.length, 1)
+  assert.match(heard[0] ?? '', /nothing in the log can be replayed/)
 })
 
 test('stopped, nothing more is heard and no timer waits', async () => {
@@ -123,7 +146,7 @@ test('stopped, nothing more is heard and no timer waits', async () => {
   await pass(300)
   await source.stop()
   await pass(10_000)
-  assert.deepEqual(heard, ['open', 'a@0', 'b@250'])
+  assert.deepEqual(heard, ['open', 'A@0', 'B@250'])
   assert.equal(time.pending(), 0)
 })
 
@@ -173,7 +196,7 @@ test('a file that is missing, empty or none says so', async (t) => {
 
 test('a file is read', async (t) => {
   const path = join(await folderFor(t), 'wind.txt')
-  await writeFile(path, stamped(0, 'a') + stamped(0, 'b'))
+  await writeFile(path, stamped(0, frame('A')) + stamped(0, frame('B')), 'latin1')
   const heard: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   openRecorded({
@@ -185,5 +208,5 @@ test('a file is read', async (t) => {
     onClose: () => resolve(),
   })
   await promise
-  assert.deepEqual(heard, ['open', 'a\r\n', 'b\r\n'])
+  assert.deepEqual(heard, ['open', `${frame('A')}\r\n`, `${frame('B')}\r\n`])
 })

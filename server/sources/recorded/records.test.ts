@@ -60,6 +60,15 @@ test('a clock that went back is no distance', async () => {
   ])
 })
 
+test('a clock that was set is an hour at most, and one that stands is no clock', async () => {
+  const [first = '', line = ''] = [`1970-01-01T00:00:05Z ${frame('1.00')}`, stamped[2]]
+  const rows = await outline([first, ...Array.from({ length: 6 }, () => line)].join('\n'))
+  assert.deepEqual(
+    rows.map((row) => Number(row.slice(0, row.indexOf(':')))),
+    [0, 3_600_000, 0, 0, 0, 250, 250],
+  )
+})
+
 test('bare bytes stay as they are, frame by frame at the rate', async () => {
   for (const ending of ['\r\n', '\r'])
     for (const pieceLength of [1, 10, 1000]) {

@@ -1,10 +1,11 @@
 // Reads a raw log as what was said and how long after the last: stamped by a logger, or as bare bytes.
 
 import { type Line, linesOf } from './lines.ts'
+import { createPacing } from './pacing.ts'
 import { readStamped } from './stamped-line.ts'
 
 export type LogRecord =
-  /** `gapMs`: after the last record, in the log's own time; 0 at the first, and where its clock went back. */
+  /** `gapMs`: after the last record, as `createPacing` has it; 0 at the first. */
   | { readonly kind: 'said'; readonly gapMs: number; readonly bytes: Uint8Array }
   /** In a stamped log, a line without a time. `number` counts from 1. */
   | { readonly kind: 'bad'; readonly number: number; readonly text: string }
@@ -26,7 +27,7 @@ export async function* recordsOf(
     if (read === null) {
       first.push(line)
       if (first.length < linesLookedAt && !isStamped(line)) continue
-      read = isStamped(line) ? readStampedLines() : readBareLines(rateHz)
+      read = isStamped(line) ? readStampedLines(rateHz) : readBareLines(rateHz)
       yield* recordsIn(first, read)
     } else yield* recordsIn([line], read)
   }
@@ -44,17 +45,16 @@ function* recordsIn(lines: readonly Line[], read: (line: Line) => LogRecord | nu
   }
 }
 
-function readStampedLines(): (line: Line) => LogRecord | null {
+function readStampedLines(rateHz: number): (line: Line) => LogRecord | null {
+  const gapBefore = createPacing(rateHz)
   let number = 0
-  let lastAt: number | null = null
   return ({ text }) => {
     number += 1
     if (text.trim() === '') return null
     const stamped = readStamped(text)
     if (stamped === null) return { kind: 'bad', number, text }
-    const gapMs = Math.max(0, stamped.at - (lastAt ?? stamped.at))
-    lastAt = stamped.at
-    return { kind: 'said', gapMs, bytes: Buffer.from(`${stamped.raw}\r\n`, 'latin1') }
+    const bytes = Buffer.from(`${stamped.raw}\r\n`, 'latin1')
+    return { kind: 'said', gapMs: gapBefore(stamped.at), bytes }
   }
 }
 

@@ -29,6 +29,23 @@ test('times without fractions, and with more in front than needed', () => {
   assert.deepEqual(readStamped(`port3,1777708800.25,${frame}`), { at, raw: frame })
 })
 
+test('times and frames that a logger quotes, brackets or sets a colon behind', () => {
+  const iso = '2026-05-02 08:00:00.250'
+  for (const line of [
+    `"${iso}","${frame}"`,
+    `'${iso}';'${frame}'\r`,
+    `${iso},"${frame}"`,
+    `"1777708800.25","port3","${frame}" `,
+    `[${iso}] ${frame}`,
+    `[1777708800250] ${frame}`,
+    `${iso}: ${frame}`,
+    `1777708800.25:${frame}`,
+  ])
+    assert.deepEqual(readStamped(line), { at, raw: frame }, line)
+  for (const line of [`"${iso}","CONFIGURATION MODE"`, `[${iso}] CONFIGURATION MODE`])
+    assert.deepEqual(readStamped(line), { at, raw: 'CONFIGURATION MODE' }, line)
+})
+
 test('NMEA, and what is no frame at all', () => {
   const nmea = '$IIMWV,284,R,001.26,K,A*1D'
   assert.deepEqual(readStamped(`2026-05-02T08:00:00.25Z ${nmea}`), { at, raw: nmea })

@@ -3,7 +3,7 @@
 export interface Stamped {
   /** Ms since the epoch. Only distances count, so a time without a zone is taken as UTC. */
   readonly at: number
-  /** What the sensor sent, without its line end. */
+  /** What the sensor sent, without its line end and the logger's quotes. */
   readonly raw: string
 }
 
@@ -11,11 +11,16 @@ export interface Stamped {
 const isoTime = String.raw`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?`
 /** Seconds or ms since 1970; shorter numbers are no times but may be the rest of a frame. */
 const epochTime = String.raw`\d{9,13}(?:\.\d+)?`
-const time = new RegExp(`(?<![\\d.])(?:${isoTime}|${epochTime})(?=[\\s,;]|$)`, 'g')
-const leading = new RegExp(`^\\s*(${isoTime}|${epochTime})[\\s,;]+(.*)$`, 's')
+/** What loggers put behind a time: blanks, commas and the like, and where they quote or bracket it, the end of that. */
+const separator = String.raw`[\s,;:\]"']`
+const time = new RegExp(`(?<![\\d.])(?:${isoTime}|${epochTime})(?=${separator}|$)`, 'g')
+const leading = new RegExp(`^[\\s"'[]*(${isoTime}|${epochTime})${separator}+(.*)$`, 's')
 
 /** Later than any time in seconds, earlier than all but the oldest in ms. */
 const firstMs = 1e11
+
+/** No frame ends with a quote: it is the logger's. */
+const closing = /[\s"']+$/
 
 /** What frames begin with. Logs put more than one time before them, and other words. */
 const beginnings = ['\x02', '$IIMWV', '$WIMWV']
@@ -37,7 +42,7 @@ export function readStamped(line: string): Stamped | null {
 
 function stamped(stamp: string, raw: string): Stamped | null {
   const at = stamp.includes(':') ? readIso(stamp) : readEpoch(Number(stamp))
-  return Number.isNaN(at) ? null : { at, raw: raw.trimEnd() }
+  return Number.isNaN(at) ? null : { at, raw: raw.replace(closing, '') }
 }
 
 function readIso(stamp: string): number {
