@@ -10,6 +10,7 @@ import { createMirroring } from './editor/mirroring.ts'
 import { installLabDoor } from './lab/door.ts'
 import { createRecorder, noRecorder } from './lab/recorder.ts'
 import { addressInMode, firstMode, originFor } from './link/address.ts'
+import { whenDue } from './link/due.ts'
 import { browserName, newName } from './link/identity.ts'
 import { createLink } from './link/link.ts'
 import { openOutboxStore } from './link/outbox-store.ts'
@@ -24,7 +25,7 @@ import { shareTransports } from './share/share.ts'
 import { createStore, firstView } from './store/store.ts'
 import { transports } from './transports/index.ts'
 import { keepChoices, readChoices } from './wind/choices.ts'
-import { createWindFeed, receivedWithPage } from './wind/wind-feed.ts'
+import { createWindFeed } from './wind/wind-feed.ts'
 import { askForPast, fillInPast } from './wind/wind-past.ts'
 
 const start: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
@@ -88,7 +89,7 @@ const link = createLink({
 
 // First what this window has to say, then what the page brought: so that the one holds the other back.
 mirroring.restore(outboxStore.restored)
-for (const message of start.messages) show(message, receivedWithPage(message, browserTimers.now()))
+for (const message of start.messages) show(message, whenDue(message, browserTimers.now()))
 if (outboxStore.unreadable > 0) store.change({ refusal: unreadableSentence })
 
 // Not in a window that is measured: nothing but what is measured is to be on its connections.
@@ -97,15 +98,15 @@ if (!query.has('record')) fillInPast({ store, feed: windFeed, ask: askForPast, n
 watchWakeUps({ document, window: globalThis.window }, link)
 keepSession(browserTimers, start.sessionEndsAt, renewSession)
 
-function take(message: Message, receivedAt: number): void {
+function take(message: Message, receivedAt: number, dueAt: number): void {
   recorder.received(message, receivedAt)
-  show(message, receivedAt)
+  show(message, dueAt)
 }
 
-function show(message: Message, receivedAt: number): void {
+function show(message: Message, dueAt: number): void {
   mirroring.received(message)
-  windFeed.take(message, receivedAt)
-  feedOverview(store, message, receivedAt)
+  windFeed.take(message, dueAt)
+  feedOverview(store, message, dueAt)
 }
 
 const actions: Actions = {

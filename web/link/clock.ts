@@ -64,8 +64,8 @@ export function createLinkClock({ timers, random, onReading }: LinkClockParts): 
     const now = timers.now()
     const isAwaiting = askedAt !== null && now - askedAt < patienceMs
     plan()
-    // What was told last holds no longer than until now.
-    if (askedAt !== null) tell()
+    // What was told last holds no longer than until now, and what is asked now may find no answer.
+    tell()
     if (isAwaiting) return
     askedAt = now
     ask?.()

@@ -182,6 +182,21 @@ test('while no answer comes the bound that is told grows with what it rests on',
   assert.ok((clock()?.boundMs ?? 0) > boundMs)
 })
 
+test('a question that finds no answer has told, as it left, what holds until the next one', () => {
+  const { newest, pass, clock, questions, errorMs, fallSilent } = openWrong(lopsided)
+  newest().welcome(patient)
+  pass(30_000)
+  const [asked, told] = [questions(), clock()]
+  fallSilent()
+  for (let ms = 0; ms < 20_000 && questions() === asked; ms += 1) pass(1)
+  assert.equal(questions(), asked + 1)
+  assert.ok((clock()?.boundMs ?? 0) > (told?.boundMs ?? 0), 'nothing was told with the question')
+  for (let ms = 0; ms < 40_000; ms += 100) {
+    pass(100)
+    assert.ok(errorMs() <= (clock()?.boundMs ?? 0), `${ms} ms later`)
+  }
+})
+
 test('an answer that was not asked for, or says no time, is passed over', () => {
   const { time, newest, pass, clock } = openWrong(near)
   const at = time.now()

@@ -9,6 +9,7 @@ import type { Timers } from '../../server/wire/time.ts'
 import type { WebTransport } from '../transports/transport.ts'
 import { createLinkClock } from './clock.ts'
 import { type Connection, type ConnectionParts, openConnection } from './connection.ts'
+import { whenDue } from './due.ts'
 import { createLife, type Life, type LifeState } from './life.ts'
 import type { LinkState } from './link-state.ts'
 import { createOutbox, type OutboxBounds } from './outbox.ts'
@@ -35,8 +36,11 @@ export interface LinkParts {
   readonly timers: Timers
   readonly random: Random
   readonly onState: (state: LinkState) => void
-  /** Each message of the log once, in its order. */
-  readonly onMessage: (message: Message, receivedAt: number) => void
+  /**
+   * Each message of the log once, in its order. `receivedAt` is when it came; `dueAt` when it would have come, had the
+   * link been there: the same, but for what a stream catches up with. Both by this window's clock, ms since the epoch.
+   */
+  readonly onMessage: (message: Message, receivedAt: number, dueAt: number) => void
   /** The log is another than before: its numbers begin anew. */
   readonly onNewLog: () => void
   readonly onPresence: (presence: Presence) => void
@@ -93,12 +97,15 @@ export function createLink(parts: LinkParts): Link {
   let isEnded = false
   let state: LifeState | null = null
   let reading: LinkState['clock'] = null
+  /** The one known last: where a stream begins, no clock has been compared over it yet. */
+  let offsetMs: number | null = null
 
   const clock = createLinkClock({
     ...parts,
     onReading(next) {
       if (next === reading) return
       reading = next
+      offsetMs = next?.offsetMs ?? offsetMs
       tellState()
     },
   })
@@ -146,11 +153,15 @@ export function createLink(parts: LinkParts): Link {
   function take(frame: DownFrame, receivedAt: number): void {
     if (frame.type === 'presence') parts.onPresence(frame)
     else if (frame.type === 'clock') clock.take(frame, receivedAt)
-    else if (frame.type === 'message' && place.advance(frame.message.seq)) {
-      parts.onMessage(frame.message, receivedAt)
-    }
+    else if (frame.type === 'message') takeMessage(frame.message, receivedAt)
     // A stream keeps the order: what is not here before the heartbeat will not come any more.
     else if (frame.type === 'heartbeat' && place.isBefore(frame.newest)) life.repair()
+  }
+
+  function takeMessage(message: Message, receivedAt: number): void {
+    if (!place.advance(message.seq)) return
+    const isLate = place.isCatchUp(message.seq)
+    parts.onMessage(message, receivedAt, isLate ? whenDue(message, receivedAt, offsetMs) : receivedAt)
   }
 
   function tellState(): void {

@@ -14,6 +14,8 @@ export interface Place {
   readonly advance: (seq: number) => boolean
   /** Whether that message is still to come. */
   readonly isBefore: (seq: number) => boolean
+  /** Whether the log had that message already when the stream began: it comes late. */
+  readonly isCatchUp: (seq: number) => boolean
 }
 
 /** `start` is the cursor of what the page brought with it. */
@@ -21,14 +23,17 @@ export function createPlace(start: string | null = null): Place {
   const begun = parseCursor(start)
   let epoch = begun?.epoch ?? null
   let seq = begun?.seq ?? 0
+  let end = 0
   return {
     cursor: () => (epoch === null ? null : formatCursor({ epoch, seq })),
     enter(cursor) {
-      const life = parseCursor(cursor)?.epoch ?? null
+      const entered = parseCursor(cursor)
+      const life = entered?.epoch ?? null
       const isAnother = life !== epoch
       const wasSomewhere = epoch !== null
       if (isAnother) seq = 0
       epoch = life
+      end = entered?.seq ?? 0
       return isAnother && wasSomewhere
     },
     advance(to) {
@@ -37,5 +42,6 @@ export function createPlace(start: string | null = null): Place {
       return true
     },
     isBefore: (other) => seq < other,
+    isCatchUp: (other) => other <= end,
   }
 }

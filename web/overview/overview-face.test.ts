@@ -53,6 +53,12 @@ test('where it comes from is said of another day, of one edit and of none', () =
   assert.match(origin({}, windowAt + 86_400_000), /since 14:01 on 3 May/)
 })
 
+test('which day that is, the server’s clock says, however wrong this window’s is', () => {
+  const receivedAt = windowAt - 3 * 86_400_000
+  const { origin } = overviewFace({ ...overviewOf(), receivedAt }, 'M', receivedAt + 1000)
+  assert.match(origin, /since 14:01 and the wind\.$/)
+})
+
 test('it is late when the server’s repeats stay away', () => {
   const at = (ms: number) => overviewFace(overviewOf(), 'M', windowAt + ms)
   assert.deepEqual([at(12_000).isStale, at(12_000).ageWords], [false, 'Updated just now'])
@@ -62,7 +68,17 @@ test('it is late when the server’s repeats stay away', () => {
 test('a mean and a gust of less than their time say so', () => {
   const face = windWith({ meanCoversSeconds: 37, gustCoversSeconds: 250 })
   assert.deepEqual(shown(face.wind).slice(0, 2), ['5.3 m/s over 30 s', '8.1 m/s 3 s peak in 4 min'])
-  assert.match(shown(windWith({ meanCoversSeconds: 0 }).wind)[0] ?? '', /over under 10 s$/)
+  assert.match(shown(windWith({ meanCoversSeconds: 0 }).wind)[0] ?? '', /5\.3 m\/s over less than 10 s$/)
+})
+
+test('what there is none of has its name and its whole time', () => {
+  const none = {
+    meanMetresPerSecond: null,
+    meanCoversSeconds: 0,
+    gustMetresPerSecond: null,
+    gustCoversSeconds: 0,
+  }
+  assert.deepEqual(shown(windWith(none).wind).slice(0, 2), ['– over 2 min', '– 3 s peak in 10 min'])
 })
 
 test('a calm has a speed and no direction', () => {

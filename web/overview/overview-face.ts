@@ -31,10 +31,12 @@ const staleAfterMs = 2.5 * longestPauseMs
 export function overviewFace(overview: OverviewView | null, unit: WindUnit, now: number): OverviewFace {
   const body = overview?.body ?? null
   const ageMs = overview ? now - overview.receivedAt : 0
-  const windAgeMs = readingAge(overview, ageMs)
-  const isWindStale = windAgeMs !== null && isWindOld(windAgeMs)
+  // By the server's clock up to when it spoke, by this window's from then on: the two are never compared.
+  const serverNow = (overview?.at ?? 0) + ageMs
+  const readingAt = body?.wind?.readingAt ?? null
+  const isWindStale = readingAt !== null && isWindOld(serverNow - readingAt)
   return {
-    origin: originWords(body, now),
+    origin: originWords(body, serverNow),
     isStale: ageMs >= staleAfterMs,
     ageWords: overview ? ageWords(ageMs) : 'Waiting for the server’s numbers.',
     writing: writingFigures(body),
@@ -46,19 +48,13 @@ export function overviewFace(overview: OverviewView | null, unit: WindUnit, now:
   }
 }
 
-/** By the server's clock up to when it spoke, by this window's from then on: the two are never compared. */
-function readingAge(overview: OverviewView | null, ageMs: number): number | null {
-  const readingAt = overview?.body.wind?.readingAt ?? null
-  return overview === null || readingAt === null ? null : overview.at - readingAt + ageMs
-}
-
 function ageWords(ageMs: number): string {
   return ageMs < staleAfterMs ? 'Updated just now' : `Last heard from the server ${timeWords(ageMs)} ago`
 }
 
-function originWords(body: OverviewBody | null, now: number): string {
+function originWords(body: OverviewBody | null, serverNow: number): string {
   if (!body) return 'Worked out by the server from the page and the wind.'
-  const since = clockWords(body.countedSince, now)
+  const since = clockWords(body.countedSince, serverNow)
   if (body.edits === 0)
     return `Worked out live by the server. It has taken no edit of this page since ${since}.`
   const edits = body.edits === 1 ? '1 edit' : `${grouped(body.edits)} edits`

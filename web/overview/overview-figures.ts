@@ -46,18 +46,20 @@ export function writingFigures(body: OverviewBody | null): readonly OverviewFigu
 
 export function windFigures(wind: WindOverview | null, unit: WindUnit): readonly OverviewFigure[] {
   const direction = wind?.meanDirectionDegrees ?? null
+  const mean = wind?.meanMetresPerSecond ?? null
+  const gust = wind?.gustMetresPerSecond ?? null
   return [
     {
       name: 'mean',
       label: 'Mean wind',
-      ...speedIn(unit, wind?.meanMetresPerSecond ?? null),
-      beside: `over ${spanWords(wind?.meanCoversSeconds, 120)}`,
+      ...speedIn(unit, mean),
+      beside: `over ${spanWords(mean, wind?.meanCoversSeconds, 120)}`,
     },
     {
       name: 'gust',
       label: 'Gust',
-      ...speedIn(unit, wind?.gustMetresPerSecond ?? null),
-      beside: `3 s peak in ${spanWords(wind?.gustCoversSeconds, 600)}`,
+      ...speedIn(unit, gust),
+      beside: `3 s peak in ${spanWords(gust, wind?.gustCoversSeconds, 600)}`,
     },
     {
       name: 'direction',
@@ -78,11 +80,11 @@ function speedIn(
   return { number: speed === null ? null : number, unit, spokenUnit }
 }
 
-/** What readings stand for of it, where that is less: by tens of seconds, so that it stands still to be read. */
-function spanWords(coversSeconds: number | undefined, wholeSeconds: number): string {
-  const isWhole = coversSeconds === undefined || coversSeconds > 0.95 * wholeSeconds
+/** What readings stand for of it, where that is less and there is a speed: by tens of seconds, so that it stands still to be read. */
+function spanWords(speed: number | null, coversSeconds: number | undefined, wholeSeconds: number): string {
+  const isWhole = speed === null || coversSeconds === undefined || coversSeconds > 0.95 * wholeSeconds
   const seconds = isWhole ? wholeSeconds : coversSeconds
-  if (seconds < 10) return 'under 10 s'
+  if (seconds < 10) return 'less than 10 s'
   return timeWords(seconds < 60 ? Math.floor(seconds / 10) * 10_000 : seconds * 1000)
 }
 

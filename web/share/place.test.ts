@@ -38,6 +38,18 @@ test('who joins later gets what the tail has after its cursor, then what comes',
   assert.deepEqual(stream.sent, ['w2-1'])
 })
 
+test('the welcome says where the log ends, also while the stream itself is catching up', () => {
+  const { window, newest } = openPlace()
+  const [first, late] = [window(), window()]
+  first.join({ cursor: 'life:2' })
+  newest().welcome({ cursor: 'life:5' })
+  newest().message(3)
+  late.join({ window: 'w2', cursor: 'life:2' })
+  newest().message(4)
+  assert.deepEqual(first.heard.frames, ['welcome w1 life:5 recovered', '3', '4'])
+  assert.deepEqual(late.heard.frames, ['welcome w2 life:5 recovered', '3', '4'])
+})
+
 test('a cursor from before the tail is one question to the server, under the stream’s name', async () => {
   const opened = openPlace()
   const first = opened.window()

@@ -19,7 +19,7 @@ import {
 } from './member.ts'
 import type { Asked } from './port.ts'
 import { createStream, type Opened } from './stream.ts'
-import { createTail, type Tail, type TailBounds } from './tail.ts'
+import { createTail, endOf, type Tail, type TailBounds } from './tail.ts'
 
 /** What a member missed, asked of the server: answered at once. Rejects as axios does. */
 export type AskServer = (origin: string, query: URLSearchParams, signal: AbortSignal) => Promise<PollAnswer>
@@ -149,7 +149,7 @@ export function createSharedStream(parts: SharedStreamParts): SharedStream {
   function begin(member: Member): void {
     if (!tail || !welcome) return
     if (tail.covers(member.cursor, member.channels)) {
-      member.onFrame(welcomeFor(member, welcome, { cursor: tail.cursor(), recovered: true }))
+      member.onFrame(welcomeFor(member, welcome, { cursor: endOf(tail, welcome), recovered: true }))
       follow(member, tail)
     } else {
       member.phase = 'behind'

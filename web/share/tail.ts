@@ -1,7 +1,8 @@
 // The newest messages of a shared stream, and from where on nothing is missing among them.
 
-import { type Cursor, formatCursor } from '../../server/wire/cursor.ts'
+import { type Cursor, formatCursor, parseCursor } from '../../server/wire/cursor.ts'
 import type { Message } from '../../server/wire/envelope.ts'
+import type { Welcome } from '../../server/wire/frames.ts'
 
 export interface TailBounds {
   readonly messages: number
@@ -72,6 +73,15 @@ export function createTail(start: Cursor, channels: ReadonlySet<string>, bounds:
     newestOn: (asked) => Math.max(0, ...Array.from(asked, (channel) => newest.get(channel) ?? 0)),
     isBefore: (other) => seq < other,
   }
+}
+
+/** The log's end as far as it is known here: from the stream's welcome, or from what has come since. */
+export function endOf(
+  tail: Pick<Tail, 'cursor' | 'epoch' | 'isBefore'>,
+  { cursor }: Pick<Welcome, 'cursor'>,
+): string {
+  const head = parseCursor(cursor)
+  return head?.epoch === tail.epoch && tail.isBefore(head.seq) ? cursor : tail.cursor()
 }
 
 /** Close enough for a bound: what is not a text is small. */

@@ -42,7 +42,7 @@ export interface OutboxView {
 
 export interface WindView {
   readonly reading: ReadingBody | null
-  /** When the newest reading arrived in this window, ms since the epoch. */
+  /** When the newest reading came, or was due where it came late; this window's clock, ms since the epoch. */
   readonly receivedAt: number | null
   /** When it was made, in the anemograph's time; ms. */
   readonly takenAt: number | null
@@ -58,7 +58,7 @@ export interface OverviewView {
   readonly body: OverviewBody
   /** The server's clock when it did, ms since the epoch. */
   readonly at: number
-  /** When it arrived in this window, ms since the epoch. */
+  /** When it came, or was due where it came late; this window's clock, ms since the epoch. */
   readonly receivedAt: number
 }
 

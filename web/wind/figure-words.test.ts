@@ -66,3 +66,11 @@ test('a few readings are no mean yet', () => {
   const young = { ...figures, twoMinutes: { ...mean, coversMs: 9750 } }
   assert.deepEqual(shown(0, 'M', young)[0], ['Mean 2 min', null, ''])
 })
+
+test('the gust says what it covers from its first second on, and nothing before', () => {
+  const young = (coversMs: number, gustMetresPerSecond: number | null = 4) =>
+    shown(0, 'M', { ...figures, tenMinutes: { ...mean, coversMs }, gustMetresPerSecond })[2]
+  assert.deepEqual(young(250, null), ['Gust 10 min', null, ''])
+  assert.deepEqual(young(5000), ['Gust under 10 s', '4.0', '3 s mean'])
+  assert.deepEqual(young(10_000), ['Gust 10 of 600 s', '4.0', '3 s mean'])
+})

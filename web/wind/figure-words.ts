@@ -34,7 +34,7 @@ export function figureWords(figures: WindFigures, unit: WindUnit, ageMs: number)
   return [
     { name: 'two minutes', ...meanWords(twoMinuteMean, meanMs.twoMinutes, unit) },
     { name: 'ten minutes', ...meanWords(tenMinuteMean, meanMs.tenMinutes, unit) },
-    gustWords(within(gustMetresPerSecond, meanMs.tenMinutes), tenMinuteMean, unit),
+    gustWords(within(gustMetresPerSecond, meanMs.tenMinutes), tenMinutes, unit),
     spreadWords(within(spread, spreadMs)),
   ]
 }
@@ -55,11 +55,12 @@ function meanWords(mean: WindMean | null, spanMs: number, unit: WindUnit): Omit<
   }
 }
 
+/** `mean` is of the time that the gust is the highest of. */
 function gustWords(gust: number | null, mean: WindMean | null, unit: WindUnit): FigureWords {
   const speed = quantityIn(unit, gust ?? 0)
   return {
     name: 'gust',
-    label: `Gust ${spanWords(mean, meanMs.tenMinutes)}`,
+    label: `Gust ${spanWords(gust === null ? null : mean, meanMs.tenMinutes)}`,
     number: gust === null ? null : speed.number,
     unit: speed.unit,
     spokenUnit: speed.spokenUnit,
@@ -96,6 +97,7 @@ function spanWords(mean: WindMean | null, spanMs: number): string {
   if (!mean || mean.coversMs > 0.95 * spanMs) return timeWords(spanMs)
   const { coversMs } = mean
   if (coversMs >= 60_000) return `${Math.floor(coversMs / 60_000)} of ${timeWords(spanMs)}`
+  if (coversMs < leastCoveredMs) return `under ${timeWords(leastCoveredMs)}`
   // By tens, so that it stands still long enough to be read.
   return `${Math.floor(coversMs / 10_000) * 10} of ${spanMs / 1000} s`
 }

@@ -7,7 +7,7 @@ import { anemogramOf, type PastWind, readAnemogram } from '../../server/wire/win
 import { createAnemograph } from '../../server/wire/wind/anemograph.ts'
 import { assertNear, fault, measured, startAt } from '../../server/wire/wind/testing.ts'
 import { createStore, firstView } from '../store/store.ts'
-import { createWindFeed, receivedWithPage } from './wind-feed.ts'
+import { createWindFeed } from './wind-feed.ts'
 
 function message<K extends 'reading' | 'sensor'>(kind: K, seq: number, body: Bodies[K]): Message {
   const at = startAt + seq * 250
@@ -59,12 +59,6 @@ test('edits are none of its business', () => {
   const before = store.view()
   take({ ...message('reading', 1, measured(6, 90)), kind: 'edit', body: { html: '' } }, 1)
   assert.equal(store.view(), before)
-})
-
-test('what came with the page is as old as its place in the log says, and never of the future', () => {
-  const old = message('reading', 0, measured(6, 90))
-  assert.equal(receivedWithPage(old, startAt + 3_600_000), startAt)
-  assert.equal(receivedWithPage(old, startAt - 5000), startAt - 5000)
 })
 
 describe('what was before', () => {

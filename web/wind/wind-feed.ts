@@ -9,8 +9,8 @@ import { joinTraces, traceOf } from '../../server/wire/wind/trace.ts'
 import type { Store } from '../store/store.ts'
 
 export interface WindFeed {
-  /** Takes every message; `receivedAt` is this window's clock, ms since the epoch. */
-  readonly take: (message: Message, receivedAt: number) => void
+  /** Takes every message; `dueAt` as the link tells it: this window's clock, ms since the epoch. */
+  readonly take: (message: Message, dueAt: number) => void
   /** In the time of the readings' own stamps, which are the server's, as `takenAt` in the store is. */
   readonly history: Anemograph['history']
   /**
@@ -34,14 +34,14 @@ export function createWindFeed(store: Store, timers: Timers): WindFeed {
   /** What came since the question. */
   let held: Message<'reading'>[] | null = null
 
-  function takeReading(message: Message<'reading'>, receivedAt: number): void {
+  function takeReading(message: Message<'reading'>, dueAt: number): void {
     const { wind } = store.view()
     newestId = message.id
     held?.push(message)
     const isPast = message.seq <= pastSeq && wind.takenAt !== null
     const takenAt = isPast ? wind.takenAt : anemograph.take(message.body, message.at)
     const figures = anemograph.figures(takenAt)
-    store.change({ wind: { ...wind, reading: message.body, receivedAt, takenAt, figures } })
+    store.change({ wind: { ...wind, reading: message.body, receivedAt: dueAt, takenAt, figures } })
   }
 
   /** In turns, while what comes goes on as before; null where there is nothing to put beneath it. */
@@ -66,9 +66,9 @@ export function createWindFeed(store: Store, timers: Timers): WindFeed {
   }
 
   return {
-    take(message, receivedAt) {
+    take(message, dueAt) {
       if (isKind(message, 'sensor')) store.change({ wind: { ...store.view().wind, sensor: message.body } })
-      else if (isKind(message, 'reading') && message.id !== newestId) takeReading(message, receivedAt)
+      else if (isKind(message, 'reading') && message.id !== newestId) takeReading(message, dueAt)
     },
     history: {
       since: (at, isFull) => anemograph.history.since(at, isFull),
@@ -94,9 +94,4 @@ export function createWindFeed(store: Store, timers: Timers): WindFeed {
 interface Rebuilt {
   readonly next: Anemograph
   readonly newestAt: number
-}
-
-/** When what came with the page was received: it may have lain in the log for hours. */
-export function receivedWithPage({ acceptedAt }: Message, now: number): number {
-  return Math.min(acceptedAt, now)
 }

@@ -1,5 +1,6 @@
 // Keeps the dial's two canvases up to date: the card when its size or the colours change, the rest as the wind does.
 
+import type { Clock } from '../../../server/wire/time.ts'
 import type { Store } from '../../store/store.ts'
 import { browserFrames, createDrawing } from '../drawing.ts'
 import { onLookChange, propertyReader } from '../look-changes.ts'
@@ -19,8 +20,17 @@ const describingMs = 5000
 /** 25 pictures a second are a smooth turn, and leave a machine with ten such windows time for the rest. */
 const turnFrameMs = 40
 
-/** `card` lies below `live`. Returns the way to stop. */
-export function mountDial(card: HTMLCanvasElement, live: HTMLCanvasElement, store: Store): () => void {
+export interface DialParts {
+  /** Lies below `live`. */
+  readonly card: HTMLCanvasElement
+  readonly live: HTMLCanvasElement
+  readonly store: Store
+  /** The clock that stamps what comes. */
+  readonly clock: Clock
+}
+
+/** Returns the way to stop. */
+export function mountDial({ card, live, store, clock }: DialParts): () => void {
   const [cardContext, liveContext] = [card.getContext('2d'), live.getContext('2d')]
   if (!cardContext || !liveContext) return () => undefined
   const turning = createTurning()
@@ -40,7 +50,7 @@ export function mountDial(card: HTMLCanvasElement, live: HTMLCanvasElement, stor
 
   function update(): void {
     const { wind } = store.view()
-    const now = Date.now()
+    const now = clock()
     const face = windFace(wind, now)
     const next = dialFace(face, wind.figures)
     if (shown && isSameFace(shown, next)) return

@@ -2,6 +2,7 @@
 
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from 'react'
 import type { WindHistory } from '../../../server/wire/wind/history.ts'
+import { browserTimers } from '../../link/timers.ts'
 import type { Actions } from '../../page/actions.ts'
 import { useView } from '../../page/use-view.ts'
 import type { Store } from '../../store/store.ts'
@@ -37,6 +38,7 @@ export const History = memo(function History({ store, actions, history }: Histor
     mounted.current = mountHistory({
       store,
       history,
+      clock: browserTimers.now,
       speed: speed.current,
       direction: direction.current,
       onWords,

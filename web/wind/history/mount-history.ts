@@ -1,5 +1,6 @@
 // Keeps the history's plots and its sentence up to date, as often as there is something to see.
 
+import type { Clock } from '../../../server/wire/time.ts'
 import type { WindHistory } from '../../../server/wire/wind/history.ts'
 import type { Store, WindView } from '../../store/store.ts'
 import { unitShown } from '../choices.ts'
@@ -16,6 +17,8 @@ import { speedScale } from './speed-scale.ts'
 export interface HistoryParts {
   readonly store: Store
   readonly history: Pick<WindHistory, 'since'>
+  /** The clock that stamps what comes. */
+  readonly clock: Clock
   readonly speed: HTMLElement
   readonly direction: HTMLElement
   /** `moment` is what stands at the cursor; null without one. */
@@ -38,9 +41,12 @@ export interface MountedHistory {
 /** Without readings the wind moves on all the same. */
 const idleMs = 1000
 
-export function mountHistory({ store, history, speed, direction, onWords }: HistoryParts): MountedHistory {
+export function mountHistory(parts: HistoryParts): MountedHistory {
+  const { store, history, clock, speed, direction, onWords } = parts
   let width = 300
   let drawnAt = Number.NEGATIVE_INFINITY
+  /** The same by the clock that the reader sees, for the words at the cursor. */
+  let readerDrewAt = 0
   let choices = store.view().wind.choices
   let columns: Columns = { seconds: [], speed: [], gust: [], direction: [] }
   let summary = ''
@@ -62,13 +68,14 @@ export function mountHistory({ store, history, speed, direction, onWords }: Hist
   function draw(): null {
     const { wind } = store.view()
     const span = spanOf(wind.choices.minutes)
-    const nowAt = nowOf(wind)
+    const nowAt = nowOf(wind, clock())
     const unit = unitShown(wind.choices.unit, wind.reading?.unit ?? null)
     const stretches = history.since(nowAt - span.ms, span.isFull)
     columns = columnsOf(stretches, { nowAt, columnMs: columnMsFor(span, width), unit })
     summary = historySummary(stretches, { spanMs: span.ms, nowAt, unit })
     plots.draw(columns, span, speedScale(highestOf(columns), unit))
-    drawnAt = Date.now()
+    drawnAt = clock()
+    readerDrewAt = Date.now()
     tellWords()
     return null
   }
@@ -80,7 +87,7 @@ export function mountHistory({ store, history, speed, direction, onWords }: Hist
 
   function momentAt(index: number): string {
     const { wind } = store.view()
-    return momentWords(columns, index, drawnAt, unitShown(wind.choices.unit, wind.reading?.unit ?? null))
+    return momentWords(columns, index, readerDrewAt, unitShown(wind.choices.unit, wind.reading?.unit ?? null))
   }
 
   function drawNow(): void {
@@ -93,10 +100,7 @@ export function mountHistory({ store, history, speed, direction, onWords }: Hist
     if (wind.choices !== choices) {
       choices = wind.choices
       drawNow()
-    } else if (
-      wind.receivedAt !== null &&
-      Date.now() - drawnAt >= redrawMsFor(spanOf(choices.minutes), width)
-    ) {
+    } else if (wind.receivedAt !== null && clock() - drawnAt >= redrawMsFor(spanOf(choices.minutes), width)) {
       drawing.plan()
     }
   }
@@ -128,8 +132,8 @@ export function mountHistory({ store, history, speed, direction, onWords }: Hist
 }
 
 /** Now, in the history's own time: the newest reading's, and what has passed since it came. */
-function nowOf({ takenAt, receivedAt }: WindView): number {
-  return takenAt === null || receivedAt === null ? 0 : takenAt + Math.max(0, Date.now() - receivedAt)
+function nowOf({ takenAt, receivedAt }: WindView, now: number): number {
+  return takenAt === null || receivedAt === null ? 0 : takenAt + Math.max(0, now - receivedAt)
 }
 
 function highestOf({ speed, gust }: Columns): number {
