@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import { describeEnvironment, loadNow } from '../lab/environment.ts'
-import { reportFolder, writeFolder } from '../lab/out.ts'
+import { reportFolder, requireFree, writeFolder } from '../lab/out.ts'
 import { createProgress, type Progress } from '../lab/progress.ts'
 import type { ClockCheck, Run } from '../lab/samples.ts'
 import { joinServer, type MeasuredServer, startServerProcess } from '../lab/server-process.ts'
@@ -32,6 +32,8 @@ export async function keystrokeRun(
   signal: AbortSignal,
 ): Promise<Finished> {
   const startedAt = new Date()
+  const folder = options.out ?? reportFolder('keystrokes', startedAt)
+  await requireFree(folder)
   const loadBefore = loadNow()
   const progress = createProgress(process.stdout, options.blocks)
   await using opened = new AsyncDisposableStack()
@@ -60,7 +62,7 @@ export async function keystrokeRun(
     finishedAt: new Date().toISOString(),
     environment,
   }
-  return write(run, options.out ?? reportFolder('keystrokes', startedAt))
+  return write(run, folder)
 }
 
 /** Crosswind's modes in the order asked for, then each peer's imitation of them. */

@@ -1,7 +1,7 @@
 // The resilience run from flags to report.
 
 import { describeEnvironment, loadNow } from '../lab/environment.ts'
-import { reportFolder, writeFolder } from '../lab/out.ts'
+import { reportFolder, requireFree, writeFolder } from '../lab/out.ts'
 import { requireMode } from '../lab/subject.ts'
 import { resilienceFiles } from '../render/resilience/files.ts'
 import { terminalTable } from '../render/resilience/terminal.ts'
@@ -26,6 +26,8 @@ export async function resilienceRun(
   signal: AbortSignal,
 ): Promise<Finished> {
   const startedAt = new Date()
+  const folder = options.out ?? reportFolder('resilience', startedAt)
+  await requireFree(folder)
   const loadBefore = loadNow()
   const progress = createResilienceProgress(process.stdout)
   const modes = options.modes.map(requireMode)
@@ -54,7 +56,6 @@ export async function resilienceRun(
     promised: faults.promised,
     modes: options.modes,
   })
-  const folder = options.out ?? reportFolder('resilience', startedAt)
   await writeFolder(folder, { ...resilienceFiles(record, summary), 'server-errors.txt': errors })
   return { folder, summary, table: terminalTable(summary) }
 }

@@ -1,7 +1,7 @@
 // The WindComm run from flags to report: networks, measuring, writing.
 
 import { describeEnvironment, loadNow } from '../lab/environment.ts'
-import { reportFolder, writeFolder } from '../lab/out.ts'
+import { reportFolder, requireFree, writeFolder } from '../lab/out.ts'
 import { requireMode } from '../lab/subject.ts'
 import type { Site, WindRun } from '../lab/windcomm/run.ts'
 import { analyse, type WindSummary } from '../lab/windcomm/summary.ts'
@@ -26,6 +26,8 @@ export async function windcommRun(
   signal: AbortSignal,
 ): Promise<Finished> {
   const startedAt = new Date()
+  const folder = options.out ?? reportFolder('windcomm', startedAt)
+  await requireFree(folder)
   const loadBefore = loadNow()
   const progress = createWindProgress(process.stdout)
   const { readings, rateHz, holdMs, intervalMs, faster, seed } = options
@@ -50,7 +52,6 @@ export async function windcommRun(
   }
   progress.say('All readings are in; working out what they say.')
   const summary = analyse(run)
-  const folder = options.out ?? reportFolder('windcomm', startedAt)
   await writeFolder(folder, windcommFiles(run, summary))
   return { folder, summary, table: terminalTable(summary) }
 }
