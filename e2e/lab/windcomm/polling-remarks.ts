@@ -38,6 +38,13 @@ function marching(
   const roundMs = 2 * oneWayMs + intervalMs
   if (Math.abs(roundMs / betweenReadingsMs - 1) > inStep) return []
   return [
-    `${placeName(site)}: a round of polling, 2ν + Δ = ${ms(roundMs)}, is nearly the ${ms(betweenReadingsMs)} between two readings. Questions march in step with the readings and drift through their phases slowly, where the formula takes them to arrive at any moment alike: the mean depends on which phases the run met, and its ${cell.n.toLocaleString('en-GB')} readings are worth ${cell.effectiveN.toLocaleString('en-GB')}.`,
+    `${placeName(site)}: a round of polling, 2ν + Δ = ${ms(roundMs)}, is nearly the ${ms(betweenReadingsMs)} between two readings. Questions march in step with the readings and drift through their phases slowly, where the formula takes them to arrive at any moment alike: the mean depends on which phases a run meets. ${phasesMet(cell.n, cell.effectiveN)}`,
   ]
+}
+
+function phasesMet(readings: number, worth: number): string {
+  const number = readings.toLocaleString('en-GB')
+  if (worth >= readings)
+    return `This run went through them evenly: its ${number} readings are worth no fewer.`
+  return `Of this run ${number} readings are worth ${worth.toLocaleString('en-GB')}.`
 }

@@ -121,3 +121,19 @@ test('differences that only Welch finds are named', () => {
     /Welch’s test, .* leave it open: Caracas, Long polling over HTTP\/1\.1 against WebSocket, \+/,
   )
 })
+
+test('polling that marches in step with the readings says what they are worth', () => {
+  const marching = (pollMs: (place: number) => number): WindMaking => ({
+    sites: ['edmonton'],
+    readings: 400,
+    latencyOf: (_site, mode, place) => (mode === 'polling/1.1' ? pollMs(place) : 48 + (place % 2)),
+  })
+  assert.match(
+    remarks(marching((place) => 171 + 20 * (place % 2))),
+    /nearly the 250 ms between two readings\. .* This run went through them evenly: its 400 readings are worth no fewer\./,
+  )
+  assert.match(
+    remarks(marching((place) => 171 + 20 * (Math.floor(place / 50) % 2))),
+    /which phases a run meets\. Of this run 400 readings are worth \d\d?\./,
+  )
+})
