@@ -1,5 +1,6 @@
 // Entry point of the lab: `npm run lab -- SCENARIO [flags]`.
 
+import { leaveWhenDone } from '../server/leave.ts'
 import { keystrokesHelp, readKeystrokeOptions } from './scenarios/keystrokes-options.ts'
 import { readResilienceOptions, resilienceHelp } from './scenarios/resilience-options.ts'
 import { readWindcommOptions, windcommHelp } from './scenarios/windcomm-options.ts'
@@ -19,6 +20,7 @@ interface Told {
   readonly summary: { readonly finding: string }
 }
 
+leaveWhenDone()
 const stopping = new AbortController()
 process.once('SIGINT', stop)
 process.once('SIGTERM', stop)

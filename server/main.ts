@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { ensureCertificate } from '../certs/certificate.ts'
 import { loadCertificate } from '../certs/load.ts'
 import { type Config, loadConfig } from './config/config.ts'
+import { leaveWhenDone } from './leave.ts'
 import { isLoopback, isOpenTo } from './security/openness.ts'
 import { type Server, startServer } from './server.ts'
 
@@ -12,6 +13,7 @@ const sameSignalMs = 500
 
 const root = join(import.meta.dirname, '..')
 
+leaveWhenDone()
 try {
   await run()
 } catch (error) {

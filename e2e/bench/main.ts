@@ -1,6 +1,7 @@
 // Entry point of the bench: `npm run bench -- BENCH [flags]`.
 
 import { writeFile } from 'node:fs/promises'
+import { leaveWhenDone } from '../../server/leave.ts'
 import { describeEnvironment, loadNow } from '../lab/environment.ts'
 import { crowd } from './crowd.ts'
 import { crowdHelp, readCrowdOptions } from './crowd-options.ts'
@@ -22,6 +23,7 @@ const help = `npm run bench -- BENCH [flags]
   npm run bench -- fanout --help lists its flags.
 `
 
+leaveWhenDone()
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
 

@@ -1,6 +1,7 @@
 // `node e2e/network/main.ts --seconds 30`: all profiles at once, what was asked of each link and what pings measured.
 
 import { z } from 'zod'
+import { leaveWhenDone } from '../../server/leave.ts'
 import { readFlags, whole, words } from '../bench/flags.ts'
 import { decimals, textTable } from '../bench/table.ts'
 import { mean, standardDeviation } from '../lab/stats/summary.ts'
@@ -59,4 +60,5 @@ function row(
   return [name, way, String(measured.length), ...figures.map((figure) => decimals(figure, 2))]
 }
 
+leaveWhenDone()
 await main()
