@@ -25,7 +25,7 @@ export interface Finished {
   readonly summary: Summary
 }
 
-/** Writes the report's folder and resolves to it; on any failure, or when the signal aborts, nothing is written. */
+/** Writes the report's folder and resolves to it; when the run fails, or the signal aborts, nothing is written. */
 export async function keystrokeRun(
   options: KeystrokeOptions,
   command: string,

@@ -19,7 +19,7 @@ export interface Finished {
   readonly table: string
 }
 
-/** Writes the report's folder, whatever was found; on any failure, or when the signal aborts, nothing is written. */
+/** Writes the report's folder, whatever was found; when the run fails, or the signal aborts, nothing is written. */
 export async function windcommRun(
   options: WindcommOptions,
   command: string,
