@@ -1,23 +1,27 @@
-// Checks when certificates are made, kept and renewed, on a moved clock.
+// When certificates are made, kept, renewed and loaded, and how faults are named; on a moved clock.
 
 import assert from 'node:assert/strict'
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
-import { ensureCertificate } from './certificate.ts'
-import { machineAddresses, machineNames } from './machine.ts'
+import { type TestContext, test } from 'node:test'
+import { ensureCertificate, loadCertificate, machineAddresses, machineNames } from './certificate.ts'
 import { daysLater, emptyDirectory, today } from './testing.ts'
 
 const names = ['localhost', 'box', 'box.local']
 const addresses = ['127.0.0.1', '::1', '192.168.7.20', '203.0.113.9', '2001:db8::20']
 
-const ensure = (directory: string, change: Partial<Parameters<typeof ensureCertificate>[0]> = {}) =>
-  ensureCertificate({ directory, now: today, names, addresses, ...change })
+async function ensure(directory: string, change: Partial<Parameters<typeof ensureCertificate>[0]> = {}) {
+  const authority = () => readFile(join(directory, 'authority.pem'), 'utf8').catch(() => '')
+  const before = await authority()
+  const ensured = await ensureCertificate({ directory, now: today, names, addresses, ...change })
+  const renewed = (await authority()) === before ? 'leaf' : 'everything'
+  return { ...ensured, made: ensured.reason === null ? 'nothing' : renewed }
+}
 
 test('the first start makes an authority and a certificate that covers every name and address', async (t) => {
   const directory = await emptyDirectory(t)
-  const { made, cert, expires, authorityFile } = await ensure(directory)
+  const { made, cert, authorityFile } = await ensure(directory)
   const certificate = new X509Certificate(cert)
   assert.equal(made, 'everything')
   assert.equal(authorityFile, join(directory, 'authority.pem'))
@@ -26,8 +30,8 @@ test('the first start makes an authority and a certificate that covers every nam
   assert.equal(certificate.checkHost('example.com'), undefined)
   assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'])
   assert.equal(certificate.ca, false)
-  assert.equal(certificate.serialNumber.length, 32)
-  assert.equal(expires.getTime(), certificate.validToDate.getTime())
+  // Up to 20 octets, at least 64 bits of them random (RFC 5280, 4.1.2.2; Baseline Requirements, 7.1).
+  assert.match(certificate.serialNumber, /^[0-9A-F]{20,40}$/)
   assert.equal(certificate.validToDate.getTime() - certificate.validFromDate.getTime(), 397 * 86_400_000)
 })
 
@@ -172,4 +176,80 @@ test('a file that is in the way is named', async (t) => {
   const directory = await emptyDirectory(t)
   await mkdir(join(directory, 'server.pem'))
   await assert.rejects(ensure(directory), /server\.pem cannot be written$/)
+})
+
+async function ownFiles(t: TestContext) {
+  const directory = await emptyDirectory(t)
+  const order = { directory, now: today, names: ['localhost'], addresses: ['127.0.0.1'] }
+  const { cert, key } = await ensureCertificate(order)
+  const file = (name: string) => join(directory, name)
+  return { cert, key, file, certFile: file('server.pem'), keyFile: file('server.key') }
+}
+
+test('loads a certificate and its key', async (t) => {
+  const { cert, key, certFile, keyFile } = await ownFiles(t)
+  const loaded = await loadCertificate({ certFile, keyFile }, today)
+  assert.deepEqual(loaded, { cert, key })
+})
+
+test('names a file that is missing or cannot be read', async (t) => {
+  const { file, certFile, keyFile } = await ownFiles(t)
+  await mkdir(file('folder'))
+  const missing = loadCertificate({ certFile: file('none.pem'), keyFile }, today)
+  await assert.rejects(missing, { name: 'CertificateError', message: `${file('none.pem')} is missing` })
+  const folder = loadCertificate({ certFile, keyFile: file('folder') }, today)
+  await assert.rejects(folder, { message: `${file('folder')} cannot be read (EISDIR)` })
+})
+
+test('names a file that is not PEM', async (t) => {
+  const { file, certFile, keyFile } = await ownFiles(t)
+  await writeFile(file('noise'), 'noise')
+  const cert = loadCertificate({ certFile: file('noise'), keyFile }, today)
+  await assert.rejects(cert, { message: `${file('noise')} is not a certificate in PEM form` })
+  const key = loadCertificate({ certFile, keyFile: file('noise') }, today)
+  await assert.rejects(key, { message: `${file('noise')} is not a private key in PEM form` })
+})
+
+test('says what to do about a key with a passphrase', async (t) => {
+  const { key, file, certFile } = await ownFiles(t)
+  const options = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const
+  await writeFile(file('locked.key'), createPrivateKey(key).export(options))
+  const loading = loadCertificate({ certFile, keyFile: file('locked.key') }, today)
+  await assert.rejects(loading, /locked\.key has a passphrase; take it off with: openssl/)
+})
+
+test('names a key that belongs to another certificate', async (t) => {
+  const { file, certFile } = await ownFiles(t)
+  const loading = loadCertificate({ certFile, keyFile: file('authority.key') }, today)
+  await assert.rejects(loading, { message: `${file('authority.key')} is not the key of ${certFile}` })
+})
+
+test('names a certificate that has ended', async (t) => {
+  const { certFile, keyFile } = await ownFiles(t)
+  const loading = loadCertificate({ certFile, keyFile }, daysLater(400))
+  await assert.rejects(loading, { message: `${certFile} ended on 2027-12-22` })
+})
+
+test('a machine has its name, and that name in multicast DNS', () => {
+  assert.deepEqual(machineNames('Box'), ['localhost', 'box', 'box.local'])
+  assert.deepEqual(machineNames('box.local'), ['localhost', 'box.local'])
+  assert.deepEqual(machineNames('box.example.org'), ['localhost', 'box.example.org', 'box.local'])
+  assert.deepEqual(machineNames('localhost'), ['localhost', 'localhost.local'])
+  assert.deepEqual(machineNames("Ann's box"), ['localhost'])
+})
+
+test('a machine has the addresses of its interfaces but link-local IPv6', () => {
+  const entry = (address: string) => ({
+    address,
+    netmask: '',
+    mac: '',
+    internal: false,
+    cidr: null,
+    ...(address.includes(':') ? { family: 'IPv6' as const, scopeid: 0 } : { family: 'IPv4' as const }),
+  })
+  const interfaces = {
+    eth0: [entry('10.0.0.7'), entry('fe80::7'), entry('fd00::7')],
+    lo: [entry('127.0.0.1')],
+  }
+  assert.deepEqual(machineAddresses(interfaces), ['127.0.0.1', '::1', '10.0.0.7', 'fd00::7'])
 })

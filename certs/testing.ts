@@ -1,4 +1,4 @@
-// What the tests of this folder share: a directory that is removed afterwards, a fixed day, a second opinion.
+// For the tests of this folder: a temporary directory, a fixed day, a check for openssl.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -17,7 +17,7 @@ export async function emptyDirectory(test: TestContext): Promise<string> {
   return directory
 }
 
-/** Skips a test where there is no openssl to ask. */
+/** Skips a test if openssl is not installed. */
 export const needsOpenssl = {
   skip: spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed',
 }

@@ -1,168 +1,233 @@
-// The Koa application: errors caught once, headers, pages, and every transport mounted from the table.
+// The Koa application: middleware, service endpoints, the built web app, and every transport.
 
-import type { IncomingMessage } from 'node:http'
+import { existsSync, readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { basename, join } from 'node:path'
 import Router from '@koa/router'
-import Koa from 'koa'
+import Koa, { type Middleware, type ParameterizedContext } from 'koa'
+import serve from 'koa-static'
 import websockify from 'koa-websocket'
-import type { Hub } from './hub/hub.ts'
-import { readFigures } from './monitor/figures.ts'
-import { mountPage, serveAssets } from './page.ts'
-import { Refusal } from './refusal.ts'
+import type { Directory } from './document/directory.ts'
+import { mountDocuments } from './document/endpoints.ts'
+import { admitChannel } from './hub/admission.ts'
+import type { Log } from './log/log.ts'
+import { incidents, readFigures } from './process.ts'
+import { answerErrors } from './refusal.ts'
 import type { Access } from './security/access.ts'
-import { crossOrigin } from './security/cors.ts'
-import { type Grant, refuseReading } from './security/grant.ts'
-import { securityHeaders } from './security/headers.ts'
-import { grantOf, letIn } from './security/let-in.ts'
-import type { OriginRules } from './security/origins.ts'
-import { mountWelcome } from './security/welcome.ts'
-import { transports } from './transports/index.ts'
-import type { SocketHandler, TransportLimits } from './transports/transport.ts'
+import { firstChannel, type Grant, refuseReading, refuseWriting } from './security/grant.ts'
+import {
+  crossOrigin,
+  grantOf,
+  mountSession,
+  type OriginRules,
+  pageHeaders,
+  requireSession,
+  securityHeaders,
+  workerHeaders,
+} from './security/middleware.ts'
+import { longPolling, polling } from './transports/polling.ts'
+import { sse } from './transports/sse.ts'
+import { streaming } from './transports/streaming.ts'
+import {
+  httpVersionOf,
+  type Mounting,
+  type ServerTransport,
+  type SocketHandler,
+} from './transports/transport.ts'
 import { mountUplink } from './transports/uplink.ts'
-import { mountWindHistory } from './wind-history/mount.ts'
-import type { RunningAnemograph } from './wind-history/running-anemograph.ts'
-import type { PageSettings } from './wire/settings.ts'
-import type { Timers } from './wire/time.ts'
+import { websocket } from './transports/websocket.ts'
+import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
+import { documentPath, documentsPath } from './wire/documents.ts'
+import {
+  formatCursor,
+  overviewChannel,
+  type PageSettings,
+  type PageStart,
+  windChannel,
+} from './wire/messages.ts'
 
-export interface AppParts {
-  readonly hub: Hub
-  readonly anemograph: Pick<RunningAnemograph, 'anemogram'>
-  readonly timers: Timers
+/** A new transport: a row in `wire/modes.ts`, a file here and in `web/transports`, its name in this list. */
+const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
+
+interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'limits' | 'heartbeatMs'> {
+  readonly windRecorder: WindRecorder
+  readonly directory: Directory
+  readonly log: Log
   readonly access: Access
   readonly origins: OriginRules
   readonly settings: () => PageSettings
-  readonly limits: TransportLimits
-  readonly heartbeatMs: number
-  /** Where the built web app is. */
   readonly webFolder: string
 }
 
-export interface App {
-  readonly koa: websockify.App
-  /** Where a WebSocket may be opened. */
-  readonly socketPaths: ReadonlySet<string>
-  /** Rejects with a `Refusal` when who asks for a WebSocket has no session. */
-  readonly letSocketIn: (request: IncomingMessage) => Promise<void>
-}
+export type App = ReturnType<typeof createApp>
 
-export function createApp(parts: AppParts): App {
-  const { hub, anemograph, timers, access, origins, settings, webFolder } = parts
+/** Throws when the web app is not built. */
+export function createApp(parts: AppParts) {
+  const { windRecorder, access, origins, settings, webFolder } = parts
   const app = websockify(new Koa())
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
   const grants = new WeakMap<IncomingMessage, Grant>()
 
-  const { holdMs } = settings().polling
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
-  const mounting = { ...parts, router, onSocket, holdMs }
+  const mounting = { ...parts, router, onSocket, holdMs: settings().polling.holdMs }
   mountUplink(mounting)
-  for (const transport of transports) transport.mount(mounting)
-  mountService(router, hub, timers.now, settings)
-  mountWindHistory(router, anemograph)
-  mountWelcome(router, access)
-  mountPage(router, { folder: webFolder, settings, ports: origins.ports, hub })
+  for (const mount of transports) mount(mounting)
+  mountService(router, parts)
+  mountWindHistory(router, windRecorder)
+  mountSession(router, access)
+  mountDocuments(router, parts)
+  mountPage(router, parts)
 
   app.use(answerErrors)
   app.use(securityHeaders)
   app.use(crossOrigin(origins))
-  app.use(letIn(access))
+  app.use(requireSession(access))
   app.use(router.routes())
   app.use(router.allowedMethods())
   app.use(serveAssets(webFolder, origins.ports))
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
-    const http = ctx.req.httpVersionMajor === 2 ? '2' : '1.1'
-    socketHandlers.get(ctx.path)?.(ctx.websocket, { query: ctx.URL.searchParams, http, grant })
+    const opening = { query: ctx.URL.searchParams, http: httpVersionOf(ctx), grant }
+    socketHandlers.get(ctx.path)?.(ctx.websocket, opening)
   })
-  // The stack of an unexpected failure goes to the terminal; that a window went away is no failure.
   app.on('error', (error) => {
-    if (!isLostConnection(error)) console.error(error)
+    const isLost = error instanceof Error && 'code' in error && lostCodes.has(error.code)
+    if (!isLost) incidents.report('A request failed', error)
   })
   return {
     koa: app,
     socketPaths: new Set(socketHandlers.keys()),
-    async letSocketIn(request) {
+    /** Rejects with a `Refusal` (401) without a session. */
+    async authorizeSocket(request: IncomingMessage): Promise<void> {
       grants.set(request, await access.grantFor(request.headers.cookie))
     },
   }
 }
 
-function mountService(router: Router, hub: Hub, clock: () => number, settings: () => PageSettings): void {
-  router.get('/healthz', (ctx) => {
-    ctx.status = hub.isDraining() ? 503 : 200
-    ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
-  })
-  router.get('/api/settings', (ctx) => {
-    ctx.set('Cache-Control', 'no-store')
-    ctx.body = settings()
-  })
-  router.get('/api/clock', (ctx) => {
-    ctx.set('Cache-Control', 'no-store')
-    ctx.body = { at: clock() }
-  })
-  router.get('/api/figures', (ctx) => {
-    ctx.set('Cache-Control', 'no-store')
-    ctx.body = readFigures(hub.windowCount())
-  })
-  router.get('/api/windows', (ctx) => {
-    ctx.set('Cache-Control', 'no-store')
-    const grant = grantOf(ctx)
-    // Who else is where is for those who may be there too.
-    const windows = hub.windows().filter(({ channels }) => refuseReading(grant, channels) === null)
-    ctx.body = { windows }
-  })
-}
-
-function wrongMethod(): Refusal {
-  return new Refusal(
-    405,
-    'wrong-method',
-    'That path does not take this method; the Allow header names those it takes.',
-  )
-}
-
-const wrongMethodStatuses: ReadonlySet<number> = new Set([405, 501])
-
-const answerErrors: Koa.Middleware = async (ctx, next) => {
-  try {
-    await next()
-    // The Allow header stands there already.
-    if (wrongMethodStatuses.has(ctx.status) && ctx.body === undefined) throw wrongMethod()
-    if (ctx.status === 404 && ctx.respond !== false) throw notFound(ctx.path)
-  } catch (error) {
-    const refusal = error instanceof Refusal ? error : fromUnknown(error, ctx)
-    ctx.status = refusal.status
-    if (refusal.retryAfterMs !== null) ctx.set('Retry-After', String(Math.ceil(refusal.retryAfterMs / 1000)))
-    ctx.body = refusal
-  }
-}
-
+/** Of connections that were lost, which is no error. */
 const lostCodes: ReadonlySet<unknown> = new Set([
   'ECONNRESET',
   'EPIPE',
   'ECANCELED',
   'ERR_STREAM_PREMATURE_CLOSE',
-  // What a session that was ended for what it did gives to each of its streams.
+  // Repeated for each stream of a session ended for a violation.
   'ERR_HTTP2_SESSION_ERROR',
   'ERR_HTTP2_STREAM_CANCEL',
   'ERR_HTTP2_STREAM_ERROR',
+  // The listener reports these once per session.
+  'ERR_HTTP2_ERROR',
   'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
 ])
 
-function isLostConnection(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && lostCodes.has(error.code)
+function mountService(router: Router, { hub, timers, settings }: AppParts): void {
+  router.get('/healthz', (ctx) => {
+    ctx.status = hub.isDraining() ? 503 : 200
+    ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
+  })
+  const answer = (path: string, body: (grant: Grant) => unknown) =>
+    router.get(path, (ctx) => {
+      ctx.set('Cache-Control', 'no-store')
+      ctx.body = body(grantOf(ctx))
+    })
+  answer('/api/settings', settings)
+  answer('/api/clock', () => ({ at: timers.now() }))
+  answer('/api/figures', () => readFigures(hub.windowCount()))
+  answer('/api/windows', (grant) => ({
+    windows: hub.windows().filter(({ channels }) => refuseReading(grant, channels) === null),
+  }))
 }
 
-function notFound(path: string): Refusal {
-  return new Refusal(404, 'not-found', `There is nothing at ${path.slice(0, 200)}.`)
+const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
+
+/** Needed by these views only; written by the build. */
+const preload = /<link rel="modulepreload"[^>]* data-views="([^"]*)">\s*/g
+
+function mountPage(router: Router, { webFolder, settings, origins, hub }: AppParts): void {
+  const file = join(webFolder, 'index.html')
+  if (!existsSync(file))
+    throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
+  const page = readFileSync(file, 'utf8')
+
+  /** One snapshot: the stream resumes exactly after the content. */
+  async function startFor(channel: string, grant: Grant): Promise<PageStart> {
+    const shown = [channel, windChannel, overviewChannel(channel) ?? windChannel]
+    const { messages, head } = await hub.snapshot(new Set(shown))
+    const mayWrite = refuseWriting(grant, channel) === null
+    const cursor = formatCursor(head)
+    return { ...settings(), channel, cursor, messages, mayWrite, sessionEndsAt: grant.expiresAt }
+  }
+
+  // The static file lacks the settings.
+  router.get('/index.html', (ctx) => {
+    ctx.status = 301
+    ctx.redirect(`/${ctx.search}`)
+  })
+  router.get('/', async (ctx) => {
+    const asked = ctx.URL.searchParams.get('channel')
+    if (asked === null) return answer(ctx, firstChannel(grantOf(ctx)) ?? 'main')
+    const channel = admitChannel(asked)
+    const path = documentPath(channel)
+    if (!path.startsWith(documentsPath)) return answer(ctx, channel)
+    const rest = new URLSearchParams(ctx.URL.searchParams)
+    rest.delete('channel')
+    ctx.set('Cache-Control', 'no-store')
+    ctx.redirect(path + (rest.size > 0 ? `?${rest}` : ''))
+  })
+  router.get(`${documentsPath}:channel`, (ctx) => answer(ctx, admitChannel(ctx.params.channel ?? '')))
+
+  async function answer(ctx: ParameterizedContext, channel: string): Promise<void> {
+    const grant = grantOf(ctx)
+    const refusal = refuseReading(grant, [channel])
+    if (refusal) throw refusal
+    const start = await startFor(channel, grant)
+    // "<" in a setting or content could close the script element.
+    const json = JSON.stringify(start).replaceAll('<', '\\u003c')
+    ctx.type = 'html'
+    ctx.set({ ...pageHeaders(ctx.hostname, origins.ports()), 'Cache-Control': 'no-store' })
+    const view = ctx.URL.searchParams.get('view') ?? ''
+    ctx.body = page
+      .replaceAll(preload, (link, views: string) => (views.split(',').includes(view) ? link : ''))
+      .replace(placeholder, (_whole, open: string, close: string) => `${open}${json}${close}`)
+  }
 }
 
-function fromUnknown(error: unknown, ctx: Koa.ParameterizedContext): Refusal {
-  const status = error instanceof Error && 'status' in error ? Number(error.status) : 500
-  // koa-static forbids paths that leave its folder: for who asks there is nothing.
-  if (status === 403 || status === 404) return notFound(ctx.path)
-  if (status >= 400 && status < 500)
-    return new Refusal(status, 'bad-request', 'The request could not be understood.')
-  ctx.app.emit('error', error, ctx)
-  return new Refusal(500, 'internal', 'The server failed on this request; its terminal says why.')
+/** Excludes the build's compressed variants. */
+const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$(?<!\.br|\.gz)/
+
+/**
+ * Serves hashed, precompressed files. Only they and the wind history are compressed: compression delays streams, and a
+ * compressed length leaks the text (BREACH).
+ */
+function serveAssets(folder: string, ports: () => readonly number[]): Middleware {
+  const setHeaders = (response: ServerResponse, path: string) => {
+    response.setHeader('Cache-Control', 'public, max-age=31536000, immutable')
+    response.setHeader('Accept-Ranges', 'none')
+    response.setHeader('ETag', `"${basename(path)}"`)
+  }
+  const files = (brotli: boolean, gzip: boolean) => serve(folder, { index: false, setHeaders, brotli, gzip })
+  const filesIn = { br: files(true, false), gzip: files(false, true), identity: files(false, false) }
+  return async (ctx, next) => {
+    if (!assetPath.test(ctx.path)) return next()
+    // A worker runs under the policy of its script's response.
+    if (ctx.path.endsWith('.js')) ctx.set(workerHeaders(ctx.hostname, ports()))
+    ctx.vary('Accept-Encoding')
+    await filesIn[encodingFor(ctx.get('Accept-Encoding'))](ctx, next)
+    if (ctx.fresh) ctx.status = 304
+  }
+}
+
+function encodingFor(accepted: string): 'br' | 'gzip' | 'identity' {
+  const weights = new Map<string, number>()
+  for (const [, coding = '', weight = '1'] of accepted
+    .toLowerCase()
+    .matchAll(/([\w*-]+)\s*(?:;\s*q\s*=\s*([^\s,;]*))?/g))
+    weights.set(coding, Number(weight))
+  const weightOf = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0
+  // Identity ranks last unless it is named.
+  const plain = weights.get('identity') ?? 0
+  const [br, gzip] = [weightOf('br'), weightOf('gzip')]
+  if (br > 0 && br >= gzip && br >= plain) return 'br'
+  return gzip > 0 && gzip >= plain ? 'gzip' : 'identity'
 }

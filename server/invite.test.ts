@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { invite } from './invite.ts'
-import { createAccess } from './security/access.ts'
-import { loadKey } from './security/key.ts'
+import { Access, loadKey } from './security/access.ts'
 import { emptyFolder, hourMs, noon } from './security/testing.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -22,7 +21,7 @@ function linkIn(text: string): URL {
 
 async function grantOf(text: string, dataFolder: string, now: number) {
   const key = await loadKey({ accessKeyFile: null, dataFolder }, root)
-  const access = createAccess({ isOpen: false, key, sessionMs: 24 * 365 * hourMs, now: () => now })
+  const access = new Access({ isOpen: false, key, sessionMs: 24 * 365 * hourMs, now: () => now })
   return (await access.redeem(linkIn(text).searchParams.get('invitation') ?? '')).grant
 }
 

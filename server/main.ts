@@ -1,66 +1,67 @@
-// Entry point of the server: reads the configuration, starts, says where to go, and ends in order on a signal.
+// Entry point of the server: reads the configuration, starts, and drains on a signal.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join, relative } from 'node:path'
-import { ensureCertificate } from '../certs/certificate.ts'
-import { loadCertificate } from '../certs/load.ts'
-import { type Config, loadConfig } from './config/config.ts'
-import { leaveWhenDone } from './leave.ts'
-import { isLoopback, isOpenTo } from './security/openness.ts'
+import { z } from 'zod'
+import { ensureCertificate, loadCertificate } from '../certs/certificate.ts'
+import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
+import { configHelp } from './config/schema.ts'
+import { leaveWhenDone } from './process.ts'
+import { isLoopback, isOpenTo, originFor } from './security/access.ts'
 import { type Server, startServer } from './server.ts'
 
-/** Two signals closer together than this are one. */
-const sameSignalMs = 500
+const signals = ['SIGINT', 'SIGTERM'] as const
 
 const root = join(import.meta.dirname, '..')
 
 leaveWhenDone()
 try {
-  await run()
+  if (wantsHelp(process.argv)) process.stdout.write(configHelp())
+  else await run()
 } catch (error) {
   console.error(`Crosswind did not start. ${error instanceof Error ? error.message : error}`)
   process.exitCode = 1
 }
 
 async function run(): Promise<void> {
-  const config = await loadConfig({ argv: process.argv.slice(2), env: process.env, cwd: root })
+  const { own, settings } = readFlags(process.argv.slice(2), { open: z.boolean().default(false) })
+  const config = await loadConfig({ argv: settings, env: process.env, cwd: root })
   const certificate = await certificateFor(config)
   const server = await startServer({ config, tls: certificate, webFolder: join(root, 'web/dist'), root })
-  console.log(greeting(config, server, certificate.advice))
-  // A parent process that started this one (the lab, a test) learns the ports this way.
-  process.send?.({ type: 'ready', ports: server.ports })
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(server, config))
-  // Without the parent that started it nobody would ever stop it.
+  for (const signal of signals) process.once(signal, () => stop(server, config))
   process.once('disconnect', () => stop(server, config))
+  const address = originFor(config.host, server.ports[config.http])
+  console.log(greeting(config, server, address, certificate.advice))
+  // For a parent process (lab, tests).
+  process.send?.({ type: 'ready', ports: server.ports })
+  if (own.open) void openBrowser(address)
 }
 
 async function certificateFor({ tls }: Config) {
   const { certFile, keyFile } = tls
   if (certFile !== null && keyFile !== null) {
-    return {
-      ...(await loadCertificate({ certFile, keyFile, now: new Date() })),
-      advice: `Certificate: ${certFile}`,
-    }
+    const loaded = await loadCertificate({ certFile, keyFile }, new Date())
+    return { ...loaded, advice: `Certificate: ${certFile}` }
   }
   const made = await ensureCertificate({ directory: join(root, 'certs'), now: new Date() })
-  if (made.made !== 'nothing') console.log(`  A new certificate was made: ${made.reason}.`)
+  if (made.reason !== null) console.log(`  A new certificate was made: ${made.reason}.`)
   const file = relative(process.cwd(), made.authorityFile)
-  const advice = `A browser does not know this certificate: trust ${file} once\n  (README, "Certificates"), or accept it for now.`
+  const advice = `A browser does not know this certificate: trust ${file} once\n  (docs/operating.md, "Certificates"), or accept it for now.`
   return { ...made, advice }
 }
 
-function greeting(config: Config, { ports }: Server, advice: string): string {
+function greeting(config: Config, { ports }: Server, address: string, advice: string): string {
   const { transport, http, host, sensor } = config
-  const isEverywhere = host === '0.0.0.0' || host === '::'
-  const name = isEverywhere ? 'localhost' : host
   const wind = {
     simulated: `simulated, ${sensor.strength}`,
     serial: `WindSonic on ${sensor.path}`,
     recorded: `recorded, ${sensor.file}`,
-    none: 'none',
+    none: `none: --sensor-source simulated makes one up,\n          npm run sensor -- --list  names the ports of real ones`,
   }[sensor.source]
   const lines = [
     '',
-    `  Crosswind is running: open  https://${name}:${ports[http]}  in two windows.`,
+    `  Crosswind is running: open  ${address}  in two windows.`,
     '',
     `  Mode    ${transport} (HTTP/${http}); change it in a window's menu or in crosswind.config.ts`,
     `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
@@ -68,26 +69,46 @@ function greeting(config: Config, { ports }: Server, advice: string): string {
     '',
     `  ${advice}`,
   ]
-  if (!isLoopback(host) || !isOpenTo(config)) lines.push('', `  ${whoMayComeIn(config)}`)
+  if (!isOpenTo(config)) lines.push('', '  It asks for an invitation:  npm run invite  makes a link.')
+  else if (!isLoopback(host))
+    lines.push('', '  Everyone who can reach this machine can read and write this page.')
   return `${lines.join('\n')}\n\n  Ctrl-C stops it.\n`
 }
 
-function whoMayComeIn(config: Config): string {
-  return isOpenTo(config)
-    ? 'Everyone who can reach this machine can read and write this page.'
-    : 'It asks for an invitation:  npm run invite  makes a link.'
+/** Prints why there is none. Never rejects. */
+async function openBrowser(address: string): Promise<void> {
+  const complain = (problem: string) =>
+    console.log(`  No browser was opened: ${problem}; open ${address} yourself.\n`)
+  // On Windows not `start`: it ends the command at an "&" in the URL.
+  const openers: Partial<Record<NodeJS.Platform, string[]>> = {
+    darwin: ['open'],
+    win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+  }
+  const [command = '', ...args] = openers[process.platform] ?? ['xdg-open']
+  const child = spawn(command, [...args, address], { stdio: 'ignore', detached: true })
+  // The browser may outlive this process.
+  child.unref()
+  try {
+    const [code, signal] = await once(child, 'exit')
+    if (code !== 0) complain(`${command} ended with ${signal ?? code}`)
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    complain(`${command} ${isMissing ? 'is not installed' : 'could not be started'}`)
+  }
 }
 
 async function stop(server: Server, { drainMs }: Config): Promise<void> {
   process.removeAllListeners('disconnect')
   console.log(`\n  Sending windows away; done within ${drainMs / 1000} s.`)
   const stoppedAt = performance.now()
-  // A second signal ends it at once; one that comes with the first, to a whole process group, is the same one.
+  // A second signal exits at once, except a duplicate to the process group.
   const insist = () => {
-    if (performance.now() - stoppedAt > sameSignalMs) process.exit(1)
+    if (performance.now() - stoppedAt > 500) process.exit(1)
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal).on(signal, insist)
+  for (const signal of signals) process.removeAllListeners(signal).on(signal, insist)
   await server.close()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, insist)
+  for (const signal of signals) process.removeListener(signal, insist)
   if (process.connected) process.disconnect?.()
+  // Handles may remain: ports are closed, the log is written.
+  setTimeout(() => process.exit(), 200).unref()
 }

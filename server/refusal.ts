@@ -1,14 +1,15 @@
-// The one error for everything that is refused: a status, a code for programs, a sentence for people.
+// The error for every refused request, and its response: JSON for programs, a page for people.
 
+import { createHash } from 'node:crypto'
+import type Koa from 'koa'
+
+/** A status, a code for programs, a sentence for people. */
 export class Refusal extends Error {
   readonly status: number
   readonly code: string
-  /** The message that was refused, when it had an id. */
   readonly id: string | null
-  /** When to try again, ms; null when it is no use. */
+  /** Pause before a retry, ms; null when a retry is useless. */
   readonly retryAfterMs: number | null
-  /** Koa's word for "this text may be shown". */
-  readonly expose = true
 
   constructor(
     status: number,
@@ -25,9 +26,109 @@ export class Refusal extends Error {
     this.retryAfterMs = retryAfterMs
   }
 
-  /** The body that the refused side gets, over HTTP and WebSocket alike. */
   toJSON() {
     const { id, code, message, retryAfterMs } = this
     return { type: 'refused', id, code, message, ...(retryAfterMs !== null && { retryAfterMs }) } as const
   }
+}
+
+/** A `Refusal` becomes its response, any other error 500 `internal`. */
+export const answerErrors: Koa.Middleware = async (ctx, next) => {
+  try {
+    await next()
+    const isWrongMethod = (ctx.status === 405 || ctx.status === 501) && ctx.body === undefined
+    if (isWrongMethod) throw new Refusal(405, 'wrong-method', wrongMethodSentence)
+    if (ctx.status === 404 && ctx.respond !== false) throw notFound(ctx.path)
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : fromUnknown(error, ctx)
+    ctx.status = refusal.status
+    if (refusal.retryAfterMs !== null) ctx.set('Retry-After', String(Math.ceil(refusal.retryAfterMs / 1000)))
+    ctx.set('Cache-Control', 'no-store')
+    ctx.vary('Accept')
+    // Browsers name HTML in Accept when they navigate; `*/*` gets JSON.
+    const isForPerson = ['GET', 'HEAD'].includes(ctx.method) && ctx.accepts('json', 'html') === 'html'
+    if (isForPerson) ctx.set(pageHeaders)
+    ctx.type = isForPerson ? 'html' : 'json'
+    ctx.body = isForPerson ? pageFor(refusal) : refusal
+  }
+}
+
+const wrongMethodSentence = 'That path does not take this method; the Allow header names those it takes.'
+
+function notFound(path: string): Refusal {
+  return new Refusal(404, 'not-found', `There is nothing at ${path.slice(0, 200)}.`)
+}
+
+function fromUnknown(error: unknown, ctx: Koa.ParameterizedContext): Refusal {
+  const status = error instanceof Error && 'status' in error ? Number(error.status) : 500
+  // koa-static gives 403 for paths outside its folder.
+  if (status === 403 || status === 404) return notFound(ctx.path)
+  if (status >= 400 && status < 500)
+    return new Refusal(status, 'bad-request', 'The request could not be understood.')
+  ctx.app.emit('error', error, ctx)
+  return new Refusal(500, 'internal', 'The server failed on this request; its terminal says why.')
+}
+
+const headings: Readonly<Record<string, string>> = {
+  'no-session': 'This page is by invitation',
+  'session-expired': 'Your session has ended',
+  'invitation-invalid': 'This link does not work',
+  'invitation-expired': 'This link has ended',
+  'not-invited-there': 'Your invitation is for another page',
+  'not-found': 'There is no page here',
+  'bad-channel': 'No page can have this name',
+}
+
+function pageFor({ code, status, message }: Refusal): string {
+  const other = status >= 500 ? 'The server cannot show this page' : 'This address does not work'
+  const heading = headings[code] ?? other
+  const escaped = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  const sentence = escaped.replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${heading} – Crosswind</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<p class="mark">${mark}Crosswind</p>
+<h1>${heading}</h1>
+<p>${sentence}</p>
+${status === 401 ? '' : '<p><a href="/">Go to the start page</a></p>\n'}</main>
+</body>
+</html>
+`
+}
+
+/** As in web/page/favicon.svg. */
+const mark = `<svg viewBox="0 0 32 32" width="32" height="32" fill="none" stroke-linecap="round" stroke-width="3" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#0b6763"/><path stroke="#ffffff" d="M6 12.5h13.5a3.25 3.25 0 1 0-3.1-4.2"/><path stroke="#9fe0d8" d="M6 18h17.2a3.4 3.4 0 1 1-3.2 4.5"/><path stroke="#ffffff" d="M6 23.5h7.5"/></svg>`
+
+/** The colours of web/styles/page.css, which the policy blocks. */
+const style = `
+:root { color-scheme: light dark; --desk: #edf1f0; --ink: #17211f; --ink-soft: #50605c; --accent: #0b6763; --on-accent: #ffffff }
+@media (prefers-color-scheme: dark) {
+  :root { --desk: #0e1413; --ink: #e2eae8; --ink-soft: #a0b0ac; --accent: #74cbc1; --on-accent: #06201d }
+}
+* { box-sizing: border-box }
+body { margin: 0; background: var(--desk); color: var(--ink); font: 1.0625rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif }
+main { max-width: 36rem; margin: 0 auto; padding: max(2rem, 16vh) 1.5rem 2rem; overflow-wrap: anywhere }
+p { margin: 0 0 1.5rem }
+.mark { display: flex; align-items: center; gap: 0.625rem; margin-bottom: 2.5rem; color: var(--ink-soft); font-weight: 600 }
+h1 { margin: 0 0 0.75rem; font-size: 1.75rem; line-height: 1.25; font-weight: 600; text-wrap: balance }
+code { font-size: 0.9375em }
+a { display: inline-block; padding: 0.5rem 1rem; border-radius: 10px; background: var(--accent); color: var(--on-accent); font-weight: 500; text-decoration: none }
+a:hover { text-decoration: underline }
+a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
+`
+
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+const pageHeaders: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  // The URL may contain an invitation.
+  'Referrer-Policy': 'no-referrer',
 }

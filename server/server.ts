@@ -1,82 +1,80 @@
-// One running server, put together from its parts: log, hub, source, application, listeners.
+// One running server: log, hub, sensor source, application, listeners.
 
 import { resolve } from 'node:path'
 import { createApp } from './app.ts'
-import { newEpoch } from './broker/epoch.ts'
 import type { Config } from './config/config.ts'
+import { Directory } from './document/directory.ts'
+import { Ledger } from './document/ledger.ts'
+import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
-import { type Listeners, listen } from './listeners.ts'
-import { openLog } from './open-log.ts'
-import { startOverview } from './overview/overview.ts'
-import { createAccess } from './security/access.ts'
-import { loadKey } from './security/key.ts'
-import { isOpenTo } from './security/openness.ts'
-import type { OriginRules } from './security/origins.ts'
-import { publishReadings } from './sources/publish.ts'
-import { sensorIn } from './sources/sensor.ts'
-import { startSource } from './sources/source.ts'
-import { processTimers } from './timers.ts'
-import { startAnemograph } from './wind-history/running-anemograph.ts'
-import type { Random } from './wire/random.ts'
-import type { PageSettings } from './wire/settings.ts'
-import type { Timers } from './wire/time.ts'
+import { newEpoch, openLog } from './log/log.ts'
+import { startOverview } from './overview/overview-publisher.ts'
+import { endsWithin, incidents, processTimers } from './process.ts'
+import { Access, isOpenTo, loadKey } from './security/access.ts'
+import type { OriginRules } from './security/middleware.ts'
+import { publishReadings, startSource } from './sensor/source.ts'
+import { WindRecorder } from './wind-recorder.ts'
+import type { PageSettings } from './wire/messages.ts'
 
-export interface ServerParts {
+interface ServerParts {
   readonly config: Config
-  /** PEM texts. */
-  readonly tls: { readonly cert: string; readonly key: string }
-  /** Where the built web app is. */
+  readonly tls: Pick<ListenerSettings, 'cert' | 'key'>
   readonly webFolder: string
-  /** What paths in the configuration are relative to. */
   readonly root: string
-  readonly timers?: Timers
-  readonly random?: Random
 }
 
-export interface Server {
-  readonly ports: Listeners['ports']
-  /** Sends windows away, lets what is under way end, cuts the rest after `config.drainMs`. Again is the same. */
-  readonly close: () => Promise<void>
-}
+export type Server = Awaited<ReturnType<typeof startServer>>
+
+/** Extra time, ms, for a part to close. */
+const graceMs = 400
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
-export async function startServer({
-  config,
-  tls,
-  webFolder,
-  root,
-  timers = processTimers,
-  random = Math.random,
-}: ServerParts): Promise<Server> {
-  const dataFolder = resolve(root, config.dataFolder)
-  const access = createAccess({
+export async function startServer({ config, tls, webFolder, root }: ServerParts) {
+  const { limits, heartbeatMs } = config
+  const { maxMessageBytes, outboxMessages, outboxBytes } = limits
+  const [timers, random] = [processTimers, Math.random]
+  const onFailure = (what: string) => (error: unknown) => incidents.report(what, error)
+  const access = new Access({
     isOpen: isOpenTo(config),
     key: await loadKey(config, root),
     sessionMs: config.sessionMinutes * 60_000,
     now: timers.now,
   })
-  const log = openLog(config, { dataFolder, now: timers.now, random })
+  const ledger = new Ledger({
+    documentBytes: limits.documentBytes,
+    now: timers.now,
+    onFailure: onFailure('A shared document was not joined'),
+  })
+  const stored = openLog(config, {
+    folds: { update: ledger.fold },
+    dataFolder: resolve(root, config.dataFolder),
+    now: timers.now,
+    random,
+    onFailure: onFailure('A follower of the log failed'),
+  })
+  const log = ledger.guard(stored)
   const hub = createHub({
     log,
     timers,
     random,
-    onFailure: (error) => console.error('A window lost its stream:', error),
+    onFailure: onFailure('A window lost its stream'),
     onJoined: (channels) => overview.joined(channels),
-    settings: { ...config.limits, heartbeatMs: config.heartbeatMs },
+    settings: { ...limits, heartbeatMs },
   })
   const overview = startOverview({
     log,
     hub,
     timers,
     run: newEpoch(random),
-    maxChannels: config.limits.maxChannels,
-    onFailure: (error) => console.error('An overview was not told:', error),
+    maxChannels: limits.maxChannels,
+    onFailure: onFailure('An overview was not told'),
   })
-  const anemograph = startAnemograph({
+  const windRecorder = new WindRecorder({
     log,
     timers,
-    onFailure: (error) => console.error('The last hour of wind could not be read from the log:', error),
+    onFailure: onFailure('The last hour of wind could not be read from the log'),
   })
+  const directory = new Directory(log)
   const ports = { '2': config.port, '1.1': config.http1Port }
   const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
   const settings = (): PageSettings => ({
@@ -84,51 +82,74 @@ export async function startServer({
     http: config.http,
     ports,
     polling: config.polling,
+    editor: config.editor,
+    mergeMs: config.mergeMs,
     share: config.share,
-    limits: {
-      maxMessageBytes: config.limits.maxMessageBytes,
-      outboxMessages: config.limits.outboxMessages,
-      outboxBytes: config.limits.outboxBytes,
-    },
+    hasSensor: config.sensor.source !== 'none',
+    limits: { maxMessageBytes, outboxMessages, outboxBytes },
   })
 
-  const { limits, heartbeatMs } = config
-  const openListeners = async () => {
-    const parts = { hub, anemograph, timers, access, origins, settings, limits, heartbeatMs, webFolder }
-    const app = createApp(parts)
-    return listen(app, { ...config, ...config.limits, ...tls }, origins, timers)
+  async function open() {
+    const parts = {
+      hub,
+      windRecorder,
+      directory,
+      log,
+      timers,
+      access,
+      origins,
+      settings,
+      limits,
+      heartbeatMs,
+      webFolder,
+    }
+    return listen(createApp(parts), { ...config, ...limits, ...tls }, origins)
   }
-  const listeners = await openListeners().catch(async (error) => {
-    // Nothing may be left that keeps the process, or the log's file.
+  const listeners = await open().catch(async (error) => {
+    // These would keep the process alive or the log's file open.
     overview.stop()
-    anemograph.stop()
+    windRecorder.stop()
+    directory.stop()
     await hub.drain(0)
     await log.close()
     throw error
   })
   Object.assign(ports, listeners.ports)
   const source = startSource({
-    sensor: sensorIn(config, root),
+    sensor: config.sensor,
+    root,
     publish: publishReadings(hub, newEpoch(random)),
+    print: (line) => console.error(line),
     timers,
     random,
   })
 
   async function closeAll(): Promise<void> {
-    await source.stop()
+    const endsAt = timers.now() + config.drainMs
+    const leftMs = () => Math.max(0, endsAt - timers.now())
+    // A part that hangs or fails must not block the others.
+    const end = async (part: string, work: Promise<void>, withinMs = leftMs() + graceMs) => {
+      const failed = (error: unknown) => console.error(`While the server stopped, the ${part} failed:`, error)
+      const hasEnded = await endsWithin(work.catch(failed), withinMs)
+      if (!hasEnded) console.error(`The server stopped without its ${part}, which did not end in time.`)
+    }
+    const sensor = source.stop()
     overview.stop()
-    anemograph.stop()
-    const startedAt = timers.now()
-    // Windows go in the first half; what they had under way has the rest.
-    await hub.drain(config.drainMs / 2)
-    await listeners.close(Math.max(0, config.drainMs - (timers.now() - startedAt)))
-    await log.close()
+    windRecorder.stop()
+    directory.stop()
+    // Clients get the first half of the time, their open requests the rest.
+    await end('hub', hub.drain(config.drainMs / 2))
+    await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
+    await end('sensor', sensor, graceMs)
+    await end('log', log.close(), graceMs)
   }
 
   let closed: Promise<void> | null = null
   return {
+    /** Actual ones; 0 in the settings takes a free one. */
     ports: listeners.ports,
-    close() {
+    /** Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later. Idempotent. */
+    close(): Promise<void> {
       closed ??= closeAll()
       return closed
     },

@@ -1,64 +1,50 @@
-// A real server on free ports for tests: real TLS, real sockets, its certificate in a folder of its own.
+// A real server on free ports for tests, with a certificate in a folder of its own.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureCertificate } from '../certs/certificate.ts'
 import { type Config, defaultConfig } from './config/config.ts'
+import { invitationLink, loadKey, makeInvitation } from './security/access.ts'
 import type { Permission } from './security/grant.ts'
-import { invitationLink, makeInvitation } from './security/invitation.ts'
-import { loadKey } from './security/key.ts'
 import { type Server, startServer } from './server.ts'
 
 export const testConfig: Config = {
-  transport: 'sse',
-  http: '2',
-  host: 'localhost',
+  ...defaultConfig,
   port: 0,
   http1Port: 0,
-  tls: { certFile: null, keyFile: null },
-  allowedOrigins: [],
   access: 'open',
-  accessKeyFile: null,
-  sessionMinutes: 720,
   storage: 'memory',
-  dataFolder: 'data',
-  durability: 'process',
-  share: 'none',
   polling: { intervalMs: 20, holdMs: 300 },
-  heartbeatMs: 15_000,
   drainMs: 2000,
   limits: {
+    ...defaultConfig.limits,
     maxMessageBytes: 64 * 1024,
     maxWindows: 100,
     maxConnections: 200,
     maxChannels: 100,
     channelsPerWindow: 8,
     messagesPerSecond: 100_000,
-    bodySeconds: 30,
     queueBytesPerWindow: 256 * 1024,
-    streamsPerSession: 250,
     logMessages: 1000,
     logBytes: 1024 * 1024,
     logHours: 24,
-    outboxMessages: 2000,
-    outboxBytes: 4_194_304,
   },
   sensor: { ...defaultConfig.sensor, source: 'none' },
 }
 
 export interface TestServer extends Server {
   readonly origin: Readonly<Record<'2' | '1.1', string>>
-  /** The authority to trust, PEM. */
+  /** PEM. */
   readonly ca: string
   readonly cert: string
-  /** The link of an invitation, as `npm run invite` makes it, to the HTTP/2 listener. */
+  /** An invitation link, as `npm run invite` makes it, to the HTTP/2 listener. */
   readonly invite: (permission: Permission, forMs?: number) => Promise<string>
 }
 
 const page = '<!doctype html><script type="application/json" id="settings">null</script>'
 
-/** `webFolder` is an empty page where the test does not need the real one. */
+/** `webFolder` defaults to one with an empty page. */
 export async function startTestServer(change: Partial<Config> = {}, webFolder?: string): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-test-'))
   const tls = await ensureCertificate({ directory: join(folder, 'certs'), now: new Date() })

@@ -57,7 +57,7 @@ function importsOf(names: readonly string[], isThere: (path: string) => boolean)
 }
 
 test('there is something to look at', () => {
-  for (const folder of ['server/wire/', 'server/hub/', 'server/broker/', 'web/link/', 'e2e/browser/']) {
+  for (const folder of ['server/wire/', 'server/hub/', 'server/log/', 'web/link/', 'e2e/browser/']) {
     const imports = sources.filter(({ path }) => path.startsWith(folder)).flatMap((source) => source.imports)
     assert.ok(imports.length > 0, `no import was found in ${folder}`)
   }
@@ -85,10 +85,10 @@ function withoutComments(text: string): string {
 
 test('the log knows the wire and what keeps it, and nothing else', () => {
   const keeping = ['node:sqlite', 'node:fs', 'node:path', 'node:os', 'node:crypto', 'node:perf_hooks']
-  const inTests = ['node:child_process', 'node:events', 'node:url', 'node:readline', 'server/timers.ts']
-  const may = ['server/broker/', 'server/wire/', ...keeping]
+  const inTests = ['node:child_process', 'node:events', 'node:url', 'node:readline', 'server/process.ts']
+  const may = ['server/log/', 'server/wire/', ...keeping]
   const isForTests = (found: string) => /^\S*(\.test|-contract|-testing)\.ts /.test(found)
-  const foreign = foreignImports('server/broker/', may)
+  const foreign = foreignImports('server/log/', may)
   assert.deepEqual(
     foreign.filter((found) => !isForTests(found) || !inTests.some((name) => found.endsWith(name))),
     [],
@@ -103,13 +103,15 @@ test('who may come in is decided without the hub and the transports', () => {
 })
 
 test('the hub knows the wire, the log and what refuses, and no transport', () => {
-  const may = ['server/hub/', 'server/wire/', 'server/broker/', 'server/refusal.ts', 'zod']
+  const may = ['server/hub/', 'server/wire/', 'server/log/', 'server/refusal.ts', 'zod']
   assert.deepEqual(foreignImports('server/hub/', may), [])
 })
 
-test('the page knows of the server what the wire says', () => {
+test('the page knows of the server the wire and the document’s model', () => {
   const isPage = (path: string) => path.startsWith('web/')
-  const known = importsOf(['server/'], isPage).filter((found) => !found.includes(' imports server/wire/'))
+  const known = importsOf(['server/'], isPage).filter(
+    (found) => !/ imports server\/(wire\/|document\/rich-text\.ts)/.test(found),
+  )
   assert.deepEqual(known, [])
   assert.deepEqual(importsOf(['e2e/', 'certs/', 'scripts/'], isPage), [])
 })
@@ -128,19 +130,18 @@ test('the server knows neither the page nor what tests them both', () => {
   )
 })
 
-test('Selenium is driven from one folder', () => {
+test('browsers are driven from one folder', () => {
   assert.deepEqual(
-    importsOf(['selenium-webdriver'], (path) => !path.startsWith('e2e/browser/')),
+    importsOf(['selenium-webdriver', 'puppeteer'], (path) => !path.startsWith('e2e/browser/')),
     [],
   )
 })
 
 /** What may compare with a name of the table all the same, and why. */
 const comparing: Readonly<Record<string, string>> = {
-  'server/extended-connect.ts': 'RFC 8441 names the protocol that a CONNECT asks for',
-  'e2e/fleet/http.ts': 'Node has a client of its own for each HTTP version',
-  'e2e/scenarios/keystrokes-options.ts':
-    'the papers’ baseline is WebSocket, unless the command names another',
+  'server/http/websockets.ts': 'RFC 8441 names the protocol that a CONNECT asks for',
+  'e2e/clients/http.ts': 'Node has a client of its own for each HTTP version',
+  'e2e/scenarios/scenario-options.ts': 'the papers’ baseline is WebSocket, unless the command names another',
 }
 
 test('nothing but the table decides by the name of a mode, a transport or an HTTP version', () => {

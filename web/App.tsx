@@ -1,81 +1,78 @@
-// The page: header, the switch between views, notices, and the parts of the view that is shown.
+// The page: header, view switch, notices, and the lazily loaded parts of the view.
 
 import type { ReactNode } from 'react'
-import type { PageStart } from '../server/wire/settings.ts'
-import type { WindHistory } from '../server/wire/wind/history.ts'
-import type { EditorProps } from './editor/Editor.tsx'
-import { Overview } from './overview/Overview.tsx'
-import type { Actions } from './page/actions.ts'
-import { Header } from './page/Header.tsx'
-import { FallNotice, Http1Notice, OutboxNotice, ViewNotice, WaitingNotice } from './page/Notices.tsx'
-import { Sheet } from './page/Sheet.tsx'
-import { useView } from './page/use-view.ts'
-import { ViewSwitch } from './page/ViewSwitch.tsx'
-import { type Part, partsOf } from './page/views.ts'
-import type { Store } from './store/store.ts'
+import type { PageStart } from '../server/wire/messages.ts'
+import { DocumentBar } from './documents/DocumentBar.tsx'
+import type { SheetProps } from './editor/Sheet.tsx'
+import { Header, ViewSwitch } from './page/Header.tsx'
+import { useView } from './page/hooks.ts'
+import { Notices } from './page/Notices.tsx'
+import { type Part, partsOf, type ViewName } from './page/views.ts'
+import type { HistoryProps } from './wind/History.tsx'
 import './styles/page.css'
-import { WindPanel } from './wind/WindPanel.tsx'
 
-export interface AppProps {
-  readonly store: Store
-  readonly actions: Actions
+interface AppProps extends HistoryProps {
   readonly start: PageStart
-  /** `onReady` takes hold of the document's element and returns the way to let go of it. */
-  readonly editor: EditorProps
-  readonly history: Pick<WindHistory, 'since'>
+  readonly onEditorReady: SheetProps['onReady']
 }
 
-interface PartShown {
-  readonly label: string
-  /** Id of the element that the link past the header leads to. */
-  readonly target: string
-  readonly render: (props: AppProps) => ReactNode
-}
+const labels = { document: 'Document', wind: 'Wind', overview: 'Overview', history: 'History' }
 
-const parts: Readonly<Record<Part, PartShown>> = {
-  document: {
-    label: 'Document',
-    target: 'document',
-    render: ({ editor, start }) => <Sheet onReady={editor.onReady} mayWrite={start.mayWrite} />,
+/** Each part is a separate chunk; its id, also the skip link's target, is its name. */
+const parts: Readonly<Record<Part, () => Promise<(props: AppProps) => ReactNode>>> = {
+  async document() {
+    const { Sheet } = await import('./editor/Sheet.tsx')
+    return ({ onEditorReady, start, actions }) => (
+      <Sheet onReady={onEditorReady} mayWrite={start.mayWrite} onOpenWindow={actions.openWindow} />
+    )
   },
-  wind: {
-    label: 'Wind',
-    target: 'wind',
-    render: ({ store, actions, history }) => <WindPanel store={store} actions={actions} history={history} />,
+  async wind() {
+    const { WindPanel } = await import('./wind/WindPanel.tsx')
+    return ({ store, actions, history }) => <WindPanel store={store} actions={actions} history={history} />
   },
-  overview: {
-    label: 'Overview',
-    target: 'overview',
-    render: ({ store, actions }) => <Overview store={store} actions={actions} />,
+  async overview() {
+    const { Overview } = await import('./overview/Overview.tsx')
+    return ({ store, actions }) => <Overview store={store} actions={actions} />
+  },
+  async history() {
+    const { Versions } = await import('./history/Versions.tsx')
+    return ({ actions, start }) => <Versions actions={actions} start={start} />
   },
 }
 
-/** Watches nothing but the view: each part watches what it shows, so that the wind never renders the editor. */
+const loaded = new Map<Part, Awaited<ReturnType<(typeof parts)[Part]>>>()
+
+/** Await before showing a view. Rejects when a part does not load. */
+export async function loadView(name: ViewName): Promise<void> {
+  const missing = partsOf(name).filter((part) => !loaded.has(part))
+  await Promise.all(missing.map(async (part) => loaded.set(part, await parts[part]())))
+}
+
+/** Subscribes to the view's name only: wind readings never render the editor. */
 export function App(props: AppProps) {
   const { store, actions, start } = props
   const view = useView(store, ({ shown }) => shown.name)
   const [main, ...beside] = partsOf(view)
   return (
     <>
-      <a className="skip" href={`#${parts[main].target}`}>
-        Skip to the {parts[main].label.toLowerCase()}
+      <a className="skip" href={`#${main}`}>
+        Skip to the {main}
       </a>
       <Header store={store} actions={actions} start={start} />
-      <ViewSwitch store={store} actions={actions} />
+      <div className="subheader">
+        <DocumentBar store={store} actions={actions} start={start} />
+        <ViewSwitch store={store} actions={actions} />
+      </div>
+      <Notices store={store} actions={actions} mayWrite={start.mayWrite} />
       <div className="desk" data-view={view}>
         <main className="desk-main">
-          <ViewNotice store={store} actions={actions} />
-          <WaitingNotice store={store} />
-          <FallNotice store={store} />
-          <OutboxNotice store={store} />
-          <Http1Notice store={store} actions={actions} />
           <div key={main} className={`desk-${main}`}>
-            {parts[main].render(props)}
+            {loaded.get(main)?.(props)}
           </div>
         </main>
         {beside.map((part) => (
-          <aside key={part} className={`desk-beside desk-${part}`} aria-label={parts[part].label}>
-            {parts[part].render(props)}
+          <aside key={part} className={`desk-beside desk-${part}`} aria-label={labels[part]}>
+            {loaded.get(part)?.(props)}
           </aside>
         ))}
       </div>

@@ -1,157 +1,406 @@
-// Puts the window together: settings, store, link, mirroring, page.
+// Assembles the window: settings, store, link, mirroring, page.
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import type { Message } from '../server/wire/envelope.ts'
+import { documentText } from '../server/document/rich-text.ts'
+import { isKind, type Message, nameUnder, type PageStart } from '../server/wire/messages.ts'
 import { modeNamed } from '../server/wire/modes.ts'
-import type { PageStart } from '../server/wire/settings.ts'
-import { App } from './App.tsx'
+import { App, loadView } from './App.tsx'
+import { addressOfDocument, createDocument } from './documents/documents.ts'
+import { bindDocument } from './editor/binding.ts'
+import { drawCarets } from './editor/carets.ts'
+import { type EditorCommands, type MountedEditor, mirrorCommands } from './editor/commands.ts'
+import { bindContent } from './editor/content.ts'
+import { createLeftEdits } from './editor/left-edits.ts'
 import { createMirroring } from './editor/mirroring.ts'
-import { installLabDoor } from './lab/door.ts'
-import { createRecorder, noRecorder } from './lab/recorder.ts'
-import { addressInMode, firstMode, originFor } from './link/address.ts'
-import { whenDue } from './link/due.ts'
-import { browserName, newName } from './link/identity.ts'
-import { createLink } from './link/link.ts'
-import { openOutboxStore } from './link/outbox-store.ts'
-import { keepSession, renewSession } from './link/session.ts'
-import { browserTimers } from './link/timers.ts'
-import { watchWakeUps } from './link/wake-ups.ts'
-import { channelsFor, feedOverview } from './overview/overview-feed.ts'
-import type { Actions } from './page/actions.ts'
-import { http1Warning } from './page/http1-warning.ts'
-import { addressInView, viewAsked } from './page/view-address.ts'
-import { shareTransports } from './share/share.ts'
-import { createStore, firstView } from './store/store.ts'
+import { cleanPaste } from './editor/paste.ts'
+import { createPresence } from './editor/presence.ts'
+import { linesFrom } from './editor/rendering.ts'
+import { createSharedDocument, mergeUpdates } from './editor/shared-document.ts'
+import { createLabDoor, createRecorder, noRecorder } from './lab.ts'
+import { browserTimers, watchWakeUps } from './link/browser-services.ts'
+import { openDraftDatabase } from './link/draft-database.ts'
+import { DraftStore, type LeftDrafts } from './link/draft-store.ts'
+import { createLink, whenDue } from './link/link.ts'
+import {
+  addressInMode,
+  type BrowserKey,
+  browserKey,
+  keepSession,
+  modeAsked,
+  newName,
+  originFor,
+  renewSession,
+  succeed,
+} from './link/page-session.ts'
+import type { Actions } from './page/hooks.ts'
+import { addressInView, channelsFor, notLoaded, type ViewName, viewAsked } from './page/views.ts'
+import { http1Warning, refusalAfter, refusedUpdateWords } from './page/wording.ts'
+import { shareHere, shareTransports } from './share/shared-client.ts'
+import {
+  createStore,
+  firstView,
+  keepChoices,
+  keepName,
+  nameKey,
+  outageAfter,
+  readChoices,
+  readName,
+  type Unshared,
+} from './store.ts'
 import { transports } from './transports/index.ts'
-import { keepChoices, readChoices } from './wind/choices.ts'
-import { createWindFeed } from './wind/wind-feed.ts'
-import { askForPast, fillInPast } from './wind/wind-past.ts'
+import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
-const start: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
-const query = new URLSearchParams(location.search)
-const { channel } = start
-const mode = firstMode(start, location.search)
-const recorder = query.has('record') ? createRecorder(browserTimers.now) : noRecorder
-const window = newName('w')
+// No top-level await: it would split the view chunks, which import this one, into many more.
+browserKey().then(openWindow)
 
-const unreadableSentence =
-  'Some of what was typed here before the reload and not stored yet could not be read; the rest is being sent.'
+function openWindow({ key, fingerprint }: BrowserKey): void {
+  const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
+  const query = new URLSearchParams(location.search)
+  // A read-only link of an open server; nothing but the address enforces it.
+  const start = { ...given, mayWrite: given.mayWrite && !query.has('read') }
+  const { channel } = start
+  const { mode, notice: modeNotice } = modeAsked(start, location.search)
+  const view = viewAsked(location.search)
+  const recorder = query.has('record') ? createRecorder(browserTimers.now) : noRecorder
+  const window = nameUnder(fingerprint, newName('w'))
 
-const choiceStorage = () => localStorage
-const store = createStore(firstView(mode.name, viewAsked(location.search), readChoices(choiceStorage)))
-const windFeed = createWindFeed(store, browserTimers)
-const outboxStore = openOutboxStore(() => sessionStorage)
+  const choiceStorage = () => localStorage
+  const shown = { ...view, notice: [view.notice, modeNotice].filter(Boolean).join(' ') || null }
+  const share = shareHere(start.share)
+  const store = createStore({ ...firstView(mode.name, shown, readChoices(choiceStorage)), share })
 
-const mirroring = createMirroring({
-  channel,
-  recorder,
-  publish: (...message) => link.publish(...message),
-  maxBytes: start.limits.maxMessageBytes,
-  onTooLarge: (bytes) => {
-    const refusal = `This page has ${bytes} bytes, more than the ${start.limits.maxMessageBytes} that the server takes; the other windows keep what they had.`
-    store.change({ refusal })
-  },
-})
+  // First, so that the view's files load while the link opens.
+  const firstShown = loadOrNotify(store.view().shown.name)
+  const windFeed = createWindFeed(store, browserTimers)
+  const draftStore = new DraftStore({
+    database: openDraftDatabase(() => indexedDB),
+    locks: 'locks' in navigator ? navigator.locks : null,
+    window,
+    predecessor: succeed(() => sessionStorage, window),
+    mayTake: start.mayWrite,
+    channel,
+    timers: browserTimers,
+    onLeft: takeLeft,
+  })
+  let refusedSentence: string | null = null
 
-const link = createLink({
-  transports: start.share === 'browser' ? shareTransports(transports) : transports,
-  originFor: (http) => originFor(http, start, location),
-  polling: start.polling,
-  window,
-  browser: browserName(),
-  channels: channelsFor(channel, store.view().shown.name),
-  mode,
-  cursor: start.cursor,
-  bounds: { messages: start.limits.outboxMessages, bytes: start.limits.outboxBytes },
-  store: outboxStore,
-  renewSession: async () => (await renewSession()) !== null,
-  timers: browserTimers,
-  random: Math.random,
-  onState: (state) => store.change({ link: state }),
-  onMessage: take,
-  onPresence: ({ windows, browserHttp1Streams }) => store.change({ windows, browserHttp1Streams }),
-  onNewLog() {
-    mirroring.newLog()
-    windFeed.newLog()
-  },
-  onOutbox(outbox) {
-    store.change({ outbox })
-    if (!outbox.isFull) mirroring.publishUnsent()
-  },
-  onStored: mirroring.stored,
-  onRefused(id, refusal) {
-    mirroring.withdrawn(id)
-    store.change({ refusal })
-  },
-  onSuperseded: mirroring.withdrawn,
-})
+  const editingParts = {
+    channel,
+    recorder,
+    maxBytes: start.limits.maxMessageBytes,
+    onUnshared: (unshared: Unshared | null) =>
+      store.change({ unshared, refusal: refusalAfter(unshared, store.view()) }),
+  }
+  const mirroring =
+    start.editor === 'mirror'
+      ? createMirroring({
+          ...editingParts,
+          publish: (html) => link.publish(channel, 'edit', { html }),
+          onReplaced: (draft) => leftEdits?.replaced(draft),
+        })
+      : null
+  const shared = createSharedDocument({
+    ...editingParts,
+    publish(update) {
+      const draft = link.publish(channel, 'update', { update })
+      if (draft) presence.published(update)
+      return draft
+    },
+    author: () => presence.name(),
+    onRemote: (message) => presence.received(message),
+    timers: browserTimers,
+    random: Math.random,
+    mergeMs: start.mergeMs,
+  })
+  const editing = mirroring ?? shared
 
-// First what this window has to say, then what the page brought: so that the one holds the other back.
-mirroring.restore(outboxStore.restored)
-for (const message of start.messages) show(message, whenDue(message, browserTimers.now()))
-if (outboxStore.unreadable > 0) store.change({ refusal: unreadableSentence })
+  const link = createLink({
+    transports: shareTransports(transports, share),
+    originFor: (http) => originFor(http, start, location),
+    polling: start.polling,
+    window,
+    key,
+    channels: channelsFor(channel, store.view().shown.name),
+    mode,
+    cursor: start.cursor,
+    bounds: { messages: start.limits.outboxMessages, bytes: start.limits.outboxBytes },
+    store: draftStore,
+    mergeUpdates,
+    renewSession: async () => (await renewSession()) !== null,
+    timers: browserTimers,
+    random: Math.random,
+    onState(state) {
+      if (state.state === 'open' && store.view().link.state !== 'open') void draftStore.look()
+      store.change({ link: state, outage: outageAfter(store.view().outage, state) })
+    },
+    onMessage(message, receivedAt, dueAt) {
+      recorder.received(message, receivedAt)
+      show(message, dueAt)
+    },
+    onAwareness: (frame) => presence.heard(frame),
+    onPresence: ({ windows, browserHttp1Streams }) => store.change({ windows, browserHttp1Streams }),
+    onNewLog() {
+      editing.newLog()
+      windFeed.newLog()
+    },
+    onOutbox(outbox) {
+      store.change({ outbox })
+      if (!outbox.isFull) editing.publishUnsent()
+    },
+    onStored(id, seq) {
+      editing.stored(id, seq)
+      // A stored edit contains the whole document, including refused content.
+      const { refusal, unshared } = store.view()
+      if (refusal !== null && refusal === refusedSentence && unshared === null)
+        store.change({ refusal: null })
+    },
+    onRefused(id, refusal) {
+      const wasRefused = store.view().unshared?.reason === 'refused'
+      if (!editing.refused(id)) return
+      // Updates that build on a refused one are refused for lack of it, which says nothing new.
+      if (wasRefused && !mirroring) return
+      refusedSentence = mirroring ? refusal : refusedUpdateWords(refusal)
+      store.change({ refusal: refusedSentence })
+    },
+    onSuperseded: editing.superseded,
+    onRenamed: editing.renamed,
+  })
 
-// Not in a window that is measured: nothing but what is measured is to be on its connections.
-if (!query.has('record')) fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })
+  let carets: ReturnType<typeof drawCarets> | null = null
+  const presence = createPresence({
+    window,
+    doc: mirroring ? null : shared.doc,
+    timers: browserTimers,
+    name: readName(choiceStorage),
+    send: link.setAwareness,
+    onPeople: (people) => store.change({ people }),
+    onCarets: () => carets?.redraw(),
+  })
+  store.subscribe(() => presence.settled(store.view().outbox.unstored === 0))
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === nameKey) presence.chooseName(newValue ?? '')
+  })
 
-watchWakeUps({ document, window: globalThis.window }, link)
-keepSession(browserTimers, start.sessionEndsAt, renewSession)
+  if (!start.hasSensor) windFeed.leaveOut(start.messages)
 
-function take(message: Message, receivedAt: number, dueAt: number): void {
-  recorder.received(message, receivedAt)
-  show(message, dueAt)
+  showTitle('')
+  const leftEdits =
+    mirroring &&
+    createLeftEdits({
+      mirroring,
+      link,
+      store: draftStore,
+      hasUnstored: () => store.view().outbox.unstored > 0 || store.view().unshared !== null,
+      onOffer: (left) => store.change({ left }),
+    })
+
+  for (const message of start.messages) show(message, whenDue(message, browserTimers.now()))
+  const mirrored = start.messages.find((message) => isKind(message, 'edit') && message.channel === channel)
+  const isMirrorOnly = !start.messages.some(({ kind }) => kind === 'update')
+  if (!mirroring && start.mayWrite && isMirrorOnly && mirrored && isKind(mirrored, 'edit')) {
+    const { content } = cleanPaste({ html: mirrored.body.html, text: '' })
+    shared.adopt(linesFrom(content), mirrored.seq)
+  }
+
+  // Not while recording, which needs otherwise idle connections.
+  if (!query.has('record')) fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })
+
+  void draftStore.look()
+
+  watchWakeUps(document, globalThis.window, link)
+  keepSession(browserTimers, start.sessionEndsAt, renewSession)
+
+  function askBeforeLoss(event: Event): void {
+    link.save()
+    const { outbox, unshared } = store.view()
+    if ((outbox.unstored > 0 && !outbox.isSaved) || outbox.isFull || unshared !== null) event.preventDefault()
+  }
+
+  store.subscribe(() => {
+    const { outbox, unshared } = store.view()
+    // Only then: the listener can keep the page out of the back-forward cache.
+    if (outbox.unstored > 0 || outbox.isFull || unshared !== null)
+      addEventListener('beforeunload', askBeforeLoss)
+    else removeEventListener('beforeunload', askBeforeLoss)
+  })
+
+  /** Updates commute, so they are sent without asking. */
+  function takeLeft(left: LeftDrafts): void {
+    const updates = left.drafts.filter(({ draft }) => draft.kind === 'update')
+    if (updates.length > 0) link.adopt(updates)
+    if (leftEdits) leftEdits.take(left)
+    else shared.restore(updates.map(({ draft }) => draft))
+  }
+
+  function show(message: Message, dueAt: number): void {
+    if (message.channel === channel) leftEdits?.shown(message)
+    if (mirroring && isKind(message, 'edit')) presence.received(message)
+    editing.received(message)
+    windFeed.take(message, dueAt)
+    if (isKind(message, 'title') && message.channel === channel) showTitle(message.body.title)
+    if (isKind(message, 'overview'))
+      store.change({ overview: { body: message.body, at: message.at, receivedAt: dueAt } })
+  }
+
+  function showTitle(title: string): void {
+    store.change({ title })
+    document.title = `${title || channel} – Crosswind`
+  }
+
+  /** False, with a notice, when the view does not load. */
+  async function loadOrNotify(name: ViewName): Promise<boolean> {
+    try {
+      await loadView(name)
+      return true
+    } catch {
+      store.change({ shown: { ...store.view().shown, notice: notLoaded(name) } })
+      return false
+    }
+  }
+
+  let mounted: { readonly root: HTMLElement; readonly commands: EditorCommands } | null = null
+  let onMounted: () => void = () => undefined
+  let viewChosen = store.view().shown.name
+
+  const actions: Actions = {
+    switchMode(name) {
+      const next = modeNamed(name)
+      if (!next) return
+      // For reloads and bookmarks.
+      history.replaceState(null, '', addressInMode(location.href, next))
+      link.switchMode(next)
+    },
+    openWindow() {
+      const { link, browserHttp1Streams } = store.view()
+      const current = modeNamed(link.mode) ?? mode
+      const next =
+        http1Warning(current, browserHttp1Streams, share)?.wayOut ?? modeNamed(link.wished) ?? current
+      // Without an opener the window gets its own process.
+      open(addressInMode(location.href, next), '_blank', 'noopener')
+    },
+    retryNow: link.retryNow,
+    dismissRefusal: () => store.change({ refusal: null }),
+    restoreLeft: (id) => leftEdits?.restore(id),
+    discardLeft: (id) => leftEdits?.discard(id),
+    async chooseView(name) {
+      viewChosen = name
+      if (!(await loadOrNotify(name)) || viewChosen !== name) return
+      history.replaceState(null, '', addressInView(location.href, name))
+      store.change({ shown: { name, notice: null } })
+      link.read(channelsFor(channel, name))
+    },
+    chooseName: (name) => keepName(choiceStorage, presence.chooseName(name)),
+    dismissViewNotice: () => store.change({ shown: { ...store.view().shown, notice: null } }),
+    notify: (notice) => store.change({ shown: { ...store.view().shown, notice } }),
+    rename(title) {
+      if (link.publish(channel, 'title', { title })) showTitle(title)
+      else
+        actions.notify(
+          'There is no room for another unsent change; rename the document once they are stored.',
+        )
+    },
+    async createDocument(name, next, isNew) {
+      if (isNew) await createDocument({ key, fingerprint }, next, name)
+      location.assign(addressOfDocument(location.href, next))
+    },
+    async importFile(file) {
+      try {
+        const { readImport } = await import('./documents/import-file.ts')
+        const { content, unkept } = await readImport(file)
+        const { root, commands } = await shownEditor()
+        root.focus()
+        getSelection()?.selectAllChildren(root)
+        getSelection()?.collapseToEnd()
+        // Begins a line of its own.
+        if (root.textContent.trim() !== '') content.prepend(document.createElement('p'))
+        commands.insert(content)
+        const left = unkept.length === 0 ? '' : ` Not kept: ${unkept.join(', ')}.`
+        actions.notify(`${file.name} is imported at the end of the document.${left}`)
+      } catch (error) {
+        actions.notify(error instanceof Error ? error.message : String(error))
+      }
+    },
+    async restoreVersion(version) {
+      const { changesBetween } = await import('./history/version-diff.ts')
+      await shownEditor()
+      shared.binding()?.change(changesBetween(documentText(shared.doc).toDelta(), version))
+      actions.notify('The earlier version is restored. Undo brings the later one back.')
+    },
+    chooseWind(change) {
+      const { wind } = store.view()
+      const choices = { ...wind.choices, ...change }
+      keepChoices(choiceStorage, choices)
+      store.change({ wind: { ...wind, choices } })
+    },
+  }
+
+  if (query.has('record')) globalThis.window.crosswind = createLabDoor(store, recorder, actions.switchMode)
+
+  function mountEditor(element: HTMLElement): MountedEditor {
+    const { commands, release } = attachEditor(element)
+    mounted = { root: element, commands }
+    onMounted()
+    return {
+      commands,
+      release() {
+        mounted = null
+        release()
+      },
+    }
+  }
+
+  /** Shows the document if the view has none. */
+  async function shownEditor() {
+    while (mounted === null) {
+      const ready = new Promise<void>((resolve) => {
+        onMounted = resolve
+      })
+      await actions.chooseView('all')
+      if (store.view().shown.name !== 'all') throw new Error(notLoaded('all'))
+      await ready
+    }
+    return mounted
+  }
+
+  function attachEditor(element: HTMLElement): MountedEditor {
+    if (mirroring) {
+      const release = mirroring.attach((onEdit) => bindContent(element, onEdit))
+      return { commands: mirrorCommands(element), release }
+    }
+    const detach = shared.attach(element, bindDocument, {
+      mayWrite: start.mayWrite,
+      onSelection: presence.selectionChanged,
+    })
+    const binding = shared.binding()
+    if (!binding) throw new Error('The editor is not bound.')
+    // A reader is listed, without a caret.
+    presence.attach(start.mayWrite ? binding : null)
+    const rectsOf = (from: number, to: number) => binding.rectsOf(from, to)
+    const drawn = drawCarets({ root: element, rectsOf, carets: presence.carets, timers: browserTimers })
+    carets = drawn
+    const release = () => {
+      carets = null
+      drawn.stop()
+      presence.attach(null)
+      detach()
+    }
+    return { commands: binding.commands, release }
+  }
+
+  const root = document.getElementById('crosswind')
+  if (!root) throw new Error('The page has no element #crosswind to put the app in.')
+  firstShown.finally(() =>
+    createRoot(root).render(
+      <StrictMode>
+        <App
+          store={store}
+          actions={actions}
+          start={start}
+          onEditorReady={mountEditor}
+          history={windFeed.history}
+        />
+      </StrictMode>,
+    ),
+  )
 }
-
-function show(message: Message, dueAt: number): void {
-  mirroring.received(message)
-  windFeed.take(message, dueAt)
-  feedOverview(store, message, dueAt)
-}
-
-const actions: Actions = {
-  switchMode(name) {
-    const next = modeNamed(name)
-    if (!next) return
-    // The address says what the window does, so that a reload or a bookmark comes back to it.
-    history.replaceState(null, '', addressInMode(location.href, next))
-    link.switchMode(next)
-  },
-  openWindow() {
-    const { link, browserHttp1Streams } = store.view()
-    const current = modeNamed(link.mode) ?? mode
-    const next = http1Warning(current, browserHttp1Streams)?.wayOut ?? modeNamed(link.wished) ?? current
-    // Without an opener the window gets a process of its own, as one that a person opens by hand.
-    open(addressInMode(location.href, next), '_blank', 'noopener')
-  },
-  retryNow: link.retryNow,
-  dismissRefusal: () => store.change({ refusal: null }),
-  chooseView(name) {
-    history.replaceState(null, '', addressInView(location.href, name))
-    store.change({ shown: { name, notice: null } })
-    link.read(channelsFor(channel, name))
-  },
-  dismissViewNotice: () => store.change({ shown: { ...store.view().shown, notice: null } }),
-  chooseWind(change) {
-    const { wind } = store.view()
-    const choices = { ...wind.choices, ...change }
-    keepChoices(choiceStorage, choices)
-    store.change({ wind: { ...wind, choices } })
-  },
-}
-
-if (query.has('record')) installLabDoor({ store, recorder, switchMode: actions.switchMode })
-
-const root = document.getElementById('crosswind')
-if (!root) throw new Error('The page has no element #crosswind to put the app in.')
-createRoot(root).render(
-  <StrictMode>
-    <App
-      store={store}
-      actions={actions}
-      start={start}
-      editor={{ onReady: mirroring.attach }}
-      history={windFeed.history}
-    />
-  </StrictMode>,
-)

@@ -1,20 +1,132 @@
-// Bundles the page: `vite build web` makes web/dist, which the server hands out.
+// Bundles the page: `vite build web` makes web/dist, which the server serves.
 
-import { defineConfig } from 'vite'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { defineConfig, type Plugin } from 'vite'
+import { type Part, views } from './page/views.ts'
+
+/** The entry file of each part, which names its chunk. */
+const partFiles: Readonly<Record<Part, string>> = {
+  document: 'editor/Sheet.tsx',
+  wind: 'wind/WindPanel.tsx',
+  overview: 'overview/Overview.tsx',
+  history: 'history/Versions.tsx',
+}
+
+/** Preloads the scripts of every view; the server keeps those of the requested view. */
+const preloadParts: Plugin = {
+  name: 'crosswind-preload-parts',
+  apply: 'build',
+  transformIndexHtml: {
+    order: 'post',
+    handler(_html, { bundle = {} }) {
+      const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
+      const scriptsOf = (part: Part) => {
+        const chunk = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(partFiles[part]))
+        if (!chunk) this.error(`${partFiles[part]} is no file of its own; App.tsx is to import() it.`)
+        return [chunk.fileName, ...chunk.imports]
+      }
+      const entries = chunks.filter(({ isEntry }) => isEntry)
+      // Vite preloads these for every view.
+      const common = new Set(entries.flatMap(({ fileName, imports }) => [fileName, ...imports]))
+      const scripts = new Set(views.flatMap(({ parts }) => parts.flatMap(scriptsOf))).difference(common)
+      return Array.from(scripts, (script) => {
+        const showing = views.filter(({ parts }) => parts.some((part) => scriptsOf(part).includes(script)))
+        // The first view is the default, also without a name.
+        const names = showing.flatMap((view) => (view === views[0] ? [view.name, ''] : [view.name]))
+        const attrs = { rel: 'modulepreload', crossorigin: true, href: `/${script}` }
+        return { tag: 'link', attrs: { ...attrs, 'data-views': names.join(',') }, injectTo: 'head' }
+      })
+    },
+  },
+}
+
+/**
+ * Replaces unused files of axios: all requests use the XHR adapter, without status names, forms, query
+ * parameters or cancel tokens.
+ */
+const unusedInAxios: Readonly<Record<string, string>> = {
+  'adapters/fetch.js': 'export const getFetch = () => null',
+  'cancel/CancelToken.js': 'export default class {}',
+  'core/setFormDataHeaders.js': 'export default () => null',
+  'helpers/AxiosURLSearchParams.js': 'export default () => null',
+  'helpers/formDataToJSON.js': 'export default () => null',
+  'helpers/HttpStatusCode.js': 'export default {}',
+  'helpers/toFormData.js': 'export default () => null',
+  'helpers/toURLEncodedForm.js': 'export default () => null',
+}
+
+/** axios's package replaces its Node adapter in the same way. */
+const leanAxios: Plugin = {
+  name: 'crosswind-lean-axios',
+  enforce: 'pre',
+  load: (id) => unusedInAxios[id.split('/axios/lib/')[1] ?? ''] ?? null,
+}
+
+/** Parts of medium-editor's single file that Sheet.tsx disables or never uses. */
+const unusedExtensions = [
+  ...['anchor', 'anchorPreview', 'autoLink', 'button', 'button.prototype.defaults', 'fileDragging'],
+  ...['fontName', 'fontSize', 'form', 'imageDragging', 'keyboardCommands', 'paste', 'placeholder', 'toolbar'],
+]
+
+/** Also removes polyfills for browsers older than the build targets. */
+const leanMediumEditor: Plugin = {
+  name: 'crosswind-lean-medium-editor',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!id.endsWith('/medium-editor/dist/js/medium-editor.js')) return null
+    const placeOf = (text: string, place: number) =>
+      place < 0
+        ? this.error(`medium-editor has no ${text} where it was; vite.config.ts is to follow.`)
+        : place
+    const main = '(function (root, factory)'
+    let kept = code.slice(placeOf(main, code.indexOf(main)))
+    const opening = '\n(function () {\n'
+    for (const name of unusedExtensions) {
+      const naming = `MediumEditor.extensions.${name} = `
+      const at = placeOf(naming, kept.indexOf(naming))
+      const from = placeOf(opening, kept.lastIndexOf(opening, at))
+      // Its parts end in `}());` or `})();`.
+      const to = placeOf('end', kept.slice(at).search(/\n\}(?:\(\)\)|\)\(\));/)) + at + '\n}());'.length
+      kept = kept.slice(0, from) + kept.slice(to)
+    }
+    return { code: kept, map: null }
+  },
+}
+
+/** Compresses once at the highest level instead of per request. */
+const compressedFiles: Plugin = {
+  name: 'crosswind-compressed-files',
+  apply: 'build',
+  async writeBundle({ dir = '' }, bundle) {
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 11 }
+    for (const name of Object.keys(bundle)) {
+      if (!/^assets\/.*\.(js|css|svg)$/.test(name)) continue
+      const file = join(dir, name)
+      const bytes = await readFile(file)
+      await writeFile(`${file}.br`, await promisify(brotliCompress)(bytes, { params }))
+      await writeFile(`${file}.gz`, await promisify(gzip)(bytes, { level: 9 }))
+    }
+  },
+}
 
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
+  plugins: [leanAxios, leanMediumEditor, preloadParts, compressedFiles],
+  worker: { plugins: () => [leanAxios] },
   build: {
     outDir: 'dist',
     emptyOutDir: true,
     sourcemap: true,
     target: ['chrome111', 'edge111', 'firefox114', 'safari16.4'],
-    // Nothing becomes a data: URL, so that the Content-Security-Policy need not allow for it.
+    // The Content-Security-Policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // React's development build alone is above the default.
-    chunkSizeWarningLimit: 1000,
+    // One stylesheet for all parts: lazily loaded parts cause no layout shift.
+    cssCodeSplit: false,
   },
 })

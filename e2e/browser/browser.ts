@@ -1,32 +1,42 @@
-// Real Chromium windows through Selenium: every oddity of WebDriver is in this folder, and nothing else is.
+// Real browser windows: Chromium through Selenium; Firefox in firefox.ts.
 
-import { Builder, By, logging, type WebDriver } from 'selenium-webdriver'
+import { Builder, By, Key, logging, type WebDriver } from 'selenium-webdriver'
 import chrome from 'selenium-webdriver/chrome.js'
-import { advice, findBrowser } from '../../scripts/steps/browser.mjs'
+import { findBrowser } from '../../scripts/preparation.mjs'
+import { startFirefox } from './firefox.ts'
 
-export interface BrowserOpening {
-  /** Shows the windows; needs a display. */
+export const browserNames = ['chromium', 'firefox'] as const
+export type BrowserName = (typeof browserNames)[number]
+
+interface BrowserOpening {
+  readonly name?: BrowserName
   readonly headed?: boolean
-  /** A WebDriver address on another machine; Chromium runs there then. */
+  /** Folder of a profile, which is kept; by default each browser begins with an empty one. */
+  readonly profile?: string
+  /** WebDriver address of a Chromium on another machine. */
   readonly remote?: string | undefined
-  readonly dark?: boolean
 }
 
 export interface BrowserWindow {
   readonly open: (address: string) => Promise<void>
-  /** Runs a function in the page and gives what it returns; it may use nothing from outside but its arguments. */
+  /** Runs a function in the page; it must not close over outer variables. */
   readonly run: <Result, Arguments extends readonly unknown[]>(
-    script: (...given: Arguments) => Result | Promise<Result>,
-    ...given: Arguments
+    script: (...args: Arguments) => Result | Promise<Result>,
+    ...args: Arguments
   ) => Promise<Result>
   readonly click: (selector: string) => Promise<void>
-  /** One key to what has the focus, as the operating system would send it. */
   readonly key: (key: string) => Promise<void>
+  /** Each character as a key. */
+  readonly type: (text: string) => Promise<void>
+  /** A key by its name (UI Events), held keys before it: `Enter`, `Control+Shift+z`. */
+  readonly press: (keys: string) => Promise<void>
+  /** An input method shows this text in place of what it showed so far. */
+  readonly compose: (text: string) => Promise<void>
+  /** The input method ends with this text. */
+  readonly commit: (text: string) => Promise<void>
   readonly resize: (width: number, height: number) => Promise<void>
-  /** PNG. */
-  readonly screenshot: () => Promise<Buffer>
   readonly reload: () => Promise<void>
-  /** Puts the page to sleep as a browser does with one long in the background (Page Lifecycle), and wakes it. */
+  /** Simulates a page long in the background (Page Lifecycle). */
   readonly freeze: (isFrozen: boolean) => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -34,12 +44,27 @@ export interface BrowserWindow {
 export interface Browser {
   readonly version: string
   readonly newWindow: () => Promise<BrowserWindow>
-  /** What the windows wrote to their consoles since the last call: warnings and errors. */
+  /** Console warnings and errors since the last call. */
   readonly consoleMessages: () => Promise<string[]>
+  /** Ends the process without a farewell, as a crash does; closing it and its windows is still allowed. */
+  readonly kill: () => Promise<void>
   readonly quit: () => Promise<void>
 }
 
-/** Background and occluded windows are slowed down otherwise, and Chromium asks its maker's hosts for things. */
+/** Polls until `holds` is true; rejects with the sentence after `withinMs`. */
+export async function until(
+  holds: () => Promise<boolean>,
+  otherwise: string,
+  withinMs = 10_000,
+): Promise<void> {
+  const end = performance.now() + withinMs
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`${otherwise} within ${withinMs / 1000} s.`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** Against throttled background windows and Chromium's own requests. */
 const switches = [
   '--disable-background-timer-throttling',
   '--disable-renderer-backgrounding',
@@ -52,22 +77,24 @@ const switches = [
 ]
 
 export async function startBrowser(opening: BrowserOpening = {}): Promise<Browser> {
+  if (opening.name === 'firefox') return startFirefox(opening.profile)
   const driver = await build(opening)
   try {
-    const version = `${(await driver.getCapabilities()).getBrowserName()} ${(await driver.getCapabilities()).getBrowserVersion()}`
-    return asBrowser(driver, version ?? 'unknown')
+    const capabilities = await driver.getCapabilities()
+    const version = `${capabilities.getBrowserName()} ${capabilities.getBrowserVersion()}`
+    return asBrowser(driver, version, Number(capabilities.get('goog:processID')))
   } catch (error) {
     await driver.quit()
     throw error
   }
 }
 
-async function build({ headed = false, remote, dark = false }: BrowserOpening): Promise<WebDriver> {
+async function build({ headed = false, remote, profile }: BrowserOpening): Promise<WebDriver> {
   const options = new chrome.Options()
   options.addArguments(...switches)
   if (!headed) options.addArguments('--headless=new', '--disable-gpu')
-  if (dark) options.addArguments('--blink-settings=preferredColorScheme=0')
-  // As root, as in a container, Chromium starts without its sandbox or not at all.
+  if (profile) options.addArguments(`--user-data-dir=${profile}`)
+  // Chromium refuses to run as root with its sandbox.
   if (process.getuid?.() === 0 || remote) options.addArguments('--no-sandbox')
   options.setAcceptInsecureCerts(true)
   const wanted = new logging.Preferences()
@@ -75,15 +102,15 @@ async function build({ headed = false, remote, dark = false }: BrowserOpening): 
   options.setLoggingPrefs(wanted)
   const builder = new Builder().forBrowser('chrome')
   if (remote) return builder.usingServer(remote).setChromeOptions(options).build()
-  const programs = findBrowser()
-  if (programs === null) throw new Error(advice)
+  const programs = findBrowser('chromium')
   options.setChromeBinaryPath(programs.CROSSWIND_CHROMIUM)
   const service = new chrome.ServiceBuilder(programs.CROSSWIND_CHROMEDRIVER)
   return builder.setChromeOptions(options).setChromeService(service).build()
 }
 
-function asBrowser(driver: WebDriver, version: string): Browser {
+function asBrowser(driver: WebDriver, version: string, processId: number): Browser {
   const inTurn = createTurns()
+  let isKilled = false
   let home: string | null = null
   let current = ''
 
@@ -92,13 +119,7 @@ function asBrowser(driver: WebDriver, version: string): Browser {
     current = handle
   }
 
-  async function devTools(command: string, parameters: object): Promise<void> {
-    if (!(driver instanceof chrome.Driver))
-      throw new Error('Only a Chromium of this machine has DevTools here.')
-    await driver.sendDevToolsCommand(command, parameters)
-  }
-
-  /** The window that the browser starts with stays empty: a session ends with its last window. */
+  /** The initial window stays empty: the session ends with its last window. */
   async function newHandle(): Promise<string> {
     home ??= await driver.getWindowHandle()
     await to(home)
@@ -107,25 +128,37 @@ function asBrowser(driver: WebDriver, version: string): Browser {
     return current
   }
 
-  /** WebDriver speaks to one window at a time: everything waits for its turn and switches first. */
+  /** WebDriver drives one window at a time: each command switches first. */
   function windowFor(handle: string): BrowserWindow {
     const here = <Result>(act: () => Promise<Result>) => inTurn(() => to(handle).then(act))
     return {
       open: (address) => here(() => driver.get(address)),
-      run: (script, ...given) => here(() => runIn(driver, script, given)),
+      run: (script, ...args) => here(() => runIn(driver, script, args)),
       click: (selector) => here(() => driver.findElement(By.css(selector)).click()),
       key: (key) => here(() => driver.actions().sendKeys(key).perform()),
+      type: (text) => here(() => driver.actions().sendKeys(text).perform()),
+      press: (keys) => here(() => press(driver, keys)),
+      compose: (text) =>
+        here(() =>
+          devTools(driver, 'Input.imeSetComposition', {
+            text,
+            selectionStart: text.length,
+            selectionEnd: text.length,
+          }),
+        ),
+      commit: (text) => here(() => devTools(driver, 'Input.insertText', { text })),
       resize: (width, height) =>
         here(async () => void (await driver.manage().window().setRect({ width, height }))),
-      screenshot: () => here(async () => Buffer.from(await driver.takeScreenshot(), 'base64')),
       reload: () => here(() => driver.navigate().refresh()),
       freeze: (isFrozen) =>
-        here(() => devTools('Page.setWebLifecycleState', { state: isFrozen ? 'frozen' : 'active' })),
+        here(() => devTools(driver, 'Page.setWebLifecycleState', { state: isFrozen ? 'frozen' : 'active' })),
       close: () =>
-        here(async () => {
-          await driver.close()
-          current = ''
-        }),
+        isKilled
+          ? Promise.resolve()
+          : here(async () => {
+              await driver.close()
+              current = ''
+            }),
     }
   }
 
@@ -136,23 +169,50 @@ function asBrowser(driver: WebDriver, version: string): Browser {
       inTurn(async () =>
         (await driver.manage().logs().get(logging.Type.BROWSER)).map(({ message }) => message),
       ),
-    quit: () => inTurn(() => driver.quit()),
+    async kill() {
+      isKilled = true
+      process.kill(processId, 'SIGKILL')
+    },
+    quit: () => inTurn(() => driver.quit().catch((error) => (isKilled ? undefined : Promise.reject(error)))),
   }
+}
+
+async function devTools(driver: WebDriver, command: string, parameters: object): Promise<void> {
+  if (!(driver instanceof chrome.Driver))
+    throw new Error('Only a Chromium of this machine has DevTools here.')
+  await driver.sendDevToolsCommand(command, parameters)
+}
+
+async function press(driver: WebDriver, keys: string): Promise<void> {
+  const held = keys.split('+').map((name) => (name.length === 1 ? name : keyCode(name)))
+  const last = held.pop() ?? ''
+  const actions = driver.actions()
+  for (const key of held) actions.keyDown(key)
+  actions.sendKeys(last)
+  for (const key of held.reverse()) actions.keyUp(key)
+  await actions.perform()
+}
+
+/** Selenium calls `ArrowLeft` `ARROW_LEFT`. */
+function keyCode(name: string): string {
+  const theirs = name === 'Backspace' ? 'BACK_SPACE' : name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase()
+  const code = Key[theirs as 'ENTER']
+  if (typeof code !== 'string') throw new Error(`There is no key “${name}”.`)
+  return code
 }
 
 async function runIn<Result>(
   driver: WebDriver,
-  script: (...given: never[]) => unknown,
-  given: readonly unknown[],
+  script: (...args: never[]) => unknown,
+  args: readonly unknown[],
 ): Promise<Result> {
   const source = `const done = arguments[arguments.length - 1]
     Promise.resolve((${script})(...[...arguments].slice(0, -1))).then((result) => done([result]), (error) => done([null, String(error)]))`
-  const [result, failure] = await driver.executeAsyncScript<[Result, string | undefined]>(source, ...given)
+  const [result, failure] = await driver.executeAsyncScript<[Result, string | undefined]>(source, ...args)
   if (failure) throw new Error(`In the page: ${failure}`)
   return result
 }
 
-/** Runs what it is given one after the other, whoever asks. */
 function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve()
   return (act) => {

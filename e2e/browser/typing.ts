@@ -1,11 +1,17 @@
-// Opens pages in windows, types into the first one, waits for what the others receive, and reads their stamps.
+// Recording windows: opens pages, types into the first, reads stamps and clocks.
 
-import type { LabDoor } from '../../web/lab/door.ts'
-import type { ReceivedStamp, SentStamp } from '../../web/lab/recorder.ts'
-import { type ClockReading, checkClocks, followClock } from '../lab/clock.ts'
-import type { Browser, BrowserWindow } from './browser.ts'
-import { exchangeClocks, readTickOffset } from './page-clock.ts'
-import { until } from './until.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Exchange } from '../../server/wire/clock-estimate.ts'
+import type { EditorName } from '../../server/wire/messages.ts'
+import type { LabDoor, ReceivedStamp } from '../../web/lab.ts'
+import {
+  type CheckedClock,
+  type ClockReading,
+  checkClocks,
+  type FollowedClock,
+  followClock,
+} from '../lab/clock.ts'
+import { type Browser, type BrowserWindow, until } from './browser.ts'
 
 const clockTicks = 20
 const clockRetries = 8
@@ -23,100 +29,109 @@ export async function openWindows(browsers: readonly Browser[], count: number): 
   return windows
 }
 
-export interface Content {
-  readonly text: string
-  /** The page does not bring the text back by itself. */
-  readonly forgets: boolean
-}
-
-/** Shows the page in every window, waits until all are linked and show the text, and puts the caret behind it. */
 export async function showPages(
   windows: readonly BrowserWindow[],
   address: string,
-  { text, forgets }: Content,
+  { text, forgets }: { readonly text: string; readonly forgets: boolean },
 ): Promise<void> {
+  const where = `A window at ${address}`
   for (const window of windows) await window.open(address)
   for (const window of windows) {
-    await until(() => window.run(isLinked), `a window at ${address} did not open its link`, openWithinMs)
+    await until(() => window.run(isLinked), `${where} did not open its link`, openWithinMs)
     if (forgets && text !== '') await window.run(putText, text)
-    await until(
-      () => window.run(showsText, text),
-      `a window at ${address} does not show its text`,
-      openWithinMs,
-    )
+    await until(() => window.run(showsText, text), `${where} does not show its text`, openWithinMs)
   }
   await first(windows).run(placeCaretAtEnd)
 }
 
-/** Types some keys and takes them back, so that the text is what it was. */
+/** Fills the first window's empty document; resolves when all show it, with the caret at its end. */
+export async function fillPages(
+  windows: readonly BrowserWindow[],
+  paragraphs: readonly string[],
+  editor: EditorName,
+): Promise<void> {
+  await first(windows).run(fillEditor, paragraphs, editor === 'shared')
+  const length = paragraphs.join('').length
+  for (const window of windows)
+    await until(() => window.run(editorShows, length), 'A window does not show its text', openWithinMs)
+  await first(windows).run(placeCaretAtEnd)
+}
+
 export async function warmUp(
   windows: readonly BrowserWindow[],
   keys: number,
   intervalMs: number,
 ): Promise<void> {
-  const letters = Array.from({ length: keys }, () => 'x')
   const backspace = '\uE003'
-  const marks = await typeKeys(windows, [...letters, ...letters.map(() => backspace)], intervalMs)
+  const marks = await typeKeys(windows, [...'x'.repeat(keys), ...backspace.repeat(keys)], intervalMs)
   await stampsOf(windows, marks)
 }
 
-/** How much each window had sent and received when the typing began. */
-export interface Marks {
-  readonly sent: number
-  readonly received: readonly number[]
-}
-
-/** Types into the first window; each key is due at a set time, so that a slow one does not make the next ones slower. */
+/** Fixed schedule: a slow key does not delay the next. Resolves to the windows' stamp counts at its beginning. */
 export async function typeKeys(
   windows: readonly BrowserWindow[],
   keys: readonly string[],
   intervalMs: number,
   onKey: (typed: number) => void = () => undefined,
   signal?: AbortSignal,
-): Promise<Marks> {
+) {
   const counts = await Promise.all(windows.map((window) => window.run(countStamps)))
   const typist = first(windows)
   const start = performance.now()
   for (const [place, key] of keys.entries()) {
     signal?.throwIfAborted()
-    await pause(start + place * intervalMs - performance.now())
+    const earlyMs = start + place * intervalMs - performance.now()
+    if (earlyMs > 0) await delay(earlyMs)
     await typist.key(key)
     onKey(place + 1)
   }
   return { sent: counts[0]?.sent ?? 0, received: counts.map(({ received }) => received) }
 }
 
-/** Waits until every window has every message or the time is up, then reads all stamps since the marks. */
-export async function stampsOf(windows: readonly BrowserWindow[], marks: Marks) {
+/** Waits for all messages, with a timeout. `marks`: where the stamps begin. */
+export async function stampsOf(
+  windows: readonly BrowserWindow[],
+  marks: Awaited<ReturnType<typeof typeKeys>>,
+) {
   const typist = first(windows)
   const sentSince = (await typist.run(readStamps, marks.sent, 0)).sent
   const ids = sentSince.map(({ id }) => id)
   const received: ReceivedStamp[][] = []
   for (const [index, window] of windows.entries()) {
     const from = marks.received[index] ?? 0
-    // What is lost is counted later: running out of time here is no error.
+    // A timeout is no error here: lost messages are counted later.
     await until(() => window.run(hasAll, ids, from), '', receiveWithinMs).catch(() => undefined)
     received.push((await window.run(readStamps, 0, from)).received)
   }
-  return { sent: sentSince as readonly SentStamp[], received }
+  return { sent: sentSince, received }
 }
 
-/** Against the machine's clock, or the server's where windows are on several machines. */
+/** `server exchange` is for windows on several machines. */
 export async function readClocks(
   windows: readonly BrowserWindow[],
   method: 'one machine' | 'server exchange',
 ): Promise<ClockReading[]> {
+  const overServer = (window: BrowserWindow) => compareClock(pageClock(window, 'a window'), clockExchanges)
+  const read = method === 'one machine' ? readMachineClock : overServer
   const readings: ClockReading[] = []
-  for (const window of windows) readings.push(await readClock(window, method))
+  for (const window of windows) readings.push(await read(window))
   return readings
 }
 
-/** A busy moment makes a reading wide, not wrong: it is taken again, and the closest one kept. */
-async function readClock(
-  window: BrowserWindow,
-  method: 'one machine' | 'server exchange',
-): Promise<ClockReading> {
-  if (method === 'server exchange') return readAgainstServer(window)
+/** `origin`: see `exchangeClocks`. */
+export function pageClock(window: BrowserWindow, name: string, origin = ''): FollowedClock {
+  return followClock(name, (times) => window.run(exchangeClocks, times, origin))
+}
+
+/** Accepts any bound: the caller judges it. */
+export async function compareClock(clock: FollowedClock, exchanges = 24): Promise<CheckedClock> {
+  const [found] = await checkClocks([clock], { exchanges })
+  if (!found) throw new Error(`The clock of ${clock.name} was not compared.`)
+  return found
+}
+
+/** Against the machine's clock. A busy machine widens the bound: retries and keeps the closest. */
+export async function readMachineClock(window: BrowserWindow): Promise<ClockReading> {
   let best = await window.run(readTickOffset, clockTicks)
   for (let again = 0; again < clockRetries && best.boundMs > closeEnoughMs; again += 1) {
     const next = await window.run(readTickOffset, clockTicks)
@@ -125,33 +140,22 @@ async function readClock(
   return best
 }
 
-/** However wide: the samples' own check judges that. */
-async function readAgainstServer(window: BrowserWindow): Promise<ClockReading> {
-  const clock = followClock('a window', (times) => window.run(exchangeClocks, times, ''))
-  const [reading] = await checkClocks([clock], {
-    exchanges: clockExchanges,
-    mostBoundMs: Number.POSITIVE_INFINITY,
-  })
-  if (!reading) throw new Error('A window’s clock could not be read.')
-  return reading
-}
-
 function first(windows: readonly BrowserWindow[]): BrowserWindow {
   const [window] = windows
   if (!window) throw new Error('There is no window to type into.')
   return window
 }
 
-function pause(ms: number): Promise<void> {
-  return ms <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, ms))
-}
-
-// What follows runs in the page.
+// The functions below run in the page: no outer variables.
 
 type Page = typeof globalThis & { readonly crosswind?: LabDoor }
 
-function isLinked(): boolean {
-  return (globalThis as Page).crosswind?.view().link.state === 'open'
+/** The link opens beside the page's parts: both are there. */
+export function isLinked(): boolean {
+  return (
+    document.querySelector('#document') !== null &&
+    (globalThis as Page).crosswind?.view().link.state === 'open'
+  )
 }
 
 function showsText(text: string): boolean {
@@ -164,29 +168,111 @@ function putText(text: string): void {
   document.querySelector('#document')?.replaceChildren(paragraph)
 }
 
+/** As a paste in the shared editor; in the mirror by its DOM, which is much faster there. */
+export function fillEditor(paragraphs: readonly string[], isShared: boolean): void {
+  const editor = document.querySelector<HTMLElement>('#document')
+  if (!editor) return
+  if (isShared) {
+    editor.focus()
+    getSelection()?.selectAllChildren(editor)
+    const clipboardData = new DataTransfer()
+    clipboardData.setData('text/html', paragraphs.map((text) => `<p>${text}</p>`).join(''))
+    const paste = { clipboardData, bubbles: true, cancelable: true }
+    editor.dispatchEvent(new ClipboardEvent('paste', paste))
+    return
+  }
+  const blocks = paragraphs.map((text) => {
+    const paragraph = document.createElement('p')
+    paragraph.textContent = text
+    return paragraph
+  })
+  editor.replaceChildren(...blocks)
+}
+
+/** Whether the editor shows at least that many characters. */
+export function editorShows(length: number): boolean {
+  return (document.querySelector('#document')?.textContent.length ?? 0) >= length
+}
+
+/** At that fraction of the blocks and of the block's text. */
+export function placeCaretIn(fraction: number): void {
+  const editor = document.querySelector<HTMLElement>('#document')
+  const block = editor?.children[Math.floor(editor.children.length * fraction)]
+  const text = block?.firstChild
+  if (!editor || !text) return
+  editor.focus()
+  getSelection()?.collapse(text, Math.floor((text.nodeValue?.length ?? 0) * fraction))
+}
+
 function placeCaretAtEnd(): void {
   const editor = document.querySelector<HTMLElement>('#document')
   if (!editor) return
   editor.focus()
-  const place = document.createRange()
-  place.selectNodeContents(editor.lastElementChild ?? editor)
-  place.collapse(false)
-  getSelection()?.removeAllRanges()
-  getSelection()?.addRange(place)
+  getSelection()?.selectAllChildren(editor.lastElementChild ?? editor)
+  getSelection()?.collapseToEnd()
 }
 
 function countStamps() {
-  const taken = (globalThis as Page).crosswind?.take()
-  return { sent: taken?.sent.length ?? 0, received: taken?.received.length ?? 0 }
+  const stamps = (globalThis as Page).crosswind?.take()
+  return { sent: stamps?.sent.length ?? 0, received: stamps?.received.length ?? 0 }
 }
 
 function readStamps(sentFrom: number, receivedFrom: number) {
-  const taken = (globalThis as Page).crosswind?.take()
-  return { sent: taken?.sent.slice(sentFrom) ?? [], received: taken?.received.slice(receivedFrom) ?? [] }
+  const stamps = (globalThis as Page).crosswind?.take()
+  return { sent: stamps?.sent.slice(sentFrom) ?? [], received: stamps?.received.slice(receivedFrom) ?? [] }
 }
 
 function hasAll(ids: readonly string[], from: number): boolean {
   const received = (globalThis as Page).crosswind?.take().received.slice(from) ?? []
   const known = new Set(received.map(({ id }) => id))
   return ids.every((id) => known.has(id))
+}
+
+/**
+ * Offset of the page clock to the system clock, shared by all windows. `Date.now()` ticks at whole milliseconds; the
+ * closest readings around a tick bound it best.
+ */
+export function readTickOffset(ticks: number): ClockReading {
+  const now = () => performance.timeOrigin + performance.now()
+
+  /** The tick lies between `before`, read ahead of the last old millisecond, and `after`. */
+  function awaitTick() {
+    const start = Date.now()
+    let before = now()
+    // Five ms always contain a tick; a clock set back must not block the page.
+    for (const end = before + 5; before < end; ) {
+      const ahead = now()
+      const wholeMs = Date.now()
+      if (wholeMs !== start) return { before, after: now(), wholeMs }
+      before = ahead
+    }
+    return { before, after: before + 1, wholeMs: Date.now() }
+  }
+
+  let earliest = Number.NEGATIVE_INFINITY
+  let latest = Number.POSITIVE_INFINITY
+  for (let tick = 0; tick < ticks; tick += 1) {
+    const { before, after, wholeMs } = awaitTick()
+    latest = Math.min(latest, wholeMs - before)
+    earliest = Math.max(earliest, wholeMs - after)
+  }
+  // Bounds cross when the system clock is slewed meanwhile; their distance is the uncertainty.
+  return { offsetMs: (earliest + latest) / 2, boundMs: Math.abs(latest - earliest) / 2 }
+}
+
+/**
+ * Sequential clock exchanges. `origin`: the server's, if the page was loaded by a slower path, which must be in its
+ * `allowedOrigins`; empty for the page's own.
+ */
+export async function exchangeClocks(times: number, origin: string): Promise<Exchange[]> {
+  const now = () => performance.timeOrigin + performance.now()
+  const exchanges: Exchange[] = []
+  for (let count = 0; count < times; count += 1) {
+    const sentAt = now()
+    const answer = await fetch(`${origin}/api/clock`, { cache: 'no-store', credentials: 'include' })
+    const returnedAt = now()
+    const { at } = (await answer.json()) as { at: number }
+    exchanges.push({ sentAt, receivedAt: at, answeredAt: at, returnedAt })
+  }
+  return exchanges
 }

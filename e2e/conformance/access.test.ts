@@ -1,12 +1,13 @@
-// Who may come in, over real sockets and every transport: by invitation, to read or to write, in named channels, for a time.
+// Access by invitation, over every transport: reading and writing, channels, expiry.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
-import { type Mode, modes } from '../../server/wire/modes.ts'
-import { draftOf, type FleetClient, openClient } from '../fleet/client.ts'
-import { connectHttp, textOf } from '../fleet/http.ts'
-import { redeem } from './foreign-server.ts'
+import { httpVersions, type Mode, modes } from '../../server/wire/modes.ts'
+import { draftOf, nameOf, newKey } from '../clients/client.ts'
+import { connectHttp, redeem, textOf } from '../clients/http.ts'
+import { type ContractClient, openClient } from './contract-client.ts'
+import { nobodySpeaksFor } from './transport-contract.ts'
 
 let server: TestServer
 let reader: string
@@ -30,20 +31,22 @@ interface Asked {
 }
 
 let windows = 0
+const key = newKey()
 
 function open(
   t: TestContext,
   mode: Mode,
   { cookie, cursor, channels = 'main', from = server }: Asked,
-): FleetClient {
+): ContractClient {
   windows += 1
-  const query = new URLSearchParams({ window: `w${windows}`, channels, ...(cursor && { cursor }) })
+  const window = nameOf(key, `w${windows}`)
+  const query = new URLSearchParams({ window, key, channels, ...(cursor && { cursor }) })
   const client = openClient({ mode, origin: from.origin[mode.http], ca: from.ca, cookie, query })
   t.after(() => client.close())
   return client
 }
 
-async function joined(t: TestContext, mode: Mode, asked: Asked): Promise<FleetClient> {
+async function joined(t: TestContext, mode: Mode, asked: Asked): Promise<ContractClient> {
   const client = open(t, mode, asked)
   await client.next('welcome')
   return client
@@ -51,7 +54,7 @@ async function joined(t: TestContext, mode: Mode, asked: Asked): Promise<FleetCl
 
 for (const mode of modes) {
   describe(mode.name, () => {
-    test('nobody comes in without an invitation, or with a cookie that is none', async (t) => {
+    test('without an invitation, or with a forged cookie, nothing is received', async (t) => {
       for (const asked of [{}, { cookie: '__Host-crosswind=forged' }]) {
         const client = open(t, mode, asked)
         await client.ended
@@ -66,13 +69,39 @@ for (const mode of modes) {
       assert.equal(refused.type === 'refused' && refused.code, 'read-only-invitation')
       const draft = draftOf(`w${windows}`, 1, 'y')
       assert.equal((await writing.send(draft)).type, 'stored')
-      const isOwn = async (client: FleetClient) => {
+      const isOwn = async (client: ContractClient) => {
         for (;;) if ((await client.next('message')).message.id === draft.id) return
       }
       await isOwn(listening)
     })
 
-    test('other channels are closed, for reading and for writing; the wind and the page’s overview are not', async (t) => {
+    test('a reader that knows the name of a writer’s window cannot act in its name', async (t) => {
+      const writing = await joined(t, mode, { cookie: writer })
+      const window = nameOf(key, `w${windows}`)
+      const http = connectHttp(mode.http, server.origin[mode.http], server.ca, reader)
+      t.after(http.close)
+      await nobodySpeaksFor({
+        window,
+        channel: 'main',
+        http,
+        open(asked) {
+          const query = new URLSearchParams({ channels: 'main', ...asked })
+          const client = openClient({
+            mode,
+            origin: server.origin[mode.http],
+            ca: server.ca,
+            cookie: reader,
+            query,
+          })
+          t.after(() => client.close())
+          return client
+        },
+      })
+      assert.equal((await writing.send(draftOf(window, 1, 'mine'))).type, 'stored')
+      for (;;) if ((await writing.next('message')).message.id === `${window}-1`) return
+    })
+
+    test('other channels are closed for reading and writing; the wind and the page’s own overview are open', async (t) => {
       const elsewhere = open(t, mode, { cookie: writer, channels: 'main,elsewhere' })
       await elsewhere.ended
       assert.deepEqual(elsewhere.waiting(), [])
@@ -86,8 +115,7 @@ for (const mode of modes) {
   })
 }
 
-test('a session that ends closes its streams by name; a renewed one goes on from the cursor', async (t) => {
-  // Four seconds.
+test('a session that expires closes its streams with a code; a renewed one resumes from the cursor', async (t) => {
   const own = await startTestServer({ access: 'invited', sessionMinutes: 4 / 60, heartbeatMs: 1000 })
   t.after(() => own.close())
   const first = await cookieFor(own, 'write')
@@ -113,7 +141,7 @@ async function renew({ origin, ca }: TestServer, cookie: string): Promise<string
   return String([headers['set-cookie']].flat()[0]).split(';', 1)[0] ?? ''
 }
 
-test('figures, settings and who is here are for guests; a guest sees no window of another channel', async (t) => {
+test('figures, settings and windows need a session; a guest sees no window of another channel', async (t) => {
   const own = await startTestServer({ access: 'invited' })
   t.after(() => own.close())
   const everywhere = await redeem(
@@ -141,10 +169,17 @@ test('figures, settings and who is here are for guests; a guest sees no window o
   assert.equal((await ask('/healthz'))[0], 200)
   const [, { windows }] = await ask('/api/windows', here)
   assert.equal(windows?.length, 1)
-  assert.doesNotMatch(
-    JSON.stringify(windows),
-    /browser/,
-    'who knows its name could take the place of a window',
-  )
+  assert.ok(!JSON.stringify(windows).includes(key), 'the list of windows reveals a key')
   assert.equal((await ask('/api/windows', everywhere))[1].windows?.length, 2)
 })
+
+for (const version of httpVersions) {
+  test(`HTTP/${version}: paths that leave the public folder need a session too`, async (t) => {
+    const http = connectHttp(version, server.origin[version], server.ca)
+    t.after(http.close)
+    for (const path of ['/assets/../index.html', '/assets/..%2findex.html']) {
+      const { status, body } = await http.ask({ path })
+      assert.deepEqual([status, JSON.parse(await textOf(body)).code], [401, 'no-session'], path)
+    }
+  })
+}

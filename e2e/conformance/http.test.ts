@@ -1,13 +1,30 @@
-// What the server answers to what is wrong, foreign or unusual, over both HTTP versions; windows notice none of it.
+// Invalid, foreign and unusual requests over both HTTP versions: their status and code.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Duplex } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import tls from 'node:tls'
 import { WebSocket } from 'ws'
-import { startTestServer, type TestServer } from '../../server/testing.ts'
+import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type HttpVersion, httpVersions, modeFor } from '../../server/wire/modes.ts'
-import { draftOf, type FleetClient, openClient } from '../fleet/client.ts'
-import { type Asking, connectHttp, type HttpClient, textOf } from '../fleet/http.ts'
+import { draftOf } from '../clients/client.ts'
+import { connectHttp, type HttpClient, type HttpRequest, textOf } from '../clients/http.ts'
+import { type ContractClient, openClient } from './contract-client.ts'
+import {
+  fieldBlock,
+  frames,
+  mostWindow,
+  openRawHttp2,
+  type RawHttp2,
+  requestFields,
+  settings,
+} from './raw-http2.ts'
 
 const json = { 'content-type': 'application/json' }
 const foreign = 'https://evil.example'
@@ -17,7 +34,7 @@ for (const version of httpVersions) describe(`HTTP/${version}`, () => testVersio
 function testVersion(version: HttpVersion): void {
   let server: TestServer
   let http: HttpClient
-  let window: FleetClient
+  let window: ContractClient
 
   before(async () => {
     server = await startTestServer()
@@ -34,7 +51,7 @@ function testVersion(version: HttpVersion): void {
     await server.close()
   })
 
-  const post = (body: string | Buffer, headers: Record<string, string> = json): Asking => ({
+  const post = (body: string | Buffer, headers: Record<string, string> = json): HttpRequest => ({
     method: 'POST',
     path: '/api/messages',
     headers,
@@ -42,7 +59,61 @@ function testVersion(version: HttpVersion): void {
   })
   const good = JSON.stringify(draftOf('w9', 1, 'good'))
 
-  const refused: [what: string, asking: Asking, status: number, code: string][] = [
+  const person = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+  for (const [path, status, heading, sentence] of [
+    ['/nowhere', 404, 'There is no page here', 'There is nothing at /nowhere.'],
+    ['/api/nowhere?<b>', 404, 'There is no page here', 'There is nothing at /api/nowhere.'],
+    ['/?channel=two%20words', 400, 'No page can have this name', 'letters and digits of any script'],
+    ['/api/socket?window=w2&channels=main', 426, 'This address does not work', 'WebSocket'],
+  ] as const) {
+    test(`a wrong address (${path}): a person gets a page, a program JSON`, async () => {
+      const page = await http.ask({ path, headers: person })
+      assert.equal(page.status, status)
+      assert.match(String(page.headers['content-type']), /^text\/html/)
+      assert.match(String(page.headers.vary), /\bAccept\b/)
+      const text = await textOf(page.body)
+      assert.ok(text.includes(`<h1>${heading}</h1>`) && text.includes(sentence), text)
+      assert.match(text, /<svg .*Crosswind.*<a href="\/">/s)
+      assert.doesNotMatch(text, /<b>|<script/)
+      for (const accept of ['application/json, text/plain, */*', '*/*', 'text/event-stream']) {
+        const program = await http.ask({ path, headers: { accept } })
+        assert.equal(program.status, status)
+        assert.equal(JSON.parse(await textOf(program.body)).type, 'refused')
+      }
+    })
+  }
+
+  test('/index.html redirects to the page', async () => {
+    const { status, headers, body } = await http.ask({ path: '/index.html?channel=notes', headers: person })
+    body.resume()
+    assert.deepEqual([status, headers.location], [301, '/?channel=notes'])
+  })
+
+  test('a page’s name may be in any script', async () => {
+    const channel = 'Über-気象_мир.2'
+    const query = new URLSearchParams({ window: 'w5', channels: channel })
+    const mode = modeFor('sse', version) ?? assert.fail()
+    const reader = openClient({ mode, origin: server.origin[version], query, ca: server.ca })
+    await reader.next('welcome')
+    const stored = await http.ask(post(JSON.stringify(draftOf('w9', 5, 'wind', channel))))
+    assert.deepEqual([stored.status, JSON.parse(await textOf(stored.body)).type], [200, 'stored'])
+    assert.equal((await reader.next('message')).message.channel, channel)
+    reader.close()
+    const page = await http.ask({ path: `/d/${encodeURIComponent(channel.normalize('NFD'))}` })
+    assert.ok((await textOf(page.body)).includes(`"channel":"${channel}"`))
+  })
+
+  test('a page’s name that looks like another, or is too long, is refused', async () => {
+    for (const channel of ['u\u0308ber', '\u200bmain', 'main ', '', '気'.repeat(22)]) {
+      const answer = await http.ask(post(JSON.stringify(draftOf('w9', 6, 'wind', channel))))
+      const { code, message } = JSON.parse(await textOf(answer.body))
+      assert.deepEqual([answer.status, code], [400, 'bad-shape'])
+      assert.match(message, /channel: must be 1 to 64 bytes of letters and digits of any script/)
+    }
+  })
+
+  const refused: [what: string, asking: HttpRequest, status: number, code: string][] = [
     [
       'a body that is too large',
       post(JSON.stringify(draftOf('w9', 1, 'x'.repeat(70_000)))),
@@ -98,7 +169,7 @@ function testVersion(version: HttpVersion): void {
     })
   }
 
-  test('nothing of all that reached the window, and the server still serves', async () => {
+  test('no refused message reached the window, and the server still serves', async () => {
     const answer = await http.ask(post(good))
     assert.equal(answer.status, 200)
     await textOf(answer.body)
@@ -114,7 +185,7 @@ function testVersion(version: HttpVersion): void {
     assert.equal(JSON.parse(await textOf(alive.body)).status, 'ok')
   })
 
-  test('a page of the other port may use this one, and a browser may remember that', async () => {
+  test('a page of the other port is allowed by CORS, and the preflight may be cached', async () => {
     const origin = server.origin[version === '2' ? '1.1' : '2']
     const preflight = await http.ask({ method: 'OPTIONS', path: '/api/messages', headers: { origin } })
     assert.equal(preflight.status, 204)
@@ -123,7 +194,7 @@ function testVersion(version: HttpVersion): void {
     preflight.body.resume()
   })
 
-  test('the page carries its settings and a policy that lets nothing foreign in', async () => {
+  test('the page carries its settings and a policy without foreign sources', async () => {
     const answer = await http.ask({ path: '/' })
     const page = await textOf(answer.body)
     assert.match(page, new RegExp(`"ports":{"2":${server.ports['2']},"1.1":${server.ports['1.1']}}`))
@@ -133,7 +204,7 @@ function testVersion(version: HttpVersion): void {
     assert.equal(answer.headers['x-content-type-options'], 'nosniff')
   })
 
-  test('HEAD ends, and no header is one that HTTP/2 forbids', async () => {
+  test('HEAD ends, and no header is forbidden in HTTP/2', async () => {
     const stream = await http.ask({ method: 'HEAD', path: '/api/stream?window=w4&channels=main' })
     assert.equal(await textOf(stream.body), '')
     const answer = await http.ask({ method: 'HEAD', path: '/healthz' })
@@ -160,9 +231,13 @@ describe('WebSocket handshake', () => {
   })
   after(() => server.close())
 
-  async function statusOf(path: string, origin?: string): Promise<[number, string]> {
+  function connect(path = '/api/socket?window=w&channels=c', origin?: string): WebSocket {
     const address = `${server.origin['1.1'].replace('https', 'wss')}${path}`
-    const socket = new WebSocket(address, { ca: server.ca, ...(origin === undefined ? {} : { origin }) })
+    return new WebSocket(address, { ca: server.ca, ...(origin === undefined ? {} : { origin }) })
+  }
+
+  async function statusOf(path?: string, origin?: string): Promise<[number, string]> {
+    const socket = connect(path, origin)
     socket.on('error', () => undefined)
     const [, response] = await once(socket, 'unexpected-response')
     const { code } = JSON.parse(await textOf(response))
@@ -170,27 +245,23 @@ describe('WebSocket handshake', () => {
   }
 
   test('from a foreign page: 403', async () => {
-    assert.deepEqual(await statusOf('/api/socket?window=w&channels=c', foreign), [403, 'foreign-origin'])
+    assert.deepEqual(await statusOf(undefined, foreign), [403, 'foreign-origin'])
   })
 
   test('at an unknown path: 404', async () => {
     assert.deepEqual(await statusOf('/elsewhere'), [404, 'not-found'])
   })
 
-  test('from its own page on the other port, and from no page at all: let in', async () => {
+  test('from its own page on the other port, and without an Origin: accepted', async () => {
     for (const origin of [server.origin['2'], undefined]) {
-      const address = `${server.origin['1.1'].replace('https', 'wss')}/api/socket?window=w&channels=c`
-      const socket = new WebSocket(address, { ca: server.ca, ...(origin === undefined ? {} : { origin }) })
+      const socket = connect(undefined, origin)
       await once(socket, 'open')
       socket.terminate()
     }
   })
 
-  test('a frame that is no frame is refused, and the socket lives on', async () => {
-    const socket = new WebSocket(
-      `${server.origin['1.1'].replace('https', 'wss')}/api/socket?window=w&channels=c`,
-      { ca: server.ca },
-    )
+  test('an invalid frame is refused, and the socket stays open', async () => {
+    const socket = connect()
     const answers: string[] = []
     const three = new Promise<void>((resolve) => {
       socket.on('message', (data) => {
@@ -209,14 +280,239 @@ describe('WebSocket handshake', () => {
     socket.terminate()
   })
 
-  test('a frame far too large closes that socket alone (1009)', async () => {
-    const socket = new WebSocket(
-      `${server.origin['1.1'].replace('https', 'wss')}/api/socket?window=w&channels=c`,
-      { ca: server.ca },
-    )
+  test('a frame beyond the limit closes the socket (1009)', async () => {
+    const socket = connect()
     await once(socket, 'open')
     socket.send('x'.repeat(1_000_000))
     const [code] = await once(socket, 'close')
     assert.equal(code, 1009)
   })
 })
+
+describe('the end of an HTTP/2 response', () => {
+  let server: TestServer
+  let folder: string
+  let raw: RawHttp2
+  let stream = -1
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'crosswind-ends-'))
+    await mkdir(join(folder, 'assets'))
+    await writeFile(join(folder, 'index.html'), '<!doctype html><title>Page</title>')
+    for (const bytes of [0, 1, 16_384, 100_000, 1_000_000]) {
+      await writeFile(join(folder, 'assets', `${bytes}.js`), 'x'.repeat(bytes))
+    }
+    server = await startTestServer({}, folder)
+    raw = await openRawHttp2(server.ports['2'], settings.initialWindowSize(mostWindow))
+    await raw.send(frames.windowUpdate(2 ** 30))
+  })
+  after(async () => {
+    raw.close()
+    await server.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** Resolves to the answer's end, after three more requests: a reset would precede their answers. */
+  async function endOf(
+    path: string,
+    method: string,
+    ...body: readonly [text: string, isLast: boolean][]
+  ): Promise<string | null> {
+    stream += 2
+    const asked = stream
+    await raw.send(
+      frames.headers(asked, fieldBlock(requestFields(path, method)), { endsStream: body.length === 0 }),
+      ...body.map(([text, isLast]) => frames.data(asked, text, isLast)),
+    )
+    const end = await raw.endOf(asked)
+    for (let turn = 0; turn < 3; turn += 1) {
+      stream += 2
+      await raw.send(frames.request(stream, '/healthz'))
+      await raw.endOf(stream)
+    }
+    return end
+  }
+
+  const paths = [
+    '/',
+    '/assets/0.js',
+    '/assets/1.js',
+    '/assets/16384.js',
+    '/assets/1000000.js',
+    '/healthz',
+    '/api/settings',
+    '/nothing',
+  ]
+  for (const method of ['GET', 'HEAD']) {
+    for (const path of paths) {
+      test(`${method} ${path}: END_STREAM, and no RST_STREAM`, async () => {
+        assert.equal(await endOf(path, method), 'END_STREAM')
+        assert.deepEqual(raw.soFar().resets, {})
+      })
+    }
+  }
+
+  test('an answer larger than the connection’s window of 65,535 bytes: END_STREAM at its end, and no RST_STREAM', async () => {
+    const narrow = await openRawHttp2(server.ports['2'], settings.initialWindowSize(mostWindow))
+    await narrow.send(frames.request(1, '/assets/100000.js'))
+    await narrow.send(frames.request(3, '/assets/0.js'))
+    await narrow.endOf(3)
+    await narrow.send(frames.windowUpdate(2 ** 30))
+    assert.equal(await narrow.endOf(1), 'END_STREAM')
+    assert.deepEqual(narrow.soFar().resets, {})
+    narrow.close()
+  })
+
+  test('several large answers over a used-up connection window: END_STREAM at the end of each, and no RST_STREAM', async () => {
+    const narrow = await openRawHttp2(server.ports['2'], settings.initialWindowSize(mostWindow))
+    const large = [1, 3, 5, 7, 9, 11]
+    await narrow.send(...large.map((asked) => frames.request(asked, '/assets/100000.js')))
+    // A response without DATA shows that the server has read the previous frame.
+    for (let asked = 13; asked < 53; asked += 2) {
+      await narrow.send(frames.windowUpdate(65_535), frames.request(asked, '/healthz', 'HEAD'))
+      await narrow.endOf(asked)
+    }
+    for (const asked of large) assert.equal(await narrow.endOf(asked), 'END_STREAM')
+    assert.deepEqual(narrow.soFar().resets, {})
+    narrow.close()
+  })
+
+  test('POST with a body that has arrived and was not read: END_STREAM, and no RST_STREAM', async () => {
+    assert.equal(await endOf('/nothing', 'POST', ['x'.repeat(1000), false], ['x', true]), 'END_STREAM')
+    assert.deepEqual(raw.soFar().resets, {})
+  })
+
+  test('POST with a body that is still arriving: END_STREAM, then RST_STREAM with NO_ERROR', async () => {
+    assert.equal(await endOf('/nothing', 'POST', ['x'.repeat(1000), false]), 'END_STREAM')
+    assert.deepEqual(raw.soFar().resets, { NO_ERROR: 1 })
+  })
+})
+
+for (const version of httpVersions) {
+  describe(`plain HTTP on the port of HTTP/${version}`, () => {
+    let server: TestServer
+    before(async () => {
+      server = await startTestServer({ limits: { ...testConfig.limits, bodySeconds: 1 } })
+    })
+    after(() => server.close())
+
+    /** Resolves to all bytes received until the server closes the connection. */
+    async function say(...parts: readonly string[]): Promise<string> {
+      const socket = net.connect({ port: server.ports[version], host: '127.0.0.1', noDelay: true })
+      socket.on('error', () => undefined)
+      const answer = text(socket)
+      for (const part of parts) await new Promise((resolve) => socket.write(part, resolve))
+      return answer
+    }
+    const ask = (line: string, ...fields: string[]) => say(`${[line, ...fields].join('\r\n')}\r\n\r\n`)
+
+    for (const method of ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']) {
+      test(`${method} is redirected to the same host, port and path over https`, async () => {
+        const answer = await ask(
+          `${method} /a/b?channel=notes&x=%2f HTTP/1.1`,
+          'Host: wind.example:9443',
+          'Content-Length: 0',
+        )
+        assert.match(answer, /^HTTP\/1\.1 308 /)
+        assert.match(answer, /\r\nLocation: https:\/\/wind\.example:9443\/a\/b\?channel=notes&x=%2f\r\n/)
+        assert.match(answer, /\r\nCache-Control: no-store\r\n/)
+        assert.match(answer, /\r\nConnection: close\r\n/)
+        assert.equal(/\r\n\r\nThis port speaks HTTPS: /.test(answer), method !== 'HEAD')
+      })
+    }
+
+    test('the Location has this port, so that a browser can follow it', async () => {
+      const answer = await ask('GET / HTTP/1.1', `Host: localhost:${server.ports[version]}`)
+      const [, location = ''] = /\r\nLocation: (\S+)/.exec(answer) ?? []
+      assert.equal(location, `${server.origin[version]}/`)
+    })
+
+    test('a WebSocket upgrade is redirected too', async () => {
+      const answer = await ask(
+        'GET /api/socket HTTP/1.1',
+        'Host: localhost:1',
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      )
+      assert.match(answer, /^HTTP\/1\.1 308 .*\r\nLocation: https:\/\/localhost:1\/api\/socket\r\n/s)
+    })
+
+    test('a Host without a port means port 80; an IPv6 address is in brackets', async () => {
+      assert.match(
+        await ask('GET / HTTP/1.1', 'Host: wind.example'),
+        /Location: https:\/\/wind\.example:80\/\r\n/,
+      )
+      assert.match(await ask('GET / HTTP/1.1', 'Host: [::1]:8443'), /Location: https:\/\/\[::1\]:8443\/\r\n/)
+    })
+
+    const refused: [what: string, line: string, ...fields: string[]][] = [
+      ['no Host', 'GET / HTTP/1.1'],
+      ['no Host in HTTP/1.0', 'GET / HTTP/1.0'],
+      ['an empty Host', 'GET / HTTP/1.1', 'Host:'],
+      ['two Hosts', 'GET / HTTP/1.1', 'Host: a', 'Host: b'],
+      ['a Host with user information', 'GET / HTTP/1.1', 'Host: localhost@evil.example'],
+      ['a Host with a path', 'GET / HTTP/1.1', 'Host: evil.example/x?'],
+      ['a Host with a space', 'GET / HTTP/1.1', 'Host: a b'],
+      ['a path of another server', 'GET http://evil.example/ HTTP/1.1', 'Host: localhost'],
+      ['no path', 'OPTIONS * HTTP/1.1', 'Host: localhost'],
+      ['a line end in the path', 'GET /\rX-Bad:1 HTTP/1.1', 'Host: localhost'],
+      ['no HTTP', 'EHLO localhost'],
+    ]
+    for (const [what, line, ...fields] of refused) {
+      test(`${what}: 400 and no redirect`, async () => {
+        const answer = await ask(line, ...fields)
+        assert.match(answer, /^HTTP\/1\.1 400 /)
+        assert.doesNotMatch(answer, /\r\n(?:Location|X-Bad)/)
+      })
+    }
+
+    test('a path that begins with two slashes stays on the host', async () => {
+      const answer = await ask('GET //evil.example/ HTTP/1.1', 'Host: localhost:1')
+      assert.match(answer, /\r\nLocation: https:\/\/localhost:1\/\/evil\.example\/\r\n/)
+    })
+
+    test('headers of 20 KB: 431', async () => {
+      assert.match(
+        await ask('GET / HTTP/1.1', 'Host: localhost', `X: ${'y'.repeat(20_000)}`),
+        /^HTTP\/1\.1 431 /,
+      )
+    })
+
+    test('a request that arrives byte by byte is redirected', async () => {
+      assert.match(await say(...'GET / HTTP/1.1\r\nHost: localhost:1\r\n\r\n'), /^HTTP\/1\.1 308 /)
+    })
+
+    test('a client that sends nothing, or never ends its request, is disconnected', async () => {
+      const answers = ['', 'GET / HTTP/1.1\r\n', '\x16'].map((sent) => say(sent))
+      assert.deepEqual(await Promise.all(answers), ['', '', ''])
+    })
+
+    test('HTTP/2 without TLS gets no HTTP/1.1 success', async () => {
+      assert.doesNotMatch(await say('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), /^HTTP\/1\.1 (?!400 )/)
+    })
+
+    test('TLS that arrives byte by byte is served', async () => {
+      const bare = net.connect({ port: server.ports[version], host: '127.0.0.1', noDelay: true })
+      const trickling = new Duplex({
+        read: () => undefined,
+        write(chunk: Buffer, _, done) {
+          for (const byte of chunk) bare.write(Buffer.from([byte]))
+          done()
+        },
+      })
+      bare.on('data', (chunk) => trickling.push(chunk))
+      const secure = tls.connect({
+        socket: trickling,
+        ca: server.ca,
+        servername: 'localhost',
+        ALPNProtocols: ['http/1.1'],
+      })
+      secure.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+      const [first] = await once(secure, 'data')
+      assert.match(String(first), /^HTTP\/1\.1 200 /)
+      bare.destroy()
+    })
+  })
+}

@@ -1,4 +1,4 @@
-// What each bound of the listeners answers, over both HTTP versions: a status, a code and one sentence.
+// Each limit of the listeners answers with a status, a code and one sentence.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -7,21 +7,14 @@ import net from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Config } from '../../server/config/config.ts'
-import { reserve } from '../../server/listeners/settings.ts'
+import { reserve } from '../../server/http/listeners.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type HttpVersion, httpVersions, modeNamed } from '../../server/wire/modes.ts'
-import { draftOf, type FleetClient, openClient } from '../fleet/client.ts'
-import { slowBody, slowHeaders } from '../fleet/floods/bare-floods.ts'
-import { slowBodyOverHttp2 } from '../fleet/floods/http2-floods.ts'
-import {
-  fieldBlock,
-  flags,
-  frame,
-  frameTypes,
-  openRawHttp2,
-  requestFields,
-} from '../fleet/floods/raw-http2.ts'
-import { type Answer, connectHttp, type HttpClient, textOf } from '../fleet/http.ts'
+import { draftOf } from '../clients/client.ts'
+import { type Answer, connectHttp, type HttpClient, textOf } from '../clients/http.ts'
+import { type ContractClient, openClient } from './contract-client.ts'
+import { startFloodedServer } from './flood-processes.ts'
+import { fieldBlock, frames, openRawHttp2, requestFields, streamAt } from './raw-http2.ts'
 
 const json = { 'content-type': 'application/json' }
 
@@ -50,7 +43,7 @@ describe('more connections than limits.maxConnections', () => {
     await server.close()
   })
 
-  /** Resolves when it has its place. */
+  /** Resolves when the server has accepted the connection. */
   async function connect(version: HttpVersion): Promise<HttpClient> {
     const http = connectHttp(version, server.origin[version], server.ca)
     const { body } = await http.ask({ path: '/healthz' })
@@ -59,7 +52,7 @@ describe('more connections than limits.maxConnections', () => {
   }
 
   for (const version of httpVersions) {
-    test(`HTTP/${version}: 503 and when to come back, readable for a page of the other port; then it is closed`, async () => {
+    test(`HTTP/${version}: 503 with Retry-After, readable for a page of the other port`, async () => {
       const one = connectHttp(version, server.origin[version], server.ca)
       const origin = server.origin[version === '2' ? '1.1' : '2']
       const answer = await one.ask({ path: '/healthz', headers: { origin } })
@@ -70,7 +63,7 @@ describe('more connections than limits.maxConnections', () => {
     })
   }
 
-  test('HTTP/2: after the answer comes GOAWAY', async () => {
+  test('HTTP/2: GOAWAY follows the answer', async () => {
     const session = http2.connect(server.origin['2'], { ca: server.ca })
     const goaway = once(session, 'goaway')
     const closed = once(session, 'close')
@@ -90,7 +83,7 @@ describe('more connections than limits.maxConnections', () => {
     ])
   })
 
-  test('past the reserve they are dropped without a word', async () => {
+  test('past the reserve, connections are dropped without an answer', async () => {
     const sockets = Array.from({ length: most + reserve }, () =>
       net.connect(server.ports['1.1'], '127.0.0.1'),
     )
@@ -100,7 +93,7 @@ describe('more connections than limits.maxConnections', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  test('who was there is served, and a place that is given up is given away', async () => {
+  test('existing connections are served, and a closed one makes room', async () => {
     const [here] = first
     assert.ok(here)
     assert.equal((await here.ask({ path: '/healthz' })).status, 200)
@@ -108,7 +101,7 @@ describe('more connections than limits.maxConnections', () => {
     first.push(await placeAgain())
   })
 
-  /** The server hears of a closed connection a moment later than it was closed. */
+  /** Retries until the server notices the closed connection. */
   async function placeAgain(): Promise<HttpClient> {
     for (;;) {
       const http = connectHttp('1.1', server.origin['1.1'], server.ca)
@@ -120,15 +113,15 @@ describe('more connections than limits.maxConnections', () => {
   }
 })
 
-describe('too large, too slow', () => {
+describe('too large', () => {
   let server: TestServer
   before(async () => {
-    server = await start({ bodySeconds: 1, maxMessageBytes: 8192 })
+    server = await start({ maxMessageBytes: 8192 })
   })
   after(() => server.close())
 
   for (const version of httpVersions) {
-    test(`HTTP/${version}: headers of 20 KB are refused (431), and the server is there`, async () => {
+    test(`HTTP/${version}: headers of 20 KB are refused (431)`, async () => {
       const http = connectHttp(version, server.origin[version], server.ca)
       const headers = { cookie: 'x'.repeat(20_000) }
       assert.deepEqual(await refusalOf(await http.ask({ path: '/healthz', headers })), [
@@ -138,7 +131,7 @@ describe('too large, too slow', () => {
       http.close()
     })
 
-    test(`HTTP/${version}: a body that is refused half-way is answered (413)`, async () => {
+    test(`HTTP/${version}: a body that exceeds the limit is refused (413)`, async () => {
       const http = connectHttp(version, server.origin[version], server.ca)
       const body = JSON.stringify(draftOf('w', 1, 'x'.repeat(9000)))
       const answer = await http.ask({ method: 'POST', path: '/api/messages', headers: json, body })
@@ -147,49 +140,137 @@ describe('too large, too slow', () => {
     })
   }
 
-  test('HTTP/2: headers of more than twice the limit cost that stream alone', async () => {
+  const field = (name: string) => fieldBlock([[name, 'y'.repeat(16_000)]])
+
+  /** Headers of 16 kB and as much again in each CONTINUATION frame. */
+  function largeHeaders(stream: number, continuations: number): Buffer[] {
+    const request = Buffer.concat([fieldBlock(requestFields('/healthz')), field('x-first')])
+    return [
+      frames.headers(stream, request, { endsHeaders: false }),
+      ...Array.from({ length: continuations - 1 }, (_, index) =>
+        frames.continuation(stream, field(`x-${index}`), false),
+      ),
+      frames.continuation(stream, field('x-last'), true),
+    ]
+  }
+
+  const small = (stream: number) => frames.request(stream, '/healthz')
+
+  test('HTTP/2: headers of 50 kB and of 144 kB are answered, without RST_STREAM and GOAWAY', async () => {
     const raw = await openRawHttp2(server.ports['2'])
-    const large = fieldBlock([...requestFields('/healthz'), ['x-large', 'y'.repeat(15_000)]])
-    const more = fieldBlock([['x-more', 'y'.repeat(15_000)]])
-    const last = fieldBlock([['x-last', 'y'.repeat(15_000)]])
-    const small = (stream: number) =>
-      frame(
-        frameTypes.headers,
-        flags.endStream | flags.endHeaders,
-        stream,
-        fieldBlock(requestFields('/healthz')),
-      )
+    // The limits apply once acknowledged, by the first response at the latest.
     await raw.send(small(1))
     await raw.answered(1)
-    await raw.send(
-      frame(frameTypes.headers, flags.endStream, 3, large),
-      frame(frameTypes.continuation, flags.none, 3, more),
-      frame(frameTypes.continuation, flags.endHeaders, 3, last),
-      small(5),
-    )
+    await raw.send(...largeHeaders(3, 2), ...largeHeaders(5, 8), small(7))
+    await raw.answered(4)
+    assert.deepEqual(raw.soFar(), { goaway: null, resets: {}, answers: 4 })
+    raw.close()
+  })
+
+  test('HTTP/2: that answer is 431, also when the limits are acknowledged', async () => {
+    const http = connectHttp('2', server.origin['2'], server.ca)
+    assert.equal((await http.ask({ path: '/healthz' })).status, 200)
+    const { status, body } = await http.ask({ path: '/healthz', headers: { cookie: 'x'.repeat(60_000) } })
+    assert.deepEqual([status, await textOf(body)], [431, ''])
+    http.close()
+  })
+
+  test('HTTP/2: past 147 kB, where no status can be sent, GOAWAY blames the client', async () => {
+    const raw = await openRawHttp2(server.ports['2'])
+    await raw.send(...largeHeaders(1, 12))
+    assert.equal((await raw.ended).goaway, 'ENHANCE_YOUR_CALM')
+  })
+
+  test('HTTP/2: headers of 400 kB after decompression reset that stream alone', async () => {
+    const raw = await openRawHttp2(server.ports['2'])
+    await raw.send(small(1))
+    await raw.answered(1)
+    // An indexed literal, then its index a hundred times (RFC 7541, sections 6.2.1 and 6.1).
+    const [, ...literal] = fieldBlock([['x-large', 'y'.repeat(4000)]])
+    const packed = Buffer.from([0x40, ...literal, ...Array.from({ length: 100 }, () => 0x80 | 62)])
+    const block = Buffer.concat([fieldBlock(requestFields('/healthz')), packed])
+    await raw.send(frames.headers(3, block), small(5))
     await raw.answered(2)
     assert.deepEqual(raw.soFar(), { goaway: null, resets: { ENHANCE_YOUR_CALM: 1 }, answers: 2 })
     raw.close()
   })
-
-  test('HTTP/1.1: slow headers and slow bodies are told so (408)', async () => {
-    for (const answer of await Promise.all([
-      slowHeaders(server.ports['1.1'], 50),
-      slowBody(server.ports['1.1'], 50),
-    ])) {
-      assert.match(answer, /^HTTP\/1.1 408 .*"code":"too-slow","message":"[^"]{20,300}\."/s)
-    }
-  })
-
-  test('HTTP/2: a slow body is answered and its stream closed; the session stays', async () => {
-    const ending = await slowBodyOverHttp2(server.ports['2'], 50)
-    assert.deepEqual(ending, { goaway: null, resets: { NO_ERROR: 1 }, answers: 1 })
-  })
 })
+
+describe('a client that breaks HTTP/2', () => {
+  test('fifty streams and one bad frame make one line in the terminal; further ones are counted', async () => {
+    const server = await startFloodedServer({})
+    try {
+      for (let client = 0; client < 20; client += 1)
+        assert.equal(await breakSession(server.ports['2']), 'PROTOCOL_ERROR')
+    } finally {
+      await server.close()
+    }
+    const lines = server.written().trim().split('\n')
+    assert.ok(lines.length < 20, server.written())
+    for (const line of lines) assert.match(line, /^A client broke HTTP\/2, and its connection was ended: /)
+  })
+
+  /** Resolves to the code of GOAWAY. */
+  async function breakSession(port: number): Promise<string | null> {
+    const raw = await openRawHttp2(port)
+    const streams = Array.from({ length: 50 }, (_, index) =>
+      frames.request(streamAt(index), `/api/stream?window=w${index}&channels=main`),
+    )
+    await raw.send(...streams)
+    await raw.answered(50)
+    // DATA belongs to a stream (RFC 9113, section 6.1).
+    await raw.send(frames.data(0, 'x'))
+    return (await raw.ended).goaway
+  }
+})
+
+test('messages of invented senders slow down their own connection alone', async (t) => {
+  const server = await start({ maxWindows: 4, messagesPerSecond: 5 })
+  t.after(() => server.close())
+  const [flooding, honest] = [1, 2].map(() => connectHttp('2', server.origin['2'], server.ca))
+  assert.ok(flooding && honest)
+  async function post(http: HttpClient, from: string): Promise<number> {
+    const body = JSON.stringify(draftOf(from, 1, ''))
+    const answer = await http.ask({ method: 'POST', path: '/api/messages', headers: json, body })
+    await textOf(answer.body)
+    return answer.status
+  }
+  const names = Array.from({ length: 80 }, (_, n) => `invented${n}`)
+  const statuses = await Promise.all(names.map((name) => post(flooding, name)))
+  assert.ok(statuses.includes(429), 'no message was refused')
+  assert.equal(await post(honest, 'honest'), 200)
+  for (const http of [flooding, honest]) http.close()
+})
+
+for (const version of httpVersions) {
+  test(`HTTP/${version}: a connection with refused requests is slowed down alone`, async (t) => {
+    const server = await start({ messagesPerSecond: 5 })
+    t.after(() => server.close())
+    const [refused, honest] = [1, 2].map(() => connectHttp(version, server.origin[version], server.ca))
+    assert.ok(refused && honest)
+    const ask = async (http: HttpClient, path: string) => {
+      const { status, body } = await http.ask({ path })
+      await textOf(body)
+      return status
+    }
+    let isOver = false
+    const startedAt = performance.now()
+    const twelve = (async () => {
+      for (let count = 0; count < 12; count += 1) assert.equal(await ask(refused, '/nowhere'), 404)
+      isOver = true
+    })()
+    for (let count = 0; count < 12; count += 1) assert.equal(await ask(honest, '/healthz'), 200)
+    assert.equal(isOver, false)
+    await twelve
+    // Five in the first second, then five a second.
+    assert.ok(performance.now() - startedAt >= 1000)
+    for (const http of [refused, honest]) http.close()
+  })
+}
 
 describe('a connection that is dead', () => {
   let server: TestServer
-  let observer: FleetClient
+  let observer: ContractClient
 
   before(async () => {
     server = await start({}, 200)
@@ -208,17 +289,16 @@ describe('a connection that is dead', () => {
     while ((await observer.next('presence')).windows !== count);
   }
 
-  test('an HTTP/2 session that answers no PING is ended, and its window counts no more', async () => {
+  test('an HTTP/2 session that answers no PING is closed, and its window leaves', async () => {
     const raw = await openRawHttp2(server.ports['2'])
-    const block = fieldBlock(requestFields('/api/stream?window=dead&channels=main'))
-    await raw.send(frame(frameTypes.headers, flags.endHeaders | flags.endStream, 1, block))
+    await raw.send(frames.request(1, '/api/stream?window=dead&channels=main'))
     await windowsToBe(2)
     raw.stopReading()
     await windowsToBe(1)
     raw.close()
   })
 
-  test('one that answers stays for many beats', async () => {
+  test('a session that answers stays for many heartbeats', async () => {
     const mode = modeNamed('sse/2')
     assert.ok(mode)
     const query = new URLSearchParams({ window: 'alive', channels: 'main' })

@@ -1,22 +1,182 @@
-// PROTOCOL.md cannot fall behind: its examples run as they stand.
+// PROTOCOL.md is current: its tables are complete and its examples run.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
+import { isKnown, type Marks } from '../../server/document/rich-text.ts'
 import { admitDraft } from '../../server/hub/admission.ts'
 import { startTestServer } from '../../server/testing.ts'
-import type { DownFrame } from '../../server/wire/frames.ts'
-import { blocksOf, blockWith, root } from './protocol-text.ts'
-import { type Running, run } from './shell.ts'
+import { byeCodes, type DownFrame, type OverviewBody, type WindOverview } from '../../server/wire/messages.ts'
+import { modes } from '../../server/wire/modes.ts'
+import type { WindColumns, WindSnapshot } from '../../server/wire/wind-history.ts'
 
-/** So that an example that says nothing fails by its own name. */
+const root = join(import.meta.dirname, '../..')
+const protocol = readFileSync(join(root, 'PROTOCOL.md'), 'utf8')
+
+/** Contents of that language's fenced blocks. */
+function blocksOf(language: string): string[] {
+  return Array.from(protocol.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, found, text = '']) =>
+    found === language ? text : '',
+  ).filter((text) => text !== '')
+}
+
+function blockWith(language: string, part: string): string {
+  const [block, ...others] = blocksOf(language).filter((text) => text.includes(part))
+  assert.ok(
+    block !== undefined && others.length === 0,
+    `PROTOCOL.md has not one ${language} block with ${part}`,
+  )
+  return block
+}
+
+/** Table rows of that section, cells without backquotes. */
+function rowsOf(heading: string): string[][] {
+  const [, section = ''] = protocol.split(`\n## ${heading}\n`)
+  const [text = ''] = section.split('\n## ')
+  return Array.from(text.matchAll(/^\|(.+)\|$/gm), ([, row = '']) =>
+    row.split('|').map((cell) => cell.replaceAll('`', '').trim()),
+  )
+}
+
+const sources = globSync('server/**/*.ts', { cwd: root })
+  .filter((path) => !/(\.test|testing|-contract)\.ts$/.test(path))
+  .map((path) => readFileSync(join(root, path), 'utf8'))
+  .join('\n')
+
+const sorted = (texts: Iterable<string>) => [...new Set(texts)].sort()
+
+/** First cells of that section's tables, without headings. */
+function fieldsIn(heading: string): string[] {
+  const listed = rowsOf(heading).flatMap(([names = '']) => names.split(' '))
+  return sorted(listed.filter((name) => !/^(field|column|-+)$/.test(name)))
+}
+
+describe('the tables', () => {
+  test('every refusal is in the table with its status, and no other', () => {
+    const made = [...sources.matchAll(/new Refusal\(\s*(\w+),\s*'([a-z-]+)'/g)]
+    assert.equal(made.length, sources.split('new Refusal(').length - 1, 'a refusal whose code cannot be read')
+    // One refusal forwards any 4xx status; the table lists it under 400.
+    const known = made.map(([, status, code]) => `${status === 'status' ? 400 : status} ${code}`)
+    const listed = rowsOf('Refusals').flatMap(([status = '', codes = '']) =>
+      /^\d{3}$/.test(status) ? codes.split(' ').map((code) => `${status} ${code}`) : [],
+    )
+    assert.deepEqual(sorted(listed), sorted(known))
+  })
+
+  test('every bye code is in the table with its closing code, and no other', () => {
+    const rows = rowsOf('Frames').filter(([, close = '']) => /^\d{4}$/.test(close))
+    assert.deepEqual(Object.fromEntries(rows.map(([code, close]) => [code, Number(close)])), byeCodes)
+  })
+
+  test('every mode is in the table with its fallback, and no other', () => {
+    const rows = rowsOf('Connecting').filter(([names = '']) => names.includes('/'))
+    const listed = rows.flatMap(([names = '', _down, _up, fallbacks = '']) =>
+      names.split(' ').map((name, index) => [name, fallbacks.split('; ')[index]]),
+    )
+    const known = modes.map(({ name, fallback }) => [name, fallback ?? 'none'])
+    assert.deepEqual(Object.fromEntries(listed), Object.fromEntries(known))
+  })
+
+  test('every frame is in the table', () => {
+    const types: Record<DownFrame['type'], true> = {
+      welcome: true,
+      message: true,
+      presence: true,
+      awareness: true,
+      omitted: true,
+      heartbeat: true,
+      stored: true,
+      refused: true,
+      bye: true,
+      clock: true,
+    }
+    const listed = new Set(rowsOf('Frames').map(([type]) => type))
+    assert.deepEqual(
+      Object.keys(types).filter((type) => !listed.has(type)),
+      [],
+    )
+  })
+
+  test('every field of an overview is in the table, and no other', () => {
+    const fields: Record<keyof OverviewBody | keyof WindOverview, true> = {
+      words: true,
+      characters: true,
+      editsLastMinute: true,
+      editsEachSecond: true,
+      edits: true,
+      countedSince: true,
+      wind: true,
+      source: true,
+      state: true,
+      status: true,
+      readingAt: true,
+      trouble: true,
+      meanMetresPerSecond: true,
+      meanDirectionDegrees: true,
+      meanCoversSeconds: true,
+      gustMetresPerSecond: true,
+      gustCoversSeconds: true,
+    }
+    assert.deepEqual(fieldsIn('Overviews'), sorted(Object.keys(fields)))
+  })
+
+  test('every field of the wind’s history is in the table, and no other', () => {
+    const fields: Record<keyof WindSnapshot | keyof WindColumns, true> = {
+      seq: true,
+      faultAt: true,
+      seconds: true,
+      full: true,
+      after: true,
+      count: true,
+      speed: true,
+      lowest: true,
+      highest: true,
+      direction: true,
+      gaps: true,
+    }
+    assert.deepEqual(fieldsIn('The last hour of wind'), sorted(Object.keys(fields)))
+  })
+
+  test('every attribute of a shared document is in the table, and no other', () => {
+    const examples: Required<Record<keyof Marks | 'block' | 'align', unknown>> = {
+      bold: true,
+      italic: true,
+      underline: true,
+      strike: true,
+      code: true,
+      script: 'sub',
+      link: 'https://example.org/',
+      image: { src: '', alt: 'a' },
+      block: 'ul6',
+      align: 'center',
+    }
+    assert.deepEqual(fieldsIn('The shared document'), sorted(Object.keys(examples)))
+    for (const [name, value] of Object.entries(examples)) assert.ok(isKnown(name, value), name)
+  })
+
+  test('every path is named', () => {
+    const paths = sorted(
+      Array.from(sources.matchAll(/'(\/(?:api\/[a-z-]+|healthz|join))'/g), ([, path = '']) => path),
+    )
+    assert.ok(paths.length > 10)
+    assert.deepEqual(
+      paths.filter((path) => !new RegExp(`${path}(?![\\w/-])`).test(protocol)),
+      [],
+    )
+  })
+})
+
+/** Lets a silent example fail by its own name. */
 const timeout = 15_000
 
 const commands = {
+  proven: blockWith('sh', 'openssl'),
   stream: blockWith('sh', '/api/stream?window=c1'),
   post: blockWith('sh', '"id":"c1-1"'),
   wscat: blockWith('sh', 'wscat'),
@@ -27,10 +187,11 @@ const commands = {
   invitation: blockWith('sh', '/api/session'),
 }
 
-type Run = (command: string) => Running
-
-/** A server of its own for the test, and the way to run commands beside it. All ends with the test. */
-async function startBeside(t: TestContext, change: Partial<Config> = {}): Promise<Run> {
+/** A server and a function that runs commands beside it; both end with the test. */
+async function startBeside(
+  t: TestContext,
+  change: Partial<Config> = {},
+): Promise<(command: string) => Running> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-protocol-'))
   const server = await startTestServer({ dataFolder: folder, ...change })
   const started: Running[] = []
@@ -40,7 +201,7 @@ async function startBeside(t: TestContext, change: Partial<Config> = {}): Promis
     await rm(folder, { recursive: true, force: true })
   })
   await writeFile(join(folder, '.curlrc'), `max-time = ${timeout / 1000}\nsilent\nshow-error\n`)
-  // npm looks for its registry before it runs anything; these run what it would.
+  // npm would query its registry first; these run the same commands directly.
   await writeFile(join(folder, 'npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o700 })
   const invite = `exec "${process.execPath}" "${join(root, 'server/invite.ts')}"`
   await writeFile(join(folder, 'npm'), `#!/bin/sh\n${invite}\n`, { mode: 0o700 })
@@ -63,24 +224,82 @@ async function startBeside(t: TestContext, change: Partial<Config> = {}): Promis
   }
 }
 
-function skipWithout(program: string): string | false {
-  return spawnSync(program, ['--version']).error ? `there is no ${program} on this machine` : false
+/** A running command of the document. */
+interface Running {
+  /** Rejects with the output when the command ends first. */
+  readonly printed: (pattern: RegExp) => Promise<void>
+  readonly type: (text: string) => void
+  readonly endInput: () => void
+  /** Resolves to the output; rejects when the command fails. */
+  readonly ended: () => Promise<string>
+  readonly output: () => string
+  readonly stop: () => Promise<void>
+}
+
+function run(command: string, surroundings: { cwd: string; env: NodeJS.ProcessEnv }): Running {
+  const child = spawn('sh', ['-c', command], { ...surroundings, detached: true })
+  const news = new EventEmitter()
+  let output = ''
+  let complaints = ''
+  let code: number | null | undefined
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text
+    news.emit('news')
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    complaints += text
+  })
+  // An ended command does not read its input.
+  child.stdin.on('error', () => undefined)
+  child.once('close', (exitCode) => {
+    code = exitCode
+    news.emit('news')
+  })
+  const story = () => `${command}\nended with ${code} and printed:\n${output}\n${complaints}`
+
+  return {
+    async printed(pattern) {
+      while (!pattern.test(output)) {
+        if (code !== undefined) assert.fail(`${pattern} did not come. ${story()}`)
+        await once(news, 'news')
+      }
+    },
+    type: (text) => void child.stdin.write(text),
+    endInput: () => void child.stdin.end(),
+    async ended() {
+      while (code === undefined) await once(news, 'news')
+      assert.equal(code, 0, story())
+      return output
+    },
+    output: () => output,
+    async stop() {
+      if (code !== undefined || child.pid === undefined) return
+      // The process group, with everything that the shell started.
+      process.kill(-child.pid, 'SIGKILL')
+      while (code === undefined) await once(news, 'news')
+    },
+  }
+}
+
+function skipWithout(program: string, asked = '--version'): string | false {
+  return spawnSync(program, [asked]).error ? `there is no ${program} on this machine` : false
 }
 
 const noGroups = process.platform === 'win32' && 'a shell that goes on cannot be ended here'
+const withOpenssl = { timeout, skip: noGroups || skipWithout('curl') || skipWithout('openssl', 'version') }
 const withCurl = { timeout, skip: noGroups || skipWithout('sh') || skipWithout('curl') }
 
 describe('the examples', () => {
-  test('none goes unrun', () => {
+  test('every example is run', () => {
     assert.deepEqual(new Set(Object.values(commands)), new Set(blocksOf('sh')))
   })
 
-  test('the draft is one', () => {
+  test('the draft is valid', () => {
     const [draft = ''] = blocksOf('json')
     admitDraft(JSON.parse(draft))
   })
 
-  test('SSE brings what is posted', withCurl, async (t) => {
+  test('SSE delivers a posted message', withCurl, async (t) => {
     const run = await startBeside(t)
     const stream = run(commands.stream)
     await stream.printed(/^event: welcome\ndata: \{"window":"c1"/)
@@ -88,22 +307,33 @@ describe('the examples', () => {
     await stream.printed(/^event: message\nid: \w+:1\ndata: \{"id":"c1-1".*From curl/m)
   })
 
-  test('what is typed into wscat is acknowledged, and comes to both ends', withCurl, async (t) => {
+  test('a key made in the shell proves the name derived from it', withOpenssl, async (t) => {
+    const run = await startBeside(t)
+    const stream = run(commands.stream)
+    await stream.printed(/^event: welcome/)
+    const { type, id, seq } = JSON.parse(await run(commands.proven).ended())
+    assert.deepEqual([type, seq], ['stored', 1])
+    assert.match(id, /^[A-Za-z0-9_-]{22}-1$/)
+    const unproven = commands.proven.replace('?key=$KEY', '')
+    assert.equal(JSON.parse(await run(unproven).ended()).code, 'not-your-name')
+  })
+
+  test('a frame typed into wscat is acknowledged and delivered to both clients', withCurl, async (t) => {
     const run = await startBeside(t)
     const [socket, stream] = [run(commands.wscat), run(commands.stream)]
     await socket.printed(/^\{"type":"welcome","window":"c2"/)
     await stream.printed(/^event: welcome/)
     socket.type(blockWith('json', 'From wscat'))
-    // It prints its prompt before what comes next.
+    // wscat prints its prompt first.
     await socket.printed(/^(?:> )?\{"type":"message","message":\{"id":"c2-1".*From wscat/m)
     await socket.printed(/^\{"type":"stored","id":"c2-1","seq":1\}$/m)
     await stream.printed(/^data: \{"id":"c2-1"/m)
   })
 
-  test('a line typed into the streamed body is acknowledged while it goes on', withCurl, async (t) => {
+  test('a line of a streamed body is acknowledged before the body ends', withCurl, async (t) => {
     const run = await startBeside(t)
     const down = run(commands.streamingDown)
-    await down.printed(/^event: welcome\ndata: \{"window":"c3"/)
+    await down.printed(/^event: welcome\ndata: \{"window":"[A-Za-z0-9_-]{22}\.c3"/)
     const up = run(commands.streamingUp)
     up.type(blockWith('json', 'A line'))
     await down.printed(/^event: stored\ndata: \{"id":"c3-1","seq":1\}$/m)
@@ -113,7 +343,7 @@ describe('the examples', () => {
     assert.deepEqual(JSON.parse(await up.ended()), { type: 'ended', lines: 1 })
   })
 
-  test('long polls go on from cursor to cursor, and bring what is posted', withCurl, async (t) => {
+  test('long polls resume from cursor to cursor and deliver a posted message', withCurl, async (t) => {
     const run = await startBeside(t)
     const polls = run(commands.longPoll)
     await polls.printed(/^\{"cursor":"\w+:0","frames":\[\{"type":"welcome","window":"c4"/)
@@ -123,7 +353,7 @@ describe('the examples', () => {
     assert.equal(polls.output().split('From curl').length, 2)
   })
 
-  test('a poll is answered with what is there', withCurl, async (t) => {
+  test('a poll is answered with the messages so far', withCurl, async (t) => {
     const run = await startBeside(t)
     await run(commands.post).ended()
     const { cursor, frames } = JSON.parse(await run(commands.poll).ended())
@@ -134,7 +364,7 @@ describe('the examples', () => {
     )
   })
 
-  test('an invitation becomes a session that lets in', withCurl, async (t) => {
+  test('an invitation opens a session', withCurl, async (t) => {
     const run = await startBeside(t, { access: 'invited' })
     assert.equal(JSON.parse(await run(commands.post).ended()).code, 'no-session')
     const guest = run(commands.invitation)

@@ -1,10 +1,19 @@
-// What every transport promises, over real sockets: the suite, for each mode of the table, against a server of this project.
+// The transport contract for each mode, and promises that need a dedicated server.
 
-import { after, before, describe } from 'node:test'
-import { startTestServer, type TestServer } from '../../server/testing.ts'
-import { modes } from '../../server/wire/modes.ts'
-import { testOwnPromises } from './own-promises.ts'
-import { testPromises } from './promises.ts'
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import type { Config } from '../../server/config/config.ts'
+import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
+import { isKind, type Message } from '../../server/wire/messages.ts'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import { now } from '../../web/transports/transport.ts'
+import { draftOf, nameOf, newKey } from '../clients/client.ts'
+import { connectHttp, textOf } from '../clients/http.ts'
+import { type ContractClient, openClient } from './contract-client.ts'
+import { testTransportContract } from './transport-contract.ts'
 
 for (const mode of modes) {
   describe(mode.name, () => {
@@ -14,11 +23,231 @@ for (const mode of modes) {
     })
     after(() => server?.close())
 
-    testPromises(mode, () => {
+    testTransportContract(mode, () => {
       if (!server) throw new Error('The server has not started.')
       const { origin, ca } = server
       return { origin: origin[mode.http], ca, maxMessageBytes: 64 * 1024 }
     })
-    testOwnPromises(mode)
+    testWithOwnServer(mode)
   })
+}
+
+/** Each test slows down, fills, drains or restarts its own server. */
+function testWithOwnServer(mode: Mode): void {
+  const key = newKey()
+
+  async function start(t: TestContext, change: Partial<Config> = {}): Promise<TestServer> {
+    const server = await startTestServer(change)
+    t.after(() => server.close())
+    return server
+  }
+
+  function open(t: TestContext, { origin, ca }: TestServer, asked: Record<string, string>): ContractClient {
+    const query = new URLSearchParams({ channels: 'main', key, ...asked })
+    query.set('window', nameOf(key, query.get('window') ?? ''))
+    const client = openClient({ mode, origin: origin[mode.http], ca, query })
+    t.after(() => client.close())
+    return client
+  }
+
+  test('a window that stops reading delays no other, and gets every message once it reads', async (t) => {
+    const server = await start(t, { limits: { ...testConfig.limits, logBytes: 16 * 1024 * 1024 } })
+    const slow = open(t, server, { window: 'slow' })
+    const author = open(t, server, { window: 'author' })
+    const { cursor } = await slow.next('welcome')
+    await author.next('welcome')
+    slow.pause()
+    const html = 'x'.repeat(60_000)
+    for (let n = 1; n <= 100; n += 1) await author.send(draftOf('author', n, html))
+    for (let n = 1; n <= 100; n += 1) assert.equal((await author.next('message')).message.id, `author-${n}`)
+    slow.resume()
+    if (mode.isPush) {
+      // It fell behind by more than its queue.
+      assert.equal((await slow.ended).code, 'overflow')
+    }
+    const reached = lastSeq(slow) ?? Number(cursor.split(':')[1])
+    const back = open(t, server, {
+      window: 'slow',
+      opening: '2',
+      cursor: `${cursor.split(':')[0]}:${reached}`,
+    })
+    assert.equal((await back.next('welcome')).recovered, true)
+    for (let n = reached + 1; n <= 100; n += 1) assert.equal((await back.next('message')).message.seq, n)
+  })
+
+  test('no reading of a burst of 500 is lost', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'crosswind-wind-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const file = join(folder, 'bursts.txt')
+    await writeFile(file, burstsOf(500))
+    const sensor = { ...testConfig.sensor, source: 'recorded', file, pace: 1000 } as const
+    const server = await start(t, { sensor })
+    const client = open(t, server, { window: 'w1', channels: 'main,wind' })
+    const { cursor } = await client.next('welcome')
+    const head = Number(cursor.split(':')[1])
+    let last = head
+    while (last < head + 1200) {
+      const { message } = await client.next('message')
+      // The snapshot comes first.
+      if (message.seq > head) assert.equal(message.seq, last + 1)
+      last = Math.max(last, message.seq)
+    }
+  })
+
+  test('a draining server tells every window once when to reconnect, and closes it', async (t) => {
+    const server = await startTestServer()
+    const client = open(t, server, { window: 'w1' })
+    await client.next('welcome')
+    const closed = server.close()
+    const closing = await client.ended
+    assert.equal(closing.code, 'draining')
+    assert.ok(Number(closing.retryAfterMs) > 0)
+    client.close()
+    await closed
+  })
+
+  test('after a restart windows resume, and stored messages are still stored', async (t) => {
+    const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
+    t.after(() => rm(dataFolder, { recursive: true, force: true }))
+    const change = { storage: 'sqlite', dataFolder } as const
+    const first = await startTestServer(change)
+    const window = open(t, first, { window: 'w1' })
+    const { cursor } = await window.next('welcome')
+    for (const n of [1, 2]) await window.send(draftOf('w1', n, `${n}`))
+    window.close()
+    await first.close()
+
+    const second = await start(t, change)
+    const back = open(t, second, { window: 'w1', cursor })
+    assert.equal((await back.next('welcome')).recovered, true)
+    assert.equal((await back.send(draftOf('w1', 2, '2'))).type, 'stored')
+    await back.send(draftOf('w1', 3, '3'))
+    for (const n of [1, 2, 3]) assert.equal((await back.next('message')).message.id, `w1-${n}`)
+  })
+
+  test('a full server refuses windows with a sentence and a time to retry', async (t) => {
+    const server = await start(t, { limits: { ...testConfig.limits, maxWindows: 1 } })
+    const first = open(t, server, { window: 'w1' })
+    await first.next('welcome')
+    const second = open(t, server, { window: 'w2' })
+    const closing = await second.ended
+    assert.match(closing.sentence, /holds 1 windows, its limit/)
+    assert.ok(Number(closing.retryAfterMs) > 0)
+  })
+
+  test('messages beyond the rate limit are delayed or refused for a while, and none is lost', async (t) => {
+    const server = await start(t, { limits: { ...testConfig.limits, messagesPerSecond: 20 } })
+    const client = open(t, server, { window: 'w1' })
+    await client.next('welcome')
+    let unsent = Array.from({ length: 30 }, (_, index) => draftOf('w1', index + 1, ''))
+    for (let tries = 0; unsent.length > 0 && tries < 500; tries += 1) {
+      const answers = await Promise.allSettled(unsent.map(client.send))
+      const busy = answers.filter((answer) => answer.status === 'rejected')
+      unsent = unsent.slice(unsent.length - busy.length)
+      const pauseMs = Number(busy[0]?.reason.retryAfterMs ?? 0)
+      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
+    for (let n = 1; n <= 30; n += 1) assert.equal((await client.next('message')).message.id, `w1-${n}`)
+  })
+
+  test('a newer stream of the same window replaces the older one, never the reverse', async (t) => {
+    const server = await start(t)
+    const older = open(t, server, { window: 'w1', opening: '1' })
+    await older.next('welcome')
+    const newer = open(t, server, { window: 'w1', opening: '2' })
+    await newer.next('welcome')
+    if (!mode.isPush) return
+    assert.equal((await older.ended).code, 'replaced')
+    const late = open(t, server, { window: 'w1', opening: '1' })
+    assert.equal((await late.ended).code, 'replaced')
+    const author = open(t, server, { window: 'w2' })
+    await author.next('welcome')
+    await author.send(draftOf('w2', 1, ''))
+    assert.equal((await newer.next('message')).message.id, 'w2-1')
+  })
+
+  test('a window that stops its heartbeats is closed; one that never sent any stays', async (t) => {
+    if (!mode.isPush) return t.skip('polls are heartbeats')
+    const server = await start(t, { heartbeatMs: 1000 })
+    const beating = open(t, server, { window: 'w1' })
+    const quiet = open(t, server, { window: 'w2' })
+    for (const client of [beating, quiet]) await client.next('welcome')
+    beating.beat()
+    assert.equal((await beating.ended).code, 'silent')
+    assert.equal((await quiet.next('heartbeat')).newest, 0)
+  })
+
+  test('/api/leave removes a polling window at once, and no window with a stream', async (t) => {
+    const server = await start(t)
+    const going = open(t, server, { window: 'w1', opening: '1' })
+    await going.next('welcome')
+    const http = connectHttp(mode.http, server.origin[mode.http], server.ca)
+    t.after(http.close)
+    if (!mode.isPush) going.close()
+    const query = new URLSearchParams({ window: nameOf(key, 'w1'), key, opening: '1' })
+    const { status, body } = await http.ask({ method: 'POST', path: `/api/leave?${query}` })
+    await textOf(body)
+    assert.equal(status, 204)
+    const answer = await http.ask({ path: '/api/windows' })
+    const { windows } = JSON.parse(await textOf(answer.body))
+    const isHere = windows.some(({ id }: { id: string }) => id === nameOf(key, 'w1'))
+    assert.equal(isHere, mode.isPush)
+  })
+
+  test('an overview of a page’s edits goes to its subscribers alone', async (t) => {
+    const server = await start(t)
+    const author = open(t, server, { window: 'author', channels: 'main,wind' })
+    await author.next('welcome')
+    await author.send(draftOf('author', 1, '<p>One two</p><p>three</p>'))
+    const reader = open(t, server, { window: 'reader', channels: 'main,wind,overview.main' })
+    const first = await nextOverview(reader)
+    assert.deepEqual([first.body.words, first.body.characters, first.body.edits], [3, 12, 1])
+    await author.send(draftOf('author', 2, '<p>One</p>'))
+    const second = await nextOverview(reader, 2)
+    assert.deepEqual([second.body.words, second.body.editsLastMinute], [1, 2])
+    const back = open(t, server, { window: 'late', channels: 'main,overview.main' })
+    assert.equal((await nextOverview(back)).body.words, 1)
+    const refused = await author.send({ ...draftOf('author', 3, ''), channel: 'overview.main' })
+    assert.equal(refused.type === 'refused' && refused.code, 'read-only-channel')
+    const kinds = author.waiting().map((frame) => frame.type === 'message' && frame.message.kind)
+    assert.ok(!kinds.includes('overview'))
+  })
+
+  test('the server’s time is stamped between a request and its response', async (t) => {
+    const server = await start(t)
+    const client = open(t, server, { window: 'w1' })
+    await client.next('welcome')
+    const stamps: number[] = [now()]
+    for (let n = 0; n < 3; n += 1) {
+      client.askClock()
+      const { sent, received, at } = await client.next('clock')
+      stamps.push(sent, received, at, now())
+    }
+    // The server is in this process, on the same clock.
+    assert.deepEqual(
+      stamps,
+      stamps.toSorted((one, other) => one - other),
+    )
+  })
+}
+
+/** A raw log for a pace of 1000: one reading, then the others together half a second later. */
+function burstsOf(count: number): string {
+  const startAt = Date.UTC(2026, 0, 1)
+  const stamps = Array.from({ length: count }, (_, index) => startAt + (index === 0 ? 0 : 500_000 + index))
+  return stamps.map((at) => `${new Date(at).toISOString()} \x02A,356,006.94,M,60,\x0303\n`).join('')
+}
+
+/** With at least so many edits: an overview is repeated now and then while nothing changes. */
+async function nextOverview(client: ContractClient, edits = 1): Promise<Message<'overview'>> {
+  for (;;) {
+    const { message } = await client.next('message')
+    if (isKind(message, 'overview') && message.body.edits >= edits) return message
+  }
+}
+
+function lastSeq(client: ContractClient): number | undefined {
+  const seqs = client.waiting().map((frame) => (frame.type === 'message' ? frame.message.seq : 0))
+  const last = Math.max(0, ...seqs)
+  return last === 0 ? undefined : last
 }

@@ -1,15 +1,13 @@
-// The last hour of wind, over real sockets: who is answered, and that the answer and the stream fit each other.
+// The last hour of wind: access, and agreement of response and stream.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { httpVersions, type Mode, modes } from '../../server/wire/modes.ts'
-import { type Anemogram, readAnemogram } from '../../server/wire/wind/anemogram.ts'
-import type { Strip } from '../../server/wire/wind/strip.ts'
-import { openClient } from '../fleet/client.ts'
-import { connectHttp, textOf } from '../fleet/http.ts'
-import { redeem } from './foreign-server.ts'
-import { rowsOf } from './protocol-text.ts'
+import { readSnapshot } from '../../server/wire/wind-history.ts'
+import { connectHttp, redeem, textOf } from '../clients/http.ts'
+import { openClient } from './contract-client.ts'
 
 const path = '/api/wind/history'
 const [mode] = modes as readonly [Mode, ...Mode[]]
@@ -38,18 +36,41 @@ async function ask(version: '2' | '1.1', cookie?: string) {
 }
 
 for (const version of httpVersions)
-  test(`HTTP/${version}: a guest of any page is answered, anew each time, and nobody else`, async () => {
+  test(`HTTP/${version}: a guest of any page is answered, uncached; others are refused`, async () => {
     const { status, headers, answer } = await ask(version, guest)
     assert.equal(status, 200)
     assert.match(String(headers['content-type']), /^application\/json/)
     assert.equal(headers['cache-control'], 'no-store')
-    readAnemogram(answer)
+    readSnapshot(answer)
     const uninvited = await ask(version)
     assert.equal(uninvited.status, 401)
     assert.equal((uninvited.answer as { code: string }).code, 'no-session')
   })
 
-test('what the stream brought is in an answer that is asked for then, up to the seq that it names', async (t) => {
+for (const version of httpVersions)
+  test(`HTTP/${version}: the response is compressed where the client accepts gzip`, async () => {
+    const http = connectHttp(version, server.origin[version], server.ca, guest)
+    for (const [accepted, coding] of [
+      ['gzip, deflate, br, zstd', 'gzip'],
+      ['br;q=0, gzip;q=0.5', 'gzip'],
+      ['*;q=0, gzip;q=0.1', 'gzip'],
+      ['br', undefined],
+      ['identity', undefined],
+      ['gzip;q=0.5, identity;q=0.9', undefined],
+      ['gzip;q=0', undefined],
+    ] as const) {
+      const { status, headers, body } = await http.ask({ path, headers: { 'accept-encoding': accepted } })
+      assert.deepEqual([status, headers['content-encoding']], [200, coding], accepted)
+      assert.match(String(headers.vary), /\bAccept-Encoding\b/)
+      assert.match(String(headers['content-type']), /^application\/json/)
+      const bytes = Buffer.concat(await body.toArray())
+      assert.equal(headers['content-length'], String(bytes.length))
+      readSnapshot(JSON.parse(String(coding ? gunzipSync(bytes) : bytes)))
+    }
+    http.close()
+  })
+
+test('the history contains every reading of the stream up to the seq that it names', async (t) => {
   const query = new URLSearchParams({ window: 'w1', channels: 'wind' })
   const client = openClient({
     mode,
@@ -64,30 +85,9 @@ test('what the stream brought is in an answer that is asked for then, up to the 
     const { message } = await client.next('message')
     if (message.kind === 'reading') readings.push(message.seq)
   }
-  const { seq, trace } = readAnemogram((await ask('2', guest)).answer)
+  const { seq, entries } = readSnapshot((await ask('2', guest)).answer)
   assert.ok(seq >= Number(readings.at(-1)))
-  const counted = trace.reduce((sum, { count }) => sum + count, 0)
-  // The sensor's own state is a message too, and the simulator's faults are no readings here.
+  const counted = entries.reduce((sum, { count }) => sum + count, 0)
+  // Sensor states have seqs too; faults are no readings.
   assert.ok(counted >= 10 && counted <= seq, `${counted} readings up to ${seq}`)
-})
-
-test('every field of the answer is in PROTOCOL.md, and no other', () => {
-  const fields: Record<keyof Anemogram | keyof Strip, true> = {
-    seq: true,
-    faultAt: true,
-    seconds: true,
-    full: true,
-    after: true,
-    count: true,
-    faster: true,
-    below: true,
-    above: true,
-    turn: true,
-    anew: true,
-  }
-  const listed = rowsOf('The wind of before').flatMap(([names = '']) => names.split(' '))
-  assert.deepEqual(
-    listed.filter((name) => !/^(field|column|-+)$/.test(name)).sort(),
-    Object.keys(fields).sort(),
-  )
 })

@@ -1,120 +1,145 @@
-// A server to measure: one started here as a process of its own, or one that runs elsewhere.
+// Servers under test: a child process with its own ports and folder, or a remote server.
 
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import https from 'node:https'
-import type { Figures } from '../../server/monitor/figures.ts'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { ensureCertificate } from '../../certs/certificate.ts'
+import type { Figures } from '../../server/process.ts'
+import type { EditorName } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
-
-export interface MeasuredServer {
-  /** Origin of each listener, `https://localhost:8443`. */
-  readonly origin: Readonly<Record<HttpVersion, string>>
-  /** What it has used so far. */
-  readonly figures: () => Promise<Figures>
-  readonly close: () => Promise<void>
-}
-
-/** A server that was started here, and can be ended in more ways than one. */
-export interface StartedServer extends MeasuredServer {
-  /** As a crash would: without a word. Resolves when it is gone. */
-  readonly kill: () => Promise<void>
-  /** Resolves when it has ended, whoever ended it. */
-  readonly exited: Promise<void>
-  /** The last of what it wrote to its standard error. */
-  readonly errors: () => string
-}
 
 export type Ports = Readonly<Record<HttpVersion, number>>
 
+export const serverProgram = join(import.meta.dirname, '../../server/main.ts')
+
 const startWithinMs = 20_000
 const stopWithinMs = 8000
+/** Characters kept of a program's output before it is ready, and of its standard error. */
+const mostWritten = 4000
 const mostErrors = 20_000
 
-/** Starts a program that says `{ type: 'ready', ports }` to its parent. Rejects with what it wrote when it ends before. */
-export async function startServerProcess(program: string, args: readonly string[]): Promise<StartedServer> {
+export type StartedServer = Awaited<ReturnType<typeof startServerProcess>>
+export type MeasuredServer = Pick<StartedServer, 'origin' | 'figures' | 'close'>
+
+/** Starts a program that sends `{ type: 'ready', ports }` over IPC. Rejects with its output if it exits first. */
+export async function startServerProcess(program: string, args: readonly string[]) {
   const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   const exited = once(child, 'exit').then(() => undefined)
+  let written = ''
   let errors = ''
+  child.stdout?.on('data', (chunk) => {
+    written = `${written}${chunk}`.slice(-mostWritten)
+  })
   child.stderr?.on('data', (chunk) => {
+    written = `${written}${chunk}`.slice(-mostWritten)
     errors = `${errors}${chunk}`.slice(-mostErrors)
   })
-  const ports = await readyPorts(child, program)
-  const origin = { '2': `https://localhost:${ports['2']}`, '1.1': `https://localhost:${ports['1.1']}` }
+  const tooLate = setTimeout(() => child.kill('SIGKILL'), startWithinMs)
+  const ready = await Promise.race([once(child, 'message'), exited])
+  clearTimeout(tooLate)
+  if (!ready) throw new Error(`${program} ended before it was ready:\n${written}`)
+  const origin = originOf('https://localhost', ready[0].ports)
   return {
     origin,
-    figures: () => readFigures(origin['1.1']),
-    close: () => stop(child),
+    figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
+    async close() {
+      child.kill('SIGTERM')
+      const timeout = setTimeout(() => child.kill('SIGKILL'), stopWithinMs)
+      await exited
+      clearTimeout(timeout)
+    },
     async kill() {
       child.kill('SIGKILL')
       await exited
     },
+    /** Resolves when the process has exited for any reason. */
     exited,
+    /** Tail of its standard error. */
     errors: () => errors,
   }
 }
 
-async function readyPorts(child: ChildProcess, program: string): Promise<Ports> {
-  let written = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on('data', (chunk) => {
-      written = `${written}${chunk}`.slice(-4000)
-    })
-  const ending = new AbortController()
-  const timeout = setTimeout(() => child.kill('SIGKILL'), startWithinMs)
-  const exited = once(child, 'exit', { signal: ending.signal }).then(() => {
-    throw new Error(`${program} ended before it was ready:\n${written}`)
-  })
-  const ready = once(child, 'message', { signal: ending.signal }).then(
-    ([message]) => message as { ports: Ports },
-  )
-  try {
-    return (await Promise.race([ready, exited])).ports
-  } finally {
-    clearTimeout(timeout)
-    ending.abort()
-    for (const waiting of [ready, exited]) waiting.catch(() => undefined)
-  }
+function originOf(host: string, ports: Ports): Readonly<Record<HttpVersion, string>> {
+  return { '2': `${host}:${ports['2']}`, '1.1': `${host}:${ports['1.1']}` }
 }
 
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill('SIGTERM')
-  const timeout = setTimeout(() => child.kill('SIGKILL'), stopWithinMs)
-  await exited
-  clearTimeout(timeout)
-}
-
-/** A server that somebody else runs; its address is that of its HTTP/2 port. Rejects when it does not answer as one. */
-export async function joinServer(address: string): Promise<MeasuredServer> {
+/** By the address of its HTTP/2 port. Rejects when no Crosswind server answers. */
+export async function joinServer(address: string): Promise<MeasuredServer & { readonly editor: EditorName }> {
   const { protocol, hostname, origin: given } = new URL(address)
-  const { ports } = await getJson<{ ports: Ports }>(`${given}/api/settings`)
-  const origin = {
-    '2': `${protocol}//${hostname}:${ports['2']}`,
-    '1.1': `${protocol}//${hostname}:${ports['1.1']}`,
+  const { ports, editor } = await getJson<{ ports: Ports; editor: EditorName }>(`${given}/api/settings`)
+  const origin = originOf(`${protocol}//${hostname}`, ports)
+  return {
+    origin,
+    editor,
+    figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
+    close: async () => undefined,
   }
-  return { origin, figures: () => readFigures(origin['1.1']), close: async () => undefined }
 }
 
-function readFigures(origin: string): Promise<Figures> {
-  return getJson<Figures>(`${origin}/api/figures`)
-}
-
-/** The lab measures; it does not check whom it measures: a local certificate is as good as any here. */
-function getJson<Answer>(address: string): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = https.get(address, { rejectUnauthorized: false, agent: false }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk) => {
-        text += chunk
-      })
-      response.on('end', () => {
-        if (response.statusCode === 200) resolve(JSON.parse(text))
-        else reject(new Error(`${address} answered ${response.statusCode}: is it a Crosswind server?`))
-      })
-    })
-    request.on('error', (cause) =>
-      reject(new Error(`${address} does not answer: ${cause.message}`, { cause })),
-    )
+/** Does not verify certificates: measured servers have locally signed ones. */
+async function getJson<Answer>(address: string): Promise<Answer> {
+  const request = https.get(address, { rejectUnauthorized: false, agent: false })
+  // After the response, the body's end reports a cut connection.
+  request.on('error', () => undefined)
+  const [response] = await once(request, 'response').catch((cause) => {
+    throw new Error(`${address} does not answer: ${cause.message}`, { cause })
   })
+  if (response.statusCode === 200) return (await json(response)) as Answer
+  response.resume()
+  throw new Error(`${address} answered ${response.statusCode}: is it a Crosswind server?`)
+}
+
+export type ServerFolder = Awaited<ReturnType<typeof makeServerFolder>>
+
+/** A temporary folder with a certificate and an empty data folder. */
+export async function makeServerFolder(scenario: string) {
+  const folder = await mkdtemp(join(tmpdir(), `crosswind-${scenario}-`))
+  const certs = join(folder, 'certs')
+  const { cert } = await ensureCertificate({ directory: certs, now: new Date() })
+  const paths = {
+    'data-folder': join(folder, 'data'),
+    'tls-cert-file': join(certs, 'server.pem'),
+    'tls-key-file': join(certs, 'server.key'),
+  }
+  return {
+    ca: cert,
+    /** These settings and the paths of certificate and log. */
+    flags: (settings: Readonly<Record<string, string | number>>) =>
+      Object.entries({ ...settings, ...paths }).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+/**
+ * Below the ephemeral ports of Linux (from 32768) and other systems (from 49152), which outgoing connections could
+ * take.
+ */
+const candidatePorts = { first: 20_000, count: 10_000 }
+const mostTries = 100
+
+/** Two different ports that were free when checked. Rejects after 100 tries. */
+export async function findFreePorts(): Promise<Ports> {
+  const held = [await holdPort(), await holdPort()] as const
+  for (const { server } of held) await server[Symbol.asyncDispose]()
+  return { '2': held[0].port, '1.1': held[1].port }
+}
+
+async function holdPort() {
+  const { first, count } = candidatePorts
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const port = first + Math.floor(Math.random() * count)
+    const server = net.createServer().listen(port, '127.0.0.1')
+    try {
+      await once(server, 'listening')
+      return { port, server }
+    } catch {
+      // In use.
+    }
+  }
+  throw new Error(`None of ${mostTries} ports from ${first} to ${first + count - 1} is free.`)
 }

@@ -1,26 +1,51 @@
-// A load process, from the bench's side: its windows use the processor in a process of their own.
+// A load process: its parent's handle, and the program that it runs.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import type { FleetPlan } from './fleet.ts'
-import type { Measured, Measuring, Order, Reply } from './orders.ts'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { type Fleet, type FleetPlan, openFleet } from './load-fleet.ts'
+import { createTallying, type Interval, startAuthor, type Tally, type Tallying } from './marked-messages.ts'
 
-export interface LoadProcess {
-  readonly open: (plan: FleetPlan) => Promise<void>
-  readonly measure: (measuring: Measuring) => Promise<Measured>
-  readonly closeWindows: () => Promise<void>
-  readonly end: () => void
+/** The process of window 0 also publishes. */
+interface Measuring extends Interval {
+  /** Wait for missing messages after the last one is due. */
+  readonly graceMs: number
 }
 
-/** Opening may take long with many windows; a measurement takes as long as it is told, and this much more. */
+export interface Measured extends Tally {
+  /** Of the load process. */
+  readonly cpuMs: number
+  readonly wallMs: number
+  /** Event loop delay, which adds to measured latencies. */
+  readonly loopDelayP99Ms: number
+  readonly loopDelayMaxMs: number
+  /** The first few failures as sentences. */
+  readonly failures: number
+  readonly failureWords: readonly string[]
+}
+
+/** One at a time, each answered by one `Reply`. */
+type Order =
+  | { readonly type: 'open'; readonly plan: FleetPlan }
+  | { readonly type: 'measure'; readonly measuring: Measuring }
+  | { readonly type: 'close' }
+
+interface Reply {
+  /** Of `measure`. */
+  readonly measured?: Measured | null
+  readonly failure?: string
+}
+
+/** A measurement may exceed its plan by `spareMs`. */
 const openWithinMs = { least: 20_000, perWindow: 20 }
 const spareMs = 10_000
 
-/** Whatever it is doing is given up when `stopping` aborts. */
-export function startLoadProcess(stopping: AbortSignal): LoadProcess {
-  const child = fork(join(import.meta.dirname, 'worker.ts'), [], {
-    // Latencies travel as the typed arrays that they are.
+export type LoadProcess = ReturnType<typeof startLoadProcess>
+
+/** Pending orders reject when `stopping` aborts. */
+export function startLoadProcess(stopping: AbortSignal) {
+  const child = fork(import.meta.filename, [], {
+    // For typed arrays.
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
@@ -29,33 +54,117 @@ export function startLoadProcess(stopping: AbortSignal): LoadProcess {
     ended.abort(new Error(`A load process ended by itself (${signal ?? code}).`)),
   )
 
-  async function ask(order: Order, withinMs: number): Promise<Reply> {
+  async function ask(order: Order, withinMs: number): Promise<Measured | null> {
     const late = AbortSignal.timeout(withinMs)
     const signal = AbortSignal.any([ended.signal, stopping, late])
     signal.throwIfAborted()
     const replied = once(child, 'message', { signal })
     child.send(order)
-    const [reply] = (await replied.catch(() => {
+    const [{ failure, measured = null }] = (await replied.catch(() => {
       throw late.aborted
         ? new Error(`The load process did not ${order.type} within ${withinMs / 1000} s.`)
         : signal.reason
     })) as [Reply]
-    if (reply.type === 'failed') throw new Error(reply.sentence)
-    return reply
+    if (failure !== undefined) throw new Error(failure)
+    return measured
   }
 
   return {
-    async open(plan) {
+    async open(plan: FleetPlan): Promise<void> {
       await ask({ type: 'open', plan }, openWithinMs.least + openWithinMs.perWindow * plan.windows)
     },
-    async measure(measuring) {
+    async measure(measuring: Measuring): Promise<Measured> {
       const { count, intervalMs, graceMs } = measuring
-      const reply = await ask({ type: 'measure', measuring }, count * intervalMs + graceMs + spareMs)
-      if (reply.type !== 'measured')
-        throw new Error(`A load process answered ${reply.type} when it was to measure.`)
-      return reply.measured
+      const measured = await ask({ type: 'measure', measuring }, count * intervalMs + graceMs + spareMs)
+      if (!measured) throw new Error('A load process answered without a measurement.')
+      return measured
     },
-    closeWindows: async () => void (await ask({ type: 'close' }, spareMs)),
+    async closeWindows(): Promise<void> {
+      await ask({ type: 'close' }, spareMs)
+    },
     end: () => void child.kill(),
   }
 }
+
+/**
+ * Fractional ms of a clock that all processes share (CLOCK_MONOTONIC on Linux), since latencies combine stamps of
+ * two. `performance.timeOrigin` is each process's wall clock at its start.
+ */
+export function createSharedClock(): () => number {
+  const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
+  return () => originMs + performance.now()
+}
+
+const mostFailureWords = 3
+
+/** Executes its parent's orders and exits with it. */
+function serveOrders(): void {
+  const clock = createSharedClock()
+  let fleet: Fleet | null = null
+  let windows = 0
+  let tallying: Tallying | null = null
+  let failures: string[] = []
+
+  async function obey(order: Order): Promise<Measured | null> {
+    if (order.type === 'open') await open(order.plan)
+    else if (order.type === 'measure') return measure(order.measuring)
+    else close()
+    return null
+  }
+
+  async function open(plan: FleetPlan): Promise<void> {
+    failures = []
+    windows = plan.windows
+    fleet = await openFleet(plan, {
+      onMark: (window, mark) => tallying?.take(window, mark, clock()),
+      onFailure: (why) => failures.push(why),
+    })
+  }
+
+  function close(): void {
+    tallying = null
+    fleet?.close()
+    fleet = null
+  }
+
+  async function measure(measuring: Measuring): Promise<Measured> {
+    if (!fleet) throw new Error('A load process was told to measure before its windows were open.')
+    const { startAt, count, intervalMs, graceMs } = measuring
+    const complete = Promise.withResolvers<void>()
+    tallying = createTallying(windows, measuring, complete.resolve)
+    const stopAuthor = fleet.author && startAuthor(fleet.author, measuring, clock)
+    const timer = setTimeout(complete.resolve, startAt + count * intervalMs + graceMs - clock())
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    delay.enable()
+    const cpuBefore = process.cpuUsage()
+    const startedAt = clock()
+    await complete.promise
+    const { user, system } = process.cpuUsage(cpuBefore)
+    const wallMs = clock() - startedAt
+    delay.disable()
+    clearTimeout(timer)
+    stopAuthor?.()
+    return {
+      ...tallying.result(),
+      cpuMs: (user + system) / 1000,
+      wallMs,
+      loopDelayP99Ms: delay.percentile(99) / 1e6,
+      loopDelayMaxMs: delay.max / 1e6,
+      failures: failures.length,
+      failureWords: failures.slice(0, mostFailureWords),
+    }
+  }
+
+  const reply = (message: Reply) => void process.send?.(message)
+  process.on('message', (order: Order) =>
+    obey(order).then(
+      (measured) => reply({ measured }),
+      (error) => reply({ failure: error instanceof Error ? error.message : String(error) }),
+    ),
+  )
+  process.once('disconnect', () => process.exit(0))
+  // Ctrl-C reaches the group too, but the parent ends this process in order.
+  process.on('SIGINT', () => undefined)
+}
+
+if (import.meta.main) serveOrders()

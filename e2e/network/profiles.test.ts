@@ -1,126 +1,96 @@
-// What the profiles of the paper's sites predict: WebSocket as the paper measured it, and what follows for the other methods.
+// Checks the course of a delay: its floor, its order, its figures over time, and that it repeats.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom } from '../../server/wire/random.ts'
-import { type Figures, mean, summarise } from '../lab/stats/summary.ts'
-import { welch } from '../lab/stats/welch.ts'
-import { type Method, predict } from './predict.ts'
-import { type ProfileName, profiles, scaled } from './profiles.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { mean, standardDeviation } from '../lab/statistics.ts'
+import { createPaths, type Delay, profiles, scaled } from './profiles.ts'
 
-interface Site {
-  readonly name: ProfileName
-  /** The paper's: the mean of its three means, and of its three standard deviations. */
-  readonly paperMs: number
-  readonly paperSdMs: number
-  /** Means over many runs: WebSocket's, and those of long polling and polling as multiples of it. */
-  readonly websocketMs: number
-  readonly longPolling: number
-  readonly polling: number
+const queue: Delay = { floorMs: 40, queueMeanMs: 10, queueSdMs: 10, correlationMs: 1000, stalls: null }
+const stalling: Delay = {
+  floorMs: 40,
+  queueMeanMs: 0,
+  queueSdMs: 0,
+  correlationMs: 1000,
+  stalls: { perSecond: 0.1, leastMs: 500, mostMs: 1500 },
 }
 
-const sites: readonly Site[] = [
-  { name: 'edmonton', paperMs: 40.17, paperSdMs: 3.64, websocketMs: 40.2, longPolling: 1, polling: 3.87 },
-  { name: 'lund', paperMs: 87.44, paperSdMs: 1.75, websocketMs: 87.4, longPolling: 1, polling: 2.86 },
-  {
-    name: 'caracas',
-    paperMs: 115.23,
-    paperSdMs: 33.52,
-    websocketMs: 115.2,
-    longPolling: 1.05,
-    polling: 2.66,
-  },
-  {
-    name: 'nagaoka',
-    paperMs: 157.63,
-    paperSdMs: 157.07,
-    websocketMs: 157.5,
-    longPolling: 2.04,
-    polling: 2.56,
-  },
-]
+/** One direction with that delay. */
+const pathOf = (delay: Delay, seed: number) =>
+  createPaths({ down: delay, up: delay }, createSeededRandom(seed)).down
 
-const paper = { readings: 1200, rateHz: 4, holdMs: 300, intervalMs: 150 }
-const runs = 50
-
-type Run = Readonly<Record<Method, Figures>>
-
-const runsOf = (name: ProfileName) => runsOfSites[name] ?? []
-const runsOfSites = Object.fromEntries(sites.map(({ name }) => [name, manyRuns(name)]))
-
-function manyRuns(name: ProfileName): readonly Run[] {
-  return Array.from({ length: runs }, (_, seed) => {
-    const found = predict(profiles[name], { ...paper, random: createSeededRandom(seed + 1) })
-    return {
-      websocket: summarise(found.websocket),
-      'long-polling': summarise(found['long-polling']),
-      polling: summarise(found.polling),
-    }
-  })
+/** What enters every `everyMs` waits, for so many of them. */
+function waits(delay: Delay, count: number, everyMs: number, seed = 1): number[] {
+  const path = pathOf(delay, seed)
+  return Array.from({ length: count }, (_, n) => path(n * everyMs) - n * everyMs)
 }
 
-const ratio = (run: Run, method: Method) => run[method].mean / run.websocket.mean
-
-function assertWithin(found: number, expected: number, share: number, what: string): void {
-  assert.ok(Math.abs(found / expected - 1) <= share, `${what}: ${found}, not ${expected} ± ${share * 100} %`)
+function assertNear(found: number, expected: number, within: number): void {
+  assert.ok(Math.abs(found - expected) <= within, `${found} is not ${expected} ± ${within}`)
 }
 
-for (const { name, paperMs, paperSdMs, websocketMs, longPolling, polling } of sites) {
-  const found = runsOf(name)
+test('a queue has its mean and its spread over a long time, and nothing is faster than the floor', () => {
+  const found = waits(queue, 400_000, 50)
+  assertNear(mean(found), 50, 0.5)
+  assertNear(standardDeviation(found), 10, 1)
+  assert.ok(Math.min(...found.slice(0, 50_000)) >= 40)
+})
 
-  test(`${name}: WebSocket is ${websocketMs} ms, the paper's ${paperMs} and its spread`, () => {
-    const websocket = mean(found.map((run) => run.websocket.mean))
-    assertWithin(websocket, websocketMs, 0.005, 'predicted')
-    assertWithin(websocket, paperMs, 0.01, 'of the paper')
-    assertWithin(mean(found.map((run) => run.websocket.sd)), paperSdMs, 0.1, 'spread')
-  })
+test("a queue's logarithm forgets itself in its correlation time", () => {
+  const levels = waits(queue, 200_000, 100).map((wait) => Math.log(wait - 40))
+  const centre = mean(levels)
+  const correlation = (lag: number) =>
+    mean(levels.slice(lag).map((level, n) => (level - centre) * ((levels[n] ?? 0) - centre))) /
+    mean(levels.map((level) => (level - centre) ** 2))
+  assertNear(correlation(1), Math.exp(-0.1), 0.02)
+  assertNear(correlation(10), Math.exp(-1), 0.03)
+  assertNear(correlation(50), 0, 0.03)
+})
 
-  test(`${name}: long polling is ${longPolling} and polling ${polling} times as slow`, () => {
-    assertWithin(mean(found.map((run) => ratio(run, 'long-polling'))), longPolling, 0.01, 'long polling')
-    assertWithin(mean(found.map((run) => ratio(run, 'polling'))), polling, 0.01, 'polling')
-  })
-}
-
-for (const name of ['edmonton', 'lund', 'caracas'] as const) {
-  test(`${name}: every single run stays within what the formulas say`, () => {
-    for (const run of runsOf(name)) {
-      assert.ok(ratio(run, 'long-polling') < 1.15, `long polling is ${ratio(run, 'long-polling')}`)
-      assert.ok(
-        ratio(run, 'polling') > 2.2 && ratio(run, 'polling') < 4.5,
-        `polling is ${ratio(run, 'polling')}`,
-      )
-      assertWithin(run.polling.mean, 2 * run.websocket.mean + paper.intervalMs / 2, 0.1, 'the formula')
-    }
-  })
-}
-
-test('nagaoka: in every single run both are slower at the 99 % level, by 1.4 and 2.2 times and more', () => {
-  for (const run of runsOf('nagaoka')) {
-    assert.ok(ratio(run, 'long-polling') >= 1.4, `long polling is ${ratio(run, 'long-polling')}`)
-    assert.ok(ratio(run, 'polling') >= 2.2, `polling is ${ratio(run, 'polling')}`)
-    assert.ok(welch(run['long-polling'], run.websocket, 0.99).interval[0] > 0)
-    assert.ok(welch(run.polling, run.websocket, 0.99).interval[0] > 0)
+test('what enters later never leaves earlier', () => {
+  const path = pathOf({ ...queue, queueSdMs: 60, stalls: stalling.stalls }, 3)
+  let before = 0
+  for (let at = 0; at < 200_000; at += 1.7) {
+    const leaves = path(at)
+    assert.ok(leaves >= before - 1e-6, `entered at ${at}, leaves ${leaves} before ${before}`)
+    before = leaves
   }
 })
 
-test('made ten times as fast, everything takes a tenth', () => {
-  const quick = { readings: 200, rateHz: 40, holdMs: 30, intervalMs: 15, random: createSeededRandom(4) }
-  const faster = predict(scaled(profiles.nagaoka, 10), quick)
-  const slower = predict(profiles.nagaoka, { ...paper, readings: 200, random: createSeededRandom(4) })
-  for (const method of ['websocket', 'long-polling', 'polling'] as const) {
-    assert.deepEqual(
-      faster[method].map((ms) => (ms * 10).toFixed(3)),
-      slower[method].map((ms) => ms.toFixed(3)),
-    )
+test('all that enters a stall leaves at its end; stalls are as frequent and as long as they should be', () => {
+  const stepMs = 10
+  const found = waits(stalling, 2_000_000, stepMs).map((wait) => wait - 40)
+  const starts = found.flatMap((wait, n) => (wait > (found[n - 1] ?? 0) ? [wait] : []))
+  assertNear(starts.length / ((found.length * stepMs) / 1000), 0.1, 0.002)
+  assertNear(mean(starts), 1000, 20)
+  assert.ok(Math.min(...starts) > 490 && Math.max(...starts) <= 1500)
+  const inside = found.findIndex((wait) => wait > 200)
+  assertNear((found[inside + 10] ?? 0) + 10 * stepMs, found[inside] ?? 0, 1e-6)
+  // Half the square of its length, as often as there is one.
+  assertNear(mean(found), (0.1 * (1000 ** 2 + 1000 ** 2 / 12)) / 2 / 1000, 2)
+})
+
+test('a constant delay is constant', () => {
+  assert.deepEqual(new Set(waits({ ...stalling, stalls: null }, 1000, 33)), new Set([40]))
+})
+
+test('the same seed gives the same course, whoever asks how often', () => {
+  const rare = pathOf(queue, 5)
+  const often = pathOf(queue, 5)
+  for (let at = 0; at < 10_000; at += 3) {
+    const leaves = often(at)
+    if (at % 999 === 0) assert.equal(rare(at), leaves)
   }
 })
 
-test('a rate is made faster too, and only by what is above 0', () => {
+test('two directions have courses of their own', () => {
+  const { down, up } = createPaths({ down: queue, up: queue }, createSeededRandom(5))
+  assert.notEqual(down(5000), up(5000))
+})
+
+test('a rate is made faster too', () => {
   assert.equal(scaled(profiles.mobile, 2).kilobitsPerSecond, 12_000)
   assert.equal(scaled(profiles.lan, 2).kilobitsPerSecond, null)
-  for (const faster of [0, -1, Number.NaN]) {
-    assert.throws(() => scaled(profiles.lan, faster), new RegExp(`above 0; got ${faster}`))
-  }
 })
 
 test('a profile goes by its own name', () => {

@@ -1,86 +1,100 @@
-// What networks are like: how long a byte is under way in each direction, how evenly, and how many of them a second.
+// Network profiles: delay, jitter, stalls and rate in each direction.
 
-import type { Delay, Stalls } from './path.ts'
+import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
 
 export interface Profile {
   readonly name: string
   readonly down: Delay
   readonly up: Delay
-  /** In each direction, shared by all connections; null is no limit. */
+  /** Per direction, shared by all connections; null: no limit. */
   readonly kilobitsPerSecond: number | null
-  /** Where its figures come from. */
   readonly source: string
 }
 
-export type ProfileName = 'loopback' | 'lan' | 'mobile' | 'edmonton' | 'lund' | 'caracas' | 'nagaoka'
+/** The floor plus the larger of queue and remaining stall. */
+export interface Delay {
+  readonly floorMs: number
+  /** Log-normal; mean 0: no queue. */
+  readonly queueMeanMs: number
+  readonly queueSdMs: number
+  /** Time in which the queue's autocorrelation falls to 1/e. */
+  readonly correlationMs: number
+  readonly stalls: Stalls | null
+}
+
+/** Bursts of loss: everything that enters during one leaves at its end, in order. */
+interface Stalls {
+  /** Gaps are uniform in 0.5 to 1.5 times the mean, not Poisson: all five-minute runs are alike. */
+  readonly perSecond: number
+  readonly leastMs: number
+  readonly mostMs: number
+}
 
 /**
- * W. Zhang and J. He, "Statistical Modeling and Correlation Analysis of End-to-End Delay in Wide Area Networks" (SNPD 2007), find
- * delays correlated over about 1.25 s, and their tail long: no normal distribution.
+ * W. Zhang and J. He, "Statistical Modeling and Correlation Analysis of End-to-End Delay in Wide Area Networks" (SNPD
+ * 2007): correlated over about 1.25 s, with a long tail.
  */
 const correlationMs = 1250
 
 const none: Delay = { floorMs: 0, queueMeanMs: 0, queueSdMs: 0, correlationMs, stalls: null }
 
-/**
- * The 2012 paper's WebSocket shows the way down; the way up is taken to be alike. Each site has three rows: a profile gives
- * WebSocket the mean of their means and the mean of their standard deviations.
- */
+/** From WebSocket's way down; the way up is assumed alike. Mean and spread are the means of a site's three rows. */
 const windcomm = 'Pimentel and Nickerson, IEEE Internet Computing 16(4), 2012, Table 1: '
 
-export const profiles: Readonly<Record<ProfileName, Profile>> = {
-  loopback: alike('loopback', none, null, 'The relay alone.'),
+export const profiles = {
+  loopback: alike('loopback', {}, 'The relay alone.'),
   lan: alike(
     'lan',
-    { ...none, floorMs: 0.25, queueMeanMs: 0.05, queueSdMs: 0.05 },
-    null,
+    { floorMs: 0.25, queueMeanMs: 0.05, queueSdMs: 0.05 },
     'Assumed: 0.3 ms one way, a switched office network.',
   ),
   mobile: alike(
     'mobile',
-    { ...none, floorMs: 25, queueMeanMs: 10, queueSdMs: 8 },
-    6000,
+    { floorMs: 25, queueMeanMs: 10, queueSdMs: 8 },
     'LTE as J. Huang et al. found it (MobiSys 2012): a round trip of 70 ms, 13 Mbit/s down and 6 up (medians), here 6 both ways; its spread is assumed.',
+    6000,
   ),
   edmonton: alike(
     'edmonton',
-    { ...none, floorMs: 38.4, queueMeanMs: 1.8, queueSdMs: 3.8 },
-    null,
+    { floorMs: 38.4, queueMeanMs: 1.8, queueSdMs: 3.8 },
     `${windcomm}40.2 ms, spread 3.6.`,
   ),
-  lund: alike(
-    'lund',
-    { ...none, floorMs: 85.4, queueMeanMs: 2, queueSdMs: 1.75 },
-    null,
-    `${windcomm}87.4 ms, spread 1.7.`,
-  ),
+  lund: alike('lund', { floorMs: 85.4, queueMeanMs: 2, queueSdMs: 1.75 }, `${windcomm}87.4 ms, spread 1.7.`),
   /**
-   * The evening had 98.8 ms with a spread of 1.4, and the morning's long polling stayed below 125 in three quarters of its
-   * readings, so the large spreads are those of a few readings: rare stalls. A queue as uneven as that would take long
-   * polling past M/2 = 125 ms again and again, and so far beyond WebSocket, which the paper did not see.
-   * As it is, a round of long polling leaves the machines about 12 ms before it falls behind the readings.
+   * In the evening 98.8 ms, spread 1.4: the large spreads are few readings, rare stalls. An equally uneven queue would
+   * push long polling past M/2 = 125 ms repeatedly, unlike in the paper.
    */
   caracas: alike(
     'caracas',
-    { ...none, floorMs: 106.7, queueMeanMs: 6, queueSdMs: 4, stalls: timeouts(0.0125, 300) },
-    null,
+    { floorMs: 106.7, queueMeanMs: 6, queueSdMs: 4, stalls: timeouts(0.0125, 300) },
     `${windcomm}115.2 ms, spread 33.5.`,
   ),
-  /**
-   * 10,400 km. Edmonton's and Lund's quickest rows make 11.7 and 13.9 ms for 1,000 km, so 121 to 145 ms for these; what
-   * the mean has beyond, with a spread as large as itself, can only be few and long waits.
-   */
+  /** 10,400 km at the quickest 11.7 ms per 1,000 km of Edmonton and Lund; the rest must be few and long waits. */
   nagaoka: alike(
     'nagaoka',
-    { ...none, floorMs: 121.4, queueMeanMs: 8, queueSdMs: 8, stalls: timeouts(0.036, 600) },
-    null,
+    { floorMs: 121.4, queueMeanMs: 8, queueSdMs: 8, stalls: timeouts(0.036, 600) },
     `${windcomm}157.6 ms, spread 157.1.`,
   ),
 }
 
-/** Everything so many times as fast, for runs that are shortened: delays, their course in time, stalls, and the rate. */
+export type ProfileName = keyof typeof profiles
+
+function alike(
+  name: string,
+  change: Partial<Delay>,
+  source: string,
+  kilobitsPerSecond: number | null = null,
+): Profile {
+  const delay = { ...none, ...change }
+  return { name, down: delay, up: delay, kilobitsPerSecond, source }
+}
+
+/** From one retransmission timeout to three: its double follows when the retransmission is lost too (RFC 6298, 5.5). */
+function timeouts(perSecond: number, timeoutMs: number): Stalls {
+  return { perSecond, leastMs: timeoutMs, mostMs: 3 * timeoutMs }
+}
+
 export function scaled(profile: Profile, faster: number): Profile {
-  if (!(faster > 0)) throw new RangeError(`A profile is made faster by a number above 0; got ${faster}`)
   const { kilobitsPerSecond: rate } = profile
   return {
     ...profile,
@@ -105,11 +119,74 @@ function scaledDelay({ stalls, ...delay }: Delay, faster: number): Delay {
   }
 }
 
-function alike(name: string, delay: Delay, kilobitsPerSecond: number | null, source: string): Profile {
-  return { name, down: delay, up: delay, kilobitsPerSecond, source }
+/** Departure time of a byte that enters at that time, ms since the start. Call in order of time. */
+export type Path = (entersAtMs: number) => number
+
+export interface Paths {
+  readonly down: Path
+  readonly up: Path
 }
 
-/** From one retransmission timeout to it and its double after it (RFC 6298, 5.5), when the retransmission is lost as well. */
-function timeouts(perSecond: number, timeoutMs: number): Stalls {
-  return { perSecond, leastMs: timeoutMs, mostMs: 3 * timeoutMs }
+const stepsPerCorrelation = 100
+
+/** Queues and stalls depend on `random` and time, never on traffic: one seed gives every method the same network. */
+export function createPaths({ down, up }: Record<keyof Paths, Delay>, random: Random): Paths {
+  const fork = () => createSeededRandom(Math.floor(random() * 2 ** 32))
+  return { down: createPath(down, fork()), up: createPath(up, fork()) }
+}
+
+/** Never reorders: a queue drains no faster than time passes. */
+function createPath(delay: Delay, random: Random): Path {
+  const stepMs = delay.correlationMs / stepsPerCorrelation
+  const nextWaitMs = createWaits(delay, stepMs, random)
+  let stepAtMs = 0
+  let before = nextWaitMs()
+  let after = nextWaitMs()
+
+  return (entersAtMs) => {
+    for (; entersAtMs >= stepAtMs + stepMs; stepAtMs += stepMs) {
+      before = after
+      after = nextWaitMs()
+    }
+    const share = (entersAtMs - stepAtMs) / stepMs
+    return entersAtMs + delay.floorMs + before + (after - before) * share
+  }
+}
+
+function createWaits({ stalls, ...queue }: Delay, stepMs: number, random: Random): () => number {
+  const nextQueueMs = createLevels(queue, random)
+  const nextStallMs = stalls ? createStalls(stalls, stepMs, random) : () => 0
+  let waitMs = 0
+  return () => {
+    waitMs = Math.max(nextQueueMs(), nextStallMs(), waitMs - stepMs)
+    return waitMs
+  }
+}
+
+/** Log-normal level whose logarithm is a first-order autoregressive (discrete Ornstein-Uhlenbeck) process. */
+function createLevels(
+  { queueMeanMs, queueSdMs }: Pick<Delay, 'queueMeanMs' | 'queueSdMs'>,
+  random: Random,
+): () => number {
+  if (queueMeanMs === 0) return () => 0
+  const sigma = Math.sqrt(Math.log1p((queueSdMs / queueMeanMs) ** 2))
+  const kept = Math.exp(-1 / stepsPerCorrelation)
+  const renewed = Math.sqrt(1 - kept ** 2)
+  let state = drawNormal(random)
+  return () => {
+    state = kept * state + renewed * drawNormal(random)
+    return queueMeanMs * Math.exp(sigma * state - sigma ** 2 / 2)
+  }
+}
+
+/** Length of a stall that begins at this step, else 0. */
+function createStalls({ perSecond, leastMs, mostMs }: Stalls, stepMs: number, random: Random): () => number {
+  const meanGapMs = 1000 / perSecond
+  let untilNextMs = random() * meanGapMs
+  return () => {
+    untilNextMs -= stepMs
+    if (untilNextMs > 0) return 0
+    untilNextMs += (0.5 + random()) * meanGapMs
+    return leastMs + (mostMs - leastMs) * random()
+  }
 }

@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { startLab } from './lab-command.ts'
+import { startLab } from './testing.ts'
 
 let folder: string
 before(async () => {
@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true, force: true }))
 
-test('a small run with its bare peer ends with nothing lost and a whole report', async (t) => {
+test('a small run of both editors with their bare peer ends with nothing lost and a whole report', async (t) => {
   const out = join(folder, 'report')
   const run = startLab(
     t,
@@ -29,6 +29,10 @@ test('a small run with its bare peer ends with nothing lost and a whole report',
     '2',
     '--peers',
     'bare',
+    '--editor',
+    'shared,mirror',
+    '--modes',
+    'sse/2,websocket/1.1',
     '--out',
     out,
   )
@@ -38,7 +42,11 @@ test('a small run with its bare peer ends with nothing lost and a whole report',
   const summary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
   assert.equal(summary.scenario, 'keystrokes')
   assert.match(summary.command, /^npm run lab -- keystrokes --keys 6 /)
-  const names = ['sse/2', 'sse/1.1', 'websocket/1.1'].flatMap((mode) => [mode, `bare:${mode}`])
+  const names = ['sse/2', 'websocket/1.1'].flatMap((mode) => [
+    `${mode} shared`,
+    `${mode} mirror`,
+    `bare:${mode}`,
+  ])
   assert.deepEqual(summary.modes.map(({ mode }: { mode: string }) => mode).sort(), names.sort())
   for (const mode of summary.modes) {
     assert.deepEqual(
@@ -72,6 +80,8 @@ for (const [flags, sentence] of [
   [['--peers', 'ws'], /--peers names "ws"; there is bare\./],
   [['--server', 'http://x'], /--server is "http:\/\/x": must be an https address/],
   [['--keys', '2', '--blocks', '3'], /keys must be at least as many as blocks/],
+  [['--editor', 'vi'], /--editor names "vi"; there are shared, mirror\./],
+  [['--editor', 'shared,mirror', '--server', 'https://x'], /a server has one editor/],
   [['--windows', '6'], /--windows is 6: sse\/1.1 carries 5 windows of one browser/],
   [['--wibble'], /wibble/],
 ] as const) {

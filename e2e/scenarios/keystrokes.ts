@@ -1,158 +1,298 @@
-// The 200-keystroke scenario of the 2021 paper (4.2): one window types, all receive, the modes take turns.
+// The 200 keystrokes of the 2021 paper (4.2): one window types, all receive, modes take turns.
 
 import { randomUUID } from 'node:crypto'
-import type { Figures } from '../../server/monitor/figures.ts'
-import type { Browser, BrowserWindow } from '../browser/browser.ts'
-import { openWindows, readClocks, showPages, stampsOf, typeKeys, warmUp } from '../browser/typing.ts'
-import { boundBetween, combine, type WindowClock } from '../lab/clock.ts'
-import { matchBlock } from '../lab/matching.ts'
-import type { Progress } from '../lab/progress.ts'
-import type { ClockCheck, Sample, ServerUse } from '../lab/samples.ts'
-import { addressOf, type Subject } from '../lab/subject.ts'
+import { join } from 'node:path'
+import type { EditorName } from '../../server/wire/messages.ts'
+import type { Mode } from '../../server/wire/modes.ts'
+import { type Browser, startBrowser } from '../browser/browser.ts'
+import {
+  fillPages,
+  openWindows,
+  readClocks,
+  showPages,
+  stampsOf,
+  typeKeys,
+  warmUp,
+} from '../browser/typing.ts'
+import { boundBetween, combine } from '../lab/clock.ts'
+import { requireMode } from '../lab/mode-names.ts'
+import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
+import {
+  joinServer,
+  type MeasuredServer,
+  makeServerFolder,
+  serverProgram,
+  startServerProcess,
+} from '../lab/server-process.ts'
+import { median } from '../lab/statistics.ts'
+import { Progress } from '../lab/terminal-output.ts'
+import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
+import {
+  analyse,
+  growingIntervalMs,
+  growingKeys,
+  growingTurns,
+  hasArrived,
+  matchBlock,
+  type Run,
+  type Sample,
+  transmissionMs,
+} from './keystrokes-analysis.ts'
+import { keystrokesFiles } from './keystrokes-report.ts'
+import type { KeystrokeOptions } from './scenario-options.ts'
 
-/** Before the first block; each key is also taken back, so that it is twice as many messages. */
+interface Subject {
+  /** `sse/2`, with two editors `sse/2 mirror`; of a peer `bare:sse/2`. */
+  readonly name: string
+  readonly editor: EditorName
+  readonly mode: Mode
+  readonly server: MeasuredServer
+  /** The server stores nothing; the lab fills each page with the previous block's content. */
+  readonly forgets: boolean
+}
+
+/** Writes nothing after a failure or abort. */
+export async function keystrokeRun(options: KeystrokeOptions, command: string, signal: AbortSignal) {
+  const startedAt = new Date()
+  const folder = options.out ?? reportFolder('keystrokes', startedAt)
+  await requireFree(folder)
+  const loadBefore = loadNow()
+  const progress = new Progress(process.stdout)
+  await using opened = new AsyncDisposableStack()
+  const subjects = await openSubjects(options, opened)
+  const browsers = await openBrowsers(options, opened)
+  signal.throwIfAborted()
+  const { modes, editors, windows, keys, blocks, warmup, interval, sensor, headed, remote, peers } = options
+  const version = browsers.map((browser) => browser.version).join(', ')
+  const beside = peers.length > 0 ? `, each beside its ${peers.join(' and ')} page` : ''
+  const inEditors = ` with the editor${editors.length > 1 ? 's' : ''} ${editors.join(' and ')}`
+  progress.say(
+    `${keys} keys for each of ${modes.join(', ')}${inEditors}${beside}, in ${blocks} turns, ${windows} windows of ${version}.`,
+  )
+  const measured = await measure(options, subjects, browsers, progress, signal)
+  const growing = options.growing ? await measureGrowing(options, subjects, browsers, progress, signal) : null
+  const run: Run = {
+    command,
+    parameters: {
+      editors: editors.join(', '),
+      windows,
+      keys,
+      blocks,
+      warmup,
+      interval,
+      sensor,
+      headed,
+      remotes: remote.length,
+    },
+    modes: subjects.map(({ name }) => name),
+    baseline: nameWith(options, options.baseline, 'mirror'),
+    ...measured,
+    ...(growing && { growing }),
+    startedAt: startedAt.toISOString(),
+    finishedAt: new Date().toISOString(),
+    environment: describeEnvironment({
+      browser: version,
+      server: options.server ?? 'a process of its own on this machine, over loopback',
+      loadBefore,
+    }),
+  }
+  const summary = analyse(run)
+  await writeFolder(folder, keystrokesFiles(run, summary))
+  return { folder, summary }
+}
+
+async function openSubjects(options: KeystrokeOptions, opened: AsyncDisposableStack): Promise<Subject[]> {
+  const modes = options.modes.map(requireMode)
+  const subjects: Subject[] = []
+  for (const editor of options.editors) {
+    const server = await openServer(options, editor, opened)
+    opened.defer(server.close)
+    for (const mode of modes)
+      subjects.push({ name: nameWith(options, mode.name, editor), editor, mode, server, forgets: false })
+  }
+  for (const peer of options.peers) {
+    const program = join(import.meta.dirname, '../peers/relays.ts')
+    const peerServer = await startServerProcess(program, [peer])
+    opened.defer(peerServer.close)
+    for (const mode of modes)
+      subjects.push({
+        ...{ name: `${peer}:${mode.name}`, editor: 'mirror', mode, server: peerServer, forgets: true },
+      })
+  }
+  return subjects
+}
+
+/** The editor is named only where there are two. */
+function nameWith({ editors }: Pick<KeystrokeOptions, 'editors'>, mode: string, editor: EditorName): string {
+  return editors.length === 1 ? mode : `${mode} ${editor}`
+}
+
+async function openServer(
+  { server, sensor }: KeystrokeOptions,
+  editor: EditorName,
+  opened: AsyncDisposableStack,
+): Promise<MeasuredServer> {
+  if (server !== undefined) {
+    const joined = await joinServer(server)
+    if (joined.editor === editor) return joined
+    throw new Error(`--editor is ${editor}: the server at ${server} has the editor ${joined.editor}.`)
+  }
+  const folder = await makeServerFolder('keystrokes')
+  opened.defer(folder.remove)
+  const settings = {
+    ...{ host: 'localhost', port: 0, 'http1-port': 0, 'sensor-source': sensor, share: 'none' },
+    // One key is one message.
+    ...{ editor, 'merge-ms': 0 },
+  }
+  return startServerProcess(serverProgram, folder.flags(settings))
+}
+
+async function openBrowsers({ headed, remote }: KeystrokeOptions, opened: AsyncDisposableStack) {
+  const browsers: Browser[] = []
+  for (const place of [undefined, ...remote]) {
+    const browser = await startBrowser({ headed, remote: place })
+    opened.defer(browser.quit)
+    browsers.push(browser)
+  }
+  return browsers
+}
+
+/** Each key is also deleted again, which doubles the messages. */
 const firstWarmupKeys = 40
 const firstWarmupIntervalMs = 20
 
-export interface KeystrokePlan {
-  readonly subjects: readonly Subject[]
-  /** Windows are dealt out to them in turn. */
-  readonly browsers: readonly Browser[]
-  readonly windows: number
-  readonly keys: number
-  readonly blocks: number
-  readonly warmupKeys: number
-  readonly intervalMs: number
-  readonly clock: ClockCheck['method']
-}
-
-export interface Measured {
-  readonly samples: readonly Sample[]
-  readonly serverUse: Readonly<Record<string, ServerUse>>
-  readonly clockBoundMs: number
-}
-
-interface Turn {
-  readonly subject: Subject
-  readonly block: number
-  /** Number of the first key, counted through the mode's blocks, from 1. */
-  readonly firstKey: number
-  readonly keys: number
-  readonly channel: string
-}
-
-/** Rejects when the signal aborts, when a page does not open, or when it does not send one message for each key. */
-export async function runKeystrokes(
-  plan: KeystrokePlan,
+/** The subjects take turns. Rejects on abort, when a page does not open, or without exactly one message per key. */
+async function measure(
+  { windows: count, keys, blocks, warmup, interval, remote }: KeystrokeOptions,
+  subjects: readonly Subject[],
+  browsers: readonly Browser[],
   progress: Progress,
   signal: AbortSignal,
-): Promise<Measured> {
-  const windows = await openWindows(plan.browsers, plan.windows)
-  if (plan.warmupKeys > 0) await warmAllUp(plan, windows, progress, signal)
-  const samples: Sample[] = []
-  const uses = new Map<string, ServerUse>()
-  const bounds: number[] = []
-  for (const turn of turnsOf(plan)) {
-    signal.throwIfAborted()
-    const taken = await takeTurn(plan, turn, windows, progress, signal)
-    samples.push(...taken.samples)
-    bounds.push(taken.boundMs)
-    uses.set(turn.subject.name, add(uses.get(turn.subject.name), taken.use))
-    progress.turnDone(turn.subject.name, turn.block, taken.samples)
-  }
-  return { samples, serverUse: Object.fromEntries(uses), clockBoundMs: Math.max(...bounds) }
-}
-
-/**
- * Every mode once before the first block: otherwise the one that comes first pays for code that server and browser
- * have not run yet. Typed quickly, and left out.
- */
-async function warmAllUp(
-  { subjects }: KeystrokePlan,
-  windows: readonly BrowserWindow[],
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<void> {
-  progress.say('Warming up every mode.')
-  const channel = `warm-${randomUUID().slice(0, 8)}`
-  for (const subject of subjects) {
-    signal.throwIfAborted()
-    await showPages(windows, addressOf(subject, channel), { text: '', forgets: subject.forgets })
-    await warmUp(windows, firstWarmupKeys, firstWarmupIntervalMs)
-  }
-}
-
-/** Each block has every mode once; the order rotates from block to block, so that no mode always follows the same one. */
-function* turnsOf({ subjects, keys, blocks }: KeystrokePlan): Generator<Turn> {
+): Promise<Pick<Run, 'samples' | 'serverUse' | 'clock'>> {
+  const method = remote.length > 0 ? 'server exchange' : 'one machine'
   const run = randomUUID().slice(0, 8)
-  for (let block = 1; block <= blocks; block += 1) {
-    const firstKey = Math.floor(((block - 1) * keys) / blocks) + 1
-    const nextKey = Math.floor((block * keys) / blocks) + 1
-    for (let place = 0; place < subjects.length; place += 1) {
-      const subject = subjects[(place + block - 1) % subjects.length]
-      if (!subject) continue
-      const channel = `keys-${run}-${subject.name.replaceAll(/[^a-z0-9.]/g, '-')}`
-      yield { subject, block, firstKey, keys: nextKey - firstKey, channel }
+  const windows = await openWindows(browsers, count)
+  // Otherwise the first mode pays for code not yet compiled in server and browser.
+  if (warmup > 0) {
+    progress.say('Warming up every mode.')
+    for (const subject of subjects) {
+      signal.throwIfAborted()
+      await showPages(windows, addressOf(subject, `warm-${run}`), { text: '', forgets: subject.forgets })
+      await warmUp(windows, firstWarmupKeys, firstWarmupIntervalMs)
     }
   }
+  const samples: Sample[] = []
+  const uses = new Map<string, Run['serverUse'][string]>()
+  let boundMs = 0
+  for (let block = 1; block <= blocks; block += 1) {
+    const firstKey = Math.floor(((block - 1) * keys) / blocks) + 1
+    const text = textBetween(firstKey, Math.floor((block * keys) / blocks) + 1)
+    // The order of modes rotates from block to block.
+    const first = (block - 1) % subjects.length
+    for (const subject of [...subjects.slice(first), ...subjects.slice(0, first)]) {
+      signal.throwIfAborted()
+      const { name, server, forgets } = subject
+      const label = `${name.padEnd(20)} block ${block}/${blocks}`
+      const showKey = (typed: number) => {
+        if (progress.isTerminal) progress.update(`${label}  ${barOf(typed, text.length)}`)
+      }
+      const channel = `keys-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
+      await showPages(windows, addressOf(subject, channel), { text: textBetween(1, firstKey), forgets })
+      await warmUp(windows, warmup, interval)
+
+      const clocksBefore = await readClocks(windows, method)
+      const usedBefore = await server.figures()
+      const marks = await typeKeys(windows, [...text], interval, showKey, signal)
+      const { sent, received } = await stampsOf(windows, marks)
+      const usedAfter = await server.figures()
+      const clocksAfter = await readClocks(windows, method)
+
+      if (sent.length !== text.length)
+        throw new Error(`${name}: ${text.length} keys were typed, the page sent ${sent.length} messages.`)
+      const clocks = clocksBefore.map((before, window) => combine(before, clocksAfter[window] ?? before))
+      const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
+      const taken = matchBlock({ mode: name, block, firstKey, sent, received, offsetsMs })
+      samples.push(...taken)
+      boundMs = Math.max(boundMs, boundBetween(clocks))
+      const known = uses.get(name) ?? { cpuMs: 0, rssBytes: 0 }
+      uses.set(name, {
+        cpuMs: known.cpuMs + usedAfter.cpuMs - usedBefore.cpuMs,
+        rssBytes: Math.max(known.rssBytes, usedBefore.rssBytes, usedAfter.rssBytes),
+      })
+      progress.say(`${label}  ${outcomeOf(taken)}`)
+    }
+  }
+  // A browser has few HTTP/1.1 connections to a server.
+  for (const window of windows) await window.close()
+  return { samples, serverUse: Object.fromEntries(uses), clock: { method, boundMs } }
 }
 
-async function takeTurn(
-  plan: KeystrokePlan,
-  turn: Turn,
-  windows: readonly BrowserWindow[],
+const growingSizes = [200, 10_000, 100_000]
+const growingParagraph = 200
+
+/** Both editors in one mode, in turns, for each size of the document. */
+async function measureGrowing(
+  { windows: count, warmup, baseline, remote }: KeystrokeOptions,
+  subjects: readonly Subject[],
+  browsers: readonly Browser[],
   progress: Progress,
   signal: AbortSignal,
-) {
-  const { subject, block, firstKey, keys, channel } = turn
-  await showPages(windows, addressOf(subject, channel), {
-    text: textUpTo(firstKey),
-    forgets: subject.forgets,
-  })
-  await warmUp(windows, plan.warmupKeys, plan.intervalMs)
-
-  const clocksBefore = await readClocks(windows, plan.clock)
-  const usedBefore = await subject.server.figures()
-  const onKey = (typed: number) => progress.key(subject.name, block, typed, keys)
-  const typedText = Array.from({ length: keys }, (_, place) => characterAt(firstKey + place))
-  const marks = await typeKeys(windows, typedText, plan.intervalMs, onKey, signal)
-  const { sent, received } = await stampsOf(windows, marks)
-  const usedAfter = await subject.server.figures()
-  const clocksAfter = await readClocks(windows, plan.clock)
-
-  if (sent.length !== keys)
-    throw new Error(`${subject.name}: ${keys} keys were typed, the page sent ${sent.length} messages.`)
-  const clocks = windows.map((_, index) => combine(at(clocksBefore, index), at(clocksAfter, index)))
-  const stamps = received.map((list, index) => ({
-    receiver: index + 1,
-    received: list,
-    offsetMs: at<WindowClock>(clocks, index).offsetMs,
-  }))
-  const samples = matchBlock({ mode: subject.name, block, firstKey, sent, windows: stamps })
-  return { samples, use: usedBetween(usedBefore, usedAfter), boundMs: boundBetween(clocks) }
+): Promise<NonNullable<Run['growing']>> {
+  const method = remote.length > 0 ? 'server exchange' : 'one machine'
+  const run = randomUUID().slice(0, 8)
+  const windows = await openWindows(browsers, count)
+  const both = subjects.filter(({ mode, forgets }) => mode.name === baseline && !forgets)
+  const growing: { characters: number; samples: Sample[] }[] = []
+  for (const characters of growingSizes) {
+    const text = 'the wind turns '.repeat(growingParagraph).slice(0, growingParagraph - 1)
+    const paragraphs = Array.from({ length: characters / growingParagraph }, () => `${text}.`)
+    const samples: Sample[] = []
+    for (let turn = 1; turn <= growingTurns; turn += 1) {
+      for (const subject of turn % 2 === 0 ? both.toReversed() : both) {
+        signal.throwIfAborted()
+        const { name, editor } = subject
+        const channel = `grow-${run}-${editor}-${characters}-${turn}`
+        await showPages(windows, addressOf(subject, channel), { text: '', forgets: false })
+        await fillPages(windows, paragraphs, editor)
+        await warmUp(windows, warmup, growingIntervalMs)
+        const clocks = await readClocks(windows, method)
+        const keys = [...textBetween(1, growingKeys + 1)]
+        const marks = await typeKeys(windows, keys, growingIntervalMs, undefined, signal)
+        const { sent, received } = await stampsOf(windows, marks)
+        if (sent.length !== keys.length)
+          throw new Error(`${name}: ${keys.length} keys were typed, the page sent ${sent.length} messages.`)
+        const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
+        const firstKey = (turn - 1) * growingKeys + 1
+        const taken = matchBlock({ mode: name, block: turn, firstKey, sent, received, offsetsMs })
+        samples.push(...taken)
+        progress.say(`${name.padEnd(20)} ${characters} characters, turn ${turn}  ${outcomeOf(taken)}`)
+      }
+    }
+    growing.push({ characters, samples })
+  }
+  for (const window of windows) await window.close()
+  return growing
 }
 
-/** What a key adds: letters alone, for an editor treats spaces in ways of its own. */
-function characterAt(key: number): string {
-  return String.fromCharCode(97 + ((key - 1) % 26))
+function addressOf({ mode, server }: Subject, channel: string): string {
+  const query = new URLSearchParams({ transport: mode.transport, http: mode.http, channel, record: '' })
+  return `${server.origin[mode.http]}/?${query}`
 }
 
-/** What was typed before that key. */
-function textUpTo(key: number): string {
-  return Array.from({ length: key - 1 }, (_, place) => characterAt(place + 1)).join('')
+function barOf(typed: number, keys: number): string {
+  const whole = Math.round((typed / keys) * 24)
+  return `${'━'.repeat(whole)}${'─'.repeat(24 - whole)}  ${typed}/${keys} keys`
 }
 
-function usedBetween(before: Figures, after: Figures): ServerUse {
-  return { cpuMs: after.cpuMs - before.cpuMs, rssBytes: Math.max(before.rssBytes, after.rssBytes) }
+function outcomeOf(samples: readonly Sample[]): string {
+  const times = samples.filter(hasArrived).map(transmissionMs)
+  const lost = samples.length - times.length
+  const middle = times.length > 0 ? `median ${median(times).toFixed(2).padStart(6)} ms` : 'nothing received'
+  return `${middle}  ${times.length} of ${samples.length} received${lost > 0 ? `, ${lost} LOST` : ''}`
 }
 
-function add(known: ServerUse | undefined, more: ServerUse): ServerUse {
-  if (!known) return more
-  return { cpuMs: known.cpuMs + more.cpuMs, rssBytes: Math.max(known.rssBytes, more.rssBytes) }
-}
-
-function at<T>(list: readonly T[], index: number): T {
-  const item = list[index]
-  if (item === undefined) throw new Error(`There is no window ${index + 1}.`)
-  return item
+/** Keys from `first` to before `next`, numbered from 1: always letters, as editors treat spaces specially. */
+function textBetween(first: number, next: number): string {
+  const keys = Array.from({ length: next - first }, (_, place) => first + place)
+  return keys.map((key) => String.fromCharCode(97 + ((key - 1) % 26))).join('')
 }

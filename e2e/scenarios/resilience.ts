@@ -1,126 +1,183 @@
-// Windows of every mode go through cuts, stalls, restarts, kills, floods and nonsense; afterwards all is counted.
+// Windows of every mode go through cuts, stalls, restarts, kills and floods; all is counted.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Mode } from '../../server/wire/modes.ts'
-import { bringAbout } from '../resilience/bringing-about.ts'
-import { browserChannel, openBrowsers } from '../resilience/browsers.ts'
-import { channelOf, openFleet, startWriting } from '../resilience/fleet.ts'
-import { startFlooder } from '../resilience/flood.ts'
-import { findFreePorts } from '../resilience/free-ports.ts'
-import { readContent, readLog } from '../resilience/log-reader.ts'
-import type { FaultPlan } from '../resilience/plan.ts'
-import type { ResilienceProgress } from '../resilience/progress.ts'
-import type { ResilienceRecord } from '../resilience/record.ts'
-import { startRestartingServer } from '../resilience/restarting-server.ts'
-import { startSampling } from '../resilience/sampling.ts'
-import { prepareGround } from '../resilience/server-flags.ts'
-import { settle, untilAllOpen } from '../resilience/settling.ts'
+import { requireMode } from '../lab/mode-names.ts'
+import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
+import { makeServerFolder } from '../lab/server-process.ts'
+import { Progress } from '../lab/terminal-output.ts'
+import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
+import { seconds } from '../report/section.ts'
+import {
+  acceptedOf,
+  countFaults,
+  type FaultRecord,
+  type ResilienceRecord,
+  summarise,
+} from './resilience-analysis.ts'
+import { BrowserWindows, browserChannel } from './resilience-browsers.ts'
+import { carryOut, planFaults } from './resilience-faults.ts'
+import { channelOf, type FleetWindow, openFleet, startWriting } from './resilience-fleet.ts'
+import { resilienceFiles, resilienceTable } from './resilience-report.ts'
+import { RestartingServer, readLog } from './resilience-server.ts'
+import type { ResilienceOptions } from './scenario-options.ts'
 
-export interface ResiliencePlan {
-  readonly modes: readonly Mode[]
-  /** In all, dealt out over the modes. */
-  readonly windows: number
-  readonly seconds: number
-  /** Messages a second from each writer. */
-  readonly rate: number
-  readonly mayFall: boolean
-  /** Real Chromium windows beside the fleet's. */
-  readonly browsers: number
-  readonly faults: FaultPlan
+/** Writes nothing on abort. */
+export async function resilienceRun(options: ResilienceOptions, command: string, signal: AbortSignal) {
+  const startedAt = new Date()
+  const { modes, windows, seconds, rate, browsers, fallback, seed } = options
+  const folder = options.out ?? reportFolder('resilience', startedAt)
+  await requireFree(folder)
+  const loadBefore = loadNow()
+  const progress = new Progress(process.stdout)
+  const plan = planFaults(seed, seconds, modes)
+  const { promised } = plan
+  progress.say(
+    `${windows} windows in ${modes.length} modes for ${seconds} s, seed ${seed}: at least ${promised.cuts} cuts, ${promised.restarts} restarts, ${promised.kills} kills.`,
+  )
+  const { record, errors, browser } = await measure(options, plan, progress, signal)
+  const summary = summarise(record, {
+    command,
+    startedAt: startedAt.toISOString(),
+    finishedAt: new Date().toISOString(),
+    environment: describeEnvironment({
+      browser,
+      server: 'a process of its own on this machine, over loopback, its log in SQLite',
+      loadBefore,
+    }),
+    parameters: { windows, seconds, rate, browsers, fallback, seed },
+    seed,
+    promised,
+    modes,
+  })
+  await writeFolder(folder, { ...resilienceFiles(record, summary), 'server-errors.txt': errors })
+  return { folder, summary, table: resilienceTable(summary), isFailure: summary.failures.length > 0 }
 }
 
-/** On a slow machine the server is down for longer, and faults wait for somebody to meet: so much longer they may take. */
+/** Factor on the run's length for late faults: on a slow machine the server is down for longer, and faults wait for targets. */
 const overtime = 1.5
-/** A link that was open for this long waits but a moment before its next try. */
+/** After this long open, the link's next reconnect delay is short. */
 const steadyMs = 5000
 const openWithinMs = 20_000
-/** The link waits for 15 s at most between two tries; after that a window has three more. */
+/** Many reconnect attempts, at most 3 s apart. */
 const settleWithinMs = 45_000
-/** Nothing happens any more: what memory is left then is kept. */
+/** Idle before the last memory sample. */
 const restMs = 1500
 
-export interface Lived {
-  readonly record: ResilienceRecord
-  /** What the server's processes wrote to their standard error. */
-  readonly errors: string
-  readonly browser: string
-}
-
-/** Rejects when the signal aborts, and when the windows do not open to begin with. */
-export async function runResilience(
-  plan: ResiliencePlan,
-  progress: ResilienceProgress,
+/** Rejects on abort, and when the windows do not open at first. `errors`: of all server processes. */
+async function measure(
+  options: ResilienceOptions,
+  plan: ReturnType<typeof planFaults>,
+  progress: Progress,
   signal: AbortSignal,
-): Promise<Lived> {
+) {
   await using opened = new AsyncDisposableStack()
-  const { elapsed, begin } = startClock()
+  let zero = performance.now()
+  const elapsed = () => performance.now() - zero
   const pause = (ms: number) => delay(Math.max(0, ms), undefined, { signal })
-  const ground = await prepareGround()
-  opened.defer(ground.clear)
-  const server = await startRestartingServer(await findFreePorts(), ground.flags)
-  opened.defer(server.close)
-  const flooder = await startFlooder()
-  opened.defer(flooder.close)
-  const place = { origin: server.origin, ca: ground.ca }
-  const windows = openFleet({ ...plan, ...place, seed: plan.faults.seed, elapsed })
-  opened.defer(() => {
+  const folder = await makeServerFolder('resilience')
+  opened.defer(folder.remove)
+  const server = await RestartingServer.start(folder)
+  opened.defer(() => server.close())
+  const { origin, ca } = server
+  const { seed, fallback: mayFall } = options
+  const modes = options.modes.map(requireMode)
+  const windows = openFleet(modes, options.windows, seed, { mayFall, origin, ca, elapsed })
+  const closeWindows = () => {
     for (const window of windows) window.close()
-  })
-  const browsers = await openBrowsers(plan.browsers, server.origin)
-  opened.defer(browsers.close)
-  await untilAllOpen(windows, { withinMs: openWithinMs, pause })
-  progress.say(
-    `${windows.length} windows are open${plan.browsers > 0 ? `, and ${plan.browsers} of ${browsers.version}` : ''}.`,
-  )
+  }
+  opened.defer(closeWindows)
+  const browsers = new BrowserWindows()
+  opened.defer(() => browsers.close())
+  await browsers.open(options.browsers, origin)
+  const closed = () => windows.filter(({ isOpen }) => !isOpen).map(({ record }) => record.name)
+  if ((await timeUntil(() => closed().length === 0, openWithinMs, pause)) === null)
+    throw new Error(`Windows did not open: ${closed().join(', ')}.`)
+  const beside = options.browsers > 0 ? `, and ${options.browsers} of ${browsers.version}` : ''
+  progress.say(`${windows.length} windows are open${beside}.`)
 
-  begin()
-  const sampling = startSampling(server, elapsed)
-  opened.defer(sampling.stop)
-  const stopFollowing = progress.follow(windows, elapsed, plan.seconds)
-  opened.defer(stopFollowing)
-  const stopWriting = startWriting(windows, plan.rate)
-  opened.defer(stopWriting)
+  zero = performance.now()
+  const memory = server.sampleMemory(elapsed)
+  opened.defer(memory.stop)
+  const faults: FaultRecord[] = []
+  const acting = opened.use(new DisposableStack())
+  acting.defer(follow(windows, faults, elapsed, options.seconds, progress))
+  acting.defer(startWriting(windows, options.rate))
   const stopTyping = new AbortController()
-  opened.defer(() => stopTyping.abort())
+  acting.defer(() => stopTyping.abort())
   const typing = browsers.type(stopTyping.signal)
-  const target = { ...place, ports: server.ports, maxMessageBytes: ground.maxMessageBytes }
-  const wholeMs = plan.seconds * 1000
-  const parts = { windows, server, flooder, target, elapsed, pause, ...patience(wholeMs) }
-  const faults = await bringAbout(plan.faults.faults, wholeMs, parts, progress.fault)
+  const wholeMs = options.seconds * 1000
+  const limits = { endsAtMs: wholeMs * overtime, spareMs: Math.min(steadyMs, wholeMs / 12) }
+  const parts = { windows, server, elapsed, pause, ...limits }
+  const done = await carryOut(plan.faults, wholeMs, parts, (fault) => {
+    faults.push(fault)
+    const { kind, atMs, lastedMs, outcome } = fault
+    if (kind !== 'restart' && kind !== 'kill') return
+    const what = kind === 'kill' ? 'kill -9 ' : 'restart '
+    progress.say(`${seconds(atMs).padStart(7)}  ${what} up again after ${seconds(lastedMs)}, ${outcome}`)
+  })
 
-  stopWriting()
-  stopTyping.abort()
-  stopFollowing()
+  acting.dispose()
   await typing
   const lastedMs = elapsed()
   progress.say('The faults are over; every window is given time to get everything.')
-  const settledAfterMs = await settle(windows, { withinMs: settleWithinMs, pause })
+  const settledAfterMs = await timeUntil(() => isSettled(windows), settleWithinMs, pause)
   await browsers.settle(settleWithinMs)
   await pause(restMs)
-  await sampling.sampleNow()
-  const reading = { ...place, origin: server.origin['1.1'] }
-  const log = await readLog({ ...reading, channels: plan.modes.map(({ name }) => channelOf(name)) })
-  const typedLog = await readLog({ ...reading, channels: [browserChannel] })
-  const shown = await browsers.records(
-    typedLog,
-    await readContent(reading.origin, reading.ca, browserChannel),
-  )
-  const seen = { windows: windows.map(({ record }) => record), faults, memory: sampling.samples, log }
-  const record = { ...seen, lastedMs, settledAfterMs, browsers: shown, crashes: server.crashes() }
+  await memory.sampleNow()
+  // A message acknowledged after the log is read would count as missing from it.
+  closeWindows()
+  const record: ResilienceRecord = {
+    lastedMs,
+    windows: windows.map((window) => window.record),
+    faults: done,
+    memory: memory.samples,
+    log: await readLog(server, options.modes.map(channelOf)),
+    browsers: await browsers.records(await readLog(server, [browserChannel]), elapsed()),
+    crashes: server.crashes,
+    settledAfterMs,
+  }
   return { record, errors: server.errors(), browser: browsers.version }
 }
 
-function patience(wholeMs: number) {
-  return { endsAtMs: wholeMs * overtime, spareMs: Math.min(steadyMs, wholeMs / 12) }
+const lookMs = 100
+
+/** Resolves to the ms it took, or to null on a timeout. */
+async function timeUntil(holds: () => boolean, withinMs: number, pause: (ms: number) => Promise<void>) {
+  const startedAt = performance.now()
+  while (!holds()) {
+    if (performance.now() - startedAt > withinMs) return null
+    await pause(lookMs)
+  }
+  return performance.now() - startedAt
 }
 
-/** Ms since it was told to begin; before that, since it was made. */
-function startClock() {
-  let zero = performance.now()
-  return {
-    elapsed: () => performance.now() - zero,
-    begin() {
-      zero = performance.now()
-    },
+function isSettled(windows: readonly FleetWindow[]): boolean {
+  if (!windows.every(({ isOpen, unstored }) => isOpen && unstored === 0)) return false
+  const byMode = Map.groupBy(windows, ({ mode }) => mode)
+  return byMode.values().every((own) => {
+    const expected = acceptedOf(own.map(({ record }) => record)).size
+    return own.every(({ record }) => record.seen.length >= expected)
+  })
+}
+
+const followEveryMs = { terminal: 250, elsewhere: 5000 }
+
+function follow(
+  windows: readonly FleetWindow[],
+  faults: readonly FaultRecord[],
+  elapsed: () => number,
+  wholeSeconds: number,
+  progress: Progress,
+): () => void {
+  const records = windows.map(({ record }) => record)
+  const show = () => {
+    const open = windows.filter(({ isOpen }) => isOpen).length
+    const { cuts, restarts, kills, stalls, floods, brokenInputs } = countFaults(faults, records)
+    const accepted = records.reduce((sum, record) => sum + record.accepted.size, 0)
+    const time = `${seconds(elapsed()).padStart(7)} of ${wholeSeconds} s`
+    const done = `${cuts} cuts, ${restarts} restarts, ${kills} kills, ${stalls} stalls, ${floods} floods, ${brokenInputs} broken inputs`
+    progress.update(`${time}  ${open}/${windows.length} open  ${accepted} accepted  ${done}`)
   }
+  const timer = setInterval(show, progress.isTerminal ? followEveryMs.terminal : followEveryMs.elsewhere)
+  return () => clearInterval(timer)
 }

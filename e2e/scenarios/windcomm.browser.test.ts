@@ -1,12 +1,12 @@
-// The windows of a real browser in the WindComm scenario: two of them, a few readings, counted and not timed.
+// The WindComm scenario with a real browser: two windows, a few readings, counted and not timed.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readWindcommOptions } from './windcomm-options.ts'
-import { windcommRun } from './windcomm-run.ts'
+import { readWindcommOptions } from './scenario-options.ts'
+import { windcommRun } from './windcomm.ts'
 
 test('pages behind links of their own receive every reading, and their clocks are known', {
   timeout: 120_000,

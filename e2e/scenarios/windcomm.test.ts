@@ -1,4 +1,4 @@
-// A short run of the whole scenario, without a browser: two sites, six modes, thirty readings, counted and not timed.
+// Short runs of the whole scenario without a browser, counted and not timed.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -6,8 +6,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { WindSummary } from '../lab/windcomm/summary.ts'
-import { startLab } from './lab-command.ts'
+import { startLab } from './testing.ts'
+import type { WindSummary } from './windcomm-analysis.ts'
 
 let folder: string
 before(async () => {
@@ -43,6 +43,20 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   assert.equal(samples.length, 1 + 12 * 30)
   const files = ['readings.csv', 'report.html', 'report.md', 'samples.csv', 'summary.json']
   assert.deepEqual((await readdir(out)).sort(), files)
+})
+
+test('a finished run is worked out again: the same samples, another report, no server', {
+  timeout: 60_000,
+}, async (t) => {
+  const from = join(import.meta.dirname, '../../reports/reference-windcomm')
+  const out = join(folder, 'again')
+  const run = startLab(t, 'windcomm', '--from', from, '--out', out)
+  const [code] = await run.ended
+  assert.equal(code, 0, run.said())
+  for (const name of ['samples.csv', 'readings.csv'])
+    assert.ok((await readFile(join(out, name))).equals(await readFile(join(from, name))), name)
+  const finding = async (of: string) => JSON.parse(await readFile(join(of, 'summary.json'), 'utf8')).finding
+  assert.equal(await finding(out), await finding(from), 'the committed report is not by this code')
 })
 
 test('Ctrl-C ends it in order and leaves nothing that looks whole', { timeout: 120_000 }, async (t) => {

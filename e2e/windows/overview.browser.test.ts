@@ -1,16 +1,15 @@
-// The overview in real windows: what one types, the server counts, and another shows, in every mode, shared or not.
+// The overview counts what another window types, in every mode, shared or not.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Mode, modes } from '../../server/wire/modes.ts'
-import type { BrowserWindow } from '../browser/browser.ts'
-import { until } from '../browser/until.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
 import { windowsAtServer } from './page.ts'
-import { openStage, type Stage, type as typeText, untilOpen } from './stage.ts'
+import { browserModes, openStage, type Stage, type as typeText, untilOpen } from './stage.ts'
 
 const [mode] = modes as readonly [Mode, ...Mode[]]
 
-/** The large numbers by their labels, as they are read. */
+/** The large numbers by label, as displayed. */
 function numbersShown(): Record<string, string> {
   const figures = [...document.querySelectorAll('.overview-figure')]
   return Object.fromEntries(
@@ -52,7 +51,9 @@ for (const share of ['none', 'browser'] as const) {
     })
     after(() => stage.close())
 
-    for (const each of modes) {
+    // Sharing depends on the kind of transport alone.
+    const shared = new Set(['sse/2', 'websocket/1.1', 'polling/2'])
+    for (const each of share === 'none' ? browserModes : modes.filter(({ name }) => shared.has(name))) {
       test(`${each.name}: one types, another shows what the server counts`, async () => {
         const channel = `overview-${each.name.replace('/', '-')}`
         const reader = await openView(stage, each, channel, 'overview')

@@ -1,13 +1,15 @@
-// What the browser tests look at and do in a page. These functions run in it: they use nothing from outside themselves.
+// Functions that run in the page under test; none closes over outer variables.
 
-import type { LabDoor } from '../../web/lab/door.ts'
+import type { LabDoor } from '../../web/lab.ts'
 
-/** Before the app runs, `crosswind` is the page's element of that id, as browsers have it. */
+/** Before the app runs, `crosswind` is the element of that id, a named global. */
 type Page = typeof globalThis & { readonly crosswind?: Partial<LabDoor> }
 
 export function linkState() {
   const { link, windows, browserHttp1Streams } = (globalThis as Page).crosswind?.view?.() ?? {}
-  return { state: link?.state, mode: link?.mode, spokenHttp: link?.spokenHttp, windows, browserHttp1Streams }
+  const isRendered = document.querySelector('.desk') !== null
+  const { state, mode, spokenHttp } = link ?? {}
+  return { state, mode, spokenHttp, windows, browserHttp1Streams, isRendered }
 }
 
 export function textShown(): string {
@@ -18,7 +20,7 @@ export function htmlShown(): string {
   return document.querySelector('#document')?.innerHTML ?? ''
 }
 
-/** Replaces the content as if the user had: the page notices and sends it. */
+/** Replaces the content; the page notices and sends it. */
 export function writeHtml(html: string): void {
   const editor = document.querySelector('#document')
   if (editor) editor.innerHTML = html
@@ -32,20 +34,22 @@ export function placeCaret(paragraph: number, offset: number): void {
   getSelection()?.collapse(text, offset)
 }
 
-/** The caret as the text around it, `before|after`, within its paragraph. */
+/** Caret as `before|after` within its paragraph. */
 export function caretShown(): string {
   const { anchorNode, anchorOffset = 0 } = getSelection() ?? {}
   const text = anchorNode?.nodeValue ?? ''
   return `${text.slice(0, anchorOffset)}|${text.slice(anchorOffset)}`
 }
 
-/** Finished requests of this page to that path: the protocol, and the means, as the browser names them. */
-export function requestsTo(path: string): { protocol: string; initiator: string }[] {
-  return performance
-    .getEntriesByType('resource')
-    .filter(({ name }) => new URL(name).pathname === path)
-    .map((entry) => entry as PerformanceResourceTiming)
-    .map(({ nextHopProtocol, initiatorType }) => ({ protocol: nextHopProtocol, initiator: initiatorType }))
+/** Finished requests to that path: the browser's names of protocol and initiator. */
+export function apiRequests(): { path: string; protocol: string; initiator: string }[] {
+  return (performance.getEntriesByType('resource') as PerformanceResourceTiming[])
+    .map(({ name, nextHopProtocol, initiatorType }) => ({
+      path: new URL(name).pathname,
+      protocol: nextHopProtocol,
+      initiator: initiatorType,
+    }))
+    .filter(({ path }) => path.startsWith('/api/'))
 }
 
 interface ServerWindow {
@@ -55,15 +59,29 @@ interface ServerWindow {
   readonly heardAt: number | null
 }
 
-/** Every window that the server knows of. */
 export async function windowsAtServer(): Promise<ServerWindow[]> {
   return (await (await fetch('/api/windows')).json()).windows
 }
 
-/** Ids of the edits that came, in the order in which they came. */
+/** Ids in order of arrival. */
 export function editsReceived(): string[] {
   const received = (globalThis as Page).crosswind?.take?.().received ?? []
-  return received.filter(({ kind }) => kind === 'edit').map(({ id }) => id)
+  return received.filter(({ kind }) => kind === 'edit' || kind === 'update').map(({ id }) => id)
+}
+
+/** Drafts that this browser keeps, of all windows at this address. */
+export async function draftsKept(): Promise<number> {
+  const database = await new Promise<IDBDatabase>((resolve, reject) => {
+    const opening = indexedDB.open('crosswind')
+    opening.onsuccess = () => resolve(opening.result)
+    opening.onerror = () => reject(opening.error)
+  })
+  const counting = database.transaction('drafts').objectStore('drafts').count()
+  await new Promise((resolve) => {
+    counting.onsuccess = resolve
+  })
+  database.close()
+  return counting.result
 }
 
 export function pageProtocol(): string {
@@ -71,7 +89,7 @@ export function pageProtocol(): string {
   return (entry as PerformanceNavigationTiming).nextHopProtocol
 }
 
-/** The log's numbers of the readings that came, in the order in which they came, and the newest one's frame. */
+/** Received sequence numbers in order, and the newest frame. */
 export function readings(): { seqs: number[]; newest: string | undefined } {
   const { take, view } = (globalThis as Page).crosswind ?? {}
   const received = take?.().received.filter(({ kind }) => kind === 'reading') ?? []
@@ -94,4 +112,22 @@ export function scrollTop(): number {
 
 export function scrollTo(top: number): void {
   document.scrollingElement?.scrollTo(0, top)
+}
+
+/** The others' carets, each with the line's text around it: `Ada: Hel|lo`. */
+export function caretsShown(): string[] {
+  return [...document.querySelectorAll<HTMLElement>('.caret-of:not([hidden])')].map((box) => {
+    const caret = box.querySelector('.caret')
+    caret?.scrollIntoView({ block: 'center' })
+    const { left = 0, top = 0, height = 0 } = caret?.getBoundingClientRect() ?? {}
+    const at = document.caretPositionFromPoint(left + 0.1, top + height / 2)
+    const text = at?.offsetNode.nodeValue ?? ''
+    const name = box.querySelector('.caret-flag')?.textContent
+    return `${name}: ${text.slice(0, at?.offset)}|${text.slice(at?.offset)}`
+  })
+}
+
+export function peopleHere(): string[] {
+  const people = (globalThis as Page).crosswind?.view?.().people ?? []
+  return people.map(({ name, isTyping }) => (isTyping ? `${name} is typing` : name))
 }

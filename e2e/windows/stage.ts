@@ -1,53 +1,101 @@
-// A real server and real windows for one test file; all that was opened is closed again.
+// A real server and browser windows for one test file.
 
 import { join } from 'node:path'
 import type { Config } from '../../server/config/config.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
-import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
-import { type Browser, type BrowserWindow, startBrowser } from '../browser/browser.ts'
-import { until } from '../browser/until.ts'
+import { documentPath } from '../../server/wire/documents.ts'
+import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
+import {
+  type Browser,
+  type BrowserName,
+  type BrowserWindow,
+  browserNames,
+  startBrowser,
+  until,
+} from '../browser/browser.ts'
 import { linkState, textShown } from './page.ts'
 
-/** The web app as it was built. */
 export const webFolder = join(import.meta.dirname, '../../web/dist')
+
+/** Set by `CROSSWIND_BROWSER=firefox`; default Chromium. */
+export const browserName: BrowserName = readBrowserName(process.env.CROSSWIND_BROWSER || 'chromium')
+
+function readBrowserName(name: string): BrowserName {
+  const found = browserNames.find((each) => each === name)
+  if (!found) throw new Error(`CROSSWIND_BROWSER is ${name}: must be ${browserNames.join(' or ')}.`)
+  return found
+}
+
+/** Firefox cannot stream request bodies. */
+export const browserModes: readonly Mode[] = modes.filter(
+  ({ uplink }) => browserName === 'chromium' || uplink !== 'streamed',
+)
+
+/** Every mode in Chromium; in Firefox a stream, a socket and a poller, beside `windows.browser.test.ts` in every mode. */
+export const sampledModes = browserModes.filter(
+  ({ name }) => browserName === 'chromium' || ['sse/2', 'websocket/1.1', 'polling/2'].includes(name),
+)
 
 export interface Stage {
   readonly server: TestServer
   readonly browser: Browser
-  /** One more, with connections of its own: a browser has no more than six to a host over HTTP/1.1. */
+  /** Has its own connections: a browser opens at most six per host over HTTP/1.1. */
   readonly anotherBrowser: () => Promise<Browser>
-  /** Opens windows in that mode, at the mode's own listener, and waits until their links are open. */
+  /** Resolves when the links of all windows are open. */
   readonly open: (
     mode: Mode,
     count: number,
     channel: string,
-    otherwise?: { readonly pageHttp?: HttpVersion; readonly browser?: Browser },
+    otherwise?: {
+      readonly pageHttp?: HttpVersion
+      readonly browser?: Browser
+      readonly server?: Pick<TestServer, 'origin'>
+    },
   ) => Promise<BrowserWindow[]>
+  /** Closes the windows of `open`, so that a failed test leaves none to the next. */
+  readonly closeWindows: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export async function openStage(change: Partial<Config> = {}): Promise<Stage> {
   const server = await startTestServer(change, webFolder)
-  const first = await startBrowser()
+  const first = await startBrowser({ name: browserName })
   const browsers = [first]
+  const opened = new Set<BrowserWindow>()
+
+  async function newWindow(browser: Browser): Promise<BrowserWindow> {
+    const window = await browser.newWindow()
+    const own: BrowserWindow = {
+      ...window,
+      async close() {
+        if (opened.delete(own)) await window.close()
+      },
+    }
+    opened.add(own)
+    return own
+  }
+
   return {
     server,
     browser: first,
     async anotherBrowser() {
-      const browser = await startBrowser()
+      const browser = await startBrowser({ name: browserName })
       browsers.push(browser)
       return browser
     },
-    async open(mode, count, channel, { pageHttp = mode.http, browser = first } = {}) {
-      const query = new URLSearchParams({ transport: mode.transport, http: mode.http, channel, record: '' })
+    async open(mode, count, channel, { pageHttp = mode.http, browser = first, server: from = server } = {}) {
+      const query = new URLSearchParams({ transport: mode.transport, http: mode.http, record: '' })
       const windows: BrowserWindow[] = []
       for (let index = 0; index < count; index += 1) {
-        const window = await browser.newWindow()
-        await window.open(`${server.origin[pageHttp]}/?${query}`)
+        const window = await newWindow(browser)
+        await window.open(`${from.origin[pageHttp]}${documentPath(channel)}?${query}`)
         windows.push(window)
       }
       for (const window of windows) await untilOpen(window, mode)
       return windows
+    },
+    async closeWindows() {
+      for (const window of opened) await window.close()
     },
     async close() {
       for (const browser of browsers) await browser.quit()
@@ -56,15 +104,16 @@ export async function openStage(change: Partial<Config> = {}): Promise<Stage> {
   }
 }
 
+/** The link opens beside the page's parts: both are there. */
 export async function untilOpen(window: BrowserWindow, mode: Mode): Promise<void> {
   const isOpen = async () => {
-    const link = await window.run(linkState)
-    return link.state === 'open' && link.mode === mode.name
+    const { state, mode: name, isRendered } = await window.run(linkState)
+    return state === 'open' && name === mode.name && isRendered
   }
   await until(isOpen, `a window did not open in ${mode.name}`)
 }
 
-/** Rejects, with what it shows instead, when the window does not come to show that text. */
+/** Rejects with the text shown instead. */
 export async function untilShows(window: BrowserWindow, text: string): Promise<void> {
   await until(
     async () => (await window.run(textShown)) === text,

@@ -1,11 +1,10 @@
-// The views in real windows: each side of the service by itself, the reader's unit, and the history by keyboard.
+// The views in real windows: each alone, the reader's unit, and the history by keyboard.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { testConfig } from '../../server/testing.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
-import type { BrowserWindow } from '../browser/browser.ts'
-import { until } from '../browser/until.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
 import { bannerText } from './page.ts'
 import { openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
 
@@ -64,14 +63,14 @@ test('the switch changes sides without a reload, and what was typed meanwhile is
   })
   await writer.click('#document')
   await typeText(writer, 'nobody looks')
-  await reader.click('.view-link:first-child')
+  await reader.click('.views .view-link:first-child')
   await untilShows(reader, 'nobody looks')
   assert.equal(await reader.run(() => 'wasHere' in globalThis), true)
-  assert.equal((await reader.run(sides)).query, '?record=&channel=views')
+  assert.equal((await reader.run(sides)).query, '?record=')
 
-  // Back and forth, the reader can write too.
-  await reader.click('.view-link:last-child')
-  await reader.click('.view-link:nth-child(2)')
+  // After switching back and forth, the reader can write too.
+  await reader.click('.views .view-link:last-child')
+  await reader.click('.views .view-link:nth-child(2)')
   await untilShows(reader, 'nobody looks')
   await reader.click('#document')
   await typeText(reader, 'I do: ')
@@ -82,12 +81,13 @@ test('the switch changes sides without a reload, and what was typed meanwhile is
 })
 
 test('a view that there is not shows all, and says so until it is dismissed', async () => {
-  const window = await openView('view=winds')
+  const window = await openView('view=winds&transport=banana')
   const { document, wind } = await window.run(sides)
   assert.deepEqual({ document, wind }, { document: true, wind: true })
-  assert.match(await window.run(bannerText), /no view “winds”.*all, editor, wind and overview/)
+  assert.match(await window.run(bannerText), /no view “winds”.*all, editor, wind, overview and history/)
+  assert.match(await window.run(bannerText), /no transport “banana”.*This window uses SSE \+ XHR, HTTP\/2\./)
   await window.click('.notice .button')
-  assert.doesNotMatch(await window.run(bannerText), /winds/)
+  await until(async () => !/winds|banana/.test(await window.run(bannerText)), 'the notice stayed')
 })
 
 test('the unit holds everywhere, over a reload and in the next window', async () => {
@@ -142,15 +142,14 @@ test('the dial is drawn, and says what it shows', async () => {
     async () => /^Wind dial: (calm|\d)/.test((await window.run(label)) ?? ''),
     'the dial says nothing',
   )
-  const painted = await window.run(() =>
+  const painted = () =>
     Array.from(document.querySelectorAll<HTMLCanvasElement>('.dial canvas, .plot canvas'), (canvas) => {
       const { data } = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height) ?? {
         data: [],
       }
       return data.some((value) => value > 0)
-    }),
-  )
-  assert.deepEqual(painted, [true, true, true, true])
+    }).join()
+  await until(async () => (await window.run(painted)) === 'true,true,true,true', 'a dial or a plot is empty')
   assert.match(await window.run(textOf, '.wind-source'), /Simulated/)
 })
 

@@ -1,21 +1,20 @@
-// The wind of before a window was opened, in real windows: there at once, after a reload and a restart of the server too.
+// Past wind is shown at once in new windows, after a reload and after a server restart.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { openLog } from '../../server/open-log.ts'
+import { openLog } from '../../server/log/log.ts'
 import { testConfig } from '../../server/testing.ts'
-import { store } from '../../server/wind-history/testing.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
-import type { BrowserWindow } from '../browser/browser.ts'
-import { until } from '../browser/until.ts'
+import { store } from '../../server/wire/wind-testing.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
 import { openStage, type Stage } from './stage.ts'
 
 const [mode] = modes as readonly [Mode, ...Mode[]]
 
-/** Such as no wind of the simulator's is. */
+/** Above any wind of the simulator. */
 const stormMetresPerSecond = 44
 
 let stage: Stage
@@ -35,9 +34,9 @@ after(async () => {
   await rm(dataFolder, { recursive: true, force: true })
 })
 
-/** What a server of before has left: a storm, a reading a second. */
+/** The log of an earlier server: a storm, one reading per second. */
 async function storeHalfAnHour(config: Parameters<typeof openLog>[0]): Promise<void> {
-  const log = openLog(config, { dataFolder, now: Date.now, random: Math.random })
+  const log = openLog(config, { dataFolder, now: Date.now, random: Math.random, onFailure: console.error })
   const endedAt = Date.now()
   const moments = Array.from({ length: 1800 }, (_nothing, n) => endedAt - (1800 - n) * 1000)
   await store(log, moments, { speed: stormMetresPerSecond })
@@ -67,7 +66,7 @@ async function untilSays(window: BrowserWindow, pattern: RegExp): Promise<void> 
   )
 }
 
-/** All ten minutes: else it would say how many seconds there are. */
+/** All ten minutes: a shorter history states its seconds. */
 const lookingBack = /^In the last 10 minutes: [\d.]+ to 44\.\d* m\/s, mean /
 
 test('a new window has the wind of before, of before the server’s restart too, and a reload has it again', async () => {
@@ -87,7 +86,7 @@ test('the editor alone asks for none of it until it shows the wind', async () =>
   const isOpen = () => document.querySelector('.link')?.getAttribute('data-state') === 'open'
   await until(() => window.run(isOpen), 'the window did not open')
   assert.equal(await window.run(asked), 0)
-  await window.click('.view-link:nth-child(3)')
+  await window.click('.views .view-link:nth-child(3)')
   await untilSays(window, lookingBack)
   assert.equal(await window.run(asked), 1)
   await window.close()

@@ -1,24 +1,23 @@
-// A serial line between a made-up WindSonic and the server under test: a pseudo-terminal that can be taken away.
+// Serial line from a simulated WindSonic to the server: a pseudo-terminal that can be unplugged.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { openSimulator } from '../../server/sources/device/simulator.ts'
-import { processTimers } from '../../server/timers.ts'
-import { createSeededRandom } from '../../server/wire/random.ts'
-import { until } from '../browser/until.ts'
+import { processTimers } from '../../server/process.ts'
+import { WindSonic } from '../../server/sensor/simulator/windsonic.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { until } from '../browser/browser.ts'
 
-/** Why tests of a line are left out here; false where they are not. */
+/** Reason to skip serial-line tests; false if they can run. */
 export const withoutLine = spawnSync('socat', ['-V']).error ? 'socat is not installed' : false
 
 export interface WindLine {
-  /** Plays a WindSonic into the line until so many frames have left. */
   readonly play: (frames: number, rateHz: number) => Playing
-  /** The device's file goes, as with a plug that is pulled. */
+  /** Removes the device file, like a pulled plug. */
   readonly unplug: () => Promise<void>
 }
 
 export interface Playing {
-  /** Each frame's text between STX and ETX, as it left. */
+  /** Frame texts between STX and ETX, in order. */
   readonly sent: readonly string[]
   readonly stop: () => Promise<void>
 }
@@ -50,18 +49,17 @@ async function untilSays(child: ChildProcess, words: string): Promise<void> {
 
 function play(line: ChildProcess, frames: number, rateHz: number): Playing {
   const sent: string[] = []
-  const ignore = () => undefined
-  const sensor = openSimulator({
+  const sensor = new WindSonic({
     rateHz,
     timers: processTimers,
     random: createSeededRandom(7),
-    onOpen: ignore,
+    isPoweredUp: false,
+    pieceBytes: 256,
     onBytes(bytes) {
       if (sent.length === frames) return
       line.stdin?.write(bytes)
       sent.push(Buffer.from(bytes).toString('latin1').slice(1, -5))
     },
-    onClose: ignore,
   })
-  return { sent, stop: sensor.stop }
+  return { sent, stop: async () => sensor.stop() }
 }

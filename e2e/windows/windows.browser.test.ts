@@ -1,12 +1,13 @@
-// Windows of a real browser keep in step: in every mode, through live switches, with text, caret and scroll intact.
+// Windows stay in step in every mode and through switches, with text, caret and scroll intact.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { startTestServer } from '../../server/testing.ts'
-import { connections, modeNamed, modes, type TransportName } from '../../server/wire/modes.ts'
-import type { BrowserWindow } from '../browser/browser.ts'
-import { until } from '../browser/until.ts'
+import { after, afterEach, before, test } from 'node:test'
+import { startTestServer, type TestServer } from '../../server/testing.ts'
+import { editorNames } from '../../server/wire/messages.ts'
+import { connections, type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
 import {
+  apiRequests,
   bannerText,
   caretShown,
   htmlShown,
@@ -14,52 +15,40 @@ import {
   markRan,
   pageProtocol,
   placeCaret,
-  requestsTo,
   scrollTo,
   scrollTop,
   textShown,
   windowsAtServer,
   writeHtml,
 } from './page.ts'
-import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
+import {
+  browserModes,
+  openStage,
+  type Stage,
+  type as typeText,
+  untilOpen,
+  untilShows,
+  webFolder,
+} from './stage.ts'
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { up: '\uE013', enter: '\uE007' }
 
-/** What each transport asks for, and by which means (Resource Timing, initiatorType). */
-const requestsOf: Readonly<Record<TransportName, readonly (readonly [path: string, initiator: string])[]>> = {
-  sse: [
-    ['/api/stream', 'other'],
-    ['/api/messages', 'xmlhttprequest'],
-  ],
-  websocket: [],
-  'long-polling': [
-    ['/api/long-poll', 'xmlhttprequest'],
-    ['/api/messages', 'xmlhttprequest'],
-  ],
-  polling: [
-    ['/api/poll', 'xmlhttprequest'],
-    ['/api/messages', 'xmlhttprequest'],
-  ],
-  streaming: [['/api/streaming', 'fetch']],
-}
-interface Entry {
-  readonly protocol: string
-  readonly initiator: string
-}
-
-const uplinkPaths = ['/api/messages', '/api/streaming', '/api/poll', '/api/long-poll', '/api/stream']
-const isOpenEnded: ReadonlySet<string> = new Set(['/api/stream', '/api/streaming'])
+/** Requests that no transport's stream or uplink needs. */
+const beside = /^\/api\/(awareness|clock|heartbeat|windows|wind\/history)$/
 
 let stage: Stage
+let mirror: TestServer
 before(async () => {
-  stage = await openStage()
+  // Each window has its own connection, so that a mode is what its name says.
+  stage = await openStage({ share: 'none' })
+  mirror = await startTestServer({ share: 'none', editor: 'mirror' }, webFolder)
 })
-after(() => stage.close())
-
-async function closeAll(windows: readonly BrowserWindow[]): Promise<void> {
-  for (const window of windows) await window.close()
-}
+after(async () => {
+  await stage.close()
+  await mirror.close()
+})
+afterEach(() => stage.closeWindows())
 
 function mode(name: string) {
   const found = modeNamed(name)
@@ -76,42 +65,67 @@ test('a first window opens in the default mode, with an empty console', async ()
   await window.close()
 })
 
-for (const each of modes) {
-  test(`${each.name}: what is typed in one of five windows shows in the four others`, async () => {
-    const windows = await stage.open(each, 5, `five-${each.name.replace('/', '-')}`)
+for (const each of browserModes) {
+  test(`${each.name}: what is typed in one of three windows shows in the others, over that protocol`, async () => {
+    const channel = `three-${each.name.replace('/', '-')}`
+    const windows = await stage.open(each, 3, channel)
     const [typist] = windows
     assert.ok(typist)
     await typist.click('#document')
     await typeText(typist, 'Hello wind')
     for (const window of windows) await untilShows(window, 'Hello wind')
-    await until(async () => (await typist.run(linkState)).windows === 5, 'five windows were not counted')
-    await closeAll(windows)
+    const counted = async () => (await typist.run(linkState)).windows
+    await until(async () => (await counted()) === 3, 'three windows were not counted')
+    await assertSpoken(typist, each, channel)
+    for (const window of windows.slice(1)) await window.close()
+    await until(async () => (await counted()) === 1, 'closed windows are still counted')
   })
+}
 
-  test(`${each.name}: that protocol is really spoken, by the browser’s word and the server’s`, async () => {
-    const channel = `spoken-${each.name.replace('/', '-')}`
-    const [window] = await stage.open(each, 1, channel)
-    assert.ok(window)
-    await window.click('#document')
-    await typeText(window, 'x')
-    await untilShows(window, 'x')
-    assert.equal((await window.run(linkState)).spokenHttp, each.http)
-    const [seen] = (await window.run(windowsAtServer)).filter(({ channels }) => channels.includes(channel))
-    assert.equal(seen?.mode, each.name)
-    const spoken = [connections[each.http].alpn]
-    for (const [path, initiator] of requestsOf[each.transport]) {
-      // A request stands in the browser's list once it has ended: a stream's, when it is closed.
-      const entries = (): Promise<Entry[]> => window.run(requestsTo, path)
-      if (!isOpenEnded.has(path))
-        await until(async () => (await entries()).length > 0, `nothing went to ${path}`)
-      for (const entry of await entries())
-        assert.deepEqual([entry.initiator, [entry.protocol]], [initiator, spoken])
-    }
-    for (const path of uplinkPaths) {
-      const isUsed = requestsOf[each.transport].some(([used]) => used === path)
-      if (!isUsed) assert.deepEqual(await window.run(requestsTo, path), [])
-    }
-    await closeAll([window])
+/** By the browser's word and the server's. */
+async function assertSpoken(window: BrowserWindow, each: Mode, channel: string): Promise<void> {
+  assert.equal((await window.run(linkState)).spokenHttp, each.http)
+  const seen = (await window.run(windowsAtServer)).filter(({ channels }) => channels.includes(channel))
+  assert.deepEqual(new Set(seen.map(({ mode }) => mode)), new Set([each.name]))
+  // Requests are listed once they end: an open stream is not. `initiator`: Resource Timing.
+  const asXhr = { initiator: 'xmlhttprequest', protocol: connections[each.http].alpn }
+  const requests = async (isUplink: boolean) => {
+    const all = (await window.run(apiRequests)).filter(({ path }) => !beside.test(path))
+    return all.filter(({ path }) => (path === '/api/messages') === isUplink)
+  }
+  const areXhr = async (isUplink: boolean) => {
+    await until(async () => (await requests(isUplink)).length > 0, 'no request has ended')
+    for (const { path, ...how } of await requests(isUplink)) assert.deepEqual(how, asXhr, path)
+  }
+  if (each.uplink === 'xhr') await areXhr(true)
+  else assert.deepEqual(await requests(true), [])
+  if (each.isPush) assert.deepEqual(await requests(false), [])
+  else await areXhr(false)
+}
+
+for (const each of modes.filter((each) => !browserModes.includes(each))) {
+  test(`${each.name}: a browser that cannot do it takes the next mode at once, and says so`, async () => {
+    const window = await stage.browser.newWindow()
+    const [transport, http] = each.name.split('/')
+    await window.open(`${stage.server.origin[each.http]}/?transport=${transport}&http=${http}&record`)
+    const next = mode(each.fallback ?? '')
+    await untilOpen(window, next)
+    const notice = await window.run(bannerText)
+    assert.ok(
+      notice.includes(`This browser does not support ${each.label}`) && notice.includes(next.label),
+      notice,
+    )
+    await window.run((name: string) => globalThis.window.crosswind?.switchMode(name), 'websocket/1.1')
+    await untilOpen(window, mode('websocket/1.1'))
+    assert.equal(await window.run(bannerText), '')
+    await window.run((name: string) => globalThis.window.crosswind?.switchMode(name), each.name)
+    await untilOpen(window, next)
+    await until(
+      async () => (await window.run(bannerText)).includes(each.label),
+      'the notice did not come back',
+    )
+    assert.deepEqual(await stage.browser.consoleMessages(), [])
+    await window.close()
   })
 }
 
@@ -120,9 +134,9 @@ test('the mode switches live, and typing goes on, in every direction', async () 
   assert.ok(typist && reader)
   await typist.click('#document')
   let expected = ''
-  for (const next of [...modes.slice(1), ...modes.toReversed()].map(({ name }) => name)) {
+  for (const next of [...browserModes.slice(1), ...browserModes.toReversed()].map(({ name }) => name)) {
     await typist.run((name: string) => window.crosswind?.switchMode(name), next)
-    // Typed while the link is changing over: nothing of it may be lost.
+    // Typed during the switch: nothing may be lost.
     await typeText(typist, 'ab')
     await untilOpen(typist, mode(next))
     await typeText(typist, 'c')
@@ -133,7 +147,6 @@ test('the mode switches live, and typing goes on, in every direction', async () 
     assert.equal(`${query.get('transport')}/${query.get('http')}`, next)
   }
   assert.deepEqual(await stage.browser.consoleMessages(), [])
-  await closeAll([typist, reader])
 })
 
 test('the mode switches from the menu, by keyboard too', async () => {
@@ -148,7 +161,6 @@ test('the mode switches from the menu, by keyboard too', async () => {
   await typist.click('#document')
   await typeText(typist, 'on it goes')
   await untilShows(reader, 'on it goes')
-  await closeAll([typist, reader])
 })
 
 test('the server restarts: windows come back by themselves, and what was typed meanwhile arrives', async () => {
@@ -170,30 +182,34 @@ test('the server restarts: windows come back by themselves, and what was typed m
   await untilShows(reader, 'beforeduring')
 })
 
-test('the reading window keeps its caret in its words, and its scroll', async () => {
-  const [typist, reader] = await stage.open(mode('sse/2'), 2, 'caret')
-  assert.ok(typist && reader)
-  const paragraphs = Array.from({ length: 80 }, (_, n) => `<p>Paragraph ${n} of many</p>`)
-  await typist.run(writeHtml, paragraphs.join(''))
-  await until(async () => (await reader.run(htmlShown)) === paragraphs.join(''), 'the text did not arrive')
-  await reader.run(placeCaret, 40, 9)
-  await reader.run(scrollTo, 900)
-  const before = await reader.run(scrollTop)
-  assert.ok(before > 0)
+for (const editor of editorNames)
+  test(`${editor}: the reading window keeps its caret in its words, and its scroll`, async () => {
+    const server = editor === 'mirror' ? mirror : stage.server
+    const [typist, reader] = await stage.open(mode('sse/2'), 2, 'caret', { server })
+    assert.ok(typist && reader)
+    const paragraphs = Array.from({ length: 80 }, (_, n) => `<p>Paragraph ${n} of many</p>`)
+    await typist.run(writeHtml, paragraphs.join(''))
+    await until(async () => (await reader.run(htmlShown)) === paragraphs.join(''), 'the text did not arrive')
+    await reader.run(placeCaret, 40, 9)
+    await reader.run(scrollTo, 900)
+    const before = await reader.run(scrollTop)
+    assert.ok(before > 0)
 
-  await typist.run(placeCaret, 40, 0)
-  await typeText(typist, 'New ')
-  await typist.run(placeCaret, 60, 3)
-  await typeText(typist, '!')
-  await until(async () => (await reader.run(htmlShown)).includes('Par!agraph 60'), 'the edit did not arrive')
-  assert.match(await reader.run(htmlShown), /New.Paragraph 40/)
-  assert.match(await reader.run(caretShown), /^New.Paragraph\| 40 of many$/)
-  assert.equal(await reader.run(scrollTop), before)
-  await closeAll([typist, reader])
-})
+    await typist.run(placeCaret, 40, 0)
+    await typeText(typist, 'New ')
+    await typist.run(placeCaret, 60, 3)
+    await typeText(typist, '!')
+    await until(
+      async () => (await reader.run(htmlShown)).includes('Par!agraph 60'),
+      'the edit did not arrive',
+    )
+    assert.match(await reader.run(htmlShown), /New.Paragraph 40/)
+    assert.match(await reader.run(caretShown), /^New.Paragraph\| 40 of many$/)
+    assert.equal(await reader.run(scrollTop), before)
+  })
 
-test('scripts, handlers and javascript: links in an edit do not run where it is shown', async () => {
-  const [sender, reader] = await stage.open(mode('sse/2'), 2, 'hostile')
+test('mirror: scripts, handlers and javascript: links in an edit do not run where it is shown', async () => {
+  const [sender, reader] = await stage.open(mode('sse/2'), 2, 'hostile', { server: mirror })
   assert.ok(sender && reader)
   const hostile = [
     '<p>start</p>',
@@ -207,17 +223,16 @@ test('scripts, handlers and javascript: links in an edit do not run where it is 
     '<math><mtext><table><mglyph><style><img src=x onerror="window.ran = true">',
     '<p>end</p>',
   ].join('')
-  // Sent by hand: no editor of ours would make it.
+  // Sent directly: the editor would not produce it.
   await sender.run(postEdit, 'hostile', hostile)
   await until(async () => (await reader.run(textShown)).includes('start'), 'the edit did not arrive')
   const shown = await reader.run(htmlShown)
   assert.doesNotMatch(shown, /<script|onerror|onload|javascript:|<iframe|<form|<button|style=|<svg/i)
   await reader.run(() => document.querySelector<HTMLElement>('#document a')?.click())
   assert.equal(await reader.run(markRan), false)
-  await closeAll([sender, reader])
 })
 
-test('on HTTP/1.1 the fifth window warns, before the sixth could not type and the seventh would hang', async () => {
+test('on HTTP/1.1 the fifth window warns that the next one takes HTTP/2', async () => {
   const windows = await stage.open(mode('sse/1.1'), 5, 'crowd', { pageHttp: '2' })
   const [first] = windows
   assert.ok(first)
@@ -225,11 +240,38 @@ test('on HTTP/1.1 the fifth window warns, before the sixth could not type and th
   await until(async () => (await streams()) === 5, 'five streams were not counted')
   const warning = /Five windows of this browser are open over HTTP\/1\.1/
   await until(async () => warning.test(await first.run(bannerText)), 'no warning was shown')
-  await closeAll(windows.slice(4))
+  for (const window of windows.slice(4)) await window.close()
   await until(async () => (await streams()) === 4, 'four streams were not counted')
   await until(async () => !warning.test(await first.run(bannerText)), 'the warning stayed')
-  await closeAll(windows.slice(0, 4))
 })
+
+for (const name of ['sse/1.1', 'long-polling/1.1']) {
+  test(`of seven windows in ${name} five hold its connections; the others take HTTP/2 at once, say why, and are in step`, async () => {
+    const wished = mode(name)
+    const roomy = mode(wished.whenFull ?? '')
+    const channel = `seven-${wished.transport}`
+    const held = await stage.open(wished, 5, channel)
+    const query = new URLSearchParams({ transport: wished.transport, http: wished.http, channel, record: '' })
+    const others: BrowserWindow[] = []
+    for (let n = 0; n < 2; n += 1) {
+      const window = await stage.browser.newWindow()
+      await window.open(`${stage.server.origin[wished.http]}/?${query}`)
+      await untilOpen(window, roomy)
+      assert.match(
+        await window.run(bannerText),
+        /Other windows of this browser use all of its connections for [^;]+; using [^;]+, HTTP\/2 instead/,
+      )
+      others.push(window)
+    }
+    const [typist] = others
+    assert.ok(typist)
+    await typist.click('#document')
+    await typeText(typist, 'seven')
+    for (const window of [...held, ...others]) await untilShows(window, 'seven')
+    for (const window of held) assert.equal((await window.run(linkState)).mode, name)
+    for (const window of others) await window.close()
+  })
+}
 
 async function postEdit(channel: string, html: string): Promise<void> {
   const draft = {

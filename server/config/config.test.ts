@@ -1,11 +1,14 @@
-// Checks the order of flag, variable, file and default, and each sentence that a wrong one is answered with.
+// The order of flag, variable, file and default, a command's own flags, and the sentence for each wrong one.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type ConfigSources, defaultConfig, loadConfig, wantsHelp } from './config.ts'
+import { z } from 'zod'
+import { transportNames } from '../wire/modes.ts'
+import { type ConfigSources, defaultConfig, loadConfig, readFlags, wantsHelp } from './config.ts'
+import { choice, quantity } from './schema.ts'
 
 const nowhere = join(import.meta.dirname, '../wire')
 
@@ -85,16 +88,10 @@ test('an empty variable counts as not set, and those of the set-up commands are 
   assert.deepEqual(await load('', { env }), defaultConfig)
 })
 
-test('--help is told apart', () => {
-  assert.equal(wantsHelp(['--port', '1', '--help']), true)
-  assert.equal(wantsHelp(['-h']), true)
-  assert.equal(wantsHelp(['--port=1']), false)
-})
-
 const wrongFlags: readonly (readonly [string, string])[] = [
   [
     '--transport websockets',
-    'transport is "websockets" (from --transport); allowed are sse, websocket, long-polling, polling, streaming.',
+    `transport is "websockets" (from --transport); allowed are ${transportNames.join(', ')}.`,
   ],
   ['--port 70000', 'port is 70000 (from --port); allowed are whole numbers from 0 to 65535.'],
   ['--port=', 'port is "" (from --port); allowed are whole numbers from 0 to 65535.'],
@@ -226,4 +223,49 @@ test('both ports may be 0, and a serial sensor with a path fits', async () => {
   const config = await load('--port 0 --http1-port 0 --sensor-source serial --sensor-path /dev/ttyUSB0')
   assert.equal(config.port, config.http1Port)
   assert.equal(config.sensor.path, '/dev/ttyUSB0')
+})
+
+const shape = {
+  may: choice(['read', 'write'], 'write', 'What is allowed'),
+  keptHours: quantity(0.5, 24, 12, 'How long'),
+  open: z.boolean().default(false),
+}
+const read = (argv: string) =>
+  readFlags(
+    argv.split(' ').filter((word) => word !== ''),
+    shape,
+  )
+
+test('flags of the command are values, those of the settings go on to them in their order', () => {
+  const { own, settings } = read('--port 1 --may=read --open --kept-hours 1.5 --http 2 --port 3')
+  assert.deepEqual(own, { may: 'read', keptHours: 1.5, open: true })
+  assert.deepEqual(settings, ['--port=1', '--http=2', '--port=3'])
+})
+
+test('without a flag its default holds; of the same flag twice the last counts', () => {
+  assert.deepEqual(read(''), { own: { may: 'write', keptHours: 12, open: false }, settings: [] })
+  assert.equal(read('--kept-hours 1 --kept-hours 2').own.keptHours, 2)
+})
+
+const wrong: readonly (readonly [string, string])[] = [
+  ['--may admin', '--may is "admin"; allowed are read, write.'],
+  ['--may', '--may needs a value after it; allowed are read, write.'],
+  ['--may --open', '--may needs a value after it; allowed are read, write.'],
+  ['--kept-hours 0', '--kept-hours is "0"; allowed are numbers from 0.5 to 24.'],
+  ['--kept-hours -1', '--kept-hours is "-1"; allowed are numbers from 0.5 to 24.'],
+  ['--open=yes', '--open takes no value.'],
+  ['--opne', 'There is no flag --opne; did you mean --open?'],
+  ['--prot 1', 'There is no flag --prot; did you mean --port?'],
+  ['--HOST x', 'There is no flag --HOST; did you mean --host?'],
+  ['-x', '"-x" is no flag; --help lists them.'],
+  ['-- --open', 'There is no flag --; --help lists them.'],
+]
+for (const [argv, message] of wrong) {
+  test(`${argv} is refused`, () => assert.throws(() => read(argv), { name: 'ConfigError', message }))
+}
+
+test('--help is told apart', () => {
+  assert.equal(wantsHelp(['--port', '1', '--help']), true)
+  assert.equal(wantsHelp(['-h']), true)
+  assert.equal(wantsHelp(['--port=1']), false)
 })

@@ -1,51 +1,247 @@
-// Loads the configuration: a flag goes before an environment variable, that before the config file, that before the default.
+// Reads configuration and flags: defaults, overridden by config file, environment variables, flags.
 
-import { crossCheck } from './cross-checks.ts'
-import { type Environment, overridesFromEnvironment } from './environment.ts'
-import { configFromFile, usualFile } from './file.ts'
-import { readFlags } from './flags.ts'
-import type { Override } from './override.ts'
-import { type Config, configSchema, defaultConfig } from './schema.ts'
+import { existsSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { z } from 'zod'
+import {
+  type Config,
+  type ConfigKey,
+  configKeys,
+  configSchema,
+  defaultConfig,
+  fieldNotes,
+  flagOf,
+} from './schema.ts'
 
-export { ConfigError } from './error.ts'
-export { type Config, type ConfigInput, defaultConfig, defineConfig } from './schema.ts'
+export { type Config, defaultConfig, defineConfig } from './schema.ts'
+
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
 
 export interface ConfigSources {
-  /** The words after the script's name, without Node and script: `process.argv.slice(2)`. */
   readonly argv: readonly string[]
-  readonly env: Environment
-  /** Where `crosswind.config.ts` is looked for, and what `--config` is relative to. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Folder of `crosswind.config.ts`; `--config` is relative to it. */
   readonly cwd: string
 }
 
-/**
- * The configuration, checked and complete. Paths in it are as they were given. Throws ConfigError, whose message is one
- * sentence: which key, where it came from, what it is and what is allowed.
- */
+/** Optional, unless `--config` names a file. */
+const usualFile = 'crosswind.config.ts'
+
+/** Throws ConfigError with one sentence: key, origin, value and what is allowed. Paths are as given. */
 export async function loadConfig({ argv, env, cwd }: ConfigSources): Promise<Config> {
-  const { overrides, configFile } = readFlags(argv)
-  const all = [...overridesFromEnvironment(env), ...overrides]
+  const flags = splitFlags(argv, settingFlags)
+  const configFile = flags.findLast(({ name }) => name === '--config')?.text ?? null
+  const fromFlags = flags.flatMap(({ name, text }) => {
+    const key = configKeys.find(({ flag }) => flag === name)
+    return key ? [overrideFrom(key, text, name)] : []
+  })
+  const overrides = [...overridesFromEnvironment(env), ...fromFlags]
   const fromFile = await configFromFile(cwd, configFile)
-  const config = configSchema.parse(all.reduce<object>(overlay, fromFile))
-  crossCheck(config, (key) => originOf(key, all, fromFile, configFile ?? usualFile))
+  const merged: Record<string, unknown> = structuredClone(fromFile)
+  for (const { key, value } of overrides) {
+    const [name = '', inner] = key.path
+    if (inner === undefined) merged[name] = value
+    else Object.assign(merged[name] as object, { [inner]: value })
+  }
+  const config = configSchema.parse(merged)
+  const [misfit] = misfitsIn(config, (key) => {
+    const override = overrides.findLast((candidate) => candidate.key.key === key)
+    return override?.from ?? (fromFile === defaultConfig ? 'the defaults' : (configFile ?? usualFile))
+  })
+  if (misfit) throw new ConfigError(misfit)
   return config
 }
 
-/** Whether the command line asks for the help text rather than for a server. Throws ConfigError for a wrong flag. */
-export const wantsHelp = (argv: readonly string[]): boolean => readFlags(argv).wantsHelp
+/** Used by the set-up commands (scripts/) and the tests. */
+const foreignVariable =
+  /^CROSSWIND_(CHROMIUM|CHROMEDRIVER|FIREFOX|BROWSER|STOPS|ATTACK_SECONDS|WIND_SECONDS)$/
 
-function overlay(config: object, { key, value }: Override): object {
-  return withValue(config, key.path, value)
+function overridesFromEnvironment(env: ConfigSources['env']): Override[] {
+  return Object.entries(env).flatMap(([name, text = '']) => {
+    // Empty ones count as missing.
+    if (!name.startsWith('CROSSWIND_') || foreignVariable.test(name) || text === '') return []
+    const key = configKeys.find(({ variable }) => variable === name)
+    if (key !== undefined) return [overrideFrom(key, text, name)]
+    const names = configKeys.map(({ variable }) => variable)
+    throw new ConfigError(`There is no environment variable ${name}${suggestion(name, names)}`)
+  })
 }
 
-function withValue(object: object, [name = '', ...rest]: readonly string[], value: unknown): object {
-  const inner: unknown = Object.entries(object).find(([key]) => key === name)?.[1]
-  const nested = rest.length > 0 && typeof inner === 'object' && inner !== null
-  return { ...object, [name]: nested ? withValue(inner, rest, value) : value }
+async function configFromFile(cwd: string, named: string | null): Promise<Config> {
+  const from = named ?? usualFile
+  const file = resolve(cwd, from)
+  if (!existsSync(file)) {
+    if (named === null) return defaultConfig
+    throw new ConfigError(`${named} (from --config) is missing.`)
+  }
+  const result = configSchema.safeParse(await exportOf(file), { reportInput: true })
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw issue === undefined ? result.error : complaint(issue, from)
 }
 
-function originOf(key: string, overrides: readonly Override[], fromFile: Config, file: string): string {
-  const override = overrides.findLast((candidate) => candidate.key.key === key)
-  if (override !== undefined) return override.from
-  return fromFile === defaultConfig ? 'the defaults' : file
+async function exportOf(file: string): Promise<unknown> {
+  const module: unknown = await import(pathToFileURL(file).href).catch((error: unknown) => {
+    const [reason] = String(error).split('\n')
+    throw new ConfigError(`${basename(file)} cannot be read: ${reason}.`, { cause: error })
+  })
+  if (typeof module === 'object' && module !== null && 'default' in module) return module.default
+  throw new ConfigError(
+    `${basename(file)} exports nothing; it should say: export default defineConfig({ … }).`,
+  )
+}
+
+function complaint(issue: z.core.$ZodIssue, from: string): ConfigError {
+  const path = issue.path.map(String)
+  if (issue.code === 'unrecognized_keys') {
+    const unknown = [...path, issue.keys[0]].join('.')
+    const names = configKeys.map(({ key }) => key)
+    return new ConfigError(`There is no key ${unknown} (from ${from})${suggestion(unknown, names)}`)
+  }
+  const key = configKeys.find((candidate) => candidate.path.every((name, index) => path[index] === name))
+  if (key !== undefined) return notAllowed(key, issue.input, from)
+  const name = path.length === 0 ? 'The configuration' : path.join('.')
+  return new ConfigError(`${name} is ${JSON.stringify(issue.input)} (from ${from}); it has to be an object.`)
+}
+
+type Override = ReturnType<typeof overrideFrom>
+
+/** `from`: the flag or variable, for the message of the ConfigError that this throws. */
+function overrideFrom(key: ConfigKey, text: string, from: string) {
+  const value = key.fromText(text)
+  const result = key.schema.safeParse(value)
+  if (!result.success) throw notAllowed(key, value, from)
+  return { key, value: result.data, from }
+}
+
+/** `transport is "websockets" (from --transport); allowed are sse, websocket.` */
+function notAllowed({ key, allowed }: ConfigKey, value: unknown, from: string): ConfigError {
+  return new ConfigError(`${key} is ${JSON.stringify(value)} (from ${from}); allowed are ${allowed}.`)
+}
+
+/** A polled WindSonic answers within 130 ms (manual 1405-PS-0019, polled mode). */
+const mostQuestionsHz = 7
+
+/** Sentences about settings that conflict. `originOf` names a setting's origin. */
+function* misfitsIn(config: Config, originOf: (key: string) => string): Generator<string> {
+  const { port, http1Port, tls, sensor, limits } = config
+  const from = (key: string) => `(from ${originOf(key)})`
+  if (port === http1Port && port !== 0)
+    yield `port ${from('port')} and http1Port ${from('http1Port')} are both ${port}; each needs a port of its own.`
+  const tlsFiles = ['certFile', 'keyFile'] as const
+  const [set, other] = tls.certFile === null ? tlsFiles.toReversed() : tlsFiles
+  if (set && other && tls[set] !== null && tls[other] === null)
+    yield `tls.${set} is set ${from(`tls.${set}`)} but tls.${other} is not; the two go together.`
+  if (sensor.source === 'serial' && sensor.path === null)
+    yield `sensor.source is "serial" ${from('sensor.source')} but sensor.path is not set; name the serial port, such as --sensor-path /dev/ttyUSB0 (npm run sensor -- --list shows the ports).`
+  if (sensor.source === 'recorded' && sensor.file === null)
+    yield `sensor.source is "recorded" ${from('sensor.source')} but sensor.file is not set; name the raw log, such as --sensor-file wind.log.`
+  if (sensor.mode === 'polled' && sensor.rateHz > mostQuestionsHz)
+    yield `sensor.rateHz is ${sensor.rateHz} ${from('sensor.rateHz')}; a sensor that is polled ${from('sensor.mode')} takes up to 130 ms to answer, so it can be asked ${mostQuestionsHz} times a second at most.`
+  for (const key of ['queueBytesPerWindow', 'logBytes'] as const)
+    if (limits[key] < limits.maxMessageBytes)
+      yield `limits.${key} is ${limits[key]} ${from(`limits.${key}`)}; it has to hold a message of limits.maxMessageBytes, ${limits.maxMessageBytes} ${from('limits.maxMessageBytes')}.`
+}
+
+export const wantsHelp = (argv: readonly string[]) => argv.some((word) => word === '--help' || word === '-h')
+
+/** Allowed values of each flag, to follow "allowed are"; null for a switch. */
+const settingFlags: ReadonlyMap<string, string | null> = new Map([
+  ...configKeys.map(({ flag, allowed }) => [flag, allowed] as const),
+  ['--config', 'the paths of config files'],
+  ['--help', null],
+])
+
+/**
+ * The flags of a command, separated from those of the configuration. `shape` has a field for each: one made in
+ * schema.ts, or a `z.boolean()` for a switch. The last of repeated flags wins. Throws ConfigError.
+ */
+export function readFlags<Shape extends Record<string, z.ZodType>>(
+  argv: readonly string[],
+  shape: Shape,
+): {
+  readonly own: { readonly [Name in keyof Shape]: z.output<Shape[Name]> }
+  readonly settings: readonly string[]
+} {
+  const fields = Object.entries(shape).map(([name, schema]) => ({
+    name,
+    schema,
+    flag: flagOf([name]),
+    notes: fieldNotes.get(schema),
+  }))
+  const own = new Map(fields.map(({ flag, notes }) => [flag, notes?.allowed ?? null]))
+  const given = splitFlags(argv, new Map([...own, ...settingFlags]))
+  const values = fields.map(({ name, schema, flag, notes }) => {
+    const text = given.findLast((one) => one.name === flag)?.text
+    if (text === undefined) return [name, schema.parse(undefined)]
+    const parsed = schema.safeParse(notes ? notes.fromText(text) : true)
+    if (parsed.success) return [name, parsed.data]
+    throw new ConfigError(`${flag} is ${JSON.stringify(text)}; allowed are ${notes?.allowed}.`)
+  })
+  const settings = given
+    .filter(({ name }) => !own.has(name))
+    .map(({ name, text }) => (settingFlags.get(name) === null ? name : `${name}=${text}`))
+  return { own: Object.fromEntries(values), settings }
+}
+
+/** Splits `--name value`, `--name=value` and switches, in order; a switch has no text. Throws ConfigError. */
+function splitFlags(argv: readonly string[], known: typeof settingFlags): { name: string; text: string }[] {
+  const options = Object.fromEntries(
+    Array.from(known, ([name, allowed]) => [
+      name.slice(2),
+      { type: allowed === null ? 'boolean' : 'string', ...(name === '--help' && { short: 'h' }) } as const,
+    ]),
+  )
+  // Not strict: its errors name neither the allowed values nor a suggestion.
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
+  return tokens.map((token) => {
+    const word = argv[token.index] ?? ''
+    const name = token.kind === 'option' ? `--${token.name}` : word
+    const allowed = known.get(name)
+    if (token.kind !== 'option' || allowed === undefined) {
+      if (!word.startsWith('--')) throw new ConfigError(`"${word}" is no flag; --help lists them.`)
+      throw new ConfigError(`There is no flag ${name}${suggestion(name, [...known.keys()])}`)
+    }
+    const { value, inlineValue } = token
+    if (allowed === null) {
+      if (inlineValue) throw new ConfigError(`${name} takes no value.`)
+      return { name, text: '' }
+    }
+    if (value === undefined || (!inlineValue && value.startsWith('--')))
+      throw new ConfigError(`${name} needs a value after it; allowed are ${allowed}.`)
+    return { name, text: value }
+  })
+}
+
+/** `; did you mean x?`, or `; --help lists them.` when more than a third of the letters differ. */
+function suggestion(given: string, names: readonly string[]): string {
+  const [nearest] = names
+    .map((name) => ({ name, distance: distanceBetween(given.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ name, distance }) => distance <= Math.max(given.length, name.length) / 3)
+    .sort((a, b) => a.distance - b.distance)
+  return nearest ? `; did you mean ${nearest.name}?` : '; --help lists them.'
+}
+
+/** Edit distance (Levenshtein 1966). */
+function distanceBetween(from: string, to: string): number {
+  let above = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [i, letter] of [...from].entries()) {
+    const row = [i + 1]
+    for (const [j, other] of [...to].entries()) {
+      const [added, dropped, changed] = [row[j] ?? 0, above[j + 1] ?? 0, above[j] ?? 0]
+      row.push(Math.min(dropped + 1, added + 1, changed + (letter === other ? 0 : 1)))
+    }
+    above = row
+  }
+  return above.at(-1) ?? 0
 }

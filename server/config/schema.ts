@@ -1,119 +1,188 @@
-// Every setting there is: the one place from which defaults, checks, flags, variables, help and README follow.
+// Every setting: the source of defaults, checks, flags, variables, help and the table in docs/settings.md.
 
 import { z } from 'zod'
-import { httpVersions, transportNames } from '../wire/modes.ts'
-import { choice, fieldNotes, group, originList, path, quantity, text, whole } from './fields.ts'
+import { editorNames } from '../wire/messages.ts'
+import { httpVersions, shareNames, transportNames } from '../wire/modes.ts'
 
-/** The one letter by which a sensor is asked. */
-function nodeLetter(meaning: string) {
-  const notes = { meaning, allowed: 'letters from A to Z', fromText: (given: string) => given }
+interface FieldNotes {
+  /** One line for people, without a full stop. */
+  readonly meaning: string
+  readonly allowed: string
+  /** The schema validates the result. */
+  readonly fromText: (text: string) => unknown
+}
+
+export const fieldNotes = z.registry<FieldNotes>()
+
+const numberFrom = (text: string) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+
+/** Accepts a number for an equal text, and vice versa. */
+export function choice<const Value extends string | number>(
+  values: readonly Value[],
+  initial: NoInfer<Value>,
+  meaning: string,
+) {
+  const same = (given: unknown) => values.find((value) => String(value) === String(given)) ?? given
+  const notes = { meaning, allowed: values.join(', '), fromText: (text: string) => text }
   return z
-    .string()
-    .regex(/^[A-Z]$/)
-    .default('Q')
+    .preprocess(same, z.literal([...values]))
+    .default(initial)
     .register(fieldNotes, notes)
 }
 
+export function quantity(from: number, to: number, initial: number, meaning: string) {
+  const notes = { meaning, allowed: `numbers from ${from} to ${to}`, fromText: numberFrom }
+  return z.number().min(from).max(to).default(initial).register(fieldNotes, notes)
+}
+
+function whole(from: number, to: number, initial: number, meaning: string) {
+  const notes = { meaning, allowed: `whole numbers from ${from} to ${to}`, fromText: numberFrom }
+  return z.int().min(from).max(to).default(initial).register(fieldNotes, notes)
+}
+
+function text(allowed: string, initial: string, meaning: string, pattern = /./) {
+  const notes = { meaning, allowed, fromText: (given: string) => given }
+  return z.string().regex(pattern).default(initial).register(fieldNotes, notes)
+}
+
+function path(meaning: string) {
+  const fromText = (given: string) => (given === 'null' ? null : given)
+  const notes = { meaning, allowed: 'paths, or null', fromText }
+  return z.string().min(1).nullable().default(null).register(fieldNotes, notes)
+}
+
+/** Web origins (RFC 6454), comma-separated in a flag. */
+function originList(meaning: string) {
+  const isOrigin = (given: string) => URL.canParse(given) && new URL(given).origin === given
+  const allowed = 'origins such as https://editor.example:8443, separated by commas'
+  const fromText = (given: string) => given.split(',').map((item) => item.trim())
+  return z.array(z.string().refine(isOrigin)).default([]).register(fieldNotes, { meaning, allowed, fromText })
+}
+
+function group<Shape extends z.ZodRawShape>(meaning: string, shape: Shape) {
+  return z
+    .strictObject(shape)
+    .prefault({} as never)
+    .describe(meaning)
+}
+
 export const configSchema = z.strictObject({
-  transport: choice(transportNames, 'sse', 'How messages travel, unless a window chooses for itself'),
-  http: choice(httpVersions, '2', 'The HTTP version below the transport'),
+  transport: choice(transportNames, 'sse', 'Default transport; each window can choose another'),
+  http: choice(httpVersions, '2', 'Default HTTP version'),
   host: text(
     'names and addresses of this machine',
     'localhost',
-    'Where to listen: localhost is 127.0.0.1, 0.0.0.0 or :: let other machines in',
+    'Address to listen on: localhost is 127.0.0.1; 0.0.0.0 and :: accept other machines',
   ),
-  port: whole(0, 65535, 8443, 'Port of HTTP/2, and of HTTP/1.1 for a client that cannot; 0 takes a free one'),
-  http1Port: whole(0, 65535, 8444, 'Port of HTTP/1.1 alone; 0 takes a free one'),
-  tls: group('A certificate of your own', {
-    certFile: path('PEM file of the certificate, with its chain; null makes a local one in certs/'),
-    keyFile: path('PEM file of its private key'),
+  port: whole(
+    0,
+    65535,
+    8443,
+    'Port for HTTP/2, and for HTTP/1.1 clients without HTTP/2; 0 picks a free port',
+  ),
+  http1Port: whole(0, 65535, 8444, 'Port for HTTP/1.1 only; 0 picks a free port'),
+  tls: group('Your own certificate', {
+    certFile: path('PEM file of the certificate with its chain; null creates a local one in certs/'),
+    keyFile: path("PEM file of the certificate's private key"),
   }),
-  allowedOrigins: originList('Web origins that may connect, besides the server itself, behind a proxy, say'),
+  allowedOrigins: originList('Further web origins that may connect, such as that of a proxy'),
   access: choice(
     ['auto', 'open', 'invited'],
     'auto',
-    'Who may come in: everyone, or who was invited (npm run invite); auto is open on this machine alone, invited on any other address',
+    'Who may connect: everyone (open) or invited browsers (npm run invite); auto is open on a loopback address and invited on any other',
   ),
-  accessKeyFile: path('File of the secret that signs invitations; null makes one in the data folder'),
-  sessionMinutes: whole(1, 525_600, 720, 'How long an invited browser stays in before it has to ask again'),
+  accessKeyFile: path('File of the secret that signs invitations; null creates one in the data folder'),
+  sessionMinutes: whole(1, 525_600, 720, 'Minutes until an invited browser must renew its session'),
   storage: choice(
     ['sqlite', 'memory'],
     'sqlite',
-    'Where the log is: in a file that survives a restart, or in memory as in the paper',
+    'Storage of the log: a file that survives a restart, or memory, as in the paper',
   ),
-  dataFolder: text('paths', 'data', 'Where the log and the key of invitations are kept'),
+  dataFolder: text('paths', 'data', 'Folder of the log and of the invitation key'),
   durability: choice(
     ['process', 'machine'],
     'process',
-    'What an acknowledged message survives: a killed server, or a power cut too, at the price of a disk write before each answer',
+    'What an acknowledged message survives: a killed process, or also a power cut (machine), at the cost of a disk write before each acknowledgement',
+  ),
+  editor: choice(
+    editorNames,
+    'shared',
+    'Editor: shared merges what several people type at once; mirror sends the whole page at each key and the last one wins, as in the 2021 paper',
+  ),
+  mergeMs: whole(
+    0,
+    1000,
+    15,
+    'Time in which a window merges its updates of the shared document, ms; 0 sends each one',
   ),
   share: choice(
-    ['none', 'browser'],
-    'none',
-    'Whether the windows of one browser share a connection, so that HTTP/1.1 carries any number of them',
+    shareNames,
+    'auto',
+    'Whether the windows of one browser share a connection: auto in the modes that carry only a few windows over HTTP/1.1, browser in every mode',
   ),
-  polling: group('How windows ask that poll', {
-    intervalMs: whole(10, 60_000, 150, 'Pause between polls, in ms (150 in the 2012 paper)'),
-    holdMs: whole(0, 25_000, 300, 'How long a long poll is held, in ms (300 in the 2012 paper)'),
+  polling: group('Polling', {
+    intervalMs: whole(10, 60_000, 150, 'Pause between polls, ms (150 in the 2012 paper)'),
+    holdMs: whole(0, 25_000, 300, 'Longest time a long poll is held, ms (300 in the 2012 paper)'),
   }),
-  heartbeatMs: whole(1000, 60_000, 15_000, 'Silence, in ms, after which a sign of life is sent'),
-  drainMs: whole(
-    0,
-    60_000,
-    5000,
-    'Time, in ms, in which a stopping server sends its windows away and lets open requests end',
-  ),
-  limits: group('What one server takes on', {
-    maxMessageBytes: whole(1024, 67_108_864, 1_048_576, 'Largest message a window may send, in bytes'),
-    maxWindows: whole(1, 100_000, 2000, 'Windows connected at a time'),
-    maxConnections: whole(1, 200_000, 4000, 'Connections open at a time'),
-    maxChannels: whole(1, 1_000_000, 1000, 'Channels that the log keeps the content of'),
-    channelsPerWindow: whole(1, 1000, 64, 'Channels that one stream may carry'),
+  heartbeatMs: whole(1000, 60_000, 15_000, 'Interval of heartbeats, ms'),
+  drainMs: whole(0, 60_000, 5000, 'Time for windows to leave and requests to end when the server stops, ms'),
+  limits: group('Limits of one server', {
+    maxMessageBytes: whole(1024, 67_108_864, 1_048_576, 'Largest message from a window, bytes'),
+    maxWindows: whole(1, 100_000, 2000, 'Most windows at the same time'),
+    maxConnections: whole(1, 200_000, 4000, 'Most connections at the same time'),
+    maxChannels: whole(1, 1_000_000, 1000, 'Most channels in the log'),
+    channelsPerWindow: whole(1, 1000, 64, 'Most channels of one stream'),
     messagesPerSecond: whole(
       1,
       1_000_000,
       200,
-      'Messages a second from one window; more are held back over a stream, refused (429) over POST',
+      'Messages per second from one window; beyond it streams are slowed and POSTs refused (429)',
     ),
-    bodySeconds: whole(1, 600, 30, 'Time in which a request has to be complete'),
+    bodySeconds: whole(1, 600, 30, 'Time limit for a complete request, s'),
     queueBytesPerWindow: whole(
       1024,
       1_073_741_824,
       4_194_304,
-      'Bytes that may wait for a slow window before its stream is closed',
+      'Unsent bytes of a slow window before its stream is closed',
     ),
-    streamsPerSession: whole(1, 10_000, 250, 'Streams, and so windows, in one HTTP/2 connection'),
-    logMessages: whole(1, 10_000_000, 100_000, 'Messages kept for windows that come back'),
-    logBytes: whole(1024, 17_179_869_184, 268_435_456, 'Bytes kept for windows that come back'),
-    logHours: whole(1, 87_600, 168, 'Hours for which messages are kept; the newest content always is'),
-    outboxMessages: whole(1, 100_000, 2000, 'Messages that a window keeps while it cannot send'),
-    outboxBytes: whole(1024, 67_108_864, 4_194_304, 'Bytes that a window keeps while it cannot send'),
+    streamsPerSession: whole(1, 10_000, 250, 'Most streams, and so windows, in one HTTP/2 connection'),
+    logMessages: whole(1, 10_000_000, 100_000, 'Messages kept for windows that resume'),
+    logBytes: whole(1024, 17_179_869_184, 268_435_456, 'Bytes kept for windows that resume'),
+    logHours: whole(1, 87_600, 168, 'Hours that messages are kept; the newest content is kept for good'),
+    documentBytes: whole(
+      1024,
+      1_073_741_824,
+      16_777_216,
+      'Largest shared document, bytes without the text that was deleted; beyond it only deletions are stored',
+    ),
+    outboxMessages: whole(1, 100_000, 2000, 'Messages that a window keeps while offline'),
+    outboxBytes: whole(1024, 67_108_864, 4_194_304, 'Bytes that a window keeps while offline'),
   }),
   sensor: group('The wind sensor', {
     source: choice(
       ['simulated', 'serial', 'recorded', 'none'],
       'simulated',
-      'Where the readings come from: made up, a WindSonic on a serial port, or a raw log of one',
+      'Source of the readings: the simulator, a WindSonic on a serial port, or a raw log of one',
     ),
-    path: path('The serial port that a WindSonic is connected to, such as /dev/ttyUSB0'),
-    baudRate: choice([2400, 4800, 9600, 19200, 38400], 9600, 'Bits per second of the serial port'),
-    parity: choice(['none', 'even', 'odd'], 'none', 'Parity of the serial port, beside 8 data bits'),
+    path: path('Serial port of the WindSonic, such as /dev/ttyUSB0'),
+    baudRate: choice([2400, 4800, 9600, 19200, 38400], 9600, 'Bit rate of the serial port'),
+    parity: choice(['none', 'even', 'odd'], 'none', 'Parity of the serial port, with 8 data bits'),
     mode: choice(
       ['continuous', 'polled'],
       'continuous',
-      'Whether the WindSonic sends by itself (M2, say), and is never written to, or is asked (M3, M4)',
+      'continuous: the WindSonic sends by itself and is never written to; polled (M3, M4): the server requests each reading',
     ),
-    node: nodeLetter('The letter that a polled WindSonic answers to'),
-    // One reading in 4 s is the slowest that a WindSonic has, and what tells silence is made for that.
+    node: text('letters from A to Z', 'Q', 'Node letter of a polled WindSonic', /^[A-Z]$/),
+    // The silence detector assumes the WindSonic's slowest rate, one reading in 4 s.
     rateHz: quantity(
       0.25,
       100,
       4,
-      'Readings per second of the simulated sensor and of a log without times; how often a polled one is asked, at most 7 times',
+      'Readings per second of the simulator, of a log without times, and of a polled sensor (at most 7)',
     ),
-    strength: choice(['calm', 'breeze', 'strong', 'gale'], 'breeze', 'How hard the simulated wind blows'),
-    file: path('The raw log of a WindSonic that is replayed'),
-    pace: quantity(1, 1000, 1, 'How fast a log is replayed; 1 is its own pace'),
+    strength: choice(['calm', 'breeze', 'strong', 'gale'], 'breeze', 'Strength of the simulated wind'),
+    file: path('Raw log to replay'),
+    pace: quantity(1, 1000, 1, 'Replay speed of a log; 1 is its own speed'),
   }),
 })
 
@@ -123,20 +192,82 @@ type Immutable<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Key in keyof Value]: Immutable<Value[Key]> }
     : Value
 
-type Partly<Value> = Value extends readonly unknown[]
-  ? Value
-  : Value extends object
-    ? { readonly [Key in keyof Value]?: Partly<Value[Key]> }
-    : Value
-
-/** The configuration, checked and complete. */
 export type Config = Immutable<z.output<typeof configSchema>>
 
-/** What a config file may say: any part of it. */
-export type ConfigInput = Partly<Config>
+type Partly<Value> = Value extends readonly unknown[] ? Value : Partial<Value>
 
 /** Gives a config file its types: `export default defineConfig({ … })`. */
-export const defineConfig = (config: ConfigInput): ConfigInput => config
+export const defineConfig = (config: { readonly [Key in keyof Config]?: Partly<Config[Key]> }) => config
 
-/** What holds where nothing is said. */
 export const defaultConfig: Config = configSchema.parse({})
+
+export interface ConfigKey extends FieldNotes {
+  /** As in the config file, `sensor.baudRate`. */
+  readonly key: string
+  readonly path: readonly string[]
+  readonly flag: string
+  readonly variable: string
+  readonly initial: unknown
+  readonly schema: z.ZodType
+  /** The description of its group; null at the top level. */
+  readonly group: string | null
+}
+
+export const configKeys: readonly ConfigKey[] = keysOf(configSchema, [], null)
+
+function keysOf(object: z.ZodObject, parents: readonly string[], group: string | null): ConfigKey[] {
+  return Object.entries(object.shape).flatMap(([name, schema]) => {
+    const path = [...parents, name]
+    if (!(schema instanceof z.ZodType)) throw new TypeError(`${path.join('.')} is no zod schema`)
+    const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema
+    if (inner instanceof z.ZodObject) return keysOf(inner, path, schema.description ?? name)
+    const notes = fieldNotes.get(schema)
+    if (notes === undefined) throw new TypeError(`${path.join('.')} has no notes`)
+    const flag = flagOf(path)
+    const variable = `CROSSWIND_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`
+    const initial = schema.parse(undefined)
+    return [{ ...notes, key: path.join('.'), path, flag, variable, initial, schema, group }]
+  })
+}
+
+/** `--sensor-baud-rate` for `['sensor', 'baudRate']`. */
+export function flagOf(path: readonly string[]): string {
+  const kebabCase = (name: string) => name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)
+  return `--${path.map(kebabCase).join('-')}`
+}
+
+const helpHead = `Crosswind keeps every open window in step, over a transport of your choice.
+
+  npm start                               starts with the settings of crosswind.config.ts
+  npm start -- --transport websocket      a flag overrides variable and file
+  CROSSWIND_PORT=9443 npm start           a variable overrides the file
+  npm start -- --open                     also opens the page in the browser
+  npm start -- --config other.config.ts   reads another file
+  npm start -- --help                     prints this text
+
+Each setting with its default, its flag and its variable:`
+
+export function configHelp(): string {
+  const sections = Map.groupBy(configKeys, ({ group }) => group).entries()
+  const texts = sections.map(([group, keys]) => [...(group ? [group] : []), ...keys.map(helpFor)].join('\n'))
+  return `${[helpHead, ...texts].join('\n\n')}\n`
+}
+
+/** Names at the left, meaning at the right. */
+function helpFor({ key, initial, flag, variable, meaning, allowed }: ConfigKey): string {
+  const left = [`  ${key} = ${shown(initial)}`, `    ${flag}`, `    ${variable}`]
+  const right = [meaning, `Allowed: ${allowed}`].flatMap((text) => text.match(/\S.{0,55}(?= |$)/g) ?? [])
+  const rows = left.concat(Array(Math.max(0, right.length - left.length)).fill(''))
+  return rows.map((names, row) => `${names.padEnd(44)}${right[row] ?? ''}`.trimEnd()).join('\n')
+}
+
+const shown = (initial: unknown) => (typeof initial === 'string' ? initial : JSON.stringify(initial))
+
+/** The Markdown table of docs/settings.md. */
+export function configTable(): string {
+  const row = ({ key, initial, flag, variable, meaning, allowed }: ConfigKey) =>
+    `| \`${key}\` | \`${shown(initial)}\` | ${meaning}. Allowed: ${allowed} | \`${flag}\` \`${variable}\` |\n`
+  return `| key | default | meaning | flag and variable |\n|---|---|---|---|\n${configKeys.map(row).join('')}`
+}
+
+if (import.meta.main) process.stdout.write(configTable())

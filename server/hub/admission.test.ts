@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../refusal.ts'
-import { admitChannel, admitDraft, admitJoining, idOf } from './admission.ts'
+import { createManualTime } from '../wire/testing.ts'
+import { createSeededRandom } from '../wire/time.ts'
+import { admitChannel, admitDraft, admitJoining, admitWindow, createRateLimit, idOf } from './admission.ts'
+import { countTo } from './hub-testing.ts'
 
 const good = {
   id: 'w1-1',
@@ -21,10 +24,15 @@ function refusalFrom(act: () => unknown): Refusal {
   return assert.fail('it was not refused')
 }
 
-test('lets in what fits, as it is', () => {
+test('admits a draft that fits, unchanged', () => {
   assert.deepEqual(admitDraft(good), good)
-  const longest = { ...good, id: 'a'.repeat(64), channel: `b${'-_.'.repeat(21)}`, from: 'c'.repeat(48) }
+  const from = 'c'.repeat(48)
+  const longest = { ...good, id: `${from}-${'9'.repeat(15)}`, channel: `b${'-_.'.repeat(21)}`, from }
   assert.deepEqual(admitDraft(longest), longest)
+  for (const title of ['', 'Minutes of 3 May', '議事録 👩‍🚀', 'x'.repeat(80)]) {
+    const named = { ...good, kind: 'title', body: { title } }
+    assert.deepEqual(admitDraft(named), named)
+  }
 })
 
 const misfits: [given: unknown, named: string][] = [
@@ -37,6 +45,11 @@ const misfits: [given: unknown, named: string][] = [
   [{ ...good, id: 'a'.repeat(65) }, 'id'],
   [{ ...good, id: 'a b' }, 'id'],
   [{ ...good, id: 'a\n' }, 'id'],
+  [{ ...good, id: 'w1' }, 'id'],
+  [{ ...good, id: 'w1-' }, 'id'],
+  [{ ...good, id: 'w2-1' }, 'id'],
+  [{ ...good, id: 'w1-b.w3-1' }, 'id'],
+  [{ ...good, id: 'sensor-1' }, 'id'],
   [{ ...good, channel: 'a/b' }, 'channel'],
   [{ ...good, channel: undefined }, 'channel'],
   [{ ...good, from: 'a'.repeat(49) }, 'from'],
@@ -49,6 +62,11 @@ const misfits: [given: unknown, named: string][] = [
   [{ ...good, body: 'x' }, 'body'],
   [{ ...good, body: { html: 7 } }, 'body.html'],
   [{ ...good, body: { html: 'x', script: 'y' } }, 'body'],
+  [{ ...good, kind: 'title' }, 'body.title'],
+  [{ ...good, kind: 'title', body: { title: 'x'.repeat(81) } }, 'body.title'],
+  [{ ...good, kind: 'title', body: { title: ' x' } }, 'body.title'],
+  [{ ...good, kind: 'title', body: { title: 'a\nb' } }, 'body.title'],
+  [{ ...good, kind: 'title', body: { title: 'a\u202eb' } }, 'body.title'],
 ]
 
 for (const [given, named] of misfits) {
@@ -66,21 +84,12 @@ test('a window may not write to the sensor’s channel, nor to an overview’s',
   }
 })
 
-test('no window may take a name of the server’s own, in its own or in a message’s', () => {
-  const taken = [
-    { from: 'sensor' },
-    { id: 'sensor-1' },
-    { id: 'sensor-' },
-    { from: 'overview' },
-    { id: 'overview-1' },
-  ]
-  for (const change of taken) {
-    const { status, code } = refusalFrom(() => admitDraft({ ...good, ...change }))
+test('no window may take a name of the server’s own', () => {
+  for (const from of ['sensor', 'overview']) {
+    const { status, code } = refusalFrom(() => admitDraft({ ...good, from, id: `${from}-1` }))
     assert.deepEqual([status, code], [403, 'reserved-name'])
   }
-  for (const change of [{ from: 'sensor2' }, { id: 'sensor' }, { id: 'mysensor-1' }]) {
-    assert.ok(admitDraft({ ...good, ...change }))
-  }
+  assert.ok(admitDraft({ ...good, from: 'sensor2', id: 'sensor2-1' }))
 })
 
 test('a refusal names the message where it has a proper id', () => {
@@ -92,23 +101,19 @@ function join(query: string) {
   return admitJoining(new URLSearchParams(query), 8)
 }
 
-test('reads who joins and what for', () => {
-  assert.deepEqual(join('window=w1&channels=main,wind,main&browser=b1&opening=7&cursor=x:1'), {
+test('reads the window and the channels of a joining query', () => {
+  assert.deepEqual(join('window=w1&channels=main,wind,main&opening=7&cursor=x:1'), {
     window: 'w1',
-    browser: 'b1',
     opening: 7,
     channels: new Set(['main', 'wind']),
   })
-  const { browser, opening } = join('window=w1&channels=main')
-  assert.deepEqual([browser, opening], [null, 0])
+  assert.equal(join('window=w1&channels=main').opening, 0)
 })
 
 const badQueries: [query: string, named: string][] = [
   ['channels=main', 'window'],
   ['window=&channels=main', 'window'],
   [`window=${'w'.repeat(49)}&channels=main`, 'window'],
-  ['window=w1&channels=main&browser=', 'browser'],
-  ['window=w1&channels=main&browser=a%20b', 'browser'],
   ['window=w1', 'channels'],
   ['window=w1&channels=,', 'channels'],
   ['window=w1&channels=a,b%2Fc', 'channels'],
@@ -119,6 +124,17 @@ const badQueries: [query: string, named: string][] = [
   ['window=w1&channels=1,2,3,4,5,6,7,8,9', 'channels'],
 ]
 
+test('reads the window of a leave request or a heartbeat', () => {
+  const of = (query: string) => admitWindow(new URLSearchParams(query))
+  assert.deepEqual(of('window=w1&opening=7&more=1'), { window: 'w1', opening: 7 })
+  assert.deepEqual(of('window=w1'), { window: 'w1', opening: 0 })
+  for (const query of ['', `window=${'w'.repeat(14_000)}&opening=9`, 'window=w1&opening=x', 'window=w%001']) {
+    const { status, code, message } = refusalFrom(() => of(query))
+    assert.deepEqual([status, code], [400, 'bad-query'])
+    assert.ok(message.length < 200, message)
+  }
+})
+
 for (const [query, named] of badQueries) {
   test(`turns away ${query.slice(0, 60)} and names ${named}`, () => {
     const { status, code, message } = refusalFrom(() => join(query))
@@ -128,9 +144,91 @@ for (const [query, named] of badQueries) {
 }
 
 test('a channel’s name is let in as it is, or refused', () => {
-  assert.equal(admitChannel('a.b-C_1'), 'a.b-C_1')
-  for (const name of ['', 'a b', 'a/b', 'x'.repeat(65)]) {
+  for (const name of ['a.b-C_1', '気象', 'हवा', 'x'.repeat(64)]) assert.equal(admitChannel(name), name)
+  assert.equal(admitChannel('u\u0308ber'), '\u00fcber')
+  for (const name of ['', 'a b', 'a/b', 'a,b', 'x'.repeat(65), '気'.repeat(22), '\ud800', '\u200bmain']) {
     const { status, code } = refusalFrom(() => admitChannel(name))
-    assert.deepEqual([status, code], [400, 'bad-query'])
+    assert.deepEqual([status, code], [400, 'bad-channel'])
   }
+})
+
+function openLimit({ perSecond = 10 } = {}) {
+  const time = createManualTime()
+  const limit = createRateLimit(perSecond, time.now)
+  const usual = {}
+  const take = (sender: string, connection: object = usual) => limit(connection, sender)
+  /** How many of `tries` are taken at once. */
+  const takenOf = (tries: number, sender = 'w1', connection: object = usual) =>
+    countTo(tries).filter(() => take(sender, connection) === 0).length
+  return { time, take, takenOf }
+}
+
+test('a second’s worth may come at once, then as much as the rate allows', () => {
+  const { time, takenOf } = openLimit()
+  assert.equal(takenOf(50), 10)
+  time.advance(500)
+  assert.equal(takenOf(50), 5)
+  time.advance(3_600_000)
+  assert.equal(takenOf(50), 10, 'an hour of silence is worth no more than a second')
+})
+
+test('over a minute it is the rate, however often it is tried', () => {
+  const { time, takenOf } = openLimit()
+  let taken = takenOf(100)
+  for (let ms = 0; ms < 60_000; ms += 7) {
+    time.advance(7)
+    taken += takenOf(3)
+  }
+  assert.ok(Math.abs(taken - 610) <= 1, `${taken} were taken`)
+})
+
+test('each sender on a connection has its own, and on another connection another', () => {
+  const { takenOf } = openLimit()
+  assert.deepEqual([takenOf(20, 'w1'), takenOf(20, 'w2'), takenOf(20, 'w1', {})], [10, 10, 10])
+})
+
+test('a sender that waits as long as told is let through, and not a moment sooner', () => {
+  const random = createSeededRandom(3)
+  for (const perSecond of [1, 3, 7, 200, 333]) {
+    const { time, take } = openLimit({ perSecond })
+    for (let round = 0; round < 2000; round += 1) {
+      const waitMs = Math.ceil(take('w1'))
+      if (waitMs === 0) {
+        time.advance(random())
+        continue
+      }
+      time.advance(waitMs - 1)
+      if (waitMs > 1) assert.ok(take('w1') > 0)
+      time.advance(1)
+      assert.equal(take('w1'), 0)
+    }
+  }
+})
+
+test('names without end on one connection share a rate, and take none from another connection', () => {
+  const { takenOf } = openLimit()
+  const flooding = {}
+  const invented = countTo(10_000).filter((n) => takenOf(1, `n${n}`, flooding) === 1).length
+  assert.equal(invented, 64 + 10)
+  assert.equal(takenOf(20, 'n64', flooding), 9, 'who was there before the flood goes on')
+  assert.equal(takenOf(20, 'honest'), 10)
+})
+
+test('an idle sender makes room for others after a second, looked for once a second at most', () => {
+  const { time, takenOf } = openLimit()
+  for (const n of countTo(64)) takenOf(10, `w${n}`)
+  assert.equal(takenOf(20, 'late'), 10, 'of what all newcomers share')
+  time.advance(500)
+  assert.deepEqual([takenOf(20, 'w1'), takenOf(20, 'later')], [5, 5])
+  time.advance(501)
+  assert.equal(takenOf(20, 'w2'), 10)
+  assert.deepEqual([takenOf(20, 'later'), takenOf(20, 'late')], [10, 10], 'sixty-two were forgotten')
+})
+
+test('a sender is not forgotten while that would give it more than its due', () => {
+  const { time, takenOf } = openLimit()
+  for (const n of countTo(64)) takenOf(10, `w${n}`)
+  time.advance(1000)
+  takenOf(1, 'late')
+  assert.equal(takenOf(20, 'w1'), 10)
 })

@@ -1,94 +1,209 @@
-// The one door for drafts from windows: what is not of the right shape stays outside, with a sentence that says why.
+// Admission: validates drafts and queries, naming what does not fit, and limits each sender's rate.
 
 import { z } from 'zod'
 import { Refusal } from '../refusal.ts'
-import type { Draft } from '../wire/envelope.ts'
-import { pageOfOverview } from '../wire/overview.ts'
+import {
+  type AwarenessReport,
+  channelNameRule,
+  type Draft,
+  isChannelName,
+  isIdOf,
+  isTitle,
+  mostChannelBytes,
+  mostNameCharacters,
+  mostTitleLength,
+  pageOfOverview,
+  windChannel,
+} from '../wire/messages.ts'
+import type { Clock } from '../wire/time.ts'
 
 const name = (most: number) =>
   z
     .string()
     .regex(new RegExp(`^[A-Za-z0-9_.-]{1,${most}}$`), `must be 1 to ${most} letters, digits, "-", "_" or "."`)
 
-/** Windows may send edits; readings come from sources alone. */
-const draftSchema = z.strictObject({
-  id: name(64),
-  channel: name(64),
-  kind: z.literal('edit', 'must be "edit"'),
-  from: name(48),
-  at: z.number(),
+const channelName = z.string().refine(isChannelName, `must be ${channelNameRule}`)
+
+const envelope = { id: name(64), channel: channelName, from: name(48), at: z.number() }
+const editSchema = z.strictObject({
+  ...envelope,
+  kind: z.literal('edit'),
   body: z.strictObject({ html: z.string() }),
 })
+const updateSchema = z.strictObject({
+  ...envelope,
+  kind: z.literal('update'),
+  body: z.strictObject({ update: z.base64() }),
+})
 
-/** The channels that sources write to, as overviews have them too; a window reads them and may not write there. */
-const sourceChannels: ReadonlySet<string> = new Set(['wind'])
+const titleRule = `must be one line of at most ${mostTitleLength} characters, without spaces at its ends`
+const titleSchema = z.strictObject({
+  ...envelope,
+  kind: z.literal('title'),
+  body: z.strictObject({ title: z.string().refine(isTitle, titleRule) }),
+})
 
-/** Under these names the server's own messages are stored: who could use one could have them taken for repeats. */
+const draftSchema = z
+  .discriminatedUnion('kind', [editSchema, updateSchema, titleSchema], 'must be "edit", "update" or "title"')
+  // Responses are matched by id: another sender's prefix could be mistaken for its message.
+  .refine(({ id, from }) => isIdOf(from, id), {
+    path: ['id'],
+    error: 'must be the name in from, "-" and a counter without another "-"',
+  })
+
+/** Reserved: a client under these names could make the server's messages look like repeats. */
 export const sensorName = 'sensor'
 export const overviewName = 'overview'
-const reservedNames = [sensorName, overviewName]
 
 /** Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the field. */
 export function admitDraft(given: unknown): Draft {
-  const parsed = draftSchema.safeParse(given)
-  if (!parsed.success) throw badShape(given, parsed.error)
-  const { id, channel, from } = parsed.data
-  if (sourceChannels.has(channel) || pageOfOverview(channel) !== null) {
+  const { data, error } = draftSchema.safeParse(given)
+  if (error) {
+    const [issue] = error.issues
+    const place = issue?.path.join('.') || 'the message'
+    const sentence = `The message does not fit: ${place}: ${issue?.message ?? 'wrong'}. PROTOCOL.md shows its shape.`
+    throw new Refusal(400, 'bad-shape', sentence, idOf(given))
+  }
+  const { id, channel, from } = data
+  if (channel === windChannel || pageOfOverview(channel) !== null) {
     const sentence = `Channel "${channel}" is written by the server alone; send edits to the page's own channel.`
     throw new Refusal(403, 'read-only-channel', sentence, id)
   }
-  const reserved = reservedNames.find((name) => from === name || id.startsWith(`${name}-`))
-  if (reserved !== undefined) {
-    const sentence = `"${reserved}" is a name of the server's own; give the window another one, in from and id.`
+  if (from === sensorName || from === overviewName) {
+    const sentence = `"${from}" is a name of the server's own; give the window another one, in from and id.`
     throw new Refusal(403, 'reserved-name', sentence, id)
   }
-  return parsed.data
+  return data
 }
 
-function badShape(given: unknown, error: z.ZodError): Refusal {
-  const [issue] = error.issues
-  const place = issue?.path.join('.') || 'the message'
-  const sentence = `The message does not fit: ${place}: ${issue?.message ?? 'wrong'}. PROTOCOL.md shows its shape.`
-  return new Refusal(400, 'bad-shape', sentence, idOf(given))
-}
+/** UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */
+const mostPositionCharacters = 64
 
-/** The message's id, where it has a proper one: a refusal names it. */
-export function idOf(given: unknown): string | null {
-  const named = z.object({ id: name(64) }).safeParse(given)
-  return named.success ? named.data.id : null
-}
+const positionSchema = z.base64().min(1).max(mostPositionCharacters).nullable()
 
-/** Throws a `Refusal` (400 `bad-query`) when that is no channel's name. */
-export function admitChannel(given: string): string {
-  const parsed = name(64).safeParse(given)
-  if (parsed.success) return parsed.data
-  throw new Refusal(
-    400,
-    'bad-query',
-    `The channel's name ${JSON.stringify(given.slice(0, 80))} does not fit.`,
-  )
-}
-
-const joinSchema = z.object({
-  window: name(48),
-  browser: name(48).nullable(),
-  opening: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
-  channels: z.array(name(64)).min(1, 'name at least one channel'),
+const awarenessSchema = z.strictObject({
+  state: z
+    .strictObject({
+      client: z.int().min(0).max(0xffffffff),
+      name: z
+        .string()
+        .max(mostNameCharacters)
+        .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]*$/u, 'must have no control characters'),
+      anchor: positionSchema,
+      head: positionSchema,
+    })
+    .nullable(),
+  window: name(48).optional(),
+  channel: channelName.optional(),
 })
 
-/** What a stream's query says: `?window=…&channels=main,wind&browser=…&opening=…&cursor=…`. Throws a `Refusal` (400 `bad-query`). */
+/** Throws a `Refusal` (400 `bad-shape`) that names the field. */
+export function admitAwareness(given: unknown): AwarenessReport {
+  const { data, error } = awarenessSchema.safeParse(given)
+  if (!error) return data as AwarenessReport
+  const [issue] = error.issues
+  const place = issue?.path.join('.') || 'the report'
+  const sentence = `The window's state does not fit: ${place}: ${issue?.message ?? 'wrong'}. PROTOCOL.md shows its shape.`
+  throw new Refusal(400, 'bad-shape', sentence)
+}
+
+export function idOf(given: unknown): string | null {
+  return z.object({ id: name(64) }).safeParse(given).data?.id ?? null
+}
+
+/** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
+export function admitChannel(given: string): string {
+  const normalized = given.normalize('NFC')
+  if (isChannelName(normalized)) return normalized
+  const shown = JSON.stringify(given.slice(0, 80))
+  const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${mostChannelBytes} bytes at most.`
+  throw new Refusal(400, 'bad-channel', sentence)
+}
+
+const windowSchema = z.object({
+  window: name(48),
+  opening: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+})
+const joinSchema = windowSchema.extend({ channels: z.array(channelName).min(1, 'name at least one channel') })
+
+/** `?window=…&opening=…`. Throws a `Refusal` (400 `bad-query`). */
+export function admitWindow(query: URLSearchParams) {
+  const { data, error } = windowSchema.safeParse(windowIn(query))
+  if (error) throw new Refusal(400, 'bad-query', `The query does not fit: ${firstIn(error)}.`)
+  return data
+}
+
+const windowIn = (query: URLSearchParams) => ({
+  window: query.get('window') ?? undefined,
+  opening: query.get('opening') ?? 0,
+})
+
+const firstIn = ({ issues: [issue] }: z.ZodError) => `${String(issue?.path[0])}: ${issue?.message}`
+
+/** `?window=…&channels=main,wind&opening=…`. Throws a `Refusal` (400 `bad-query`). */
 export function admitJoining(query: URLSearchParams, maxChannels: number) {
   const channels = new Set((query.get('channels') ?? '').split(',').filter(Boolean))
-  const parsed = joinSchema.safeParse({
-    window: query.get('window') ?? undefined,
-    browser: query.get('browser'),
-    opening: query.get('opening') ?? 0,
-    channels: [...channels],
-  })
-  if (parsed.success && channels.size <= maxChannels) return { ...parsed.data, channels }
-  const [issue] = parsed.error?.issues ?? []
-  const why = issue
-    ? `${String(issue.path[0])}: ${issue.message}`
+  const { data, error } = joinSchema.safeParse({ ...windowIn(query), channels: [...channels] })
+  if (data && channels.size <= maxChannels) return { ...data, channels }
+  const why = error
+    ? firstIn(error)
     : `channels: ${channels.size} are more than ${maxChannels} (limits.channelsPerWindow)`
   throw new Refusal(400, 'bad-query', `The stream's query does not fit: ${why}.`)
+}
+
+interface Bucket {
+  tokens: number
+  filledAt: number
+}
+
+interface Connection {
+  readonly own: Map<string, Bucket>
+  /** Of the senders without one of their own. */
+  readonly shared: Bucket
+  sweptAt: number
+}
+
+/** Active senders per connection with their own bucket. */
+const ownBuckets = 64
+
+/**
+ * `perSecond` messages per sender, with a burst of one second. Names are free to invent: a client under thousands has
+ * the rate of 65 senders, and does not slow other connections.
+ */
+export function createRateLimit(perSecond: number, now: Clock) {
+  const connections = new WeakMap<object, Connection>()
+  const fullBucket = (at: number): Bucket => ({ tokens: perSecond, filledAt: at })
+
+  function bucketOf(connection: object, sender: string, at: number): Bucket {
+    let known = connections.get(connection)
+    if (!known) {
+      known = { own: new Map(), shared: fullBucket(at), sweptAt: Number.NEGATIVE_INFINITY }
+      connections.set(connection, known)
+    }
+    const { own, shared } = known
+    const bucket = own.get(sender)
+    if (bucket) return bucket
+    // At most once a second: unknown senders must not slow every message.
+    if (own.size >= ownBuckets && at - known.sweptAt >= 1000) {
+      known.sweptAt = at
+      // An idle second fills a bucket, as if new.
+      for (const [idle, { filledAt }] of own) if (filledAt < at - 1000) own.delete(idle)
+    }
+    if (own.size >= ownBuckets) return shared
+    const full = fullBucket(at)
+    own.set(sender, full)
+    return full
+  }
+
+  /** Takes a token and returns 0; without one, returns the ms to wait. */
+  return (connection: object, sender: string): number => {
+    const at = now()
+    const bucket = bucketOf(connection, sender, at)
+    const filled = ((at - bucket.filledAt) / 1000) * perSecond
+    bucket.tokens = Math.min(perSecond, bucket.tokens + filled)
+    bucket.filledAt = at
+    if (bucket.tokens < 1) return ((1 - bucket.tokens) / perSecond) * 1000
+    bucket.tokens -= 1
+    return 0
+  }
 }

@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draft } from '../broker/log-testing.ts'
-import { createSeededRandom } from '../wire/random.ts'
-import { byesOf, countTo, idsIn, memoryLog, openHub, refusalOf, settled, typesIn } from './testing.ts'
+import { draft } from '../log/log-testing.ts'
+import type { DownFrame } from '../wire/messages.ts'
+import { createSeededRandom } from '../wire/time.ts'
+import {
+  byesOf,
+  countTo,
+  type FakeConnection,
+  idsIn,
+  jsonFraming,
+  memoryLog,
+  openHub,
+  refusalOf,
+  settled,
+  slowLog,
+  typesIn,
+} from './hub-testing.ts'
 
 test('a message goes to the windows of its channel', async () => {
   const { hub, enter } = openHub()
@@ -89,41 +102,84 @@ test('an older stream that comes late is told so and disturbs nobody', async () 
 
 test('a sender that is too fast is told how long to wait, in whole ms, and that is enough', () => {
   const { hub, time } = openHub({ messagesPerSecond: 3 })
-  const waits = countTo(4).map(() => hub.waitMs('w1'))
-  assert.deepEqual([waits, hub.waitMs('w2')], [[0, 0, 0, 334], 0])
+  const connection = {}
+  const waits = countTo(4).map(() => hub.waitMs(connection, 'w1'))
+  assert.deepEqual([waits, hub.waitMs(connection, 'w2'), hub.waitMs({}, 'w1')], [[0, 0, 0, 334], 0, 0])
   time.advance(334)
-  assert.equal(hub.waitMs('w1'), 0)
+  assert.equal(hub.waitMs(connection, 'w1'), 0)
 })
 
-test('tells one window something down its stream, and says when there is none', async () => {
+test('gives a window’s stream by its proven name', async () => {
   const { hub, enter, ask } = openHub()
-  const [one, other] = [enter({ id: 'w1' }), enter({ id: 'w2' })]
-  await ask({ id: 'w3' })
-  await settled()
-  const stored = { type: 'stored', id: 'w1-1', seq: 1 } as const
+  const { window } = enter({ id: 'w1' })
+  await ask({ id: 'w2' })
+  enter({ id: 'free', owner: null })
   assert.deepEqual(
-    ['w1', 'w3', 'w4'].map((id) => hub.tell(id, stored)),
-    [true, false, false],
+    ['w1', 'w2', 'free', 'w4'].map((id) => hub.streamOf(id)),
+    [window, null, null, null],
   )
-  assert.deepEqual(one.connection.frames.at(-1), stored)
-  assert.deepEqual(typesIn(other.connection.frames), ['welcome'])
-})
-
-test('says whether a window has a stream, and what a window reads that is here at all', async () => {
-  const { hub, enter, ask } = openHub()
-  const { window } = enter({ id: 'w1', channels: ['main', 'wind'] })
-  await ask({ id: 'w2', channels: ['other'] })
-  const known = () => ['w1', 'w2', 'w3'].map((id) => [hub.hasStream(id), hub.channelsOf(id)])
-  assert.deepEqual(known(), [
-    [true, new Set(['main', 'wind'])],
-    [false, new Set(['other'])],
-    [false, null],
-  ])
   hub.leave(window)
-  assert.deepEqual(known()[0], [false, null])
+  assert.equal(hub.streamOf('w1'), null)
 })
 
-test('what the log refuses is refused by name, for good or for a while', async () => {
+/** The number of windows that a window was told last. */
+const countsIn = ({ connection }: { connection: FakeConnection }) =>
+  connection.frames.flatMap((frame) => (frame.type === 'presence' ? [frame.windows] : [])).at(-1)
+
+test('a stream counts for the windows that it carries, of channels that it reads, and for a hundred at most', async () => {
+  const { hub, time, enter } = openHub({ maxWindows: 1000 })
+  const [one, other] = [
+    enter({ id: 'w1', channels: ['main', 'notes'] }),
+    enter({ id: 'w2', channels: ['elsewhere'] }),
+  ]
+  const told = async (windows: Record<string, number>) => {
+    hub.heard('w1', windows)
+    time.advance(2000)
+    await settled()
+    return [countsIn(one), countsIn(other)]
+  }
+  assert.deepEqual(await told({ main: 3, elsewhere: 4712 }), [3, 1])
+  assert.deepEqual(await told({ main: 4712, notes: 4712 }), [100, 1])
+  assert.deepEqual(await told({ notes: 60, main: 60 }), [40, 1])
+})
+
+test('streams carry no more windows together than the server holds', async () => {
+  const { hub, time, enter } = openHub({ maxWindows: 120 })
+  const [reader] = [enter({ id: 'w0' }), enter({ id: 'w1' }), enter({ id: 'w2' }), enter({ id: 'w3' })]
+  for (const id of ['w1', 'w2', 'w3']) hub.heard(id, { main: 90 })
+  time.advance(2000)
+  await settled()
+  assert.equal(reader && countsIn(reader), 120)
+})
+
+test('under a free name a stream speaks for itself alone, and nobody speaks for it', async () => {
+  const { hub, enter } = openHub()
+  const place = { id: 'free', owner: null }
+  const [mine, another] = [enter(place), enter({ ...place, opening: 9 })]
+  await settled()
+  assert.deepEqual([byesOf(mine.connection), byesOf(another.connection)], [[], []])
+  const { status, code } = await refusalOf(() => hub.heard(another.window, { main: 4712 }))
+  assert.deepEqual([status, code], [403, 'not-your-name'])
+  hub.heard('free')
+  hub.left('free', 99)
+  assert.equal(hub.streamOf('free'), null)
+  hub.heard(another.window)
+  hub.leave(another.window)
+  assert.deepEqual(
+    hub.windows().map(({ id, heardAt }) => [id, heardAt]),
+    [['free', null]],
+  )
+  assert.deepEqual(typesIn(mine.connection.frames), ['welcome'])
+})
+
+test('invented names leave an honest new sender its pace', () => {
+  const { hub } = openHub({ maxWindows: 4, messagesPerSecond: 5 })
+  const flooding = {}
+  for (const n of countTo(5000)) hub.waitMs(flooding, `n${n}`)
+  assert.equal(hub.waitMs({}, 'honest'), 0)
+})
+
+test('a refusal of the log becomes a Refusal, with or without a time to try again', async () => {
   const { hub, log } = openHub({ log: memoryLog(() => 0, { maxChannels: 1 }) })
   await hub.publish(draft('w1-1'))
   const tooMany = await refusalOf(() => hub.publish(draft('w1-2', '', 'other')))
@@ -135,15 +191,15 @@ test('what the log refuses is refused by name, for good or for a while', async (
   assert.ok(Number(closed.retryAfterMs) > 0)
 })
 
-test('what the log failed on is told as it is', async () => {
+test('an error of the store is passed on unchanged', async () => {
   const append = () => Promise.reject(new Error('no disk'))
   const { hub } = openHub({ log: { ...memoryLog(), append } })
   await assert.rejects(hub.publish(draft('w1-1')), /no disk/)
 })
 
-test('says who is here, and what waits for each', async () => {
+test('lists the clients, and the bytes that wait for each', async () => {
   const { hub, time, enter, ask } = openHub()
-  const { connection } = enter({ id: 'w1', browser: 'b1', channels: ['main', 'wind'] })
+  const { connection } = enter({ id: 'w1', channels: ['main', 'wind'] })
   await ask({ id: 'w2', mode: 'polling/1.1' })
   await settled()
   connection.isFull = true
@@ -161,4 +217,366 @@ test('gives the newest of each kind, and its place', async () => {
   for (const n of [1, 2]) await hub.publish(draft(`m-${n}`))
   const { messages, head } = await hub.snapshot(new Set(['main']))
   assert.deepEqual([messages.map(({ id }) => id), head], [['m-2'], { epoch: 'life1', seq: 2 }])
+})
+
+function open() {
+  const joined: string[] = []
+  return { joined, ...openHub({ onJoined: (channels) => void joined.push([...channels].join(' ')) }) }
+}
+
+test('a channel is read while a stream or a poll of it is here', async () => {
+  const { hub, time, enter, ask } = open()
+  const reads = () => ['main', 'wind', 'notes'].map(hub.isRead)
+  assert.deepEqual(reads(), [false, false, false])
+  const { window } = enter({ channels: ['main', 'wind'] })
+  await ask({ id: 'w2', channels: ['notes', 'wind'] }, { isFirst: true })
+  assert.deepEqual(reads(), [true, true, true])
+  hub.leave(window)
+  assert.deepEqual(reads(), [false, true, true])
+  // It does not ask any more.
+  time.advance(60_000)
+  assert.deepEqual(reads(), [false, false, false])
+})
+
+test('reports each stream that opens and each window that begins to poll, not each poll', async () => {
+  const { joined, enter, ask } = open()
+  enter({ id: 'w1' })
+  enter({ id: 'w1', opening: 1, channels: ['main', 'wind'] })
+  const { cursor } = await ask({ id: 'w2', channels: ['notes'] }, { isFirst: true })
+  await ask({ id: 'w2', channels: ['notes'] }, { cursor })
+  await ask({ id: 'w2', channels: ['notes', 'wind'] }, { cursor, isFirst: true })
+  assert.deepEqual(joined, ['main', 'main wind', 'notes', 'notes wind'])
+})
+
+test('does not report a late stream that gives way to a newer one of its name', () => {
+  const { joined, enter } = open()
+  enter({ id: 'w1', opening: 2 })
+  enter({ id: 'w1', opening: 1, channels: ['late'] })
+  assert.deepEqual(joined, ['main'])
+})
+
+const heartbeatMs = 16_000
+const turnMs = 1000
+
+const newestIn = ({ frames }: FakeConnection) =>
+  frames.flatMap((frame: DownFrame) => (frame.type === 'heartbeat' ? [frame.newest] : []))
+const beatsOf = (connection: FakeConnection) => newestIn(connection).length
+
+test('sends heartbeats at least as often as promised, from the beginning, and not much more often', async () => {
+  for (const lateMs of [0, 1, 500, 999]) {
+    const { time, enter } = openHub()
+    time.advance(lateMs)
+    const connections = countTo(40).map((n) => enter({ id: `w${n}` }).connection)
+    await settled()
+    for (const round of countTo(5)) {
+      time.advance(heartbeatMs)
+      for (const connection of connections) {
+        const beats = beatsOf(connection)
+        assert.ok(beats >= round && beats <= round + 1, `${beats} beats in ${round} heartbeats`)
+      }
+    }
+  }
+})
+
+test('timers that fire early or late do not make heartbeats rarer', async () => {
+  const { time, enter } = openHub()
+  const { connection } = enter()
+  await settled()
+  const beatenAt = [time.now()]
+  for (const turn of countTo(200)) {
+    // A process's timers know whole ms only, and wait while it is busy.
+    time.setClock(-0.5)
+    if (turn % 3 === 0) time.stall(20)
+    time.advance(turnMs)
+    if (beatsOf(connection) === beatenAt.length) beatenAt.push(time.now())
+  }
+  const pausesMs = beatenAt.slice(1).map((at, place) => at - (beatenAt[place] ?? 0))
+  assert.ok(pausesMs.length > 10 && Math.max(...pausesMs) <= heartbeatMs, String(pausesMs))
+})
+
+test('ten thousand windows that came at once get their heartbeats a part at a time', async () => {
+  const { time, enter } = openHub({ maxWindows: 10_000 })
+  const connections = countTo(10_000).map((n) => enter({ id: `w${n}` }).connection)
+  await settled()
+  time.advance(heartbeatMs)
+  // Who is here was told by now: what still comes are beats.
+  const beatsIn = () => connections.reduce((sum, { frames }) => sum + frames.length, 0)
+  for (let turn = 0, before = beatsIn(); turn < 32; turn += 1) {
+    time.advance(turnMs)
+    const now = beatsIn()
+    assert.ok(now - before <= 10_000 / 12, `${now - before} windows in one turn`)
+    before = now
+  }
+})
+
+test('a heartbeat names the newest number on the window’s own channels', async () => {
+  const { hub, time, enter } = openHub()
+  for (const [id, channel] of [
+    ['m-1', 'main'],
+    ['m-2', 'other'],
+    ['m-3', 'main'],
+    ['m-4', 'nobody'],
+  ] as const) {
+    await hub.publish(draft(id, '', channel))
+  }
+  const connections = [['main'], ['other'], ['main', 'other'], ['empty']].map((channels, n) => {
+    return enter({ id: `w${n}`, channels }).connection
+  })
+  await settled()
+  time.advance(heartbeatMs)
+  assert.deepEqual(
+    connections.map((connection) => newestIn(connection)[0]),
+    [3, 2, 3, 0],
+  )
+})
+
+test('a heartbeat never names a number that the window was not sent', async () => {
+  const { hub, time, enter } = openHub({ heartbeatMs: 1600 })
+  await hub.publish(draft('m-0'))
+  const entered = countTo(20).map((n) => enter({ id: `w${n}` }, n % 2 === 0 ? 'life1:0' : null))
+  for (const n of countTo(200)) {
+    for (const { connection, window } of entered) {
+      connection.isFull = (n + window.identity.id.length) % 3 === 0
+      window.drained()
+    }
+    void hub.publish(draft(`m-${n}`))
+    time.advance(77)
+    if (n % 4 === 0) await settled()
+  }
+  for (const { connection } of entered) {
+    assert.ok(beatsOf(connection) > 3)
+    let sent = 0
+    for (const frame of connection.frames) {
+      if (frame.type === 'message') sent = frame.message.seq
+      if (frame.type === 'heartbeat') assert.ok(frame.newest <= sent, `${frame.newest} after ${sent}`)
+    }
+  }
+})
+
+test('the equal heartbeats of one turn are encoded once', async () => {
+  const { hub, time, enter } = openHub({ maxWindows: 1000 })
+  let encoded = 0
+  const framing = {
+    encode(frame: DownFrame, cursor: string | null) {
+      if (frame.type === 'heartbeat') encoded += 1
+      return jsonFraming.encode(frame, cursor)
+    },
+  }
+  for (const n of countTo(1000)) enter({ id: `w${n}`, framing })
+  await settled()
+  await hub.publish(draft('m-1'))
+  time.advance(heartbeatMs)
+  assert.ok(encoded <= 16, `${encoded} times`)
+})
+
+test('a window that sent heartbeats and falls silent is let go; one that never did need not', async () => {
+  const { hub, time, enter } = openHub()
+  const [beating, quiet, faithful] = ['w1', 'w2', 'w3'].map((id) => enter({ id }).connection)
+  assert.ok(beating && quiet && faithful)
+  await settled()
+  hub.heard('w1')
+  hub.heard('nobody')
+  for (const turn of countTo(200)) {
+    if (turn % 30 === 0) hub.heard('w3')
+    time.advance(turnMs)
+    if (turn === 40) assert.deepEqual(byesOf(beating), [], 'two and a half heartbeats are not over')
+    if (turn === 41) assert.deepEqual(byesOf(beating), [['silent', 0]])
+  }
+  assert.deepEqual([byesOf(beating), byesOf(quiet), byesOf(faithful)], [[['silent', 0]], [], []])
+  assert.equal(hub.windowCount(), 2)
+})
+
+test('a stream ends with its session', async () => {
+  const { hub, time, enter } = openHub()
+  const expiresAt = time.now() + 5500
+  const [ending, endless] = [
+    enter({ id: 'w1', expiresAt }).connection,
+    enter({ id: 'w2', expiresAt: null }).connection,
+  ]
+  await settled()
+  time.advance(5000)
+  assert.deepEqual(byesOf(ending), [])
+  time.advance(turnMs)
+  await hub.publish(draft('m-1'))
+  assert.deepEqual([byesOf(ending), byesOf(endless), hub.windowCount()], [[['expired', 0]], [], 1])
+  assert.ok(!typesIn(ending.frames).includes('message'))
+})
+
+test('windows that polled and fell silent are forgotten, and the others are told', async () => {
+  const { hub, time, enter, ask } = openHub()
+  const { connection } = enter({ id: 'w1' })
+  await ask({ id: 'w2' })
+  await settled()
+  time.advance(40_000)
+  assert.equal(hub.windowCount(), 2)
+  time.advance(2000)
+  assert.equal(hub.windowCount(), 1)
+  const told = connection.frames.flatMap((frame) => (frame.type === 'presence' ? [frame.windows] : []))
+  assert.deepEqual(told, [2, 1])
+})
+
+async function crowdOf(count: number, seed = 1) {
+  const opened = openHub({ maxWindows: 100_000, random: createSeededRandom(seed) })
+  const left: string[] = []
+  const entered = countTo(count).map((n) => {
+    const one = opened.enter({ id: `w${n}` })
+    const note = one.connection.byes.push.bind(one.connection.byes)
+    one.connection.byes.push = (...byes) => {
+      left.push(one.window.identity.id)
+      return note(...byes)
+    }
+    return one
+  })
+  await settled()
+  return { ...opened, entered, left }
+}
+
+test('draining sends a few windows away at once, each once and with its own time to come back', async () => {
+  const { hub, time, entered } = await crowdOf(5)
+  const drained = hub.drain(1000)
+  assert.equal(hub.windowCount(), 0)
+  await drained
+  const byes = entered.flatMap(({ connection }) => byesOf(connection))
+  assert.deepEqual(new Set(byes.map(([code]) => code)), new Set(['draining']))
+  assert.equal(byes.length, 5)
+  assert.equal(new Set(byes.map(([, retryAfterMs]) => retryAfterMs)).size, 5)
+  assert.deepEqual([hub.isDraining(), time.pending()], [true, 0])
+})
+
+test('draining sends many windows away in turns, evenly spread over 2 ms for each', async () => {
+  const { hub, time, left } = await crowdOf(1000)
+  const drained = hub.drain(60_000)
+  const perTurn: number[] = []
+  for (let before = 0; before < 1000; ) {
+    perTurn.push(left.length - before)
+    before = left.length
+    time.advance(20)
+  }
+  await drained
+  assert.equal(perTurn.length, 100)
+  assert.deepEqual(new Set(perTurn), new Set([10]))
+})
+
+test('draining takes no longer than the time given', async () => {
+  const { hub, time, left } = await crowdOf(5000)
+  let isDone = false
+  const drained = hub.drain(500).then(() => {
+    isDone = true
+  })
+  time.advance(250)
+  assert.ok(left.length > 2000 && left.length < 3000, `${left.length} had left half-way`)
+  time.advance(250)
+  await settled()
+  assert.deepEqual([left.length, isDone], [5000, true])
+  await drained
+})
+
+test('draining within 0 ms sends all away at once', async () => {
+  const { hub, left } = await crowdOf(300)
+  await hub.drain(0)
+  assert.equal(left.length, 300)
+})
+
+test('streams are drained in random order, each once', async () => {
+  const orderOf = async (seed: number) => {
+    const { hub, time, left } = await crowdOf(200, seed)
+    void hub.drain(1000)
+    time.advance(1000)
+    return left
+  }
+  const [one, same, other] = [await orderOf(1), await orderOf(1), await orderOf(2)]
+  const joined = countTo(200).map((n) => `w${n}`)
+  assert.deepEqual(one, same)
+  assert.notDeepEqual(one, other)
+  assert.notDeepEqual(one, joined)
+  assert.deepEqual(new Set(one), new Set(joined))
+  assert.equal(one.length, 200)
+})
+
+test('until its turn to drain a window gets messages', async () => {
+  const { hub, time, entered } = await crowdOf(100)
+  void hub.drain(1000)
+  const staying = entered.filter(({ window }) => !window.isClosed)
+  assert.ok(staying.length > 50)
+  await hub.publish(draft('m-1'))
+  time.advance(1000)
+  for (const { connection } of staying) assert.deepEqual(idsIn(connection.frames), ['m-1'])
+})
+
+test('a window that left by itself while the server drains gets no `bye`', async () => {
+  const { hub, time, entered, left } = await crowdOf(100)
+  void hub.drain(1000)
+  const gone = entered.find(({ window }) => !window.isClosed)
+  assert.ok(gone)
+  hub.leave(gone.window)
+  time.advance(1000)
+  assert.deepEqual([gone.connection.byes.length, left.length], [0, 99])
+})
+
+test('while and after draining nobody is let in, and all are told when to come back', async () => {
+  const { hub, time, enter, ask } = await crowdOf(100)
+  const refuses = async () => {
+    for (const act of [() => enter({ id: 'late' }), () => ask({ id: 'late' })]) {
+      const { status, code, retryAfterMs } = await refusalOf(act)
+      assert.deepEqual([status, code], [503, 'draining'])
+      assert.ok(Number(retryAfterMs) >= 300)
+    }
+  }
+  const drained = hub.drain(1000)
+  await refuses()
+  time.advance(1000)
+  await drained
+  await refuses()
+  assert.deepEqual([hub.windowCount(), hub.windows(), time.pending()], [0, [], 0])
+})
+
+test('draining answers held polls at once, and other windows when they poll again', async () => {
+  const { hub, time, ask } = openHub()
+  const held = refusalOf(() => ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 20_000 }))
+  await ask({ id: 'w2', mode: 'polling/2' })
+  await settled()
+  let isDone = false
+  const drained = hub.drain(1000).then(() => {
+    isDone = true
+  })
+  assert.equal((await held).code, 'draining')
+  time.advance(150)
+  await settled()
+  assert.deepEqual([hub.windowCount(), isDone], [1, false])
+  assert.equal((await refusalOf(() => ask({ id: 'w2' }))).code, 'draining')
+  time.advance(10)
+  await drained
+  assert.deepEqual([hub.windowCount(), time.pending()], [0, 0])
+})
+
+test('draining does not wait longer than it may for windows that do not poll any more', async () => {
+  const { hub, time, ask } = openHub()
+  await ask({ id: 'w1' })
+  let isDone = false
+  const drained = hub.drain(1005).then(() => {
+    isDone = true
+  })
+  await settled()
+  time.advance(1004)
+  await settled()
+  assert.equal(isDone, false)
+  time.advance(1)
+  await drained
+  assert.deepEqual([hub.windowCount(), time.pending()], [0, 0])
+})
+
+test('draining again is the same', async () => {
+  const { hub, entered } = await crowdOf(3)
+  await Promise.all([hub.drain(1000), hub.drain(5)])
+  await hub.drain(1000)
+  for (const { connection } of entered) assert.equal(connection.byes.length, 1)
+})
+
+test('a window whose log is still being read is sent away like any other', async () => {
+  const { log, answer } = slowLog('when asked')
+  const { hub, time, enter } = openHub({ log })
+  const { connection } = enter()
+  await hub.drain(1000)
+  await answer()
+  assert.deepEqual([connection.frames, byesOf(connection), time.pending()], [[], [['draining', 900]], 0])
 })

@@ -1,231 +1,357 @@
-// Joins windows to the log: takes drafts in, delivers what the log says, an author's own messages included.
+// Connects clients to the log: publishes drafts, delivers messages, sends heartbeats, drains.
 
-import type { Log } from '../broker/log.ts'
+import { IdTaken, type Log, LogClosed, TooManyChannels } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
-import type { Cursor } from '../wire/cursor.ts'
-import type { Draft } from '../wire/envelope.ts'
-import type { DownFrame, Stored } from '../wire/frames.ts'
-import type { Random } from '../wire/random.ts'
-import type { Timers } from '../wire/time.ts'
-import { catchUp } from './catching-up.ts'
-import { createCrowd } from './crowd.ts'
-import { createDelivery } from './delivery.ts'
-import { drainInTurns } from './draining.ts'
-import { refusalFor } from './log-refusals.ts'
-import { createPace } from './pace.ts'
-import { createPolls, type Polls } from './polls.ts'
-import { createPresence } from './presence.ts'
-import { startPulse } from './pulse.ts'
-import { createRecentDeliveries } from './recent.ts'
-import { createWindow, type Joining, type Window } from './window.ts'
-import { figuresOf, type WindowFigures } from './window-figures.ts'
+import {
+  type AwarenessReport,
+  type ByeCode,
+  type Cursor,
+  type Draft,
+  fingerprintIn,
+  pageOfOverview,
+  type Stored,
+  windChannel,
+} from '../wire/messages.ts'
+import type { Random, Timers } from '../wire/time.ts'
+import { createRateLimit } from './admission.ts'
+import { Awareness } from './awareness.ts'
+import { Delivery, RecentDeliveries } from './delivery.ts'
+import { createPolls } from './polls.ts'
+import { type Client, clientKey, pageOf, Registry } from './registry.ts'
+import { type ClientIdentity, type Joining, Subscriber, welcomeTo } from './subscriber.ts'
 
-export interface HubSettings {
-  readonly heartbeatMs: number
-  readonly maxWindows: number
-  readonly queueBytesPerWindow: number
-  readonly messagesPerSecond: number
-}
+export type Hub = ReturnType<typeof createHub>
 
-export interface Hub {
-  /** Lets a window in: welcome, then all it missed or a snapshot, then what comes. Throws a `Refusal` when full or draining. */
-  readonly join: (joining: Joining, cursor: Cursor | null) => Window
-  /** Its connection has ended; nothing more is read for it. */
-  readonly leave: (window: Window) => void
-  readonly poll: Polls['poll']
-  /** A window that polled says that it goes. */
-  readonly left: (id: string, opening: number) => void
-  /** Resolves once the log has the message and every window was told. */
-  readonly publish: (draft: Draft) => Promise<Stored>
-  /** Ms that this sender has to wait before its next message; 0 takes it as sent. */
-  readonly waitMs: (sender: string) => number
-  /** A window let hear of itself; `carries` when its stream speaks for several. */
-  readonly heard: (id: string, carries?: Readonly<Record<string, number>>) => void
-  readonly hasStream: (id: string) => boolean
-  /** Whether anybody who is here reads that channel. */
-  readonly isRead: (channel: string) => boolean
-  /** What a window that is here reads; null when there is none of that name. */
-  readonly channelsOf: (id: string) => ReadonlySet<string> | null
-  /** Tells one window something, down its stream. False when it has none. */
-  readonly tell: (id: string, frame: DownFrame) => boolean
-  /** The newest of each kind on these channels, and its place. */
-  readonly snapshot: Log['snapshot']
-  readonly windowCount: () => number
-  /** Every window that is here, with what waits for it. */
-  readonly windows: () => readonly WindowFigures[]
-  readonly isDraining: () => boolean
-  /** Lets nobody in any more and sends everyone away within that time, to come back after a jittered pause. */
-  readonly drain: (withinMs: number) => Promise<void>
-}
-
-export interface HubParts {
+interface HubParts {
   readonly log: Log
   readonly timers: Timers
   readonly random: Random
-  /** What should not happen and cost one window its stream: its connection threw, or the log could not be read. */
+  /** Errors that cost one client its stream: its connection threw, or the log was unreadable. */
   readonly onFailure: (error: unknown) => void
-  /** A window has come, or come back, that reads these channels. */
   readonly onJoined?: (channels: ReadonlySet<string>) => void
-  readonly settings: HubSettings
+  readonly settings: {
+    readonly heartbeatMs: number
+    readonly maxWindows: number
+    readonly queueBytesPerWindow: number
+    readonly messagesPerSecond: number
+  }
 }
 
-/** When to come back; spread, so that windows do not come as a herd. */
-const comeBackMs = { least: 300, spread: 1200 }
+/** Jittered, so that clients do not reconnect at once. */
+const reconnectDelayMs = { least: 300, spread: 1200 }
 
-export function createHub({ log, timers, random, onFailure, onJoined, settings }: HubParts): Hub {
-  const crowd = createCrowd(timers)
-  const presence = createPresence(crowd, timers)
-  const recent = createRecentDeliveries()
-  const pace = createPace(settings.messagesPerSecond, settings.maxWindows * 2, timers.now)
-  let draining: Promise<void> | null = null
+/** Clients counted per stream: more than a person opens, too few to fake a large audience. */
+const mostCarried = 100
+
+/** Turns per heartbeat: 10,000 heartbeats at once would delay messages. */
+const beatTurns = 16
+
+/** Heartbeats without a sign of life: two may be late. */
+export const beatsMissed = 2.5
+
+/** A polling client that asks nothing for so long is not shown: it may have crashed. */
+const pollerSilenceMs = 4000
+
+/** Pace of draining, as far as time allows. */
+const drainMsPerStream = 2
+const drainTurnMs = 20
+
+export function createHub({ log, timers, random, onFailure, onJoined, settings }: HubParts) {
+  const { heartbeatMs, maxWindows, queueBytesPerWindow, messagesPerSecond } = settings
+  const registry = new Registry(timers, maxWindows, (key) => awareness.left(key))
+  const awareness: Awareness = new Awareness(
+    timers,
+    (channel) => registry.streamsOn(channel),
+    (channel) => polls.wake(channel),
+  )
+  const recent = new RecentDeliveries()
+  const takeToken = createRateLimit(messagesPerSecond, timers.now)
   const polls = createPolls({
     log,
-    crowd,
+    registry,
+    awareness,
     timers,
-    presence,
     recent,
-    mostBytes: settings.queueBytesPerWindow,
-    heartbeatMs: settings.heartbeatMs,
+    mostBytes: queueBytesPerWindow,
+    heartbeatMs,
     admit,
     onJoined: ({ channels }) => onJoined?.(channels),
   })
-  const stopPulse = startPulse({
-    crowd,
-    timers,
-    heartbeatMs: settings.heartbeatMs,
-    newestOn,
-    onSilent: (window) => dismiss(window, 'silent', 'Nothing was heard of this window for too long.'),
-    onExpired: (window) => dismiss(window, 'expired', 'The session has ended; it has to be renewed.'),
-    onForgotten: presence.changed,
-  })
+  let draining: Promise<void> | null = null
+
+  const beatAt = new WeakMap<Client, number>()
+  let beginners = 0
+  let stopBeating = timers.later(beatTurn, heartbeatMs / beatTurns)
 
   log.follow((message, cursor) => {
     const delivery = recent.add(message, cursor)
-    for (const window of crowd.windowOn(message.channel)) window.send(delivery)
+    for (const stream of registry.streamsOn(message.channel)) stream.send(delivery)
     polls.wake(message.channel)
   })
 
-  function newestOn(channels: ReadonlySet<string>): number {
-    const heads = log.heads()
-    let newest = 0
-    for (const channel of channels) newest = Math.max(newest, heads.get(channel) ?? 0)
-    return newest
-  }
-
-  function leave(window: Window): void {
-    if (crowd.leave(window)) presence.changed()
-  }
-
-  function dismiss(
-    window: Window,
-    code: 'silent' | 'expired' | 'overflow' | 'replaced',
-    words: string,
-  ): void {
-    leave(window)
-    // Who was replaced would at once replace the other one again.
-    const afterMs = code === 'replaced' ? comeBackAfterMs() : 0
-    window.close(code, `${words} It resumes from where it was.`, afterMs)
-  }
-
-  function fail(window: Window, error: unknown): void {
-    onFailure(error)
-    leave(window)
-    window.close('failed', 'The server failed this window; it resumes from where it was.', comeBackAfterMs())
-  }
-
-  function comeBackAfterMs(): number {
-    return Math.round(comeBackMs.least + random() * comeBackMs.spread)
-  }
-
-  function admit(id: string): void {
+  /** Throws a `Refusal` when draining, or when full for a new client. */
+  function admit(identity: ClientIdentity): void {
     if (draining) {
       const sentence = 'The server is shutting down; try again in a moment.'
-      throw new Refusal(503, 'draining', sentence, null, comeBackAfterMs())
+      throw new Refusal(503, 'draining', sentence, null, drawReconnectDelayMs())
     }
-    if (crowd.size() < settings.maxWindows || crowd.find(id)) return
-    const sentence = `The server holds ${settings.maxWindows} windows, its limit (limits.maxWindows); close one or raise it.`
-    throw new Refusal(503, 'too-many-windows', sentence, null, comeBackAfterMs())
+    if (registry.size < maxWindows || registry.find(identity)) return
+    const sentence = `The server holds ${maxWindows} windows, its limit (limits.maxWindows); close one or raise it.`
+    throw new Refusal(503, 'too-many-windows', sentence, null, drawReconnectDelayMs())
   }
 
-  async function begin(window: Window, cursor: Cursor | null): Promise<void> {
-    const end = await catchUp(window, cursor, { log, recent, heartbeatMs: settings.heartbeatMs })
-    if (end === 'begun') presence.changed()
-    // The window has to begin anew, and is told so.
-    if (end === 'forgotten') dismiss(window, 'overflow', 'The log went on faster than this window read.')
+  /** Sends welcome, then missed messages or a snapshot, in portions to bound memory; then goes live. */
+  async function begin(stream: Subscriber, cursor: Cursor | null): Promise<void> {
+    const { identity } = stream
+    let found = await log.read(cursor, identity.channels)
+    if (stream.isClosed) return
+    const welcome = new Delivery(welcomeTo(identity, found, heartbeatMs))
+    await stream.replay([welcome, ...recent.deliveriesOf(found)])
+    while (found.reached.seq < found.head.seq && !stream.isClosed) {
+      found = await log.read(found.reached, identity.channels)
+      // The client restarts from a snapshot.
+      if (!found.recovered)
+        return dismiss(stream, 'overflow', 'The log went on faster than this window read.')
+      await stream.replay(recent.deliveriesOf(found))
+    }
+    if (stream.isClosed) return
+    stream.begin(found.reached.seq)
+    if (!stream.isClosed) awareness.joined(stream)
+    registry.presenceChanged()
+  }
+
+  function dismiss(stream: Subscriber, code: ByeCode, sentence: string): void {
+    registry.leave(stream)
+    // Reconnecting at once would replace the other stream again.
+    const afterMs = code === 'replaced' ? drawReconnectDelayMs() : 0
+    stream.close(code, `${sentence} It resumes from where it was.`, afterMs)
+  }
+
+  function fail(stream: Subscriber, error: unknown): void {
+    onFailure(error)
+    registry.leave(stream)
+    const sentence = 'The server failed this window; it resumes from where it was.'
+    stream.close('failed', sentence, drawReconnectDelayMs())
+  }
+
+  function drawReconnectDelayMs(): number {
+    return Math.round(reconnectDelayMs.least + random() * reconnectDelayMs.spread)
+  }
+
+  function carriedBy(client: Client, said: Readonly<Record<string, number>>): ReadonlyMap<string, number> {
+    const { identity } = client
+    if (identity.owner === null) {
+      const sentence = `"${identity.id}" is a free name and speaks for itself alone; a stream that carries several windows has a key.`
+      throw new Refusal(403, 'not-your-name', sentence)
+    }
+    let room = Math.max(1, Math.min(mostCarried, maxWindows - registry.windowsBeside(client)))
+    const counted = new Map<string, number>()
+    for (const [channel, windows] of Object.entries(said)) {
+      if (!identity.channels.has(channel)) continue
+      const count = Math.min(windows, room)
+      counted.set(channel, count)
+      room -= count
+    }
+    return counted
+  }
+
+  function showOf({ identity }: Client, report: AwarenessReport, opening: number): void {
+    const { window = identity.id, channel = pageOf(identity), state } = report
+    const isOwn =
+      window === identity.id || (identity.owner !== null && identity.owner === fingerprintIn(window))
+    if (!isOwn) {
+      const sentence = `"${identity.id}" cannot show "${window}", a window of another key; each window shows itself.`
+      throw new Refusal(403, 'not-your-name', sentence)
+    }
+    if (channel === windChannel || pageOfOverview(channel) !== null) {
+      const sentence = `Nobody is shown on channel "${channel}"; show the window on the page's own.`
+      throw new Refusal(403, 'read-only-channel', sentence)
+    }
+    if (!identity.channels.has(channel)) {
+      const sentence = `"${identity.id}" does not read channel "${channel}"; a window is shown where it reads.`
+      throw new Refusal(400, 'bad-shape', sentence)
+    }
+    // Otherwise late, from before the window opened anew.
+    if (opening >= identity.opening) awareness.show(identity, { channel, window, state })
+  }
+
+  /** Also disconnects silent clients. */
+  function beatTurn(): void {
+    const encoded = new Map<number, Delivery>()
+    for (const client of [...registry.all()]) {
+      if (client.stream) attend(client, client.stream, encoded)
+      else if (isQuiet(client)) awareness.silent(clientKey(client.identity))
+    }
+    registry.forgetSilent(heartbeatMs * beatsMissed)
+    awareness.forgetBefore(timers.now() - heartbeatMs * beatsMissed)
+    stopBeating = timers.later(beatTurn, heartbeatMs / beatTurns)
+  }
+
+  const isQuiet = ({ heardAt, quietUntil }: Client) =>
+    timers.now() - Math.max(heardAt ?? 0, quietUntil ?? 0) > pollerSilenceMs
+
+  function attend(client: Client, stream: Subscriber, encoded: Map<number, Delivery>): void {
+    const now = timers.now()
+    const { heardAt } = client
+    const { expiresAt, channels } = stream.identity
+    if (expiresAt !== null && expiresAt <= now) {
+      dismiss(stream, 'expired', 'The session has ended; it has to be renewed.')
+    } else if (heardAt !== null && now - heardAt > heartbeatMs * beatsMissed) {
+      dismiss(stream, 'silent', 'Nothing was heard of this window for too long.')
+    } else if (isBeatDue(client, now)) {
+      const heads = log.heads()
+      let newest = 0
+      for (const channel of channels) newest = Math.max(newest, heads.get(channel) ?? 0)
+      stream.offer(encoded.getOrInsertComputed(newest, () => new Delivery({ type: 'heartbeat', newest })))
+    }
+  }
+
+  function isBeatDue(client: Client, now: number): boolean {
+    // Half a turn of tolerance, so that an early timer does not cost a whole turn.
+    const restMs = (heartbeatMs * (beatTurns - 1.5)) / beatTurns
+    let lastAt = beatAt.get(client)
+    if (lastAt === undefined) {
+      // Head starts: after a restart all clients join at once.
+      beginners += 1
+      lastAt = now - ((beginners % (beatTurns - 1)) * heartbeatMs) / beatTurns
+    }
+    const isDue = now - lastAt >= restMs
+    beatAt.set(client, isDue ? now : lastAt)
+    return isDue
+  }
+
+  async function drain(withinMs: number): Promise<void> {
+    const startedAt = timers.now()
+    await drainStreams(withinMs)
+    // Polling clients learn of it at their next poll.
+    await polls.drain(startedAt + withinMs)
+    stopBeating()
+    awareness.close()
+    registry.close()
+  }
+
+  /** In random order over several turns, to spread the load on the next server. */
+  function drainStreams(withinMs: number): Promise<void> {
+    const leaving = Array.from(registry.all(), ({ stream }) => ({ stream, place: random() }))
+      .sort((one, other) => one.place - other.place)
+      .flatMap(({ stream }) => stream ?? [])
+    const turns = Math.max(1, Math.floor(Math.min(withinMs, leaving.length * drainMsPerStream) / drainTurnMs))
+    const perTurn = Math.ceil(leaving.length / turns)
+    return new Promise((resolve) => {
+      function turn(): void {
+        for (const stream of leaving.splice(0, perTurn)) {
+          registry.leave(stream)
+          stream.close('draining', 'The server is shutting down or restarting.', drawReconnectDelayMs())
+        }
+        if (leaving.length === 0) resolve()
+        else timers.later(turn, drainTurnMs)
+      }
+      turn()
+    })
   }
 
   return {
-    join(joining, cursor) {
-      admit(joining.id)
-      const window = createWindow(joining, settings.queueBytesPerWindow, {
+    /** Sends welcome, missed messages or a snapshot, then new messages. Throws a `Refusal` when full or draining. */
+    join(joining: Joining, cursor: Cursor | null): Subscriber {
+      const stream = new Subscriber(joining, queueBytesPerWindow, {
         onOverflow: (full) => dismiss(full, 'overflow', 'This window fell too far behind.'),
         onFailure: fail,
       })
-      const joined = crowd.join(window)
+      admit(joining)
+      const joined = registry.join(stream)
       if (!joined) {
-        dismiss(window, 'replaced', 'A newer stream of this window is open.')
-        return window
+        dismiss(stream, 'replaced', 'A newer stream of this window is open.')
+        return stream
       }
       if (joined.replaced) dismiss(joined.replaced, 'replaced', 'A newer stream of this window was opened.')
-      begin(window, cursor).catch((error) => fail(window, error))
-      onJoined?.(window.channels)
-      return window
+      begin(stream, cursor).catch((error) => fail(stream, error))
+      onJoined?.(joining.channels)
+      return stream
     },
-    leave(window) {
-      window.gone()
-      leave(window)
+    leave(stream: Subscriber): void {
+      stream.gone()
+      registry.leave(stream)
     },
     poll: polls.poll,
-    left(id, opening) {
-      if (crowd.left(id, opening)) presence.changed()
-    },
-    async publish(draft) {
+    /** A polling client with a proven name leaves. */
+    left: (id: string, opening: number) => registry.left(id, opening),
+    /** Resolves when the message is stored and sent to all streams. Rejects with a `Refusal` or the store's error. */
+    async publish(draft: Draft): Promise<Stored> {
       try {
         return { type: 'stored', id: draft.id, seq: await log.append(draft, timers.now()) }
       } catch (error) {
-        throw refusalFor(error, draft.id, comeBackMs.least)
+        throw refusalFor(error, draft.id)
       }
     },
-    waitMs: (sender) => Math.ceil(pace.take(sender)),
-    heard(id, carries) {
-      const guest = crowd.find(id)
-      if (!guest) return
-      guest.heardAt = timers.now()
-      if (!carries || isSame(guest.carries, carries)) return
-      guest.carries = new Map(Object.entries(carries))
-      presence.changed()
+    /** Ms to wait before the next message; 0 counts it as sent. `connection` is the sender's. */
+    waitMs: (connection: object, sender = '') => Math.ceil(takeToken(connection, sender)),
+    /**
+     * Heartbeat of a stream or a proven name; `carries` for a stream of several clients. Throws a `Refusal` (403
+     * `not-your-name`) if a free name sets it.
+     */
+    heard(from: Subscriber | string, carries?: Readonly<Record<string, number>>): void {
+      const client = typeof from === 'string' ? registry.named(from) : registry.find(from.identity)
+      if (!client) return
+      client.heardAt = timers.now()
+      if (!carries) return
+      const counted = carriedBy(client, carries)
+      if (isSame(client.carries, counted)) return
+      client.carries = counted
+      registry.presenceChanged()
     },
-    hasStream: (id) => Boolean(crowd.find(id)?.window),
-    isRead: crowd.isRead,
-    channelsOf: (id) => crowd.find(id)?.visitor.channels ?? null,
-    tell(id, frame) {
-      const window = crowd.find(id)?.window
-      window?.send(createDelivery(frame))
-      return Boolean(window)
+    /**
+     * What a window shows of itself; `from` is its stream, or a proven name. Nothing for one without a stream that does
+     * not poll: it may have left since. Throws a `Refusal`: 400 `bad-shape`, 403 `not-your-name` or `read-only-channel`.
+     */
+    show(from: Subscriber | string, report: AwarenessReport, opening = Number.POSITIVE_INFINITY): void {
+      const client = typeof from === 'string' ? registry.named(from) : registry.find(from.identity)
+      if (client) showOf(client, report, opening)
     },
-    snapshot: (channels) => log.snapshot(channels),
-    windowCount: crowd.size,
-    windows: () => Array.from(crowd.all(), figuresOf),
+    streamOf: (id: string) => registry.named(id)?.stream ?? null,
+    isRead: (channel: string) => registry.isRead(channel),
+    snapshot: log.snapshot,
+    windowCount: () => registry.size,
+    windowsOn: (page: string) => registry.windowsOn(page),
+    windows: () => Array.from(registry.all(), figuresOf),
     isDraining: () => draining !== null,
-    drain(withinMs) {
-      const startedAt = timers.now()
-      draining ??= drainInTurns(crowd, timers, random, withinMs, (window) => {
-        leave(window)
-        window.close('draining', 'The server is shutting down or restarting.', comeBackAfterMs())
-      })
-        // Those that poll are told when they ask.
-        .then(() => polls.goodbye(startedAt + withinMs))
-        .then(() => {
-          stopPulse()
-          presence.stop()
-          crowd.clear()
-        })
+    /** Admits no more clients; disconnects all in `withinMs`, to reconnect after a jittered pause. */
+    drain(withinMs: number): Promise<void> {
+      draining ??= drain(withinMs)
       return draining
     },
   }
 }
 
-function isSame(known: ReadonlyMap<string, number> | null, given: Readonly<Record<string, number>>): boolean {
-  const entries = Object.entries(given)
-  return known?.size === entries.length && entries.every(([channel, count]) => known.get(channel) === count)
+function isSame(known: ReadonlyMap<string, number> | null, given: ReadonlyMap<string, number>): boolean {
+  return known?.size === given.size && [...given].every(([channel, count]) => known.get(channel) === count)
+}
+
+/** Errors without fault of the sender, such as a full disk, stay unchanged. */
+function refusalFor(error: unknown, id: string): unknown {
+  if (error instanceof TooManyChannels) {
+    const sentence = `${error.message} Write to one that is there, or raise limits.maxChannels.`
+    return new Refusal(403, 'too-many-channels', sentence, id)
+  }
+  if (error instanceof IdTaken) {
+    const sentence = `${error.message} Send this one under an id that its sender has not used there.`
+    return new Refusal(409, 'id-taken', sentence, id)
+  }
+  if (error instanceof LogClosed) {
+    return new Refusal(503, 'draining', 'The server is shutting down.', id, reconnectDelayMs.least)
+  }
+  return error
+}
+
+/** Names are not secret: using one requires its key. */
+function figuresOf({ identity, stream, heardAt }: Client) {
+  const { id, channels, mode } = identity
+  return {
+    id,
+    channels: [...channels],
+    mode: mode.name,
+    backlogBytes: stream?.backlogBytes ?? 0,
+    droppedReadings: stream?.dropped ?? 0,
+    /** Last frame received, ms since the epoch; null for none. */
+    heardAt,
+  }
 }

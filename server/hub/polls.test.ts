@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Log } from '../broker/log.ts'
-import { draft } from '../broker/log-testing.ts'
-import { parseCursor } from '../wire/cursor.ts'
-import { createSeededRandom } from '../wire/random.ts'
-import type { PollReply } from './polls.ts'
+import type { Log } from '../log/log.ts'
+import { draft } from '../log/log-testing.ts'
+import { parseCursor } from '../wire/messages.ts'
+import { createSeededRandom } from '../wire/time.ts'
 import {
   countTo,
   framesOf,
@@ -12,16 +11,18 @@ import {
   memoryLog,
   openHub,
   pagedLog,
+  refusalOf,
   settled,
   slowLog,
   typesIn,
   watch,
-} from './testing.ts'
+} from './hub-testing.ts'
+import type { PollReply } from './polls.ts'
 
 const idsOf = (reply: PollReply) => idsIn(framesOf(reply))
 const typesOf = (reply: PollReply) => typesIn(framesOf(reply))
 
-test('an answer carries all since the question’s cursor, and the cursor to ask from next', async () => {
+test('a response contains all after the request’s cursor, and the cursor for the next request', async () => {
   const { hub, ask } = openHub()
   for (const n of countTo(4)) await hub.publish(draft(`m-${n}`, '', n === 3 ? 'other' : 'main'))
   const reply = await ask({}, { cursor: 'life1:1' })
@@ -44,7 +45,7 @@ test('a window that opens is welcomed at once, however long it would wait', asyn
   assert.deepEqual(framesOf(reply), [{ ...welcome, heartbeatMs: 16_000 }])
 })
 
-test('a cursor that the log does not know is answered with a snapshot at once, and that is said', async () => {
+test('a cursor that the log does not know is answered with a snapshot at once, marked as not recovered', async () => {
   const { hub, ask } = openHub()
   for (const n of countTo(3)) await hub.publish(draft(`m-${n}`))
   for (const cursor of [null, 'another:2', 'life1:9']) {
@@ -55,7 +56,7 @@ test('a cursor that the log does not know is answered with a snapshot at once, a
   }
 })
 
-test('a question that is held is answered by the next message on its channels', async () => {
+test('a held request is answered by the next message on its channels', async () => {
   const { hub, ask } = openHub()
   const held = watch(ask({ channels: ['main', 'wind'] }, { cursor: 'life1:0', holdMs: 20_000 }))
   await settled()
@@ -68,7 +69,7 @@ test('a question that is held is answered by the next message on its channels', 
   assert.deepEqual([idsOf(held.reply), held.reply.cursor], [['m-2'], 'life1:2'])
 })
 
-test('with nothing to say it is answered empty when its time is up, with the cursor to go on from', async () => {
+test('a held request is answered empty when its time is up, with the cursor to go on from', async () => {
   const { hub, time, ask } = openHub()
   const held = watch(ask({}, { cursor: 'life1:0', holdMs: 300 }))
   await settled()
@@ -82,14 +83,14 @@ test('with nothing to say it is answered empty when its time is up, with the cur
   assert.equal(held.reply?.cursor, 'life1:1')
 })
 
-test('what came between two questions is answered at once', async () => {
+test('messages that came between two requests are answered at once', async () => {
   const { hub, ask } = openHub()
   const first = await ask({}, { isFirst: true })
   await hub.publish(draft('m-1'))
   assert.deepEqual(idsOf(await ask({}, { cursor: first.cursor, holdMs: 20_000 })), ['m-1'])
 })
 
-test('what comes after the log was read and before the question is held is not missed', async () => {
+test('a message that comes after the log was read and before the request is held is not missed', async () => {
   const { log, answer } = slowLog('when asked')
   const { hub, ask } = openHub({ log })
   const held = watch(ask({}, { cursor: 'life1:0', holdMs: 20_000 }))
@@ -98,7 +99,7 @@ test('what comes after the log was read and before the question is held is not m
   assert.deepEqual(held.reply && idsOf(held.reply), ['m-1'])
 })
 
-test('each answer carries exactly what lies between its two cursors, however questions overlap and are taken back', async () => {
+test('each response contains exactly the messages between its two cursors, however requests overlap and are aborted', async () => {
   const random = createSeededRandom(4)
   for (const looksUp of ['when asked', 'when it answers'] as const) {
     const { log, answer } = slowLog(looksUp, pagedLog(3))
@@ -145,7 +146,7 @@ test('each answer carries exactly what lies between its two cursors, however que
   }
 })
 
-test('an answer ends where it has grown too large, and the next one goes on exactly there', async () => {
+test('a response ends where it has grown too large, and the next one goes on exactly there', async () => {
   const { hub, ask } = openHub({ queueBytesPerWindow: 1000 })
   for (const n of countTo(7)) await hub.publish(draft(`m-${n}`, 'x'.repeat(n === 4 ? 5000 : 400)))
   const answers: string[][] = []
@@ -165,7 +166,7 @@ test('a snapshot is never cut: only all of it together has the cursor’s place'
   assert.deepEqual([idsOf(reply).length, reply.cursor], [4, 'life1:4'])
 })
 
-test('a log that gives parts is asked on: a part with nothing for the window is no answer', async () => {
+test('a portion of the log with nothing for the window is no response: the next one is read', async () => {
   const kept = memoryLog()
   // Ten numbers at a time, whatever their channels.
   const log: Log = {
@@ -185,7 +186,7 @@ test('a log that gives parts is asked on: a part with nothing for the window is 
   assert.equal(none.cursor, 'life1:35')
 })
 
-test('messages are put into bytes once, for streams and for all who ask', async () => {
+test('messages are encoded once, for streams and for polls', async () => {
   const { hub, ask, enter } = openHub()
   let encoded = 0
   const framing = {
@@ -203,4 +204,221 @@ test('messages are put into bytes once, for streams and for all who ask', async 
     for (const delivery of deliveries) if (delivery.seq !== null) delivery.bytes(framing)
   }
   assert.equal(encoded - before, 1)
+})
+
+const presenceIn = (reply: PollReply) =>
+  framesOf(reply).flatMap((frame) => (frame.type === 'presence' ? [frame.windows] : []))
+
+test('an aborted request leaves no timer behind', async () => {
+  const { time, ask } = openHub()
+  const before = time.pending()
+  const taken = new AbortController()
+  const held = watch(ask({}, { cursor: 'life1:0', holdMs: 20_000, signal: taken.signal }))
+  await settled()
+  time.advance(100)
+  assert.equal(time.pending(), before + 1)
+  taken.abort()
+  await settled()
+  assert.ok(held.reply)
+  assert.equal(time.pending(), before)
+})
+
+test('neither does a request that was answered at once, was refused, or met a log that cannot be read', async () => {
+  const { log, answer } = slowLog('when asked')
+  let isBroken = false
+  const read: Log['read'] = (...asked) =>
+    isBroken ? Promise.reject(new Error('no disk')) : log.read(...asked)
+  const { hub, time, ask } = openHub({ log: { ...log, read }, maxWindows: 1 })
+  const before = time.pending()
+  await hub.publish(draft('m-1'))
+  const answered = watch(ask({}, { cursor: 'life1:0', holdMs: 20_000 }))
+  await answer()
+  assert.ok(answered.reply)
+  await refusalOf(() => ask({ id: 'w2' }, { holdMs: 20_000 }))
+  isBroken = true
+  await assert.rejects(ask({}, { cursor: 'life1:1', holdMs: 20_000 }), /no disk/)
+  time.advance(100)
+  assert.equal(time.pending(), before)
+})
+
+test('a window is told of presence when it has changed, and not again', async () => {
+  const { time, enter, ask } = openHub()
+  const first = await ask({ id: 'w1' }, { isFirst: true })
+  enter({ id: 'w2' })
+  await settled()
+  time.advance(100)
+  const [second, third] = [await ask({ id: 'w1' }), await ask({ id: 'w1' })]
+  await ask({ id: 'w3' })
+  time.advance(100)
+  const fourth = await ask({ id: 'w1' })
+  assert.deepEqual(
+    [first, second, third, fourth].map((reply) => presenceIn(reply)),
+    [[], [2], [], [3]],
+  )
+})
+
+test('a window that opens anew is told of presence again: its page may be another', async () => {
+  const { time, ask } = openHub()
+  await ask({ id: 'w1' }, { isFirst: true })
+  time.advance(100)
+  const told = await ask({ id: 'w1' })
+  const anew = await ask({ id: 'w1' }, { isFirst: true })
+  assert.deepEqual([presenceIn(told), presenceIn(anew)], [[1], [1]])
+})
+
+test('a response that nobody waits for any more does not count as told', async () => {
+  const { time, ask } = openHub()
+  const taken = new AbortController()
+  const held = watch(ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 20_000, signal: taken.signal }))
+  await settled()
+  time.advance(100)
+  taken.abort()
+  await settled()
+  assert.ok(held.reply)
+  assert.deepEqual(presenceIn(await ask({ id: 'w1' }, { cursor: 'life1:0' })), [1])
+})
+
+test('a window whose request is held is here, however long that is', async () => {
+  const { hub, time, ask } = openHub({ heartbeatMs: 1600 })
+  void ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 25_000 })
+  await settled()
+  time.advance(24_000)
+  assert.equal(hub.windowCount(), 1)
+  time.advance(1000)
+  await settled()
+  time.advance(3900)
+  assert.equal(hub.windowCount(), 1, 'its next request may be on its way')
+  time.advance(300)
+  assert.equal(hub.windowCount(), 0)
+})
+
+test('a window that aborted its request is forgotten like any that fell silent', async () => {
+  const { hub, time, ask } = openHub({ heartbeatMs: 1600 })
+  const taken = new AbortController()
+  void ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 25_000, signal: taken.signal })
+  await settled()
+  time.advance(3000)
+  taken.abort()
+  await settled()
+  assert.equal(hub.windowCount(), 1)
+  time.advance(1200)
+  assert.equal(hub.windowCount(), 0)
+})
+
+test('an aborted request does not bring back a window that left', async () => {
+  const { hub, ask } = openHub()
+  const taken = new AbortController()
+  void ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 25_000, signal: taken.signal })
+  await settled()
+  hub.left('w1', 0)
+  taken.abort()
+  await settled()
+  assert.equal(hub.windowCount(), 0)
+})
+
+test('a late request of a window that has a stream by now is answered, and the stream stays', async () => {
+  const { hub, enter, ask } = openHub()
+  await ask({ id: 'w1' }, { isFirst: true })
+  const { connection } = enter({ id: 'w1', opening: 1 })
+  await settled()
+  await hub.publish(draft('m-1'))
+  assert.deepEqual(idsOf(await ask({ id: 'w1' }, { cursor: 'life1:0' })), ['m-1'])
+  hub.left('w1', 0)
+  await hub.publish(draft('m-2'))
+  assert.deepEqual([idsIn(connection.frames), hub.windowCount()], [['m-1', 'm-2'], 1])
+})
+
+test('a window that says that it goes is gone, once', async () => {
+  const { hub, ask } = openHub()
+  await ask({ id: 'w1' })
+  for (const _time of [1, 2]) hub.left('w1', 0)
+  assert.equal(hub.windowCount(), 0)
+})
+
+/** Held requests by name, and which of them were answered since that was asked last. */
+function openHeld() {
+  const opened = openHub()
+  let answered: string[] = []
+  return {
+    ...opened,
+    hold(
+      id: string,
+      channels: readonly string[],
+      { holdMs = 1000, signal = new AbortController().signal } = {},
+    ) {
+      void opened.ask({ id, channels }, { cursor: 'life1:0', holdMs, signal }).then(() => answered.push(id))
+      return settled()
+    },
+    async answered(): Promise<string[]> {
+      await settled()
+      const ids = answered
+      answered = []
+      return ids
+    },
+  }
+}
+
+test('a message ends the waiting of all requests for its channel, once, and takes back their timers', async () => {
+  const { hub, time, hold, answered } = openHeld()
+  const before = time.pending()
+  await hold('w1', ['main', 'wind'])
+  await hold('w2', ['wind'])
+  await hold('w3', ['other'])
+  await hub.publish(draft('m-2', '', 'nowhere'))
+  assert.deepEqual(await answered(), [])
+  await hub.publish(draft('m-3', '', 'wind'))
+  assert.deepEqual(await answered(), ['w1', 'w2'])
+  await hub.publish(draft('m-4', '', 'wind'))
+  await hub.publish(draft('m-5', '', 'main'))
+  assert.deepEqual(await answered(), [])
+  assert.equal(time.pending(), before + 2, 'of w3, and of the presence')
+})
+
+test('each request that waited long enough is answered, at its own time', async () => {
+  const { time, hold, answered } = openHeld()
+  await hold('long', ['main'], { holdMs: 300 })
+  await hold('short', ['main'], { holdMs: 100 })
+  time.advance(99)
+  assert.deepEqual(await answered(), [])
+  time.advance(1)
+  assert.deepEqual(await answered(), ['short'])
+  time.advance(200)
+  assert.deepEqual(await answered(), ['long'])
+})
+
+test('nothing is kept of a channel that no request waits for any more', async (t) => {
+  // That a map has been emptied shows nowhere else.
+  const { mock } = t.mock.method(Map.prototype, 'getOrInsertComputed')
+  const { hub, time, hold, answered } = openHeld()
+  await hold('w1', ['only here'])
+  await hold('w2', ['only here'])
+  await hub.publish(draft('m-1', '', 'only here'))
+  assert.deepEqual(await answered(), ['w1', 'w2'])
+  await hold('w3', ['waited'], { holdMs: 10 })
+  time.advance(10)
+  await hold('w4', ['taken back'], { signal: AbortSignal.abort() })
+  assert.deepEqual(await answered(), ['w3', 'w4'])
+  const kept = mock.calls.filter(({ result }) => result instanceof Set)
+  assert.deepEqual(
+    kept.map(({ arguments: [channel] }) => channel),
+    ['only here', 'only here', 'waited', 'taken back'],
+  )
+  for (const {
+    this: held,
+    arguments: [channel],
+  } of kept)
+    assert.equal(Map.prototype.has.call(held, channel), false)
+})
+
+test('draining wakes all requests at once, those for several channels too', async () => {
+  const { hub, ask } = openHub()
+  const held = [['main', 'wind'], ['other']].map((channels, n) =>
+    refusalOf(() => ask({ id: `w${n}`, channels }, { cursor: 'life1:0', holdMs: 20_000 })),
+  )
+  await settled()
+  void hub.drain(1000)
+  assert.deepEqual(
+    (await Promise.all(held)).map(({ code }) => code),
+    ['draining', 'draining'],
+  )
 })

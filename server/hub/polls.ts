@@ -1,108 +1,62 @@
-// Windows that ask instead of being told: each answer carries everything since the cursor that the question named.
+// Polling clients: each response contains everything after the request's cursor.
 
-import type { CatchUp, Log } from '../broker/log.ts'
-import { type Cursor, formatCursor } from '../wire/cursor.ts'
-import type { Message } from '../wire/envelope.ts'
+import type { CatchUp, Log } from '../log/log.ts'
+import { type Cursor, estimateLength, formatCursor, type Message } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
-import type { Crowd } from './crowd.ts'
-import { createDelivery, type Delivery } from './delivery.ts'
-import type { PresenceTeller } from './presence.ts'
-import type { RecentDeliveries } from './recent.ts'
-import { createWaitingPolls } from './waiting.ts'
-import { welcomeTo } from './welcome.ts'
-import type { Visitor } from './window.ts'
+import type { Awareness } from './awareness.ts'
+import { Delivery, type RecentDeliveries } from './delivery.ts'
+import { clientKey, type Registry } from './registry.ts'
+import { type ClientIdentity, welcomeTo } from './subscriber.ts'
 
-export interface Poll {
-  readonly visitor: Visitor
-  /** The question's cursor is the acknowledgement of all before it; nothing is kept here for the window. */
+interface Poll {
+  readonly identity: ClientIdentity
+  /** Acknowledges everything up to it; the server keeps no queue. */
   readonly cursor: Cursor | null
-  /** How long to wait, in ms, where there is nothing to say; 0 answers at once. */
+  /** Longest wait for messages, ms; 0 responds at once. */
   readonly holdMs: number
-  /** The window opens: it is answered at once, with a welcome. */
+  /** The page's first poll: responds at once, with a welcome. */
   readonly isFirst: boolean
-  /** The question was taken back. */
   readonly signal: AbortSignal
 }
 
 export interface PollReply {
-  /** Where to ask from next. */
   readonly cursor: string
   readonly deliveries: readonly Delivery[]
 }
 
-export interface Polls {
-  /** Rejects with a `Refusal` when the server is full or draining. */
-  readonly poll: (poll: Poll) => Promise<PollReply>
-  readonly wake: (channel: string) => void
-  /** The server drains: wakes those who wait, and resolves when all have been told, or at that time (ms since the epoch). */
-  readonly goodbye: (until: number) => Promise<void>
-}
-
-export interface PollsParts {
+interface PollsParts {
   readonly log: Log
-  readonly crowd: Crowd
+  readonly registry: Registry
+  readonly awareness: Awareness
   readonly timers: Timers
-  readonly presence: PresenceTeller
   readonly recent: RecentDeliveries
-  /** Where an answer has grown past this it ends, and the next one goes on. */
+  /** A larger response is cut; the next one continues. */
   readonly mostBytes: number
   readonly heartbeatMs: number
-  readonly admit: (id: string) => void
-  /** It opens, or is new here. */
-  readonly onJoined: (visitor: Visitor) => void
+  readonly admit: (identity: ClientIdentity) => void
+  /** First poll, or a new client. */
+  readonly onJoined: (identity: ClientIdentity) => void
 }
 
-const goodbyeLookMs = 10
+const drainLookMs = 10
 
-export function createPolls(parts: PollsParts): Polls {
-  const { log, crowd, presence, recent } = parts
-  const waiting = createWaitingPolls(parts.timers)
+export function createPolls(parts: PollsParts) {
+  const { log, registry, awareness, timers, recent, mostBytes, heartbeatMs, onJoined } = parts
+  /** Functions that end a hold, by channel. */
+  const held = new Map<string, Set<() => void>>()
 
-  function admit({ id }: Visitor): void {
+  /** A refused client is also removed. */
+  function admit(identity: ClientIdentity): void {
     try {
-      parts.admit(id)
+      parts.admit(identity)
     } catch (refusal) {
-      crowd.left(id)
+      registry.dismiss(identity)
       throw refusal
     }
   }
 
-  async function poll(question: Poll): Promise<PollReply> {
-    const { visitor, holdMs, isFirst, signal } = question
-    admit(visitor)
-    const isNew = crowd.find(visitor.id) === undefined
-    const guest = crowd.polled(visitor)
-    if (isNew) presence.changed()
-    if (isNew || isFirst) parts.onJoined(visitor)
-    // Whoever opens knows nothing of what an earlier page of its name was told.
-    if (guest && isFirst) guest.toldPresence = null
-    // Waiting begins before reading: what comes in between wakes it.
-    const reading = new AbortController()
-    const something = waiting.wait(visitor.channels, holdMs, AbortSignal.any([signal, reading.signal]))
-    try {
-      return replyTo(question, await findFor(question, something))
-    } finally {
-      reading.abort()
-    }
-  }
-
-  async function findFor(question: Poll, something: Promise<void>): Promise<CatchUp> {
-    const { visitor, cursor, holdMs, isFirst, signal } = question
-    const found = await readSome(cursor, visitor.channels)
-    if (isFirst || holdMs === 0 || !found.recovered || found.messages.length > 0) return found
-    const guest = crowd.polled(visitor, holdMs)
-    await something
-    if (guest) guest.quietUntil = null
-    // A question that was taken back says nothing of its window, which may have left.
-    if (!signal.aborted) {
-      admit(visitor)
-      crowd.polled(visitor)
-    }
-    return readSome(cursor, visitor.channels)
-  }
-
-  /** A portion in which there was nothing for this window is no answer: what comes after it may be. */
-  async function readSome(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> {
+  /** Skips portions without messages for this client. */
+  async function read(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> {
     let found = await log.read(cursor, channels)
     while (found.messages.length === 0 && found.reached.seq < found.head.seq) {
       found = await log.read(found.reached, channels)
@@ -110,46 +64,108 @@ export function createPolls(parts: PollsParts): Polls {
     return found
   }
 
-  function replyTo({ visitor, isFirst, signal }: Poll, found: CatchUp): PollReply {
-    // A snapshot is never cut: only all of it together has the cursor's place.
-    const messages = found.recovered ? asManyAsFit(found.messages, parts.mostBytes) : found.messages
-    const isCut = messages.length < found.messages.length
-    const last = messages.at(-1)?.seq ?? 0
-    const reached = isCut ? { epoch: found.head.epoch, seq: last } : found.reached
-    const guest = crowd.find(visitor.id)
-    // What goes to nobody must not count as told.
-    const news = guest && !signal.aborted && presence.newsFor(guest)
+  /** Ends on a message, after `holdMs`, on abort, on drain, or by `end`. */
+  function hold(channels: ReadonlySet<string>, holdMs: number, signal: AbortSignal) {
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const stopTimer = timers.later(end, holdMs)
+    signal.addEventListener('abort', end, { once: true })
+    for (const channel of channels) held.getOrInsertComputed(channel, () => new Set()).add(end)
+    function end(): void {
+      stopTimer()
+      signal.removeEventListener('abort', end)
+      for (const channel of channels) {
+        const known = held.get(channel)
+        known?.delete(end)
+        if (known?.size === 0) held.delete(channel)
+      }
+      resolve()
+    }
+    if (signal.aborted) end()
+    return { ended, end }
+  }
+
+  function wake(channel: string): void {
+    for (const end of held.get(channel) ?? []) end()
+  }
+
+  function replyTo(
+    identity: ClientIdentity,
+    found: CatchUp,
+    isFirst: boolean,
+    signal: AbortSignal,
+  ): PollReply {
+    const { recovered, head } = found
+    // Never cut a snapshot: only the whole matches its cursor.
+    const messages = recovered ? asManyAsFit(found.messages, mostBytes) : found.messages
+    const last = messages.length < found.messages.length ? messages.at(-1) : undefined
+    const client = registry.find(identity)
+    // An aborted response must not count as delivered.
+    const isHeard = client !== undefined && !signal.aborted
+    const news = isHeard && registry.presenceNewsFor(client)
+    const isWelcome = isFirst || !recovered
     return {
-      cursor: formatCursor(reached),
+      cursor: formatCursor(last ? { epoch: head.epoch, seq: last.seq } : found.reached),
       deliveries: [
-        ...(isFirst || !found.recovered
-          ? [createDelivery(welcomeTo(visitor, found, parts.heartbeatMs))]
-          : []),
-        ...messages.map((message) => recent.deliveryOf(message, found.head.epoch)),
+        ...(isWelcome ? [new Delivery(welcomeTo(identity, found, heartbeatMs))] : []),
+        ...recent.deliveriesOf({ messages, head }),
         ...(news ? [news] : []),
+        ...(isHeard && !client.stream ? awareness.newsFor(identity) : []),
       ],
     }
   }
 
-  function goodbye(until: number): Promise<void> {
-    waiting.wakeAll()
-    return new Promise((resolve) => {
-      function look(): void {
-        if (crowd.pollers() === 0 || parts.timers.now() >= until) resolve()
-        else parts.timers.later(look, Math.min(goodbyeLookMs, until - parts.timers.now()))
+  return {
+    wake,
+    /** Rejects with a `Refusal` when full or draining. */
+    async poll({ identity, cursor, holdMs, isFirst, signal }: Poll): Promise<PollReply> {
+      admit(identity)
+      const isNew = registry.find(identity) === undefined
+      const client = registry.polled(identity)
+      if (isNew) registry.presenceChanged()
+      if (isNew || isFirst) onJoined(identity)
+      // An earlier page of that name got it, not this one.
+      if (client) awareness.polled(clientKey(identity), isFirst)
+      if (client && isFirst) client.lastPresence = null
+      // Before reading, so that messages in between end the hold.
+      const { ended, end } = hold(identity.channels, holdMs, signal)
+      try {
+        let found = await read(cursor, identity.channels)
+        if (!isFirst && holdMs > 0 && found.recovered && found.messages.length === 0) {
+          const holding = registry.polled(identity, holdMs)
+          if (!awareness.hasNewsFor(identity)) await ended
+          if (holding) holding.quietUntil = null
+          // An aborted client may have left.
+          if (!signal.aborted) {
+            admit(identity)
+            registry.polled(identity)
+          }
+          found = await read(cursor, identity.channels)
+        }
+        return replyTo(identity, found, isFirst, signal)
+      } finally {
+        end()
       }
-      look()
-    })
+    },
+    /** Drain: wakes all polls; resolves when all clients are notified, or at `until` (ms since the epoch). */
+    drain(until: number): Promise<void> {
+      for (const channel of held.keys()) wake(channel)
+      return new Promise((resolve) => {
+        function look(): void {
+          const isOver = registry.all().every(({ stream }) => stream) || timers.now() >= until
+          if (isOver) resolve()
+          else timers.later(look, Math.min(drainLookMs, until - timers.now()))
+        }
+        look()
+      })
+    },
   }
-
-  return { poll, wake: waiting.wake, goodbye }
 }
 
 /** At least one, however large. */
 function asManyAsFit(messages: readonly Message[], mostBytes: number): readonly Message[] {
   let bytes = 0
   const end = messages.findIndex(({ body }, index) => {
-    bytes += 'html' in body ? body.html.length : 300
+    bytes += estimateLength(body)
     return index > 0 && bytes > mostBytes
   })
   return end < 0 ? messages : messages.slice(0, end)

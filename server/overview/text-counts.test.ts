@@ -2,19 +2,27 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom } from '../wire/random.ts'
-import { isPlain } from './plain-text.ts'
-import { type Counting, createTextCounter } from './text-counts.ts'
+import { createManualTime } from '../wire/testing.ts'
+import { textOf } from './html-text.ts'
+import { TextCounter } from './text-counts.ts'
 
-function finish(counting: Counting) {
-  let steps = 1
-  let step = counting.next()
-  for (; !step.done; steps += 1) step = counting.next()
-  return { ...step.value, steps }
+/** Timers of a clock that each look at it sets on by 1 ms, and how many turns were waited for. */
+function createTickingTime() {
+  let now = 0
+  const time = {
+    turns: 0,
+    now: () => now++,
+    later(run: () => void) {
+      time.turns += 1
+      queueMicrotask(run)
+      return () => undefined
+    },
+  }
+  return time
 }
 
-function count(html: string): [words: number, characters: number] {
-  const { words, characters } = finish(createTextCounter().count(html))
+async function count(html: string): Promise<[words: number, characters: number]> {
+  const { words, characters } = await new TextCounter(createTickingTime()).count(textOf(html))
   return [words, characters]
 }
 
@@ -42,76 +50,55 @@ const texts: [html: string, words: number, characters: number][] = [
   [`<p>${family}</p>`, 0, 1],
   ['ok 👍🏽 🇸🇪', 1, 6],
   ['– … !', 0, 5],
+  ['_ __ ___ a_b', 1, 12],
 ]
 
 for (const [html, words, characters] of texts) {
-  test(`counts ${JSON.stringify(html)}`, () => assert.deepEqual(count(html), [words, characters]))
-}
-
-test('alphabets are counted by hand as Intl.Segmenter counts them', () => {
-  const plain = Array.from({ length: 0x2200 }, (_, code) => String.fromCharCode(code)).filter(
-    // What is markup, and the end of a line.
-    (character) => isPlain(character) && !/[<&\n\r]/.test(character),
-  )
-  assert.ok(plain.length > 900)
-  const between = plain.flatMap((character) => [
-    character,
-    `a${character}b`,
-    `1${character}2`,
-    `a${character}1_`,
-  ])
-  const random = createSeededRandom(3)
-  const some = [...'aBéж1_ .,:;\'’‘·"-/ 2\u00a0']
-  const strings = Array.from({ length: 20_000 }, () =>
-    Array.from({ length: 1 + random() * 12 }, () => some[Math.floor(random() * some.length)]).join(''),
-  )
-  for (const text of [...between, ...strings])
-    assert.deepEqual(count(text), segmented(text), JSON.stringify(text))
-})
-
-function segmented(text: string): [words: number, characters: number] {
-  const words = [...new Intl.Segmenter('en', { granularity: 'word' }).segment(text)]
-  const characters = [...new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)]
-  // Some underscores it takes for a word, and one for none.
-  const isWord = ({ segment, isWordLike }: Intl.SegmentData) => isWordLike && !/^_+$/.test(segment)
-  return [words.filter(isWord).length, characters.length]
+  test(`counts ${JSON.stringify(html)}`, async () => assert.deepEqual(await count(html), [words, characters]))
 }
 
 const paragraph = '吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。'
 
-test('a long document is counted in many steps, wherever its spaces are', () => {
+test('a long document is counted in many turns, wherever its spaces are', async () => {
   for (const html of [
     'The quick brown fox. '.repeat(10_000),
     paragraph.repeat(3000),
-    `<p>${paragraph}</p>`.repeat(5000),
+    Array.from({ length: 1000 }, (_, line) => `<p>${line} ${paragraph}</p>`).join(''),
     '<b>'.repeat(100_000),
   ]) {
-    assert.ok(finish(createTextCounter().count(html)).steps > 20)
+    const time = createTickingTime()
+    await new TextCounter(time).count(textOf(html))
+    assert.ok(time.turns > 10, `${time.turns} turns for ${html.slice(0, 10)}`)
   }
 })
 
-test('parts make the same as the whole', () => {
+test('a short one is counted at once', async () => {
+  const time = createManualTime()
+  await new TextCounter(time).count(textOf(`<p>${paragraph}</p>`))
+  assert.equal(time.pending(), 0)
+})
+
+test('parts make the same as the whole', async () => {
   const line = `The naïve fox’s ${family} 吾輩は猫である。 `
-  const [words, characters] = count(line)
-  assert.deepEqual(count(`<p>${line}</p>`.repeat(1000)), [words * 1000, characters * 1000])
-  assert.deepEqual(count(line.repeat(1000)), [words * 1000, characters * 1000])
+  const [words, characters] = await count(line)
+  assert.deepEqual(await count(`<p>${line}</p>`.repeat(1000)), [words * 1000, characters * 1000])
+  assert.deepEqual(await count(line.repeat(1000)), [words * 1000, characters * 1000])
 })
 
-test('a word that markup cuts is one word, wherever in a long document it is', () => {
-  assert.deepEqual(count('un<b>believ</b>able '.repeat(5000)), [5000, 65_000])
-  assert.deepEqual(count('<p>mö<i>gl</i>ich 😀</p>'.repeat(5000)), [5000, 45_000])
+test('a word that markup cuts is one word, wherever in a long document it is', async () => {
+  assert.deepEqual(await count('un<b>believ</b>able '.repeat(5000)), [5000, 65_000])
+  assert.deepEqual(await count('<p>mö<i>gl</i>ich 😀</p>'.repeat(5000)), [5000, 45_000])
 })
 
-test('what was counted before counts the same the next time, and is forgotten on request', () => {
-  const counter = createTextCounter()
+test('a line of the last count counts the same the next time, and is forgotten on request', async () => {
+  const counter = new TextCounter(createTickingTime())
   const html = `<p>${paragraph}</p><p>plain</p>`
-  const first = finish(counter.count(html))
-  assert.deepEqual(finish(counter.count(html)), first)
-  assert.deepEqual(finish(counter.count(`<p>${paragraph}</p>`)), {
-    ...first,
+  const first = await counter.count(textOf(html))
+  assert.deepEqual(await counter.count(textOf(html)), first)
+  assert.deepEqual(await counter.count(textOf(`<p>${paragraph}</p>`)), {
     words: first.words - 1,
     characters: first.characters - 5,
   })
   counter.forget()
-  assert.deepEqual(finish(counter.count(html)), first)
+  assert.deepEqual(await counter.count(textOf(html)), first)
 })

@@ -1,54 +1,64 @@
-// Counts words and characters in any script, a little at a time, so that no text holds up what else is to be done.
+// Counts words and characters in any script, in slices that do not block the event loop.
 
-import { textOf } from './html-text.ts'
-import { countPlain, isPlain } from './plain-text.ts'
+import type { Timers } from '../wire/time.ts'
 
 export interface TextCounts {
-  /** As Unicode cuts words (UAX #29, 4), with dictionaries for scripts that have no spaces. */
+  /** Unicode words (UAX #29, 4), by dictionary in scripts without spaces. */
   readonly words: number
-  /** What a reader takes for one character, spaces included: grapheme clusters (UAX #29, 3). Ends of lines are none. */
+  /** Grapheme clusters (UAX #29, 3), spaces included, line ends excluded. */
   readonly characters: number
 }
 
-/** Each step is a few milliseconds of work at most. */
-export type Counting = Generator<void, TextCounts>
+/** Yields where the work may pause. */
+type Counting = Generator<void, TextCounts>
 
-export interface TextCounter {
-  /** Counts the text of HTML. A line that was there when it was last counted is looked up. */
-  readonly count: (html: string) => Counting
-  /** Lets go of what it remembers. */
-  readonly forget: () => void
-}
+/** Short enough not to delay other messages noticeably. */
+const turnMs = 3
 
-export function createTextCounter(): TextCounter {
-  let known = new Map<string, TextCounts>()
+export class TextCounter {
+  readonly #timers: Timers
+  #known = new Map<string, TextCounts>()
 
-  function* countLine(line: string, met: Map<string, TextCounts>): Counting {
-    if (isPlain(line)) return countPlain(line)
-    const counts = known.get(line) ?? (yield* countAny(line))
-    met.set(line, counts)
-    return counts
+  constructor(timers: Timers) {
+    this.#timers = timers
   }
 
-  return {
-    *count(html) {
-      const met = new Map<string, TextCounts>()
-      let total: TextCounts = { words: 0, characters: 0 }
-      for (const text of wholeLines(textOf(html))) {
-        if (isPlain(text)) total = sum(total, countPlain(text))
-        else for (const line of text.split(/[\n\r]/)) total = sum(total, yield* countLine(line, met))
-        yield
+  /** Parts of a text, cut anywhere. Reuses the last count's lines. */
+  async count(parts: Iterable<string>): Promise<TextCounts> {
+    const { now, later } = this.#timers
+    const counting = this.#count(parts)
+    for (;;) {
+      const until = now() + turnMs
+      let step = counting.next()
+      while (!step.done && now() < until) step = counting.next()
+      if (step.done) return step.value
+      await new Promise<void>((resolve) => later(resolve, 0))
+    }
+  }
+
+  forget(): void {
+    this.#known = new Map()
+  }
+
+  *#count(parts: Iterable<string>): Counting {
+    const met = new Map<string, TextCounts>()
+    let words = 0
+    let characters = 0
+    for (const text of wholeLines(parts)) {
+      for (const line of text.split(/[\n\r]/)) {
+        const counts = met.get(line) ?? this.#known.get(line) ?? (yield* countLine(line))
+        met.set(line, counts)
+        words += counts.words
+        characters += counts.characters
       }
-      known = met
-      return total
-    },
-    forget() {
-      known = new Map()
-    },
+      yield
+    }
+    this.#known = met
+    return { words, characters }
   }
 }
 
-/** Puts parts together so that none begins or ends within a line; or within a word, where a part has no line's end. */
+/** Re-splits parts at line ends or, in a part without one, at a space. */
 function* wholeLines(parts: Iterable<string>): Generator<string> {
   let rest = ''
   for (const part of parts) {
@@ -62,13 +72,19 @@ function* wholeLines(parts: Iterable<string>): Generator<string> {
 const words = new Intl.Segmenter('en', { granularity: 'word' })
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-function* countAny(line: string): Counting {
+function* countLine(line: string): Counting {
+  yield
   return {
-    words: yield* countSegments(words.segment(line), ({ isWordLike }) => isWordLike === true),
+    // The segmenter takes some underscores for words.
+    words: yield* countSegments(
+      words.segment(line),
+      ({ segment, isWordLike }) => isWordLike === true && !/^_+$/.test(segment),
+    ),
     characters: yield* countSegments(characters.segment(line), () => true),
   }
 }
 
+/** Less than a millisecond of work. */
 const segmentsOfStep = 2000
 
 function* countSegments(
@@ -83,8 +99,4 @@ function* countSegments(
     if (seen % segmentsOfStep === 0) yield
   }
   return count
-}
-
-function sum(one: TextCounts, other: TextCounts): TextCounts {
-  return { words: one.words + other.words, characters: one.characters + other.characters }
 }

@@ -2,15 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bodies } from '../wire/envelope.ts'
-import { createManualTime } from '../wire/manual-time.ts'
-import type { ReadingBody, SensorBody } from '../wire/reading.ts'
-import { calm, fault, measured } from '../wire/wind/testing.ts'
-import { createWindRecord } from './wind-overview.ts'
+import type { Bodies, ReadingBody, SensorBody } from '../wire/messages.ts'
+import { createManualTime } from '../wire/testing.ts'
+import { calm, fault, measured } from '../wire/wind-testing.ts'
+import { WindRecord } from './wind-overview.ts'
 
 function open() {
   const time = createManualTime()
-  const wind = createWindRecord(time.now)
+  const wind = new WindRecord(time.now)
   let seq = 0
   function take<K extends 'reading' | 'sensor'>(kind: K, body: Bodies[K], at = time.now()): void {
     seq += 1

@@ -1,74 +1,64 @@
-// The wind as an overview shows it, from what the sensor says.
+// The wind of an overview: the sensor's newest message, mean and gust.
 
-import { isKind, type Message } from '../wire/envelope.ts'
-import type { WindOverview } from '../wire/overview.ts'
-import type { ReadingBody, SensorBody } from '../wire/reading.ts'
+import {
+  isKind,
+  type Message,
+  type ReadingBody,
+  type SensorBody,
+  type WindOverview,
+} from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
-import { createFigures } from '../wire/wind/figures.ts'
-import type { WindMean } from '../wire/wind/mean.ts'
-import { createSampling } from '../wire/wind/sampling.ts'
+import { WindAggregator } from '../wire/wind-statistics.ts'
 
-export interface WindRecord {
-  /** Takes every message; those that are not the sensor's are passed over. */
-  readonly take: (message: Message) => void
-  /** As of now; null where no sensor has been heard of. */
-  readonly overview: () => WindOverview | null
-}
+export class WindRecord {
+  readonly #now: Clock
+  readonly #statistics = new WindAggregator()
+  #reading: ReadingBody | null = null
+  #readingAt: number | null = null
+  #sensor: SensorBody | null = null
+  /** The aggregator's time minus `#now`. */
+  #aheadMs = 0
+  #figuresAt = Number.NEGATIVE_INFINITY
 
-/** `steadyNow` never runs back. */
-export function createWindRecord(steadyNow: Clock): WindRecord {
-  const sampling = createSampling()
-  const figures = createFigures()
-  let reading: ReadingBody | null = null
-  let readingAt: number | null = null
-  let sensor: SensorBody | null = null
-  /** How far the readings' time is ahead of `steadyNow`. */
-  let aheadMs = 0
-  let figuresAt = Number.NEGATIVE_INFINITY
-
-  function takeReading({ body, at: stampedAt }: Message<'reading'>): void {
-    const { at, sample } = sampling.take(body, stampedAt)
-    if (sample) figures.add(sample)
-    aheadMs = at - steadyNow()
-    reading = body
-    readingAt = stampedAt
+  /** `now` is monotonic. */
+  constructor(now: Clock) {
+    this.#now = now
   }
 
-  return {
-    take(message) {
-      if (isKind(message, 'reading')) takeReading(message)
-      if (isKind(message, 'sensor')) sensor = message.body
-    },
-    overview() {
-      const source = reading?.source ?? sensor?.source
-      if (!source) return null
-      figuresAt = Math.max(figuresAt, steadyNow() + aheadMs)
-      const { twoMinutes, tenMinutes, gustMetresPerSecond } = figures.at(figuresAt)
-      return {
-        source,
-        state: reading?.state ?? null,
-        status: reading?.status ?? null,
-        readingAt,
-        trouble: sensor && sensor.state !== 'connected' ? sensor.sentence : null,
-        meanMetresPerSecond: hundredths(twoMinutes?.speedMetresPerSecond ?? null),
-        meanDirectionDegrees: wholeDegrees(twoMinutes?.directionDegrees ?? null),
-        meanCoversSeconds: wholeSeconds(twoMinutes),
-        gustMetresPerSecond: hundredths(gustMetresPerSecond),
-        gustCoversSeconds: wholeSeconds(tenMinutes),
-      }
-    },
+  take(message: Message): void {
+    if (isKind(message, 'sensor')) this.#sensor = message.body
+    if (!isKind(message, 'reading')) return
+    const { at } = this.#statistics.take(message.body, message.at)
+    this.#aheadMs = at - this.#now()
+    this.#reading = message.body
+    this.#readingAt = message.at
+  }
+
+  /** Null before the sensor's first message. */
+  overview(): WindOverview | null {
+    const reading = this.#reading
+    const sensor = this.#sensor
+    const source = reading?.source ?? sensor?.source
+    if (!source) return null
+    this.#figuresAt = Math.max(this.#figuresAt, this.#now() + this.#aheadMs)
+    const { twoMinutes, tenMinutes, gustMetresPerSecond: gust } = this.#statistics.figures(this.#figuresAt)
+    const direction = twoMinutes?.directionDegrees ?? null
+    return {
+      source,
+      state: reading?.state ?? null,
+      status: reading?.status ?? null,
+      readingAt: this.#readingAt,
+      trouble: sensor && sensor.state !== 'connected' ? sensor.sentence : null,
+      meanMetresPerSecond: twoMinutes && hundredths(twoMinutes.speedMetresPerSecond),
+      meanDirectionDegrees: direction && Math.round(direction) % 360,
+      meanCoversSeconds: Math.floor((twoMinutes?.coversMs ?? 0) / 1000),
+      gustMetresPerSecond: gust && hundredths(gust),
+      gustCoversSeconds: Math.floor((tenMinutes?.coversMs ?? 0) / 1000),
+    }
   }
 }
 
-/** The sensor's own resolution. */
-function hundredths(speed: number | null): number | null {
-  return speed === null ? null : Math.round(speed * 100) / 100
-}
-
-function wholeDegrees(degrees: number | null): number | null {
-  return degrees === null ? null : Math.round(degrees) % 360
-}
-
-function wholeSeconds(mean: WindMean | null): number {
-  return mean === null ? 0 : Math.floor(mean.coversMs / 1000)
+/** The sensor's resolution. */
+function hundredths(speed: number): number {
+  return Math.round(speed * 100) / 100
 }

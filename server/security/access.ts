@@ -1,90 +1,281 @@
-// Who may come in: from a cookie to a grant, from an invitation to a cookie. Knows no Koa, for WebSockets ask here too.
+// Access to the server: an invitation opens a session, its cookie gives a grant. Knows no Koa.
 
-import type { KeyObject } from 'node:crypto'
-import { type Grant, grantFrom, hasEnded, openGrant } from './grant.ts'
-import { verifyInvitation } from './invitation.ts'
-import {
-  cookieFor,
-  renewed,
-  type Session,
-  sessionExpired,
-  sessionTokenIn,
-  startSession,
-  verifySession,
-} from './session.ts'
+import { createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
+import { link, mkdir, open, rm, stat, writeFile } from 'node:fs/promises'
+import { isIPv4, isIPv6 } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+import { errors, jwtVerify, SignJWT } from 'jose'
+import { z } from 'zod'
+import type { Config } from '../config/config.ts'
+import { Refusal } from '../refusal.ts'
+import { type Grant, grantFrom, openGrant, type Permission, permissionSchema } from './grant.ts'
 
-export interface AccessParts {
-  /** Whether everybody may come in and write. */
-  readonly isOpen: boolean
-  readonly key: KeyObject
-  /** How long a session lasts, in ms, unless its invitation ends before. */
-  readonly sessionMs: number
-  /** Ms since the epoch. */
-  readonly now: () => number
-  /** Sessions that are kept so that their signature is not checked with every request; a few hundred bytes each. */
-  readonly cachedSessions?: number
+export function isOpenTo({ access, host }: Pick<Config, 'access' | 'host'>): boolean {
+  return { auto: isLoopback(host), open: true, invited: false }[access]
 }
+
+/** The address for people; a wildcard has no name of its own. `host` may be an IP address. */
+export function originFor(host: string, port: number): string {
+  const name = isWildcard(host) ? 'localhost' : host
+  return `https://${isIPv6(name) ? `[${name}]` : name}:${port}`
+}
+
+export const isWildcard = (host: string) => host === '0.0.0.0' || host === '::'
+
+/** Whether only this machine can connect. An unusual spelling counts as public. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+}
+
+export const joinPath = '/join'
+
+/**
+ * `expiresAt`: ms since the epoch, rounded down to a second. Rejects for an invalid channel name, no channel, or more
+ * than 32.
+ */
+export function makeInvitation(
+  { expiresAt, ...permission }: Permission & { readonly expiresAt: number },
+  key: KeyObject,
+): Promise<string> {
+  return sign('invitation', permission, expiresAt, key)
+}
+
+export function invitationLink(origin: string, token: string): string {
+  return origin + invitationPath(token)
+}
+
+export const invitationPath = (token: string) => `${joinPath}?invitation=${token}`
+
+/** `__Host-`: TLS and this host only (RFC 6265bis). Cookies ignore ports, so both listeners receive it. */
+const cookieName = '__Host-crosswind'
+const cookiePattern = new RegExp(`(?:^|;\\s*)${cookieName}=([^;]*)`)
 
 export interface Entry {
   readonly grant: Grant
-  /** The value of a Set-Cookie header; null where there is no session to renew, for the server is open. */
+  /** Null on an open server, which has no sessions. */
   readonly setCookie: string | null
 }
 
-export interface Access {
+interface AccessParts {
   readonly isOpen: boolean
-  /** Throws a Refusal: 401 `no-session` or `session-expired`. Costs microseconds for a cookie that was seen before. */
-  readonly grantFor: (cookieHeader: string | undefined) => Promise<Grant>
-  /** Opens a session. Throws a Refusal: 401 `invitation-invalid` or `invitation-expired`. */
-  readonly redeem: (invitationToken: string) => Promise<Entry>
-  /** Gives a session that still runs a new end. Throws what `grantFor` throws. */
-  readonly renew: (cookieHeader: string | undefined) => Promise<Entry>
+  readonly key: KeyObject
+  /** Unless the invitation ends earlier. */
+  readonly sessionMs: number
+  readonly now: () => number
+  /** Cached verified sessions; a few hundred bytes each. */
+  readonly cachedSessions?: number
 }
 
-interface Known {
-  readonly session: Session
-  readonly grant: Grant
+/** Encoded in its token: the server stores no sessions. */
+interface Session {
+  readonly permission: Permission
+  /** End of the invitation, ms since the epoch. */
+  readonly until: number
+  readonly grant: ReturnType<typeof grantFrom>
 }
 
-export function createAccess({ isOpen, key, sessionMs, now, cachedSessions = 2048 }: AccessParts): Access {
-  // Only what was signed here comes in, so that nobody without an invitation can push others out.
-  const known = new Map<string, Known>()
+export class Access {
+  readonly #parts: AccessParts
+  /** Only tokens signed here enter, so that uninvited clients cannot evict entries. */
+  readonly #verified = new Map<string, Session>()
 
-  async function knownFor(cookieHeader: string | undefined): Promise<Known> {
-    const token = sessionTokenIn(cookieHeader)
-    const found = known.get(token) ?? (await verifyAndKeep(token))
-    if (!hasEnded(found.grant, now())) return found
-    known.delete(token)
-    throw sessionExpired()
+  constructor(parts: AccessParts) {
+    this.#parts = parts
   }
 
-  async function verifyAndKeep(token: string): Promise<Known> {
-    const session = await verifySession(token, key, now())
-    const found = { session, grant: grantFrom(session, session.expiresAt) }
-    // The oldest leaves: it is the likeliest to have been renewed under another token.
-    const [oldest] = known.keys()
-    if (known.size >= cachedSessions && oldest !== undefined) known.delete(oldest)
-    known.set(token, found)
-    return found
+  /** Throws a `Refusal`: 401 `no-session` or `session-expired`. Cached after the first check. */
+  async grantFor(cookieHeader: string | undefined): Promise<Grant> {
+    return this.#parts.isOpen ? openGrant : (await this.#sessionFor(cookieHeader)).grant
   }
 
-  async function entryTo(session: Session): Promise<Entry> {
-    const setCookie = await cookieFor(session, key, now())
-    return { grant: grantFrom(session, session.expiresAt), setCookie }
+  /** Throws a `Refusal`: 401 `invitation-invalid` or `invitation-expired`. */
+  async redeem(invitation: string): Promise<Entry> {
+    const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
+    return this.#openSession(claims, endsAt)
   }
 
-  return {
-    isOpen,
-    async grantFor(cookieHeader) {
-      return isOpen ? openGrant : (await knownFor(cookieHeader)).grant
-    },
-    async redeem(invitationToken) {
-      return entryTo(startSession(await verifyInvitation(invitationToken, key, now()), now(), sessionMs))
-    },
-    async renew(cookieHeader) {
-      if (isOpen) return { grant: openGrant, setCookie: null }
-      const { session } = await knownFor(cookieHeader)
-      return entryTo(renewed(session, now(), sessionMs))
-    },
+  /** Extends a valid session. Throws as `grantFor` does. */
+  async renew(cookieHeader: string | undefined): Promise<Entry> {
+    if (this.#parts.isOpen) return { grant: openGrant, setCookie: null }
+    const { permission, until } = await this.#sessionFor(cookieHeader)
+    return this.#openSession(permission, until)
   }
+
+  /**
+   * Ends with the caller's own invitation at the latest. Throws as `grantFor` does, and 409 `open-access` on an open
+   * server. The caller checks what it may pass on.
+   */
+  async invite(cookieHeader: string | undefined, permission: Permission, hours: number) {
+    const { isOpen, now, key } = this.#parts
+    if (isOpen) throw refusals['open-access']()
+    const { until } = await this.#sessionFor(cookieHeader)
+    const expiresAt = Math.min(Math.floor((now() + hours * 3_600_000) / 1000) * 1000, until)
+    return { token: await makeInvitation({ ...permission, expiresAt }, key), expiresAt }
+  }
+
+  async #openSession(permission: Permission, until: number): Promise<Entry> {
+    const now = this.#parts.now()
+    // Whole seconds, as in the token, so that both ends agree.
+    const expiresAt = Math.min(Math.floor((now + this.#parts.sessionMs) / 1000) * 1000, until)
+    const token = await sign('session', { ...permission, until }, expiresAt, this.#parts.key)
+    const seconds = Math.max(0, Math.floor((expiresAt - now) / 1000))
+    // RFC 6265bis. Strict would drop the cookie on the redirect after a link from a mail.
+    const setCookie = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
+    return { grant: grantFrom(permission, expiresAt), setCookie }
+  }
+
+  async #sessionFor(cookieHeader = ''): Promise<Session> {
+    const token = cookiePattern.exec(cookieHeader)?.[1]
+    if (!token) throw refusals['no-session']()
+    const session = this.#verified.get(token) ?? (await this.#verifyAndKeep(token))
+    if (session.grant.expiresAt > this.#parts.now()) return session
+    this.#verified.delete(token)
+    throw refusals['session-expired']()
+  }
+
+  async #verifyAndKeep(token: string): Promise<Session> {
+    const { claims, endsAt } = await verify('session', token, this.#parts)
+    const { until, ...permission } = claims
+    const session = { permission, until, grant: grantFrom(permission, endsAt) }
+    const [oldest] = this.#verified.keys()
+    const isFull = this.#verified.size >= (this.#parts.cachedSessions ?? 2048)
+    if (isFull && oldest !== undefined) this.#verified.delete(oldest)
+    this.#verified.set(token, session)
+    return session
+  }
+}
+
+const askForOne = '(`npm run invite` makes one).'
+const noSession = `This server is by invitation; open the link that you were given, or ask for a new one ${askForOne}`
+const sessionEnded = `Your session has ended; open your link once more, or ask for a new one ${askForOne}`
+const noInvitation = `This is no invitation of this server, or a part of the link got lost; ask for a new link ${askForOne}`
+const invitationEnded = `This invitation has ended; ask for a new link ${askForOne}`
+const openAccess =
+  'Everybody who reaches this server may read and write without an invitation; share the address, or start the server with access: invited.'
+
+const refusals = {
+  'open-access': () => new Refusal(409, 'open-access', openAccess),
+  'no-session': () => new Refusal(401, 'no-session', noSession),
+  'session-expired': () => new Refusal(401, 'session-expired', sessionEnded),
+  'invitation-invalid': () => new Refusal(401, 'invitation-invalid', noInvitation),
+  'invitation-expired': () => new Refusal(401, 'invitation-expired', invitationEnded),
+}
+
+/** JWTs (RFC 7519) for one purpose each: kinds are not interchangeable. */
+const shapes = {
+  invitation: permissionSchema,
+  session: permissionSchema.extend({ until: z.int() }),
+}
+type Kind = keyof typeof shapes
+type Claims<Of extends Kind> = z.output<(typeof shapes)[Of]>
+
+const algorithm = 'HS256'
+const typeOf = (kind: Kind) => `crosswind-${kind}+jwt`
+const audienceOf = (kind: Kind) => `crosswind:${kind}`
+
+/** Rejects claims of a wrong shape. `endsAt`: ms since the epoch, rounded down to a second. */
+async function sign<Of extends Kind>(kind: Of, claims: Claims<Of>, endsAt: number, key: KeyObject) {
+  return new SignJWT({ ...shapes[kind].parse(claims) })
+    .setProtectedHeader({ alg: algorithm, typ: typeOf(kind) })
+    .setAudience(audienceOf(kind))
+    .setExpirationTime(Math.floor(endsAt / 1000))
+    .sign(key)
+}
+
+/** `endsAt` and `now` are in ms since the epoch. Throws a `Refusal`, 401. */
+async function verify<Of extends Kind>(
+  kind: Of,
+  token: string,
+  { key, now }: Pick<AccessParts, 'key' | 'now'>,
+) {
+  const invalid = kind === 'session' ? 'no-session' : 'invitation-invalid'
+  try {
+    const { payload } = await jwtVerify(token, key, {
+      // Fixed here, never taken from the token (RFC 8725, 3.1; type: 3.11).
+      algorithms: [algorithm],
+      typ: typeOf(kind),
+      audience: audienceOf(kind),
+      requiredClaims: ['exp'],
+      currentDate: new Date(now()),
+    })
+    const { success, data } = shapes[kind].safeParse(payload)
+    if (!success) throw refusals[invalid]()
+    return { claims: data as Claims<Of>, endsAt: (payload.exp ?? 0) * 1000 }
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error
+    // jose checks expiry last: an expired token is otherwise valid.
+    throw refusals[error instanceof errors.JWTExpired ? (`${kind}-expired` as const) : invalid]()
+  }
+}
+
+/** HS256 requires a secret at least as long as its hash (RFC 7518, 3.2). */
+const leastKeyBytes = 32
+
+const keyAdvice = '`openssl rand -base64 32` makes a good one'
+
+/**
+ * The secret that signs invitations and sessions, as a KeyObject, which logs do not reveal. Its file holds base64 or
+ * base64url; without `accessKeyFile`, `access.key` in the data folder is generated. Paths are relative to `root`.
+ * Rejects with one sentence if it is unreadable, too short or readable by others.
+ */
+export async function loadKey(
+  { accessKeyFile, dataFolder }: Pick<Config, 'accessKeyFile' | 'dataFolder'>,
+  root: string,
+): Promise<KeyObject> {
+  const file = resolve(root, accessKeyFile ?? join(dataFolder, 'access.key'))
+  // A configured file is never generated: a typo would silently invalidate all links.
+  if (accessKeyFile === null && (await isMissing(file))) await makeKey(file)
+  const { text, mode } = await readKey(file).catch((cause: unknown) => {
+    const sentence =
+      codeOf(cause) === 'ENOENT'
+        ? `is missing; ${keyAdvice}, or leave accessKeyFile out and one is made in the data folder.`
+        : `cannot be read (${codeOf(cause)}); give it to the user that runs the server, or name another in accessKeyFile.`
+    throw new Error(`The key file ${file} ${sentence}`, { cause })
+  })
+  // Does not repair the mode: others may have read the secret. Windows has no such modes.
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+    throw new Error(
+      `The key file ${file} can be read by others, who could write invitations; run \`chmod 600\` on it, or delete it if they may have read it.`,
+    )
+  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(text))
+    throw new Error(`The key file ${file} holds something else than one line of base64; ${keyAdvice}.`)
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.length >= leastKeyBytes) return createSecretKey(bytes)
+  throw new Error(
+    `The key file ${file} holds ${bytes.length} bytes and needs at least ${leastKeyBytes}; ${keyAdvice}.`,
+  )
+}
+
+const isMissing = (file: string) =>
+  stat(file).then(
+    () => false,
+    (cause) => codeOf(cause) === 'ENOENT',
+  )
+
+/** The mode is the opened file's, not its path's: no race. */
+async function readKey(file: string) {
+  await using handle = await open(file)
+  return { text: (await handle.readFile('utf8')).trim(), mode: (await handle.stat()).mode }
+}
+
+/** Atomic; keeps the key of a concurrent process. */
+async function makeKey(file: string): Promise<void> {
+  // The extension matches .gitignore.
+  const draft = join(dirname(file), `.${randomUUID()}.access.key`)
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    const text = `${randomBytes(leastKeyBytes).toString('base64url')}\n`
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+    // Not a rename, which would replace another process's key.
+    await link(draft, file)
+  } catch (cause) {
+    const sentence = `The key file ${file} cannot be made (${codeOf(cause)}); give a writable dataFolder, or name a key in accessKeyFile.`
+    if (codeOf(cause) !== 'EEXIST') throw new Error(sentence, { cause })
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }

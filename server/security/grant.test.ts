@@ -1,6 +1,8 @@
+// Checks which channels a grant lets its client read and write.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Grant, grantFrom, hasEnded, openGrant, refuseReading, refuseWriting } from './grant.ts'
+import { type Grant, grantFrom, openGrant, refuseReading, refuseWriting } from './grant.ts'
 import { noon } from './testing.ts'
 
 const writer = grantFrom({ channels: ['main', 'notes'], may: 'write' }, noon)
@@ -50,9 +52,4 @@ test('a reader writes nowhere', () => {
 
 test('to read the wind is not to write it', () => {
   assert.equal(refuseWriting(writer, 'wind')?.code, 'not-invited-there')
-})
-
-test('a grant ends at its end, and the open one never', () => {
-  assert.deepEqual([hasEnded(writer, noon - 1), hasEnded(writer, noon)], [false, true])
-  assert.equal(hasEnded(openGrant, Number.MAX_SAFE_INTEGER), false)
 })

@@ -1,15 +1,21 @@
-// What somebody may do here, and the checks on it.
+// What a client may do: channels it may read and write, names it may use.
 
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { Refusal } from '../refusal.ts'
-import { pageOfOverview } from '../wire/overview.ts'
+import {
+  fingerprintIn,
+  fingerprintLength,
+  isChannelName,
+  keyPattern,
+  pageOfOverview,
+} from '../wire/messages.ts'
 
-export const channelName = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/)
-
-/** More would not fit: a browser silently drops a cookie of over 4,096 bytes (RFC 6265, 6.1). */
+/** Browsers drop cookies of over 4,096 bytes (RFC 6265, 6.1). */
 export const mostChannels = 32
 
-/** What a signed token permits. */
+const channelName = z.string().refine(isChannelName)
+
 export const permissionSchema = z.object({
   channels: z.union([z.literal('all'), z.array(channelName).min(1).max(mostChannels).readonly()]),
   may: z.enum(['read', 'write']),
@@ -19,55 +25,68 @@ export type Permission = Readonly<z.output<typeof permissionSchema>>
 
 export interface Grant {
   readonly channels: ReadonlySet<string> | 'all'
-  /** Who may write may read too. */
   readonly may: 'read' | 'write'
-  /** When the session ends, ms since the epoch; null for never. */
+  /** End of the session, ms since the epoch; null for never. */
   readonly expiresAt: number | null
 }
 
-/** What everybody has where no invitation is needed. */
 export const openGrant: Grant = { channels: 'all', may: 'write', expiresAt: null }
 
-/** The wind blows for everyone: every grant reads it. */
-const commonChannels: ReadonlySet<string> = new Set(['wind'])
-
-export function grantFrom({ channels, may }: Permission, expiresAt: number): Grant {
+export function grantFrom({ channels, may }: Permission, expiresAt: number): Grant & { expiresAt: number } {
   return { channels: channels === 'all' ? 'all' : new Set(channels), may, expiresAt }
 }
 
-/** Whether the grant's session is over at `now`, ms since the epoch. */
-export function hasEnded({ expiresAt }: Grant, now: number): boolean {
-  return expiresAt !== null && expiresAt <= now
-}
+/** Undefined if all are covered. */
+export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undefined : [...channels][0])
 
 /**
- * Null when all of these channels may be read; otherwise 403 `not-invited-there`, naming the first that may not. A page's
- * overview, made of it and of the wind, may be read by those who may read the page.
+ * Null if allowed; else 403 `not-invited-there`, naming the first channel that is not. An overview is readable if its
+ * page is, the wind with every grant.
  */
 export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal | null {
   for (const channel of channels) {
     const source = pageOfOverview(channel) ?? channel
-    if (!commonChannels.has(source) && !isCovered(grant, source)) return notInvitedThere(channel, null)
+    if (source !== 'wind' && !isCovered(grant, source)) return notInvitedThere(channel, null)
   }
   return null
 }
 
-/** Null when that channel may be written; otherwise a 403 with the draft's `id`. */
+/** Null if allowed; else a 403 with the draft's `id`. */
 export function refuseWriting(grant: Grant, channel: string, id: string | null = null): Refusal | null {
   if (!isCovered(grant, channel)) return notInvitedThere(channel, id)
-  return grant.may === 'write' ? null : readOnly(id)
+  if (grant.may === 'write') return null
+  const sentence = 'Your invitation is for reading only; ask for one that lets you write.'
+  return new Refusal(403, 'read-only-invitation', sentence, id)
 }
 
-function isCovered({ channels }: Grant, channel: string): boolean {
-  return channels === 'all' || channels.has(channel)
-}
+const isCovered = ({ channels }: Grant, channel: string) => channels === 'all' || channels.has(channel)
 
 function notInvitedThere(channel: string, id: string | null): Refusal {
   const sentence = `Your invitation does not cover channel "${channel}"; ask for one that does.`
   return new Refusal(403, 'not-invited-there', sentence, id)
 }
 
-function readOnly(id: string | null): Refusal {
-  const sentence = 'Your invitation is for reading only; ask for one that lets you write.'
-  return new Refusal(403, 'read-only-invitation', sentence, id)
+/** The prefix of the names that a query's key proves; null without a key. Throws a `Refusal` (400 `bad-query`). */
+export function fingerprintFor(query: URLSearchParams): string | null {
+  const key = query.get('key')
+  if (key === null) return null
+  if (keyPattern.test(key)) return hash('sha256', key, 'base64url').slice(0, fingerprintLength)
+  // Omits the secret: responses may be logged.
+  const sentence = `The key does not fit: it has ${key.length} characters, and must have 22 to 64 letters, digits, "-" or "_".`
+  throw new Refusal(400, 'bad-query', sentence)
+}
+
+/** Null if the key proves the name, or the name is free; else 403 `not-your-name`. */
+export function refuseName(name: string, fingerprint: string | null, id: string | null = null) {
+  const needed = fingerprintIn(name)
+  if (needed === null || needed === fingerprint) return null
+  const sentence = `The name "${name}" belongs to a key that did not come with this; send its key (key=…), or take a name of your own.`
+  return new Refusal(403, 'not-your-name', sentence, id)
+}
+
+/** As `refuseName`, but refuses free names too. */
+export function refuseSpeaking(name: string, fingerprint: string | null): Refusal | null {
+  if (fingerprintIn(name) !== null) return refuseName(name, fingerprint)
+  const sentence = `"${name}" is a free name, and nobody can speak for it; make a key, and take the name that it gives (PROTOCOL.md, "Names").`
+  return new Refusal(403, 'not-your-name', sentence)
 }

@@ -1,4 +1,4 @@
-// Checks who may read the signing secret, that it is made once, and each sentence about one that cannot be used.
+// The key file of access.ts: the signing secret is private and made once, and the sentence for each bad one.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { loadKey } from './key.ts'
+import { loadKey } from './access.ts'
 import { emptyFolder } from './testing.ts'
 
 const textOf = async (dataFolder: string, root: string) =>
@@ -44,7 +44,7 @@ test('two folders have two secrets', async (t) => {
 test('of several makers at once, in one process and in several, all agree', async (t) => {
   const root = await emptyFolder(t)
   const script = `
-    const { loadKey } = await import(${JSON.stringify(import.meta.resolve('./key.ts'))})
+    const { loadKey } = await import(${JSON.stringify(import.meta.resolve('./access.ts'))})
     const place = { accessKeyFile: null, dataFolder: 'data' }
     const keys = await Promise.all(Array.from({ length: 8 }, () => loadKey(place, ${JSON.stringify(root)})))
     process.stdout.write(keys.map((key) => key.export().toString('base64url')).join(' '))`

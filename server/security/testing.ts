@@ -1,4 +1,4 @@
-// What the tests of this folder share: a key, a day, invitations, an application with real sockets.
+// For the tests of this folder: a key, a day, invitations, an application with real sockets.
 
 import { createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
@@ -10,63 +10,47 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import Router from '@koa/router'
 import Koa from 'koa'
-import { Refusal } from '../refusal.ts'
-import type { Access } from './access.ts'
-import { crossOrigin } from './cors.ts'
+import { answerErrors } from '../refusal.ts'
+import { type Access, makeInvitation } from './access.ts'
 import type { Permission } from './grant.ts'
-import { securityHeaders } from './headers.ts'
-import { makeInvitation } from './invitation.ts'
-import { letIn } from './let-in.ts'
-import { mountWelcome } from './welcome.ts'
+import { crossOrigin, mountSession, requireSession, securityHeaders } from './middleware.ts'
 
 export const key = createSecretKey(Buffer.alloc(32, 'a'))
 export const otherKey = createSecretKey(Buffer.alloc(32, 'b'))
 
-/** A whole second, ms since the epoch. */
+/** Ms since the epoch. */
 export const noon = Date.parse('2026-11-21T12:00:00Z')
 export const hourMs = 3_600_000
 
 export const toWrite: Permission = { channels: ['main', 'notes'], may: 'write' }
 
-/** A new empty folder, removed when the test ends. */
+/** Removed after the test. */
 export async function emptyFolder(test: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-access-'))
   test.after(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** The name and value of a Set-Cookie header, as a Cookie header takes them. */
 export function cookieIn(setCookie: string | null): string {
   return setCookie?.split(';', 1)[0] ?? ''
 }
 
-/** The Cookie header of somebody who has redeemed such an invitation. */
 export async function cookieAfter(access: Access, permission = toWrite, expiresAt = noon + 24 * hourMs) {
   const { setCookie } = await access.redeem(await makeInvitation({ ...permission, expiresAt }, key))
   return cookieIn(setCookie)
 }
 
-const inTurn: Koa.Middleware = async (ctx, next) => {
-  try {
-    await next()
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    ctx.status = error.status
-    ctx.body = error
-  }
-}
-
-/** An application as the server puts it together, with something behind every path. Answers a fetch for its paths. */
-export async function startWelcome(test: TestContext, access: Access) {
+/** Returns a fetch for its paths. */
+export async function startTestApp(test: TestContext, access: Access) {
   const router = new Router()
-  mountWelcome(router, access)
+  mountSession(router, access)
   const app = new Koa()
   const ports = () => [8443, 8444]
   app
-    .use(inTurn)
+    .use(answerErrors)
     .use(securityHeaders)
     .use(crossOrigin({ ports, allowedOrigins: [] }))
-  app.use(letIn(access)).use(router.routes())
+  app.use(requireSession(access)).use(router.routes())
   app.use((ctx) => {
     ctx.body = `behind the door: ${ctx.path}`
   })

@@ -1,9 +1,61 @@
-// A question now and then, answered at once (2012 paper).
+// Polling at an interval, each request answered at once; long polling, held for messages (2012 paper).
 
-import { mountPoll } from './poll.ts'
-import type { ServerTransport } from './transport.ts'
+import { Readable } from 'node:stream'
+import type { Delivery } from '../hub/delivery.ts'
+import type { PollReply } from '../hub/polls.ts'
+import { estimateLength } from '../wire/messages.ts'
+import type { TransportName } from '../wire/modes.ts'
+import { admit, jsonFraming, type Mounting, openingIn, type ServerTransport } from './transport.ts'
 
-export const polling: ServerTransport = {
-  name: 'polling',
-  mount: (mounting) => mountPoll('/api/poll', 'polling', 0, mounting),
+export const polling: ServerTransport = (mounting) =>
+  mountPoll('/api/poll', 'polling', { ...mounting, holdMs: 0 })
+
+export const longPolling: ServerTransport = (mounting) =>
+  mountPoll('/api/long-poll', 'long-polling', mounting)
+
+function mountPoll(path: string, transport: TransportName, mounting: Mounting): void {
+  const { router, hub, limits, holdMs } = mounting
+  router.get(path, async (ctx) => {
+    ctx.set('Cache-Control', 'no-store')
+    const opening = openingIn(ctx)
+    const { query } = opening
+    const { identity, cursor } = admit(opening, transport, limits)
+    const aborter = new AbortController()
+    const response: Pick<Readable, 'once' | 'off'> = ctx.res as never
+    const onClose = () => aborter.abort()
+    response.once('close', onClose)
+    const reply = await hub.poll({
+      identity,
+      cursor,
+      holdMs: query.has('hold') ? Math.min(holdMs, Math.max(0, Number(query.get('hold')) || 0)) : holdMs,
+      isFirst: query.has('first'),
+      signal: aborter.signal,
+    })
+    response.off('close', onClose)
+    ctx.type = 'json'
+    ctx.body = bodyOf(reply)
+  })
+}
+
+/** Characters. Larger responses are generated as they are read, to bound memory. */
+const largeAnswer = 65_536
+
+/** A `PollAnswer` built from frames encoded once for all clients. */
+function bodyOf({ cursor, deliveries }: PollReply): Buffer | Readable {
+  let characters = 0
+  for (const { frame } of deliveries)
+    if (frame.type === 'message') characters += estimateLength(frame.message.body)
+  const parts = partsOf(cursor, [...deliveries])
+  return characters > largeAnswer ? Readable.from(parts) : Buffer.concat([...parts])
+}
+
+const comma = Buffer.from(',')
+
+function* partsOf(cursor: string, left: Delivery[]): Generator<Buffer> {
+  yield Buffer.from(`{"cursor":"${cursor}","frames":[`)
+  for (let next = left.shift(); next; next = left.shift()) {
+    yield next.bytes(jsonFraming)
+    if (left.length > 0) yield comma
+  }
+  yield Buffer.from(']}')
 }

@@ -1,9 +1,73 @@
-// Server-sent events down, one POST for each message up.
+// Server-sent events down (WHATWG HTML, 9.2), one POST per message up.
 
-import { mountStream } from './stream.ts'
-import type { ServerTransport } from './transport.ts'
+import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
+import type { ParameterizedContext } from 'koa'
+import type { Framing } from '../hub/delivery.ts'
+import type { TransportName } from '../wire/modes.ts'
+import { formatEvent } from '../wire/sse-framing.ts'
+import { admit, type Mounting, openingIn, type ServerTransport } from './transport.ts'
 
-export const sse: ServerTransport = {
-  name: 'sse',
-  mount: (mounting) => mountStream('/api/stream', 'sse', mounting),
+export const sse: ServerTransport = (mounting) => mountStream('/api/stream', 'sse', mounting)
+
+export const sseFraming: Framing = {
+  encode(frame, cursor) {
+    const { type, ...rest } = frame
+    const data = frame.type === 'message' ? JSON.stringify(frame.message) : JSON.stringify(rest)
+    return Buffer.from(formatEvent({ event: type, id: cursor ?? '', data }))
+  },
+}
+
+export function mountStream(path: string, transport: TransportName, { router, hub, limits }: Mounting): void {
+  router.get(path, (ctx) => {
+    ctx.set(streamHeaders)
+    if (ctx.method === 'HEAD') {
+      ctx.status = 200
+      return
+    }
+    const { identity, cursor } = admit(openingIn(ctx), transport, limits, ctx.get('Last-Event-ID'))
+    const { res } = ctx
+    const down = bytesDown(res)
+    const window = hub.join(
+      {
+        ...identity,
+        framing: sseFraming,
+        write: (bytes) => down.write(bytes),
+        end(bye) {
+          startStream(ctx)
+          res.end(sseFraming.encode(bye, null))
+        },
+      },
+      cursor,
+    )
+    startStream(ctx)
+    down.on('drain', () => window.drained())
+    res.once('close', () => hub.leave(window))
+  })
+}
+
+const streamHeaders = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  // no-transform: compression by proxies would delay events.
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+}
+
+/**
+ * HTTP/2: the stream, without redundant checks of Node's response. HTTP/1.1: the response, unchunked, delimited by the
+ * connection's end (RFC 9112, 6.3).
+ */
+function bytesDown(response: ServerResponse): Pick<Writable, 'write' | 'on'> {
+  if ('stream' in response) return response.stream as Writable
+  response.removeHeader('Transfer-Encoding')
+  return response
+}
+
+/** Sends headers at once, bypassing Koa: without them the stream looks stuck. Idempotent. */
+function startStream(ctx: ParameterizedContext): void {
+  if (ctx.respond === false) return
+  ctx.respond = false
+  const response: ServerResponse = ctx.res
+  response.statusCode = 200
+  response.flushHeaders()
 }

@@ -1,62 +1,47 @@
-// Server-sent events down, one request up whose body goes on for as long as the window lives: a JSON line a frame.
-// A browser shows an answer only when the request has ended (half duplex), so the acknowledgements go down the stream.
+// Server-sent events down; up, one endless request body with a JSON frame per line.
 
 import type { IncomingMessage } from 'node:http'
-import { beatsMissed } from '../hub/pulse.ts'
+import { beatsMissed } from '../hub/hub.ts'
 import { Refusal } from '../refusal.ts'
-import { grantOf } from '../security/let-in.ts'
+import { grantOf } from '../security/middleware.ts'
 import type { Timers } from '../wire/time.ts'
-import { mustBeCovered } from './enter.ts'
-import { createIntake } from './intake.ts'
-import { tooLarge } from './json.ts'
-import { mountStream } from './stream.ts'
-import type { ServerTransport } from './transport.ts'
+import { mountStream } from './sse.ts'
+import { admitOwner, type ServerTransport } from './transport.ts'
+import { aborted, createInboundFrames, mustBeOfType, tooLarge } from './uplink.ts'
 
-/** In heartbeats. A window that falls silent is let go before, by name; this ends a request that no window stands behind. */
+/** Heartbeats. Silent clients are disconnected earlier; this ends requests without a client. */
 const longestSilence = beatsMissed * 2
 
-export const streaming: ServerTransport = {
-  name: 'streaming',
-  mount(mounting) {
-    const { router, hub, timers, limits, heartbeatMs } = mounting
-    mountStream('/api/streaming', 'streaming', mounting)
+/** Acknowledged on the event stream: browsers expose a response only after the request (half duplex). */
+export const streaming: ServerTransport = (mounting) => {
+  const { router, hub, timers, limits, heartbeatMs } = mounting
+  mountStream('/api/streaming', 'streaming', mounting)
 
-    router.post('/api/streaming', async (ctx) => {
-      if (ctx.request.type !== 'application/x-ndjson') {
-        const sentence = `Lines are sent as application/x-ndjson, not as ${ctx.get('Content-Type') || 'nothing named'}.`
-        throw new Refusal(415, 'wrong-type', sentence)
-      }
-      const window = ctx.URL.searchParams.get('window') ?? ''
-      if (!hub.hasStream(window)) {
-        const sentence = `No event stream of window "${window.slice(0, 48)}" is open, down which to acknowledge; open that first.`
-        throw new Refusal(409, 'no-stream', sentence)
-      }
-      mustBeCovered(grantOf(ctx), hub.channelsOf(window))
-      let lines = 0
-      const intake = createIntake({
-        hub,
-        timers,
-        grant: grantOf(ctx),
-        window,
-        maxMessageBytes: limits.maxMessageBytes,
-        answer: (frame) => void hub.tell(window, frame),
-        pause: () => void ctx.req.pause(),
-        resume: () => void ctx.req.resume(),
+  router.post('/api/streaming', async (ctx) => {
+    mustBeOfType(ctx, 'Lines', 'application/x-ndjson')
+    const { window: name, fingerprint } = admitOwner(ctx.URL.searchParams)
+    const window = hub.streamOf(name)
+    if (!window) {
+      const sentence = `No event stream of window "${name}" is open, down which to acknowledge; open that first.`
+      throw new Refusal(409, 'no-stream', sentence)
+    }
+    const grant = grantOf(ctx)
+    const stream = () => hub.streamOf(name)
+    const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source: ctx.req })
+    let lines = 0
+    try {
+      await readLines(ctx.req, timers, limits.maxMessageBytes * 2, heartbeatMs * longestSilence, (line) => {
+        lines += 1
+        inbound.take(line)
       })
-      try {
-        await readLines(ctx.req, timers, limits.maxMessageBytes * 2, heartbeatMs * longestSilence, (line) => {
-          lines += 1
-          intake.take(line)
-        })
-      } finally {
-        intake.stop()
-      }
-      ctx.body = { type: 'ended', lines }
-    })
-  },
+    } finally {
+      inbound.stop()
+    }
+    ctx.body = { type: 'ended', lines }
+  })
 }
 
-/** Rejects when a line is too long, when none came for `silenceMs`, and when the body is cut off. */
+/** Rejects for a line that is too long, `silenceMs` without data, or an aborted body. */
 function readLines(
   request: IncomingMessage,
   timers: Timers,
@@ -78,7 +63,7 @@ function readLines(
     function fail(error: unknown): void {
       stopTimer()
       request.removeAllListeners('data')
-      // What still comes is let go, so that the answer can be read.
+      // Discards the rest, so that the client reads the response.
       request.resume()
       reject(error)
     }
@@ -96,6 +81,6 @@ function readLines(
       resolve()
     })
     request.once('error', fail)
-    request.once('aborted', () => fail(new Refusal(400, 'aborted', 'The request ended before its body did.')))
+    request.once('aborted', () => fail(aborted()))
   })
 }

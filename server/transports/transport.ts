@@ -1,19 +1,30 @@
-// What a transport is on the server's side: it turns requests or sockets into windows of the hub, and nothing else.
+// The contract of transports: each turns requests or sockets into clients of the hub.
 
 import type Router from '@koa/router'
+import type { ParameterizedContext } from 'koa'
+import type { WebSocket } from 'ws'
+import { admitJoining, admitWindow } from '../hub/admission.ts'
+import type { Framing } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
-import type { Grant } from '../security/grant.ts'
-import type { HttpVersion, TransportName } from '../wire/modes.ts'
+import { Refusal } from '../refusal.ts'
+import { fingerprintFor, type Grant, refuseName, refuseReading, refuseSpeaking } from '../security/grant.ts'
+import { grantOf } from '../security/middleware.ts'
+import { fingerprintIn, parseCursor } from '../wire/messages.ts'
+import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
 
-/** What a WebSocket came with. */
-export interface SocketOpening {
-  readonly query: URLSearchParams
-  readonly http: HttpVersion
-  readonly grant: Grant
-}
+export type ServerTransport = (mounting: Mounting) => void
 
-export type SocketHandler = (socket: import('ws').WebSocket, opening: SocketOpening) => void
+export interface Mounting {
+  readonly router: Router
+  readonly onSocket: (path: string, handler: SocketHandler) => void
+  readonly hub: Hub
+  readonly timers: Timers
+  readonly limits: TransportLimits
+  /** Longest hold of a long poll, ms. */
+  readonly holdMs: number
+  readonly heartbeatMs: number
+}
 
 export interface TransportLimits {
   readonly maxMessageBytes: number
@@ -21,19 +32,65 @@ export interface TransportLimits {
   readonly bodySeconds: number
 }
 
-export interface Mounting {
-  readonly router: Router
-  /** Takes the WebSockets that arrive at a path. */
-  readonly onSocket: (path: string, handler: SocketHandler) => void
-  readonly hub: Hub
-  readonly timers: Timers
-  readonly limits: TransportLimits
-  /** A long poll is held for this long unless it asks for less, ms. */
-  readonly holdMs: number
-  readonly heartbeatMs: number
+export type SocketHandler = (socket: WebSocket, opening: Opening) => void
+
+export interface Opening {
+  readonly query: URLSearchParams
+  /** The version in use. */
+  readonly http: HttpVersion
+  readonly grant: Grant
 }
 
-export interface ServerTransport {
-  readonly name: TransportName
-  readonly mount: (mounting: Mounting) => void
+export function openingIn(ctx: ParameterizedContext): Opening {
+  return { query: ctx.URL.searchParams, http: httpVersionOf(ctx), grant: grantOf(ctx) }
+}
+
+/** For poll responses, and refusals over WebSocket. */
+export const jsonFraming: Framing = { encode: (frame) => Buffer.from(JSON.stringify(frame)) }
+
+/**
+ * `cursorText` overrides the query's cursor: `Last-Event-ID` of a browser's own reconnect. Throws a `Refusal`: 400
+ * `bad-query`, 403 `not-your-name` or `not-invited-there`, 505 `http-version`.
+ */
+export function admit(
+  { query, http, grant }: Opening,
+  transport: TransportName,
+  { channelsPerWindow }: Pick<TransportLimits, 'channelsPerWindow'>,
+  cursorText = '',
+) {
+  const { window, ...asked } = admitJoining(query, channelsPerWindow)
+  const fingerprint = fingerprintFor(query)
+  const refusal = refuseName(window, fingerprint) ?? refuseReading(grant, asked.channels)
+  if (refusal) throw refusal
+  const mode = modeFor(transport, http)
+  if (!mode) throw new Refusal(505, 'http-version', `This server has no transport named ${transport}.`)
+  return {
+    identity: {
+      ...asked,
+      id: window,
+      owner: fingerprintIn(window),
+      // Even if the table has no such mode.
+      mode: { ...mode, name: `${transport}/${http}`, http },
+      expiresAt: grant.expiresAt,
+    },
+    cursor: parseCursor(cursorText || query.get('cursor')),
+    /** Of the query's key; null without one. */
+    fingerprint,
+  }
+}
+
+/**
+ * The client and opening of a separate request. Names are public, so this requires the key. Throws a `Refusal`: 400
+ * `bad-query`, 403 `not-your-name`.
+ */
+export function admitOwner(query: URLSearchParams) {
+  const admitted = admitWindow(query)
+  const fingerprint = fingerprintFor(query)
+  const refusal = refuseSpeaking(admitted.window, fingerprint)
+  if (refusal) throw refusal
+  return { ...admitted, fingerprint }
+}
+
+export function httpVersionOf({ req }: Pick<ParameterizedContext, 'req'>): HttpVersion {
+  return req.httpVersionMajor === 2 ? '2' : '1.1'
 }

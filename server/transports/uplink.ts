@@ -1,57 +1,90 @@
-// What windows send by POST: one message each, checked, stored, acknowledged with its number; signs of life; farewells.
+// Messages from clients: one per POST, or frames in a stream; checked, stored and acknowledged.
 
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ParameterizedContext } from 'koa'
-import { admitDraft } from '../hub/admission.ts'
+import { z } from 'zod'
+import { admitAwareness, admitDraft, idOf } from '../hub/admission.ts'
+import { Delivery } from '../hub/delivery.ts'
+import type { Hub } from '../hub/hub.ts'
+import type { Subscriber } from '../hub/subscriber.ts'
+import { incidents } from '../process.ts'
 import { Refusal } from '../refusal.ts'
-import { refuseWriting } from '../security/grant.ts'
-import { grantOf } from '../security/let-in.ts'
-import { admitBeat } from './beat.ts'
-import { mustBeCovered } from './enter.ts'
-import { parseJson, type Reading, readText } from './json.ts'
-import type { Mounting } from './transport.ts'
-
-export const uplinkPath = '/api/messages'
+import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/grant.ts'
+import { grantOf } from '../security/middleware.ts'
+import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
+import type { Timers } from '../wire/time.ts'
+import { admitOwner, type Mounting, type TransportLimits } from './transport.ts'
 
 const mostBeatBytes = 16_384
+const mostAwarenessBytes = 1024
 
-type Uplink = Pick<Mounting, 'router' | 'hub' | 'limits' | 'timers'>
+type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'limits' | 'timers'>
 
-export function mountUplink({ router, hub, limits, timers }: Uplink): void {
-  const { bodySeconds } = limits
-  const reading: Reading = { maxBytes: limits.maxMessageBytes, bodySeconds, timers }
-
-  router.post(uplinkPath, async (ctx) => {
-    const draft = admitDraft(await readJson(ctx, reading))
-    const grant = grantOf(ctx)
-    const refusal = refuseWriting(grant, draft.channel, draft.id) ?? tooFast(hub.waitMs(draft.from), draft.id)
-    if (refusal) throw refusal
+export function mountUplink({ router, hub, limits, timers }: UplinkParts): void {
+  router.post('/api/messages', async (ctx) => {
+    const fingerprint = fingerprintFor(new URLSearchParams(ctx.querystring))
+    mustBeOfType(ctx, 'Messages', 'application/json')
+    const draft = admitDraft(parseJson(await readText(ctx.req, limits, timers)))
+    mayPublish(draft, fingerprint, grantOf(ctx))
+    refuseHaste(hub.waitMs(connectionOf(ctx), draft.from), draft.id)
     const stored = await hub.publish(draft)
-    // Node flushes at the end of a turn. The answer takes the next one, so that the windows' bytes leave first.
+    // Node flushes at the end of a turn: the subscribers' bytes go first.
     await nextTurn()
     answer(ctx, JSON.stringify(stored))
   })
 
   router.post('/api/heartbeat', async (ctx) => {
-    const window = ctx.URL.searchParams.get('window') ?? ''
-    const text = await readText(ctx.req, { ...reading, maxBytes: mostBeatBytes })
-    const grant = grantOf(ctx)
-    const carries = text === '' ? undefined : admitBeat(parseJson(text), grant)
-    mustBeCovered(grant, hub.channelsOf(window))
-    hub.heard(window, carries)
+    const { window } = admitOwner(ctx.URL.searchParams)
+    const text = await readText(ctx.req, { ...limits, maxMessageBytes: mostBeatBytes }, timers)
+    hub.heard(window, text === '' ? undefined : admitBeat(parseJson(text)))
+    ctx.status = 204
+  })
+
+  router.post('/api/awareness', async (ctx) => {
+    const { window, opening } = admitOwner(ctx.URL.searchParams)
+    mustBeOfType(ctx, 'States', 'application/json')
+    const text = await readText(ctx.req, { ...limits, maxMessageBytes: mostAwarenessBytes }, timers)
+    const report = admitAwareness(parseJson(text))
+    refuseHaste(hub.waitMs(connectionOf(ctx), window), null)
+    hub.show(window, report, opening)
     ctx.status = 204
   })
 
   router.post('/api/leave', (ctx) => {
-    const query = ctx.URL.searchParams
-    mustBeCovered(grantOf(ctx), hub.channelsOf(query.get('window') ?? ''))
-    hub.left(query.get('window') ?? '', Number(query.get('opening') ?? 0) || 0)
+    const { window, opening } = admitOwner(ctx.URL.searchParams)
+    hub.left(window, opening)
     ctx.status = 204
   })
 }
 
-/** Around Koa's own way to answer, which costs as much as all the rest of a keystroke's request. */
+/** Throws a `Refusal` (429 `too-fast`) if there is anything to wait for. */
+function refuseHaste(waitMs: number, id: string | null): void {
+  if (waitMs === 0) return
+  const sentence = `This window sends faster than it may (limits.messagesPerSecond); try again in ${waitMs} ms.`
+  throw new Refusal(429, 'too-fast', sentence, id, waitMs)
+}
+
+/** Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as absent. */
+export function mustBeOfType(ctx: ParameterizedContext, what: string, type: string): void {
+  if (ctx.request.type === type) return
+  const sentence = `${what} are sent as ${type}, not as ${ctx.get('Content-Type') || 'nothing named'}.`
+  throw new Refusal(415, 'wrong-type', sentence)
+}
+
+/** Throws a `Refusal` (403). */
+function mayPublish({ id, from, channel }: Draft, fingerprint: string | null, grant: Grant): void {
+  const refusal = refuseName(from, fingerprint, id) ?? refuseWriting(grant, channel, id)
+  if (refusal) throw refusal
+}
+
+/** The HTTP/2 session or the socket. */
+export function connectionOf({ req }: Pick<ParameterizedContext, 'req'>): object {
+  return ('stream' in req && (req as unknown as Http2ServerRequest).stream.session) || req.socket
+}
+
+/** Bypasses Koa's response, which costs as much as the rest of the request. */
 function answer(ctx: ParameterizedContext, json: string): void {
   ctx.respond = false
   const response: ServerResponse = ctx.res
@@ -61,17 +94,222 @@ function answer(ctx: ParameterizedContext, json: string): void {
   response.end(json)
 }
 
-async function readJson(ctx: ParameterizedContext, reading: Reading): Promise<unknown> {
-  // Not ctx.is(): it takes an HTTP/2 body without a length for no body at all.
-  if (ctx.request.type !== 'application/json') {
-    const sentence = `Messages are sent as application/json, not as ${ctx.get('Content-Type') || 'nothing named'}.`
-    throw new Refusal(415, 'wrong-type', sentence)
-  }
-  return parseJson(await readText(ctx.req, reading))
+/** The largest `channelsPerWindow` that the settings allow. */
+const mostChannels = 1000
+
+const beatSchema = z.object({
+  windows: z
+    .record(z.string().max(64), z.int().min(0).max(100_000))
+    .refine((windows) => Object.keys(windows).length <= mostChannels)
+    .optional(),
+})
+
+/** Undefined for a plain heartbeat. Throws a `Refusal` (400 `bad-shape`). */
+function admitBeat(given: unknown): Readonly<Record<string, number>> | undefined {
+  const parsed = beatSchema.safeParse(given)
+  if (parsed.success) return parsed.data.windows
+  throw new Refusal(400, 'bad-shape', 'A heartbeat may say "windows": how many, by their first channel.')
 }
 
-function tooFast(waitMs: number, id: string): Refusal | null {
-  if (waitMs === 0) return null
-  const sentence = `This window sends faster than it may (limits.messagesPerSecond); try again in ${waitMs} ms.`
-  return new Refusal(429, 'too-fast', sentence, id, waitMs)
+interface InboundParts {
+  readonly hub: Pick<Hub, 'waitMs' | 'heard' | 'publish' | 'show'>
+  readonly timers: Timers
+  readonly limits: Pick<TransportLimits, 'maxMessageBytes'>
+  readonly grant: Grant
+  /** Counts as the sender, for the rate limit and heartbeats. */
+  readonly window: Subscriber
+  /** Of the stream's key. */
+  readonly fingerprint: string | null
+  /** Takes the answers; null when it has ended. */
+  readonly stream: () => Pick<Subscriber, 'send' | 'isBehind'> | null
+  /** Paused for backpressure, instead of a refusal. */
+  readonly source: { readonly pause: () => unknown; readonly resume: () => unknown }
+}
+
+/** Null for a frame without content (PING). */
+type Received = string | Refusal | null
+
+const lookAgainMs = 50
+
+/** Processes frames of one stream in order, with rate limit and backpressure. */
+export function createInboundFrames(parts: InboundParts) {
+  const { hub, timers, limits, grant, window, fingerprint, stream, source } = parts
+  // Frames already read before the pause: at most one read.
+  let held: Received[] = []
+  let stopTimer: (() => void) | null = null
+  let isPaused = false
+  let hasBeaten = false
+  let answered: Promise<void> = Promise.resolve()
+
+  function takeHeld(): void {
+    stopTimer = null
+    for (let frame = held[0]; frame !== undefined; frame = held[0]) {
+      // Every frame counts, since each is parsed and answered.
+      const waitMs = stream()?.isBehind ? lookAgainMs : hub.waitMs(window)
+      if (waitMs > 0) {
+        stopTimer = timers.later(takeHeld, waitMs)
+        if (!isPaused) source.pause()
+        isPaused = true
+        return
+      }
+      held.shift()
+      takeNow(frame)
+    }
+    if (isPaused) source.resume()
+    isPaused = false
+  }
+
+  function takeNow(received: Received): void {
+    // Its heartbeats wait in this queue: earlier frames count as signs of life.
+    if (hasBeaten) hub.heard(window)
+    if (received === null) return
+    try {
+      if (received instanceof Refusal) throw received
+      const frame = frameIn(received)
+      if (frame.type === 'heartbeat') {
+        hub.heard(window, admitBeat(frame))
+        hasBeaten = true
+      }
+      // Immediately: it acknowledges nothing, and would age in the queue.
+      else if (frame.type === 'clock') say(answerClock(frame, timers.now()))
+      else if (frame.type === 'awareness') show(frame)
+      else publish(frame.message, Buffer.byteLength(received))
+    } catch (error) {
+      answerInTurn(Promise.resolve(refusalFor(error)))
+    }
+  }
+
+  function show({ type: _, ...report }: Extract<UpFrame, { type: 'awareness' }>): void {
+    hub.show(window, admitAwareness(report))
+  }
+
+  function publish(message: unknown, bytes: number): void {
+    if (bytes > limits.maxMessageBytes) throw tooLarge(limits.maxMessageBytes, idOf(message))
+    const draft = admitDraft(message)
+    mayPublish(draft, fingerprint, grant)
+    answerInTurn(hub.publish(draft).catch((error) => refusalFor(error, draft.id)))
+  }
+
+  /** Keeps responses in order: storing is slower than refusing. */
+  function answerInTurn(said: Promise<DownFrame>): void {
+    answered = answered
+      .then(async () => say(await said))
+      .catch((error) => incidents.report('A frame could not be answered', error))
+  }
+
+  function say(frame: DownFrame): void {
+    stream()?.send(new Delivery(frame))
+  }
+
+  return {
+    take(frame: Received): void {
+      held.push(frame)
+      if (!stopTimer) takeHeld()
+    },
+    stop(): void {
+      stopTimer?.()
+      stopTimer = null
+      held = []
+    },
+  }
+}
+
+const againAfterMs = 1000
+
+function refusalFor(error: unknown, id: string | null = null): DownFrame {
+  if (error instanceof Refusal) return error.toJSON()
+  incidents.report('A frame could not be taken', error)
+  // A retry may succeed: the disk may have been full.
+  const again = id === null ? null : againAfterMs
+  return new Refusal(500, 'internal', 'The server failed on that frame.', id, again).toJSON()
+}
+
+/** Its type only; the rest is unchecked. */
+function frameIn(text: string): UpFrame {
+  const frame = parseJson(text)
+  if (typeof frame === 'object' && frame !== null && 'type' in frame) {
+    if (frame.type === 'heartbeat' || frame.type === 'clock' || frame.type === 'awareness')
+      return frame as UpFrame
+    if (frame.type === 'publish' && 'message' in frame) return frame as UpFrame
+  }
+  const forms =
+    '{"type":"publish","message":{…}}, {"type":"heartbeat"}, {"type":"clock","at":…} or {"type":"awareness","state":…}'
+  throw new Refusal(400, 'bad-frame', `A frame is ${forms}.`)
+}
+
+const questionSchema = z.object({ at: z.number() })
+
+/** `now` is both receipt and response, ms since the epoch. */
+function answerClock(given: unknown, now: number): DownFrame {
+  const parsed = questionSchema.safeParse(given)
+  if (parsed.success) return { type: 'clock', sent: parsed.data.at, received: now, at: now }
+  throw new Refusal(400, 'bad-shape', 'Who asks for the time says "at": its own, in ms since the epoch.')
+}
+
+/** Throws a `Refusal` (400 `not-json`). */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const why = String(cause).replace(/^SyntaxError: /, '')
+    throw new Refusal(400, 'not-json', `The message is not JSON: ${why}.`)
+  }
+}
+
+export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
+  const sentence = `A message may have ${maxBytes} bytes at most (limits.maxMessageBytes).`
+  return new Refusal(413, 'too-large', sentence, id)
+}
+
+export function aborted(): Refusal {
+  return new Refusal(400, 'aborted', 'The request ended before its body did.')
+}
+
+/**
+ * Rejects with a `Refusal` as soon as the body is too large (413) or too slow (408), and discards it; the listener
+ * handles the rest.
+ */
+export function readText(
+  request: IncomingMessage,
+  { maxMessageBytes: maxBytes, bodySeconds }: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>,
+  timers: Pick<Timers, 'later'>,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const stopTimer = timers.later(() => {
+      const sentence = `A request's body has to be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`
+      end(new Refusal(408, 'too-slow', sentence))
+    }, bodySeconds * 1000)
+
+    function end(refusal?: unknown): void {
+      stopTimer()
+      if (refusal) {
+        discardBody(request.off('data', take), maxBytes)
+        reject(refusal)
+      } else resolve(Buffer.concat(chunks).toString('utf8'))
+      chunks.length = 0
+    }
+
+    function take(chunk: Buffer): void {
+      size += chunk.length
+      if (size > maxBytes) end(tooLarge(maxBytes))
+      else chunks.push(chunk)
+    }
+
+    request.once('end', () => end())
+    request.once('error', end)
+    request.once('aborted', () => end(aborted()))
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) end(tooLarge(maxBytes))
+    else request.on('data', take)
+  })
+}
+
+/** Reads up to `mostBytes` more, so that the sender of a slightly larger body sees the response. */
+function discardBody(request: IncomingMessage, mostBytes: number): void {
+  let left = mostBytes
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.pause()
+  })
 }

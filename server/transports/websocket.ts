@@ -1,46 +1,47 @@
-// WebSocket, both ways: each frame is one JSON text (RFC 6455 through koa-websocket; over HTTP/2, RFC 8441).
+// WebSocket, both ways: each frame is one JSON text (RFC 6455; over HTTP/2, RFC 8441).
 
 import type { WebSocket } from 'ws'
+import type { Framing } from '../hub/delivery.ts'
+import { incidents } from '../process.ts'
 import { Refusal } from '../refusal.ts'
-import { byeCodes } from '../wire/frames.ts'
-import { enter } from './enter.ts'
-import { createIntake } from './intake.ts'
-import { jsonFraming } from './json-framing.ts'
-import { socketFraming } from './socket-framing.ts'
-import type { Mounting, ServerTransport, SocketOpening } from './transport.ts'
+import { byeCodes } from '../wire/messages.ts'
+import { admit, jsonFraming, type Mounting, type Opening, type ServerTransport } from './transport.ts'
+import { createInboundFrames } from './uplink.ts'
 
-export const socketPath = '/api/socket'
+const socketPath = '/api/socket'
 
-/** For what a joining window is refused with; anything else is a query that does not fit, 1008. */
+/** Close codes by status of a refusal; 1008 for others. */
 const closeCodes: Readonly<Record<number, number>> = { 500: 1011, 503: 1013 }
 
-/** Past this many bytes in the socket's own buffer the window's queue holds the rest. */
+const internal = new Refusal(500, 'internal', 'The server failed on this WebSocket; its terminal says why.')
+
+/** Beyond it messages wait in the client's queue. */
 const fullBytes = 64 * 1024
 
-export const websocket: ServerTransport = {
-  name: 'websocket',
-  mount(mounting) {
-    mounting.router.get(socketPath, () => {
-      throw new Refusal(426, 'upgrade-required', 'A WebSocket is opened here, with an Upgrade header.')
-    })
-    mounting.onSocket(socketPath, (socket, opening) => {
-      try {
-        join(socket, opening, mounting)
-      } catch (error) {
-        const known = error instanceof Refusal ? error : unexpected(error)
-        socket.send(jsonFraming.encode(known.toJSON(), null), { binary: false })
-        socket.close(closeCodes[known.status] ?? 1008)
-      }
-    })
-  },
+export const websocket: ServerTransport = (mounting) => {
+  mounting.router.get(socketPath, () => {
+    throw new Refusal(426, 'upgrade-required', 'A WebSocket is opened here, with an Upgrade header.')
+  })
+  mounting.onSocket(socketPath, (socket, opening) => {
+    try {
+      join(socket, opening, mounting)
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : internal
+      if (refusal !== error) incidents.report('A WebSocket could not be opened', error)
+      socket.send(jsonFraming.encode(refusal.toJSON(), null), { binary: false })
+      socket.close(closeCodes[refusal.status] ?? 1008)
+    }
+  })
 }
 
-function join(
-  socket: WebSocket,
-  { query, grant, http }: SocketOpening,
-  { hub, limits, timers }: Mounting,
-): void {
-  const { visitor, cursor } = enter({ query, grant, transport: 'websocket', http, ...limits })
+/** Sends a pre-encoded frame; used by Socket.IO broadcasts (websockets/ws #617). */
+interface FrameWriting {
+  readonly _sender: { sendFrame(frame: readonly Buffer[], onWritten?: () => void): void }
+}
+
+function join(socket: WebSocket, opening: Opening, mounting: Mounting): void {
+  const { hub, limits } = mounting
+  const { identity, cursor, fingerprint } = admit(opening, 'websocket', limits)
   const { _sender: sender } = socket as unknown as FrameWriting
   const write = (bytes: Buffer) => {
     if (socket.readyState !== socket.OPEN) return true
@@ -51,7 +52,7 @@ function join(
   const drained = () => window.drained()
   const window = hub.join(
     {
-      ...visitor,
+      ...identity,
       framing: socketFraming,
       write,
       end(bye) {
@@ -61,32 +62,38 @@ function join(
     },
     cursor,
   )
-  const intake = createIntake({
-    hub,
-    timers,
-    grant,
-    window: visitor.id,
-    maxMessageBytes: limits.maxMessageBytes,
-    answer: (frame) => socket.send(jsonFraming.encode(frame, null), { binary: false }),
-    pause: () => socket.pause(),
-    resume: () => socket.resume(),
-  })
+  const { grant } = opening
+  const stream = () => window
+  const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source: socket })
   socket.once('close', () => {
-    intake.stop()
+    inbound.stop()
     hub.leave(window)
   })
   socket.on('message', (data, isBinary) => {
-    if (isBinary) intake.refuse(new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.'))
-    else intake.take(String(data))
+    inbound.take(
+      isBinary ? new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.') : String(data),
+    )
   })
+  // `ws` answers PINGs itself; they still count.
+  for (const control of ['ping', 'pong'] as const) socket.on(control, () => inbound.take(null))
 }
 
-/** How `ws` takes a frame that is made already; Socket.IO broadcasts this way (websockets/ws #617). */
-interface FrameWriting {
-  readonly _sender: { sendFrame(frame: readonly Buffer[], onWritten?: () => void): void }
+/** One unmasked frame (RFC 6455, 5.2): servers do not mask, so all clients get the same bytes. */
+export const socketFraming: Framing = {
+  encode(frame) {
+    const text = Buffer.from(JSON.stringify(frame))
+    return Buffer.concat([headOf(text.length), text])
+  },
 }
 
-function unexpected(error: unknown): Refusal {
-  console.error(error)
-  return new Refusal(500, 'internal', 'The server failed on this WebSocket; its terminal says why.')
+const wholeText = 0x81
+
+function headOf(length: number): Buffer {
+  if (length < 126) return Buffer.from([wholeText, length])
+  const isShort = length <= 0xffff
+  const head = Buffer.alloc(isShort ? 4 : 10)
+  head.set([wholeText, isShort ? 126 : 127])
+  if (isShort) head.writeUInt16BE(length, 2)
+  else head.writeBigUInt64BE(BigInt(length), 2)
+  return head
 }

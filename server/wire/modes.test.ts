@@ -8,7 +8,7 @@ test('each row is named by its transport and version, and no name stands twice',
   for (const transport of transportNames) assert.ok(modes.some((mode) => mode.transport === transport))
 })
 
-test('the ladder leads down from everywhere, to rows that are there, without a circle', () => {
+test('the fallback leads down from everywhere, to rows that are there, without a circle', () => {
   for (const start of modes) {
     const seen = new Set<string>()
     for (let name: string | null = start.name; name !== null; name = modeNamed(name)?.fallback ?? null) {
@@ -17,6 +17,15 @@ test('the ladder leads down from everywhere, to rows that are there, without a c
       seen.add(name)
     }
     assert.ok(seen.has('polling/1.1'), `${start.name} does not lead to the foot`)
+  }
+})
+
+test('where a browser has room for only so many windows, the same transport has a mode with room for all', () => {
+  for (const { name, transport, windowsPerBrowser, whenFull } of modes) {
+    const roomy = whenFull === null ? undefined : modeNamed(whenFull)
+    assert.equal(whenFull === null, windowsPerBrowser === null, name)
+    if (whenFull !== null)
+      assert.deepEqual([roomy?.transport, roomy?.windowsPerBrowser], [transport, null], name)
   }
 })
 

@@ -1,37 +1,29 @@
-// Server-sent events as text: writing one so that no data can break out of it, and reading a stream of them.
-// WHATWG HTML, 9.2 "Server-sent events" (9.2.5 parsing, 9.2.6 interpreting).
+// Server-sent events as text: writer and reader (WHATWG HTML, 9.2; parsing 9.2.5, 9.2.6).
 
 export interface SseEvent {
-  /** The event's name; empty or absent means `message`. */
+  /** Empty or absent means `message`. */
   readonly event?: string
   readonly id?: string
-  /** Any text. CR, LF and CRLF all arrive as LF: the format cannot tell them apart. */
+  /** CR, LF and CRLF all arrive as LF. */
   readonly data: string
 }
 
 const lineEnd = /\r\n|\r|\n/
 
-/** One event, ready to be sent. Throws when `event` or `id` holds a line end or NUL, which would end the field early. */
+/** Throws a `TypeError` when `event` or `id` contains a line end or NUL, which would end the field early. */
 export function formatEvent({ event, id, data }: SseEvent): string {
-  const name = event ? `event: ${field('event', event)}\n` : ''
-  const place = id === undefined ? '' : `id: ${field('id', id)}\n`
   const lines = data.split(lineEnd).map((line) => `data: ${line}\n`)
-  return `${name}${place}${lines.join('')}\n`
+  return `${field('event', event)}${field('id', id)}${lines.join('')}\n`
 }
 
-function field(name: string, value: string): string {
+function field(name: string, value = ''): string {
   if (/[\r\n\0]/.test(value))
     throw new TypeError(`SSE ${name} must be one line, got ${JSON.stringify(value)}`)
-  return value
+  return value === '' ? '' : `${name}: ${value}\n`
 }
 
-export interface SseReader {
-  /** Takes text as it comes, however it is cut; calls back for each complete event. */
-  readonly push: (text: string) => void
-}
-
-/** Reads a stream as a browser does. `lastId` carries over from event to event, as the standard says. */
-export function createSseReader(onEvent: (event: Required<SseEvent>) => void): SseReader {
+/** Parses a stream as browsers do; `push` accepts chunks cut anywhere. An id persists for later events. */
+export function createSseReader(onEvent: (event: Required<SseEvent>) => void) {
   let rest = ''
   let isFirst = true
   let id = ''
@@ -39,7 +31,6 @@ export function createSseReader(onEvent: (event: Required<SseEvent>) => void): S
   let data: string[] = []
 
   function take(line: string): void {
-    if (line.startsWith(':')) return
     const colon = line.indexOf(':')
     const name = colon < 0 ? line : line.slice(0, colon)
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')
@@ -55,10 +46,10 @@ export function createSseReader(onEvent: (event: Required<SseEvent>) => void): S
   }
 
   return {
-    push(text) {
+    push(text: string): void {
       rest += isFirst && text.startsWith('\uFEFF') ? text.slice(1) : text
       if (text !== '') isFirst = false
-      // A CR at the very end may be the first half of a CRLF: it waits for what follows.
+      // A trailing CR may be half of a CRLF: keep it for the next chunk.
       const held = rest.endsWith('\r') ? '\r' : ''
       const lines = rest.slice(0, rest.length - held.length).split(lineEnd)
       rest = (lines.pop() ?? '') + held

@@ -1,16 +1,48 @@
-// Time as an argument: whatever waits or stamps is handed these, so that its tests need no real time.
+// Clock, timers and randomness as arguments, so that tests control them.
 
 /** Ms since the epoch, with fractions. */
 export type Clock = () => number
 
-/** Takes back what was planned; harmless when it already ran. */
+/** No effect after the task ran. */
 export type Cancel = () => void
 
 export interface Timers {
   readonly now: Clock
-  /** Runs once, `delayMs` from now. */
   readonly later: (run: () => void, delayMs: number) => Cancel
 }
 
-/** A planned thing of which there is none yet. */
 export const nothingPlanned: Cancel = () => undefined
+
+/** Uniform in [0, 1). */
+export type Random = () => number
+
+/** Mulberry32 (Tommy Ettinger, 2017, public domain): seed modulo 2^32, period 2^32; not for secrets. */
+export function createSeededRandom(seed: number): Random {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Standard normal (Box and Muller, Ann. Math. Statist. 29, 1958; one of the pair). */
+export function drawNormal(random: Random): number {
+  const radius = Math.sqrt(-2 * Math.log(1 - random()))
+  return radius * Math.cos(2 * Math.PI * random())
+}
+
+export interface RetryPauses {
+  readonly firstMs: number
+  readonly longestMs: number
+}
+
+/**
+ * Exponential backoff, ms: `firstMs` doubled per earlier failure, up to `longestMs`. The upper half is random, so that
+ * clients that failed together do not reconnect together.
+ */
+export function retryPauseMs(failures: number, { firstMs, longestMs }: RetryPauses, random: Random): number {
+  const wholeMs = Math.min(longestMs, firstMs * 2 ** failures)
+  return wholeMs * (0.5 + random() / 2)
+}

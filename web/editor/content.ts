@@ -1,112 +1,198 @@
-// The editable element's content: tells what the user changed, and shows what others did without moving the caret.
+// The editable content: reports the user's changes, shows others' without moving the caret.
 
-import { cleanToElement, cleanToHtml } from './clean.ts'
-import { createFrame } from './frame.ts'
-import { morph } from './morph.ts'
-import { keepSelection } from './selection.ts'
+import DOMPurify, { type Config } from 'dompurify'
+import imported from 'morphdom'
 
-export interface Content {
-  /**
-   * Cleans and shows the content with the next frame, which is when it can be seen at the earliest: until then
-   * it would only take the processor from the windows that have not received it yet. Of several the newest is
-   * shown. While a text is being composed (IME) it waits until that is done.
-   */
-  readonly show: (html: string, onShown?: () => void) => void
-  readonly stop: () => void
-}
+// morphdom's types describe CommonJS; the bundle contains its ES module.
+const morphdom = imported as unknown as typeof imported.default
 
-/** `onEdit` gets the whole content each time the user changed it; `inputAt` is the input's stamp, ms since the epoch. */
-export function bindContent(
-  root: HTMLElement,
-  onEdit: (html: string, inputAt: number | null) => void,
-): Content {
+/**
+ * Receives the whole content after each user change; `inputAt` is the input event's time, ms since the
+ * epoch.
+ */
+export type OnEdit = (html: string, inputAt: number | null) => void
+
+export type Content = ReturnType<typeof bindContent>
+
+/** Hidden and occluded windows get no animation frames. */
+const withoutFramesMs = 100
+
+export function bindContent(root: HTMLElement, onEdit: OnEdit) {
   const ending = new AbortController()
   const options = { signal: ending.signal, capture: true }
   let known = root.innerHTML
   let inputAt: number | null = null
   let isComposing = false
   let waiting: { html: string; onShown: (() => void) | undefined } | null = null
-  const frame = createFrame(showWaiting)
+  let cancelFrame: (() => void) | null = null
 
-  // Some edits are made by script on keydown and fire no input event: the DOM itself is watched.
-  const observer = new MutationObserver(tellEdit)
+  // Some scripted edits on keydown fire no input event.
+  const observer = new MutationObserver(reportEdit)
   observer.observe(root, {
     childList: true,
     characterData: true,
     subtree: true,
-    attributes: true,
     attributeFilter: ['href', 'src'],
   })
 
-  // Ahead of the change: the observer is told before the `input` event comes.
-  root.addEventListener(
-    'beforeinput',
-    (event) => {
-      inputAt = performance.timeOrigin + event.timeStamp
-    },
-    options,
-  )
-  // What others wrote is to be there before the user's own change to it.
-  for (const type of ['keydown', 'beforeinput', 'cut', 'paste', 'drop']) {
-    root.addEventListener(type, frame.runNow, options)
-  }
-  root.addEventListener(
-    'compositionstart',
-    () => {
-      isComposing = true
-    },
-    options,
-  )
-  root.addEventListener('compositionend', endComposing, options)
-  root.addEventListener('paste', pasteClean, options)
+  const listen = <Type extends keyof HTMLElementEventMap>(
+    type: Type,
+    listener: (event: HTMLElementEventMap[Type]) => void,
+  ) => root.addEventListener(type, listener, options)
 
-  function tellEdit(): void {
+  // Not `input`, which fires after the observer.
+  listen('beforeinput', ({ timeStamp }) => {
+    inputAt = performance.timeOrigin + timeStamp
+  })
+  // The user's change must include pending content.
+  for (const type of ['keydown', 'beforeinput', 'cut', 'paste', 'drop'] as const) listen(type, runFrame)
+  listen('compositionstart', () => {
+    isComposing = true
+  })
+  listen('compositionend', () => {
+    isComposing = false
+    reportEdit()
+    showWaiting()
+  })
+
+  function reportEdit(): void {
     const html = root.innerHTML
     if (html === known) return
     known = html
-    // What the user wrote is newer than what waited, for a composition's end or a frame.
+    // The user's content is newer than the pending one.
     waiting = null
     onEdit(html, inputAt)
     inputAt = null
   }
 
-  function show(html: string, onShown?: () => void): void {
-    waiting = { html, onShown }
-    frame.plan()
+  function runFrame(): void {
+    if (cancelFrame === null) return
+    cancelFrame()
+    cancelFrame = null
+    showWaiting()
   }
 
   function showWaiting(): void {
     if (waiting === null || isComposing) return
     const { html, onShown } = waiting
     waiting = null
-    const clean = cleanToElement(html)
-    keepSelection(root, () => morph(root, clean))
+    const clean = purify.sanitize(html, { ...rules, RETURN_DOM: true })
+    keepSelection(root, () => morphdom(root, clean, { childrenOnly: true }))
     observer.takeRecords()
     known = root.innerHTML
     onShown?.()
   }
 
-  function endComposing(): void {
-    isComposing = false
-    tellEdit()
-    showWaiting()
-  }
-
   return {
-    show,
-    stop() {
-      frame.runNow()
+    /**
+     * Cleans and shows the newest content in the next frame: earlier work would be invisible and delay other
+     * windows' delivery. Waits for the end of an IME composition.
+     */
+    show(html: string, onShown?: () => void): void {
+      waiting = { html, onShown }
+      if (cancelFrame !== null) return
+      const frame = requestAnimationFrame(runFrame)
+      const timer = setTimeout(runFrame, withoutFramesMs)
+      cancelFrame = () => {
+        cancelAnimationFrame(frame)
+        clearTimeout(timer)
+      }
+    },
+    /** Shows pending content, releases the element, returns its content. */
+    stop(): string {
+      runFrame()
       ending.abort()
       observer.disconnect()
+      return root.innerHTML
     },
   }
 }
 
-/** Before medium-editor sees it: its own handler would put the clipboard's HTML into the page as it is. */
-function pasteClean(event: ClipboardEvent): void {
-  const html = event.clipboardData?.getData('text/html')
-  if (!html) return
-  event.preventDefault()
-  event.stopImmediatePropagation()
-  document.execCommand('insertHTML', false, cleanToHtml(html))
+// All HTML from other windows passes these rules.
+const purify = DOMPurify()
+
+const rules: Config = {
+  // No span: meaningless without style, and Chromium leaves them when it merges blocks.
+  ALLOWED_TAGS: `p div br b strong i em u s strike del ins sub sup code pre blockquote
+    h1 h2 h3 h4 h5 h6 ul ol li a img hr`.split(/\s+/),
+  // No style, class or id, with which content could imitate parts of the page.
+  ALLOWED_ATTR: ['href', 'target', 'rel', 'src', 'alt', 'title', 'width', 'height', 'align'],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+}
+
+purify.addHook('afterSanitizeAttributes', (node) => {
+  // Denies opened pages access to this window.
+  if (node.tagName === 'A' && node.hasAttribute('target')) node.setAttribute('rel', 'noopener noreferrer')
+})
+
+/** Keeps the selection at the same words, in its direction; `change` may replace anything inside `root`. */
+function keepSelection(root: HTMLElement, change: () => void): void {
+  const selection = getSelection()
+  const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = selection ?? {}
+  if (!anchorNode || !focusNode || !root.contains(anchorNode) || !root.contains(focusNode)) {
+    change()
+    return
+  }
+  const all = root.textContent
+  const findAnchor = placeIn(root, all, anchorNode, anchorOffset)
+  const findFocus = placeIn(root, all, focusNode, focusOffset)
+  change()
+  const [from, fromOffset] = findAnchor()
+  const [to, toOffset] = findFocus()
+  const isThere =
+    selection?.anchorNode === from &&
+    selection.anchorOffset === fromOffset &&
+    selection.focusNode === to &&
+    selection.focusOffset === toOffset
+  if (!isThere) selection?.setBaseAndExtent(from, fromOffset, to, toOffset)
+}
+
+/** Returns a function that finds the place again after a change. `all`: the content's text. */
+function placeIn(root: HTMLElement, all: string, node: Node, offset: number): () => [Node, number] {
+  const text = textOf(node)
+  // In the whole content, in case the node disappears.
+  const before = document.createRange()
+  before.setStart(root, 0)
+  before.setEnd(node, offset)
+  const offsetInAll = before.toString().length
+  return () => {
+    if (!root.contains(node)) return atOffset(root, mapOffset(all, root.textContent, offsetInAll))
+    const now = textOf(node)
+    if (text !== null && now !== null) return [node, mapOffset(text, now, offset)]
+    return [node, Math.min(offset, node.childNodes.length)]
+  }
+}
+
+/**
+ * Maps an offset to the changed text, as if one range had been replaced. Offsets before it stay, behind it
+ * shift, inside it move to its start; an insertion at the offset goes behind it. UTF-16 units, as in the
+ * DOM.
+ */
+function mapOffset(before: string, after: string, offset: number): number {
+  const shorter = Math.min(before.length, after.length)
+  let prefix = 0
+  while (prefix < shorter && before[prefix] === after[prefix]) prefix += 1
+  if (offset <= prefix) return offset
+  let suffix = 0
+  while (suffix < shorter - prefix && before[before.length - 1 - suffix] === after[after.length - 1 - suffix])
+    suffix += 1
+  return offset >= before.length - suffix ? offset + after.length - before.length : prefix
+}
+
+/** The text node at an offset of the whole content, or the content's end. */
+function atOffset(root: HTMLElement, offset: number): [Node, number] {
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
+  let left = offset
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    const { length } = textOf(node) ?? ''
+    if (left <= length) return [node, left]
+    left -= length
+  }
+  return [root, root.childNodes.length]
+}
+
+/** Null unless a text node. */
+function textOf(node: Node): string | null {
+  return node.nodeType === Node.TEXT_NODE ? node.nodeValue : null
 }

@@ -1,97 +1,92 @@
-// One opening of one transport, from its first frame to its one end, with a watch over its silence.
+// One connection over one transport, from its first frame to its end, with a silence watchdog.
 
-import type { DownFrame } from '../../server/wire/frames.ts'
-import type { Mode } from '../../server/wire/modes.ts'
+import type { Beat, DownFrame } from '../../server/wire/messages.ts'
 import type { Timers } from '../../server/wire/time.ts'
-import type { Closing, Opening, OpenTransport, WebTransport } from '../transports/transport.ts'
-import { createWatchdog } from './watchdog.ts'
+import type { Closing, Opening, WebTransport } from '../transports/transport.ts'
 
-export interface ConnectionParts {
-  readonly transport: WebTransport
-  readonly opening: Omit<Opening, 'onFrame' | 'onClose'>
-  readonly timers: Timers
-  /** Never before `openConnection` has returned, nor after the end. */
-  readonly onFrame: Opening['onFrame']
-  /** Once, unless it was left. */
-  readonly onClose: (closing: Closing) => void
-}
-
-export interface Connection {
-  readonly mode: Mode
-  readonly send: OpenTransport['send']
-  readonly askClock: OpenTransport['askClock']
-  /** Nothing was heard for more than a heartbeat. A poll is not heard when its answer is empty: asking anew is cheap. */
-  readonly isStale: () => boolean
-  /** Ends a connection that has not ended by itself; `onClose` is told. */
-  readonly abandon: (closing: Pick<Closing, 'code' | 'sentence'>) => void
-  /** Ends it without a word. What was sent over it may still be answered. */
-  readonly leave: () => void
-}
-
-/** Until the server has said how often it beats. */
+/** Until the welcome. */
 const firstSilenceMs = 20_000
 const firstHeartbeatMs = 15_000
-/** Two beats may be late before a stream counts as dead. */
-const beatsMissed = 2.5
+/** Allows two late heartbeats; a broken path can look open for minutes. */
+const heartbeatsMissed = 2.5
 
-export function openConnection(parts: ConnectionParts): Connection {
-  const { timers, opening } = parts
+export type Connection = ReturnType<typeof openConnection>
+
+/** No `opening.onFrame` follows the end; one `opening.onClose` reports it, unless `leave` was called. */
+export function openConnection(
+  transport: WebTransport,
+  opening: Opening,
+  timers: Timers,
+  windowsToReport: () => Beat['windows'] = () => undefined,
+) {
   let isOver = false
   let heartbeatMs = firstHeartbeatMs
+  let silenceMs = firstSilenceMs
   let heardAt = timers.now()
-  const watchdog = createWatchdog(timers, firstSilenceMs, () =>
-    abandon({ code: 'silent', sentence: 'Nothing was heard from the server for too long.' }),
-  )
-  const transport = parts.transport.open({ ...opening, onFrame: take, onClose: closed })
+  let stopWatchdog = timers.later(checkSilence, silenceMs)
+  const { send, beat, askClock, sendAwareness, close } = transport.open({
+    ...opening,
+    onFrame: take,
+    onClose: closed,
+  })
+
+  /** Runs at the deadline only, so that frames set no timers. */
+  function checkSilence(): void {
+    const leftMs = heardAt + silenceMs - timers.now()
+    if (leftMs > 0) stopWatchdog = timers.later(checkSilence, leftMs)
+    else abandon('silent', 'Nothing was heard from the server for too long.')
+  }
 
   function take(frame: DownFrame, receivedAt: number): void {
     if (isOver) return
-    // Where the time was asked for by a request, its answer says nothing of whether the stream lives.
-    if (frame.type !== 'clock') {
-      heardAt = timers.now()
-      watchdog.feed()
-    }
-    if (frame.type === 'welcome') welcomed(frame.heartbeatMs)
-    // Answered as it comes, not by a timer of its own: a window in the background has its timers held back
-    // to one a minute, and the server would think it gone.
-    if (frame.type === 'heartbeat') transport.beat()
-    parts.onFrame(frame, receivedAt)
+    // A clock answer may arrive on a separate request, so it does not prove that the stream lives.
+    if (frame.type !== 'clock') heardAt = timers.now()
+    if (frame.type === 'welcome') watchAtPace(frame.heartbeatMs)
+    // Answered on arrival: background windows get timers once a minute, and the server would time out.
+    if (frame.type === 'heartbeat') beat(windowsToReport())
+    opening.onFrame(frame, receivedAt)
   }
 
-  function welcomed(givenMs: number): void {
+  function watchAtPace(givenMs: number): void {
     heartbeatMs = givenMs
-    // Each question of a poll has a time limit of its own, and an empty answer is not heard here.
-    if (opening.mode.isPush) watchdog.allow(givenMs * beatsMissed)
-    else watchdog.stop()
+    stopWatchdog()
+    // Polls have request timeouts, and empty responses emit no frame.
+    if (!opening.mode.isPush) return
+    silenceMs = givenMs * heartbeatsMissed
+    stopWatchdog = timers.later(checkSilence, silenceMs)
+  }
+
+  function end(): void {
+    isOver = true
+    stopWatchdog()
   }
 
   function closed(closing: Closing): void {
     if (isOver) return
     end()
-    parts.onClose(closing)
+    opening.onClose(closing)
   }
 
-  function end(): void {
-    isOver = true
-    watchdog.stop()
-  }
-
-  function abandon({ code, sentence }: Pick<Closing, 'code' | 'sentence'>): void {
+  function abandon(code: Closing['code'], sentence: string): void {
     if (isOver) return
-    transport.close()
+    close()
     closed({ code, sentence, retryAfterMs: null })
   }
 
   return {
     mode: opening.mode,
-    send: transport.send,
-    askClock: transport.askClock,
-    isStale: () => timers.now() - heardAt > heartbeatMs,
+    send,
+    beat,
+    askClock,
+    sendAwareness,
     abandon,
+    /** Silent for more than a heartbeat, as a live poll without messages is; reopening it is cheap. */
+    isStale: () => timers.now() - heardAt > heartbeatMs,
+    /** Pending sends may still be answered. */
     leave() {
       if (isOver) return
       end()
-      transport.close()
+      close()
     },
   }
 }

@@ -1,13 +1,17 @@
+// What a link promises: cursor, order, once; drafts sent again until stored; channels; messages told with their age.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Message } from '../../server/wire/messages.ts'
 import { RefusedError } from '../transports/transport.ts'
-import { mode, openLink } from './testing-link.ts'
+import { whenDue } from './link.ts'
+import { mode, openLink } from './testing.ts'
 
 test('opens the mode’s transport at its listener and says who asks, without a cursor at first', () => {
   const { newest, heard } = openLink()
   const { transport, origin, query } = newest()
   assert.deepEqual([transport, origin], ['sse', 'https://localhost:2'])
-  assert.equal(String(query), 'window=w1&browser=b1&channels=main%2Cwind&opening=1')
+  assert.equal(String(query), 'window=w1&key=k1&channels=main%2Cwind&opening=1')
   newest().welcome()
   assert.deepEqual(heard.states, ['opening sse/2', 'open sse/2 HTTP/2'])
 })
@@ -56,18 +60,19 @@ test('resumes from where it stands, and before the first message from the start 
 test('drops what it had already, and takes all of another life of the log', () => {
   const { time, newest, heard } = openLink()
   newest().welcome()
-  for (const seq of [1, 2, 2, 1, 3]) newest().message(seq)
-  assert.deepEqual(heard.messages, [1, 2, 3])
+  // With gaps where other channels' messages are.
+  for (const seq of [1, 1, 2, 5, 3, 5, 6]) newest().message(seq)
+  assert.deepEqual(heard.messages, [1, 2, 5, 6])
   newest().end()
   time.advance(250)
-  newest().welcome({ cursor: 'life1:4' })
-  for (const seq of [2, 3, 4]) newest().message(seq)
-  assert.deepEqual(heard.messages, [1, 2, 3, 4])
+  newest().welcome({ cursor: 'life1:7' })
+  for (const seq of [2, 6, 7]) newest().message(seq)
+  assert.deepEqual(heard.messages, [1, 2, 5, 6, 7])
   newest().end()
   time.advance(500)
   newest().welcome({ cursor: 'life2:2', recovered: false })
   for (const seq of [1, 2]) newest().message(seq)
-  assert.deepEqual(heard.messages, [1, 2, 3, 4, 1, 2])
+  assert.deepEqual(heard.messages, [1, 2, 5, 6, 7, 1, 2])
 })
 
 test('passes on who is here', () => {
@@ -191,4 +196,184 @@ test('a message that two transports answer is settled once', async () => {
   await newest().store('w1-1', 1)
   await old.store('w1-1', 1)
   assert.deepEqual([heard.stored, heard.unstored], [['w1-1 as 1'], [1, 0]])
+})
+
+test('other channels: asks for them anew, from where it stands, and sends what is not stored again', () => {
+  const { link, streams, newest, heard, publish } = openLink()
+  newest().welcome({ cursor: 'life1:4' })
+  newest().message(5)
+  publish()
+  link.read(['main', 'wind', 'overview.main'])
+  assert.deepEqual([streams.length, streams[0]?.isClosed()], [2, true])
+  const { query, cursor } = newest()
+  assert.deepEqual(
+    [query.get('channels'), query.get('opening'), cursor],
+    ['main,wind,overview.main', '2', 'life1:5'],
+  )
+  newest().welcome({ cursor: 'life1:6' })
+  newest().message(6)
+  assert.deepEqual([heard.messages, newest().sent], [[5, 6], ['w1-1']])
+  assert.equal(heard.newest?.repairs, 0)
+})
+
+test('the same channels change nothing', () => {
+  const { link, streams, newest } = openLink()
+  newest().welcome()
+  link.read(['main', 'wind'])
+  assert.equal(streams.length, 1)
+})
+
+test('while there is no connection the next one asks for the new channels', () => {
+  const { link, time, streams, newest } = openLink()
+  newest().end()
+  link.read(['main'])
+  assert.equal(streams.length, 1)
+  time.advance(250)
+  assert.equal(newest().query.get('channels'), 'main')
+  link.close()
+  link.read(['main', 'wind'])
+  assert.equal(streams.length, 2)
+})
+
+const hourMs = 3_600_000
+
+function openTold() {
+  const told: { readonly seq: number; readonly receivedAt: number; readonly dueAt: number }[] = []
+  const opened = openLink({
+    onMessage: ({ seq }, receivedAt, dueAt) => void told.push({ seq, receivedAt, dueAt }),
+  })
+  const { time, newest } = opened
+
+  /** It comes now; the log took it at `acceptedAt`. */
+  function take(seq: number, acceptedAt: number): void {
+    const sent = { id: `sensor-${seq}`, channel: 'wind', from: 'sensor', at: acceptedAt }
+    const message: Message = { ...sent, kind: 'edit', body: { html: '' }, seq, acceptedAt }
+    newest().frame({ type: 'message', message }, time.now())
+  }
+
+  /** One exchange with a server whose clock is that far ahead of this window's. */
+  function compareClocks(aheadMs: number): void {
+    time.advance(250)
+    const [sent, at] = [time.now(), time.now() + aheadMs]
+    newest().frame({ type: 'clock', sent, received: at, at }, sent)
+  }
+
+  function comeBack(cursor: string): void {
+    newest().end()
+    time.advance(1000)
+    newest().welcome({ cursor })
+  }
+
+  /** How long before it came each was due, by its number; and that all came when they came. */
+  function late(): [number, number][] {
+    return told.map(({ seq, receivedAt, dueAt }) => [seq, receivedAt - dueAt])
+  }
+
+  return { ...opened, take, compareClocks, comeBack, late, told }
+}
+
+test('up to the welcome’s cursor a message is as old as the log says, after it as new as it comes', () => {
+  const { time, newest, take, late, told } = openTold()
+  newest().welcome({ cursor: 'life1:7' })
+  take(6, time.now() - 6 * hourMs)
+  take(7, time.now() - 20)
+  take(8, time.now() - 300)
+  assert.deepEqual(late(), [
+    [6, 6 * hourMs],
+    [7, 20],
+    [8, 0],
+  ])
+  assert.deepEqual(new Set(told.map(({ receivedAt }) => receivedAt)), new Set([time.now()]))
+})
+
+test('so does each stream that resumes, and one of a new log', () => {
+  const { time, newest, take, comeBack, late } = openTold()
+  newest().welcome({ cursor: 'life1:0' })
+  take(1, time.now() - 40)
+  comeBack('life1:3')
+  take(3, time.now() - hourMs)
+  comeBack('life2:1')
+  take(1, time.now() - 2 * hourMs)
+  take(2, time.now() - 30)
+  assert.deepEqual(late(), [
+    [1, 0],
+    [3, hourMs],
+    [1, 2 * hourMs],
+    [2, 0],
+  ])
+})
+
+for (const aheadMs of [hourMs, -hourMs]) {
+  test(`the comparison of the stream before says it by this window’s clock, the server ${aheadMs} ms ahead`, () => {
+    const { time, newest, take, compareClocks, comeBack, late } = openTold()
+    newest().welcome()
+    compareClocks(aheadMs)
+    comeBack('life1:3')
+    take(3, time.now() + aheadMs - 20_000)
+    const [[, lateMs] = assert.fail('nothing was told')] = late()
+    // A stamp is a float, and what is told holds for a drifting clock.
+    assert.equal(Math.round(lateMs), 20_000)
+  })
+}
+
+test('what was kept back is as old as its place in the log says, by this window’s clock, and never of the future', () => {
+  const acceptedAt = 1_700_000_000_000
+  for (const offsetMs of [0, hourMs, -hourMs]) {
+    const acceptedHereAt = acceptedAt - offsetMs
+    assert.equal(whenDue({ acceptedAt }, acceptedHereAt + 20_000, offsetMs), acceptedHereAt)
+    assert.equal(whenDue({ acceptedAt }, acceptedHereAt - 1, offsetMs), acceptedHereAt - 1)
+  }
+})
+
+const shownAt = (anchor: string) => ({ client: 7, name: '', anchor, head: anchor })
+
+test('what the window shows is sent once connected, on change, and after each reconnect', () => {
+  const { link, time, streams, newest } = openLink()
+  link.setAwareness(shownAt('AA'))
+  assert.deepEqual(newest().reports, [])
+  newest().welcome()
+  assert.deepEqual(newest().reports, [{ state: shownAt('AA') }])
+  newest().end()
+  time.advance(1000)
+  link.setAwareness(shownAt('AB'))
+  newest().welcome()
+  assert.equal(streams.length, 2)
+  assert.deepEqual(newest().reports, [{ state: shownAt('AB') }])
+  time.advance(10_000)
+  assert.equal(newest().reports.length, 1)
+  link.setAwareness(null)
+  assert.deepEqual(newest().reports.at(-1), { state: null })
+})
+
+test('of many changes a second ten are sent, the newest last', () => {
+  const { link, time, newest } = openLink()
+  newest().welcome()
+  for (let change = 0; change < 200; change += 1) {
+    link.setAwareness(shownAt(`A${change}`))
+    time.advance(5)
+  }
+  time.advance(100)
+  assert.ok(newest().reports.length <= 11)
+  assert.deepEqual(newest().reports.at(-1), { state: shownAt('A199') })
+})
+
+test('a window that becomes visible again repeats what it shows', () => {
+  const { link, time, newest } = openLink()
+  newest().welcome()
+  link.setAwareness(shownAt('AA'))
+  time.advance(1000)
+  link.wake('visible')
+  assert.deepEqual(newest().reports, [{ state: shownAt('AA') }, { state: shownAt('AA') }])
+})
+
+test('what others show is passed on, and nobody is shown once the connection is lost', () => {
+  const { newest, heard } = openLink()
+  newest().welcome()
+  const windows = [{ window: 'w2', state: shownAt('AA') }]
+  newest().frame({ type: 'awareness', channel: 'main', windows })
+  newest().end()
+  assert.deepEqual(heard.awareness, [
+    { type: 'awareness', channel: 'main', windows },
+    { type: 'awareness', channel: 'main', windows: [], whole: true },
+  ])
 })

@@ -1,224 +1,313 @@
-// A window's link to the log: says what is published, tells what the log says, keeps both through all that may happen.
+// A window's link to the log: stores each draft once and delivers each message once, both in order.
 
-import type { Bodies, Draft, Kind, Message } from '../../server/wire/envelope.ts'
-import type { DownFrame, Presence } from '../../server/wire/frames.ts'
-import type { HttpVersion, Mode, TransportName } from '../../server/wire/modes.ts'
-import type { Random } from '../../server/wire/random.ts'
-import type { Polling } from '../../server/wire/settings.ts'
-import type { Timers } from '../../server/wire/time.ts'
-import type { WebTransport } from '../transports/transport.ts'
-import { createLinkClock } from './clock.ts'
-import { type Connection, type ConnectionParts, openConnection } from './connection.ts'
-import { whenDue } from './due.ts'
-import { createLife, type Life, type LifeState } from './life.ts'
-import type { LinkState } from './link-state.ts'
-import { createOutbox, type OutboxBounds } from './outbox.ts'
-import type { OutboxStore } from './outbox-store.ts'
-import { createPlace } from './place.ts'
-import { createSaving } from './saving.ts'
-import { createSending } from './sending.ts'
+import {
+  type ClockReading,
+  combine,
+  createClockEstimate,
+  exchangePauseMs,
+} from '../../server/wire/clock-estimate.ts'
+import {
+  type AwarenessFrame,
+  type AwarenessState,
+  type Bodies,
+  type ClockAnswer,
+  type DownFrame,
+  formatCursor,
+  type Kind,
+  type Message,
+  type Polling,
+  type Presence,
+  parseCursor,
+} from '../../server/wire/messages.ts'
+import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
+import { nothingPlanned, type Random, type Timers } from '../../server/wire/time.ts'
+import type { Opening, OpenTransport, Transports } from '../transports/transport.ts'
+import { openConnection } from './connection.ts'
+import {
+  type ConnectionManagerParts,
+  type ConnectionState,
+  createConnectionManager,
+  type WakeUp,
+} from './connection-manager.ts'
+import { createOutbox, type OutboxParts } from './outbox.ts'
 
-export interface LinkParts {
-  readonly transports: Readonly<Record<TransportName, WebTransport>>
+export interface LinkState extends ConnectionState {
+  readonly clock: ClockReading | null
+}
+
+export interface LinkParts extends OutboxParts, Pick<ConnectionManagerParts, 'mode' | 'renewSession'> {
+  readonly transports: Transports
   readonly originFor: (http: HttpVersion) => string
   readonly polling: Polling
-  readonly window: string
-  readonly browser: string
-  /** To begin with; the page's own channel first. */
+  readonly key: string
+  /** The page's own first. */
   readonly channels: readonly string[]
-  readonly mode: Mode
-  /** Cursor of what the page brought with it; null for nothing. */
+  /** Cursor of the embedded state; null for none. */
   readonly cursor: string | null
-  readonly bounds: OutboxBounds
-  readonly store: OutboxStore
-  /** False when this browser is not invited any more; rejects when the server could not be asked. */
-  readonly renewSession: () => Promise<boolean>
-  readonly timers: Timers
-  readonly random: Random
   readonly onState: (state: LinkState) => void
   /**
-   * Each message of the log once, in its order. `receivedAt` is when it came; `dueAt` when it would have come, had the
-   * link been there: the same, but for what a stream catches up with. Both by this window's clock, ms since the epoch.
+   * Delivers each message of the log once, in order. `dueAt` estimates its arrival without an interruption;
+   * it differs from `receivedAt` only during catch-up. This window's clock, ms since the epoch.
    */
   readonly onMessage: (message: Message, receivedAt: number, dueAt: number) => void
-  /** The log is another than before: its numbers begin anew. */
+  /** The log was replaced: sequence numbers restart. */
   readonly onNewLog: () => void
   readonly onPresence: (presence: Presence) => void
-  readonly onOutbox: (outbox: OutboxState) => void
-  /** A message was stored under this number. */
-  readonly onStored: (id: string, seq: number) => void
-  /** A message was refused for good. */
-  readonly onRefused: (id: string, sentence: string) => void
-  /** A message was left out, for a newer one says all that it did. */
-  readonly onSuperseded: (id: string) => void
+  /** Changes of the windows shown; an empty `whole` when the connection is lost. */
+  readonly onAwareness: (frame: AwarenessFrame) => void
 }
 
-export interface OutboxState {
-  /** Messages that the server has not acknowledged. */
-  readonly unstored: number
-  /** How many were left out, since the outbox was last empty, for newer ones that say the same and more. */
-  readonly superseded: number
-  /** The last message found no room. */
-  readonly isFull: boolean
-  /** Whether a reload would keep what there is. */
-  readonly isSaved: boolean
-}
+export type Link = ReturnType<typeof createLink>
 
-export interface Link extends Omit<Life, 'repair' | 'askAnew'> {
-  /**
-   * Numbers and stamps a message and sends it, now or as soon as there is a connection. Returns it; null when the outbox
-   * is full: then it was not taken, and has to be published again when there is room.
-   */
-  readonly publish: <K extends Kind>(channel: string, kind: K, body: Bodies[K]) => Draft<K> | null
-  /** Reads these channels from here on; of a new one, what comes from here on. */
-  readonly read: (channels: readonly string[]) => void
-  /** Puts what is unacknowledged where a reload finds it. */
-  readonly save: () => void
-  /** Nobody looks at this window until it is woken as `visible`: what is only for show stops. */
-  readonly rest: () => void
-}
-
-export function createLink(parts: LinkParts): Link {
-  const { timers, store } = parts
-  const outbox = createOutbox(parts.bounds, store.restored)
-  const place = createPlace(parts.cursor)
-  const sending = createSending({
-    outbox,
-    timers,
-    onStored: ({ id }, { seq }) => settle(id, () => parts.onStored(id, seq)),
-    onRefused: ({ id }, sentence) => settle(id, () => parts.onRefused(id, sentence)),
-  })
-  const saving = createSaving({ timers, outbox, store, onChange: tellOutbox })
+export function createLink(parts: LinkParts) {
+  const { timers, window, key } = parts
+  const outbox = createOutbox(parts)
+  let position = parseCursor(parts.cursor)
+  /** Of the log when the stream opened: up to here, messages catch up. */
+  let endSeq = 0
   let { channels } = parts
   let openings = 0
-  let sent = 0
-  let superseded = 0
-  let isFull = false
-  let isEnded = false
-  let state: LifeState | null = null
-  let reading: LinkState['clock'] = null
-  /** The one known last: where a stream begins, no clock has been compared over it yet. */
-  let offsetMs: number | null = null
+  let isClosed = false
+  let state: ConnectionState | null = null
+  let reading: ClockReading | null = null
+  /** The last known one: a new stream has no clock reading yet. */
+  let offsetMs = 0
 
-  const clock = createLinkClock({
-    ...parts,
-    onReading(next) {
-      if (next === reading) return
-      reading = next
-      offsetMs = next?.offsetMs ?? offsetMs
-      tellState()
-    },
+  const clock = createLinkClock(timers, parts.random, (next) => {
+    if (next === reading) return
+    reading = next
+    offsetMs = next?.offsetMs ?? offsetMs
+    reportState()
   })
 
-  const life = createLife({
+  const awareness = createAwarenessSender(timers)
+
+  const { repair, resubscribe, ...manager } = createConnectionManager({
     ...parts,
     connect,
     onState(next) {
       state = next
-      tellState()
+      reportState()
     },
-    onOpen({ send, abandon, askClock }, { cursor }) {
-      if (place.enter(cursor)) parts.onNewLog()
-      sending.begin(send, () =>
-        // The stream seems fine, yet all unacknowledged has to go again in order: start over.
-        abandon({ code: 'lost', sentence: 'A message could not be sent; connecting anew.' }),
+    onOpen({ send, abandon, askClock, sendAwareness }, { cursor }) {
+      enterLog(cursor)
+      outbox.connected(send, () =>
+        // All unacknowledged drafts must be resent in order.
+        abandon('lost', 'A message could not be sent; connecting anew.'),
       )
       reading = null
-      clock.begin(askClock)
+      clock.askOver(askClock)
+      awareness.sendOver((state) => sendAwareness({ state }))
     },
     onLost() {
-      sending.end()
-      // Told with the state that follows.
+      outbox.disconnected()
+      awareness.sendOver(null)
+      parts.onAwareness({ type: 'awareness', channel: channels[0] ?? '', windows: [], whole: true })
+      // Reported with the next state.
       reading = null
-      clock.end()
+      clock.askOver(undefined)
     },
     onFrame: take,
   })
 
-  function connect(mode: Mode, on: Pick<ConnectionParts, 'onFrame' | 'onClose'>): Connection {
+  function connect(mode: Mode, on: Pick<Opening, 'onFrame' | 'onClose'>) {
     openings += 1
-    const opening = { origin: parts.originFor(mode.http), mode, query: query(), polling: parts.polling }
-    return openConnection({ transport: parts.transports[mode.transport], opening, timers, ...on })
+    const query = new URLSearchParams({ window, key, channels: channels.join(), opening: String(openings) })
+    if (position) query.set('cursor', formatCursor(position))
+    const opening = { origin: parts.originFor(mode.http), mode, query, polling: parts.polling, ...on }
+    return openConnection(parts.transports[mode.transport], opening, timers)
   }
 
-  function query(): URLSearchParams {
-    const { window, browser } = parts
-    const asked = new URLSearchParams({ window, browser, channels: channels.join(',') })
-    asked.set('opening', String(openings))
-    const cursor = place.cursor()
-    if (cursor !== null) asked.set('cursor', cursor)
-    return asked
+  function enterLog(cursor: string): void {
+    const { epoch, seq } = parseCursor(cursor) ?? { epoch: '', seq: 0 }
+    endSeq = seq
+    if (epoch === position?.epoch) return
+    const isReplaced = position !== null
+    position = { epoch, seq: 0 }
+    if (isReplaced) parts.onNewLog()
   }
 
   function take(frame: DownFrame, receivedAt: number): void {
     if (frame.type === 'presence') parts.onPresence(frame)
+    else if (frame.type === 'awareness') parts.onAwareness(frame)
     else if (frame.type === 'clock') clock.take(frame, receivedAt)
     else if (frame.type === 'message') takeMessage(frame.message, receivedAt)
-    // A stream keeps the order: what is not here before the heartbeat will not come any more.
-    else if (frame.type === 'heartbeat' && place.isBefore(frame.newest)) life.repair()
+    // Streams keep order: a message missing before the heartbeat is lost.
+    else if (frame.type === 'heartbeat' && frame.newest > (position?.seq ?? 0)) repair()
   }
 
   function takeMessage(message: Message, receivedAt: number): void {
-    if (!place.advance(message.seq)) return
-    const isLate = place.isCatchUp(message.seq)
-    parts.onMessage(message, receivedAt, isLate ? whenDue(message, receivedAt, offsetMs) : receivedAt)
+    const { seq } = message
+    if (!position || seq <= position.seq) return
+    position = { ...position, seq }
+    parts.onMessage(message, receivedAt, seq <= endSeq ? whenDue(message, receivedAt, offsetMs) : receivedAt)
   }
 
-  function tellState(): void {
-    if (state && !isEnded) parts.onState({ ...state, clock: reading })
+  function reportState(): void {
+    if (state && !isClosed) parts.onState({ ...state, clock: reading })
   }
 
-  /** Sent again, a message may be answered twice; the first answer counts. */
-  function settle(id: string, tellParts: () => void): void {
-    if (isEnded || !outbox.remove(id)) return
-    tellParts()
-    isFull = false
-    if (outbox.size() === 0) superseded = 0
-    outboxChanged()
-  }
-
-  function outboxChanged(): void {
-    saving.changed()
-    tellOutbox()
-  }
-
-  function tellOutbox(): void {
-    parts.onOutbox({ unstored: outbox.size(), superseded, isFull, isSaved: saving.isSaved() })
-  }
-
-  function publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
-    sent += 1
-    const { window } = parts
-    const draft: Draft<K> = { id: `${window}-${sent}`, channel, kind, from: window, at: timers.now(), body }
-    const gone = outbox.add(draft, sending.isUnderWay)
-    isFull = gone === null
-    superseded += gone?.length ?? 0
-    for (const { id } of gone ?? []) parts.onSuperseded(id)
-    sending.goOn()
-    outboxChanged()
-    return isFull ? null : draft
-  }
-
-  if (outbox.size() > 0) tellOutbox()
   return {
-    ...life,
-    publish,
-    read(next) {
+    ...manager,
+    /** Sends a message, now or once connected. Null when the outbox is full: publish it again later. */
+    publish: <K extends Kind>(channel: string, kind: K, body: Bodies[K]) =>
+      outbox.publish(channel, kind, body, position && formatCursor(position)),
+    /** Sends drafts of closed windows under their own ids. */
+    adopt: outbox.adopt,
+    /** Position in the log; null before the first connection. */
+    cursor: () => position && formatCursor(position),
+    /** Replaces the channels; a new one delivers messages from now on only. */
+    read(next: readonly string[]): void {
       if (next.join() === channels.join()) return
       channels = next
-      life.askAnew()
+      resubscribe()
     },
-    save: saving.saveNow,
+    save: outbox.save,
+    /** What this window shows of itself: sent on change, at most ten times a second, and after each reconnect. */
+    setAwareness: awareness.set,
+    /** Stops clock comparison until `wake('visible')`. */
     rest: clock.rest,
-    wake(by) {
-      life.wake(by)
-      if (by === 'visible') clock.goOn()
-      else clock.startOver()
+    wake(by: WakeUp): void {
+      manager.wake(by)
+      clock.wake(by)
+      // The server forgets polling windows that the browser slowed down.
+      awareness.repeat()
     },
-    close() {
-      isEnded = true
-      saving.stop()
-      life.close()
+    close(): void {
+      isClosed = true
+      awareness.sendOver(null)
+      outbox.close()
+      manager.close()
+    },
+  }
+}
+
+/**
+ * Estimates when a catch-up or embedded message would have arrived without the interruption: this window's
+ * clock, ms since the epoch, at most `receivedAt`. `offsetMs` is server clock minus this window's.
+ */
+export function whenDue(
+  { acceptedAt }: Pick<Message, 'acceptedAt'>,
+  receivedAt: number,
+  offsetMs = 0,
+): number {
+  return Math.min(receivedAt, acceptedAt - offsetMs)
+}
+
+const awarenessPauseMs = 100
+
+function createAwarenessSender(timers: Timers) {
+  let newest: AwarenessState | null = null
+  let sent: AwarenessState | null = null
+  let send: ((state: AwarenessState | null) => void) | null = null
+  let freeAt = 0
+  let stopTimer = nothingPlanned
+
+  function sendSoon(): void {
+    stopTimer()
+    if (!send || newest === sent) return
+    const waitMs = freeAt - timers.now()
+    if (waitMs > 0) {
+      stopTimer = timers.later(sendSoon, waitMs)
+      return
+    }
+    freeAt = timers.now() + awarenessPauseMs
+    sent = newest
+    send(newest)
+  }
+
+  function repeat(): void {
+    sent = null
+    sendSoon()
+  }
+
+  return {
+    repeat,
+    /** Null while there is no connection. */
+    sendOver(next: typeof send): void {
+      send = next
+      repeat()
+    },
+    /** `isKnown`: the others have derived it, so that only a new connection sends it. */
+    set(state: AwarenessState | null, isKnown = false): void {
+      if (isKnown && sent === newest) sent = state
+      newest = state
+      sendSoon()
+    },
+  }
+}
+
+/** Timeout of a clock request. Only one is pending at a time, so that none pile up in a slow browser. */
+const clockTimeoutMs = 20_000
+
+/**
+ * Compares this window's clock with the server's over the connection in use, while the window is visible.
+ * `onReading`: each reading holds until the next; null when the clock is unknown.
+ */
+function createLinkClock(timers: Timers, random: Random, onReading: (reading: ClockReading | null) => void) {
+  const estimate = createClockEstimate()
+  let ask: OpenTransport['askClock']
+  let isResting = false
+  let begunAt = 0
+  let pauseMs = 0
+  let askedAt: number | null = null
+  let stopTimer = nothingPlanned
+
+  function restart(): void {
+    stopTimer()
+    estimate.forget()
+    askedAt = null
+    if (!ask || isResting) return
+    begunAt = timers.now()
+    plan()
+  }
+
+  function plan(): void {
+    pauseMs = exchangePauseMs(timers.now() - begunAt, random)
+    stopTimer = timers.later(askNext, pauseMs)
+  }
+
+  function askNext(): void {
+    const now = timers.now()
+    const isAwaiting = askedAt !== null && now - askedAt < clockTimeoutMs
+    plan()
+    // Extends the last reading, since this request may get no answer.
+    report()
+    if (isAwaiting) return
+    askedAt = now
+    ask?.()
+  }
+
+  function report(): void {
+    const now = timers.now()
+    const [current, atNext] = [estimate.at(now), estimate.at(now + pauseMs)]
+    if (current && atNext) onReading(combine(current, atNext))
+  }
+
+  return {
+    /** Begins after a pause, so that queued messages go first; undefined ends. Does not call `onReading`. */
+    askOver(next: OpenTransport['askClock']): void {
+      ask = next
+      restart()
+    },
+    rest(): void {
+      isResting = true
+      restart()
+      onReading(null)
+    },
+    /** The device may have slept. */
+    wake(by: WakeUp): void {
+      if (by === 'visible') isResting = false
+      restart()
+      onReading(null)
+    },
+    take({ sent, received, at }: ClockAnswer, returnedAt: number): void {
+      if (!ask || isResting || ![sent, received, at].every(Number.isFinite)) return
+      // Ignores requests from before the restart: the clock may have jumped since.
+      if (sent < begunAt) return
+      askedAt = null
+      estimate.take({ sentAt: sent, receivedAt: received, answeredAt: at, returnedAt })
+      report()
     },
   }
 }

@@ -1,81 +1,53 @@
-// The overview: what the server works out of everybody's edits and of the wind, in large numbers.
+// The overview: the server's figures of all edits and of the wind, in large numbers.
 
-import type { Actions } from '../page/actions.ts'
-import { Caution } from '../page/Icons.tsx'
-import { useNow } from '../page/use-now.ts'
-import { useView } from '../page/use-view.ts'
-import type { Store } from '../store/store.ts'
-import { unitShown } from '../wind/choices.ts'
-import { UnitSelect } from '../wind/UnitSelect.tsx'
-import { sourceWords } from '../wind/words/source.ts'
-import { EditBars } from './EditBars.tsx'
-import { overviewFace } from './overview-face.ts'
-import type { OverviewFigure } from './overview-figures.ts'
+import { type CommonProps, useNow, useView } from '../page/hooks.ts'
+import { unitShown } from '../store.ts'
+import { Amount, NoSensor, SensorSettings, Trouble } from '../wind/SensorWidgets.tsx'
+import { type OverviewFigure, overviewViewModel } from './overview-view-model.ts'
 
-interface OverviewProps {
-  readonly store: Store
-  readonly actions: Actions
-}
-
-/** Renders once a second; nothing in it is announced but what is wrong. */
-export function Overview({ store, actions }: OverviewProps) {
+/** Rerenders once a second; announces only faults. */
+export function Overview({ store, actions }: CommonProps) {
   const overview = useView(store, (view) => view.overview)
-  const choice = useView(store, (view) => view.wind.choices.unit)
-  const sentUnit = useView(store, (view) => view.wind.reading?.unit ?? null)
+  const unit = useView(store, (view) => unitShown(view.wind))
+  const hasSensor = useView(store, (view) => view.wind.hasSensor)
+  const isConnected = useView(store, (view) => view.outage === null)
   const now = useNow(1000, overview !== null)
-  const face = overviewFace(overview, unitShown(choice, sentUnit), now)
+  const shown = overviewViewModel(overview, unit, now, isConnected)
   return (
-    <div className="overview" id="overview" tabIndex={-1} data-stale={face.isStale}>
+    <div className="overview" id="overview" tabIndex={-1} data-stale={shown.isStale}>
       <div className="overview-head">
         <h2>Overview</h2>
-        <p>{face.origin}</p>
-        <p className="overview-age">{face.ageWords}</p>
+        <p>{shown.origin}</p>
+        <p className="overview-age">{shown.ageWords}</p>
       </div>
       <section className="overview-part" aria-labelledby="overview-writing">
-        <div className="overview-part-head">
+        <div className="overview-part-head row">
           <h3 id="overview-writing">Document</h3>
         </div>
-        <Numbers figures={face.writing} />
-        <EditBars counts={face.editsEachSecond} />
+        <Numbers figures={shown.writing} />
+        <EditBars counts={shown.editsEachSecond} />
       </section>
-      <section className="overview-part" aria-labelledby="overview-wind" data-stale={face.isWindStale}>
-        <div className="overview-part-head">
+      <section className="overview-part" aria-labelledby="overview-wind" data-stale={shown.isWindStale}>
+        <div className="overview-part-head row">
           <h3 id="overview-wind">Wind</h3>
-          {face.source && (
-            <span className="wind-source" data-source={face.source}>
-              {sourceWords[face.source]}
-            </span>
-          )}
-          <UnitSelect unit={choice} onChoose={(unit) => actions.chooseWind({ unit })} />
+          <SensorSettings store={store} actions={actions} source={shown.source} />
         </div>
-        <Numbers figures={face.wind} />
-        <Trouble sentence={face.trouble} />
+        {hasSensor ? <Numbers figures={shown.wind} /> : <NoSensor />}
+        <Trouble sentence={hasSensor ? shown.trouble : null} part="overview" />
       </section>
     </div>
   )
 }
 
-/** Each keeps its place whatever its number is. */
 function Numbers({ figures }: { figures: readonly OverviewFigure[] }) {
   return (
     <dl className="overview-figures">
-      {figures.map(({ name, label, number, unit, spokenUnit, beside }) => (
-        <div key={name} className="overview-figure">
-          <dt>{label}</dt>
+      {figures.map((figure) => (
+        <div key={figure.label} className="overview-figure">
+          <dt>{figure.label}</dt>
           <dd>
-            <span className="overview-number">
-              {number ?? '–'}
-              {number !== null && unit && (
-                <>
-                  <span className="overview-unit" aria-hidden="true">
-                    {' '}
-                    {unit}
-                  </span>
-                  <span className="visually-hidden"> {spokenUnit} </span>
-                </>
-              )}
-            </span>
-            <span className="overview-beside">{beside}</span>
+            <Amount of={figure} part="overview" />
+            <span className="overview-beside">{figure.beside}</span>
           </dd>
         </div>
       ))}
@@ -83,16 +55,30 @@ function Numbers({ figures }: { figures: readonly OverviewFigure[] }) {
   )
 }
 
-/** There from the start, so that what comes into it is announced. */
-function Trouble({ sentence }: { sentence: string | null }) {
+const barsHeight = 24
+/** A single edit is a small bar. */
+const leastTop = 8
+
+/**
+ * Edits in each of the last 60 seconds, oldest first, or none yet. Decorative: the number above is read
+ * out.
+ */
+function EditBars({ counts }: { counts: readonly number[] }) {
+  const top = Math.max(leastTop, ...counts)
+  const bars = counts.map((count, second) => {
+    const high = ((count / top) * barsHeight).toFixed(2)
+    return count === 0 ? '' : `M${second + 0.15} ${barsHeight}v-${high}h.7v${high}z`
+  })
   return (
-    <output className="overview-trouble">
-      {sentence && (
-        <>
-          <Caution />
-          <span>{sentence}</span>
-        </>
-      )}
-    </output>
+    <div className="edit-bars" aria-hidden="true">
+      <svg viewBox={`0 0 60 ${barsHeight}`} preserveAspectRatio="none" aria-hidden="true">
+        <path d={bars.join('')} />
+      </svg>
+      <p className="small">
+        <span>a minute ago</span>
+        <span>edits each second</span>
+        <span>now</span>
+      </p>
+    </div>
   )
 }

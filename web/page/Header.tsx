@@ -1,39 +1,259 @@
-// The slim bar that stays in sight: name, link and mode, counts, another window, and a refusal when there is one.
+// The sticky header, of constant height, with the mode menu, and the view switch below it.
 
-import { modeFor } from '../../server/wire/modes.ts'
-import type { PageStart } from '../../server/wire/settings.ts'
-import type { Store } from '../store/store.ts'
-import type { Actions } from './actions.ts'
-import { Counts } from './Counts.tsx'
-import { Mark } from './Icons.tsx'
-import { LinkStatus } from './LinkStatus.tsx'
-import { ModeMenu } from './ModeMenu.tsx'
-import { RefusalNotice } from './Notices.tsx'
-import { OpenWindow } from './OpenWindow.tsx'
+import { type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from 'react'
+import type { PageStart } from '../../server/wire/messages.ts'
+import { isShared, modeFor, modes } from '../../server/wire/modes.ts'
+import { type CommonProps, indexAfterKey, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
+import { LineIcon, LinkShape, Mark } from './Icons.tsx'
+import { People } from './People.tsx'
+import { addressInView, type ViewName, views } from './views.ts'
+import {
+  clockWords,
+  linkAnnouncement,
+  linkWords,
+  modeWords,
+  spokenWords,
+  storedWords,
+  windowsWords,
+} from './wording.ts'
 
-interface HeaderProps {
-  readonly store: Store
-  readonly actions: Actions
+interface HeaderProps extends CommonProps {
   readonly start: PageStart
 }
 
 export function Header({ store, actions, start }: HeaderProps) {
-  const defaultMode = modeFor(start.transport, start.http)?.name
   return (
     <header className="header">
-      <div className="bar">
-        <h1 className="brand">
+      <div className="bar row">
+        <h1 className="brand row">
           <Mark />
-          Crosswind
+          <span className="brand-name">Crosswind</span>
         </h1>
-        <div className="status">
+        <div className="status row">
           <LinkStatus store={store} actions={actions} />
-          <ModeMenu store={store} actions={actions} defaultMode={defaultMode} />
+          <ModeMenu store={store} actions={actions} start={start} />
         </div>
-        <Counts store={store} mayWrite={start.mayWrite} />
+        <People store={store} actions={actions} />
+        <Counts store={store} start={start} />
         <OpenWindow store={store} actions={actions} />
       </div>
-      <RefusalNotice store={store} actions={actions} />
     </header>
+  )
+}
+
+/** Precedes the mode menu, whose label completes the sentence: "Connected · WebSocket". */
+function LinkStatus({ store, actions }: CommonProps) {
+  const link = useView(store, (view) => view.link)
+  const outage = useView(store, (view) => view.outage)
+  const now = useNow(1000, link.retryAt !== null)
+  const spoken = spokenWords(link)
+  // Constant over the retries of an outage, to prevent flicker.
+  const state = outage === null ? link.state : 'waiting'
+  const [word, ...countdown] = linkWords(link, now, outage).split(' ')
+  return (
+    <div className="link" data-state={state}>
+      <LinkShape state={state} />
+      <span className="link-words">
+        {word}
+        {countdown.length > 0 && <span className="link-countdown"> {countdown.join(' ')}</span>}
+      </span>
+      {state === 'waiting' && (
+        <button type="button" className="text-button" onClick={actions.retryNow}>
+          Try now
+        </button>
+      )}
+      {spoken && (
+        <span className="link-spoken" title={spoken}>
+          {spoken}
+        </span>
+      )}
+      <output className="visually-hidden">{linkAnnouncement(link, outage)}</output>
+    </div>
+  )
+}
+
+const groups = [
+  { heading: 'Push', modes: modes.filter(({ isPush }) => isPush) },
+  { heading: 'Polling', modes: modes.filter(({ isPush }) => !isPush) },
+]
+
+/** The requested mode, as a button that opens a menu of all modes. */
+function ModeMenu({ store, actions, start }: HeaderProps) {
+  const wished = useView(store, (view) => view.link.wished)
+  const inUse = useView(store, (view) => view.link.mode)
+  const clock = useView(store, (view) => view.link.clock)
+  const share = useView(store, (view) => view.share)
+  const defaultMode = modeFor(start.transport, start.http)?.name
+  const [isOpen, setOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const menu = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (isOpen) menu.current?.querySelector<HTMLElement>('[aria-checked=true]')?.focus()
+  }, [isOpen])
+
+  function close(): void {
+    setOpen(false)
+    button.current?.focus()
+  }
+  function choose(name: string): void {
+    close()
+    // Choosing the requested mode retries it while another is in use.
+    if (name !== inUse || name !== wished) actions.switchMode(name)
+  }
+  function openByArrow(event: KeyboardEvent): void {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+    event.preventDefault()
+    setOpen(true)
+  }
+  function moveByKey(event: KeyboardEvent): void {
+    if (event.key === 'Escape') close()
+    const items = [...event.currentTarget.querySelectorAll<HTMLElement>('.mode-item')]
+    const focused = items.indexOf(document.activeElement as HTMLElement)
+    const next = indexAfterKey(event.key, focused, items.length)
+    if (next === null) return
+    event.preventDefault()
+    items[next]?.focus()
+  }
+  // Pressing would move the focus, in Safari to nothing: the menu's blur would close it before the click.
+  const keepFocus = (event: MouseEvent) => event.preventDefault()
+
+  return (
+    <div className="mode row">
+      <button
+        ref={button}
+        type="button"
+        className="mode-button row"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        onClick={isOpen ? close : () => setOpen(true)}
+        onMouseDown={keepFocus}
+        onKeyDown={openByArrow}
+      >
+        <span className="visually-hidden">Mode: </span>
+        <span className="mode-name">{modeWords(wished)}</span>
+        <LineIcon name="chevron" />
+      </button>
+      {isOpen && (
+        <div
+          ref={menu}
+          className="mode-list"
+          role="menu"
+          aria-label="Mode"
+          aria-describedby="clock-line"
+          tabIndex={-1}
+          onKeyDown={moveByKey}
+          onBlur={(event) => event.currentTarget.contains(event.relatedTarget) || setOpen(false)}
+          onMouseDown={keepFocus}
+        >
+          {groups.map(({ heading, modes }) => (
+            // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a menu.
+            <div key={heading} className="mode-group" role="group" aria-label={heading}>
+              <div className="mode-heading small" aria-hidden="true">
+                {heading}
+              </div>
+              {modes.map(({ name, label, explanation, windowsPerBrowser }) => (
+                <button
+                  key={name}
+                  type="button"
+                  className="mode-item"
+                  data-mode={name}
+                  role="menuitemradio"
+                  aria-checked={name === wished}
+                  tabIndex={-1}
+                  onClick={() => choose(name)}
+                >
+                  <span>{name === wished && <LineIcon name="tick" />}</span>
+                  <span className="mode-label">
+                    {label}
+                    {name === defaultMode && <span className="mode-default small"> default</span>}
+                  </span>
+                  <span className="mode-explanation">
+                    {explanation}.
+                    {windowsPerBrowser !== null &&
+                      (isShared({ windowsPerBrowser }, share)
+                        ? ' Shared by the windows of one browser.'
+                        : ` For up to ${windowsPerBrowser} windows of one browser.`)}
+                  </span>
+                </button>
+              ))}
+            </div>
+          ))}
+          {/* The menu's description, not an item. */}
+          <p id="clock-line" className="mode-heading small" aria-hidden="true">
+            {clockWords(clock)}
+          </p>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Counts({ store, start }: Omit<HeaderProps, 'actions'>) {
+  const state = useView(store, (view) => view.link.state)
+  const count = useView(store, (view) => view.windows)
+  const unshared = useView(store, (view) => view.unshared)
+  const isReplaced = useView(store, ({ left }) => left.some((one) => one.isReplaced))
+  const outbox = useOutbox(store)
+  const windows = windowsWords(count, state)
+  const isStored = outbox.unstored === 0 && !outbox.isFull && unshared === null && !isReplaced
+  return (
+    <p className="counts">
+      {windows && <span className="windows">{windows}</span>}
+      {start.mayWrite ? (
+        <span className="stored" data-stored={isStored} data-refused={unshared !== null || isReplaced}>
+          {storedWords(outbox, state, unshared, isReplaced)}
+        </span>
+      ) : (
+        <span>Read-only</span>
+      )}
+    </p>
+  )
+}
+
+function OpenWindow({ store, actions }: CommonProps) {
+  const wayOut = useHttp1Warning(store)?.wayOut
+  return (
+    <div className="open-window row">
+      {wayOut && (
+        <span className="open-note small" id="open-note">
+          The next one opens over HTTP/{wayOut.http}
+        </span>
+      )}
+      <button
+        type="button"
+        className="button"
+        aria-describedby={wayOut && 'open-note'}
+        onClick={actions.openWindow}
+      >
+        <LineIcon name="plus" />
+        <span className="open-words">New window</span>
+      </button>
+    </div>
+  )
+}
+
+/** Links, so that a view can open in another window. */
+export function ViewSwitch({ store, actions }: CommonProps) {
+  const shown = useView(store, (view) => view.shown.name)
+  function choose(event: MouseEvent, name: ViewName): void {
+    // With these keys the browser opens another tab or window.
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    actions.chooseView(name)
+  }
+  return (
+    <nav className="views" aria-label="View">
+      {views.map(({ name, label }) => (
+        <a
+          key={name}
+          className="view-link"
+          href={addressInView(location.href, name)}
+          aria-current={name === shown ? 'page' : undefined}
+          onClick={(event) => choose(event, name)}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
   )
 }

@@ -1,118 +1,109 @@
-// What a person should know now: the link is down or another than asked for, room or connections run out, an edit was refused.
+// Notices over the page: view, fallback, connection limit, outbox, outage, left and refused edits.
 
-import type { ReactNode } from 'react'
-import type { Store } from '../store/store.ts'
-import type { Actions } from './actions.ts'
+import { type ReactNode, useState } from 'react'
+import { type CommonProps, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
 import { Caution } from './Icons.tsx'
-import { fallWords } from './link-words.ts'
-import { outboxWords } from './outbox-words.ts'
-import { useHttp1Warning } from './use-http1-warning.ts'
-import { useOutbox } from './use-outbox.ts'
-import { useView } from './use-view.ts'
+import { fallWords, leftWords, outboxWords } from './wording.ts'
 
-interface NoticeProps {
-  readonly store: Store
-  readonly actions: Actions
-}
-
-/** Why the link is down. The header announces it, so it is not announced here again. */
-export function WaitingNotice({ store }: Pick<NoticeProps, 'store'>) {
-  const isWaiting = useView(store, (view) => view.link.state === 'waiting')
-  const reason = useView(store, (view) => view.link.reason)
-  if (!isWaiting) return null
-  return (
-    <Notice kind="waiting">
-      {reason ?? 'The server does not answer.'} You can go on writing: your edits are sent once the link is
-      back.
-    </Notice>
-  )
-}
-
-/** The mode that was asked for does not work here. */
-export function FallNotice({ store }: Pick<NoticeProps, 'store'>) {
-  const sentence = fallWords(useView(store, (view) => view.link))
-  return sentence ? (
-    <Notice kind="fall" isLive>
-      {sentence}
-    </Notice>
-  ) : null
-}
-
-/** Not all that was typed is where it should be. */
-export function OutboxNotice({ store }: Pick<NoticeProps, 'store'>) {
-  const sentence = outboxWords(useOutbox(store))
-  return sentence ? (
-    <Notice kind="warning" isLive>
-      {sentence}
-    </Notice>
-  ) : null
-}
-
-/** One window more would leave this browser without a connection to type over. */
-export function Http1Notice({ store, actions }: NoticeProps) {
-  const warning = useHttp1Warning(store)
-  if (!warning) return null
-  const { sentence, wayOut } = warning
-  return (
-    <Notice
-      kind="warning"
-      isLive
-      action={
-        wayOut && {
-          words: `Move this window to HTTP/${wayOut.http}`,
-          onClick: () => actions.switchMode(wayOut.name),
-        }
-      }
-    >
-      {sentence}
-    </Notice>
-  )
-}
-
-/** The address asks for a view that there is not. */
-export function ViewNotice({ store, actions }: NoticeProps) {
-  const sentence = useView(store, (view) => view.shown.notice)
-  return sentence ? (
-    <Notice kind="warning" isLive action={{ words: 'Dismiss', onClick: actions.dismissViewNotice }}>
-      {sentence}
-    </Notice>
-  ) : null
-}
-
-/** The server refused an edit, for good. It interrupts, since what is on the screen is not what others see. */
-export function RefusalNotice({ store, actions }: NoticeProps) {
+/** Overlaid, so that notices do not move the page. */
+export function Notices({ store, actions, mayWrite }: CommonProps & { readonly mayWrite: boolean }) {
+  const viewNotice = useView(store, (view) => view.shown.notice)
+  const fall = fallWords(useView(store, (view) => view.link))
+  const http1 = useHttp1Warning(store)
+  const wayOut = http1?.wayOut
+  const outbox = useOutbox(store)
+  const kept = outboxWords(outbox)
+  const outage = useView(store, (view) => view.outage)
+  // Oldest first, one at a time.
+  const [left] = useView(store, (view) => view.left)
+  const now = useNow(60_000, left !== undefined)
   const refusal = useView(store, (view) => view.refusal)
+  const moveWindow = wayOut && {
+    words: `Move this window to HTTP/${wayOut.http}`,
+    onClick: () => actions.switchMode(wayOut.name),
+  }
   return (
-    <div role="alert">
-      {refusal && (
-        <Notice kind="refusal" action={{ words: 'Dismiss', onClick: actions.dismissRefusal }}>
-          {refusal}
+    <section className="notices" aria-label="Notices">
+      {viewNotice && (
+        <Notice kind="warning" isLive dismiss={{ words: 'Dismiss', onClick: actions.dismissViewNotice }}>
+          {viewNotice}
         </Notice>
       )}
-    </div>
+      {fall && (
+        <Notice kind="fall" isLive>
+          {fall}
+        </Notice>
+      )}
+      {http1 && (
+        <Notice kind="warning" isLive action={moveWindow}>
+          {http1.sentence}
+        </Notice>
+      )}
+      {kept && (
+        // The key shows a dismissed notice again when things get worse.
+        <Notice key={`${outbox.isFull} ${outbox.isSaved}`} kind="warning" isLive>
+          {kept}
+        </Notice>
+      )}
+      {outage !== null && (
+        // One for each outage; not live, since the header announces it.
+        <Notice kind="waiting">
+          {outage} {mayWrite && 'You can keep writing: your edits will be sent once the connection is back.'}
+        </Notice>
+      )}
+      {left && (
+        <Notice
+          kind="warning"
+          isLive
+          action={{ words: 'Restore', onClick: () => actions.restoreLeft(left.id) }}
+          dismiss={{ words: 'Discard', onClick: () => actions.discardLeft(left.id) }}
+        >
+          {leftWords(left, now)}
+        </Notice>
+      )}
+      {/* An alert: the screen differs from what others see. */}
+      <div role="alert">
+        {refusal && (
+          <Notice kind="refusal" dismiss={{ words: 'Dismiss', onClick: actions.dismissRefusal }}>
+            {refusal}
+          </Notice>
+        )}
+      </div>
+    </section>
   )
 }
 
-interface FrameProps {
+interface Action {
+  readonly words: string
+  readonly onClick: () => void
+}
+
+interface NoticeProps {
   readonly kind: 'waiting' | 'fall' | 'warning' | 'refusal'
   readonly isLive?: boolean
-  readonly action?: { readonly words: string; readonly onClick: () => void } | undefined
+  readonly action?: Action | undefined
+  /** By default hides the notice until its reason recurs. */
+  readonly dismiss?: Action
   readonly children: ReactNode
 }
 
-function Notice({ kind, isLive = false, action, children }: FrameProps) {
+function Notice({ kind, isLive = false, action, dismiss, children }: NoticeProps) {
+  const [isHidden, setHidden] = useState(false)
+  if (isHidden) return null
+  const { words, onClick } = dismiss ?? { words: 'Dismiss', onClick: () => setHidden(true) }
   return (
     <div className="notice" data-kind={kind}>
-      <div className="notice-body">
-        <div className="notice-words">
-          <Caution />
-          <p aria-live={isLive ? 'polite' : undefined}>{children}</p>
-        </div>
+      <Caution />
+      <p aria-live={isLive ? 'polite' : undefined}>{children}</p>
+      <div className="notice-actions row">
         {action && (
           <button type="button" className="button" onClick={action.onClick}>
             {action.words}
           </button>
         )}
+        <button type="button" className="button notice-dismiss" onClick={onClick}>
+          {words}
+        </button>
       </div>
     </div>
   )

@@ -1,34 +1,65 @@
-// The views of the service: which sides of it a window shows. A new one is one row here, and one part in App.tsx.
+// The views, their addresses and channels. A new view is a row here; its parts are in App.tsx.
 
-/** A side of the service that a view can show. */
-export type Part = 'document' | 'wind' | 'overview'
+import { overviewChannel } from '../../server/wire/messages.ts'
 
-interface ViewRow {
-  /** As the address says it, `?view=wind`. */
-  readonly name: string
-  readonly label: string
-  /** The first is the main thing in the window, the others stand beside it. */
-  readonly parts: readonly [Part, ...Part[]]
-}
+export type Part = 'document' | 'wind' | 'overview' | 'history'
 
-/** The first is what a window shows that was asked for nothing else. */
+type Parts = readonly [main: Part, ...beside: Part[]]
+
+/** The first is the default. */
 export const views = [
   { name: 'all', label: 'All', parts: ['document', 'wind'] },
   { name: 'editor', label: 'Editor', parts: ['document'] },
   { name: 'wind', label: 'Wind', parts: ['wind'] },
   { name: 'overview', label: 'Overview', parts: ['overview'] },
-] as const satisfies readonly ViewRow[]
+  { name: 'history', label: 'History', parts: ['history'] },
+] as const satisfies readonly { readonly name: string; readonly label: string; readonly parts: Parts }[]
 
 export type ViewName = (typeof views)[number]['name']
 
-/** What a window shows, and what to say of an address that asked for something else. */
+const [{ name: first }] = views
+
 export interface ShownView {
   readonly name: ViewName
-  /** One sentence; null where the address was understood. */
+  /** Null for a known view. */
   readonly notice: string | null
 }
 
-/** The main one first. */
-export function partsOf(name: ViewName): readonly [Part, ...Part[]] {
-  return views.find((view) => view.name === name)?.parts ?? views[0].parts
+const viewNamed = (name: string) => views.find((view) => view.name === name)
+
+export function partsOf(name: ViewName): Parts {
+  return viewNamed(name)?.parts ?? views[0].parts
+}
+
+/**
+ * Channels of a view; `page` is the page's own. Only views that show the overview read its channel, so the
+ * server sends it to no others.
+ */
+export function channelsFor(page: string, view: ViewName): readonly string[] {
+  const overview = partsOf(view).includes('overview') && overviewChannel(page)
+  return [page, 'wind', ...(overview ? [overview] : [])]
+}
+
+/** `search`: the address's query. */
+export function viewAsked(search: string): ShownView {
+  const asked = new URLSearchParams(search).get('view') ?? first
+  const found = viewNamed(asked)
+  if (found) return { name: found.name, notice: null }
+  const shortened = asked.length > 40 ? `${asked.slice(0, 40)}…` : asked
+  const known = new Intl.ListFormat('en-GB').format(views.map(({ name }) => name))
+  return {
+    name: first,
+    notice: `There is no view “${shortened}”, so this window shows everything. The views are ${known}.`,
+  }
+}
+
+export function addressInView(href: string, name: ViewName): string {
+  const address = new URL(href)
+  if (name === first) address.searchParams.delete('view')
+  else address.searchParams.set('view', name)
+  return address.href
+}
+
+export function notLoaded(name: ViewName): string {
+  return `The view “${viewNamed(name)?.label}” could not be loaded: the server did not answer. Choose it again once the connection is back, or reload.`
 }

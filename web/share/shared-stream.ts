@@ -1,155 +1,221 @@
-// One stream for many members: what the log says goes to each of them from its own cursor on, and what they say goes up.
+// One stream for many members: delivers messages from each member's cursor and sends all drafts.
 
-import { parseCursor } from '../../server/wire/cursor.ts'
-import type { DownFrame, PollAnswer, Presence, Welcome } from '../../server/wire/frames.ts'
-import type { Timers } from '../../server/wire/time.ts'
-import { asClosing } from '../transports/http.ts'
-import { type Closing, lost, type WebTransport } from '../transports/transport.ts'
-import { createCounts } from './counts.ts'
-import type { Send } from './drafts.ts'
 import {
-  createMember,
-  cursorOf,
-  goLive,
-  type Member,
-  type Speaking,
-  tell,
-  tellAnswer,
-  welcomeFor,
-} from './member.ts'
-import type { Asked } from './port.ts'
-import { createStream, type Opened } from './stream.ts'
-import { createTail, endOf, type Tail, type TailBounds } from './tail.ts'
+  type AwarenessFrame,
+  type AwarenessReport,
+  type AwarenessState,
+  type Cursor,
+  type DownFrame,
+  type Draft,
+  formatCursor,
+  type Message,
+  type PollAnswer,
+  type Presence,
+  parseCursor,
+  type Welcome,
+} from '../../server/wire/messages.ts'
+import type { Cancel, Timers } from '../../server/wire/time.ts'
+import { type Connection, openConnection } from '../link/connection.ts'
+import { createSender } from '../link/outbox.ts'
+import { asClosing } from '../transports/http.ts'
+import { type Closing, lost, type Opening, RefusedError, type WebTransport } from '../transports/transport.ts'
+import { createTail, type Tail } from './tail.ts'
 
-/** What a member missed, asked of the server: answered at once. Rejects as axios does. */
-export type AskServer = (origin: string, query: URLSearchParams, signal: AbortSignal) => Promise<PollAnswer>
-
-export interface SharedStreamParts {
-  readonly transport: WebTransport
-  readonly timers: Timers
-  /** The stream's name at the server. */
-  readonly name: string
-  readonly ask: AskServer
-  readonly tail: TailBounds
-  readonly mostChannels: number
+/** An `Opening` as plain data. */
+export interface Asked extends Pick<Opening, 'origin' | 'mode' | 'polling'> {
+  readonly query: Readonly<Record<string, string>>
 }
 
-export interface Membership {
-  readonly send: (draft: Parameters<Send>[0], turn: number) => void
-  readonly leave: () => void
+interface MemberListener {
+  readonly onFrame: (frame: DownFrame) => void
+  /** Called once, unless the member left. */
+  readonly onClose: (closing: Closing) => void
 }
 
-export interface SharedStream {
-  /** Whether it can carry these channels too. */
-  readonly hasRoomFor: (channels: ReadonlySet<string>) => boolean
-  readonly join: (asked: Asked, speaking: Speaking) => Membership
-  readonly close: () => void
+/** A real connection; `cursor` is where it was opened. */
+interface Upstream {
+  readonly connection: Connection
+  readonly channels: ReadonlySet<string>
+  readonly cursor: Cursor | null
 }
 
-/** For a transport that sends one after the other by itself. */
-const oneByOne = 1
+/** The server's default (`limits.channelsPerWindow`); lowered when the server accepts fewer. */
+const usualChannels = 64
 
-const beginAnew: Closing = {
+/** Changes of the number of windows within this time are reported together. */
+const togetherMs = 20
+
+const logTruncated: Closing = {
   code: 'overflow',
   sentence: 'The log does not reach back to where the shared connection was; this window resumes by itself.',
   retryAfterMs: 0,
 }
 
-export function createSharedStream(parts: SharedStreamParts): SharedStream {
+const sendFailed: Closing = { ...lost, sentence: 'A message could not be sent; connecting anew.' }
+
+export type SharedStream = ReturnType<typeof createSharedStream>
+
+/**
+ * `name` is the window name at the server: each opening replaces the previous one. `ask` responds at once
+ * and rejects as axios does.
+ */
+export function createSharedStream(
+  transport: WebTransport,
+  name: string,
+  timers: Timers,
+  ask: (origin: string, query: URLSearchParams, signal: AbortSignal) => Promise<PollAnswer>,
+) {
   const members = new Set<Member>()
+  let current: Upstream | null = null
+  /** Replaces `current` on its welcome. */
+  let next: Upstream | null = null
+  let openings = 0
   let tail: Tail | null = null
   let welcome: Welcome | null = null
   let presence: Presence | null = null
-  let send: Send | null = null
-  let { mostChannels } = parts
+  /** By channel and window, of the stream in use. */
+  let shown = new Map<string, Map<string, AwarenessState>>()
+  let mostChannels = usualChannels
+  let plannedReport: Cancel | null = null
 
-  const counts = createCounts(parts.timers, windowsByPage, (windows) => stream.say(windows))
-  const stream = createStream({
-    ...parts,
-    onWelcome,
-    onFrame,
-    onGap: () => goOver(null),
-    onNotOpened,
-    onEnd: closeAll,
-    withHeartbeat: counts.withHeartbeat,
-  })
+  /** From the tail's end, or from the first member's cursor. */
+  function reopen(): void {
+    const [first] = members
+    if (next || !first) return
+    openings += 1
+    const channels = channelsWanted()
+    const cursor = tail ? tail.cursor() : first.cursor
+    const opening: Opening = {
+      ...first.asked,
+      query: ownQuery(first.asked, cursor, { channels: [...channels].join() }),
+      onFrame: (frame) => takeFrom(opened, frame),
+      onClose: (closing) => ended(opened, closing),
+    }
+    const connection = openConnection(transport, opening, timers, countWindows)
+    const opened: Upstream = { connection, channels, cursor }
+    next = opened
+  }
 
-  function windowsByPage(): Record<string, number> {
-    const windows: Record<string, number> = {}
-    for (const { page } of members) windows[page] = (windows[page] ?? 0) + 1
-    return windows
+  /** Under the stream's name, so that the server counts no window twice. */
+  function ownQuery({ query: { cursor: _, ...query } }: Asked, cursor: Cursor | null, change: object) {
+    const from = cursor && { cursor: formatCursor(cursor) }
+    return new URLSearchParams({ ...query, window: name, opening: String(openings), ...from, ...change })
   }
 
   function channelsWanted(more: Iterable<string> = []): ReadonlySet<string> {
     return new Set([...[...members].flatMap(({ channels }) => [...channels]), ...more])
   }
 
-  function onWelcome(given: Welcome, { channels, cursor }: Opened, over: Send): void {
+  function takeFrom(upstream: Upstream, frame: DownFrame): void {
+    if (upstream === next && frame.type === 'welcome') {
+      current?.connection.leave()
+      current = upstream
+      next = null
+    }
+    if (upstream !== current) return
+    if (frame.type === 'welcome') welcomed(upstream, frame)
+    else take(frame)
+  }
+
+  /** Also when a poll had to begin anew. */
+  function welcomed({ connection, channels, cursor }: Upstream, given: Welcome): void {
     const head = parseCursor(given.cursor) ?? { epoch: '', seq: 0 }
-    const isSameLog = given.recovered && tail?.epoch === head.epoch
-    if (tail && isSameLog) tail.carry(channels)
+    if (given.recovered && tail?.epoch === head.epoch) tail.carry(channels)
     else {
-      if (tail) closeSome(beginAnew, ({ phase }) => phase !== 'waiting')
+      if (tail) closeWhere(({ phase }) => phase !== 'waiting', logTruncated)
       if (members.size === 0) return
-      // Of a stream that begins with a snapshot the members ask for what they lack themselves.
-      const start = given.recovered ? parseCursor(cursor) : null
-      tail = createTail(start ?? head, channels, parts.tail)
+      // After a snapshot welcome, each member fetches what it lacks.
+      const start = given.recovered ? cursor : null
+      tail = createTail(start ?? head, channels)
     }
     welcome = given
-    goOver(over)
-    counts.sayNow()
+    for (const member of members) sendOver(member, connection)
+    reportWindows()
+    showAnew(connection)
     settle()
   }
 
-  function goOver(over: Send | null): void {
-    send = over
-    for (const { drafts } of members) drafts.goOver(over)
+  function sendOver(member: Member, { send }: Connection): void {
+    member.sender.connected(send, () => drop(member, sendFailed))
   }
 
-  function onFrame(frame: DownFrame): void {
-    if (frame.type === 'message') {
-      if (tail?.add(frame.message)) for (const member of live()) tell(member, frame.message)
-    } else if (frame.type === 'heartbeat') {
-      for (const member of live()) beat(member)
-      // A stream keeps the order: what is not here before the heartbeat will not come any more.
-      if (tail?.isBefore(frame.newest)) reopen()
-    } else if (frame.type === 'presence') {
-      presence = frame
-      for (const member of live()) tellPresence(member, frame)
+  /** To the server, which knows nothing of a new stream; the server's answer follows. */
+  function showAnew({ sendAwareness }: Connection): void {
+    shown = new Map()
+    for (const member of members) {
+      if (member.phase === 'live') deliverShown(member)
+      if (member.state) sendAwareness(member.report())
     }
   }
 
-  const live = () => [...members].filter(({ phase }) => phase === 'live')
-
-  function beat({ channels, onFrame }: Member): void {
-    onFrame({ type: 'heartbeat', newest: tail?.newestOn(channels) ?? 0 })
+  function deliverShown({ page, listener }: Member): void {
+    const windows = Array.from(shown.get(page) ?? [], ([window, state]) => ({ window, state }))
+    listener.onFrame({ type: 'awareness', channel: page, windows, whole: true })
   }
 
-  function tellPresence({ page, onFrame }: Member, { channels = {}, browserHttp1Streams }: Presence): void {
-    const windows = channels[page]
-    if (windows !== undefined) onFrame({ type: 'presence', windows, browserHttp1Streams })
-    // The server has not heard of it, or has forgotten.
-    else counts.changed()
+  function takeAwareness(frame: AwarenessFrame): void {
+    const { channel, windows, whole = false } = frame
+    const known = whole ? new Map<string, AwarenessState>() : (shown.get(channel) ?? new Map())
+    shown.set(channel, known)
+    for (const { window, state } of windows) {
+      if (state === null) known.delete(window)
+      else known.set(window, state)
+    }
+    for (const { channels, listener } of inPhase('live')) if (channels.has(channel)) listener.onFrame(frame)
   }
 
-  /** Those whom the stream carries begin; for the others it is opened with more, or at all. */
+  function take(frame: DownFrame): void {
+    if (frame.type === 'message') {
+      if (tail?.add(frame.message)) for (const member of inPhase('live')) member.deliver(frame.message)
+    } else if (frame.type === 'heartbeat') {
+      for (const { channels, listener } of inPhase('live'))
+        listener.onFrame({ type: 'heartbeat', newest: tail?.newestOn(channels) ?? 0 })
+      // Streams keep order: a message missing before the heartbeat is lost.
+      if (tail?.isBefore(frame.newest)) reopen()
+    } else if (frame.type === 'awareness') takeAwareness(frame)
+    else if (frame.type === 'presence') {
+      presence = frame
+      for (const member of inPhase('live')) deliverPresence(member, frame)
+    }
+  }
+
+  const inPhase = (phase: Member['phase']) => [...members].filter((member) => member.phase === phase)
+
+  function deliverPresence({ page, listener }: Member, { channels, browserHttp1Streams }: Presence): void {
+    const windows = channels?.[page]
+    if (windows !== undefined) listener.onFrame({ type: 'presence', windows, browserHttp1Streams })
+    // The server has no count for this page.
+    else windowsChanged()
+  }
+
+  function ended(upstream: Upstream, closing: Closing): void {
+    if (upstream === current) current = null
+    else if (upstream === next) next = null
+    else return
+    if (current) {
+      // The server is unreachable or rejects so many channels: only the waiting members fail.
+      if (upstream.channels.size > current.channels.size) mostChannels = current.channels.size
+      closeWhere(({ phase }) => phase === 'waiting', closing)
+    } else if (next) {
+      // Drafts wait for the successor.
+      for (const { sender } of members) sender.disconnected()
+    } else closeWhere(() => true, closing)
+  }
+
+  /** Lets members begin if the connection in use has their channels and was heard within a heartbeat. */
   function settle(): void {
-    const waiting = [...members].filter(({ phase }) => phase === 'waiting')
-    for (const member of waiting) if (stream.carries(member.channels)) begin(member)
-    if (waiting.some(({ phase }) => phase === 'waiting')) reopen()
-  }
-
-  function reopen(): void {
-    const [first] = members
-    if (stream.isOpening() || !first) return
-    const cursor = tail ? tail.cursor() : cursorOf(first)
-    stream.open(first.asked, { channels: channelsWanted(), cursor })
+    if (current && !(current.connection.mode.isPush && current.connection.isStale())) {
+      const { channels } = current
+      for (const member of inPhase('waiting'))
+        if ([...member.channels].every((channel) => channels.has(channel))) begin(member)
+    }
+    if (inPhase('waiting').length > 0) reopen()
   }
 
   function begin(member: Member): void {
     if (!tail || !welcome) return
     if (tail.covers(member.cursor, member.channels)) {
-      member.onFrame(welcomeFor(member, welcome, { cursor: endOf(tail, welcome), recovered: true }))
+      member.welcome(welcome, { cursor: tail.logEnd(welcome), recovered: true })
       follow(member, tail)
     } else {
       member.phase = 'behind'
@@ -158,88 +224,186 @@ export function createSharedStream(parts: SharedStreamParts): SharedStream {
   }
 
   function follow(member: Member, from: Tail): void {
-    goLive(member, from)
-    if (presence) tellPresence(member, presence)
+    member.goLive(from)
+    if (presence) deliverPresence(member, presence)
+    if (shown.get(member.page)?.size) deliverShown(member)
   }
 
-  /** Asks until the tail, which grows meanwhile, has what comes next. */
+  /** Polls until the member reaches the tail, which grows meanwhile. */
   async function catchUp(member: Member): Promise<void> {
+    const { asked, gone } = member
     for (let isFirst = true; !tail?.covers(member.cursor, member.channels); isFirst = false) {
-      const answer = await parts.ask(member.asked.origin, questionOf(member, isFirst), member.gone.signal)
+      const question = ownQuery(asked, member.cursor, isFirst ? { first: '' } : {})
+      const answer = await ask(asked.origin, question, gone.signal)
       if (!members.has(member) || !welcome) return
-      if (!tellAnswer(member, answer, welcome, isFirst)) {
-        drop(member, lost)
-        return
+      if (!member.takeAnswer(answer, welcome, isFirst)) return drop(member, lost)
+      // The server reports presence once: what it reports here it does not repeat on a polling stream.
+      for (const frame of answer.frames) {
+        if (frame.type === 'presence' || frame.type === 'awareness') take(frame)
       }
-      // The server says it once: what it told here it does not tell a stream that polls.
-      for (const frame of answer.frames) if (frame.type === 'presence') onFrame(frame)
     }
     follow(member, tail)
   }
 
-  /** Asked under the stream's own name, so that the server counts no window more. */
-  function questionOf(member: Member, isFirst: boolean): URLSearchParams {
-    const question = new URLSearchParams(member.asked.query)
-    question.set('window', parts.name)
-    question.set('opening', String(stream.opening()))
-    const cursor = cursorOf(member)
-    if (cursor !== null) question.set('cursor', cursor)
-    if (isFirst) question.set('first', '')
-    return question
+  function windowsChanged(): void {
+    plannedReport ??= timers.later(reportWindows, togetherMs)
   }
 
-  /** Newcomers wanted more than the server gives one stream, or it cannot be reached; who is here need not know. */
-  function onNotOpened(closing: Closing, { channels }: Opened): void {
-    if (channels.size > stream.channels().size) mostChannels = stream.channels().size
-    closeSome(closing, ({ phase }) => phase === 'waiting')
+  function reportWindows(): void {
+    plannedReport?.()
+    plannedReport = null
+    current?.connection.beat(countWindows())
   }
 
-  function closeAll(closing: Closing): void {
-    closeSome(closing, () => true)
+  /** Repeated with each heartbeat, since POSTs may be lost or reordered. */
+  function countWindows(): Readonly<Record<string, number>> {
+    const windows: Record<string, number> = {}
+    for (const { page } of members) windows[page] = (windows[page] ?? 0) + 1
+    return windows
   }
 
-  function closeSome(closing: Closing, which: (member: Member) => boolean): void {
-    for (const member of [...members].filter(which)) drop(member, closing)
+  function closeWhere(isMeant: (member: Member) => boolean, closing: Closing): void {
+    for (const member of [...members].filter(isMeant)) drop(member, closing)
   }
 
   function drop(member: Member, closing: Closing): void {
-    if (!remove(member)) return
-    member.onClose(closing)
+    if (remove(member)) member.listener.onClose(closing)
+  }
+
+  function show(member: Member, state: AwarenessState | null): void {
+    if (state === null && member.state === null) return
+    member.state = state
+    current?.connection.sendAwareness(member.report())
   }
 
   function remove(member: Member): boolean {
     if (!members.delete(member)) return false
-    member.drafts.stop()
-    member.gone.abort()
-    if (members.size > 0) counts.changed()
+    member.stop()
+    show(member, null)
+    if (members.size > 0) windowsChanged()
     else rest()
     return true
   }
 
-  /** Nobody is left. The name stays: what the server still holds under it gives way to what comes next. */
+  /** No members are left. The name stays, so that the next opening replaces any leftover at the server. */
   function rest(): void {
-    stream.close()
-    counts.stop()
+    for (const upstream of [current, next]) upstream?.connection.leave()
+    current = null
+    next = null
     tail = null
     welcome = null
     presence = null
-    send = null
-    mostChannels = parts.mostChannels
+    shown = new Map()
+    mostChannels = usualChannels
+    plannedReport?.()
+    plannedReport = null
   }
 
   return {
-    hasRoomFor: (channels) => channelsWanted(channels).size <= mostChannels || members.size === 0,
-    join(asked, speaking) {
-      const mostUnderWay = asked.mode.uplink === 'xhr' ? oneByOne : Number.POSITIVE_INFINITY
-      const member = createMember(asked, mostUnderWay, speaking)
+    hasRoomFor: (asked: Asked) =>
+      channelsWanted(channelsIn(asked)).size <= mostChannels || members.size === 0,
+    join(asked: Asked, listener: MemberListener) {
+      const member = new Member(asked, listener, timers)
       members.add(member)
-      member.drafts.goOver(send)
-      counts.changed()
+      if (current) sendOver(member, current.connection)
+      windowsChanged()
       settle()
-      return { send: member.drafts.take, leave: () => void remove(member) }
+      return {
+        send: (draft: Draft) => member.send(draft),
+        show: (state: AwarenessState | null) => show(member, state),
+        leave: () => void remove(member),
+      }
     },
-    close: () => {
+    /** Does not notify the members. */
+    close() {
       for (const member of [...members]) remove(member)
     },
+  }
+}
+
+function channelsIn({ query }: Asked): ReadonlySet<string> {
+  return new Set(query.channels?.split(','))
+}
+
+/** One transport opening of one window. */
+class Member {
+  readonly asked: Asked
+  readonly listener: MemberListener
+  readonly channels: ReadonlySet<string>
+  /** The channel on which the window is counted. */
+  readonly page: string
+  readonly sender: ReturnType<typeof createSender>
+  readonly gone = new AbortController()
+  /** Waits for the stream, then catches up (`behind`), then follows it (`live`). */
+  phase: 'waiting' | 'behind' | 'live' = 'waiting'
+  cursor: Cursor | null
+  /** What the window shows of itself. */
+  state: AwarenessState | null = null
+  readonly #window: string
+  readonly #unanswered = new Map<string, Draft>()
+
+  constructor(asked: Asked, listener: MemberListener, timers: Timers) {
+    const { window = '', cursor = null } = asked.query
+    this.asked = asked
+    this.listener = listener
+    this.channels = channelsIn(asked)
+    this.page = [...this.channels][0] ?? ''
+    // XHR uplinks send one draft at a time anyway; one that fails must not be overtaken.
+    const mostUnderWay = asked.mode.uplink === 'xhr' ? 1 : Number.POSITIVE_INFINITY
+    this.sender = createSender(this.#unanswered, mostUnderWay, timers, ({ id }, answer) => {
+      if (!this.#unanswered.delete(id)) return
+      if (!(answer instanceof RefusedError)) listener.onFrame(answer)
+      else listener.onFrame({ type: 'refused', id, code: answer.code, message: answer.message })
+    })
+    this.cursor = parseCursor(cursor)
+    this.#window = window
+  }
+
+  report(): AwarenessReport {
+    return { window: this.#window, channel: this.page, state: this.state }
+  }
+
+  send(draft: Draft): void {
+    this.#unanswered.set(draft.id, draft)
+    this.sender.sendMore()
+  }
+
+  stop(): void {
+    this.sender.disconnected()
+    this.#unanswered.clear()
+    this.gone.abort()
+  }
+
+  welcome(welcome: Welcome, change: Pick<Welcome, 'cursor' | 'recovered'>): void {
+    this.listener.onFrame({ ...welcome, window: this.#window, ...change })
+  }
+
+  deliver(message: Message): void {
+    if (this.cursor === null || message.seq <= this.cursor.seq) return
+    if (!this.channels.has(message.channel)) return
+    this.cursor = { ...this.cursor, seq: message.seq }
+    this.listener.onFrame({ type: 'message', message })
+  }
+
+  goLive(tail: Tail): void {
+    this.phase = 'live'
+    for (const message of tail.after(this.cursor?.seq ?? 0)) this.deliver(message)
+  }
+
+  /** False unless the answer advances the cursor. */
+  takeAnswer(answer: PollAnswer, welcome: Welcome, isFirst: boolean): boolean {
+    const reached = parseCursor(answer.cursor)
+    const isProgress =
+      isFirst || (reached?.epoch === this.cursor?.epoch && (reached?.seq ?? 0) > (this.cursor?.seq ?? 0))
+    if (reached === null || !isProgress) return false
+    for (const frame of answer.frames) {
+      if (frame.type === 'message') this.listener.onFrame(frame)
+      else if (frame.type === 'welcome') {
+        if (!isFirst) return false
+        this.welcome(welcome, { cursor: frame.cursor, recovered: frame.recovered })
+      }
+    }
+    this.cursor = reached
+    return true
   }
 }

@@ -1,27 +1,21 @@
-// Entry of the SharedWorker: the sharing place of all windows of this browser that came from this server.
+// Entry of the SharedWorker: coordinator of all windows of this browser and server.
 
-import { newName } from '../link/identity.ts'
+import { holdForLife } from '../link/browser-services.ts'
+import { newName } from '../link/page-session.ts'
 import { transports } from '../transports/index.ts'
-import { createHost, openPlace } from './host.ts'
-import { holdForLife } from './locks.ts'
-import type { FromWindow, Here, ToWindow } from './port.ts'
+import { createCoordinator, type FromWindow } from './coordinator.ts'
 
+/** The worker lives while it holds this lock; its first message names it. */
 const lock = newName('crosswind-place-')
 const held = holdForLife(navigator.locks, lock)
-const place = openPlace(transports)
+const coordinator = createCoordinator(transports)
 
 addEventListener('connect', (event) => {
   const [port] = (event as MessageEvent).ports
-  if (port) held.then(() => welcome(port))
+  if (port) held.then(() => admit(port))
 })
 
-function welcome(port: MessagePort): void {
-  const host = createHost({
-    place,
-    locks: navigator.locks,
-    portTo: () => ({ post: (said: ToWindow) => port.postMessage(said), close: () => port.close() }),
-  })
-  port.onmessage = ({ data }: MessageEvent<FromWindow>) => host.hear(data)
-  const here: Here = { type: 'here', lock }
-  port.postMessage(here)
+function admit(port: MessagePort): void {
+  port.onmessage = ({ data }: MessageEvent<FromWindow>) => coordinator.hear(data, () => port)
+  port.postMessage(lock)
 }

@@ -1,42 +1,31 @@
-// The newest messages of a shared stream, and from where on nothing is missing among them.
+// The newest messages of a shared stream, and from which sequence number each channel is complete.
 
-import { type Cursor, formatCursor, parseCursor } from '../../server/wire/cursor.ts'
-import type { Message } from '../../server/wire/envelope.ts'
-import type { Welcome } from '../../server/wire/frames.ts'
+import {
+  type Cursor,
+  estimateLength,
+  formatCursor,
+  type Message,
+  parseCursor,
+  type Welcome,
+} from '../../server/wire/messages.ts'
 
-export interface TailBounds {
-  readonly messages: number
-  /** Of the contents, in UTF-16 units. */
-  readonly length: number
-}
+/** Members further behind catch up from the server. `length`: of the contents, in UTF-16 units. */
+const usualBounds = { messages: 1000, length: 4_000_000 }
 
-export interface Tail {
-  readonly epoch: string
-  /** Where the stream stands. */
-  readonly cursor: () => string
-  /** The stream carries these channels from here on; whole for one that is new from here only. */
-  readonly carry: (channels: ReadonlySet<string>) => void
-  /** False for what the stream brought before. */
-  readonly add: (message: Message) => boolean
-  /** Whether all that these channels had after the cursor is here. */
-  readonly covers: (cursor: Cursor | null, channels: ReadonlySet<string>) => boolean
-  readonly after: (seq: number) => Iterable<Message>
-  /** Number of the newest message that came on these channels; 0 for none. */
-  readonly newestOn: (channels: ReadonlySet<string>) => number
-  readonly isBefore: (seq: number) => boolean
-}
+export type Tail = ReturnType<typeof createTail>
 
-/** `start` is where the stream begins: what came before on these channels is not here. */
-export function createTail(start: Cursor, channels: ReadonlySet<string>, bounds: TailBounds): Tail {
+/** `start` is the stream's first cursor; the tail holds no earlier messages. */
+export function createTail(start: Cursor, channels: ReadonlySet<string>, bounds = usualBounds) {
   const messages: Message[] = []
-  let wholeAfter = new Map<string, number>()
+  let completeAfter = new Map<string, number>()
   let newest = new Map<string, number>()
   let { seq } = start
   let forgottenTo = 0
   let length = 0
 
+  /** Replaces the channels; a new one is complete only from here on. */
   function carry(next: ReadonlySet<string>): void {
-    wholeAfter = new Map(Array.from(next, (channel) => [channel, wholeAfter.get(channel) ?? seq]))
+    completeAfter = new Map(Array.from(next, (channel) => [channel, completeAfter.get(channel) ?? seq]))
     newest = new Map([...newest].filter(([channel]) => next.has(channel)))
   }
 
@@ -44,47 +33,44 @@ export function createTail(start: Cursor, channels: ReadonlySet<string>, bounds:
     const oldest = messages.shift()
     if (!oldest) return
     forgottenTo = oldest.seq
-    length -= lengthOf(oldest)
+    length -= estimateLength(oldest.body)
   }
 
-  const isWhole = (channel: string, after: number) =>
-    (wholeAfter.get(channel) ?? Number.POSITIVE_INFINITY) <= after
+  const isComplete = (channel: string, after: number) =>
+    (completeAfter.get(channel) ?? Number.POSITIVE_INFINITY) <= after
+
+  const cursor = () => ({ epoch: start.epoch, seq })
 
   carry(channels)
   return {
     epoch: start.epoch,
-    cursor: () => formatCursor({ epoch: start.epoch, seq }),
+    cursor,
     carry,
-    add(message) {
+    /** False for repeats. */
+    add(message: Message): boolean {
       if (message.seq <= seq) return false
       seq = message.seq
       newest.set(message.channel, seq)
       messages.push(message)
-      length += lengthOf(message)
+      length += estimateLength(message.body)
       while (messages.length > bounds.messages || length > bounds.length) forgetOldest()
       return true
     },
-    covers: (cursor, asked) =>
+    /** Whether no message after the cursor is missing. */
+    covers: (cursor: Cursor | null, asked: ReadonlySet<string>) =>
       cursor !== null &&
       cursor.epoch === start.epoch &&
       cursor.seq >= forgottenTo &&
-      Array.from(asked).every((channel) => isWhole(channel, cursor.seq)),
-    after: (from) => messages.filter((message) => message.seq > from),
-    newestOn: (asked) => Math.max(0, ...Array.from(asked, (channel) => newest.get(channel) ?? 0)),
-    isBefore: (other) => seq < other,
+      Array.from(asked).every((channel) => isComplete(channel, cursor.seq)),
+    after: (from: number) => messages.filter((message) => message.seq > from),
+    /** 0 for none. */
+    newestOn: (asked: ReadonlySet<string>) =>
+      Math.max(0, ...Array.from(asked, (channel) => newest.get(channel) ?? 0)),
+    isBefore: (other: number) => seq < other,
+    /** The later of the welcome's cursor and the stream's. */
+    logEnd(welcome: Welcome): string {
+      const head = parseCursor(welcome.cursor)
+      return head?.epoch === start.epoch && seq < head.seq ? welcome.cursor : formatCursor(cursor())
+    },
   }
-}
-
-/** The log's end as far as it is known here: from the stream's welcome, or from what has come since. */
-export function endOf(
-  tail: Pick<Tail, 'cursor' | 'epoch' | 'isBefore'>,
-  { cursor }: Pick<Welcome, 'cursor'>,
-): string {
-  const head = parseCursor(cursor)
-  return head?.epoch === tail.epoch && tail.isBefore(head.seq) ? cursor : tail.cursor()
-}
-
-/** Close enough for a bound: what is not a text is small. */
-function lengthOf({ body }: Message): number {
-  return 'html' in body ? body.html.length : 300
 }

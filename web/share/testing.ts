@@ -1,90 +1,24 @@
-// A sharing place with transports, a server and windows in memory, and a record of what each window was told.
+// A coordinator with in-memory transports, server and windows, and a record of what each receives.
 
 import assert from 'node:assert/strict'
-import { parseCursor } from '../../server/wire/cursor.ts'
-import type { Draft, Message } from '../../server/wire/envelope.ts'
-import type { DownFrame, PollAnswer, Stored, Welcome } from '../../server/wire/frames.ts'
-import { createManualTime } from '../../server/wire/manual-time.ts'
-import { modeNamed, type TransportName, transportNames } from '../../server/wire/modes.ts'
-import { type Closing, lost, type Opening, type WebTransport } from '../transports/transport.ts'
-import type { Windows } from './counts.ts'
-import { createPlace } from './place.ts'
-import type { Answer, ToWindow } from './port.ts'
-
-/** Lets promises that are already settled go on. */
-export const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-export function messageOf(seq: number, channel = 'main'): Message {
-  const body = { html: `${seq}` }
-  return { id: `w9-${seq}`, channel, kind: 'edit', from: 'w9', at: 0, body, seq, acceptedAt: 0 }
-}
+import {
+  type AwarenessState,
+  type DownFrame,
+  type Draft,
+  type PollAnswer,
+  parseCursor,
+} from '../../server/wire/messages.ts'
+import { createManualTime } from '../../server/wire/testing.ts'
+import { createFakeTransports, type FakeStream, mode as modeCalled, settled } from '../link/testing.ts'
+import type { Closing } from '../transports/transport.ts'
+import { createCoordinator, type ToCoordinator, type ToWindow } from './coordinator.ts'
 
 export function draftOf(id: string): Draft {
   const [from = ''] = id.split('-')
   return { id, channel: 'main', kind: 'edit', from, at: 0, body: { html: id } }
 }
 
-/** One opening of a real transport: the test plays the server. */
-export type RealStream = ReturnType<typeof openReal>['stream']
-
-function openReal({ mode, origin, query, onFrame, onClose }: Opening) {
-  const waiting = new Map<string, PromiseWithResolvers<Stored>>()
-  const sent: string[] = []
-  const said: (Windows | undefined)[] = []
-  let isClosed = false
-  const welcome: Welcome = {
-    type: 'welcome',
-    window: query.get('window') ?? '',
-    cursor: query.get('cursor') ?? 'life:0',
-    recovered: query.has('cursor'),
-    http: mode.http,
-    heartbeatMs: 15_000,
-  }
-  const stream = {
-    mode: mode.name,
-    origin,
-    window: query.get('window'),
-    opening: Number(query.get('opening')),
-    channels: query.get('channels'),
-    cursor: query.get('cursor'),
-    /** Ids of what went up. */
-    sent,
-    /** What it was told of how many windows it carries; undefined for a mere sign of life. */
-    said,
-    isClosed: () => isClosed,
-    welcome: (change: Partial<Welcome> = {}) => onFrame({ ...welcome, ...change }, 0),
-    message: (seq: number, channel?: string) =>
-      onFrame({ type: 'message', message: messageOf(seq, channel) }, 0),
-    frame: (frame: DownFrame) => onFrame(frame, 0),
-    end: (closing: Partial<Closing> = {}) => onClose({ ...lost, ...closing }),
-    store(id: string, seq: number) {
-      waiting.get(id)?.resolve({ type: 'stored', id, seq })
-      return settled()
-    },
-    fail(id: string, error: Error) {
-      waiting.get(id)?.reject(error)
-      return settled()
-    },
-  }
-  return {
-    stream,
-    open: {
-      send({ id }: Draft) {
-        sent.push(id)
-        const answer = Promise.withResolvers<Stored>()
-        waiting.set(id, answer)
-        return answer.promise
-      },
-      beat: (windows?: Windows) => void said.push(windows),
-      close() {
-        isClosed = true
-      },
-    },
-  }
-}
-
-/** A question to the server, to be answered by the test. */
-export interface Question {
+interface Question {
   readonly cursor: string | null
   readonly channels: string | null
   readonly window: string | null
@@ -94,35 +28,32 @@ export interface Question {
   readonly fail: (error: unknown) => Promise<void>
 }
 
-export interface Asking {
+interface Asking {
   readonly window?: string
+  readonly key?: string
   readonly mode?: string
   readonly cursor?: string | null
   readonly channels?: string
 }
 
-export function openPlace() {
+export function openCoordinator() {
   const time = createManualTime()
-  const streams: RealStream[] = []
+  const { streams, transports } = createFakeTransports()
   const questions: Question[] = []
   let names = 0
+  let windows = 0
 
-  function transport(name: TransportName): WebTransport {
-    return {
-      name,
-      open(opening) {
-        const { stream, open } = openReal(opening)
-        streams.push(stream)
-        return open
-      },
-    }
+  /** By window: releases its lock. */
+  const releases = new Map<string, () => unknown>()
+  const locks = {
+    async request(window: string, _options: object, onFree: () => unknown) {
+      releases.set(window, onFree)
+    },
   }
-
-  const named = transportNames.map((name) => [name, transport(name)] as const)
-  const place = createPlace({
-    transports: Object.fromEntries(named) as Record<TransportName, WebTransport>,
+  const coordinator = createCoordinator(transports, {
+    locks: locks as unknown as LockManager,
     timers: time,
-    newName() {
+    nameStream() {
       names += 1
       return `s${names}`
     },
@@ -148,38 +79,51 @@ export function openPlace() {
   })
 
   return {
-    place,
     time,
     streams,
     questions,
-    newest: (): RealStream => streams.at(-1) ?? assert.fail('nothing was opened'),
+    newest: (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened'),
     asked: (): Question => questions.at(-1) ?? assert.fail('nothing was asked'),
-    window: () => openWindow(place),
+    window() {
+      windows += 1
+      const name = `window ${windows}`
+      return openWindow(
+        (said, openPort) => coordinator.hear({ window: name, said }, openPort),
+        () => releases.get(name)?.(),
+      )
+    },
   }
 }
 
-/** A window at the place, and all that it was told. */
-export type TestWindow = ReturnType<typeof openWindow>
+type TestWindow = ReturnType<typeof openWindow>
 
-function openWindow(place: ReturnType<typeof createPlace>) {
+type OpenPort = Parameters<ReturnType<typeof createCoordinator>['hear']>[1]
+
+function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, vanish: () => void) {
   const heard = {
     frames: [] as string[],
-    /** Numbers of the messages, in order. */
     messages: [] as number[],
     answers: [] as string[],
     closings: [] as Closing[],
     windows: [] as number[],
+    awareness: [] as string[],
   }
-  const attached = place.attach(take)
+  const hear = (said: ToCoordinator) => post(said, () => ({ postMessage: take, close: () => undefined }))
   let members = 0
 
   function take(said: ToWindow): void {
     if (said.type === 'closed') heard.closings.push(said.closing)
-    else if (said.type === 'answer') heard.answers.push(answerInWords(said.id, said.answer))
     else takeFrame(said.frame)
   }
 
   function takeFrame(frame: DownFrame): void {
+    if (frame.type === 'stored') return void heard.answers.push(`${frame.id} as ${frame.seq}`)
+    if (frame.type === 'refused')
+      return void heard.answers.push(`${frame.id} ${frame.code}: ${frame.message}`)
+    if (frame.type === 'awareness') {
+      const names = frame.windows.map(({ window, state }) => `${window} ${state?.anchor ?? 'gone'}`)
+      return void heard.awareness.push([...(frame.whole ? ['all'] : []), ...names].join(' '))
+    }
     heard.frames.push(frameInWords(frame))
     if (frame.type === 'message') heard.messages.push(frame.message.seq)
     if (frame.type === 'presence') heard.windows.push(frame.windows)
@@ -187,23 +131,29 @@ function openWindow(place: ReturnType<typeof createPlace>) {
 
   return {
     heard,
-    join({ window = 'w1', mode = 'sse/2', cursor = 'life:0', channels = 'main,wind' }: Asking = {}) {
-      const query = new URLSearchParams({ window, browser: 'b1', opening: '1', channels })
-      if (cursor !== null) query.set('cursor', cursor)
-      const known = modeNamed(mode) ?? assert.fail(`there is no mode ${mode}`)
+    join({
+      window = 'w1',
+      key = 'k1',
+      mode = 'sse/2',
+      cursor = 'life:0',
+      channels = 'main,wind',
+    }: Asking = {}) {
+      const query = { window, key, opening: '1', channels, ...(cursor && { cursor }) }
+      const known = modeCalled(mode)
       const polling = { intervalMs: 1000, holdMs: 20_000 }
       members += 1
-      const asked = { origin: `https://${known.http}`, mode: known, query: `${query}`, polling }
-      attached.hear({ type: 'join', member: members, asked })
+      const asked = { origin: `https://${known.http}`, mode: known, query, polling }
+      hear({ type: 'join', member: members, asked })
     },
-    send: (id: string, turn = 0) =>
-      attached.hear({ type: 'send', member: members, draft: draftOf(id), turn }),
-    leave: () => attached.hear({ type: 'leave', member: members }),
-    vanish: attached.gone,
-    /** Where a link would resume from. */
+    send: (id: string) => hear({ type: 'send', member: members, draft: draftOf(id) }),
+    show: (anchor: string) => hear({ type: 'show', member: members, state: shownAt(anchor) }),
+    leave: () => hear({ type: 'leave', member: members }),
+    vanish,
     cursor: () => `life:${heard.messages.at(-1) ?? 0}`,
   }
 }
+
+export const shownAt = (anchor: string): AwarenessState => ({ client: 7, name: '', anchor, head: anchor })
 
 function frameInWords(frame: DownFrame): string {
   if (frame.type === 'message') return `${frame.message.seq}`
@@ -214,14 +164,9 @@ function frameInWords(frame: DownFrame): string {
   return `welcome ${frame.window} ${at?.epoch}:${at?.seq} ${frame.recovered ? 'recovered' : 'anew'}`
 }
 
-function answerInWords(id: string, answer: Answer): string {
-  if (answer.type === 'stored') return `${id} as ${answer.seq}`
-  return `${id} ${answer.kind} in turn ${answer.turn}: ${answer.sentence}`
-}
-
-/** Windows that follow one stream, which stands at `life:0`. */
+/** Windows that share one stream at `life:0`. */
 export function openShared(count: number, asking: Parameters<TestWindow['join']>[0] = {}) {
-  const opened = openPlace()
+  const opened = openCoordinator()
   const windows = Array.from({ length: count }, opened.window)
   for (const [index, window] of windows.entries()) window.join({ ...asking, window: `w${index + 1}` })
   const stream = opened.newest()

@@ -1,9 +1,99 @@
-// A question now and then.
+// Polling and long polling: successive requests from the last response's cursor; a POST per message up.
 
-import { openPoll } from './poll.ts'
-import type { WebTransport } from './transport.ts'
+import type { PollAnswer } from '../../server/wire/messages.ts'
+import { asClosing, createHttp, createPostUplink, pick } from './http.ts'
+import {
+  browser,
+  now,
+  type Opening,
+  type OpenTransport,
+  type Platform,
+  type WebTransport,
+} from './transport.ts'
 
 export const polling: WebTransport = {
   name: 'polling',
-  open: (opening) => openPoll({ path: '/api/poll', pauseMs: opening.polling.intervalMs, holdMs: 0 }, opening),
+  open: (opening, platform) => openPoll('/api/poll', opening.polling.intervalMs, 0, opening, platform),
+}
+
+export const longPolling: WebTransport = {
+  name: 'long-polling',
+  open: (opening, platform) => openPoll('/api/long-poll', 0, opening.polling.holdMs, opening, platform),
+}
+
+/** Timeout beyond the server's hold time. */
+const patienceMs = 20_000
+
+function openPoll(
+  path: string,
+  pauseMs: number,
+  holdMs: number,
+  opening: Opening,
+  platform = browser,
+): OpenTransport {
+  const ending = new AbortController()
+  const http = createHttp(opening.origin, ending.signal, holdMs + patienceMs, platform)
+  const uplink = createPostUplink(opening, platform)
+  let cursor = opening.query.get('cursor')
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let receivedAt = 0
+
+  const stamping = {
+    // Stamps the raw text, before it is parsed.
+    transformResponse(text: string) {
+      receivedAt = now()
+      return text
+    },
+  }
+
+  async function ask(isFirst: boolean): Promise<void> {
+    const query = new URLSearchParams(opening.query)
+    if (cursor !== null) query.set('cursor', cursor)
+    if (isFirst) query.set('first', '')
+    if (holdMs > 0) query.set('hold', String(holdMs))
+    try {
+      const { data } = await http.get<string>(`${path}?${query}`, stamping)
+      if (!ending.signal.aborted) take(JSON.parse(data))
+    } catch (error) {
+      if (ending.signal.aborted) return
+      stop()
+      opening.onClose(asClosing(error))
+    }
+  }
+
+  function take(answer: PollAnswer): void {
+    cursor = answer.cursor
+    for (const frame of answer.frames) if (!ending.signal.aborted) opening.onFrame(frame, receivedAt)
+    if (ending.signal.aborted) return
+    timer = setTimeout(() => void ask(false), pauseMs)
+  }
+
+  function stop(): void {
+    ending.abort()
+    clearTimeout(timer)
+    uplink.close()
+  }
+
+  void ask(true)
+  return {
+    ...uplink,
+    // Polls serve as heartbeats.
+    beat: (windows) => windows && uplink.beat(windows),
+    close() {
+      stop()
+      // Otherwise the server counts the window as present until the silence limit.
+      const { origin, query } = opening
+      postLeave(`${origin}/api/leave?${pick(query, 'window', 'key', 'opening')}`, platform)
+    },
+  }
+}
+
+/**
+ * Outlives the page. Beacons are only a fallback for browsers without `keepalive`: under the page's
+ * `no-referrer` policy (Fetch, 3.2) Firefox sends them with origin `null`, which the server rejects.
+ */
+function postLeave(address: string, platform: Platform): void {
+  if ('keepalive' in Request.prototype)
+    platform.fetch(address, { method: 'POST', keepalive: true }).catch(() => undefined)
+  else navigator.sendBeacon(address)
 }

@@ -1,27 +1,75 @@
-// EventSource down, XHR up.
+// Server-sent events down, one POST per message up; request streaming shares the EventSource part.
 
-import { openStream } from './stream.ts'
-import type { Opening, OpenTransport, WebTransport } from './transport.ts'
-import { createXhrUplink } from './xhr-uplink.ts'
+import type { DownFrame } from '../../server/wire/messages.ts'
+import { asClosing, createPostUplink } from './http.ts'
+import {
+  browser,
+  now,
+  type Opening,
+  type OpenTransport,
+  type Platform,
+  type WebTransport,
+} from './transport.ts'
 
 export const sse: WebTransport = { name: 'sse', open: openSse }
 
-function openSse(opening: Opening): OpenTransport {
-  const uplink = createXhrUplink(opening)
-  const closeStream = openStream('/api/stream', {
-    ...opening,
-    onClose(closing) {
-      uplink.close()
-      opening.onClose(closing)
-    },
-  })
+function openSse(opening: Opening, platform?: Platform): OpenTransport {
+  const uplink = createPostUplink(opening, platform)
+  const onClose: Opening['onClose'] = (closing) => {
+    uplink.close()
+    opening.onClose(closing)
+  }
+  const closeStream = openStream('/api/stream', { ...opening, onClose }, platform)
   return {
-    send: uplink.send,
-    beat: uplink.beat,
-    askClock: uplink.askClock,
+    ...uplink,
     close() {
       closeStream()
       uplink.close()
     },
   }
+}
+
+const frameTypes = [
+  'welcome',
+  'message',
+  'presence',
+  'awareness',
+  'bye',
+  'omitted',
+  'heartbeat',
+  'stored',
+  'refused',
+  'clock',
+] as const
+
+/** Returns a close function. Calls `onClose` once, after `bye` or a loss. */
+export function openStream(
+  path: string,
+  { origin, query, onFrame, onClose }: Opening,
+  platform = browser,
+): () => void {
+  const source = platform.openEvents(`${origin}${path}?${query}`)
+
+  for (const type of frameTypes) {
+    source.addEventListener(type, (event: MessageEvent<string>) => {
+      const receivedAt = now()
+      const frame = parseFrame(type, event.data)
+      onFrame(frame, receivedAt)
+      if (frame.type !== 'bye') return
+      source.close()
+      onClose({ code: frame.code, sentence: frame.message, retryAfterMs: frame.retryAfterMs })
+    })
+  }
+  source.addEventListener('error', (event) => {
+    // The browser's retry gives up on a 5xx and forgets the cursor: the link reopens instead.
+    source.close()
+    // A browser does not tell why.
+    onClose(asClosing((event as ErrorEvent).error))
+  })
+  return () => source.close()
+}
+
+function parseFrame(type: (typeof frameTypes)[number], data: string): DownFrame {
+  const content = JSON.parse(data)
+  return type === 'message' ? { type, message: content } : { type, ...content }
 }

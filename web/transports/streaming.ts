@@ -1,65 +1,25 @@
-// EventSource down, one `fetch` with a streamed body up: a JSON line a frame (Chromium, over HTTP/2).
+// EventSource down, one streaming `fetch` up with one JSON frame per line (Chromium, HTTP/2).
 
-import type { UpFrame } from '../../server/wire/frames.ts'
-import { createAnswers } from './answers.ts'
-import { openStream } from './stream.ts'
-import { type Closing, lost, now, type Opening, type OpenTransport, type WebTransport } from './transport.ts'
+import type { UpFrame } from '../../server/wire/messages.ts'
+import { pick } from './http.ts'
+import { openStream } from './sse.ts'
+import {
+  browser,
+  type Closing,
+  createAnswers,
+  lost,
+  now,
+  type Opening,
+  type OpenTransport,
+  type WebTransport,
+} from './transport.ts'
 
 export const streaming: WebTransport = { name: 'streaming', open: openStreaming }
 
 const path = '/api/streaming'
 
-/** A server that goes ends the way up too: its farewell, down the stream, is to be heard first. */
-const farewellMs = 200
-
-function openStreaming(opening: Opening): OpenTransport {
-  const answers = createAnswers()
-  const body = createBody()
-  const ending = new AbortController()
-  let hasClosed = false
-
-  function close(): void {
-    hasClosed = true
-    ending.abort()
-    closeStream()
-    answers.abandon()
-  }
-
-  function closed(closing: Closing): void {
-    if (hasClosed) return
-    close()
-    opening.onClose(closing)
-  }
-
-  function endSoon(): void {
-    setTimeout(() => closed(lost), farewellMs)
-  }
-
-  function say(frame: UpFrame): number {
-    const text = JSON.stringify(frame)
-    body.write(`${text}\n`)
-    return text.length
-  }
-
-  const closeStream = openStream(path, {
-    ...opening,
-    onFrame(frame, receivedAt) {
-      answers.take(frame)
-      // The acknowledgements come down the stream: before it there is no use in sending.
-      if (frame.type === 'welcome') send(opening, body.stream, ending.signal).then(endSoon, endSoon)
-      opening.onFrame(frame, receivedAt)
-    },
-    onClose: closed,
-  })
-  if (!canStream()) queueMicrotask(() => closed(unsupported))
-
-  return {
-    send: (draft) => answers.expect(draft, say({ type: 'publish', message: draft })),
-    beat: (windows) => void say({ type: 'heartbeat', ...(windows && { windows }) }),
-    askClock: () => void say({ type: 'clock', at: now() }),
-    close,
-  }
-}
+/** A draining server ends the uplink too; wait this long for its `bye` on the stream. */
+const byeWaitMs = 200
 
 const unsupported: Closing = {
   code: 'unsupported',
@@ -67,39 +27,73 @@ const unsupported: Closing = {
   retryAfterMs: null,
 }
 
-/** `duplex` is in the standard (Fetch, 5.4) and not yet in TypeScript's list. */
+function openStreaming(opening: Opening, platform = browser): OpenTransport {
+  const answers = createAnswers()
+  const body = new TextEncoderStream()
+  const lines = body.writable.getWriter()
+  const ending = new AbortController()
+  let isClosed = false
+
+  const onFrame: Opening['onFrame'] = (frame, receivedAt) => {
+    answers.take(frame)
+    // Acknowledgements arrive on the stream, so the uplink waits for it.
+    if (frame.type === 'welcome') upload().then(endSoon, endSoon)
+    opening.onFrame(frame, receivedAt)
+  }
+  const closeStream = openStream(path, { ...opening, onFrame, onClose: end }, platform)
+  if (!canStream(opening.origin)) queueMicrotask(() => end(unsupported))
+
+  function upload(): Promise<unknown> {
+    const { origin, query } = opening
+    const request: StreamedRequest = {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-ndjson' },
+      duplex: 'half',
+      body: body.readable,
+      signal: ending.signal,
+    }
+    return platform.fetch(`${origin}${path}?${pick(query, 'window', 'key')}`, request)
+  }
+
+  function end(closing: Closing): void {
+    if (isClosed) return
+    close()
+    opening.onClose(closing)
+  }
+
+  function endSoon(): void {
+    setTimeout(() => end(lost), byeWaitMs)
+  }
+
+  function close(): void {
+    isClosed = true
+    ending.abort()
+    closeStream()
+    answers.abandon()
+  }
+
+  function write(frame: UpFrame): number {
+    const text = JSON.stringify(frame)
+    lines.write(`${text}\n`).catch(() => undefined)
+    return text.length
+  }
+
+  return {
+    send: (draft) => answers.expect(draft, write({ type: 'publish', message: draft })),
+    beat: (windows) => void write({ type: 'heartbeat', ...(windows && { windows }) }),
+    askClock: () => void write({ type: 'clock', at: now() }),
+    sendAwareness: (report) => void write({ type: 'awareness', ...report }),
+    close,
+  }
+}
+
+/** Fetch, 5.4; missing in TypeScript's types. */
 interface StreamedRequest extends RequestInit {
   readonly duplex: 'half'
 }
 
-function send({ origin, query }: Opening, body: ReadableStream, signal: AbortSignal): Promise<Response> {
-  const request: StreamedRequest = {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/x-ndjson' },
-    credentials: 'include',
-    duplex: 'half',
-    body,
-    signal,
-  }
-  return fetch(`${origin}${path}?window=${query.get('window')}`, request)
-}
-
-function createBody() {
-  const utf8 = new TextEncoder()
-  let controller: ReadableStreamDefaultController<Uint8Array> | null = null
-  const stream = new ReadableStream<Uint8Array>({
-    start(given) {
-      controller = given
-    },
-    cancel() {
-      controller = null
-    },
-  })
-  return { stream, write: (text: string) => controller?.enqueue(utf8.encode(text)) }
-}
-
-/** A browser that cannot takes the stream for a text, gives it a type, and never asks for `duplex`. */
-function canStream(): boolean {
+/** Browsers without request streams convert the body to text with a type and never read `duplex`. */
+function canStream(origin: string): boolean {
   let wasAsked = false
   const request: StreamedRequest = {
     method: 'POST',
@@ -109,6 +103,6 @@ function canStream(): boolean {
       return 'half'
     },
   }
-  const hasType = new Request(location.origin, request).headers.has('Content-Type')
+  const hasType = new Request(origin, request).headers.has('Content-Type')
   return wasAsked && !hasType
 }

@@ -1,56 +1,94 @@
-// What a transport is on the window's side: it turns bytes into frames, and drafts into acknowledgements.
-// No retry, no React: the link wraps it.
+// The transport contract in the window, and acknowledgements that arrive as frames.
 
-import type { Draft } from '../../server/wire/envelope.ts'
-import type { Beat, ByeCode, DownFrame, Stored } from '../../server/wire/frames.ts'
+import type { AxiosRequestConfig } from 'axios'
+import {
+  type AwarenessReport,
+  type Beat,
+  type ByeCode,
+  byeCodes,
+  type DownFrame,
+  type Draft,
+  type Polling,
+  type Refused,
+  type Stored,
+} from '../../server/wire/messages.ts'
 import type { Mode, TransportName } from '../../server/wire/modes.ts'
-import type { Polling } from '../../server/wire/settings.ts'
 
-export interface Opening {
-  /** Origin of the listener, `https://localhost:8443`. */
-  readonly origin: string
-  readonly mode: Mode
-  /** What the server asks of a joining window: `window`, `opening`, `channels`, `browser`, `cursor`. */
-  readonly query: URLSearchParams
-  readonly polling: Polling
-  /** `receivedAt` is taken before anything else is done with the bytes; ms since the epoch. */
-  readonly onFrame: (frame: DownFrame, receivedAt: number) => void
-  /** The stream is over, whoever ended it; comes exactly once, and never after `close()`. */
-  readonly onClose: (closing: Closing) => void
+/** Converts bytes to frames and drafts to acknowledgements. Never retries: the link does. */
+export interface WebTransport {
+  readonly name: TransportName
+  /** `platform` defaults to the browser. */
+  readonly open: (opening: Opening, platform?: Platform) => OpenTransport
 }
 
-export interface Closing {
-  /**
-   * `lost`: the connection broke or could not be made. `silent`: nothing was heard for too long. `unsupported`: this
-   * browser cannot do it. `refused`: the server does not want this window as it is. The others are the server's farewells.
-   */
-  readonly code: 'lost' | 'unsupported' | 'refused' | 'uninvited' | ByeCode
-  /** One sentence for people. */
-  readonly sentence: string
-  /** The server's wish; null when it had none. */
-  readonly retryAfterMs: number | null
+export type Transports = Readonly<Record<TransportName, WebTransport>>
+
+/** What transports are built on: the browser, or Node in tests and measurements. */
+export interface Platform {
+  readonly adapter: NonNullable<AxiosRequestConfig['adapter']>
+  /** `error` events are `ErrorEvent`s with an axios error where the platform knows why the stream failed. */
+  readonly openEvents: (address: string) => Pick<EventSource, 'addEventListener' | 'close'>
+  readonly openSocket: (
+    address: string,
+  ) => Pick<WebSocket, 'addEventListener' | 'removeEventListener' | 'send' | 'close' | 'readyState'>
+  readonly fetch: (address: string, request: RequestInit) => Promise<Response>
+}
+
+/** Credentials go to both of the server's ports, whichever served the page. */
+export const browser: Platform = {
+  adapter: 'xhr',
+  openEvents: (address) => new EventSource(address, { withCredentials: true }),
+  openSocket: (address) => new WebSocket(address),
+  fetch: (address, request) => fetch(address, { ...request, credentials: 'include' }),
+}
+
+export interface Opening {
+  /** Such as `https://localhost:8443`. */
+  readonly origin: string
+  readonly mode: Mode
+  /** `window`, `key`, `opening`, `channels`, `cursor`. */
+  readonly query: URLSearchParams
+  readonly polling: Polling
+  /** `receivedAt` is taken before the bytes are parsed; ms since the epoch. */
+  readonly onFrame: (frame: DownFrame, receivedAt: number) => void
+  /** The stream ended on either side. Called exactly once, and never after `close()`. */
+  readonly onClose: (closing: Closing) => void
 }
 
 export interface OpenTransport {
   /**
-   * Sends one message; resolves to its acknowledgement. Keeps the order of its calls.
-   * Rejects with a `RefusedError` when the server refused it for good, with a `BusyError` when it is to be sent again
-   * later, with anything else when it is not known whether it arrived: then it is to be sent again, with the same id.
+   * Sends messages in call order and resolves to the acknowledgement. Rejects with `RefusedError` when
+   * refused for good, `BusyError` when to be resent later; after any other error the fate is unknown:
+   * resend with the same id.
    */
   readonly send: (draft: Draft) => Promise<Stored>
-  /** Lets hear of this window. */
   readonly beat: (windows?: Beat['windows']) => void
   /**
-   * Asks for the server's time, with a stamp of its own as it leaves; the answer comes as a `clock` frame, or never.
-   * Missing where the connection is another's, so that a stamp of this window's would not be the moment of its leaving.
+   * Requests the server's time, stamped on departure; a `clock` frame may answer. Absent where another
+   * window owns the connection, since the stamp would be too early.
    */
   readonly askClock?: () => void
+  /** Unanswered. A report may be skipped for a newer one of its window, never the newest. */
+  readonly sendAwareness: (report: AwarenessReport) => void
   readonly close: () => void
 }
 
-export interface WebTransport {
-  readonly name: TransportName
-  readonly open: (opening: Opening) => OpenTransport
+export interface Closing {
+  /**
+   * `lost`: the connection broke or failed to open. `silent`: nothing was received for too long.
+   * `unsupported`: this browser lacks the feature. `full`: other windows hold all connections of this mode.
+   * `refused`: the server rejects this window. Others: the server's bye codes.
+   */
+  readonly code: 'lost' | 'unsupported' | 'full' | 'refused' | 'uninvited' | ByeCode
+  /** For people. */
+  readonly sentence: string
+  readonly retryAfterMs: number | null
+}
+
+export const lost: Closing = {
+  code: 'lost',
+  sentence: 'The connection to the server was lost.',
+  retryAfterMs: null,
 }
 
 export class RefusedError extends Error {
@@ -62,7 +100,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** The server takes nothing more for the moment; all that was sent after it was not taken either. */
+/** The server is overloaded; it accepted neither this draft nor any sent after it. */
 export class BusyError extends Error {
   readonly retryAfterMs: number
   constructor(sentence: string, retryAfterMs: number) {
@@ -72,13 +110,74 @@ export class BusyError extends Error {
   }
 }
 
-export const lost: Closing = {
-  code: 'lost',
-  sentence: 'The connection to the server was lost.',
-  retryAfterMs: null,
-}
-
-/** This window's clock: ms since the epoch with fractions. `performance.now()` alone has another origin in every window. */
+/** Ms since the epoch, with fractions. `performance.now()` alone has another origin in every window. */
 export function now(): number {
   return performance.timeOrigin + performance.now()
+}
+
+interface Unanswered {
+  readonly answer: Promise<Stored>
+  readonly resolve: (stored: Stored) => void
+  readonly reject: (error: Error) => void
+  readonly length: number
+}
+
+export function createAnswers() {
+  const unanswered = new Map<string, Unanswered>()
+
+  function refuse(id: string, error: Error): void {
+    unanswered.get(id)?.reject(error)
+    unanswered.delete(id)
+  }
+
+  return {
+    /** `length` of the sent text, in UTF-16 units. */
+    expect({ id }: Draft, length: number): Promise<Stored> {
+      // Two windows of one stream may send the same draft (a duplicated tab): one answer settles both.
+      const known = unanswered.get(id)
+      if (known) return known.answer
+      let settle!: Pick<Unanswered, 'resolve' | 'reject'>
+      const answer = new Promise<Stored>((resolve, reject) => {
+        settle = { resolve, reject }
+      })
+      unanswered.set(id, { answer, length, ...settle })
+      return answer
+    },
+    take(frame: DownFrame): void {
+      if (frame.type === 'stored') {
+        unanswered.get(frame.id)?.resolve(frame)
+        unanswered.delete(frame.id)
+      } else if (frame.type === 'refused' && frame.id !== null) {
+        refuse(frame.id, errorFor(frame))
+      }
+    },
+    /** After a frame exceeded the server's size limit. */
+    refuseLargest(): void {
+      const [largest] = [...unanswered].sort(([, one], [, other]) => other.length - one.length)
+      const sentence = 'The message is larger than the server takes.'
+      if (largest) refuse(largest[0], new RefusedError('too-large', sentence))
+    },
+    abandon(): void {
+      for (const { reject } of unanswered.values())
+        reject(new Error('The connection ended before the answer came.'))
+      unanswered.clear()
+    },
+    size: () => unanswered.size,
+  }
+}
+
+function errorFor({ code, message, retryAfterMs }: Refused): Error {
+  return retryAfterMs === undefined ? new RefusedError(code, message) : new BusyError(message, retryAfterMs)
+}
+
+export function closingFrom(frame: DownFrame, unanswered: number): Closing | null {
+  if (frame.type === 'bye' && frame.code in byeCodes) {
+    return { code: frame.code, sentence: frame.message, retryAfterMs: frame.retryAfterMs }
+  }
+  if (frame.type !== 'refused' || frame.id !== null || unanswered > 0) return null
+  const { code, message, retryAfterMs = null } = frame
+  // A server that does not know a question continues without it.
+  if (code === 'bad-frame') return null
+  if (code === 'draining') return { code, sentence: message, retryAfterMs }
+  return { code: retryAfterMs === null ? 'refused' : 'lost', sentence: message, retryAfterMs }
 }

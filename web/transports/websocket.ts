@@ -1,20 +1,33 @@
 // One WebSocket, both ways.
 
-import type { DownFrame, UpFrame } from '../../server/wire/frames.ts'
-import { closingFrom, createAnswers } from './answers.ts'
-import { type Closing, lost, now, type Opening, type OpenTransport, type WebTransport } from './transport.ts'
+import type { DownFrame, UpFrame } from '../../server/wire/messages.ts'
+import {
+  browser,
+  type Closing,
+  closingFrom,
+  createAnswers,
+  lost,
+  now,
+  type Opening,
+  type OpenTransport,
+  type Platform,
+  type WebTransport,
+} from './transport.ts'
 
 export const websocket: WebTransport = { name: 'websocket', open: openWebSocket }
 
-function openWebSocket({ origin, mode, query, onFrame, onClose }: Opening): OpenTransport {
+function openWebSocket(
+  { origin, mode, query, onFrame, onClose }: Opening,
+  platform = browser,
+): OpenTransport {
   const answers = createAnswers()
   const ending = new AbortController()
-  let socket: WebSocket | null = null
+  let socket: ReturnType<Platform['openSocket']> | null = null
   let closing: Closing = lost
 
   function connect(): void {
     if (ending.signal.aborted) return
-    socket = new WebSocket(`${origin.replace(/^http/, 'ws')}/api/socket?${query}`)
+    socket = platform.openSocket(`${origin.replace(/^http/, 'ws')}/api/socket?${query}`)
     socket.addEventListener('message', (event: MessageEvent<string>) => {
       const receivedAt = now()
       const frame: DownFrame = JSON.parse(event.data)
@@ -26,13 +39,19 @@ function openWebSocket({ origin, mode, query, onFrame, onClose }: Opening): Open
   }
 
   function onEnd({ code }: Pick<CloseEvent, 'code'>): void {
-    // 1009: a frame was beyond what the server reads at all. The largest one was it; the others go again.
+    // 1009: a frame exceeded the server's size limit; all but the largest are resent.
     if (code === 1009) answers.refuseLargest()
     answers.abandon()
     onClose(closing)
   }
 
-  function say(frame: UpFrame): number {
+  async function connectIfReachable(): Promise<void> {
+    const isReachable = await touch(origin, ending.signal, platform)
+    if (isReachable || ending.signal.aborted) connect()
+    else onClose(lost)
+  }
+
+  function write(frame: UpFrame): number {
     const text = JSON.stringify(frame)
     socket?.send(text)
     return text.length
@@ -40,20 +59,26 @@ function openWebSocket({ origin, mode, query, onFrame, onClose }: Opening): Open
 
   const isOpen = () => socket?.readyState === WebSocket.OPEN
 
-  // A browser opens no HTTP/2 connection for a WebSocket; it takes one that is there (RFC 8441).
-  if (mode.joinsConnection) touch(origin, ending.signal).then(connect)
+  // After failures Chromium and Firefox delay WebSockets to that origin by up to 5 s and 60 s. During an
+  // outage none may fail, so every opening after the first probes with a request.
+  const isReopening = Number(query.get('opening')) > 1
+  // A WebSocket joins an existing HTTP/2 connection but never opens one (RFC 8441).
+  if (mode.joinsConnection || isReopening) void connectIfReachable()
   else connect()
 
   return {
     async send(draft) {
       if (!isOpen()) throw new Error('The WebSocket is not open.')
-      return answers.expect(draft, say({ type: 'publish', message: draft }))
+      return answers.expect(draft, write({ type: 'publish', message: draft }))
     },
     beat(windows) {
-      if (isOpen()) say({ type: 'heartbeat', ...(windows && { windows }) })
+      if (isOpen()) write({ type: 'heartbeat', ...(windows && { windows }) })
     },
     askClock() {
-      if (isOpen()) say({ type: 'clock', at: now() })
+      if (isOpen()) write({ type: 'clock', at: now() })
+    },
+    sendAwareness(report) {
+      if (isOpen()) write({ type: 'awareness', ...report })
     },
     close() {
       ending.abort()
@@ -64,11 +89,21 @@ function openWebSocket({ origin, mode, query, onFrame, onClose }: Opening): Open
   }
 }
 
-/** Has the browser connect to that origin. That it cannot shows when the WebSocket opens. */
-async function touch(origin: string, signal: AbortSignal): Promise<void> {
+/** A request may queue for a connection where a WebSocket does not: then the WebSocket is tried anyway. */
+const touchWithinMs = 1000
+
+/** Makes the browser connect. */
+async function touch(origin: string, signal: AbortSignal, platform: Platform): Promise<boolean> {
+  const deadline = AbortSignal.timeout(touchWithinMs)
   try {
-    await fetch(`${origin}/healthz`, { credentials: 'include', cache: 'no-store', signal })
+    await platform.fetch(`${origin}/healthz`, {
+      cache: 'no-store',
+      // An opaque response suffices.
+      mode: 'no-cors',
+      signal: AbortSignal.any([signal, deadline]),
+    })
+    return true
   } catch {
-    return
+    return deadline.aborted
   }
 }

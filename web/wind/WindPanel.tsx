@@ -1,72 +1,93 @@
-// The live wind: dial, words, figures and history, where the readings come from, and what is wrong with them.
+// The live wind: dial, words, figures, history, source and faults.
 
-import type { WindHistory } from '../../server/wire/wind/history.ts'
-import type { Actions } from '../page/actions.ts'
-import { Caution } from '../page/Icons.tsx'
-import { useNow } from '../page/use-now.ts'
-import { useView } from '../page/use-view.ts'
-import type { Store } from '../store/store.ts'
-import { Dial } from './dial/Dial.tsx'
-import { Figures } from './Figures.tsx'
-import { figureWords } from './figure-words.ts'
-import { History } from './history/History.tsx'
-import { UnitSelect } from './UnitSelect.tsx'
-import { type WindFace, windFace } from './wind-face.ts'
-import { sourceWords } from './words/source.ts'
+import { memo, useLayoutEffect, useRef } from 'react'
+import { type CommonProps, useNow, useView } from '../page/hooks.ts'
+import { mountDial } from './dial-canvas.ts'
+import { History, type HistoryProps } from './History.tsx'
+import { Amount, NoSensor, SensorSettings, Trouble } from './SensorWidgets.tsx'
+import { type FigureModel, figureModels, type WindModel, windModel } from './wind-view-model.ts'
 
-interface WindPanelProps {
-  readonly store: Store
-  readonly actions: Actions
-  readonly history: Pick<WindHistory, 'since'>
-}
-
-/** Its words render four times a second, alone; nothing in it is announced but what is wrong. */
-export function WindPanel({ store, actions, history }: WindPanelProps) {
+/** Rerenders four times a second; announces only faults. */
+export function WindPanel({ store, actions, history }: HistoryProps) {
   const wind = useView(store, (view) => view.wind)
+  const isConnected = useView(store, (view) => view.outage === null)
   const now = useNow(1000, wind.receivedAt !== null)
-  const face = windFace(wind, now)
-  const ageMs = wind.receivedAt === null ? 0 : now - wind.receivedAt
-  return (
-    <div className="wind" id="wind" tabIndex={-1} data-state={face.state} data-stale={face.isStale}>
-      <div className="wind-body">
-        <div className="wind-head">
+  const model = windModel(wind, now, isConnected)
+  if (!wind.hasSensor)
+    return (
+      <div className="wind" id="wind" tabIndex={-1}>
+        <div className="wind-empty">
           <h2>Wind</h2>
-          {face.source && (
-            <span className="wind-source" data-source={face.source}>
-              {sourceWords[face.source]}
-            </span>
-          )}
-          <UnitSelect unit={wind.choices.unit} onChoose={(unit) => actions.chooseWind({ unit })} />
+          <NoSensor />
+        </div>
+      </div>
+    )
+  return (
+    <div className="wind" id="wind" tabIndex={-1} data-state={model.state} data-stale={model.isStale}>
+      <div className="wind-body">
+        <div className="wind-head row">
+          <h2>Wind</h2>
+          <SensorSettings store={store} actions={actions} source={model.source} />
         </div>
         <div className="wind-now">
           <Dial store={store} />
-          <Words face={face} />
+          <Words model={model} />
         </div>
-        <Figures figures={figureWords(wind.figures, face.unit, ageMs)} />
+        <Figures figures={figureModels(wind.figures, model.unit, now - (wind.receivedAt ?? now))} />
         <History store={store} actions={actions} history={history} />
       </div>
     </div>
   )
 }
 
-function Words({ face }: { face: WindFace }) {
+/** Drawn outside React. Its text alternative changes every few seconds, without announcement. */
+const Dial = memo(function Dial({ store }: Pick<CommonProps, 'store'>) {
+  const card = useRef<HTMLCanvasElement>(null)
+  const live = useRef<HTMLCanvasElement>(null)
+  useLayoutEffect(
+    () => (card.current && live.current ? mountDial(card.current, live.current, store) : undefined),
+    [store],
+  )
+  return (
+    <div className="dial">
+      <canvas ref={card} />
+      <canvas ref={live} role="img" aria-label="Wind dial" />
+    </div>
+  )
+})
+
+function Words({ model }: { model: WindModel }) {
   return (
     <div className="wind-words">
       <p className="wind-direction">
-        {face.directionDegrees !== null && <strong>{face.directionDegrees}°</strong>} {face.directionWords}
+        {model.directionDegrees !== null && <strong>{model.directionDegrees}°</strong>} {model.directionWords}
       </p>
       <p className="wind-age">
-        {face.ageWords && `${face.isStale ? 'Last reading' : 'Updated'} ${face.ageWords}`}
+        {model.ageWords && `${model.isStale ? 'Last reading' : 'Updated'} ${model.ageWords}`}
       </p>
-      {face.asideWords && <p className="wind-aside">{face.asideWords}</p>}
-      <output className="wind-trouble">
-        {face.trouble && (
-          <>
-            <Caution />
-            <span>{face.trouble}</span>
-          </>
-        )}
-      </output>
+      {model.asideWords && <p className="wind-aside">{model.asideWords}</p>}
+      <Trouble sentence={model.trouble} part="wind" />
     </div>
+  )
+}
+
+function Figures({ figures }: { figures: readonly FigureModel[] }) {
+  return (
+    <dl className="figures">
+      {figures.map((figure) => (
+        <div key={figure.label} className="figure">
+          <dt className="small">
+            {figure.label} <span className="figure-so-far">{figure.soFar}</span>
+          </dt>
+          <dd>
+            <Amount of={figure} part="figure" />
+            <span className="figure-beside small" aria-hidden="true">
+              {figure.beside}
+            </span>
+            <span className="visually-hidden">{figure.spokenBeside}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
   )
 }

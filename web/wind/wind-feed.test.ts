@@ -1,13 +1,14 @@
-// Readings on their way into the store, and what was before them beneath.
+// Readings on their way into the store, the hour before them beneath, and when the server is asked for it.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Bodies, Message } from '../../server/wire/envelope.ts'
-import { anemogramOf, type PastWind, readAnemogram } from '../../server/wire/wind/anemogram.ts'
-import { createAnemograph } from '../../server/wire/wind/anemograph.ts'
-import { assertNear, fault, measured, startAt } from '../../server/wire/wind/testing.ts'
-import { createStore, firstView } from '../store/store.ts'
-import { createWindFeed } from './wind-feed.ts'
+import type { Bodies, Message } from '../../server/wire/messages.ts'
+import { type PastWind, readSnapshot, WindHistory } from '../../server/wire/wind-history.ts'
+import { assertNear, fault, measured, startAt } from '../../server/wire/wind-testing.ts'
+import type { LinkState } from '../link/link.ts'
+import type { ViewName } from '../page/views.ts'
+import { createStore, firstView } from '../store.ts'
+import { createWindFeed, fillInPast } from './wind-feed.ts'
 
 function message<K extends 'reading' | 'sensor'>(kind: K, seq: number, body: Bodies[K]): Message {
   const at = startAt + seq * 250
@@ -25,11 +26,11 @@ function feeding() {
 
 /** What the server answers when it has these readings, its newest last. */
 function serverPast(from: number, to: number, ...faults: number[]): PastWind {
-  const anemograph = createAnemograph()
+  const history = new WindHistory()
   for (let seq = from; seq <= to; seq += 1)
-    anemograph.take(faults.includes(seq) ? fault : measured(6, 90), startAt + seq * 250)
+    history.take(faults.includes(seq) ? fault : measured(6, 90), startAt + seq * 250)
   const faultAt = faults.includes(to) ? startAt + to * 250 : null
-  return readAnemogram(JSON.parse(JSON.stringify(anemogramOf(anemograph.history, { seq: to, faultAt }))))
+  return readSnapshot(JSON.parse(JSON.stringify(history.snapshot({ seq: to, faultAt }))))
 }
 
 test('a reading is shown with its figures, and the sensor stays as it was', () => {
@@ -61,7 +62,7 @@ test('edits are none of its business', () => {
   assert.equal(store.view(), before)
 })
 
-describe('what was before', () => {
+describe('the hour before', () => {
   const ask = (past: PastWind) => async () => past
   const reading = (seq: number, speed = 6) => message('reading', seq, measured(speed, 90))
   const counted = ({ history }: { history: ReturnType<typeof feeding>['feed']['history'] }) =>
@@ -134,7 +135,10 @@ describe('what was before', () => {
     take(reading(1), 1)
     const before = store.view()
     assert.equal(await feed.lookBack(() => Promise.reject(new Error('503'))), false)
-    assert.equal(await feed.lookBack(ask(readAnemogram(emptyAnswer))), true)
+    assert.equal(
+      await feed.lookBack(ask(readSnapshot(new WindHistory().snapshot({ seq: 0, faultAt: null })))),
+      true,
+    )
     const overtaken = feed.lookBack(ask(serverPast(1, 40)))
     feed.newLog()
     assert.equal(await overtaken, false)
@@ -150,4 +154,116 @@ describe('what was before', () => {
   })
 })
 
-const emptyAnswer = anemogramOf(createAnemograph().history, { seq: 0, faultAt: null })
+test('where there is no sensor, what one said before is not the wind, and one that comes is', () => {
+  const { store, feed, take } = feeding()
+  const before = [
+    message('sensor', 1, { source: 'serial', state: 'connected', sentence: 'It was.' }),
+    message('reading', 2, measured(6, 90)),
+  ]
+  feed.leaveOut(before)
+  for (const old of before) take(old, 5)
+  const { hasSensor, reading, sensor, receivedAt } = store.view().wind
+  assert.deepEqual([hasSensor, reading, sensor, receivedAt], [false, null, null, null])
+  take(message('sensor', 3, { source: 'simulated', state: 'connected', sentence: 'Simulated.' }), 6)
+  assert.equal(store.view().wind.hasSensor, true)
+  take(message('reading', 4, measured(8, 90)), 7)
+  assert.equal(store.view().wind.reading?.speed, 8)
+})
+
+describe('asking for the hour before', () => {
+  function watching(view: ViewName = 'all') {
+    const store = createStore(firstView('sse/2', { name: view, notice: null }))
+    const time = { now: 1_000_000 }
+    let asked = 0
+    let answers = true
+    fillInPast({
+      store,
+      ask: () => Promise.reject(new Error('The feed asks.')),
+      now: () => time.now,
+      feed: {
+        async lookBack() {
+          asked += 1
+          return answers
+        },
+      },
+    })
+    const link = async (state: LinkState['state']) => {
+      store.change({ link: { ...store.view().link, state } })
+      await null
+    }
+    return {
+      store,
+      time,
+      link,
+      asked: () => asked,
+      fail: (fails: boolean) => {
+        answers = !fails
+      },
+      show: (name: ViewName) => store.change({ shown: { name, notice: null } }),
+      hear: () => store.change({ wind: { ...store.view().wind, receivedAt: time.now } }),
+    }
+  }
+
+  test('once, when the link is open, whatever else changes', async () => {
+    const { link, asked, hear } = watching()
+    assert.equal(asked(), 0)
+    await link('open')
+    hear()
+    await link('opening')
+    await link('open')
+    assert.equal(asked(), 1)
+  })
+
+  test('not while nothing is shown that has a history', async () => {
+    const { link, show, asked } = watching('editor')
+    await link('open')
+    show('overview')
+    assert.equal(asked(), 0)
+    show('wind')
+    show('all')
+    assert.equal(asked(), 1)
+  })
+
+  test('again at an opening after a long absence, not after a short one', async () => {
+    const { link, hear, time, asked } = watching()
+    await link('open')
+    hear()
+    for (const [absentMs, times] of [
+      [59_000, 1],
+      [61_000, 2],
+    ] as const) {
+      await link('waiting')
+      time.now += absentMs
+      await link('opening')
+      assert.equal(asked(), 1)
+      await link('open')
+      assert.equal(asked(), times)
+      hear()
+    }
+  })
+
+  test('without an answer at the next opening, and not before', async () => {
+    const { link, hear, fail, asked } = watching()
+    fail(true)
+    await link('open')
+    hear()
+    hear()
+    assert.equal(asked(), 1)
+    fail(false)
+    await link('waiting')
+    await link('open')
+    await link('waiting')
+    await link('open')
+    assert.equal(asked(), 2)
+  })
+
+  test('nothing is asked while there is no sensor, and once there is one it is', async () => {
+    const { store, link, asked } = watching()
+    const wind = (hasSensor: boolean) => store.change({ wind: { ...store.view().wind, hasSensor } })
+    wind(false)
+    await link('open')
+    assert.equal(asked(), 0)
+    wind(true)
+    assert.equal(asked(), 1)
+  })
+})

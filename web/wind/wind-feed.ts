@@ -1,37 +1,24 @@
-// Feeds what the sensor says to the anemograph and to what React sees, and puts what was before this window beneath it.
+// Feeds readings to history and store, and fetches the hour before this window.
 
-import { isKind, type Message } from '../../server/wire/envelope.ts'
-import type { Timers } from '../../server/wire/time.ts'
-import type { PastWind } from '../../server/wire/wind/anemogram.ts'
-import { type Anemograph, createAnemograph } from '../../server/wire/wind/anemograph.ts'
-import { retake } from '../../server/wire/wind/retake.ts'
-import { joinTraces, traceOf } from '../../server/wire/wind/trace.ts'
-import type { Store } from '../store/store.ts'
+import axios from 'axios'
+import { isKind, type Message } from '../../server/wire/messages.ts'
+import type { Clock, Timers } from '../../server/wire/time.ts'
+import { type PastWind, readSnapshot, WindHistory } from '../../server/wire/wind-history.ts'
+import { partsOf } from '../page/views.ts'
+import type { Store } from '../store.ts'
 
-export interface WindFeed {
-  /** Takes every message; `dueAt` as the link tells it: this window's clock, ms since the epoch. */
-  readonly take: (message: Message, dueAt: number) => void
-  /** In the time of the readings' own stamps, which are the server's, as `takenAt` in the store is. */
-  readonly history: Anemograph['history']
-  /**
-   * Asks for what was before, and puts it beneath what comes meanwhile. False where there was no answer, or none for the
-   * log that is read by then: all stays as it was. Asked again meanwhile, the first answer is of no account.
-   */
-  readonly lookBack: (ask: () => Promise<PastWind>) => Promise<boolean>
-  /** The log is another than before: its numbers begin anew. */
-  readonly newLog: () => void
-}
+/** Entries merged per task, to keep the page responsive. */
+const entriesEachTurn = 100
 
-/** An anemograph is given so many marks in one turn: the page does not stutter. */
-const marksEachTurn = 100
-
-/** A reading that comes twice, as the newest of a snapshot does, counts once: it has the same id. */
-export function createWindFeed(store: Store, timers: Timers): WindFeed {
-  let anemograph = createAnemograph()
+/** Deduplicates by id: a snapshot's newest reading arrives twice. */
+export function createWindFeed(store: Store, timers: Timers) {
+  let history = new WindHistory()
   let newestId: string | null = null
-  /** Up to this place in the log every reading is in the anemograph, whether or not it has come here yet. */
+  /** Ignores messages accepted up to then; the server's clock. */
+  let leftOutUntil = Number.NEGATIVE_INFINITY
+  /** The history holds every reading up to this sequence number, including those yet to arrive. */
   let pastSeq = 0
-  /** What came since the question. */
+  /** Readings since the request. */
   let held: Message<'reading'>[] | null = null
 
   function takeReading(message: Message<'reading'>, dueAt: number): void {
@@ -39,59 +26,105 @@ export function createWindFeed(store: Store, timers: Timers): WindFeed {
     newestId = message.id
     held?.push(message)
     const isPast = message.seq <= pastSeq && wind.takenAt !== null
-    const takenAt = isPast ? wind.takenAt : anemograph.take(message.body, message.at)
-    const figures = anemograph.figures(takenAt)
-    store.change({ wind: { ...wind, reading: message.body, receivedAt: dueAt, takenAt, figures } })
+    const takenAt = isPast ? wind.takenAt : history.take(message.body, message.at)
+    const figures = history.figures(takenAt)
+    store.change({
+      wind: { ...wind, hasSensor: true, reading: message.body, receivedAt: dueAt, takenAt, figures },
+    })
   }
 
-  /** In turns, while what comes goes on as before; null where there is nothing to put beneath it. */
-  async function rebuilt({ trace, faultAt }: PastWind): Promise<Rebuilt | null> {
-    const { seconds, full } = traceOf(anemograph.history)
-    const joined = joinTraces([...seconds, ...full], trace)
-    const next = createAnemograph()
-    const steps = retake(next, joined, faultAt)
+  /** Merges in slices while readings continue; null when there is nothing to merge. */
+  async function joinedWith(past: PastWind): Promise<{ history: WindHistory; newestAt: number } | null> {
+    const steps = history.joinedWith(past)
     for (let done = 1; ; done += 1) {
       const step = steps.next()
-      if (step.done) return step.value === null ? null : { next, newestAt: step.value }
-      if (done % marksEachTurn === 0) await new Promise<void>((resolve) => timers.later(resolve, 0))
+      if (step.done) return step.value
+      if (done % entriesEachTurn === 0) await new Promise<void>((resolve) => timers.later(resolve, 0))
     }
   }
 
-  function replace({ next, newestAt }: Rebuilt, seq: number, since: readonly Message<'reading'>[]): void {
-    let takenAt = newestAt
-    for (const message of since) if (message.seq > seq) takenAt = next.take(message.body, message.at)
-    anemograph = next
-    pastSeq = seq
-    store.change({ wind: { ...store.view().wind, takenAt, figures: next.figures(takenAt) } })
-  }
-
   return {
-    take(message, dueAt) {
-      if (isKind(message, 'sensor')) store.change({ wind: { ...store.view().wind, sensor: message.body } })
+    /** In the readings' server timestamps, like `takenAt` in the store. */
+    history: { since: (at: number, isFull: boolean) => history.since(at, isFull) },
+    /** No sensor: ignores these and all earlier messages. A later sensor is shown. */
+    leaveOut(messages: readonly Message[]): void {
+      leftOutUntil = Math.max(leftOutUntil, ...messages.map(({ acceptedAt }) => acceptedAt))
+      store.change({ wind: { ...store.view().wind, hasSensor: false } })
+    },
+    /** `dueAt` from the link: this window's clock, ms since the epoch. */
+    take(message: Message, dueAt: number): void {
+      if (message.acceptedAt <= leftOutUntil) return
+      if (isKind(message, 'sensor'))
+        store.change({ wind: { ...store.view().wind, hasSensor: true, sensor: message.body } })
       else if (isKind(message, 'reading') && message.id !== newestId) takeReading(message, dueAt)
     },
-    history: {
-      since: (at, isFull) => anemograph.history.since(at, isFull),
-      oldestAt: () => anemograph.history.oldestAt(),
-    },
-    async lookBack(ask) {
+    /**
+     * Fetches the past hour and merges it under readings that arrive meanwhile. False without an answer for
+     * the current log, which leaves the history unchanged. A newer call supersedes this one.
+     */
+    async lookBack(ask: () => Promise<PastWind>): Promise<boolean> {
       const mine: Message<'reading'>[] = []
       held = mine
       const past = await ask().catch(() => null)
-      const found = past && past.trace.length > 0 ? await rebuilt(past) : null
+      const found = past && past.entries.length > 0 ? await joinedWith(past) : null
       if (held !== mine) return false
       held = null
-      if (past && found) replace(found, past.seq, mine)
-      return past !== null
+      if (!past || !found) return past !== null
+      let takenAt = found.newestAt
+      for (const { seq, body, at } of mine) if (seq > past.seq) takenAt = found.history.take(body, at)
+      history = found.history
+      pastSeq = past.seq
+      const { wind } = store.view()
+      const figures = history.figures(takenAt)
+      store.change({ wind: { ...wind, takenAt, figures, lookedBack: wind.lookedBack + 1 } })
+      return true
     },
-    newLog() {
+    newLog(): void {
       pastSeq = 0
       held = null
     },
   }
 }
 
-interface Rebuilt {
-  readonly next: Anemograph
-  readonly newestAt: number
+/** The stream covers shorter absences. */
+const longAbsenceMs = 60_000
+
+interface WindPastParts {
+  readonly store: Store
+  readonly feed: Pick<ReturnType<typeof createWindFeed>, 'lookBack'>
+  readonly ask: () => Promise<PastWind>
+  readonly now: Clock
+}
+
+/**
+ * Fetches only while the link is open: then the stream brings the rest. After a failure, retries at the
+ * next opening.
+ */
+export function fillInPast({ store, feed, ask, now }: WindPastParts): void {
+  let isWanted = true
+  let hasFailed = false
+  let wasOpen = false
+
+  async function update(): Promise<void> {
+    const { link, shown, wind } = store.view()
+    const isOpen = link.state === 'open'
+    const absentMs = wind.receivedAt === null ? 0 : now() - wind.receivedAt
+    if (isOpen && !wasOpen) isWanted ||= hasFailed || absentMs > longAbsenceMs
+    wasOpen = isOpen
+    if (!isOpen || !isWanted || !wind.hasSensor || !partsOf(shown.name).includes('wind')) return
+    isWanted = false
+    hasFailed = !(await feed.lookBack(ask))
+  }
+
+  store.subscribe(update)
+  update()
+}
+
+export async function askForPast(): Promise<PastWind> {
+  const { data } = await axios.get<unknown>('/api/wind/history', {
+    adapter: 'xhr',
+    timeout: 20_000,
+    xsrfCookieName: '',
+  })
+  return readSnapshot(data)
 }

@@ -1,0 +1,71 @@
+// Servers under test: a mode of Crosswind or a peer, each in its own process.
+
+import https from 'node:https'
+import { join } from 'node:path'
+import axios from 'axios'
+import { defaultConfig } from '../../server/config/schema.ts'
+import type { Figures } from '../../server/process.ts'
+import type { Mode } from '../../server/wire/modes.ts'
+import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
+import { type PeerName, peerHttp, type Target } from '../load/load-client.ts'
+
+export interface BenchServer {
+  readonly target: Target
+  readonly figures: () => Promise<Figures>
+  readonly close: () => Promise<void>
+}
+
+/**
+ * One process per mode: JIT optimisation for one must not affect another. Like `npm start`, with its file log; only the
+ * limits are raised to fit the load.
+ */
+export async function startMode(
+  { transport, http }: Mode,
+  { windows, perBrowser, rate }: { windows: number; perBrowser: number; rate: number },
+): Promise<BenchServer> {
+  const folder = await makeServerFolder('bench')
+  const { limits } = defaultConfig
+  const flags = folder.flags({
+    port: 0,
+    'http1-port': 0,
+    host: 'localhost',
+    share: 'none',
+    'sensor-source': 'none',
+    'drain-ms': 0,
+    'limits-max-windows': Math.max(limits.maxWindows, windows * 2),
+    'limits-max-connections': Math.max(limits.maxConnections, windows * 2 + 100),
+    'limits-streams-per-session': Math.max(limits.streamsPerSession, perBrowser * 2 + 10),
+    'limits-messages-per-second': Math.max(limits.messagesPerSecond, rate * 2),
+  })
+  const server = await start(serverProgram, flags, { client: transport, http })
+  return { ...server, close: () => server.close().then(folder.remove) }
+}
+
+export function startPeer(name: PeerName): Promise<BenchServer> {
+  const program = join(import.meta.dirname, '../peers/relays.ts')
+  return start(program, [name], { client: name, http: peerHttp[name] })
+}
+
+/** A server with ten thousand windows may be busy. */
+const answerWithinMs = 30_000
+
+async function start(
+  program: string,
+  args: readonly string[],
+  { client, http }: Pick<Target, 'client' | 'http'>,
+): Promise<BenchServer> {
+  const { origin, close } = await startServerProcess(program, args)
+  // Keep-alive: handshakes would be measured too.
+  const httpsAgent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
+  return {
+    target: { client, http, origin: origin[http], polling: defaultConfig.polling },
+    async figures() {
+      const options = { httpsAgent, proxy: false, timeout: answerWithinMs } as const
+      return (await axios.get<Figures>(`${origin['1.1']}/api/figures`, options)).data
+    },
+    close() {
+      httpsAgent.destroy()
+      return close()
+    },
+  }
+}

@@ -1,0 +1,133 @@
+// One turn at a server: join, warm up, measure, leave.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { summarise } from '../lab/statistics.ts'
+import { createSharedClock, type LoadProcess, type Measured } from '../load/load-process.ts'
+import type { BenchServer } from './bench-server.ts'
+
+interface TurnPlan {
+  readonly windows: number
+  readonly perBrowser: number
+  readonly rate: number
+  readonly warmupMessages: number
+  readonly messages: number
+  readonly openingAtOnce: number
+  /** Pause after the last join, so that late presence frames are not measured. */
+  readonly settleMs: number
+  readonly graceMs: number
+  readonly channel: string
+}
+
+const clock = createSharedClock()
+/** Delay of the first message: all orders arrive sooner. */
+const leadMs = 50
+
+/** Also resolves to the time until the server counted every window, ms. */
+export async function takeTurn(
+  server: BenchServer,
+  loads: readonly LoadProcess[],
+  plan: TurnPlan,
+  signal: AbortSignal,
+) {
+  const startedAt = clock()
+  await joinWindows(server, loads, plan)
+  await untilCounted(server, plan.windows, signal)
+  const joinedInMs = clock() - startedAt
+  await pause(plan.settleMs, undefined, { signal })
+  if (plan.warmupMessages > 0) await measure(loads, plan, 0, plan.warmupMessages)
+  const before = await server.figures()
+  const measured = await measure(loads, plan, plan.warmupMessages, plan.messages)
+  const after = await server.figures()
+  await Promise.all(loads.map((load) => load.closeWindows()))
+  signal.throwIfAborted()
+  const cpuMs = after.cpuMs - before.cpuMs
+  return { ...tallied(measured, plan.windows * plan.messages), cpuMs, before, after, measured, joinedInMs }
+}
+
+/** Latencies are in no order. `expected`: windows times messages. */
+export function tallied(measured: readonly Measured[], expected: number) {
+  const sumOf = (figure: 'received' | 'duplicated' | 'reordered') =>
+    measured.reduce((total, one) => total + one[figure], 0)
+  const n = sumOf('received')
+  return {
+    n,
+    lost: expected - n,
+    duplicated: sumOf('duplicated'),
+    reordered: sumOf('reordered'),
+    latenciesMs: measured.flatMap(({ latenciesMs }) => Array.from(latenciesMs)),
+    failures: measured.flatMap(({ failureWords }) => failureWords),
+  }
+}
+
+/** NaN without values. Quantiles interpolate; those of version 0.1 in docs/costs.md are of the nearest rank. */
+export function figuresOf(values: readonly number[]) {
+  return summarise(values.length === 0 ? [Number.NaN] : values)
+}
+
+/** Each load process gets whole browsers. */
+async function joinWindows(
+  { target }: BenchServer,
+  loads: readonly LoadProcess[],
+  { windows, perBrowser, channel, openingAtOnce }: TurnPlan,
+): Promise<void> {
+  const browsers = split(Math.ceil(windows / perBrowser), loads.length)
+  let firstWindow = 0
+  const openings = loads.map((load, place) => {
+    const share = Math.min((browsers[place] ?? 0) * perBrowser, windows - firstWindow)
+    const opening = load.open({
+      target,
+      firstWindow,
+      windows: share,
+      perBrowser,
+      channel,
+      openingAtOnce: Math.max(1, Math.floor(openingAtOnce / loads.length)),
+    })
+    firstWindow += share
+    return opening
+  })
+  await Promise.all(openings)
+}
+
+const countedWithinMs = 30_000
+
+async function untilCounted(server: BenchServer, expected: number, signal: AbortSignal): Promise<void> {
+  const deadline = clock() + countedWithinMs
+  for (;;) {
+    const { windows } = await server.figures()
+    if (windows >= expected) return
+    if (clock() > deadline)
+      throw new Error(
+        `The server counts only ${windows} windows, ${countedWithinMs / 1000} s after they joined.`,
+      )
+    await pause(20, undefined, { signal })
+  }
+}
+
+function measure(
+  loads: readonly LoadProcess[],
+  { rate, graceMs }: TurnPlan,
+  first: number,
+  count: number,
+): Promise<Measured[]> {
+  const measuring = { first, count, startAt: clock() + leadMs, intervalMs: 1000 / rate, graceMs }
+  return Promise.all(loads.map((load) => load.measure(measuring)))
+}
+
+/**
+ * Spreads machine drift over all subjects: each round starts further on, every other one is reversed. Over as many
+ * rounds as subjects, each is early and late equally often, and none always follows the same one.
+ */
+export function turnsOf<Subject>(
+  subjects: readonly Subject[],
+  rounds: number,
+): readonly (readonly Subject[])[] {
+  return Array.from({ length: rounds }, (_, round) => {
+    const start = Math.round((round * subjects.length) / rounds)
+    const turned = [...subjects.slice(start), ...subjects.slice(0, start)]
+    return round % 2 === 0 ? turned : turned.reverse()
+  })
+}
+
+export function split(total: number, parts: number): readonly number[] {
+  return Array.from({ length: parts }, (_, part) => Math.ceil((total - part) / parts))
+}

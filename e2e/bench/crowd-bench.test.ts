@@ -1,0 +1,47 @@
+// Checks what `bench crowd` refuses, and what it says of a turn.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { crowdRow, readCrowdOptions } from './crowd-bench.ts'
+
+test('an unknown mode is refused by name', () => {
+  assert.throws(() => readCrowdOptions(['--mode', 'sse']), /--mode is "sse"/)
+})
+
+test('a crowd that this system cannot connect is told what to do', () => {
+  const crowd = (mode: string, windows: number, openFiles: number) =>
+    readCrowdOptions(['--mode', mode, '--windows', String(windows), '--per-browser', '10'], openFiles)
+  assert.throws(() => crowd('websocket/1.1', 10_000, 4096), /ulimit -n 10200/)
+  assert.throws(() => crowd('websocket/1.1', 40_000, 100_000), /28000/)
+  assert.throws(() => crowd('sse/2', 10_000, 1199), /ulimit -n 1200/)
+  assert.equal(crowd('sse/2', 10_000, 1200).windows, 10_000)
+})
+
+function crowdOf(cpuMs: number, clientCpuMs: number) {
+  const figures = { cpuMs: 0, uptimeMs: 0, rssBytes: 100, heapUsedBytes: 10, windows: 4, node: 'v26' }
+  const counts = { n: 4, lost: 0, duplicated: 0, reordered: 0, latenciesMs: [1, 2, 3, 4], failures: [] }
+  const measured = {
+    ...{ received: 4, duplicated: 0, reordered: 0, latenciesMs: Float64Array.of(1, 2, 3, 4) },
+    ...{ cpuMs: clientCpuMs, wallMs: 1000, loopDelayP99Ms: 1, loopDelayMaxMs: 2 },
+    ...{ failures: 0, failureWords: [] },
+  }
+  return crowdRow(readCrowdOptions(['--windows', '4']), figures, {
+    ...counts,
+    cpuMs,
+    before: { ...figures, rssBytes: 500 },
+    after: { ...figures, uptimeMs: 1000 },
+    measured: [measured],
+    joinedInMs: 1,
+  })
+}
+
+test('a row has its latencies, its processor time and its memory by delivery and window', () => {
+  const { p50Ms, maxMs, cpuMicrosPerDelivery, rssBytesPerWindow } = crowdOf(2, 400)
+  assert.deepEqual([p50Ms, maxMs, cpuMicrosPerDelivery, rssBytesPerWindow], [2.5, 4, 500, 100])
+})
+
+test('a busy process is named in one sentence', () => {
+  assert.match(crowdOf(500, 400).bottleneck, /^Neither was saturated: the server used 50 % of a core/)
+  assert.match(crowdOf(970, 400).bottleneck, /^The server was the bottleneck/)
+  assert.match(crowdOf(500, 950).bottleneck, /^The load clients/)
+})

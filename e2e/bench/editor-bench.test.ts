@@ -1,0 +1,41 @@
+// `bench editor`: refused flags, a small run of both editors and of the long history, and the words about goals.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type EditorRow, editorBench, goalWords } from './editor-bench.ts'
+
+test('a wrong flag is refused by name', async () => {
+  const run = (flags: string) =>
+    editorBench.run(flags.split(' '), () => undefined, new AbortController().signal)
+  await assert.rejects(run('--editors vi'), /--editors is "vi": there are shared and mirror/)
+  await assert.rejects(run('--editors ,'), /--editors is ",": names no editor/)
+  await assert.rejects(run('--edits 0'), /--edits is "0"/)
+})
+
+function row(
+  editor: EditorRow['editor'],
+  document: EditorRow['document'],
+  ms: number,
+  bytes: number,
+): EditorRow {
+  const same = (value: number) => ({ median: value, min: value, max: value })
+  return {
+    ...{ editor, document, messages: 1, expected: 1, rounds: 1 },
+    ...{ senderMs: same(ms), receiverMs: same(ms), senderThreadMs: same(ms), receiverThreadMs: same(ms) },
+    ...{ upBytes: same(bytes), downBytes: same(bytes), presenceBytes: same(0) },
+  }
+}
+
+test('each goal is met or missed by the shared editor; bytes by the document that takes most', () => {
+  const rows = [
+    row('mirror', '100 KB', 14, 100_000),
+    row('shared', '100 KB', 1.5, 250),
+    row('shared', '100 KB in one paragraph', 9, 301),
+  ]
+  assert.deepEqual(
+    goalWords(rows).map((words) => words.trim().split(' ')[0]),
+    ['met', 'met', 'missed', 'missed'],
+  )
+  assert.equal(goalWords(rows.slice(1)).length, 3)
+  assert.deepEqual(goalWords(rows.slice(0, 1)), [])
+})

@@ -1,0 +1,119 @@
+// Attacks on memory and on other windows: no message is lost, and memory is released.
+// `CROSSWIND_ATTACK_SECONDS=60 npm test -- attacks` runs each for a minute and checks the windows' latency too.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { defaultConfig } from '../../server/config/config.ts'
+import { modeNamed } from '../../server/wire/modes.ts'
+import { draftOf } from '../clients/client.ts'
+import { type AttackName, attacks, heldToLatency } from './attacks.ts'
+import { type CalmWindows, openCalmWindows } from './calm-windows.ts'
+import { openClient } from './contract-client.ts'
+import {
+  type Attacker,
+  type FloodedServer,
+  type Memory,
+  startAttacker,
+  startFloodedServer,
+} from './flood-processes.ts'
+
+const askedSeconds = Number(process.env.CROSSWIND_ATTACK_SECONDS ?? 0)
+const isLong = askedSeconds > 0
+const attackMs = isLong ? askedSeconds * 1000 : 800
+/** Quiet time before and after each attack, for the baseline latency. */
+const quietMs = isLong ? 5000 : 0
+
+/** Growth of used and of held memory. The allocator grows once with each kind of load, which tells in short runs. */
+const mostKeptBytes = 50_000_000
+const mostHeldBytes = isLong ? mostKeptBytes : 200_000_000
+const settleMs = 20_000
+const mostRatio = 2
+const timeout = attackMs + 2 * quietMs + settleMs + 30_000
+
+/** Warm-up before the first measurement: compiles the code and grows the heap. */
+const warmUp: readonly AttackName[] = [
+  'empty binary frames over WebSocket, answers unread',
+  'polls over HTTP/2 without a window',
+  'messages of invented senders, sent ahead',
+]
+
+/** Default limits, except the log's: retained log entries are no leak. */
+const config = { limits: { ...defaultConfig.limits, logMessages: 1000 } }
+
+describe('during an attack', () => {
+  let server: FloodedServer
+  let attacker: Attacker
+  let calm: CalmWindows
+
+  before(async () => {
+    ;[server, attacker] = await Promise.all([startFloodedServer(config), startAttacker()])
+    await fill(server)
+    calm = await openCalmWindows(server, ['sse/2', 'websocket/1.1'])
+    for (const name of warmUp) await attacker.attack(name, server.ports, isLong ? 5000 : 500)
+  })
+  after(async () => {
+    calm.close()
+    await Promise.all([attacker.close(), server.close()])
+  })
+
+  for (const name of Object.keys(attacks) as AttackName[]) {
+    test(`${name}: the windows stay open, and memory is released`, { timeout }, async (t) => {
+      await calm.takeLatencies()
+      await delay(quietMs)
+      const quiet = await calm.takeLatencies()
+      const atStart = await server.memory()
+      const connections = await attacker.attack(name, server.ports, attackMs)
+      const attacked = await calm.takeLatencies()
+      await delay(quietMs)
+      quiet.push(...(await calm.takeLatencies()))
+      const atEnd = await settled(server, atStart)
+      const ratio = median(attacked) / median(quiet)
+      const memory = [atStart.held, atEnd.held].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
+      t.diagnostic(
+        `${connections} connections; memory at start and after: ${memory.join(', ')}; median latency ` +
+          `${median(quiet).toFixed(1)} ms, attacked ${median(attacked).toFixed(1)} ms, ${ratio.toFixed(2)} times`,
+      )
+      assert.deepEqual(calm.failures, [])
+      assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} at its start`)
+      if (isLong && heldToLatency.has(name))
+        assert.ok(ratio <= mostRatio, `the median latency was ${ratio.toFixed(2)} times the quiet one`)
+    })
+  }
+
+  test('no message was lost, doubled or reordered', { timeout }, async (t) => {
+    t.diagnostic(`${await calm.finish()} messages`)
+  })
+})
+
+/** Fills the attacked page to its maximum size. */
+async function fill({ origin, ca }: FloodedServer): Promise<void> {
+  const mode = modeNamed('websocket/1.1')
+  if (!mode) throw new Error('There is no mode websocket/1.1.')
+  const query = new URLSearchParams({ window: 'filler', channels: 'attacked' })
+  const client = openClient({ mode, origin: origin['1.1'], ca, query })
+  await client.next('welcome')
+  const html = 'x'.repeat(defaultConfig.limits.maxMessageBytes - 1000)
+  const stored = await client.send(draftOf('filler', 1, html, 'attacked'))
+  assert.equal(stored.type, 'stored')
+  client.close()
+}
+
+/** Resolves once memory is back near the start, or after `settleMs`. */
+async function settled({ memory }: FloodedServer, atStart: Memory): Promise<Memory> {
+  const until = performance.now() + settleMs
+  for (;;) {
+    const now = await memory()
+    if (isBack(now, atStart) || performance.now() > until) return now
+    await delay(500)
+  }
+}
+
+function isBack({ used, held }: Memory, atStart: Memory): boolean {
+  return used - atStart.used < mostKeptBytes && held - atStart.held < mostHeldBytes
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}

@@ -1,0 +1,268 @@
+// Attacks on a server's memory, by name; each runs for a fixed time.
+
+import http2 from 'node:http2'
+import { setTimeout as delay } from 'node:timers/promises'
+import { nameOf, newKey } from '../clients/client.ts'
+import { webSocketFrame } from '../load/lean-http.ts'
+import { calmName } from './calm-windows.ts'
+import { type Ports, pour, pourCopies } from './floods.ts'
+import {
+  connectTls,
+  fieldBlock,
+  frames,
+  openRawHttp2,
+  type RawHttp2,
+  requestFields,
+  settings,
+  streamAt,
+} from './raw-http2.ts'
+
+/** Opens one attacking connection; `ended` resolves when the server closes it. */
+type Attempt = (ports: Ports, attempt: number) => Promise<{ readonly ended: Promise<unknown>; close(): void }>
+
+export async function attack(name: AttackName, ports: Ports, forMs: number): Promise<number> {
+  const [atOnce, attempt]: Attack = attacks[name]
+  const end = delay(forMs)
+  const until = performance.now() + forMs
+  let attempts = 0
+
+  async function repeat(): Promise<void> {
+    while (performance.now() < until) {
+      attempts += 1
+      const { ended, close } = await attempt(ports, attempts)
+      await Promise.race([ended, end])
+      close()
+      // Bounds the reconnect rate, which is not under test.
+      await delay(20)
+    }
+  }
+
+  await Promise.all(Array.from({ length: atOnce }, repeat))
+  return attempts
+}
+
+/** Its content is large. */
+const channel = 'attacked'
+const onPage = `channels=${channel}`
+const victim = calmName(0)
+
+async function connect(port: number) {
+  const socket = await connectTls(port)
+  const ended = new Promise<void>((resolve) =>
+    socket.destroyed ? resolve() : socket.once('close', () => resolve()),
+  )
+  return { socket, ended, close: () => void socket.destroy() }
+}
+
+/** Reads no response. */
+function pipelined(next: () => string): Attempt {
+  return async ({ '1.1': port }) => {
+    const { socket, ended, close } = await connect(port)
+    socket.pause()
+    pour(socket, () => Buffer.from(Array.from({ length: 50 }, next).join('')))
+    return { ended, close }
+  }
+}
+
+function posted(
+  next: () => { readonly path: string; readonly body?: string; readonly type?: string },
+): Attempt {
+  return async ({ '2': port }) => {
+    const session = http2.connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false })
+    session.on('error', () => undefined)
+    const postNext = (): void => {
+      if (session.destroyed || session.closed) return
+      const { path, body = '', type = 'application/json' } = next()
+      const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': type })
+      stream.on('error', () => undefined)
+      stream.once('close', postNext).resume().end(body)
+    }
+    for (let count = 0; count < 50; count += 1) postNext()
+    return {
+      ended: new Promise((resolve) => session.once('close', resolve)),
+      close: () => session.destroy(),
+    }
+  }
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+
+function post(path: string, body: string): string {
+  const length = Buffer.byteLength(body)
+  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}`
+  return `${head}\r\n\r\n${body}`
+}
+
+let edits = 0
+
+function edit(from: string): string {
+  edits += 1
+  return JSON.stringify({ id: `${from}-${edits}`, channel, kind: 'edit', from, at: 1, body: { html: '' } })
+}
+
+/** Claims a million structs of one client; made once, so that the attacker keeps its pace. */
+const malformed = Buffer.from([1, 0xc0, 0x84, 0x3d, 1, 0, ...new Uint8Array(3000).fill(1)]).toString('base64')
+
+function malformedUpdate(from: string): string {
+  edits += 1
+  const body = { update: malformed }
+  return JSON.stringify({ id: `${from}-${edits}`, channel, kind: 'update', from, at: 1, body })
+}
+
+const random = (length: number) =>
+  Array.from({ length }, () => Math.floor(Math.random() * 36).toString(36)).join('')
+
+function upgradeTo(path: string): string {
+  return [
+    `GET ${path} HTTP/1.1`,
+    'Host: localhost',
+    'Upgrade: websocket',
+    'Connection: Upgrade',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+  ].join('\r\n')
+}
+
+function webSocket(frame: Buffer, isReading = false): Attempt {
+  return async ({ '1.1': port }, attempt) => {
+    const { socket, ended, close } = await connect(port)
+    socket.write(`${upgradeTo(`/api/socket?window=a${attempt}&${onPage}`)}\r\n\r\n`)
+    await Promise.race([new Promise((resolve) => socket.once('data', resolve)), ended])
+    if (isReading) socket.resume()
+    else socket.pause()
+    pourCopies(socket, frame)
+    return { ended, close }
+  }
+}
+
+/** Each frame shows another window of the attacker's key. */
+const inventedWindows: Attempt = async ({ '1.1': port }) => {
+  const { socket, ended, close } = await connect(port)
+  const key = newKey()
+  const path = `/api/socket?window=${nameOf(key, 's1')}&key=${key}&${onPage}`
+  socket.write(`${upgradeTo(path)}\r\n\r\n`)
+  await Promise.race([new Promise((resolve) => socket.once('data', resolve)), ended])
+  socket.resume()
+  pour(socket, () =>
+    Buffer.concat(
+      Array.from({ length: 50 }, () => {
+        const state = { client: 1, name: '<b>', anchor: 'AAAA', head: 'AAAA' }
+        return webSocketFrame(JSON.stringify({ type: 'awareness', window: nameOf(key, random(12)), state }))
+      }),
+    ),
+  )
+  return { ended, close }
+}
+
+const emptyBinary = webSocketFrame('', 'binary')
+const clockRequest = webSocketFrame('{"type":"clock","at":1}')
+
+/** Responses get no flow-control window. */
+function unreadStreams(path: (index: number) => string): Attempt {
+  return async ({ '2': port }) => {
+    const raw = await openRawHttp2(port, settings.initialWindowSize(0))
+    for (let index = 0; index < 200; index += 1) await raw.send(frames.request(streamAt(index), path(index)))
+    return raw
+  }
+}
+
+/** Sends DATA up to just below the server's flow-control window. */
+async function pourData(raw: RawHttp2, stream: number, data: Buffer): Promise<void> {
+  for (let sent = 0; sent + data.length < 250_000; sent += data.length) {
+    await raw.send(frames.data(stream, data))
+  }
+}
+
+const extendedConnect: Attempt = async ({ '2': port }, attempt) => {
+  const raw = await openRawHttp2(port, settings.initialWindowSize(0))
+  const fields = fieldBlock([
+    // Pseudo-fields first (RFC 9113, section 8.3).
+    [':protocol', 'websocket'],
+    ...requestFields(`/api/socket?window=x${attempt}&${onPage}`, 'CONNECT'),
+    ['sec-websocket-version', '13'],
+  ])
+  await raw.send(frames.headers(1, fields, { endsStream: false }))
+  await raw.answered(1)
+  await pourData(raw, 1, Buffer.concat(Array.from({ length: 2000 }, () => emptyBinary)))
+  return raw
+}
+
+/** An unread downlink and a streamed body of refused lines. */
+const streamedBody: Attempt = async ({ '2': port }, attempt) => {
+  const raw = await openRawHttp2(port, settings.initialWindowSize(0))
+  await raw.send(frames.request(1, `/api/streaming?window=s${attempt}&${onPage}`))
+  await raw.answered(1)
+  const type = ['content-type', 'application/x-ndjson'] as const
+  const up = fieldBlock(requestFields(`/api/streaming?window=s${attempt}`, 'POST', type))
+  await raw.send(frames.headers(3, up, { endsStream: false }))
+  await pourData(raw, 3, Buffer.from('{}\n'.repeat(4000)))
+  return raw
+}
+
+type Attack = readonly [concurrentConnections: number, attempt: Attempt]
+
+export const attacks = {
+  'empty binary frames over WebSocket, answers unread': [8, webSocket(emptyBinary)],
+  'empty binary frames over WebSocket, answers read': [2, webSocket(emptyBinary, true)],
+  'empty binary frames over WebSocket on HTTP/2': [8, extendedConnect],
+  'questions for the time over WebSocket, answers unread': [8, webSocket(clockRequest)],
+  'states of invented windows over WebSocket': [4, inventedWindows],
+  'PINGs over WebSocket, answers read': [2, webSocket(webSocketFrame('', 'ping'), true)],
+  'a streamed body, answers unread': [8, streamedBody],
+  'POSTs sent ahead, answers unread': [8, pipelined(() => post('/api/messages', edit('attacker')))],
+  'polls sent ahead, answers unread': [8, pipelined(() => get(`/api/poll?window=p&${onPage}&first`))],
+  'long polls sent ahead, answers unread': [8, pipelined(() => get(`/api/long-poll?window=p&${onPage}`))],
+  'pages sent for ahead, answers unread': [8, pipelined(() => get(`/d/${channel}`))],
+  'polls over HTTP/2 without a window': [2, unreadStreams(() => `/api/poll?window=p&${onPage}&first`)],
+  'pages over HTTP/2 without a window': [2, unreadStreams(() => `/d/${channel}`)],
+  'streams over HTTP/2 without a window': [
+    2,
+    unreadStreams((index) => `/api/stream?window=${random(12)}${index}&${onPage}`),
+  ],
+  'leave requests of invented names': [
+    4,
+    posted(() => ({ path: `/api/leave?window=${random(8000)}&opening=9` })),
+  ],
+  'leave requests of invented names, sent ahead': [
+    4,
+    pipelined(() => post(`/api/leave?window=${random(8000)}&opening=9`, '')),
+  ],
+  'polls of invented names, sent ahead': [
+    4,
+    pipelined(() => get(`/api/poll?window=${random(40)}&channels=${random(60)}`)),
+  ],
+  'malformed updates, sent ahead': [4, pipelined(() => post('/api/messages', malformedUpdate('attacker')))],
+  'messages of invented senders, sent ahead': [4, pipelined(() => post('/api/messages', edit(random(40))))],
+  'heartbeats in another window’s name': [
+    4,
+    posted(() => ({
+      path: `/api/heartbeat?window=${victim}`,
+      body: JSON.stringify({ type: 'heartbeat', windows: { [random(40)]: 4712 } }),
+    })),
+  ],
+  'leave requests in another window’s name': [
+    4,
+    posted(() => ({ path: `/api/leave?window=${victim}&opening=9` })),
+  ],
+  'streamed bodies in another window’s name': [
+    4,
+    posted(() => ({
+      path: `/api/streaming?window=${victim}`,
+      body: `{"type":"publish","message":{"id":"${victim}-${Math.ceil(Math.random() * 5000)}"}}\n`,
+      type: 'application/x-ndjson',
+    })),
+  ],
+} as const satisfies Readonly<Record<string, Attack>>
+
+/** The calm windows' median latency may at most double; the other attacks compete for the CPU. */
+export const heldToLatency: ReadonlySet<AttackName> = new Set([
+  'empty binary frames over WebSocket, answers unread',
+  'empty binary frames over WebSocket, answers read',
+  'empty binary frames over WebSocket on HTTP/2',
+  'leave requests of invented names',
+  'heartbeats in another window’s name',
+  'leave requests in another window’s name',
+  'streamed bodies in another window’s name',
+])
+
+export type AttackName = keyof typeof attacks

@@ -1,0 +1,70 @@
+// Client of the contract suites: frames in order, and the answer to each draft.
+
+import { EventEmitter, once } from 'node:events'
+import type { DownFrame, Draft, Refused, Stored } from '../../server/wire/messages.ts'
+import { type Closing, RefusedError } from '../../web/transports/transport.ts'
+import { type NodeOpening, type NodeTransport, openTransport } from '../clients/client.ts'
+
+export interface ContractClient extends Omit<NodeTransport, 'send'> {
+  /** Drops earlier frames; rejects when the stream ends first. */
+  readonly next: <Type extends DownFrame['type']>(type: Type) => Promise<Extract<DownFrame, { type: Type }>>
+  readonly waiting: () => readonly DownFrame[]
+  /** The waiting frames, which wait no more. */
+  readonly take: () => DownFrame[]
+  /** Resolves to refusals too; accepts invalid drafts. */
+  readonly send: (draft: unknown) => Promise<Stored | Refused>
+  /** Resolves to the reason when the stream ends without `close`. */
+  readonly ended: Promise<Closing>
+}
+
+const usualPolling = { intervalMs: 20, holdMs: 300 }
+
+interface ClientOpening extends Omit<NodeOpening, 'polling' | 'onFrame' | 'onClose'> {
+  readonly polling?: NodeOpening['polling']
+}
+
+/** `query` needs `window` and `channels`; `key`, `cursor` and `opening` are optional. */
+export function openClient({ polling = usualPolling, ...opening }: ClientOpening): ContractClient {
+  const changes = new EventEmitter()
+  const frames: DownFrame[] = []
+  const ended = Promise.withResolvers<Closing>()
+  let ending: Closing | null = null
+  const transport = openTransport({
+    ...opening,
+    polling,
+    onFrame(frame) {
+      // Answers to `send`.
+      if (frame.type === 'stored' || frame.type === 'refused') return
+      frames.push(frame)
+      changes.emit('change')
+    },
+    onClose(closing) {
+      ending = closing
+      ended.resolve(closing)
+      changes.emit('change')
+    },
+  })
+  return {
+    ...transport,
+    async next(type) {
+      for (;;) {
+        const frame = frames.shift()
+        if (frame?.type === type) return frame as Extract<DownFrame, { type: typeof type }>
+        if (frame) continue
+        if (ending) throw new Error(`No ${type} came: the stream ended: ${ending.sentence}`)
+        await once(changes, 'change')
+      }
+    },
+    waiting: () => frames,
+    take: () => frames.splice(0),
+    ended: ended.promise,
+    async send(draft) {
+      try {
+        return await transport.send(draft as Draft)
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error
+        return { type: 'refused', id: null, code: error.code, message: error.message }
+      }
+    },
+  }
+}

@@ -1,0 +1,231 @@
+// Documents of a real server: their addresses, titles, list, and read-only invitations.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import * as Y from 'yjs'
+import { startTestServer, type TestServer } from '../../server/testing.ts'
+import type { DocumentList, HistoryPortion, InvitationAnswer } from '../../server/wire/documents.ts'
+import { httpVersions } from '../../server/wire/modes.ts'
+import { draftOf } from '../clients/client.ts'
+import { connectHttp, type HttpClient, type HttpRequest, redeem, textOf } from '../clients/http.ts'
+
+const post = (path: string, content: unknown): HttpRequest => ({
+  method: 'POST',
+  path,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(content),
+})
+
+const titleOf = (from: string, count: number, title: string, channel: string) => ({
+  ...draftOf(from, count, '', channel),
+  kind: 'title',
+  body: { title },
+})
+
+async function ask(http: HttpClient, asking: HttpRequest | string) {
+  const { status, headers, body } = await http.ask(typeof asking === 'string' ? { path: asking } : asking)
+  return { status, headers, text: await textOf(body) }
+}
+
+async function list(http: HttpClient): Promise<DocumentList> {
+  const { status, text } = await ask(http, '/api/documents')
+  assert.equal(status, 200)
+  return JSON.parse(text)
+}
+
+describe('on an open server', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer()
+  })
+  after(() => server.close())
+
+  function connect(t: TestContext): HttpClient {
+    const http = connectHttp('2', server.origin['2'], server.ca)
+    t.after(http.close)
+    return http
+  }
+
+  for (const version of httpVersions) {
+    test(`HTTP/${version}: a page has its channel in the address; the old form leads there with its other parameters`, async (t) => {
+      const http = connectHttp(version, server.origin[version], server.ca)
+      t.after(http.close)
+      const name = encodeURIComponent('Über-気象')
+      const old = await ask(http, `/?transport=sse&channel=${name}&view=wind`)
+      assert.deepEqual(
+        [old.status, old.headers.location, old.headers['cache-control']],
+        [302, `/d/${name}?transport=sse&view=wind`, 'no-store'],
+      )
+      const page = await ask(http, `/d/${name}?view=wind`)
+      assert.equal(page.status, 200)
+      assert.ok(page.text.includes('"channel":"Über-気象"'))
+      assert.ok((await ask(http, '/')).text.includes('"channel":"main"'))
+    })
+  }
+
+  test('an address that names no page is refused; one that a path cannot hold is served where it is', async (t) => {
+    const http = connect(t)
+    for (const path of ['/d/two%20words', '/d/%', '/d/a%2Fb', '/?channel=a%2Fb']) {
+      const { status, text } = await ask(http, path)
+      assert.deepEqual([status, JSON.parse(text).code], [400, 'bad-channel'], path)
+    }
+    assert.equal((await ask(http, '/d/')).status, 404)
+    assert.ok((await ask(http, '/?channel=..')).text.includes('"channel":".."'))
+  })
+
+  test('documents are listed by their last change, with title and windows; the newest title holds', async (t) => {
+    const http = connect(t)
+    assert.equal((await ask(http, post('/api/messages', draftOf('w', 1, 'x', 'first')))).status, 200)
+    assert.ok((await list(http)).documents.some(({ channel, title }) => channel === 'first' && title === ''))
+    for (const message of [
+      titleOf('w', 1, 'Second thoughts', 'second'),
+      titleOf('w', 2, 'Minutes', 'first'),
+      titleOf('v', 1, 'Minutes of 3 May', 'first'),
+    ])
+      assert.equal((await ask(http, post('/api/messages', message))).status, 200)
+    const stream = await http.ask({ path: '/api/stream?window=w1&channels=second,wind' })
+    stream.body.resume()
+    let found = await list(http)
+    while (found.documents.every(({ windows }) => windows === 0)) found = await list(http)
+    assert.deepEqual(
+      found.documents.map(({ channel, title, windows }) => [channel, title, windows]),
+      [
+        ['first', 'Minutes of 3 May', 0],
+        ['second', 'Second thoughts', 1],
+      ],
+    )
+    assert.ok(found.documents.every(({ at }) => Math.abs(at - Date.now()) < 60_000))
+    assert.deepEqual([found.omitted, found.mayCreate], [0, true])
+    // In the page too, so that it is there with the first paint.
+    assert.ok((await ask(http, '/d/first')).text.includes('"title":"Minutes of 3 May"'))
+  })
+
+  test('a document is exported as HTML that can do nothing, and as Markdown, under its title', async (t) => {
+    const http = connect(t)
+    const html = '<h2>Plan</h2><p>a <b>b</b><img src=x onerror="alert(1)"><script>alert(2)</script></p>'
+    const doc = new Y.Doc()
+    const text = doc.getText('text')
+    text.insert(0, 'Plan\n', { block: 'h2' })
+    text.insert(5, 'a ')
+    text.insert(7, 'b', { bold: true })
+    text.insert(8, '[image]\n', { bold: null })
+    const update = Buffer.from(Y.encodeStateAsUpdate(doc)).toString('base64')
+    for (const message of [
+      titleOf('w', 1, 'Für “Mai”/Juni', 'mirrored'),
+      draftOf('w', 2, html, 'mirrored'),
+      titleOf('w', 1, 'Für “Mai”/Juni', 'shared'),
+      { ...draftOf('w', 2, '', 'shared'), kind: 'update', body: { update } },
+    ])
+      assert.equal((await ask(http, post('/api/messages', message))).status, 200)
+    for (const channel of ['mirrored', 'shared']) {
+      const own = connect(t)
+      const page = await ask(own, `/d/${channel}/export.html`)
+      assert.equal(page.status, 200, page.text)
+      assert.match(page.text, /<body>\n<h2>Plan<\/h2>\n<p>a <b>b<\/b>\[image\]<\/p>\n<\/body>/)
+      assert.match(page.text, /<title>Für “Mai”\/Juni<\/title>/)
+      const { headers } = page
+      assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+      assert.match(String(headers['content-security-policy']), /^sandbox; default-src 'none';/)
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      assert.match(
+        String(headers['content-disposition']),
+        /^attachment; filename="[ -~]+"; filename\*=UTF-8''F%C3%BCr%20%E2%80%9CMai%E2%80%9D-Juni\.html$/,
+      )
+      const markdown = await ask(own, `/d/${channel}/export.md`)
+      assert.equal(markdown.headers['content-type'], 'text/markdown; charset=utf-8')
+      assert.equal(markdown.text, '## Plan\n\na **b**\\[image\\]\n')
+    }
+    assert.equal((await ask(http, '/d/nothing/export.md')).text, '')
+    assert.equal((await ask(http, '/d/main/export.exe')).status, 404)
+  })
+
+  test('the history has every update in order, in portions, with its sender', async (t) => {
+    const http = connect(t)
+    const doc = new Y.Doc()
+    const sent: string[] = []
+    doc.on('update', (update: Uint8Array) => sent.push(Buffer.from(update).toString('base64')))
+    for (const words of ['one', 'two', 'three']) doc.getText('text').insert(0, words)
+    for (const [place, update] of sent.entries()) {
+      const message = { ...draftOf('w', place + 1, '', 'past'), kind: 'update', body: { update } }
+      assert.equal((await ask(http, post('/api/messages', message))).status, 200)
+    }
+    const { status, text } = await ask(http, '/api/history?channel=past')
+    assert.equal(status, 200, text)
+    const { base, updates, next } = JSON.parse(text) as HistoryPortion
+    assert.deepEqual([base, next, updates.map(({ update }) => update)], [null, null, sent])
+    assert.ok(updates.every(({ from, acceptedAt }) => from === 'w' && acceptedAt > 0))
+    const gone = await ask(http, '/api/history?channel=past&after=elsewhere:1')
+    assert.deepEqual([gone.status, JSON.parse(gone.text).code], [410, 'history-erased'])
+    assert.deepEqual(JSON.parse((await ask(http, '/api/history?channel=none')).text).updates, [])
+  })
+
+  test('there are no invitations where everybody may write', async (t) => {
+    const asking = post('/api/invitations', { channel: 'main', may: 'read', hours: 1 })
+    const { status, text } = await ask(connect(t), asking)
+    assert.deepEqual([status, JSON.parse(text).code], [409, 'open-access'])
+  })
+})
+
+describe('on a server with invitations', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer({ access: 'invited' })
+  })
+  after(() => server.close())
+
+  async function enter(t: TestContext, link: string): Promise<HttpClient> {
+    const { origin, ca } = server
+    const http = connectHttp('2', origin['2'], ca, await redeem(origin['2'], ca, link))
+    t.after(http.close)
+    return http
+  }
+
+  test('a guest sees the documents of the invitation and no others', async (t) => {
+    const everywhere = await enter(t, await server.invite({ channels: 'all', may: 'write' }))
+    for (const channel of ['notes', 'secret'])
+      await ask(everywhere, post('/api/messages', titleOf('w', 1, `On ${channel}`, channel)))
+    const guest = await enter(t, await server.invite({ channels: ['notes'], may: 'write' }))
+    for (const path of ['/d/secret/export.md', '/d/secret', '/api/history?channel=secret'])
+      assert.equal((await ask(guest, path)).status, 403)
+    const { documents, mayCreate } = await list(guest)
+    assert.deepEqual([documents.map(({ title }) => title), mayCreate], [['On notes'], false])
+    assert.equal((await list(everywhere)).documents.length, 2)
+  })
+
+  test('a writer makes a link that opens the page for reading alone, and ends with the writer’s own', async (t) => {
+    const halfAnHour = 1_800_000
+    const until = Date.now() + halfAnHour
+    const writer = await enter(t, await server.invite({ channels: ['main'], may: 'write' }, halfAnHour))
+    const made = await ask(writer, post('/api/invitations', { channel: 'main', may: 'read', hours: 8760 }))
+    assert.equal(made.status, 200, made.text)
+    const { link, expiresAt } = JSON.parse(made.text) as InvitationAnswer
+    assert.ok(expiresAt <= until + 1000, 'it outlives the writer’s own')
+    const reader = await enter(t, server.origin['2'] + link)
+    assert.ok((await ask(reader, '/d/main')).text.includes('"mayWrite":false'))
+    const refused = await ask(reader, post('/api/messages', draftOf('r', 1, 'x')))
+    assert.deepEqual([refused.status, JSON.parse(refused.text).code], [403, 'read-only-invitation'])
+    const passedOn = await ask(reader, post('/api/invitations', { channel: 'main', may: 'read', hours: 1 }))
+    assert.deepEqual([passedOn.status, JSON.parse(passedOn.text).code], [403, 'read-only-invitation'])
+  })
+
+  test('an invitation never covers more than its maker may do, nor comes faster than one a second', async (t) => {
+    const writer = await enter(t, await server.invite({ channels: ['main'], may: 'write' }))
+    for (const [asked, status, code] of [
+      [{ channel: 'secret', may: 'read', hours: 1 }, 403, 'not-invited-there'],
+      [{ channel: 'main', may: 'write', hours: 1 }, 400, 'bad-shape'],
+      [{ channel: 'main', may: 'read', hours: 0 }, 400, 'bad-shape'],
+      [{ channel: 'a/b', may: 'read', hours: 1 }, 400, 'bad-channel'],
+    ] as const) {
+      const answer = await ask(writer, post('/api/invitations', asked))
+      assert.deepEqual([answer.status, JSON.parse(answer.text).code], [status, code])
+    }
+    const some = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        ask(writer, post('/api/invitations', { channel: 'main', may: 'read', hours: 1 })),
+      ),
+    )
+    const last = some.at(-1)
+    assert.deepEqual([last?.status, JSON.parse(last?.text ?? '').code], [429, 'too-fast'])
+    assert.equal(last?.headers['retry-after'], '1')
+  })
+})

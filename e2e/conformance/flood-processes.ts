@@ -1,0 +1,129 @@
+// Flooded server and attacker, each in its own process; this file is the entry point of both.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { on, once } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { AttackName } from './attacks.ts'
+import type { FloodName, Ports } from './floods.ts'
+
+/** Bytes, after a garbage collection. */
+export interface Memory {
+  /** In objects and buffers. */
+  readonly used: number
+  /** Resident, without the free part of the heap, which V8 trims at times of its own. */
+  readonly held: number
+}
+
+export type FloodedServer = Awaited<ReturnType<typeof startFloodedServer>>
+
+export async function startFloodedServer(config: unknown) {
+  const child = new Child('server', JSON.stringify(config))
+  const { ports, ca } = await child.message<{ ports: Ports; ca: string }>()
+  const origin: Readonly<Record<HttpVersion, string>> = {
+    '2': `https://localhost:${ports['2']}`,
+    '1.1': `https://localhost:${ports['1.1']}`,
+  }
+  return {
+    ports,
+    ca,
+    origin,
+    memory: () => child.ask<Memory>({}),
+    written: () => child.written,
+    close: () => child.close(),
+  }
+}
+
+export type Attacker = Awaited<ReturnType<typeof startAttacker>>
+
+interface Order {
+  readonly ports: Ports
+  readonly flood?: FloodName
+  readonly attack?: AttackName
+  readonly forMs?: number
+}
+
+export async function startAttacker() {
+  const child = new Child('attacker')
+  await child.message()
+  const run = async <Ending>(order: Order) => (await child.ask<{ ending: Ending }>(order)).ending
+  return {
+    flood: (flood: FloodName, ports: Ports) => run<unknown>({ flood, ports }),
+    /** Resolves after `forMs` to the number of connections used. */
+    attack: (attack: AttackName, ports: Ports, forMs: number) => run<number>({ attack, ports, forMs }),
+    close: () => child.close(),
+  }
+}
+
+class Child {
+  written = ''
+  #asked = 0
+  readonly #process: ChildProcess
+
+  constructor(...args: readonly string[]) {
+    this.#process = fork(import.meta.filename, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+    this.#process.setMaxListeners(0)
+    for (const stream of [this.#process.stdout, this.#process.stderr])
+      stream?.on('data', (chunk) => {
+        this.written += chunk
+      })
+  }
+
+  ask<Message>(question: object): Promise<Message> {
+    this.#asked += 1
+    const number = this.#asked
+    const answer = this.message<Message & { number: number }>((message) => message.number === number)
+    this.#process.send({ ...question, number })
+    return answer
+  }
+
+  /** Rejects with the process's output when it ends first. */
+  async message<Message>(isAnswer: (message: Message) => boolean = () => true): Promise<Message> {
+    for await (const [message] of on(this.#process, 'message', { close: ['exit'] }))
+      if (isAnswer(message)) return message
+    throw new Error(`A process of the floods ended:\n${this.written}`)
+  }
+
+  /** Disconnects; resolves to the exit code once nothing keeps the process alive. */
+  async close(): Promise<number | null> {
+    if (this.#process.exitCode !== null) return this.#process.exitCode
+    const exited = once(this.#process, 'exit')
+    this.#process.disconnect()
+    const [code] = await exited
+    return code
+  }
+}
+
+if (import.meta.main) await (process.argv[2] === 'server' ? serve(process.argv[3] ?? '{}') : attackOnDemand())
+
+async function serve(config: string): Promise<void> {
+  const { startTestServer, testConfig } = await import('../../server/testing.ts')
+  const { limits, ...change } = JSON.parse(config)
+  const server = await startTestServer({ ...change, limits: { ...testConfig.limits, ...limits } })
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+
+  process.on('message', ({ number }: { number: number }) => {
+    collect()
+    const { rss, heapTotal, heapUsed, external } = process.memoryUsage()
+    const memory: Memory = { used: heapUsed + external, held: rss - heapTotal + heapUsed }
+    process.send?.({ ...memory, number })
+  })
+  process.once('disconnect', () => server.close())
+  process.send?.({ ports: server.ports, ca: server.ca })
+}
+
+async function attackOnDemand(): Promise<void> {
+  const { attack } = await import('./attacks.ts')
+  const { floods } = await import('./floods.ts')
+  process.on(
+    'message',
+    async ({ number, ports, flood, attack: name, forMs = 0 }: Order & { number: number }) => {
+      const ending = flood ? await floods[flood](ports) : name && (await attack(name, ports, forMs))
+      process.send?.({ ending, number })
+    },
+  )
+  process.once('disconnect', () => process.exit())
+  process.send?.({})
+}

@@ -1,0 +1,490 @@
+// The transport contract: one suite for all modes, against any server.
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import * as Y from 'yjs'
+import type { AwarenessState } from '../../server/wire/messages.ts'
+import type { Mode } from '../../server/wire/modes.ts'
+import { draftOf, nameOf, newKey } from '../clients/client.ts'
+import { connectHttp, type HttpClient, textOf } from '../clients/http.ts'
+import { type ContractClient, openClient } from './contract-client.ts'
+
+export interface Subject {
+  /** Of the mode's listener. */
+  readonly origin: string
+  /** Trusted certificate, PEM; null trusts any. */
+  readonly ca: string | null
+  /** Session cookie, if required. */
+  readonly cookie?: string | undefined
+  readonly maxMessageBytes: number
+}
+
+/** Texts that careless framing would split, join or misread. */
+const hostileTexts = [
+  '',
+  'a\nb',
+  'a\r\nb\rc',
+  '\n\nevent: bye\ndata: {}',
+  ': x',
+  '\uFEFF',
+  '\u2028\u2029',
+  '💨 ŝŭ',
+  '\0',
+  '</script>',
+]
+
+/** `subject` is called when the tests run. */
+export function testTransportContract(mode: Mode, subject: () => Subject): void {
+  const opened: ContractClient[] = []
+  // Fresh names per run: a persistent log has those of earlier runs.
+  const run = Math.random().toString(36).slice(2, 8)
+  const key = newKey()
+  let channels = 0
+  let windows = 0
+
+  after(() => {
+    for (const client of opened) client.close()
+  })
+
+  function open(channel: string, extraQuery: Record<string, string> = {}): ContractClient {
+    const { origin, ca, cookie } = subject()
+    const query = new URLSearchParams({ window: newWindow(), key, channels: channel, ...extraQuery })
+    const client = openClient({ mode, origin, ca, cookie, query })
+    opened.push(client)
+    return client
+  }
+
+  async function joined(channel: string, extraQuery: Record<string, string> = {}): Promise<ContractClient> {
+    const client = open(channel, extraQuery)
+    await client.next('welcome')
+    return client
+  }
+
+  /** One per test, so that none sees another's messages. */
+  function newChannel(): string {
+    channels += 1
+    return `${run}-c${channels}`
+  }
+
+  function newWindow(): string {
+    windows += 1
+    return nameOf(key, `w${windows}`)
+  }
+
+  test('the welcome names the window, the HTTP version and a cursor', async () => {
+    const window = newWindow()
+    const client = open(newChannel(), { window })
+    const welcome = await client.next('welcome')
+    assert.deepEqual([welcome.window, welcome.http, welcome.recovered], [window, mode.http, false])
+    assert.match(welcome.cursor, /^[A-Za-z0-9]+:\d+$/)
+    assert.ok(welcome.heartbeatMs > 0)
+  })
+
+  test('delivers in order to every window, the author’s included, and acknowledges with the seq', async () => {
+    const channel = newChannel()
+    const author = await joined(channel)
+    const reader = await joined(channel)
+    const name = newWindow()
+    const answers = []
+    for (let n = 1; n <= 20; n += 1) answers.push(await author.send(draftOf(name, n, `text ${n}`, channel)))
+    for (const client of [author, reader]) {
+      for (let n = 1; n <= 20; n += 1) {
+        const { message } = await client.next('message')
+        assert.deepEqual([message.id, message.body], [`${name}-${n}`, { html: `text ${n}` }])
+        assert.deepEqual(answers[n - 1], { type: 'stored', id: `${name}-${n}`, seq: message.seq })
+      }
+    }
+  })
+
+  test('messages sent without waiting for acknowledgements keep their order', async () => {
+    const channel = newChannel()
+    const client = await joined(channel)
+    const name = newWindow()
+    const numbers = Array.from({ length: 50 }, (_, index) => index + 1)
+    const answers = await Promise.all(numbers.map((n) => client.send(draftOf(name, n, `${n}`, channel))))
+    const seqs = answers.map((answer) => answer.type === 'stored' && answer.seq)
+    assert.deepEqual(
+      seqs,
+      [...seqs].sort((one, other) => Number(one) - Number(other)),
+    )
+    for (const n of numbers) assert.equal((await client.next('message')).message.id, `${name}-${n}`)
+  })
+
+  test('any text arrives as it was sent', async () => {
+    const channel = newChannel()
+    const client = await joined(channel)
+    const name = newWindow()
+    for (const [index, html] of hostileTexts.entries()) {
+      await client.send(draftOf(name, index + 1, html, channel))
+      assert.deepEqual((await client.next('message')).message.body, { html })
+    }
+  })
+
+  test('the same message sent twice is stored once and acknowledged twice', async () => {
+    const channel = newChannel()
+    const client = await joined(channel)
+    const name = newWindow()
+    const first = await client.send(draftOf(name, 1, 'x', channel))
+    assert.deepEqual(await client.send(draftOf(name, 1, 'x', channel)), first)
+    await client.send(draftOf(name, 2, 'y', channel))
+    assert.deepEqual(
+      [(await client.next('message')).message.id, (await client.next('message')).message.id],
+      [`${name}-1`, `${name}-2`],
+    )
+  })
+
+  test('an id belongs to its sender and channel; reused for another message it is refused', async () => {
+    const channel = newChannel()
+    const client = await joined(channel)
+    const draft = draftOf(newWindow(), 1, 'x', channel)
+    const elsewhere = await client.send({ ...draft, channel: newChannel() })
+    const stored = await client.send(draft)
+    const { message } = await client.next('message')
+    assert.deepEqual(stored, { type: 'stored', id: draft.id, seq: message.seq })
+    assert.notDeepEqual(stored, elsewhere)
+    const foreign = await client.send({ ...draft, from: newWindow() })
+    assert.equal(foreign.type === 'refused' && foreign.code, 'bad-shape')
+    const refused = await client.send({ ...draft, body: { html: 'y' } })
+    assert.equal(refused.type === 'refused' && refused.code, 'id-taken')
+    await client.send(draftOf(draft.from, 2, 'z', channel))
+    assert.equal((await client.next('message')).message.id, `${draft.from}-2`)
+  })
+
+  test('a message is stored once when its acknowledgement was lost with the connection', async () => {
+    const channel = newChannel()
+    const reader = await joined(channel)
+    const author = await joined(channel)
+    const name = newWindow()
+    author.send(draftOf(name, 1, 'x', channel)).catch(() => undefined)
+    // Delivered; its acknowledgement is on the way or lost.
+    assert.equal((await reader.next('message')).message.id, `${name}-1`)
+    author.cut()
+    const again = await joined(channel)
+    const stored = await again.send(draftOf(name, 1, 'x', channel))
+    assert.equal(stored.type, 'stored')
+    await again.send(draftOf(name, 2, 'y', channel))
+    assert.equal((await reader.next('message')).message.id, `${name}-2`)
+  })
+
+  test('a window receives no messages of other channels', async () => {
+    const channel = newChannel()
+    const other = await joined(newChannel())
+    const client = await joined(channel)
+    const name = newWindow()
+    await client.send(draftOf(name, 1, 'x', channel))
+    await client.next('message')
+    assert.ok(other.waiting().every(({ type }) => type !== 'message'))
+  })
+
+  test('a window of several channels receives all of them in one order', async () => {
+    const [one, other] = [newChannel(), newChannel()]
+    const reader = await joined(`${one},${other}`)
+    const author = await joined(one)
+    const name = newWindow()
+    for (let n = 1; n <= 10; n += 1) await author.send(draftOf(name, n, '', n % 2 === 0 ? one : other))
+    for (let n = 1; n <= 10; n += 1) assert.equal((await reader.next('message')).message.id, `${name}-${n}`)
+  })
+
+  test('a late window gets the newest content', async () => {
+    const channel = newChannel()
+    const author = await joined(channel)
+    const name = newWindow()
+    await author.send(draftOf(name, 1, 'old', channel))
+    await author.send(draftOf(name, 2, 'new', channel))
+    const late = open(channel)
+    assert.equal((await late.next('welcome')).recovered, false)
+    assert.deepEqual((await late.next('message')).message.body, { html: 'new' })
+  })
+
+  test('a window that resumes gets each missed message once, however often it resumes', async () => {
+    const channel = newChannel()
+    const author = await joined(channel)
+    const away = open(channel)
+    // No message received: the welcome's cursor is valid too.
+    let { cursor } = await away.next('welcome')
+    away.close()
+    const name = newWindow()
+    for (let round = 0; round < 3; round += 1) {
+      for (const n of [1, 2, 3]) await author.send(draftOf(name, round * 4 + n, '', channel))
+      const back = open(channel, { cursor })
+      const welcome = await back.next('welcome')
+      assert.equal(welcome.recovered, true)
+      await author.send(draftOf(name, round * 4 + 4, '', channel))
+      for (const n of [1, 2, 3, 4]) {
+        const { message } = await back.next('message')
+        assert.equal(message.id, `${name}-${round * 4 + n}`)
+        cursor = `${welcome.cursor.split(':')[0]}:${message.seq}`
+      }
+      back.cut()
+    }
+  })
+
+  test('an invalid cursor, or one of another epoch, gets recovered: false and the newest content', async () => {
+    const channel = newChannel()
+    const author = await joined(channel)
+    const name = newWindow()
+    await author.send(draftOf(name, 1, 'old', channel))
+    await author.send(draftOf(name, 2, 'new', channel))
+    for (const cursor of ['another:1', 'nonsense', ':', '0']) {
+      const back = open(channel, { cursor })
+      assert.equal((await back.next('welcome')).recovered, false)
+      assert.equal((await back.next('message')).message.id, `${name}-2`)
+      back.close()
+    }
+  })
+
+  test('invalid drafts are refused with a code and not delivered', async () => {
+    const channel = newChannel()
+    const client = await joined(channel)
+    const good = draftOf(newWindow(), 1, 'x', channel)
+    const large = 'x'.repeat(subject().maxMessageBytes)
+    const bad: [draft: unknown, code: string][] = [
+      [{ ...good, body: { html: 7 } }, 'bad-shape'],
+      [{ ...good, kind: 'reading' }, 'bad-shape'],
+      [{ ...good, extra: 1 }, 'bad-shape'],
+      [{ ...good, channel: 'wind' }, 'read-only-channel'],
+      [{ ...good, body: { html: large } }, 'too-large'],
+    ]
+    for (const [draft, code] of bad) {
+      const answer = await client.send(draft)
+      assert.equal(answer.type === 'refused' && answer.code, code)
+      assert.ok(answer.type === 'refused' && answer.message.length > 20)
+    }
+    await client.send(good)
+    assert.equal((await client.next('message')).message.id, good.id)
+  })
+
+  test('updates of a shared document are delivered, and refused where they do not fit it', async () => {
+    const channel = newChannel()
+    const client = await joined(channel)
+    const doc = new Y.Doc()
+    const updates: Uint8Array[] = []
+    doc.on('update', (update: Uint8Array) => updates.push(update))
+    const text = doc.getText('text')
+    text.insert(0, 'a')
+    text.insert(1, 'b')
+    text.insert(2, 'c', { onclick: 'x' })
+    const [first, second, unknown] = updates
+    assert.ok(first && second && unknown)
+    const window = newWindow()
+    const free = `free${run}`
+    const sent: [from: string, update: Uint8Array, code: string][] = [
+      [window, new Uint8Array([1, 2, 3]), 'bad-update'],
+      [window, second, 'update-gap'],
+      [window, first, 'stored'],
+      [free, second, 'not-your-client'],
+      [window, second, 'stored'],
+      [window, unknown, 'bad-update'],
+      [free, first, 'stored'],
+    ]
+    for (const [place, [from, bytes, code]] of sent.entries()) {
+      const update = Buffer.from(bytes).toString('base64')
+      const id = `${from}-${place}`
+      const answer = await client.send({ id, channel, kind: 'update', from, at: 1, body: { update } })
+      assert.equal(answer.type === 'refused' ? answer.code : answer.type, code)
+      if (code === 'stored') {
+        const { message } = await client.next('message')
+        assert.deepEqual([message.id, message.body], [id, { update }])
+      }
+    }
+    const newcomer = await joined(channel)
+    const ids = [(await newcomer.next('message')).message.id]
+    for (let count = 0; count < 2; count += 1) ids.push((await newcomer.next('message')).message.id)
+    assert.deepEqual(ids, [`${window}-2`, `${window}-4`, `${free}-6`])
+  })
+
+  test('a lost connection disturbs no other window', async () => {
+    const channel = newChannel()
+    const [author, reader, victim] = [await joined(channel), await joined(channel), await joined(channel)]
+    const name = newWindow()
+    for (let n = 1; n <= 20; n += 1) {
+      await author.send(draftOf(name, n, '', channel))
+      if (n === 10) victim.cut()
+    }
+    for (let n = 1; n <= 20; n += 1) assert.equal((await reader.next('message')).message.id, `${name}-${n}`)
+    assert.equal((await victim.ended).code, 'lost')
+  })
+
+  test('what a window shows of itself reaches the others, and those who come later', async () => {
+    const channel = newChannel()
+    const window = newWindow()
+    const author = await joined(channel, { window })
+    const reader = await joined(channel)
+    author.sendAwareness({ state: shownAt('AAAA') })
+    assert.deepEqual(await nextShown(reader, window), shownAt('AAAA'))
+    const late = await joined(channel)
+    const { windows, whole } = await late.next('awareness')
+    assert.deepEqual([windows, whole], [[{ window, state: shownAt('AAAA') }], true])
+    author.sendAwareness({ state: shownAt('BBBB') })
+    for (const client of [reader, late]) assert.deepEqual(await nextShown(client, window), shownAt('BBBB'))
+    author.sendAwareness({ state: null })
+    assert.equal(await nextShown(reader, window), null)
+  })
+
+  test('a window is no longer shown after it leaves, nor after a crash, and again after a reconnect', async () => {
+    const channel = newChannel()
+    const window = newWindow()
+    const reader = await joined(channel)
+    const ends = [(client: ContractClient) => client.close(), (client: ContractClient) => client.cut()]
+    for (const [index, end] of ends.entries()) {
+      const author = await joined(channel, { window, opening: `${index + 1}` })
+      author.sendAwareness({ state: shownAt('AAAA') })
+      assert.deepEqual(await nextShown(reader, window), shownAt('AAAA'))
+      end(author)
+      assert.equal(await nextShown(reader, window), null)
+    }
+    const back = await joined(channel, { window, opening: '3' })
+    back.sendAwareness({ state: shownAt('BBBB') })
+    assert.deepEqual(await nextShown(reader, window), shownAt('BBBB'))
+  })
+
+  test('what windows show is not in the log, and no other channel has it', async () => {
+    const channel = newChannel()
+    const window = newWindow()
+    const author = await joined(channel, { window })
+    const reader = await joined(channel)
+    const other = await joined(newChannel())
+    const { cursor } = await open(channel).next('welcome')
+    author.sendAwareness({ state: shownAt('AAAA') })
+    await nextShown(reader, window)
+    assert.equal((await open(channel).next('welcome')).cursor, cursor)
+    assert.ok(other.waiting().every(({ type }) => type !== 'awareness'))
+  })
+
+  test('a state that does not fit is refused with a code, and not shown', async (t) => {
+    const channel = newChannel()
+    const window = newWindow()
+    const reader = await joined(channel)
+    const author = await joined(channel, { window })
+    const { origin, ca, cookie } = subject()
+    const http = connectHttp(mode.http, origin, ca, cookie)
+    t.after(http.close)
+    const state = shownAt('AAAA')
+    const path = `/api/awareness?${new URLSearchParams({ window, key })}`
+    const bad = [
+      [{}, '400 bad-shape'],
+      [{ state: { ...state, name: 'x'.repeat(41) } }, '400 bad-shape'],
+      [{ state: { ...state, name: 'a\u202eb' } }, '400 bad-shape'],
+      [{ state: { ...state, name: 'a\nb' } }, '400 bad-shape'],
+      [{ state: { ...state, anchor: 'A'.repeat(68) } }, '400 bad-shape'],
+      [{ state: { ...state, anchor: '<b>' } }, '400 bad-shape'],
+      [{ state: { ...state, client: -1 } }, '400 bad-shape'],
+      [{ state: { ...state, more: 1 } }, '400 bad-shape'],
+      [{ state, channel: newChannel() }, '400 bad-shape'],
+      [{ state, channel: 'wind' }, '403 read-only-channel'],
+      [{ state, window: nameOf(newKey(), 'w1') }, '403 not-your-name'],
+      [{ state, junk: 'x'.repeat(2000) }, '413 too-large'],
+    ] as const
+    for (const [report, expected] of bad) {
+      const body = JSON.stringify(report)
+      const { status, body: answer } = await http.ask({
+        ...{ method: 'POST', path, body, headers: { 'content-type': 'application/json' } },
+      })
+      assert.equal(`${status} ${JSON.parse(await textOf(answer)).code}`, expected)
+    }
+    author.sendAwareness({ state })
+    const { windows } = await reader.next('awareness')
+    assert.deepEqual(windows, [{ window, state }])
+  })
+
+  test('requests in a window’s name without its key are refused, and the window notices nothing', async (t) => {
+    const channel = newChannel()
+    const window = newWindow()
+    const victim = await joined(channel, { window, opening: '1' })
+    const { origin, ca, cookie } = subject()
+    const http = connectHttp(mode.http, origin, ca, cookie)
+    t.after(http.close)
+    await nobodySpeaksFor({ window, channel, http, open: (extraQuery) => open(channel, extraQuery) })
+    assert.equal((await victim.send(draftOf(window, 1, 'x', channel))).type, 'stored')
+    assert.equal((await victim.next('message')).message.id, `${window}-1`)
+    const told = victim.waiting().map((frame) => (frame.type === 'presence' ? frame.windows : frame.type))
+    // The window, and the impostor's two under other names.
+    const isUsual = (windows: number | string) =>
+      windows === 'heartbeat' || (Number(windows) >= 1 && Number(windows) <= 3)
+    assert.ok(told.every(isUsual), told.join())
+  })
+
+  test('streams under one free name coexist', async () => {
+    const channel = newChannel()
+    const window = `${run}-free`
+    const author = await joined(channel)
+    const name = newWindow()
+    // Not for long in every mode: a free name has no streamed uplink.
+    const [one, other] = [open(channel, { window, opening: '1' }), open(channel, { window, opening: '2' })]
+    for (const client of [one, other]) await client.next('welcome')
+    await author.send(draftOf(name, 1, 'x', channel))
+    for (const client of [one, other]) assert.equal((await client.next('message')).message.id, `${name}-1`)
+  })
+
+  test('a stream without a name or a channel is refused', async () => {
+    for (const query of [{ window: '' }, { channels: '' }]) {
+      const client = open(newChannel(), query)
+      assert.equal((await client.ended).code, 'refused')
+      assert.ok(client.waiting().every(({ type }) => type !== 'welcome'))
+    }
+  })
+}
+
+const shownAt = (anchor: string): AwarenessState => ({ client: 7, name: 'Ada <b>', anchor, head: anchor })
+
+/** The next state of that window; null when it has gone. */
+async function nextShown(client: ContractClient, window: string): Promise<AwarenessState | null> {
+  for (;;) {
+    const { windows, whole } = await client.next('awareness')
+    const found = windows.find((shown) => shown.window === window)
+    if (found) return found.state
+    if (whole) return null
+  }
+}
+
+export interface Impostor {
+  /** The proven name to impersonate; its window is open on `channel`. */
+  readonly window: string
+  readonly channel: string
+  readonly http: HttpClient
+  readonly open: (asked: Record<string, string>) => ContractClient
+}
+
+/** Tries everything reserved to the window, without a key and with a wrong one; rejects unless all is refused. */
+export async function nobodySpeaksFor({ window, channel, http, open }: Impostor): Promise<void> {
+  const draft = draftOf(window, 1, 'not mine', channel)
+  const line = `${JSON.stringify({ type: 'publish', message: { ...draft, at: 'x' } })}\n`
+  const counts = JSON.stringify({ windows: { [channel]: 4712 } })
+
+  async function refused(path: string, body?: string, type = 'application/json'): Promise<void> {
+    const post = body === undefined ? {} : { method: 'POST', body, headers: { 'content-type': type } }
+    const { status, body: answer } = await http.ask({ path, ...post })
+    const text = await textOf(answer)
+    assert.match(
+      `${status} ${text}`,
+      /^403 .*"code":"not-your-name"/,
+      `${path} was answered ${status} ${text}`,
+    )
+  }
+
+  for (const key of [null, newKey()]) {
+    const proof = key === null ? '' : `&key=${key}`
+    const whose = `window=${window}${proof}`
+    await refused(`/api/heartbeat?${whose}`, '')
+    await refused(`/api/heartbeat?${whose}`, counts)
+    await refused(`/api/streaming?${whose}`, line, 'application/x-ndjson')
+    await refused(`/api/leave?${whose}&opening=9`, '')
+    await refused(`/api/awareness?${whose}&opening=9`, JSON.stringify({ state: null }))
+    await refused(`/api/messages?${proof}`, JSON.stringify(draft))
+    for (const path of ['poll', 'long-poll', 'stream', 'streaming']) {
+      await refused(`/api/${path}?${whose}&channels=${channel}&opening=9&first`)
+    }
+    const stream = open({ window, opening: '9', key: key ?? '' })
+    assert.equal((await stream.ended).code, 'refused')
+    const ownKey = key ?? newKey()
+    const own = open({ window: nameOf(ownKey, 'own'), key: ownKey })
+    await own.next('welcome')
+    const answer = await own.send(draft)
+    assert.equal(answer.type === 'refused' && answer.code, 'not-your-name')
+    own.close()
+  }
+  // A free name has no owner: no key proves it.
+  const free = `window=impostor&key=${newKey()}`
+  for (const path of ['heartbeat', 'leave', 'awareness']) await refused(`/api/${path}?${free}`, '')
+  await refused(`/api/streaming?${free}`, line, 'application/x-ndjson')
+}

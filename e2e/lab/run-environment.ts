@@ -1,0 +1,55 @@
+// Environment of a run: machine, versions, commit, load.
+
+import { execFileSync } from 'node:child_process'
+import os from 'node:os'
+
+/** What a report needs to repeat a run. Moments are ISO 8601. */
+export interface Circumstances {
+  readonly command: string
+  readonly startedAt: string
+  readonly finishedAt: string
+  readonly environment: Environment
+  readonly parameters: Readonly<Record<string, string | number | boolean>>
+}
+
+export type Environment = Readonly<ReturnType<typeof describeEnvironment>>
+
+interface Known {
+  readonly browser: string
+  readonly server: string
+  readonly loadBefore: number
+}
+
+/** Call at the end of the run. Contains no host or user name, because reports are published. */
+export function describeEnvironment({ browser, server, loadBefore }: Known) {
+  return {
+    machine: `${os.type()} ${os.arch()}`,
+    cpu: os.cpus()[0]?.model ?? 'unknown',
+    cores: os.cpus().length,
+    memoryBytes: os.totalmem(),
+    os: `${os.type()} ${os.release()}`,
+    node: process.version,
+    browser,
+    commit: commitNow(),
+    server,
+    loadBefore,
+    loadAfter: loadNow(),
+  }
+}
+
+/** 1-minute load average; 0 where the system has none. */
+export function loadNow(): number {
+  return os.loadavg()[0] ?? 0
+}
+
+/** `abc1234`, ` with changes` for a dirty tree, `unknown` outside a checkout. */
+export function commitNow(): string {
+  try {
+    const git = (...words: string[]) =>
+      execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    const changed = git('status', '--porcelain', '--untracked-files=no')
+    return git('rev-parse', '--short=12', 'HEAD') + (changed ? ' with changes' : '')
+  } catch {
+    return 'unknown'
+  }
+}

@@ -1,0 +1,290 @@
+// Statistics of the lab: summaries, tests with intervals, and correlated series.
+
+import jstat from 'jstat'
+import type { Random } from '../../server/wire/time.ts'
+
+const { studentt } = jstat.jStat
+
+export type Figures = ReturnType<typeof summarise>
+
+/** `sd` is NaN for one value. Throws on an empty list. */
+export function summarise(values: readonly number[]) {
+  const sorted = ascending(values)
+  return {
+    n: sorted.length,
+    mean: mean(sorted),
+    sd: standardDeviation(sorted),
+    p50: quantile(sorted, 0.5),
+    p95: quantile(sorted, 0.95),
+    p99: quantile(sorted, 0.99),
+    min: quantile(sorted, 0),
+    max: quantile(sorted, 1),
+  }
+}
+
+export function ascending(values: readonly number[]): readonly number[] {
+  return [...values].sort((a, b) => a - b)
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** Of a sample (n - 1); NaN below two values. */
+export function standardDeviation(values: readonly number[]): number {
+  const centre = mean(values)
+  // In two passes: a single pass over squares loses precision when the mean is large beside the spread.
+  const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0)
+  return values.length < 2 ? Number.NaN : Math.sqrt(squares / (values.length - 1))
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(ascending(values), 0.5)
+}
+
+/**
+ * Quantile of ascending values; `probability` from 0 to 1. Linear interpolation at rank (n - 1) x probability:
+ * definition 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages" (Am. Stat. 50, 1996), as in R and NumPy.
+ * Throws on an empty list.
+ */
+export function quantile(sorted: readonly number[], probability: number): number {
+  if (!(probability >= 0 && probability <= 1))
+    throw new RangeError(`A quantile's probability lies from 0 to 1; got ${probability}`)
+  const rank = (sorted.length - 1) * probability
+  const below = sorted[Math.floor(rank)]
+  const above = sorted[Math.ceil(rank)]
+  if (below === undefined || above === undefined)
+    throw new RangeError('No values: an empty list has no quantile')
+  return below + (above - below) * (rank - Math.floor(rank))
+}
+
+/** Rounded to six significant digits; null unless finite, as in JSON. */
+export function significant(value: number): number | null {
+  return Number.isFinite(value) ? rounded(value) : null
+}
+
+/** Rounded to six significant digits; `value` must be finite. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(6))
+}
+
+export function roundedInterval([low, high]: Interval): Interval {
+  return [rounded(low), rounded(high)]
+}
+
+export type Interval = readonly [low: number, high: number]
+
+type Group = Pick<Figures, 'n' | 'mean' | 'sd'>
+
+/**
+ * Welch's t-test of first mean minus second. B. L. Welch, "The generalization of 'Student's' problem when several
+ * different population variances are involved" (Biometrika 34, 1947); degrees of freedom by F. E. Satterthwaite
+ * (Biometrics Bulletin 2, 1946). Throws RangeError for n below 2. Groups without spread: see `differenceOfMeans`.
+ */
+export function welch(first: Group, second: Group, level = 0.95) {
+  const least = Math.min(first.n, second.n)
+  if (least < 2) throw new RangeError(`A t-test needs n of 2 or more in each group; got ${least}`)
+  const firstError = first.sd ** 2 / first.n
+  const secondError = second.sd ** 2 / second.n
+  const standardError = Math.sqrt(firstError + secondError)
+  const spread = firstError ** 2 / (first.n - 1) + secondError ** 2 / (second.n - 1)
+  // Without spread the formula is 0 / 0; any number serves, since the standard error is 0.
+  const degreesOfFreedom = spread === 0 ? first.n + second.n - 2 : (firstError + secondError) ** 2 / spread
+  return differenceOfMeans(first.mean - second.mean, { standardError, degreesOfFreedom }, level)
+}
+
+interface MeanError {
+  readonly standardError: number
+  readonly degreesOfFreedom: number
+}
+
+/**
+ * Two-sided test and interval from a standard error. For a standard error of 0 the interval is the difference itself; p
+ * is 1 and t is 0 for equal means, else p is 0 and t infinite.
+ */
+function differenceOfMeans(
+  difference: number,
+  { standardError, degreesOfFreedom }: MeanError,
+  level: number,
+) {
+  const t = difference === 0 ? 0 : difference / standardError
+  const interval = intervalAround(difference, { standardError, degreesOfFreedom }, level)
+  return { difference, interval, t, degreesOfFreedom, p: twoSidedP(t, degreesOfFreedom) }
+}
+
+/** Computed from the lower tail, which keeps its digits down to about 1e-300; 0 below that. */
+function twoSidedP(t: number, degreesOfFreedom: number): number {
+  if (t === 0) return 1
+  if (!Number.isFinite(t)) return 0
+  return Math.min(1, 2 * studentt.cdf(-Math.abs(t), degreesOfFreedom))
+}
+
+function intervalAround(
+  centre: number,
+  { standardError, degreesOfFreedom }: MeanError,
+  level: number,
+): Interval {
+  if (!(level > 0 && level < 1)) throw new RangeError(`A level lies between 0 and 1, like 0.95; got ${level}`)
+  const reach = studentt.inv((1 + level) / 2, degreesOfFreedom) * standardError
+  return [centre - reach, centre + reach]
+}
+
+/**
+ * Corrected p's in the given order, which bound the family-wise error rate. S. Holm, "A Simple Sequentially Rejective
+ * Multiple Test Procedure" (Scand. J. Statist. 6, 1979): the k-th smallest of m times m - k + 1, at least its
+ * predecessor, at most 1. Throws RangeError for values outside 0 to 1.
+ */
+export function holm(probabilities: readonly number[]): readonly number[] {
+  const wrong = probabilities.find((p) => !(p >= 0 && p <= 1))
+  if (wrong !== undefined) throw new RangeError(`A p lies from 0 to 1; got ${wrong}`)
+  const smallestFirst = [...probabilities.entries()].sort(([, a], [, b]) => a - b)
+  const corrected = new Array<number>(probabilities.length)
+  let floor = 0
+  for (const [rank, [place, p]] of smallestFirst.entries()) {
+    floor = Math.min(1, Math.max(floor, (probabilities.length - rank) * p))
+    corrected[place] = floor
+  }
+  return corrected
+}
+
+/**
+ * First mean minus second of paired values: Student's t on the effective size of the differences. Effects that a shared
+ * network has on both series cancel. Throws RangeError for different lengths or fewer than 2 values.
+ */
+export function pairedDifference(first: readonly number[], second: readonly number[], level = 0.95) {
+  const error = errorOfMean(pairs(first, second).map(([one, other]) => one - other))
+  // `summarise` sorts: a sum of floats depends on their order.
+  const difference = summarise(first).mean - summarise(second).mean
+  return { ...differenceOfMeans(difference, error, level), effectiveSize: error.size }
+}
+
+/**
+ * First mean over second, for paired values. Interval by the delta method: that of the mean of first − ratio × second,
+ * over the second mean (W. G. Cochran, "Sampling Techniques", 3rd ed., 1977, section 6.3), on the effective size.
+ * Throws RangeError as above.
+ */
+export function pairedRatio(first: readonly number[], second: readonly number[]) {
+  const base = mean(second)
+  const ratio = mean(first) / base
+  const residuals = pairs(first, second).map(([one, other]) => (one - ratio * other) / base)
+  return { ratio, interval: intervalAround(ratio, errorOfMean(residuals), 0.95) }
+}
+
+function pairs(first: readonly number[], second: readonly number[]): readonly (readonly [number, number])[] {
+  if (first.length !== second.length || first.length < 2)
+    throw new RangeError(`Pairs need two series of one length; got ${first.length} and ${second.length}`)
+  return first.map((one, place) => [one, second[place] ?? Number.NaN])
+}
+
+function errorOfMean(values: readonly number[]) {
+  const size = effectiveSize(values)
+  const standardError = standardDeviation(values) / Math.sqrt(size)
+  return { size, standardError, degreesOfFreedom: Math.max(1, size - 1) }
+}
+
+/** In standard errors; smaller autocorrelations count as none (Politis and White, 2004, section 3.2). */
+const insignificant = 2
+/** Fewer values show no autocorrelation. */
+const leastValues = 8
+
+/**
+ * Effective sample size of the mean: n times variance over long-run variance, with a flat-top lag window of data-driven
+ * width (D. N. Politis and H. White, "Automatic Block-Length Selection for the Dependent Bootstrap", Econometric
+ * Reviews 23, 2004, sections 3.1 and 3.2). At most n, although alternating values, as of polling, carry more
+ * information; n for a series without spread or with few values.
+ */
+export function effectiveSize(values: readonly number[]): number {
+  const n = values.length
+  if (n < leastValues) return n
+  const covariances = autocovariances(values, Math.min(n - 1, Math.ceil(Math.sqrt(n)) + runLength(n)))
+  const [variance = 0] = covariances
+  const longRun = longRunVariance(covariances, lagWindow(covariances, n))
+  return longRun <= variance ? n : (n * variance) / longRun
+}
+
+/** From lag 0, each divided by n, which keeps the long-run variance from becoming negative by chance. */
+function autocovariances(values: readonly number[], mostLag: number): readonly number[] {
+  const centre = mean(values)
+  const deviations = values.map((value) => value - centre)
+  return Array.from({ length: mostLag + 1 }, (_, lag) => {
+    const products = deviations.slice(lag).map((deviation, place) => deviation * (deviations[place] ?? 0))
+    return products.reduce((sum, product) => sum + product, 0) / values.length
+  })
+}
+
+/** Insignificant autocorrelations in a row that end the search. */
+const runLength = (n: number) => Math.max(5, Math.ceil(Math.sqrt(Math.log10(n))))
+
+/** Twice the lag after which a whole run of autocorrelations is insignificant, else all lags. */
+function lagWindow(covariances: readonly number[], n: number): number {
+  const [variance = 0] = covariances
+  const least = insignificant * Math.sqrt(Math.log10(n) / n) * variance
+  const run = runLength(n)
+  const most = covariances.length - 1
+  for (let lag = 0; lag + run <= most; lag += 1) {
+    const following = covariances.slice(lag + 1, lag + 1 + run)
+    if (following.every((covariance) => Math.abs(covariance) <= least)) return Math.min(most, 2 * lag)
+  }
+  return most
+}
+
+function longRunVariance(covariances: readonly number[], window: number): number {
+  // 1 up to half of the window, then falling to 0 at its end; nothing for a window of 0.
+  const flatTop = (share: number) => Math.min(1, Math.max(0, 2 * (1 - share)))
+  return covariances.reduce(
+    (sum, covariance, lag) => sum + (lag === 0 ? covariance : 2 * flatTop(lag / window) * covariance),
+    0,
+  )
+}
+
+type Cluster = readonly number[]
+
+/**
+ * Median of the first group's samples over that of the second, with a 95 % percentile-bootstrap interval (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). Resamples messages, each with all its samples:
+ * samples of one message are correlated, and resampling them singly makes the interval too narrow (Davison and Hinkley,
+ * "Bootstrap Methods and their Application", 1997, section 3.8). Throws RangeError for an empty group.
+ */
+export function medianRatio(
+  first: readonly Cluster[],
+  second: readonly Cluster[],
+  { random, resamples = 2000 }: { random: Random; resamples?: number },
+) {
+  const drawFirst = medianDrawer(first)
+  const drawSecond = medianDrawer(second)
+  const ratios = ascending(Array.from({ length: resamples }, () => drawFirst(random) / drawSecond(random)))
+  return {
+    ratio: median(first.flat()) / median(second.flat()),
+    interval: [quantile(ratios, (1 - 0.95) / 2), quantile(ratios, (1 + 0.95) / 2)] as const,
+  }
+}
+
+/** Draws as many messages as there are, with replacement. */
+function medianDrawer(clusters: readonly Cluster[]): (random: Random) => number {
+  const filled = clusters.filter((cluster) => cluster.length > 0)
+  // Sorted once: draws only count messages.
+  const samples = filled.flatMap((cluster, message) => cluster.map((value) => ({ value, message })))
+  samples.sort((a, b) => a.value - b.value)
+  const sizes = Uint32Array.from(filled, (cluster) => cluster.length)
+  const values = Float64Array.from(samples, ({ value }) => value)
+  const owners = Uint32Array.from(samples, ({ message }) => message)
+
+  function valueAtRank(timesDrawn: Uint32Array, rank: number): number {
+    let seen = 0
+    for (let place = 0; place < values.length; place++) {
+      seen += timesDrawn[owners[place] ?? 0] ?? 0
+      if (seen > rank) return values[place] ?? Number.NaN
+    }
+    throw new RangeError('No samples: an empty group has no median')
+  }
+
+  return (random) => {
+    const timesDrawn = new Uint32Array(filled.length)
+    for (let drawn = 0; drawn < filled.length; drawn++) {
+      const message = Math.floor(random() * filled.length)
+      timesDrawn[message] = (timesDrawn[message] ?? 0) + 1
+    }
+    const size = timesDrawn.reduce((sum, times, message) => sum + times * (sizes[message] ?? 0), 0)
+    const middle = (size - 1) / 2
+    return (valueAtRank(timesDrawn, Math.floor(middle)) + valueAtRank(timesDrawn, Math.ceil(middle))) / 2
+  }
+}

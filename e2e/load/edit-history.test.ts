@@ -1,0 +1,43 @@
+// A generated history: its size, its deletions, its sessions, and that its updates make the document.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as Y from 'yjs'
+import { createDocument, documentText } from '../../server/document/rich-text.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { createHistory } from './edit-history.ts'
+
+const plan = { edits: 4000, editsPerSession: 1000 }
+const historyOf = (seed: number) => createHistory({ ...plan, random: createSeededRandom(seed) })
+
+test('the updates together make the text, and about a quarter of them delete', () => {
+  const history = historyOf(1)
+  const doc = createDocument()
+  let count = 0
+  for (const { update } of history.updates()) {
+    Y.applyUpdate(doc, update)
+    count += 1
+  }
+  const { characters, lines } = history.result()
+  const text = documentText(doc).toString()
+  assert.deepEqual([count, text.length, text.split('\n').length], [plan.edits, characters, lines])
+  const deleted = (plan.edits - characters) / 2 / plan.edits
+  assert.ok(deleted > 0.2 && deleted < 0.3, String(deleted))
+})
+
+test('each session writes as a client of its own', () => {
+  const clients = new Map<number, Set<number>>()
+  for (const { update, session } of historyOf(1).updates()) {
+    const { structs } = Y.decodeUpdate(update)
+    for (const { id } of structs) clients.getOrInsertComputed(session, () => new Set()).add(id.client)
+  }
+  assert.equal(clients.size, 4)
+  assert.ok([...clients.values()].every(({ size }) => size === 1))
+  assert.equal(new Set([...clients.values()].flatMap((each) => [...each])).size, 4)
+})
+
+test('a seed repeats it', () => {
+  const sizes = (seed: number) => Array.from(historyOf(seed).updates(), ({ update }) => update.join())
+  assert.deepEqual(sizes(3), sizes(3))
+  assert.notDeepEqual(sizes(3), sizes(4))
+})

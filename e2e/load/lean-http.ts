@@ -1,0 +1,215 @@
+// Minimal HTTP for load clients: hand-read TLS connections, shared HTTP/2 sessions.
+
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import http2 from 'node:http2'
+import type { Duplex, Readable } from 'node:stream'
+import tls from 'node:tls'
+import { connections, type HttpVersion } from '../../server/wire/modes.ts'
+
+/** Windows share a session over HTTP/2, only idle connections over HTTP/1.1. */
+export interface Browser {
+  readonly get: (path: string) => Promise<Answer>
+  /** Over HTTP/1.1 uses an idle connection or opens one: posts do not queue. */
+  readonly post: (path: string, type: string, body: string) => Promise<Answer>
+  /** Resolves to the paused body of an open-ended response; rejects on another status than 200. */
+  readonly stream: (path: string) => Promise<Duplex>
+  /** Resolves to the paused bytes of an accepted WebSocket (RFC 6455, 4.1; RFC 8441, 4). */
+  readonly upgrade: (path: string) => Promise<Duplex>
+  /** A request with an endless body; `onAnswer` takes the status. Throws over HTTP/1.1. */
+  readonly upload: (path: string, type: string, onAnswer: (status: unknown) => void) => Duplex
+  readonly close: () => void
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: Buffer
+}
+
+export function openBrowser(origin: string, http: HttpVersion): Promise<Browser> {
+  return connections[http].isShared ? openHttp2Browser(origin) : Promise.resolve(openHttp1Browser(origin))
+}
+
+/** Does not verify the certificate: load clients only measure. */
+async function connectTls(origin: string, protocol: 'h2' | 'http/1.1'): Promise<tls.TLSSocket> {
+  const { hostname, port } = new URL(origin)
+  const socket = tls.connect({
+    // By address: a thousand `localhost` look-ups would queue on four threads.
+    host: hostname === 'localhost' ? '127.0.0.1' : hostname,
+    port: Number(port),
+    servername: 'localhost',
+    ALPNProtocols: [protocol],
+    rejectUnauthorized: false,
+  })
+  socket.setNoDelay(true)
+  await once(socket, 'secureConnect')
+  // The close follows, and is reported.
+  return socket.on('error', () => undefined)
+}
+
+/** Leaves the stream paused once `parse` finds what it needs; rejects when the stream breaks or closes first. */
+export function readUntil<Found>(stream: Readable, parse: (bytes: Buffer) => Found | null): Promise<Found> {
+  return new Promise((resolve, reject) => {
+    let bytes: Buffer = Buffer.alloc(0)
+    const onClose = () => reject(new Error('The connection closed before the answer was there.'))
+    const onBytes = (chunk: Buffer) => {
+      bytes = bytes.length > 0 ? Buffer.concat([bytes, chunk]) : chunk
+      const found = parse(bytes)
+      if (found === null) return
+      stream.off('data', onBytes).off('error', reject).off('close', onClose).pause()
+      resolve(found)
+    }
+    if (stream.destroyed) onClose()
+    stream.on('data', onBytes).once('error', reject).once('close', onClose).resume()
+  })
+}
+
+interface ResponseHead {
+  readonly status: number
+  /** Body bytes; 0 without a header. Crosswind's responses have one. */
+  readonly length: number
+  /** Body bytes that arrived with the head. */
+  readonly rest: Buffer
+}
+
+/** Null while incomplete. */
+export function parseHead(bytes: Buffer): ResponseHead | null {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end < 0) return null
+  const head = bytes.toString('latin1', 0, end)
+  const [, length = '0'] = /\r\ncontent-length: *(\d+)/i.exec(head) ?? []
+  return { status: Number(head.split(' ', 2)[1]), length: Number(length), rest: bytes.subarray(end + 4) }
+}
+
+function parseAnswer(bytes: Buffer): Answer | null {
+  const head = parseHead(bytes)
+  if (!head || head.rest.length < head.length) return null
+  return { status: head.status, body: head.rest.subarray(0, head.length) }
+}
+
+function openHttp1Browser(origin: string): Browser {
+  const { host } = new URL(origin)
+  const idle: tls.TLSSocket[] = []
+  const all = new Set<tls.TLSSocket>()
+
+  async function ask(request: string): Promise<Answer> {
+    const socket = idle.pop() ?? (await connectTls(origin, 'http/1.1'))
+    all.add(socket)
+    socket.write(request)
+    const answer = await readUntil(socket, parseAnswer)
+    idle.push(socket)
+    return answer
+  }
+
+  async function begin(path: string, expected: number, ...headers: readonly string[]): Promise<Duplex> {
+    const socket = await connectTls(origin, 'http/1.1')
+    socket.write([`GET ${path} HTTP/1.1`, `Host: ${host}`, ...headers, '\r\n'].join('\r\n'))
+    const { status, rest } = await readUntil(socket, parseHead)
+    if (status !== expected) {
+      socket.destroy()
+      throw new Error(`${path} answered ${status}`)
+    }
+    if (rest.length > 0) socket.unshift(rest)
+    return socket
+  }
+
+  return {
+    get: (path) => ask(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`),
+    post(path, type, body) {
+      const length = Buffer.byteLength(body)
+      return ask(
+        `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n${body}`,
+      )
+    },
+    stream: (path) => begin(path, 200),
+    upgrade: (path) =>
+      begin(
+        path,
+        101,
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
+      ),
+    upload() {
+      throw new Error('A streamed request needs HTTP/2.')
+    },
+    close() {
+      for (const socket of all) socket.destroy()
+    },
+  }
+}
+
+/** Chromium's values (net/http/http_network_session.cc), so that flow control does not limit the measurement. */
+const streamWindowBytes = 6 * 1024 * 1024
+const sessionWindowBytes = 15 * 1024 * 1024
+
+async function openHttp2Browser(origin: string): Promise<Browser> {
+  const socket = await connectTls(origin, 'h2')
+  const session = http2.connect(origin, {
+    createConnection: () => socket,
+    settings: { enablePush: false, initialWindowSize: streamWindowBytes },
+  })
+  session.on('error', () => undefined)
+  // The server's first SETTINGS announce WebSocket support.
+  await Promise.all([once(session, 'connect'), once(session, 'remoteSettings')])
+  session.setLocalWindowSize(sessionWindowBytes)
+
+  function request(headers: http2.OutgoingHttpHeaders, endStream: boolean): http2.ClientHttp2Stream {
+    return session.request(headers, { endStream }).on('error', () => undefined)
+  }
+
+  function ask(headers: http2.OutgoingHttpHeaders, body?: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const stream = request(headers, body === undefined)
+      const chunks: Buffer[] = []
+      let status = 0
+      if (body !== undefined) stream.end(body)
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.once('response', (answered) => {
+        status = Number(answered[':status'])
+      })
+      stream.once('end', () => resolve({ status, body: Buffer.concat(chunks) }))
+      stream.once('close', () => reject(new Error('The stream closed before the answer was there.')))
+    })
+  }
+
+  function begin(headers: http2.OutgoingHttpHeaders, endStream: boolean): Promise<Duplex> {
+    return new Promise((resolve, reject) => {
+      const stream = request(headers, endStream)
+      stream.once('response', ({ ':status': status }) => {
+        if (Number(status) === 200) return resolve(stream)
+        reject(new Error(`${headers[':path']} answered ${status}`))
+        stream.destroy()
+      })
+      stream.once('close', () => reject(new Error(`${headers[':path']} was closed unanswered`)))
+    })
+  }
+
+  const upgrade = { ':method': 'CONNECT', ':protocol': 'websocket', 'sec-websocket-version': '13' }
+  return {
+    get: (path) => ask({ ':path': path }),
+    post: (path, type, body) => ask({ ':method': 'POST', ':path': path, 'content-type': type }, body),
+    stream: (path) => begin({ ':path': path }, true),
+    upgrade: (path) => begin({ ...upgrade, ':path': path }, false),
+    upload(path, type, onAnswer) {
+      const stream = request({ ':method': 'POST', ':path': path, 'content-type': type }, false)
+      return stream.once('response', ({ ':status': status }) => onAnswer(status))
+    },
+    close: () => session.destroy(),
+  }
+}
+
+const opcodes = { continuation: 0, text: 1, binary: 2, ping: 9 } as const
+
+/** One frame (RFC 6455, 5.2), masked with zeros, which leave the text unchanged. */
+export function webSocketFrame(text: string, type: keyof typeof opcodes = 'text', isLast = true): Buffer {
+  const payload = Buffer.from(text)
+  const { length } = payload
+  const head = Buffer.alloc(length < 126 ? 6 : length <= 0xffff ? 8 : 14)
+  head[0] = (isLast ? 0x80 : 0) | opcodes[type]
+  head[1] = 0x80 | (length < 126 ? length : length <= 0xffff ? 126 : 127)
+  if (head[1] === 0xfe) head.writeUInt16BE(length, 2)
+  if (head[1] === 0xff) head.writeBigUInt64BE(BigInt(length), 2)
+  return Buffer.concat([head, payload])
+}

@@ -1,0 +1,157 @@
+// TCP relay with the delays, jitter and rate of a network profile.
+
+import { once } from 'node:events'
+import { type AddressInfo, createServer, Socket } from 'node:net'
+import type { Random, Timers } from '../../server/wire/time.ts'
+import { DelayQueue, spinningTimers, wholeTimers } from './delay-queue.ts'
+import { createPaths, type Profile } from './profiles.ts'
+
+interface LinkSettings {
+  readonly targetPort: number
+  readonly profile: Profile
+  /** Equal seeds give equal queues and stalls, from the link's start. */
+  readonly random: Random
+  readonly timers?: Timers
+}
+
+type Way = 'up' | 'down'
+
+export type LinkFigures = ReturnType<Link['figures']>
+
+/** Mean lateness over both directions between two readings of a link; 0 without traffic. */
+export function lateBetween(before: LinkFigures, after: LinkFigures): number {
+  const left = after.up.n + after.down.n - before.up.n - before.down.n
+  const totalMs = ({ up, down }: LinkFigures) =>
+    [up, down].reduce((sum, { n, meanMs }) => (n === 0 ? sum : sum + n * meanMs), 0)
+  return left === 0 ? 0 : (totalMs(after) - totalMs(before)) / left
+}
+
+/** TCP payload per Ethernet segment with timestamps; under a rate limit each leaves separately. */
+const segmentBytes = 1448
+/** Half of what `wholeTimers` may be late. */
+const mostGraceMs = 0.5
+/** Receive window: reading pauses above this, per direction and connection. Allows 1.7 MB/s at 150 ms. */
+const maxBufferedBytes = 256 * 1024
+
+export async function startLink(settings: LinkSettings): Promise<Link> {
+  const link = new Link(settings)
+  await link.listen()
+  return link
+}
+
+/**
+ * Exact: each byte's delay, in order within a direction and shared by all connections; connections are accepted after
+ * 1.5 round trips; ends and resets travel like bytes; the rate covers TCP payload. A client's `connect` returns at
+ * once (the link's kernel accepts); its first bytes wait a round trip. Not modelled: slow start, congestion windows
+ * (beyond 256 KiB), acknowledgements, and loss, which is a stall of the whole path. Refusals arrive one round trip
+ * late.
+ */
+export class Link {
+  readonly #targetPort: number
+  readonly #queues: Readonly<Record<Way, DelayQueue>>
+  readonly #bytes: Record<Way, number> = { up: 0, down: 0 }
+  readonly #mostBytesAtOnce: number
+  readonly #connections = new Set<readonly [near: Socket, far: Socket]>()
+  readonly #server = createServer({ noDelay: true, pauseOnConnect: true, allowHalfOpen: true }, (near) =>
+    this.#relay(near),
+  )
+  #opened = 0
+
+  constructor({ targetPort, profile, random, timers }: LinkSettings) {
+    this.#targetPort = targetPort
+    this.#mostBytesAtOnce = profile.kilobitsPerSecond === null ? Number.POSITIVE_INFINITY : segmentBytes
+    const paths = createPaths(profile, random)
+    const floorMs = Math.min(profile.up.floorMs, profile.down.floorMs)
+    const common = {
+      kilobitsPerSecond: profile.kilobitsPerSecond,
+      timers: timers ?? (floorMs < 1 ? spinningTimers : wholeTimers),
+      graceMs: Math.min(mostGraceMs, floorMs / 10),
+    }
+    this.#queues = {
+      up: new DelayQueue({ ...common, path: paths.up }),
+      down: new DelayQueue({ ...common, path: paths.down }),
+    }
+  }
+
+  /** A property: callers pass it on as a cleanup. */
+  readonly close = async (): Promise<void> => {
+    this.#queues.up.stop()
+    this.#queues.down.stop()
+    this.#server.close()
+    for (const connection of this.#connections) for (const socket of connection) socket.resetAndDestroy()
+    await once(this.#server, 'close')
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  figures() {
+    return {
+      connections: this.#connections.size,
+      opened: this.#opened,
+      upBytes: this.#bytes.up,
+      downBytes: this.#bytes.down,
+      /** Error of the link itself. */
+      up: this.#queues.up.lateness(),
+      down: this.#queues.down.lateness(),
+    }
+  }
+
+  #relay(near: Socket): void {
+    const far = new Socket({ allowHalfOpen: true }).setNoDelay(true)
+    const connection = [near, far] as const
+    this.#opened += 1
+    this.#connections.add(connection)
+    this.#carry(near, far, 'up')
+    this.#carry(far, near, 'down')
+    this.#shakeHands(near, far)
+    for (const socket of connection) {
+      socket.once('close', () => {
+        if (near.closed && far.closed) this.#connections.delete(connection)
+      })
+    }
+  }
+
+  /** SYN, SYN-ACK, ACK. The kernel has accepted already: `near` is read only after the SYN-ACK's delay. */
+  #shakeHands(near: Socket, far: Socket): void {
+    const { up, down } = this.#queues
+    up.enter(0, () =>
+      down.enter(0, () => {
+        up.enter(0, () => !far.destroyed && far.connect(this.#targetPort, '127.0.0.1'))
+        near.resume()
+      }),
+    )
+  }
+
+  #carry(from: Socket, to: Socket, way: Way): void {
+    const queue = this.#queues[way]
+    let bufferedBytes = 0
+
+    from.on('data', (chunk: Buffer) => {
+      this.#bytes[way] += chunk.length
+      bufferedBytes += chunk.length
+      if (bufferedBytes > maxBufferedBytes) from.pause()
+      for (let at = 0; at < chunk.length; at += this.#mostBytesAtOnce) {
+        const segment = chunk.subarray(at, at + this.#mostBytesAtOnce)
+        queue.enter(segment.length, () => to.write(segment, () => onWritten(segment.length)))
+      }
+    })
+
+    function onWritten(bytes: number): void {
+      bufferedBytes -= bytes
+      if (bufferedBytes <= maxBufferedBytes && from.isPaused()) from.resume()
+    }
+
+    from.on('end', () => queue.enter(0, () => to.end()))
+    from.on('error', () => undefined)
+    from.once('close', (hadError) => {
+      if (hadError || !from.readableEnded) queue.enter(0, () => to.destroyed || to.resetAndDestroy())
+    })
+  }
+}

@@ -1,0 +1,112 @@
+// A report's files: structure, hostile text that stays text; its folder: whole or absent, never overwritten.
+
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { JSDOM } from 'jsdom'
+import { csv, csvTime, reportFiles, reportFolder, requireFree, writeFolder } from './render.ts'
+import { number, type Report, text } from './section.ts'
+
+const evil = `<a href="x">&' a|b *c* [d](e)\n# <f> \`\`\``
+
+const report: Report = {
+  title: 'Title',
+  subtitle: 'Subtitle',
+  finding: 'Finding.',
+  sections: [
+    {
+      title: 'Section',
+      command: 'echo ```',
+      figure: { caption: 'Caption', description: evil, draw: (width) => `<svg width="${width}"></svg>` },
+      tables: [{ caption: 'Table', columns: [text('Name'), number('Value')], rows: [[evil, '1']] }],
+      paragraphs: [evil],
+    },
+    { title: 'Empty' },
+  ],
+}
+
+const files = reportFiles(report, { finding: 'Finding.', figures: [1] })
+
+test('the page shows the finding, the table and the figure at both widths, and hostile text as text', () => {
+  const { document } = new JSDOM(files['report.html']).window
+  assert.equal(document.querySelector('header .finding')?.textContent, 'Finding.')
+  assert.equal(document.querySelectorAll('a, f').length, 0)
+  assert.equal(document.querySelector('tbody th')?.textContent, evil)
+  assert.equal(document.querySelector('td.number')?.textContent, '1')
+  assert.equal(document.querySelector('section p')?.textContent, evil)
+  assert.equal(document.querySelector('pre')?.textContent, 'echo ```')
+  const drawn = [...document.querySelectorAll('[role=img]')]
+  assert.deepEqual(
+    drawn.map((figure) => figure.getAttribute('aria-label')),
+    [evil, evil],
+  )
+  assert.deepEqual(
+    drawn.map((figure) => figure.querySelector('svg')?.getAttribute('width')),
+    ['980', '330'],
+  )
+})
+
+test('the Markdown has the same, escaped, and a fence longer than any in the command', () => {
+  const escaped = '&lt;a href="x"&gt;&amp;\' a\\|b \\*c\\* \\[d\\](e) \\# &lt;f&gt; \\`\\`\\`'
+  const lines = (files['report.md'] ?? '').split('\n\n')
+  assert.deepEqual(lines.slice(0, 3), ['# Title', '**Finding.**', 'Subtitle'])
+  assert.ok(lines.includes('````sh\necho ```\n````'))
+  assert.ok(lines.includes(`| Name | Value |\n| --- | ---: |\n| ${escaped} | 1 |`))
+  assert.ok(lines.includes(escaped))
+})
+
+test('summary.json is indented and ends with a newline', () => {
+  assert.equal(files['summary.json'], '{\n  "finding": "Finding.",\n  "figures": [\n    1\n  ]\n}\n')
+})
+
+test('CSV: quotes, commas and line ends stay inside their field; null is empty; no rows are a header', () => {
+  const columns = [
+    ['n', (_row: string | null, place: number) => place],
+    ['text', (row: string | null) => row],
+  ] as const
+  assert.equal(csv(columns, ['a,b', 'x"y\nz', null]), 'n,text\n0,"a,b"\n1,"x""y\nz"\n2,\n')
+  assert.equal(csv(columns, []), 'n,text\n')
+  assert.deepEqual([csvTime(1016.12345), csvTime(null)], ['1016.123', null])
+})
+
+test('each run has a folder of its own', () => {
+  const at = new Date(Date.UTC(2026, 4, 12, 9, 30, 5))
+  assert.equal(reportFolder('windcomm', at), join('reports', '2026-05-12-093005-windcomm'))
+})
+
+async function emptyParent(t: TestContext): Promise<string> {
+  const parent = await mkdtemp(join(tmpdir(), 'crosswind-out-test-'))
+  t.after(() => rm(parent, { recursive: true, force: true }))
+  return parent
+}
+
+test('a report is written whole, and a second one neither takes its place nor is lost', async (t) => {
+  const parent = await emptyParent(t)
+  const folder = join(parent, 'reports', 'first')
+  await writeFolder(folder, { 'report.md': 'one', 'samples.csv': '' })
+  await assert.rejects(
+    writeFolder(folder, { 'report.md': 'two' }),
+    /could not be written to .*first: .* is in .*first\.unfinished\.$/,
+  )
+  assert.deepEqual((await readdir(folder)).sort(), ['report.md', 'samples.csv'])
+  assert.equal(await readFile(join(folder, 'report.md'), 'utf8'), 'one')
+  assert.equal(await readFile(join(`${folder}.unfinished`, 'report.md'), 'utf8'), 'two')
+})
+
+test('a folder that has no room for a report is refused before the run', async (t) => {
+  const parent = await emptyParent(t)
+  const folder = join(parent, 'run')
+  await requireFree(folder)
+  await mkdir(folder)
+  await requireFree(folder)
+  await writeFile(join(folder, 'report.md'), 'one')
+  const taken = /run is there already, .* name another folder with --out/
+  await assert.rejects(requireFree(folder), taken)
+  await assert.rejects(requireFree(join(folder, 'report.md')), /report\.md is there already/)
+  await rm(folder, { recursive: true })
+  await mkdir(`${folder}.unfinished`)
+  await writeFile(join(`${folder}.unfinished`, 'report.md'), 'two')
+  await assert.rejects(requireFree(folder), /run\.unfinished is there already/)
+})

@@ -1,0 +1,44 @@
+// Figures as people read them.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  count,
+  figure,
+  interval,
+  megabytes,
+  moment,
+  probability,
+  seconds,
+  signed,
+  spread,
+} from './section.ts'
+
+test('figures have few digits, a true minus and a dash for nothing', () => {
+  assert.deepEqual([1.234, 12.34, 123.4, -0.5, null, Number.NaN].map(figure), [
+    '1.23',
+    '12.3',
+    '123',
+    '−0.50',
+    '–',
+    '–',
+  ])
+  assert.equal(signed(0.3), '+0.30')
+  assert.equal(interval([-1.2, 0.4]), '−1.20 to 0.40')
+  assert.deepEqual([spread(2, 0.5), spread(2, null), spread(null, null)], ['2.00 ± 0.50', '2.00', '–'])
+  assert.deepEqual([count(1200), megabytes(94_300_000), megabytes(null)], ['1,200', '94 MB', '–'])
+})
+
+test('a small p keeps its power of ten', () => {
+  assert.deepEqual([0.0414, 2.21e-7, 3.7e-24, 0].map(probability), [
+    '0.041',
+    '2.2 × 10⁻⁷',
+    '3.7 × 10⁻²⁴',
+    '< 10⁻³⁰⁰',
+  ])
+})
+
+test('moments and durations are short', () => {
+  assert.equal(moment('2026-05-12T09:30:59.123Z'), '2026-05-12 09:30 UTC')
+  assert.deepEqual([seconds(1440), seconds(null)], ['1.4 s', '–'])
+})

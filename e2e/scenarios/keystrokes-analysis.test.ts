@@ -1,0 +1,282 @@
+// Stamps of windows become samples; made-up runs have a summary with known counts, verdicts and finding.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ReceivedStamp } from '../../web/lab.ts'
+import { analyse, type Block, matchBlock } from './keystrokes-analysis.ts'
+import { type Making, madeRun, threeModes, withPeers } from './testing.ts'
+
+function stamp(id: string, receivedAt: number): ReceivedStamp {
+  return {
+    id,
+    kind: 'edit',
+    seq: 1,
+    acceptedAt: 105,
+    receivedAt,
+    appliedAt: receivedAt + 1,
+    paintedAt: null,
+    bytes: 190,
+  }
+}
+
+function block(...windows: ReceivedStamp[][]): Block {
+  const sent = ['a', 'b', 'c'].map((id, place) => ({
+    id,
+    sentAt: 100 + place * 10,
+    inputAt: 99 + place * 10,
+    bytes: 150,
+  }))
+  const offsetsMs = windows.map((_, index) => index * 1000)
+  return { mode: 'sse/2', block: 2, firstKey: 51, sent, received: windows, offsetsMs }
+}
+
+const all = [stamp('a', 103), stamp('b', 113), stamp('c', 123)]
+
+test('a sample for each message and window, on the common clock', () => {
+  const samples = matchBlock(block(all, all))
+  assert.equal(samples.length, 6)
+  assert.deepEqual(samples[4], {
+    mode: 'sse/2',
+    block: 2,
+    key: 52,
+    id: 'b',
+    receiver: 2,
+    inputAt: 109,
+    sentAt: 110,
+    acceptedAt: 105,
+    receivedAt: 1113,
+    appliedAt: 1114,
+    paintedAt: null,
+    sentBytes: 150,
+    receivedBytes: 190,
+    copies: 1,
+    reordered: false,
+  })
+})
+
+test('what never came is a sample too', () => {
+  const lost = matchBlock(block([stamp('a', 103), stamp('c', 123)])).find(({ id }) => id === 'b')
+  assert.deepEqual([lost?.copies, lost?.receivedAt, lost?.reordered], [0, null, false])
+})
+
+test('a second copy counts as duplicated, the first one is timed, and it is not reordered', () => {
+  const [first] = matchBlock(block([...all, stamp('a', 140)]))
+  assert.deepEqual([first?.copies, first?.receivedAt, first?.reordered], [2, 103, false])
+})
+
+test('one that is overtaken counts as reordered', () => {
+  const samples = matchBlock(block([stamp('b', 113), stamp('a', 114), stamp('c', 123)]))
+  assert.deepEqual(
+    samples.map(({ reordered }) => reordered),
+    [true, false, false],
+  )
+})
+
+test('what others sent is left out', () => {
+  assert.deepEqual(
+    matchBlock(block([stamp('x', 1), ...all])).map(({ copies }) => copies),
+    [1, 1, 1],
+  )
+})
+
+const summaryOf = (making: Making = {}) => analyse(madeRun(making))
+const modeOf = (making: Making, name: string) => {
+  const found = summaryOf(making).modes.find(({ mode }) => mode === name)
+  assert.ok(found)
+  return found
+}
+
+test('every (message, receiving window) is one sample', () => {
+  const summary = summaryOf()
+  assert.deepEqual(
+    summary.modes.map(({ mode, n, expected }) => [mode, n, expected]),
+    [
+      ['sse/2', 1000, 1000],
+      ['sse/1.1', 1000, 1000],
+      ['websocket/1.1', 1000, 1000],
+    ],
+  )
+  assert.deepEqual(
+    summary.comparisons.map(({ messages, baselineMessages }) => [messages, baselineMessages]),
+    [
+      [200, 200],
+      [200, 200],
+    ],
+  )
+})
+
+test('the fastest mode is named with its difference and interval', () => {
+  const { finding, comparisons } = summaryOf()
+  assert.match(
+    finding,
+    /^WebSocket was fastest: \d\.\d ms on average, \d\.\d ms \(\d\.\d to \d\.\d\) less than SSE \+ XHR over HTTP\/2\.$/,
+  )
+  assert.deepEqual(
+    comparisons.map(({ verdict }) => verdict),
+    ['faster', 'faster'],
+  )
+  for (const {
+    differenceMs,
+    ci95Ms: [low, high],
+    blocks,
+  } of comparisons) {
+    assert.ok(low < differenceMs && differenceMs < high && high < 0)
+    assert.deepEqual(
+      blocks.map(({ block }) => block),
+      [1, 2, 3, 4],
+    )
+  }
+})
+
+test('when the baseline is fastest, it is said against the next', () => {
+  const behaviours = [
+    { mode: 'sse/2', medianMs: 1 },
+    { mode: 'sse/1.1', medianMs: 3 },
+  ]
+  assert.match(
+    summaryOf({ behaviours }).finding,
+    /^SSE \+ XHR over HTTP\/2 was faster: .* less than SSE \+ XHR over HTTP\/1.1\.$/,
+  )
+})
+
+test('equal modes are undecided', () => {
+  const behaviours = [
+    { mode: 'sse/2', medianMs: 3 },
+    { mode: 'sse/1.1', medianMs: 3 },
+  ]
+  const { finding, comparisons } = summaryOf({ behaviours })
+  assert.equal(comparisons[0]?.verdict, 'undecided')
+  assert.match(finding, /^Undecided: /)
+})
+
+test('a difference within the error of the clock is undecided, however small its p', () => {
+  const run = madeRun()
+  const { comparisons } = analyse({ ...run, clock: { method: 'server exchange', boundMs: 50 } })
+  for (const { verdict, pCorrected } of comparisons) assert.ok(verdict === 'undecided' && pCorrected < 1e-6)
+})
+
+test('two modes faster than the baseline and like each other: neither is called fastest', () => {
+  const behaviours = threeModes.map(({ mode }) => ({ mode, medianMs: mode === 'sse/2' ? 6 : 2 }))
+  assert.match(summaryOf({ behaviours }).finding, /had the lowest mean, not clearly below/)
+})
+
+test('a message that five windows received weighs no more than one that a single window received', () => {
+  const alone = madeRun({ windows: 1 })
+  const samples = alone.samples.flatMap((sample) =>
+    [1, 2, 3, 4, 5].map((receiver) => ({ ...sample, receiver })),
+  )
+  assert.deepEqual(analyse({ ...alone, samples }).comparisons, analyse(alone).comparisons)
+})
+
+test('each mode is compared with its peer, and all p are corrected together', () => {
+  const { comparisons } = summaryOf({ behaviours: withPeers })
+  assert.deepEqual(
+    comparisons.map(({ mode, baseline }) => `${mode} - ${baseline}`),
+    [
+      'sse/1.1 - sse/2',
+      'websocket/1.1 - sse/2',
+      'sse/2 - bare:sse/2',
+      'sse/1.1 - bare:sse/1.1',
+      'websocket/1.1 - bare:websocket/1.1',
+    ],
+  )
+  const largest = comparisons.toSorted((a, b) => b.p - a.p)[0]
+  assert.ok(
+    comparisons.every(({ p, pCorrected }) => pCorrected >= p) && largest && largest.pCorrected >= largest.p,
+  )
+  assert.ok(comparisons.some(({ p, pCorrected }) => pCorrected > p))
+  const webSocket = comparisons.at(-1)
+  assert.ok(webSocket && webSocket.medianRatio > 1.1 && webSocket.medianRatio < 1.35)
+})
+
+test('lost, duplicated and reordered are counted and stand first in the finding', () => {
+  const faulty = { mode: 'sse/2', medianMs: 5, lost: 0.02, duplicated: 0.01, reordered: 0.01 }
+  const behaviours = [faulty, { mode: 'websocket/1.1', medianMs: 2 }]
+  const { n, expected, lost, duplicated, reordered } = modeOf({ behaviours }, 'sse/2')
+  assert.ok(lost > 0 && duplicated > 0 && reordered > 0)
+  assert.equal(n + lost, expected)
+  assert.match(
+    summaryOf({ behaviours }).finding,
+    new RegExp(
+      `^SSE \\+ XHR over HTTP/2 lost ${lost} of 1,000 samples, duplicated ${duplicated}, reordered ${reordered}\\. WebSocket was faster: `,
+    ),
+  )
+})
+
+test('stages have their medians, and none on the clock of another machine', () => {
+  const near = modeOf({}, 'sse/2')
+  assert.ok(near.inputMs && near.inputMs > 0.2 && near.inputMs < 0.4)
+  assert.ok(near.upMs && near.downMs && near.downMs > near.upMs)
+  assert.ok(near.applyMs && near.paintMs && near.paintMs > 6 && near.paintMs < 10)
+  const far = modeOf({ oneMachine: false }, 'sse/2')
+  assert.deepEqual(
+    ['upMs', 'downMs', 'applyMs'].map((stage) => stage in far),
+    [false, false, true],
+  )
+})
+
+const twoEditors = ['sse/2 shared', 'websocket/1.1 shared', 'sse/2 mirror', 'websocket/1.1 mirror'].map(
+  (mode, place) => ({ mode, medianMs: 2 + place }),
+)
+
+test('with two editors each mode is compared with the baseline, and shared with mirror in the same mode', () => {
+  const run = { ...madeRun({ behaviours: twoEditors }), baseline: 'websocket/1.1 mirror' }
+  assert.deepEqual(
+    analyse(run).comparisons.map(({ mode, baseline }) => [mode, baseline]),
+    [
+      ['sse/2 shared', 'websocket/1.1 mirror'],
+      ['websocket/1.1 shared', 'websocket/1.1 mirror'],
+      ['sse/2 mirror', 'websocket/1.1 mirror'],
+      ['sse/2 shared', 'sse/2 mirror'],
+    ],
+  )
+})
+
+test('sizes are means: of messages as sent, of samples as received', () => {
+  const sizes = modeOf({ keys: 3, blocks: 1, windows: 2 }, 'sse/2')
+  assert.deepEqual([sizes.sentBytes, sizes.receivedBytes], [152, 192])
+  const lost = { behaviours: [{ mode: 'sse/2', medianMs: 2, lost: 1 }], keys: 3, blocks: 1 }
+  assert.deepEqual([modeOf(lost, 'sse/2').sentBytes, modeOf(lost, 'sse/2').receivedBytes], [152, null])
+})
+
+test('the growing document has a row for each size and editor', () => {
+  const run = madeRun({ behaviours: twoEditors, keys: 4, windows: 2 })
+  const growing = [200, 10_000].map((characters) => ({ characters, samples: run.samples }))
+  const rows = analyse({ ...run, growing }).growing
+  assert.deepEqual(
+    rows.map(({ characters, mode }) => [characters, mode]),
+    [200, 10_000].flatMap((characters) => twoEditors.map(({ mode }) => [characters, mode])),
+  )
+  for (const { n, expected, p50Ms, applyMs, showMs, sentBytes } of rows) {
+    assert.deepEqual([n, expected, sentBytes], [8, 8, 152.5])
+    assert.ok((p50Ms ?? 0) > 0 && (applyMs ?? 0) > 0 && (showMs ?? 0) > (applyMs ?? 0))
+  }
+  assert.deepEqual(analyse(run).growing, [])
+})
+
+test('where all was lost, that is the finding, and nothing is compared', () => {
+  const behaviours = threeModes.map((mode) => ({ ...mode, lost: 1 }))
+  const { finding, comparisons, notCompared, modes } = summaryOf({ behaviours })
+  assert.match(finding, /lost all 1,000 samples.*No transmission time was measured\.$/)
+  assert.deepEqual([comparisons.length, notCompared.length], [0, 2])
+  assert.deepEqual([modes[0]?.meanMs, modes[0]?.p99Ms, modes[0]?.lost], [null, null, 1000])
+})
+
+test('one mode alone, and none at all', () => {
+  assert.match(
+    summaryOf({ behaviours: threeModes.slice(0, 1) }).finding,
+    /there was nothing to compare it with\.$/,
+  )
+  assert.equal(summaryOf({ behaviours: [] }).finding, 'No transmission time was measured.')
+})
+
+test('figures have at most six significant digits, and the same run gives the same summary', () => {
+  const summary = summaryOf()
+  for (const figure of [
+    ...summary.modes.map(({ meanMs }) => meanMs),
+    ...summary.comparisons.flatMap(({ ci95Ms }) => ci95Ms),
+  ]) {
+    assert.equal(figure, Number(figure?.toPrecision(6)))
+  }
+  assert.deepEqual(summary, summaryOf())
+})

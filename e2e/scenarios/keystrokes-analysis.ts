@@ -1,0 +1,390 @@
+// Data of a keystroke run, and its summary: figures, comparisons, the finding.
+
+import { createSeededRandom } from '../../server/wire/time.ts'
+import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
+import { editorOf, imitatedBy, isPeer, spokenName, withoutEditor } from '../lab/mode-names.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import {
+  type Figures,
+  holm,
+  mean,
+  median,
+  medianRatio,
+  rounded,
+  roundedInterval,
+  significant,
+  summarise,
+  welch,
+} from '../lab/statistics.ts'
+import { count } from '../report/section.ts'
+
+/** One message at one receiving window. Times are ms since the epoch on one common clock; null is "never". */
+export interface Sample {
+  readonly mode: string
+  /** From 1. */
+  readonly block: number
+  /** From 1 within the mode; equals the payload's length in characters. */
+  readonly key: number
+  readonly id: string
+  /** Receiving window, from 1; window 1 types. */
+  readonly receiver: number
+  readonly inputAt: number | null
+  readonly sentAt: number
+  /** By the server's clock. */
+  readonly acceptedAt: number | null
+  readonly receivedAt: number | null
+  readonly appliedAt: number | null
+  /** First frame painted after `appliedAt`. */
+  readonly paintedAt: number | null
+  /** Of the message as JSON, as the typist sent it and as this window received it. */
+  readonly sentBytes: number
+  readonly receivedBytes: number | null
+  /** Deliveries: 0 is lost, more than 1 duplicated. */
+  readonly copies: number
+  /** It arrived after a message that was sent later. */
+  readonly reordered: boolean
+}
+
+export interface Run extends Circumstances {
+  readonly modes: readonly string[]
+  readonly baseline: string
+  readonly samples: readonly Sample[]
+  /** Over all of a mode's blocks; `rssBytes` is the highest resident set. */
+  readonly serverUse: Readonly<Record<string, { readonly cpuMs: number; readonly rssBytes: number }>>
+  /** The growing document; absent unless asked for. `mode` of a sample is the subject's. */
+  readonly growing?: readonly { readonly characters: number; readonly samples: readonly Sample[] }[]
+  readonly clock: {
+    /** `one machine`: system clock alignment; `server exchange`: repeated exchanges, fastest kept. */
+    readonly method: 'one machine' | 'server exchange'
+    /** Largest error between two windows' stamps. */
+    readonly boundMs: number
+  }
+}
+
+type Received = Sample & { readonly receivedAt: number }
+
+export function hasArrived(sample: Sample): sample is Received {
+  return sample.receivedAt !== null
+}
+
+export function transmissionMs(sample: Received): number {
+  return sample.receivedAt - sample.sentAt
+}
+
+export interface Block {
+  readonly mode: string
+  readonly block: number
+  /** Number of the block's first key within the mode. */
+  readonly firstKey: number
+  /** By window 1, in order of sending. */
+  readonly sent: readonly SentStamp[]
+  /** By window, in order of arrival; the first window types. */
+  readonly received: readonly (readonly ReceivedStamp[])[]
+  /** Added to a window's stamps gives the common clock, ms. */
+  readonly offsetsMs: readonly number[]
+}
+
+/** Matched by message ID; includes lost messages. */
+export function matchBlock({ mode, block, firstKey, sent, received, offsetsMs }: Block): Sample[] {
+  const [typistMs = 0] = offsetsMs
+  const placeSent = new Map(sent.map(({ id }, place) => [id, place]))
+  return received.flatMap((stamps, window) => {
+    const arrivals = stamps.filter(({ id }) => placeSent.has(id))
+    const arrived = arrivals.map(({ id }) => id)
+    const late = overtaken(arrived, placeSent)
+    const here = (at: number | null | undefined) => (at == null ? null : at + (offsetsMs[window] ?? 0))
+    return sent.map(({ id, sentAt, inputAt, bytes }, place) => {
+      const copies = arrivals.filter((arrival) => arrival.id === id)
+      const [first] = copies
+      return {
+        ...{ mode, block, key: firstKey + place, id, receiver: window + 1 },
+        inputAt: inputAt === null ? null : inputAt + typistMs,
+        sentAt: sentAt + typistMs,
+        acceptedAt: first?.acceptedAt ?? null,
+        receivedAt: here(first?.receivedAt),
+        appliedAt: here(first?.appliedAt),
+        paintedAt: here(first?.paintedAt),
+        sentBytes: bytes,
+        receivedBytes: first?.bytes ?? null,
+        copies: copies.length,
+        reordered: late.has(id),
+      }
+    })
+  })
+}
+
+/** IDs whose first copy came after a later one's. `arrivals`: in order of arrival; `places`: order of sending. */
+export function overtaken(
+  arrivals: Iterable<string>,
+  places: ReadonlyMap<string, number>,
+): ReadonlySet<string> {
+  const late = new Set<string>()
+  let furthest = -1
+  for (const id of new Set(arrivals)) {
+    const place = places.get(id) ?? -1
+    if (place < furthest) late.add(id)
+    furthest = Math.max(furthest, place)
+  }
+  return late
+}
+
+/** Content of summary.json; measured figures have six significant digits at most. */
+export type Summary = ReturnType<typeof analyse>
+export type ModeSummary = ReturnType<typeof summariseMode>
+export type Comparison = ReturnType<typeof decide>
+
+/** Deterministic. `notCompared`: fewer than two messages arrived on one side. */
+export function analyse(run: Run) {
+  const { command, startedAt, finishedAt, environment, parameters, clock, baseline } = run
+  const modes = run.modes.map((mode) => summariseMode(run, mode))
+  const pairs = pairsOf(run)
+  const contrasts = pairs.map(({ mode, baseline }) => contrast(run, mode, baseline))
+  const found = contrasts.filter((one) => one !== undefined)
+  const corrected = holm(found.map(({ p }) => p))
+  const comparisons = found.map((one, place) => decide(one, corrected[place] ?? 1, clock.boundMs))
+  const notCompared = pairs.filter((_, place) => contrasts[place] === undefined)
+  const finding = findingOf({ modes, comparisons, clock, baseline })
+  const growing = growingOf(run)
+  const circumstances = { command, startedAt, finishedAt, environment, parameters, clock, baseline }
+  return { scenario: 'keystrokes', ...circumstances, modes, growing, comparisons, notCompared, finding }
+}
+
+/** The growing document: keys of a turn, turns of each editor and size, time between keys. */
+export const growingKeys = 20
+export const growingTurns = 2
+export const growingIntervalMs = 200
+
+/** One row for each size and mode; medians in ms, means of bytes. */
+function growingOf({ growing = [], clock }: Run) {
+  return growing.flatMap(({ characters, samples }) =>
+    [...Map.groupBy(samples, ({ mode }) => mode)].map(([mode, taken]) => {
+      const times = taken.filter(hasArrived).map(transmissionMs)
+      const { applyMs = null, showMs = null } = stagesOf(taken, clock.method)
+      return {
+        ...{ characters, mode, n: times.length, expected: taken.length },
+        p50Ms: times.length === 0 ? null : significant(median(times)),
+        ...{ applyMs, showMs },
+        ...bytesOf(taken),
+      }
+    }),
+  )
+}
+
+/** Times in ms over all samples, (message, receiving window); null without arrivals. */
+function summariseMode(run: Run, mode: string) {
+  const samples = run.samples.filter((sample) => sample.mode === mode)
+  const times = samples.filter(hasArrived).map(transmissionMs)
+  const figures = times.length === 0 ? undefined : summarise(times)
+  const inMs = (name: Exclude<keyof Figures, 'n'>) => significant(figures?.[name] ?? Number.NaN)
+  const use = run.serverUse[mode]
+  return {
+    mode,
+    n: times.length,
+    expected: samples.length,
+    lost: samples.length - times.length,
+    duplicated: samples.filter(({ copies }) => copies > 1).length,
+    reordered: samples.filter(({ reordered }) => reordered).length,
+    meanMs: inMs('mean'),
+    sdMs: inMs('sd'),
+    p50Ms: inMs('p50'),
+    p95Ms: inMs('p95'),
+    p99Ms: inMs('p99'),
+    minMs: inMs('min'),
+    maxMs: inMs('max'),
+    ...bytesOf(samples),
+    serverCpuMs: significant(use?.cpuMs ?? Number.NaN),
+    serverRssBytes: significant(use?.rssBytes ?? Number.NaN),
+    ...stagesOf(samples, run.clock.method),
+  }
+}
+
+/** Means, of messages and of samples that arrived; null without any. */
+function bytesOf(samples: readonly Sample[]) {
+  const messages = [...new Map(samples.map((sample) => [sample.id, sample])).values()]
+  const meanOf = (sizes: readonly number[]) => significant(sizes.length === 0 ? Number.NaN : mean(sizes))
+  return {
+    sentBytes: meanOf(messages.map(({ sentBytes }) => sentBytes)),
+    receivedBytes: meanOf(samples.flatMap(({ receivedBytes }) => receivedBytes ?? [])),
+  }
+}
+
+/** From stamp to stamp; once for each message, or for each window that receives it. */
+export const stages = {
+  inputMs: { title: 'Input → sent', from: 'inputAt', to: 'sentAt', each: 'message' },
+  upMs: { title: 'Sent → server', from: 'sentAt', to: 'acceptedAt', each: 'message' },
+  downMs: { title: 'Server → received', from: 'acceptedAt', to: 'receivedAt', each: 'window' },
+  applyMs: { title: 'Received → applied', from: 'receivedAt', to: 'appliedAt', each: 'window' },
+  paintMs: { title: 'Applied → painted', from: 'appliedAt', to: 'paintedAt', each: 'window' },
+  showMs: { title: 'Received → painted', from: 'receivedAt', to: 'paintedAt', each: 'window' },
+} as const
+
+export const stageNames = Object.keys(stages) as (keyof typeof stages)[]
+
+/** Medians in ms, which need not add up; a stage without stamps is absent. */
+function stagesOf(samples: readonly Sample[], method: Run['clock']['method']) {
+  const messages = [...new Map(samples.map((sample) => [sample.id, sample])).values()]
+  const medians: { -readonly [Name in keyof typeof stages]?: number } = {}
+  for (const name of stageNames) {
+    // A remote server's clock is not compared with the windows'.
+    if (method !== 'one machine' && (name === 'upMs' || name === 'downMs')) continue
+    const { from, to, each } = stages[name]
+    const times = (each === 'message' ? messages : samples).flatMap(({ [from]: start, [to]: end }) =>
+      start === null || end === null ? [] : [end - start],
+    )
+    if (times.length > 0) medians[name] = rounded(median(times))
+  }
+  return medians
+}
+
+/** Each mode against the baseline, then the shared editor against mirroring in the same mode, then against peers. */
+function pairsOf({ modes, baseline }: Run) {
+  const own = modes.filter((mode) => !isPeer(mode))
+  const peersOf = (mode: string) => modes.filter((peer) => imitatedBy(peer) === withoutEditor(mode))
+  const mirrorsOf = (mode: string) =>
+    modes.filter((other) => editorOf(other) === 'mirror' && other === `${withoutEditor(mode)} mirror`)
+  return [
+    ...own.filter((mode) => mode !== baseline).map((mode) => ({ mode, baseline })),
+    ...own
+      .filter((mode) => editorOf(mode) === 'shared')
+      .flatMap((mode) => mirrorsOf(mode).map((mirror) => ({ mode, baseline: mirror })))
+      .filter((pair) => pair.baseline !== baseline),
+    ...own.flatMap((mode) => peersOf(mode).map((peer) => ({ mode, baseline: peer }))),
+  ]
+}
+
+/** Fixed, to give the same intervals for the same samples. */
+const seed = 2021
+
+/** The unit of test, interval and bootstrap is the message: its mean, or all of its samples. */
+function contrast({ samples }: Run, mode: string, baseline: string) {
+  const first = samples.filter((sample) => sample.mode === mode)
+  const second = samples.filter((sample) => sample.mode === baseline)
+  const [firstMeans, secondMeans] = [messageMeans(first), messageMeans(second)]
+  if (firstMeans.length < 2 || secondMeans.length < 2) return undefined
+  const random = createSeededRandom(seed)
+  return {
+    ...{ mode, baseline, messages: firstMeans.length, baselineMessages: secondMeans.length },
+    ...welch(summarise(firstMeans), summarise(secondMeans)),
+    median: medianRatio(clustersOf(first), clustersOf(second), { random }),
+    blocks: blockDifferences(first, second),
+  }
+}
+
+/** Transmission times in ms, by message that arrived, in order of sending. */
+function clustersOf(samples: readonly Sample[]): readonly (readonly number[])[] {
+  const messages = Map.groupBy(samples.filter(hasArrived), ({ id }) => id)
+  return [...messages.values()].map((message) => message.map(transmissionMs))
+}
+
+function messageMeans(samples: readonly Sample[]): readonly number[] {
+  return clustersOf(samples).map(mean)
+}
+
+function blockDifferences(first: readonly Sample[], second: readonly Sample[]) {
+  const others = blockMeans(second)
+  return [...blockMeans(first)].flatMap(([block, own]) => {
+    const other = others.get(block)
+    return other === undefined ? [] : [{ block, differenceMs: rounded(own - other) }]
+  })
+}
+
+function blockMeans(samples: readonly Sample[]): ReadonlyMap<number, number> {
+  const blocks = [...Map.groupBy(samples.filter(hasArrived), ({ block }) => block)]
+  blocks.sort(([one], [other]) => one - other)
+  return new Map(blocks.map(([block, inBlock]) => [block, summarise(messageMeans(inBlock)).mean]))
+}
+
+/** Mode minus baseline: negative is faster. `blocks` are not tested. */
+function decide(found: NonNullable<ReturnType<typeof contrast>>, pCorrected: number, boundMs: number) {
+  const { mode, baseline, messages, baselineMessages, difference, interval, p, blocks } = found
+  const [low, high] = interval
+  const isOpen = pCorrected > 0.05 || (low <= 0 && high >= 0) || Math.abs(difference) <= boundMs
+  const faster = difference < 0 ? ('faster' as const) : ('slower' as const)
+  return {
+    ...{ mode, baseline, messages, baselineMessages },
+    differenceMs: rounded(difference),
+    ci95Ms: roundedInterval(interval),
+    p,
+    pCorrected,
+    verdict: isOpen ? ('undecided' as const) : faster,
+    medianRatio: rounded(found.median.ratio),
+    medianRatioCi95: roundedInterval(found.median.interval),
+    blocks,
+  }
+}
+
+type Found = Pick<Summary, 'modes' | 'comparisons' | 'clock' | 'baseline'>
+type Timed = ModeSummary & { readonly meanMs: number }
+
+function findingOf(found: Found): string {
+  const timed = found.modes.filter((mode): mode is Timed => mode.meanMs !== null && !isPeer(mode.mode))
+  const [best] = timed.toSorted((a, b) => a.meanMs - b.meanMs)
+  const verdict = best ? bestWords(found, best, timed.length) : 'No transmission time was measured'
+  const faults = found.modes.flatMap(faultWords).join('; ')
+  return `${faults && `${faults}. `}${verdict}.`
+}
+
+/** `WebSocket lost 3 of 1,000 samples, reordered 1`; empty without faults. */
+function faultWords({ mode, expected, lost, duplicated, reordered }: ModeSummary): readonly string[] {
+  const some = lost === expected ? `all ${count(expected)}` : `${count(lost)} of ${count(expected)}`
+  const words = [
+    lost > 0 && `lost ${some} samples`,
+    duplicated > 0 && `duplicated ${count(duplicated)}`,
+    reordered > 0 && `reordered ${count(reordered)}`,
+  ].filter(Boolean)
+  return words.length === 0 ? [] : [`${spokenName(mode)} ${words.join(', ')}`]
+}
+
+function bestWords({ comparisons, baseline, clock }: Found, best: Timed, subjects: number): string {
+  const name = spokenName(best.mode)
+  const lowest = `${name} had the lowest mean, ${ms(best.meanMs)}`
+  const contrasts = comparisons.filter((one) => one.baseline === baseline)
+  if (contrasts.length === 0)
+    return `${name} took ${ms(best.meanMs)} on average, and there was nothing to compare it with`
+  const undecided = ({ mode, differenceMs, ci95Ms }: Comparison) => {
+    const [other, sign] = mode === best.mode ? [baseline, 1] : [mode, -1]
+    const between = `${ms(sign * differenceMs)} (${range(ci95Ms.map((end) => sign * end))})`
+    return `Undecided: ${lowest}, but its difference from ${spokenName(other)}, ${between}, is within chance or the clock's error`
+  }
+  const fastest = (rank: string, { differenceMs, ci95Ms }: Comparison, other: string) =>
+    `${name} ${rank}: ${ms(best.meanMs)} on average, ${ms(Math.abs(differenceMs))} (${range(ci95Ms.map(Math.abs))}) less than ${spokenName(other)}`
+  if (best.mode === baseline) {
+    const open = contrasts.find(({ verdict }) => verdict !== 'slower')
+    if (open) return undecided(open)
+    const nearest = contrasts.reduce((least, one) => (one.differenceMs < least.differenceMs ? one : least))
+    return fastest(`was ${contrasts.length > 1 ? 'fastest' : 'faster'}`, nearest, nearest.mode)
+  }
+  const lead = contrasts.find(({ mode }) => mode === best.mode)
+  if (lead === undefined) return `Undecided: ${lowest}, and no comparison`
+  if (lead.verdict !== 'faster') return undecided(lead)
+  const rivals = contrasts.filter((other) => other !== lead && !isApart(lead, other, clock.boundMs))
+  const rank =
+    rivals.length === 0
+      ? `was ${subjects > 2 ? 'fastest' : 'faster'}`
+      : `had the lowest mean, not clearly below ${rivals.map(({ mode }) => spokenName(mode)).join(' and ')}`
+  return fastest(rank, lead, baseline)
+}
+
+/**
+ * Separates two modes, each compared only with the baseline, by disjoint intervals and a difference above the clocks'
+ * error: stricter than a direct test.
+ */
+function isApart(lead: Comparison, other: Comparison, boundMs: number): boolean {
+  return lead.ci95Ms[1] < other.ci95Ms[0] && other.differenceMs - lead.differenceMs > boundMs
+}
+
+const ms = (value: number) => `${figure(value)} ms`
+
+/** `1.2 to 1.6`, the lower end first. */
+function range(ends: readonly number[]): string {
+  return ends
+    .toSorted((a, b) => a - b)
+    .map(figure)
+    .join(' to ')
+}
+
+/** Two decimals below 1, one below 100, none above. */
+function figure(value: number): string {
+  const size = Math.abs(value)
+  return value.toFixed(size < 1 ? 2 : size < 100 ? 1 : 0).replace('-', '−')
+}

@@ -1,0 +1,194 @@
+// Reports of made-up keystroke runs: structure, no requests, hostile text, failed runs, CSV.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { JSDOM } from 'jsdom'
+import { analyse, type Run, type Sample } from './keystrokes-analysis.ts'
+import { keystrokesFiles } from './keystrokes-report.ts'
+import { type Making, madeRun, threeModes, withPeers } from './testing.ts'
+
+const small: Making = { keys: 20, blocks: 2, windows: 3 }
+
+function fileOf(run: Run, name: string): string {
+  return keystrokesFiles(run, analyse(run))[name] ?? ''
+}
+
+const html = (run: Run) => fileOf(run, 'report.html')
+const markdown = (run: Run) => fileOf(run, 'report.md')
+const pageOf = (run: Run) => new JSDOM(html(run)).window.document
+const textOf = (run: Run) => pageOf(run).querySelector('main')?.textContent ?? ''
+
+test('the finding stands on top, and headings are in order', () => {
+  const run = madeRun(small)
+  const page = pageOf(run)
+  assert.equal(page.querySelector('header .finding')?.textContent, analyse(run).finding)
+  assert.equal(page.querySelectorAll('h1').length, 1)
+  assert.ok(page.querySelectorAll('h2').length > 8)
+  assert.equal(page.querySelectorAll('h3').length, 0)
+})
+
+test('every table has a caption and scopes, every figure a caption and a description', () => {
+  const page = pageOf(madeRun({ ...small, behaviours: withPeers }))
+  for (const table of page.querySelectorAll('table')) {
+    assert.ok(table.querySelector('caption')?.textContent)
+    assert.ok([...table.querySelectorAll('th')].every((cell) => cell.hasAttribute('scope')))
+    const widths = new Set([...table.querySelectorAll('tr')].map((row) => row.children.length))
+    assert.equal(widths.size, 1)
+  }
+  const figures = [...page.querySelectorAll('figure')]
+  assert.equal(figures.length, 4)
+  for (const figure of figures) {
+    assert.ok(figure.querySelector('figcaption')?.textContent)
+    assert.ok([...figure.querySelectorAll('[role=img]')].every((drawn) => drawn.getAttribute('aria-label')))
+  }
+})
+
+test('every sample that arrived is drawn', () => {
+  const run = madeRun({ ...small, behaviours: [{ mode: 'sse/2', medianMs: 4, lost: 0.2 }] })
+  const arrived = run.samples.filter(({ receivedAt }) => receivedAt !== null).length
+  assert.ok(arrived > 0 && arrived < run.samples.length)
+  for (const drawn of pageOf(run).querySelectorAll('figure .wide')) {
+    const strokes = [...drawn.querySelectorAll('path[stroke-linecap=round]')].map(
+      (path) => path.getAttribute('d') ?? '',
+    )
+    assert.equal(strokes.join('').split('h0').length - 1, arrived)
+  }
+})
+
+test('nothing is asked of anybody, and no script runs', () => {
+  const page = pageOf(madeRun({ ...small, behaviours: withPeers }))
+  assert.equal(page.querySelectorAll('script, link, img, iframe, [src], [href]').length, 0)
+  assert.ok(
+    ![...page.querySelectorAll('style')].some((style) => /url\(|@import/.test(style.textContent ?? '')),
+  )
+})
+
+test('hostile text stays text', () => {
+  const evil = '"><img src=x onerror=alert(1)></svg><script>alert(2)</script>'
+  const run = madeRun({
+    ...small,
+    behaviours: [
+      { mode: evil, medianMs: 3 },
+      { mode: 'sse/2', medianMs: 3 },
+    ],
+  })
+  const environment = { ...run.environment, browser: evil, machine: evil }
+  const samples = run.samples.map((sample) => ({ ...sample, id: `${evil}${sample.id}` }))
+  const page = pageOf({
+    ...run,
+    environment,
+    samples,
+    command: evil,
+    parameters: { [evil]: evil },
+  })
+  assert.equal(page.querySelectorAll('img, script, [onerror]').length, 0)
+  assert.equal(page.querySelector('pre')?.textContent, evil)
+})
+
+test('peers are set against the goal only where they ran', () => {
+  assert.ok(!textOf(madeRun(small)).includes('Against bare peers'))
+  assert.ok(textOf(madeRun({ ...small, behaviours: withPeers })).includes('Against bare peers'))
+})
+
+test('a run in which all was lost says so', () => {
+  const text = textOf(madeRun({ ...small, behaviours: threeModes.map((mode) => ({ ...mode, lost: 1 })) }))
+  assert.ok(text.includes('Nothing arrived: there is nothing to draw.'))
+  assert.ok(text.includes('Nothing was compared.'))
+  assert.ok(text.includes('WebSocket could not be compared with SSE + XHR over HTTP/2'))
+  assert.ok(!/NaN|undefined|Infinity|null/.test(text))
+})
+
+test('one mode, one sample and no mode at all are reports too', () => {
+  const runs = [
+    madeRun({ ...small, behaviours: threeModes.slice(0, 1) }),
+    madeRun({ keys: 1, blocks: 1, windows: 1 }),
+    madeRun({ behaviours: [] }),
+  ]
+  for (const run of runs) {
+    assert.ok(textOf(run).includes('Nothing was compared.'))
+    assert.ok(!/NaN|undefined|Infinity|null/.test(html(run).replace(/<style>.*?<\/style>/gs, '')))
+  }
+})
+
+test('times that a clock made negative are drawn on a linear axis, and it is said', () => {
+  const run = madeRun(small)
+  const early = run.samples.map((sample) => ({
+    ...sample,
+    receivedAt: sample.sentAt - 0.1 + sample.receiver,
+  }))
+  const text = textOf({
+    ...run,
+    samples: early.map((sample, place) =>
+      place === 0 ? { ...sample, receivedAt: sample.sentAt - 0.1 } : sample,
+    ),
+  })
+  assert.ok(text.includes('The axis is linear, as some times are not above 0'))
+  assert.ok(textOf(run).includes('The axis is logarithmic'))
+})
+
+test('two editors are told apart, and the paper stands beside mirroring', () => {
+  const behaviours = ['websocket/1.1 mirror', 'websocket/1.1 shared'].map((mode) => ({ mode, medianMs: 4 }))
+  const run = { ...madeRun({ ...small, behaviours }), baseline: 'websocket/1.1 mirror' }
+  const growing = [{ characters: 10_000, samples: run.samples }]
+  const text = markdown({ ...run, growing })
+  assert.match(text, /\| WebSocket \(shared\) − mirror \|/)
+  assert.match(text, /\| WebSocket \| [\d.]+ \| 1\.00 \| 88\.171 \|/)
+  assert.match(text, /## A growing document[\s\S]*\| 10,000 \| WebSocket \(shared\) \| 60 \| 0 \|/)
+  assert.ok(fileOf({ ...run, growing }, 'growing.csv').startsWith('mode,block,key'))
+  assert.ok(!markdown(run).includes('A growing document'))
+})
+
+const peers = madeRun({ ...small, behaviours: withPeers })
+
+test('the paper stands beside the run, with its ratios to WebSocket', () => {
+  const text = markdown(peers)
+  assert.match(text, /\| SSE \+ XHR, HTTP\/1\.1 \| [\d.]+ \| [\d.]+ \| 198\.45 \| 2\.25 \|/)
+  assert.match(text, /\| SSE \+ XHR, HTTP\/2 \| [\d.]+ \| [\d.]+ \| 79\.889 \| 0\.91 \|/)
+})
+
+test('summary.json holds the summary, and nothing of it is lost', () => {
+  assert.deepEqual(JSON.parse(fileOf(peers, 'summary.json')), analyse(peers))
+})
+
+const header =
+  'mode,block,key,id,receiver,own,sent_at,received_at,transmission_ms,input_at,accepted_at,applied_at,painted_at,sent_bytes,received_bytes,copies,reordered'
+
+const csvOf = (run: Run) => fileOf(run, 'samples.csv')
+
+test('samples.csv: a header and a row for each message and window', () => {
+  const run = madeRun({ keys: 6, blocks: 2, windows: 3 })
+  const lines = csvOf(run).split('\n')
+  assert.equal(lines[0], header)
+  assert.equal(lines.length, 1 + run.samples.length + 1)
+  assert.equal(lines.at(-1), '')
+  assert.ok(lines.slice(1, -1).every((line) => line.split(',').length === 17))
+})
+
+test('samples.csv: times have three decimals, and never is empty', () => {
+  const run = madeRun({ keys: 1, blocks: 1, windows: 1 })
+  const times = {
+    inputAt: 999.9,
+    sentAt: 1000,
+    acceptedAt: null,
+    receivedAt: 1002.5,
+    appliedAt: 1003,
+    paintedAt: 1016.12345,
+  }
+  const samples = run.samples.map((sample): Sample => ({ ...sample, ...times, id: 'window1:1' }))
+  const row = csvOf({ ...run, samples }).split('\n')[1]
+  assert.equal(
+    row,
+    'sse/2,1,1,window1:1,1,true,1000.000,1002.500,2.500,999.900,,1003.000,1016.123,151,191,1,false',
+  )
+})
+
+test('samples.csv: a lost sample is a row without a time', () => {
+  const behaviours = threeModes.map((mode) => ({ ...mode, lost: 1 }))
+  for (const row of csvOf(madeRun({ behaviours, keys: 2, blocks: 1 }))
+    .trimEnd()
+    .split('\n')
+    .slice(1)) {
+    assert.deepEqual(row.split(',').slice(7, 9), ['', ''])
+    assert.deepEqual(row.split(',').slice(14, 16), ['', '0'])
+  }
+})

@@ -1,0 +1,35 @@
+// A server that crashes and cannot be restarted is noted, and takes nothing else down.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { RestartingServer } from './resilience-server.ts'
+
+/** Crashes once it is ready; a second time it does not start. */
+const program = `
+import { existsSync, writeFileSync } from 'node:fs'
+const mark = process.argv[2]
+if (existsSync(mark)) throw new Error('no second life')
+writeFileSync(mark, '')
+process.send({ type: 'ready', ports: { 2: 1, 1.1: 2 } }, () => {
+  throw new Error('crashed')
+})
+`
+
+test('a restart that fails after a crash is one more crash, and a later restart says why', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-restarting-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'program.mjs')
+  await writeFile(path, program)
+  const server = await RestartingServer.start({ ca: '', flags: () => [join(folder, 'mark')] }, path)
+  while (server.isUp) await setImmediate()
+  await assert.rejects(server.restart(0), /ended before it was ready:(.|\n)*no second life/)
+  assert.equal(server.crashes.length, 2)
+  assert.match(server.crashes[0] ?? '', /Error: crashed/)
+  assert.match(server.crashes[1] ?? '', /ended before it was ready:(.|\n)*no second life/)
+  assert.equal(server.isUp, false)
+  await server.close()
+})

@@ -1,0 +1,300 @@
+// Test helpers: start the lab as a child process, and generate runs with known properties.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
+import type { Environment } from '../lab/run-environment.ts'
+import { type ProfileName, profiles, scaled } from '../network/profiles.ts'
+import type { Run, Sample } from './keystrokes-analysis.ts'
+import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
+import type { ComparedClock, LinkUse, Reading, Site, WindRun, WindSample } from './windcomm-samples.ts'
+
+const main = join(import.meta.dirname, '../main.ts')
+
+/** Ends with the test at the latest. */
+export function startLab(t: TestContext, scenario: string, ...flags: readonly string[]) {
+  const child = spawn(process.execPath, [main, scenario, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      said += chunk
+    })
+  }
+  let hasEnded = false
+  const ended = once(child, 'exit').finally(() => {
+    hasEnded = true
+  })
+
+  /** Also resolves when the process has exited. */
+  async function hasSaid(words: string): Promise<void> {
+    while (!hasEnded && !said.includes(words)) await Promise.race([once(child.stdout, 'data'), ended])
+  }
+
+  return { child, ended, said: () => said, hasSaid }
+}
+
+function madeEnvironment(server: string): Environment {
+  return {
+    machine: 'example',
+    cpu: 'Example CPU 3.0 GHz',
+    cores: 2,
+    memoryBytes: 8_321_499_136,
+    os: 'Linux 6.1',
+    node: '26.10.0',
+    browser: 'Chromium 156.0',
+    commit: 'bbf1c15',
+    server,
+    loadBefore: 0.31,
+    loadAfter: 1.24,
+  }
+}
+
+/** Times are lognormal, as transmission times are: a floor, a bulk and a long tail. */
+interface Behaviour {
+  readonly mode: string
+  readonly medianMs: number
+  /** Shares of samples, 0 to 1. */
+  readonly lost?: number
+  readonly duplicated?: number
+  readonly reordered?: number
+}
+
+export interface Making {
+  readonly behaviours?: readonly Behaviour[]
+  readonly keys?: number
+  readonly blocks?: number
+  readonly windows?: number
+  readonly seed?: number
+  /** False for a remote server, which gives no acceptance times. */
+  readonly oneMachine?: boolean
+}
+
+export const threeModes: readonly Behaviour[] = [
+  { mode: 'sse/2', medianMs: 4.6 },
+  { mode: 'sse/1.1', medianMs: 2.9 },
+  { mode: 'websocket/1.1', medianMs: 1.8 },
+]
+
+export const withPeers: readonly Behaviour[] = [
+  ...threeModes,
+  { mode: 'bare:sse/2', medianMs: 4.0 },
+  { mode: 'bare:sse/1.1', medianMs: 2.5 },
+  { mode: 'bare:websocket/1.1', medianMs: 1.5 },
+]
+
+const startMs = Date.UTC(2026, 4, 12, 9, 30)
+
+/** Deterministic for a seed. */
+export function madeRun({
+  behaviours = threeModes,
+  keys = 200,
+  blocks = 4,
+  windows = 5,
+  seed = 1,
+  oneMachine = true,
+}: Making = {}): Run {
+  const random = createSeededRandom(seed)
+  const samples = behaviours.flatMap((behaviour) =>
+    Array.from({ length: keys }, (_, place) => {
+      const block = Math.floor((place * blocks) / keys) + 1
+      return message(behaviour, { key: place + 1, block, windows, oneMachine }, random)
+    }).flat(),
+  )
+  return {
+    ...circumstances(oneMachine),
+    modes: behaviours.map(({ mode }) => mode),
+    samples,
+    serverUse: use(behaviours),
+  }
+}
+
+interface Place {
+  readonly key: number
+  readonly block: number
+  readonly windows: number
+  readonly oneMachine: boolean
+}
+
+/** Samples of one message are correlated: a slow uplink delays every window. */
+function message(
+  behaviour: Behaviour,
+  { key, block, windows, oneMachine }: Place,
+  random: Random,
+): readonly Sample[] {
+  const isOutlier = random() < 0.01
+  const shared =
+    behaviour.medianMs * Math.exp(0.25 * drawNormal(random)) + (isOutlier ? 4 + 14 * random() : 0)
+  const inputAt = startMs + block * 60_000 + key * 100 + random()
+  const sentAt = inputAt + 0.2 + 0.2 * random()
+  return Array.from({ length: windows }, (_, place) => {
+    const transmissionMs = shared * Math.exp(0.1 * drawNormal(random))
+    const isLost = random() < (behaviour.lost ?? 0)
+    const receivedAt = isLost ? null : sentAt + transmissionMs
+    const appliedAt = receivedAt === null ? null : receivedAt + 0.1 + 0.2 * random()
+    return {
+      mode: behaviour.mode,
+      block,
+      key,
+      id: `${behaviour.mode}-window1:${key}`,
+      receiver: place + 1,
+      inputAt,
+      sentAt,
+      acceptedAt: oneMachine ? sentAt + shared * 0.4 : null,
+      receivedAt,
+      appliedAt,
+      paintedAt: appliedAt === null ? null : appliedAt + 16 * random(),
+      sentBytes: 150 + key,
+      receivedBytes: isLost ? null : 190 + key,
+      copies: isLost ? 0 : random() < (behaviour.duplicated ?? 0) ? 2 : 1,
+      reordered: !isLost && random() < (behaviour.reordered ?? 0),
+    }
+  })
+}
+
+function use(behaviours: readonly Behaviour[]): Run['serverUse'] {
+  const spent = (medianMs: number) => ({
+    cpuMs: 300 + 60 * medianMs,
+    rssBytes: 92_000_000 + 4_000_000 * medianMs,
+  })
+  return Object.fromEntries(behaviours.map(({ mode, medianMs }) => [mode, spent(medianMs)]))
+}
+
+function circumstances(oneMachine: boolean) {
+  return {
+    command:
+      'npm run lab -- keystrokes --modes sse/2,sse/1.1,websocket/1.1 --keys 200 --windows 5 --blocks 4',
+    startedAt: '2026-05-12T09:30:00.000Z',
+    finishedAt: '2026-05-12T09:34:31.000Z',
+    environment: madeEnvironment('https://localhost:8443, same machine'),
+    parameters: { editors: 'mirror', keys: 200, windows: 5, blocks: 4, warmUpKeys: 20, intervalMs: 100 },
+    baseline: 'sse/2',
+    clock: oneMachine
+      ? ({ method: 'one machine', boundMs: 0.1 } as const)
+      : ({ method: 'server exchange', boundMs: 1.2 } as const),
+  }
+}
+
+export interface WindMaking {
+  readonly sites?: readonly ProfileName[]
+  readonly modes?: readonly string[]
+  readonly readings?: number
+  readonly faster?: number
+  readonly seed?: number
+  /** Shares of each cell's readings, 0 to 1. */
+  readonly lost?: number
+  readonly duplicated?: number
+  readonly reordered?: number
+  /** Replaces the networks' latencies, ms. */
+  readonly latencyOf?: (site: string, mode: string, place: number) => number
+}
+
+/** Deterministic. The first site has browser windows. */
+export function madeWindRun(making: WindMaking = {}): WindRun {
+  const { readings: count = 1200, faster = 1, seed = 1 } = making
+  const { sites: names = ['edmonton', 'lund', 'caracas', 'nagaoka'] } = making
+  const { modes = [...methods.map((method) => modeOf[method]), ...modesBeside] } = making
+  const pace = { rateHz: 4 * faster, holdMs: 300 / faster, intervalMs: 150 / faster, faster }
+  const readings = readingsAt(count, pace.rateHz)
+  const sites = names.map((name, place): Site => {
+    const profile = scaled(profiles[name], faster)
+    return { name, profile, seed: seed + place, windows: place === 0 ? 'browser' : 'client' }
+  })
+  const random = createSeededRandom(seed)
+  return {
+    ...windCircumstances,
+    ...pace,
+    parameters: { sites: names.join(', '), readings: count, ...pace, seed },
+    warmUpReadings: 20,
+    sites,
+    modes,
+    readings,
+    samples: sites.flatMap((site) => madeSamples(site, modes, readings, { ...making, ...pace }, random)),
+    clock: { before: madeClocks(sites, modes), after: madeClocks(sites, modes) },
+    links: sites.flatMap(({ name: site }) => modes.map((mode): LinkUse => ({ site, mode, ...linkFigures }))),
+    serverCpuMs: 4321,
+  }
+}
+
+function readingsAt(count: number, rateHz: number): readonly Reading[] {
+  return Array.from({ length: count }, (_, place) => {
+    const at = startMs + (place * 1000) / rateHz
+    return { id: `sensor-made-${place + 30}`, seq: place + 30, at, acceptedAt: at + 0.2 }
+  })
+}
+
+type WindDrawing = WindMaking & {
+  readonly rateHz: number
+  readonly holdMs: number
+  readonly intervalMs: number
+}
+
+function madeSamples(
+  { name: site, profile, seed }: Site,
+  modes: readonly string[],
+  readings: readonly Reading[],
+  making: WindDrawing,
+  random: Random,
+): readonly WindSample[] {
+  const drawn = predict(profile, { ...making, readings: readings.length, random: createSeededRandom(seed) })
+  const usual = (mode: string, place: number) => {
+    const method = methodOf(mode)
+    return method ? (drawn[method][place] ?? 0) : (drawn.websocket[place] ?? 0) + 0.2 + 0.6 * random()
+  }
+  const latencyOf = making.latencyOf ?? ((_site: string, mode: string, place: number) => usual(mode, place))
+  return modes.flatMap((mode) =>
+    readings.map((reading, place) =>
+      madeSample({ site, mode, place: place + 1 }, reading, latencyOf(site, mode, place), making, random),
+    ),
+  )
+}
+
+function madeSample(
+  cell: Pick<WindSample, 'site' | 'mode' | 'place'>,
+  { id, seq, acceptedAt }: Reading,
+  latency: number,
+  { lost = 0, duplicated = 0, reordered = 0 }: WindMaking,
+  random: Random,
+): WindSample {
+  const isLost = random() < lost
+  return {
+    ...cell,
+    id,
+    seq,
+    acceptedAt,
+    receivedAt: isLost ? null : acceptedAt + latency,
+    copies: isLost ? 0 : random() < duplicated ? 2 : 1,
+    reordered: !isLost && random() < reordered,
+  }
+}
+
+function madeClocks(sites: readonly Site[], modes: readonly string[]): readonly ComparedClock[] {
+  const pages = sites
+    .filter(({ windows }) => windows === 'browser')
+    .flatMap(({ name }) => modes.map((mode) => `${name}, ${mode}`))
+  const page = { offsetMs: 0.4, boundMs: 1.4, errorMs: 0.31 }
+  return [
+    { name: 'clients', offsetMs: -0.02, boundMs: 0.22, errorMs: 0.24 },
+    ...pages.map((name) => ({ name, ...page })),
+  ]
+}
+
+const lateness = { n: 2500, meanMs: 0.05, p99Ms: 0.6, maxMs: 2.1 }
+const linkFigures = {
+  connections: 1,
+  opened: 1,
+  upBytes: 3100,
+  downBytes: 612_000,
+  up: lateness,
+  down: lateness,
+  lateMs: 0.05,
+}
+
+const windCircumstances = {
+  command: 'npm run lab -- windcomm --sites edmonton,lund,caracas,nagaoka --readings 1200 --rate 4 --seed 1',
+  startedAt: '2026-05-12T09:30:00.000Z',
+  finishedAt: '2026-05-12T09:36:11.000Z',
+  environment: madeEnvironment('a process of its own on this machine, its log in SQLite'),
+}

@@ -1,0 +1,486 @@
+// Report of a WindComm run: sections, files, and the terminal's table.
+
+import { paperBoundMs } from '../lab/clock.ts'
+import { labelOf } from '../lab/mode-names.ts'
+import { median } from '../lab/statistics.ts'
+import { textTable } from '../lab/terminal-output.ts'
+import { distribution } from '../report/charts.ts'
+import { reportFiles } from '../report/render.ts'
+import {
+  count,
+  figure,
+  interval,
+  moment,
+  nothing,
+  number,
+  probability,
+  runAgainSection,
+  type Section,
+  signed,
+  spread,
+  type Table,
+  text,
+} from '../report/section.ts'
+import {
+  type CellSummary,
+  type Check,
+  capital,
+  lowered,
+  modelRuns,
+  pointsWords,
+  ratioWithin,
+  span,
+  type TestSummary,
+  type WindSummary,
+} from './windcomm-analysis.ts'
+import { courseFigure, meansFigure, type Stretch } from './windcomm-charts.ts'
+import { baseline, methodOf, methodWords, modeOf, paperTests } from './windcomm-paper.ts'
+import {
+  cellOf,
+  hasArrived,
+  type LinkUse,
+  latencyMs,
+  type Site,
+  type WindRun,
+  type WindSample,
+  windcommTables,
+} from './windcomm-samples.ts'
+
+export function windcommFiles(run: WindRun, summary: WindSummary): Readonly<Record<string, string>> {
+  const sections = [
+    checksSection(summary),
+    ...tableOneSections(summary),
+    predictionsSection(summary),
+    ...run.sites.flatMap((site) => siteSections(run, site)),
+    cellsSection(summary),
+    differencesSection(summary),
+    networksSection(summary),
+    methodSection(summary),
+    runAgainSection(summary, summary.command),
+  ]
+  const { startedAt, environment, analysedBy } = summary
+  const again = analysedBy === undefined ? '' : `; figures worked out again by commit ${analysedBy}`
+  const report = {
+    title: 'Crosswind lab: windcomm',
+    subtitle: `${moment(startedAt)}, commit ${environment.commit}${again}`,
+    finding: summary.finding,
+    sections,
+  }
+  return { ...reportFiles(report, summary), ...windcommTables(run) }
+}
+
+export function windcommTable({ cells, checks }: Pick<WindSummary, 'cells' | 'checks'>): string {
+  const table = textTable<CellSummary>(
+    [
+      ['Site', ({ site }) => capital(site)],
+      ['Mode', ({ mode }) => mode],
+      ['Received', ({ n, expected }) => `${count(n)} of ${count(expected)}`],
+      ['Mean ± sd, ms', ({ meanMs, sdMs }) => spread(meanMs, sdMs)],
+      ['Median', ({ medianMs }) => figure(medianMs)],
+      ['p99', ({ p99Ms }) => figure(p99Ms)],
+      ['Ratio', ({ ratioToWebsocket }) => figure(ratioToWebsocket)],
+    ],
+    cells,
+    2,
+  )
+  const points = checks.map((check) => {
+    const where = check.site === null ? '' : `${capital(check.site)}: `
+    return `  ${check.holds ? 'yes' : 'NO '}  ${where}${check.what}: ${checkFound(check)}, wanted ${check.wanted}`
+  })
+  return [table, '', ...points].join('\n')
+}
+
+/** The paper's word for its methods, else the mode's label. */
+function modeWords(mode: string): string {
+  const method = methodOf(mode)
+  return method ? methodWords[method] : labelOf(mode)
+}
+
+function cellLabel(site: string, mode: string): string {
+  return `${capital(site)}, ${modeWords(mode)}`
+}
+
+/** Titles with their cells, as in a CSV table; the first column is text. */
+function tableOf<Item>(
+  caption: string,
+  columns: readonly (readonly [title: string, cell: (item: Item) => string, kind?: 'text'])[],
+  items: readonly Item[],
+): Table {
+  return {
+    caption,
+    columns: columns.map(([title, , kind], place) => (place === 0 || kind ? text(title) : number(title))),
+    rows: items.map((item) => columns.map(([, cell]) => cell(item))),
+  }
+}
+
+function checksSection({ checks, faster }: WindSummary): Section {
+  const scaled = `The run was ${faster} times as fast as asked for (see its parameters): rate, hold, interval and the networks’ delays were scaled together. The few milliseconds of machine and browser were not and weigh ${faster} times as much, so that this run does not replace one at full length.`
+  return {
+    title: 'Does the paper hold here?',
+    tables: [
+      tableOf<Check>(
+        pointsWords(checks),
+        [
+          ['Point', ({ site, what }) => (site === null ? what : `${capital(site)}: ${lowered(what)}`)],
+          ['Holds', ({ holds }) => (holds ? 'yes' : 'NO'), 'text'],
+          ['Found', checkFound],
+          ['Wanted', ({ wanted }) => wanted, 'text'],
+        ],
+        checks,
+      ),
+    ],
+    paragraphs: [
+      'The cities are simulated: each is a network on this machine, set after the paper’s figures for that place.',
+      ...(faster === 1 ? [] : [scaled]),
+      `A ratio holds within the paper’s own range at that place, over all its tests, ${100 * ratioWithin} % wider at either end.`,
+      'The experiment is that of Pimentel and Nickerson (IEEE Internet Computing 16(4), 2012): a wind sensor’s readings, timed one way from the server to distant windows, over WebSocket, long polling and polling. There the methods ran one after the other; here all ran at once over the same readings and the same course of the network.',
+    ],
+  }
+}
+
+function checkFound({ found, unit }: Check): string {
+  return found === null ? nothing : checkFormats[unit](found)
+}
+
+const checkFormats: Readonly<Record<Check['unit'], (found: number) => string>> = {
+  '%': (found) => `${signed(found)} %`,
+  readings: count,
+  times: figure,
+  ms: (found) => `${figure(found)} ms`,
+}
+
+/** Empty without a site of the paper's. */
+function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
+  const rows = cells.flatMap((cell) => {
+    const { site, mode, meanMs, ratioToWebsocket, ratioToWebsocketCi95 } = cell
+    const method = methodOf(mode)
+    const tests = method ? paperTests(site, method) : []
+    if (tests.length === 0) return []
+    const ratios = tests.map(({ ratio }) => ratio)
+    const papers = span(ratios).replace(' to ', '–')
+    return {
+      label: cellLabel(site, mode),
+      note: ratioToWebsocketCi95 ? `${ratioToWebsocket?.toFixed(2)} × (${papers})` : '',
+      measured: meanMs === null ? null : meanMs * faster,
+      others: tests.map((test) => test.meanMs),
+      ratios: mode === baseline ? nothing : ratios.map((ratio) => ratio.toFixed(2)).join(', '),
+      cell,
+      tests,
+    }
+  })
+  if (rows.length === 0) return []
+  type Row = (typeof rows)[number]
+  // With one decimal at least.
+  const digits = (value = 0) => (Number.isInteger(value) ? value.toFixed(1) : String(value))
+  const printed = (test: Row['tests'][number] | undefined) =>
+    `${digits(test?.meanMs)} ± ${digits(test?.sdMs)}`
+  return [
+    {
+      title: 'Table 1, side by side',
+      figure: {
+        caption: `Means in milliseconds (logarithmic). Filled: this run; hollow: the paper’s three tests. Behind the name: how many times WebSocket’s mean, here and in the paper.${faster === 1 ? '' : ` This run’s means are taken ${faster} times.`}`,
+        description: rows.map(({ label, note }) => `${label}: ${note}`).join('; '),
+        draw: (width) => meansFigure(rows, width),
+      },
+      tables: [
+        tableOf<Row>(
+          'Mean ± standard deviation in milliseconds, and the ratio to WebSocket’s mean',
+          [
+            ['Site, method', ({ label }) => label],
+            ['Here', ({ cell }) => spread(cell.meanMs, cell.sdMs)],
+            ['Ratio', ({ cell }) => figure(cell.ratioToWebsocket)],
+            ['Paper, 1st', ({ tests }) => printed(tests[0])],
+            ['2nd', ({ tests }) => printed(tests[1])],
+            ['3rd', ({ tests }) => printed(tests[2])],
+            ['Ratios', ({ ratios }) => ratios],
+          ],
+          rows,
+        ),
+      ],
+      paragraphs: [
+        'The paper’s columns are its tests in the order of its table, n = 1,200 each. The networks were set for WebSocket’s mean to be that of the paper’s three tests; the other two methods’ means follow.',
+      ],
+    },
+  ]
+}
+
+function predictionsSection({ predictions, rateHz, intervalMs }: WindSummary): Section {
+  const rows = predictions.flatMap(({ site, methods }) =>
+    methods.map(({ method, measuredMs, formulaMs, formulaWorstMs, deviation, ...models }) => ({
+      label: cellLabel(site, modeOf[method]),
+      measured: measuredMs,
+      // WebSocket is the formulas' ν.
+      formula: modeOf[method] === baseline ? null : formulaMs,
+      // Polling's would compress the axis.
+      worst: modeOf[method] === modeOf['long-polling'] ? formulaWorstMs : null,
+      range: models.model.rangeMs,
+      deviation,
+      ...models,
+    })),
+  )
+  return {
+    title: 'Expected and measured',
+    figure: {
+      caption: `Means in milliseconds (logarithmic). Dot: measured. Full upright: the paper’s formula, with ν the measured mean of WebSocket; dotted: its worst case for long polling. Box: the means of ${modelRuns} runs of the model.`,
+      description: rows
+        .map(
+          ({ label, measured, formula, model }) =>
+            `${label}: measured ${figure(measured)}, formula ${figure(formula)}, model ${figure(model.meanMs)} ms`,
+        )
+        .join('; '),
+      draw: (width) => meansFigure(rows, width),
+    },
+    tables: [
+      tableOf<(typeof rows)[number]>(
+        'Means, in milliseconds',
+        [
+          ['Site, method', ({ label }) => label],
+          ['Measured', ({ measured }) => figure(measured)],
+          ['Formula', ({ formula }) => figure(formula)],
+          ['Deviation', ({ deviation }) => (deviation === null ? nothing : `${signed(100 * deviation)} %`)],
+          ['Model', ({ model }) => figure(model.meanMs)],
+          ['Least to most', ({ range }) => interval(range)],
+          ['Without stalls', ({ modelWithoutStalls }) => figure(modelWithoutStalls.meanMs)],
+        ],
+        rows,
+      ),
+    ],
+    paragraphs: [
+      `ν is WebSocket’s mean at the site; M = ${figure(1000 / rateHz)} ms from reading to reading; Δ = ${intervalMs} ms from a response to the next request. Polling: 2ν + Δ/2. Long polling: ν while ν < M/2 = ${figure(500 / rateHz)} ms, beyond that 3ν/2 expected and 2ν at worst.`,
+      'Below M/2 a request is usually back before the next reading. Beyond it readings wait for requests, and long polling is polling without a pause: 2ν, and 3ν for a reading that has just missed a request.',
+      `The model sends this run’s readings over the site’s profile without a machine, ${modelRuns} times with other queues and stalls. What lies between its means and the measured ones is chance, the machine, the server, TLS and the browser.`,
+    ],
+  }
+}
+
+function siteSections(run: WindRun, { name, windows }: Site): readonly Section[] {
+  const cells = run.modes.map((mode) => ({
+    mode,
+    label: capital(modeWords(mode)),
+    colour: methodOf(mode) ? 'var(--accent)' : 'var(--peer)',
+    samples: cellOf(run, name, mode).filter(hasArrived),
+  }))
+  const place = capital(name)
+  if (cells.every(({ samples }) => samples.length === 0))
+    return [{ title: place, paragraphs: ['Nothing arrived: there is nothing to draw.'] }]
+  const startMs = run.readings[0]?.acceptedAt ?? 0
+  const secondsAt = (ms: number) => (ms - startMs) / 1000
+  const rows = cells.map(({ label, colour, samples }) => ({
+    label,
+    colour,
+    values: samples.map((sample) => ({
+      ms: latencyMs(sample),
+      atSeconds: secondsAt(sample.acceptedAt),
+      key: sample.place,
+      block: 1,
+    })),
+  }))
+  const stalls = stallsIn(cells.find(({ mode }) => mode === baseline)?.samples ?? [], secondsAt)
+  const shaded =
+    stalls.length === 0
+      ? `WebSocket never took ${stalledTimes} times its median.`
+      : `Shaded: WebSocket took more than ${stalledTimes} times its median, ${stalls.length === 1 ? 'once' : `${stalls.length} times`}. There the way down stood still, or this machine, and every method is late. Where only the polling methods are late, it was the way up.`
+  return [
+    {
+      title: `${place}: how the times spread`,
+      figure: {
+        caption: `One way, in milliseconds (logarithmic), to ${windows === 'browser' ? 'windows of a real browser' : 'clients without a browser'}. A dot is one reading, set higher or lower only to lie free. Below: the middle half (thick), the 5th to the 95th percentile (thin) and the median.`,
+        description: `Distribution of latencies at ${place} for ${rows.map(({ label }) => label).join('; ')}. The table of all cells gives the same in figures.`,
+        draw: (width) => distribution(rows, width),
+      },
+    },
+    {
+      title: `${place}: all methods through the same minutes`,
+      figure: {
+        caption: `One way, in milliseconds (logarithmic), by the moment at which the server had the reading. ${shaded}`,
+        description: `Latency of each reading at ${place} through the run; ${stalls.length} stalls of the way down.`,
+        draw: (width) => courseFigure(rows, stalls, width),
+      },
+    },
+  ]
+}
+
+/** Multiple of WebSocket's median above which a reading is stalled. */
+const stalledTimes = 2
+
+/** From the first delayed reading to the last one's arrival. */
+function stallsIn(
+  samples: readonly (WindSample & { readonly receivedAt: number })[],
+  secondsAt: (ms: number) => number,
+): readonly Stretch[] {
+  if (samples.length === 0) return []
+  const most = stalledTimes * median(samples.map(latencyMs))
+  const stalls: [number, number][] = []
+  let wasStalled = false
+  for (const sample of samples) {
+    const isStalled = latencyMs(sample) > most
+    const last = stalls.at(-1)
+    const [from, to] = [secondsAt(sample.acceptedAt), secondsAt(sample.receivedAt)]
+    if (isStalled && wasStalled && last) last[1] = Math.max(last[1], to)
+    else if (isStalled) stalls.push([from, to])
+    wasStalled = isStalled
+  }
+  return stalls
+}
+
+function cellsSection({ cells, readings }: WindSummary): Section {
+  const faults = ['lost', 'duplicated', 'reordered'] as const
+  const sum = (figure: 'expected' | (typeof faults)[number]) =>
+    count(cells.reduce((total, cell) => total + cell[figure], 0))
+  const ratio = ({ ratioToWebsocket, ratioToWebsocketCi95: ci }: CellSummary) =>
+    `${figure(ratioToWebsocket)}${ci ? ` (${interval(ci).replace(' to ', '–')})` : ''}`
+  return {
+    title: 'Every method at every site',
+    tables: [
+      tableOf<CellSummary>(
+        `One way, in milliseconds; ${count(readings)} readings for each`,
+        [
+          ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
+          ['Mean ± sd', ({ meanMs, sdMs }) => spread(meanMs, sdMs)],
+          ['Ratio, 95 %', ratio],
+          ['Median', ({ medianMs }) => figure(medianMs)],
+          ['p95', ({ p95Ms }) => figure(p95Ms)],
+          ['p99', ({ p99Ms }) => figure(p99Ms)],
+          ['Max.', ({ maxMs }) => figure(maxMs)],
+          ['Received', ({ n }) => count(n)],
+          ['Lost, dup., reord.', (cell) => faults.map((fault) => count(cell[fault])).join(', ')],
+          ['Worth', ({ effectiveN }) => (effectiveN === null ? nothing : count(effectiveN))],
+        ],
+        cells,
+      ),
+    ],
+    paragraphs: [
+      `Of ${sum('expected')} readings at all windows ${sum('lost')} were lost, ${sum('duplicated')} duplicated and ${sum('reordered')} reordered.`,
+      'Ratio: the mean over WebSocket’s at that site, over the readings that both received; its interval is by the delta method on correlated pairs. Worth: the number of independent readings that would tell as much of the mean.',
+    ],
+  }
+}
+
+function differencesSection({ tests, cells }: WindSummary): Section {
+  const title = 'Which differences stand'
+  if (tests.length === 0) return { title, paragraphs: ['Nothing was compared.'] }
+  const worth = cells.flatMap(({ effectiveN, n }) => (effectiveN === null ? [] : [(100 * effectiveN) / n]))
+  const isPapers = ({ welch }: TestSummary) => welch.pCorrected === null
+  const others = tests.filter((test) => !isPapers(test))
+  return {
+    title,
+    tables: [
+      ...testsTables(tests.filter(isPapers), 'The paper’s tests', 'p'),
+      ...testsTables(others, 'What the paper could not have', 'p, Holm'),
+    ],
+    paragraphs: [
+      'Welch’s t-test at 99 %, two-sided, as in the paper, takes readings for independent. They are not: consecutive readings wait in the same queue and the same stall. “Correlated” takes the differences reading by reading, so that what the network did to both cancels, and counts only as many as they are worth: n times their variance over their long-run variance, by a flat-top lag window (Politis and White, Econometric Reviews 23, 2004).',
+      `By the same measure the readings of a cell are worth ${figure(Math.min(...worth))} to ${figure(Math.max(...worth))} % of their number.`,
+      'The paper’s tests are not corrected for their number, as there; the others are, by Holm. A difference stands where both ways find it and where it is larger than the two windows’ clocks may differ by; clients of one site share a clock, so that its error cancels.',
+    ],
+  }
+}
+
+function testsTables(tests: readonly TestSummary[], caption: string, p: string): readonly Table[] {
+  if (tests.length === 0) return []
+  const table = tableOf<TestSummary>(
+    `${caption}: differences of the means in milliseconds, intervals at 99 %`,
+    [
+      [
+        'Site, first − second',
+        ({ site, mode, against }) => `${cellLabel(site, mode)} − ${modeWords(against)}`,
+      ],
+      ['Difference', ({ differenceMs }) => signed(differenceMs)],
+      [
+        'Verdict',
+        ({ verdict, doubt }) => (doubt ? `open: ${doubt.replace('neighbours', 'correlated')}` : verdict),
+        'text',
+      ],
+      ['Welch', ({ welch }) => interval(welch.ci99Ms)],
+      [p, ({ welch }) => probability(welch.pCorrected ?? welch.p)],
+      ['Correlated', ({ paired }) => interval(paired.ci99Ms)],
+      ['Worth', ({ paired }) => count(paired.effectiveReadings)],
+    ],
+    tests,
+  )
+  return [table]
+}
+
+function networksSection({ sites, links }: WindSummary): Section {
+  const ways = sites.flatMap(({ profile, ...site }) =>
+    (['down', 'up'] as const).map((way) => ({ ...site, way, profile, ...profile[way] })),
+  )
+  const kilobytes = (bytes: number) => count(Math.round(bytes / 1000))
+  return {
+    title: 'The networks',
+    tables: [
+      tableOf<(typeof ways)[number]>(
+        'Profiles as they were run, each direction; milliseconds',
+        [
+          ['Site', ({ name }) => capital(name)],
+          ['Way', ({ way }) => way, 'text'],
+          ['Floor', ({ floorMs }) => figure(floorMs)],
+          ['Queue, mean', ({ queueMeanMs }) => figure(queueMeanMs)],
+          ['Queue, sd', ({ queueSdMs }) => figure(queueSdMs)],
+          ['Correlation', ({ correlationMs }) => figure(correlationMs)],
+          ['Stalls a minute', ({ stalls }) => (stalls ? figure(60 * stalls.perSecond) : nothing)],
+          ['Stall', ({ stalls }) => (stalls ? interval([stalls.leastMs, stalls.mostMs]) : nothing)],
+          ['kbit/s', ({ profile: { kilobitsPerSecond: rate } }) => (rate === null ? nothing : count(rate))],
+          ['Seed', ({ seed }) => String(seed)],
+          ['Windows', ({ windows }) => (windows === 'browser' ? 'browser' : 'clients'), 'text'],
+        ],
+        ways,
+      ),
+      tableOf<LinkUse>(
+        'Links, from their start to the end of the run; late in milliseconds',
+        [
+          ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
+          ['Connections', ({ opened }) => count(opened)],
+          ['Up, kB', ({ upBytes }) => kilobytes(upBytes)],
+          ['Down, kB', ({ downBytes }) => kilobytes(downBytes)],
+          ['Late, counting', ({ lateMs }) => figure(lateMs)],
+          ['Down, mean', ({ down }) => figure(down.meanMs)],
+          ['p99', ({ down }) => figure(down.p99Ms)],
+          ['Max.', ({ down }) => figure(down.maxMs)],
+          ['Up, mean', ({ up }) => figure(up.meanMs)],
+          ['p99', ({ up }) => figure(up.p99Ms)],
+          ['Max.', ({ up }) => figure(up.maxMs)],
+        ],
+        links,
+      ),
+    ],
+    paragraphs: [
+      'Each method at each site has a link of its own: a relay on this machine that delays every byte in each direction, in order, handshakes included. No two methods share a connection or a queue; one seed for a site gives all of them the same course of queues and stalls.',
+      'A queue is log-normal and correlated over the time given; a stall is a burst of loss that TCP sits out: what enters meanwhile leaves at its end, in order. Late is the link’s own error: when it let something go minus when it was due. “Counting” is the mean of both ways while readings counted; the other figures include the opening of the windows.',
+      ...sites.map(({ name, profile }) => `${capital(name)}: ${profile.source}`),
+    ],
+  }
+}
+
+function methodSection(summary: WindSummary): Section {
+  const { clock, cells, warmUpReadings, readings, serverCpuMs, serialLine } = summary
+  type Clock = (typeof clock.before)[number]
+  const afterOf = ({ name }: Clock) => clock.after.find((one) => one.name === name)
+  const exchanged = (one: Clock | undefined) =>
+    one ? `${signed(one.offsetMs)} ± ${figure(one.boundMs)}` : nothing
+  return {
+    title: 'How it was measured',
+    tables: [
+      tableOf<Clock>(
+        'Clocks against the server’s, in milliseconds',
+        [
+          ['Clock', ({ name }) => name],
+          ['Before, by exchanges', exchanged],
+          ['Off at most', ({ errorMs }) => figure(errorMs)],
+          ['After, by exchanges', (before) => exchanged(afterOf(before))],
+          ['Off at most', (before) => figure(afterOf(before)?.errorMs)],
+        ],
+        clock.before,
+      ),
+    ],
+    paragraphs: [
+      'A latency runs from the server’s stamp when it takes the reading (acceptedAt) to the moment at which a window has the bytes, before it parses them: the paper’s t4 − t0. It includes the time in which the log makes the reading safe.',
+      `A real sensor’s serial line takes its time before that, about 23 ms for 22 bytes at 9,600 baud, the same for every method. The simulated sensor’s frames took ${figure(serialLine.meanMs)} ms on average (p99 ${figure(serialLine.p99Ms)}) from their first byte until the server had the reading. Neither is in a latency.`,
+      `${count(warmUpReadings)} readings were left out after every window was open and had one. The next ${count(readings)} count, the same for every window, by their ids in the log; stragglers had time to arrive.`,
+      'The windows are real Chromium’s, which take the wind in without drawing it, or clients in Node: the web app’s own link over the same transports. The table of profiles names them for each site.',
+      `One machine has one clock, and nothing was added to any stamp. Before and after, this process was compared with the server by exchanges over an undelayed way, and each page with this process by the machine’s clock. No stamp is off by more than ${figure(clock.largestErrorMs)} ms; above ${paperBoundMs} ms a run is refused, as in the paper.`,
+      'The paper’s methods run over HTTP/1.1, as in 2012, each window with connections of its own; the others over HTTP/2. All of it is TLS, which the paper did not have: it costs no round trip once a connection stands. The paper’s Δ also had to hold parsing and display.',
+      `The server used ${figure(serverCpuMs / 1000)} s of processor time for ${count(readings * cells.length)} deliveries. Each, lost ones included, is in samples.csv, the readings as the log has them in readings.csv, the figures in summary.json.`,
+    ],
+  }
+}

@@ -1,0 +1,398 @@
+// Bound editables, each in a frame with a document and a selection of its own. The page around the frames passes
+// their updates on, holds them back, and delivers them in part, twice or in another order.
+
+import MediumEditor from 'medium-editor'
+import * as Y from 'yjs'
+import { createDocument, documentText, linesOf, toHtml } from '../../server/document/rich-text.ts'
+import { type Binding, bindDocument } from '../../web/editor/binding.ts'
+import type { EditorCommands } from '../../web/editor/commands.ts'
+import { Rendering } from '../../web/editor/rendering.ts'
+
+interface Editable {
+  readonly root: HTMLElement
+  readonly doc: Y.Doc
+  readonly text: Y.Text
+  readonly binding: Binding
+}
+
+/** The page's clock, which only tests move. */
+declare const clock: { now: number }
+
+/** What happens in a frame. */
+function createFrameDoor() {
+  let editable: Editable | null = null
+  let typing: (() => number | null) | null = null
+
+  function here(): Editable {
+    if (!editable) throw new Error('The frame has no editable.')
+    return editable
+  }
+
+  function selected(): { anchor: number; head: number } | null {
+    const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = getSelection() ?? {}
+    if (!anchorNode || !focusNode) return null
+    const [anchor, head] = [
+      indexOf(here(), anchorNode, anchorOffset),
+      indexOf(here(), focusNode, focusOffset),
+    ]
+    return anchor === null || head === null ? null : { anchor, head }
+  }
+
+  return {
+    open(clientID: number, state: Uint8Array, onUpdate: (update: Uint8Array) => void): void {
+      editable?.binding.stop()
+      editable?.root.remove()
+      const root = document.createElement('div')
+      root.contentEditable = 'true'
+      document.body.append(root)
+      const paste = { forcePlainText: false, cleanPastedHTML: false }
+      new MediumEditor(root, { toolbar: { buttons: [] }, placeholder: false, paste })
+      const doc = createDocument()
+      doc.clientID = clientID
+      Y.applyUpdate(doc, state, 'log')
+      const text = documentText(doc)
+      editable = { root, doc, text, binding: bindDocument({ root, text, mayWrite: true }) }
+      doc.on('update', (update: Uint8Array, origin: unknown) => {
+        if (origin !== 'log') onUpdate(update)
+      })
+    },
+    receive: (update: Uint8Array) => Y.applyUpdate(here().doc, update, 'log'),
+    /** The time between two actions, on the page's clock. */
+    focus(passedMs: number): void {
+      clock.now += passedMs
+      here().root.focus()
+    },
+    /** Puts the caret, or a selection, at text indices. */
+    select(anchor: number, head = anchor): void {
+      here().root.focus()
+      getSelection()?.setBaseAndExtent(...positionOf(here(), anchor), ...positionOf(here(), head))
+    },
+    command<Name extends keyof EditorCommands>(name: Name, ...args: Parameters<EditorCommands[Name]>): void {
+      const command = here().binding.commands[name] as (...given: unknown[]) => unknown
+      command(...args)
+    },
+    insertHtml(html: string): void {
+      const template = document.createElement('template')
+      template.innerHTML = html
+      here().binding.commands.insert(document.importNode(template.content, true))
+    },
+    insertLong(length: number): void {
+      const content = document.createDocumentFragment()
+      for (let left = length; left > 0; left -= 1000) {
+        const paragraph = document.createElement('p')
+        paragraph.textContent = 'x'.repeat(left === 1000 ? 1000 : 999)
+        content.append(paragraph)
+      }
+      here().binding.commands.insert(content)
+    },
+    /** Changes the document as somebody else would, with a message of its own. */
+    edit(place: number, inserted: string, removed = 0): void {
+      const { doc, text } = here()
+      doc.transact(() => {
+        text.delete(place, removed)
+        text.insert(place, inserted, {})
+      })
+    },
+    /** Changes the DOM behind the binding's back. */
+    tamper(what: 'text' | 'structure' | 'marks'): void {
+      const { root } = here()
+      if (what === 'text') root.firstElementChild?.append('hello')
+      else if (what === 'structure') {
+        const block = document.createElement('div')
+        block.textContent = 'new'
+        root.firstElementChild?.after(block)
+      } else {
+        const mark = document.createElement('b')
+        const paragraph = root.lastElementChild
+        if (paragraph) mark.append(...paragraph.childNodes)
+        paragraph?.append(mark)
+      }
+    },
+    /** Scrolls so that the line with this text is a little above the middle; returns how far below the top it is. */
+    scrollTo(text: string): number {
+      const host = [...here().root.children].find(({ textContent }) => textContent === text)
+      host?.scrollIntoView({ block: 'center' })
+      return this.topOf(text)
+    },
+    topOf(text: string): number {
+      const host = [...here().root.children].find(({ textContent }) => textContent === text)
+      return host?.getBoundingClientRect().top ?? Number.NaN
+    },
+    text: (): string => here().text.toString(),
+    html: (): string => toHtml(linesOf(here().text)),
+    blocks: (): string[] => linesOf(here().text).map(({ block }) => block),
+    /** Text indices, counted in the DOM. */
+    selected,
+    /** The same in the binding's words. */
+    selection(): { anchor: number; head: number } | null {
+      const { binding, doc } = here()
+      const selection = binding.selection()
+      const absolute = (position: Y.RelativePosition) =>
+        Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
+      return selection && { anchor: absolute(selection.anchor), head: absolute(selection.head) }
+    },
+    /** Returns a function that tells where the selection must be now, whatever changed since. */
+    trackSelection(): () => { anchor: number | null; head: number | null } | null {
+      const { doc, text } = here()
+      const selection = selected()
+      if (!selection) return () => null
+      const [anchor, head] = [trackIndex(doc, text, selection.anchor), trackIndex(doc, text, selection.head)]
+      return () => {
+        const now = { anchor: anchor(), head: head() }
+        return now.anchor === null || now.head === null ? null : now
+      }
+    },
+    /** Notes where typing or a composition begins: the left end of the selection. */
+    trackTyping(): void {
+      const selection = selected()
+      const { doc, text } = here()
+      const index = selection && Math.min(selection.anchor, selection.head)
+      typing = index === null ? null : trackIndex(doc, text, index)
+    },
+    /** Where the text typed since then must be; null if nobody can tell. */
+    typedAt: (): number | null => typing?.() ?? null,
+    state() {
+      const { marks, ...state } = here().binding.commands.state()
+      return { ...state, marks: [...marks] }
+    },
+    isComposing: () => here().binding.isComposing(),
+    /** Draws what is pending without waiting for a frame. */
+    draw: () => void here().binding.rectsOf(0, 0),
+    /** How the DOM differs from the drawing of its text; null if it does not. */
+    fault(): string | null {
+      const { root, text } = here()
+      const expected = document.createElement('div')
+      new Rendering(expected).redraw(linesOf(text))
+      const shown = root.cloneNode(true) as HTMLElement
+      shown.normalize()
+      expected.normalize()
+      return shown.innerHTML === expected.innerHTML
+        ? null
+        : `${shown.innerHTML}\ninstead of ${expected.innerHTML}`
+    },
+  }
+}
+
+type FrameDoor = ReturnType<typeof createFrameDoor>
+
+// Positions counted without the binding, so that its mistakes show.
+
+const hostNames = 'p, h1, h2, h3, h4, h5, h6, blockquote, pre, li'
+
+/** Text nodes, breaks and images of a host, in order. */
+function leavesOf(host: Element): Node[] {
+  const leaves: Node[] = []
+  const visit = (node: Node) => {
+    if (node.nodeName === 'UL' || node.nodeName === 'OL') return
+    if (node.nodeType === Node.TEXT_NODE || /^(BR|IMG)$/.test(node.nodeName)) leaves.push(node)
+    else for (const child of node.childNodes) visit(child)
+  }
+  for (const child of host.childNodes) visit(child)
+  return leaves
+}
+
+function positionOf({ root, text }: Editable, index: number): [Node, number] {
+  let offset = index
+  const hosts = root.querySelectorAll(hostNames)
+  for (const [place, line] of linesOf(text).entries()) {
+    const length = line.runs.reduce((sum, { text }) => sum + text.length, 0)
+    const host = hosts[place]
+    if (offset <= length && host) {
+      for (const leaf of leavesOf(host)) {
+        const size = leaf instanceof Text ? leaf.data.length : 1
+        if (leaf instanceof Text && offset <= size) return [leaf, offset]
+        if (offset < size)
+          return [
+            leaf.parentNode ?? host,
+            [...(leaf.parentNode ?? host).childNodes].indexOf(leaf as ChildNode),
+          ]
+        offset -= size
+      }
+      return [host, 0]
+    }
+    offset -= length + 1
+  }
+  throw new Error(`There is no position ${index}.`)
+}
+
+function indexOf({ root }: Editable, node: Node, offset: number): number | null {
+  if (!root.contains(node)) return null
+  const range = document.createRange()
+  range.setStart(node, offset)
+  let index = 0
+  for (const host of root.querySelectorAll(hostNames)) {
+    const leaves = leavesOf(host)
+    for (const [place, leaf] of leaves.entries()) {
+      if (leaf === node) return index + offset
+      const isBehind =
+        range.comparePoint(
+          leaf.parentNode ?? host,
+          [...(leaf.parentNode ?? host).childNodes].indexOf(leaf as ChildNode),
+        ) >= 0
+      if (isBehind) return index
+      index +=
+        leaf instanceof Text
+          ? leaf.data.length
+          : leaf.nodeName === 'BR' && place === leaves.length - 1
+            ? 0
+            : 1
+    }
+    const nested = [...host.childNodes].findIndex(({ nodeName }) => /^[UO]L$/.test(nodeName))
+    const end = range.comparePoint(host, nested < 0 ? host.childNodes.length : nested)
+    if (end >= 0) return index
+    index += 1
+  }
+  return index - 1
+}
+
+/** Returns a function that tells where the character left of an index has brought it; null if nobody can tell. */
+function trackIndex(doc: Y.Doc, text: Y.Text, index: number): () => number | null {
+  const position = Y.createRelativePositionFromTypeIndex(text, index, -1)
+  return () => {
+    const item = position.item && Y.getItem(doc.store, position.item)
+    // Words that somebody deleted and took back may come back behind it.
+    if (item?.deleted && item instanceof Y.Item && item.redone) return null
+    return Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
+  }
+}
+
+interface Frame {
+  readonly door: FrameDoor
+  readonly window: Window
+  /** Messages of the log that it has taken in order; `early` ones it has besides. */
+  received: number
+  isHeld: boolean
+}
+
+function createPageDoor() {
+  let frames: Frame[] = []
+  let log: { readonly update: Uint8Array; readonly from: number }[] = []
+
+  function at(index: number): Frame {
+    const frame = frames[index]
+    if (!frame) throw new Error(`There is no editable ${index}.`)
+    return frame
+  }
+
+  function take(frame: Frame, place: number): void {
+    const message = log[place]
+    if (message && frames[message.from] !== frame) frame.door.receive(message.update)
+  }
+
+  function receive(frame: Frame, to: number): void {
+    while (frame.received < to) take(frame, frame.received++)
+  }
+
+  function exchange(): void {
+    for (const frame of frames) if (!frame.isHeld) receive(frame, log.length)
+  }
+
+  async function addFrame(): Promise<Frame> {
+    const element = document.createElement('iframe')
+    element.src = '/frame'
+    document.body.append(element)
+    const { contentWindow } = element
+    if (!contentWindow) throw new Error('The frame has no window.')
+    await new Promise((resolve) => {
+      element.addEventListener('load', resolve)
+    })
+    const { door } = contentWindow as Window & { door?: FrameDoor }
+    if (!door) throw new Error('The frame has no door.')
+    return { door, window: contentWindow, received: 0, isHeld: false }
+  }
+
+  return {
+    /** Gives the first `count` frames a new editable each, with these paragraphs. */
+    async open(count: number, ...paragraphs: string[]): Promise<void> {
+      while (frames.length < count) frames = [...frames, await addFrame()]
+      const first = createDocument()
+      first.clientID = 1
+      for (const paragraph of paragraphs)
+        documentText(first).insert(documentText(first).length, `${paragraph}\n`, {})
+      const state = Y.encodeStateAsUpdate(first)
+      log = []
+      for (const [index, frame] of frames.entries()) {
+        Object.assign(frame, { received: 0, isHeld: false })
+        frame.door.open(100 + index, state, (update) => {
+          log.push({ update, from: index })
+          exchange()
+        })
+      }
+    },
+    /** Calls a function of a frame's door. */
+    in<Name extends keyof FrameDoor>(index: number, name: Name, ...args: Parameters<FrameDoor[Name]>) {
+      const { door } = at(index)
+      return (door[name] as (...given: unknown[]) => unknown)(...args) as ReturnType<FrameDoor[Name]>
+    },
+    hold(index: number, isHeld: boolean): void {
+      at(index).isHeld = isHeld
+      exchange()
+    },
+    /** Delivers a part of what an editable lacks, held or not. */
+    receiveSome(index: number, share: number): void {
+      const frame = at(index)
+      receive(frame, frame.received + Math.ceil((log.length - frame.received) * share))
+    },
+    /** Delivers the newest messages first, and some old ones again. */
+    receiveInDisorder(index: number, count: number): void {
+      const frame = at(index)
+      for (let place = log.length - 1; place >= Math.max(0, log.length - count); place -= 1)
+        take(frame, place)
+    },
+    /** Sizes of messages since the beginning, in bytes. */
+    messageSizes: (): number[] => log.map(({ update }) => update.length),
+    domSelection(index: number): { text: string; isBackward: boolean } {
+      const selection = at(index).window.getSelection()
+      const { anchorNode, focusNode } = selection ?? {}
+      if (!selection || !anchorNode || !focusNode) return { text: '', isBackward: false }
+      const order = anchorNode.compareDocumentPosition(focusNode)
+      const isBackward =
+        anchorNode === focusNode
+          ? selection.focusOffset < selection.anchorOffset
+          : (order & Node.DOCUMENT_POSITION_PRECEDING) !== 0
+      return { text: selection.toString(), isBackward }
+    },
+    /** Waits until pending changes are drawn in a frame. */
+    settled: (): Promise<void> =>
+      new Promise((resolve) => {
+        requestAnimationFrame(() => setTimeout(resolve))
+      }),
+    /** Draws at once, and tells what is wrong in a frame that composes nothing; null if all are right. */
+    fault(): string | null {
+      for (const [index, { door }] of frames.entries()) {
+        if (door.isComposing()) continue
+        door.draw()
+        const fault = door.fault()
+        if (fault !== null) return `editable ${index} shows ${fault}`
+      }
+      return null
+    },
+    /** Acts in the page while it watches all selections: what is wrong with those of the other editables afterwards. */
+    misplaced(
+      acting: number,
+      act: 'hold' | 'receiveSome' | 'receiveInDisorder',
+      amount: number,
+    ): string | null {
+      for (const { door } of frames) door.draw()
+      const tracked = frames.map(({ door }) => (door.isComposing() ? null : door.trackSelection()))
+      const before = frames.map(
+        ({ door }) => `${JSON.stringify(door.selected())} in ${JSON.stringify(door.text())}`,
+      )
+      if (act === 'hold') this.hold(acting, amount === 1)
+      else this[act](acting, amount)
+      for (const [index, { door }] of frames.entries()) {
+        if (door.isComposing()) continue
+        door.draw()
+        const [expected, actual] = [JSON.stringify(tracked[index]?.()), JSON.stringify(door.selected())]
+        if (tracked[index]?.() && expected !== actual)
+          return `editable ${index} selects ${actual} instead of ${expected} in ${JSON.stringify(door.text())}, before: ${before[index]}`
+      }
+      return null
+    },
+  }
+}
+
+export type Door = ReturnType<typeof createPageDoor>
+export type { FrameDoor }
+
+Object.assign(globalThis, { door: parent === window ? createPageDoor() : createFrameDoor() })

@@ -1,0 +1,74 @@
+// TCP relay that can cut, hold and refuse connections.
+
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface Stretch {
+  readonly port: number
+  readonly cut: () => void
+  /** Stops relaying both ways, like a network that drops all packets. */
+  readonly hold: () => void
+  readonly release: () => void
+  readonly refuse: (isRefusing: boolean) => void
+  readonly connections: () => number
+  readonly close: () => Promise<void>
+}
+
+export async function startProxy(targetPort: number): Promise<Stretch> {
+  const pairs = new Set<readonly [Socket, Socket]>()
+  let isHolding = false
+  let isRefusing = false
+  const server = createServer({ noDelay: true, pauseOnConnect: true }, (near) => {
+    if (isRefusing) return near.resetAndDestroy()
+    const far = connect({ port: targetPort, host: '127.0.0.1', noDelay: true })
+    const pair = [near, far] as const
+    pairs.add(pair)
+    for (const socket of pair) socket.on('error', () => undefined)
+    near.once('close', () => far.destroy())
+    far.once('close', () => {
+      pairs.delete(pair)
+      near.destroy()
+    })
+    if (isHolding) return
+    join(pair)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+
+  function cut(): void {
+    for (const [near, far] of pairs) {
+      near.resetAndDestroy()
+      far.resetAndDestroy()
+    }
+  }
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    hold() {
+      isHolding = true
+      for (const [near, far] of pairs) {
+        near.unpipe(far)
+        far.unpipe(near)
+      }
+    },
+    release() {
+      isHolding = false
+      for (const pair of pairs) join(pair)
+    },
+    refuse(isOn) {
+      isRefusing = isOn
+    },
+    connections: () => pairs.size,
+    async close() {
+      cut()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+function join([near, far]: readonly [Socket, Socket]): void {
+  near.pipe(far)
+  far.pipe(near)
+}

@@ -1,0 +1,211 @@
+// Documents in real windows: titles, the list, read-only links, and the history with its restored versions.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { modeNamed } from '../../server/wire/modes.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
+import { openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
+
+const keys = { enter: '\uE007' }
+
+const mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
+
+let stage: Stage
+before(async () => {
+  stage = await openStage({ editor: 'shared' })
+})
+after(() => stage.close())
+
+async function openWindow(address: string): Promise<BrowserWindow> {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin['2']}${address}`)
+  await untilOpen(window, mode)
+  return window
+}
+
+const shown = (selector: string) => document.querySelector(selector)?.textContent ?? ''
+
+function press(selector: string, words: string): void {
+  const found = [...document.querySelectorAll<HTMLElement>(selector)].find(({ textContent }) =>
+    textContent.includes(words),
+  )
+  if (!found) throw new Error(`There is no ${selector} with ${words}.`)
+  found.click()
+}
+
+/** As a person does, for React. */
+function fill(selector: string, text: string): void {
+  const field = document.querySelector<HTMLInputElement>(selector)
+  if (!field) throw new Error(`There is no ${selector}.`)
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(field, text)
+  field.dispatchEvent(new Event('input', { bubbles: true }))
+}
+
+const isThere = (selector: string) => document.querySelector(selector) !== null
+
+test('a title given in one window is every window’s, and that of the list', async () => {
+  const one = await openWindow('/d/titles?record')
+  const other = await openWindow('/d/titles?record')
+  assert.equal(await one.run(shown, '.document-title'), 'titles')
+  await one.click('.title-button')
+  await until(() => one.run(isThere, '.title-field'), 'there is no field')
+  await typeText(one, 'Wind plans')
+  await one.key(keys.enter)
+  for (const window of [one, other]) {
+    await until(
+      async () => (await window.run(shown, '.document-title')) === 'Wind plans',
+      'a window has not got the title',
+    )
+    assert.equal(await window.run(() => document.title), 'Wind plans – Crosswind')
+  }
+  await other.run(press, '.document-controls button', 'Documents')
+  await until(
+    async () => (await other.run(shown, '.document-list')).includes('Wind plans'),
+    'the list has no such title',
+  )
+  await one.close()
+  await other.close()
+})
+
+test('a new document opens in the same window, in the same mode, and is on the list', async () => {
+  const window = await openWindow('/?record&transport=sse&http=2')
+  await window.run(press, '.document-controls button', 'Documents')
+  await until(() => window.run(isThere, '.new-document input'), 'there is no field')
+  await window.run(fill, '.new-document input', 'Plan für Mai')
+  await window.run(press, '.new-document button', 'Create')
+  await until(
+    async () => (await window.run(() => location.pathname)) === `/d/${encodeURIComponent('Plan-für-Mai')}`,
+    'it did not open',
+  )
+  await untilOpen(window, mode)
+  assert.equal(await window.run(() => location.search), '?record=&transport=sse&http=2')
+  assert.equal(await window.run(shown, '.document-title'), 'Plan für Mai')
+  await window.close()
+})
+
+test('a read-only link shows the document and takes nothing', async () => {
+  const writer = await openWindow('/d/reading?record')
+  await writer.click('#document')
+  await typeText(writer, 'hello')
+  await writer.run(press, '.document-controls button', 'Share')
+  await until(() => writer.run(isThere, '.copy-field'), 'there is no link')
+  const links = await writer.run(() =>
+    Array.from(document.querySelectorAll<HTMLInputElement>('.copy-field input'), ({ value }) => value),
+  )
+  assert.deepEqual(
+    links.map((link) => new URL(link).pathname + new URL(link).search),
+    ['/d/reading', '/d/reading?read'],
+  )
+  assert.match(await writer.run(shown, '.dialog'), /Anyone who edits the address can write.*access: invited/)
+  const reader = await openWindow('/d/reading?read&record')
+  await untilShows(reader, 'hello')
+  assert.equal(
+    await reader.run(() => document.querySelector('#document')?.getAttribute('contenteditable')),
+    'false',
+  )
+  assert.equal(await reader.run(isThere, '.title-button'), false)
+  await writer.close()
+  await reader.close()
+})
+
+test('the history shows earlier versions and their authors; restoring one is an edit that can be undone', async () => {
+  const [one, other] = [await openWindow('/d/past?record'), await openWindow('/d/past?record')]
+  await one.click('#document')
+  await typeText(one, 'first')
+  await untilShows(other, 'first')
+  await other.click('#document')
+  await other.run(() => {
+    const text = document.querySelector('#document')
+    if (text) getSelection()?.selectAllChildren(text)
+    getSelection()?.collapseToEnd()
+  })
+  await typeText(other, ' second')
+  await untilShows(one, 'first second')
+  await one.run(press, '.view-link', 'History')
+  await until(
+    async () => (await one.run(shown, '.versions-text')) === 'first second',
+    'the history has not the newest version',
+  )
+  assert.match(await one.run(shown, '.versions-head'), /every change since the document began/)
+  assert.equal(await one.run(() => document.querySelectorAll('.versions-authors li').length), 2)
+  await one.run(() => {
+    const slider = document.querySelector<HTMLInputElement>('.versions-slider')
+    if (slider === null) throw new Error('There is no slider.')
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(slider, '5')
+    slider.dispatchEvent(new Event('input', { bubbles: true }))
+  })
+  await until(async () => (await one.run(shown, '.versions-text')) === 'first', 'version 5 is not shown')
+  await one.run(press, '.versions-controls button', 'Restore')
+  for (const window of [one, other]) await untilShows(window, 'first')
+  await one.run(() => {
+    const undo = [...document.querySelectorAll('.sheet button')].find((button) =>
+      button.getAttribute('aria-label')?.startsWith('Undo'),
+    )
+    if (!(undo instanceof HTMLElement)) throw new Error('There is no undo.')
+    undo.click()
+  })
+  for (const window of [one, other]) await untilShows(window, 'first second')
+  await one.close()
+  await other.close()
+})
+
+test('a file is imported at the end of the document, cleaned', async () => {
+  const window = await openWindow('/d/imported?record')
+  await window.click('#document')
+  await typeText(window, 'before')
+  const html = '<h2>Plan</h2><p onclick="x()">a <b>b</b><script>alert(1)</script></p><ul><li>c</li></ul>'
+  await window.run(chooseFile, html, 'plan.html')
+  await untilShows(window, 'beforePlana bc')
+  await assertExports(window, 'plan.html', 'before\n\n## Plan\n\na **b**\n\n- c\n')
+  await window.close()
+})
+
+test('Markdown that is imported is exported as it was', async () => {
+  const window = await openWindow('/d/markdown?record')
+  const text = `# Wind
+
+From the *west*, **strong**; see [the manual](https://example.org/).
+
+- first
+  1. nested
+- second
+
+> quoted
+
+\`\`\`
+code
+  indented
+\`\`\`
+`
+  await window.run(chooseFile, text, 'wind.md')
+  await assertExports(window, 'wind.md', text)
+  await window.close()
+})
+
+function unstored(): number | undefined {
+  return globalThis.window.crosswind?.view().outbox.unstored
+}
+
+function chooseFile(text: string, name: string): void {
+  const files = new DataTransfer()
+  files.items.add(new File([text], name))
+  const field = document.querySelector<HTMLInputElement>('.document-bar input[type=file]')
+  if (field === null) throw new Error('There is no field for files.')
+  field.files = files.files
+  field.dispatchEvent(new Event('change', { bubbles: true }))
+}
+
+/** Exports once: the server limits how often. */
+async function assertExports(window: BrowserWindow, file: string, markdown: string): Promise<void> {
+  const isDone = async () => {
+    const notices = await window.run(shown, '.notices')
+    return notices.includes(`${file} is imported`) && (await window.run(unstored)) === 0
+  }
+  await until(isDone, `nothing says that ${file} is imported and stored`)
+  const text = await window.run(async () => (await fetch(`${location.pathname}/export.md`)).text())
+  assert.equal(text, markdown)
+}
+
+test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+  assert.deepEqual(await stage.browser.consoleMessages(), [])
+})

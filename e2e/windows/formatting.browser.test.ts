@@ -1,0 +1,382 @@
+// Toolbar, shortcuts, links and pastes in real windows, with both editors.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { clipboards, smallImage } from '../../web/editor/testing.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
+import { htmlShown } from './page.ts'
+import { openStage, type Stage, type as typeText, untilShows } from './stage.ts'
+
+const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
+
+/** As keys on a keyboard with Ctrl, which WebDriver would need to hold. */
+function pressed(key: string, code: string, held: readonly string[] = ['ctrlKey']): boolean {
+  const init = {
+    key,
+    code,
+    bubbles: true,
+    cancelable: true,
+    ...Object.fromEntries(held.map((name) => [name, true])),
+  }
+  return !document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', init))
+}
+
+function paste(html: string, text: string): void {
+  const data = new DataTransfer()
+  if (html) data.setData('text/html', html)
+  if (text) data.setData('text/plain', text)
+  const event = new ClipboardEvent('paste', { bubbles: true, cancelable: true })
+  // Firefox ignores it in the constructor.
+  Object.defineProperty(event, 'clipboardData', { value: data })
+  document.querySelector('#document')?.dispatchEvent(event)
+}
+
+function drop(name: string, type: string, base64: string): void {
+  const data = new DataTransfer()
+  data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], name, { type }))
+  const root = document.querySelector('#document')
+  const { left = 0, top = 0 } = root?.firstElementChild?.getBoundingClientRect() ?? {}
+  const at = { clientX: left + 2, clientY: top + 5 }
+  root?.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true, ...at }))
+}
+
+/** Selects letters of the first text that contains them. */
+function select(words: string): void {
+  const texts = document.createTreeWalker(
+    document.querySelector('#document') ?? document,
+    NodeFilter.SHOW_TEXT,
+  )
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    const at = node.nodeValue?.indexOf(words) ?? -1
+    if (at < 0) continue
+    getSelection()?.setBaseAndExtent(node, at + words.length, node, at)
+    return
+  }
+}
+
+const isInText = () => document.activeElement?.id === 'document'
+const selected = () => getSelection()?.toString() ?? ''
+const isPressed = (tool: string) =>
+  document.querySelector(`[data-tool=${tool}]`)?.getAttribute('aria-pressed') === 'true'
+const textOf = (selector: string) => document.querySelector(selector)?.textContent ?? ''
+
+/** Without the marks that each editor puts at a line's end. */
+async function html(window: BrowserWindow): Promise<string> {
+  return (await window.run(htmlShown)).replace(/<br[^>]*>(?=<\/(?:p|li|h\d)>)/g, '').replaceAll('\u200b', '')
+}
+
+async function untilHtml(window: BrowserWindow, expected: RegExp): Promise<void> {
+  await until(async () => expected.test(await html(window)), `no ${expected}`).catch(async (error) => {
+    throw new Error(`${error.message} It shows ${await html(window)}`)
+  })
+}
+
+for (const editor of ['shared', 'mirror'] as const)
+  describe(editor, () => {
+    let stage: Stage
+    let count = 0
+    before(async () => {
+      stage = await openStage({ editor })
+    })
+    after(() => stage.close())
+    afterEach(() => stage.closeWindows())
+
+    async function openWindow(): Promise<BrowserWindow> {
+      count += 1
+      const [window] = await stage.open(mode, 1, `formatting-${count}`)
+      assert.ok(window)
+      await window.resize(1300, 800)
+      await window.click('#document')
+      return window
+    }
+
+    test('a button acts on the text and leaves it the focus and the selection', async () => {
+      const window = await openWindow()
+      await typeText(window, 'some words')
+      await window.run(select, 'words')
+      for (const [tool, expected] of [
+        ['bold', /some <(b|strong)>words</],
+        ['italic', /<(i|em)>/],
+        ['underline', /<u>/],
+        ['strike', /<(s|strike|del)>/],
+        ['h1', /^<h1>some /],
+        ['h2', /^<h2>some /],
+        ['h2', /^<p>some /],
+        ['ul', /<ul><li>some /],
+        ['ol', /<ol><li>(<span>)?some /],
+        ['ol', /^<p>(<span>)?some /],
+        ['blockquote', /^<blockquote>(<p>)?(<span>)?some /],
+        ['blockquote', /^<p>(<span>)?some /],
+      ] as const) {
+        await window.click(`[data-tool=${tool}]`)
+        await untilHtml(window, expected)
+        assert.ok(await window.run(isInText), `${tool} takes the focus`)
+        assert.equal(await window.run(selected), 'words', `${tool} changes the selection`)
+      }
+      await until(() => window.run(isPressed, 'bold'), 'bold is not pressed')
+      await window.click('[data-tool=bold]')
+      await until(async () => !(await window.run(isPressed, 'bold')), 'bold stays pressed')
+    })
+
+    test('what is typed after a button is marked, and undone and redone by buttons', async () => {
+      const window = await openWindow()
+      await typeText(window, 'a')
+      await window.click('[data-tool=bold]')
+      await typeText(window, 'b')
+      await untilHtml(window, /a<(b|strong)>b</)
+      await window.click('[data-tool=undo]')
+      await until(async () => !/b</.test((await html(window)).replace(/<\/?b>/g, '')), 'it is not undone')
+      await window.click('[data-tool=redo]')
+      await until(async () => (await window.run(textOf, '#document')).includes('b'), 'it is not redone')
+    })
+
+    test('shortcuts do the same; in a list Tab nests, elsewhere it moves on', async () => {
+      const window = await openWindow()
+      await typeText(window, 'one')
+      assert.ok(await window.run(pressed, '!', 'Digit1', ['ctrlKey', 'altKey']))
+      await untilHtml(window, /^<h1>one/)
+      assert.ok(await window.run(pressed, ')', 'Digit0', ['ctrlKey', 'altKey']))
+      await untilHtml(window, /^<p>one/)
+      assert.ok(!(await window.run(pressed, 'Tab', 'Tab', [])))
+      assert.ok(await window.run(pressed, '*', 'Digit8', ['ctrlKey', 'shiftKey']))
+      await untilHtml(window, /<ul><li>one/)
+      // Chromium's own lists begin at the item's start.
+      if (editor === 'mirror') await window.key('\ue010')
+      await window.key('\ue007')
+      await typeText(window, 'two')
+      assert.ok(await window.run(pressed, 'Tab', 'Tab', []))
+      await untilHtml(window, /<ul><li>one(<\/li>)?<ul><li>two/)
+      assert.ok(await window.run(pressed, 'Tab', 'Tab', ['shiftKey']))
+      await untilHtml(window, /<ul><li>one<\/li><li>(<span>)?two/)
+      await window.run(select, 'two')
+      for (const [key, code, held, expected] of [
+        ['b', 'KeyB', ['ctrlKey'], /<(b|strong)>two</],
+        ['e', 'KeyE', ['ctrlKey'], /<code>/],
+        ['x', 'KeyX', ['ctrlKey', 'shiftKey'], /<(s|strike|del)>/],
+      ] as const) {
+        assert.ok(await window.run(pressed, key, code, held))
+        await untilHtml(window, expected)
+      }
+    })
+
+    test('a link is set, refused, changed and removed; Escape returns to the selection', async () => {
+      const window = await openWindow()
+      await typeText(window, 'see here now')
+      await window.run(select, 'here')
+      assert.ok(await window.run(pressed, 'k', 'KeyK'))
+      await until(() => window.run(() => document.activeElement?.id === 'link-address'), 'no link form')
+      await window.run(pressed, 'Escape', 'Escape', [])
+      assert.deepEqual([await window.run(isInText), await window.run(selected)], [true, 'here'])
+      await window.click('[data-tool=link]')
+      await typeText(window, 'javascript:alert(1)')
+      await window.click('.link-form [type=submit]')
+      await until(async () => /https:/.test(await window.run(textOf, '#link-refusal')), 'it is not refused')
+      await window.run(() => document.querySelector<HTMLInputElement>('#link-address')?.select())
+      await typeText(window, 'example.org')
+      await window.click('.link-form [type=submit]')
+      await untilHtml(window, /see <a [^>]*href="https:\/\/example\.org"[^>]*>here<\/a> now/)
+      assert.ok(await window.run(isInText))
+      // A caret in it is enough.
+      await window.run(() =>
+        getSelection()?.collapse(document.querySelector('#document a')?.firstChild ?? null, 2),
+      )
+      await window.click('[data-tool=link]')
+      await window.run(() => document.querySelector<HTMLInputElement>('#link-address')?.select())
+      await typeText(window, 'a@b.org')
+      await window.click('.link-form [type=submit]')
+      await untilHtml(window, /see <a [^>]*href="mailto:a@b\.org"[^>]*>here<\/a> now/)
+      await window.run(() =>
+        getSelection()?.collapse(document.querySelector('#document a')?.firstChild ?? null, 2),
+      )
+      await window.click('[data-tool=link]')
+      await window.click('.link-form [type=button]')
+      await untilHtml(window, /^<p>see here now/)
+    })
+
+    test('no clipboard brings a policy error, all its words arrive, and what is not kept is named', async () => {
+      await stage.browser.consoleMessages()
+      const window = await openWindow()
+      for (const { name, html: foreign, text, kept, unkept = [] } of clipboards) {
+        await window.run(() =>
+          getSelection()?.selectAllChildren(document.querySelector('#document') ?? document),
+        )
+        await window.run(pressed, ')', 'Digit0', ['ctrlKey', 'altKey'])
+        await window.run(paste, foreign, text)
+        const words = (markup: string) => {
+          const entities = { '&lt;': '<', '&gt;': '>', '&amp;': '&', '&nbsp;': '\u00a0' }
+          const plain = markup
+            .replace(/<[^>]*>/g, '')
+            .replace(/&\w+;/g, (each) => entities[each as '&lt;'] ?? each)
+          return plain.replace(/\s/g, '')
+        }
+        await until(
+          async () => (await window.run(textOf, '#document')).replace(/[\s\u200b]/g, '') === words(kept),
+          `${name} is not shown`,
+        ).catch(async (error) => {
+          throw new Error(`${error.message} It shows ${await html(window)}`)
+        })
+        for (const one of unkept)
+          await until(
+            async () => (await window.run(textOf, '.tool-notice')).includes(one),
+            `${one} is not named`,
+          )
+      }
+      assert.deepEqual(await stage.browser.consoleMessages(), [])
+    })
+
+    test('a clipboard’s structure reaches the document', async () => {
+      const window = await openWindow()
+      const [word] = clipboards
+      await window.run(paste, word?.html ?? '', '')
+      await untilHtml(
+        window,
+        /^<h1>The wind<\/h1>.*<ul><li>North<ul><li>by <u>east<\/u><\/li><\/ul><\/li><li>South<\/li><\/ul>.*<ol><li>First<ol><li>A<\/li><\/ol><\/li><li>Second<\/li><\/ol>/,
+      )
+    })
+
+    test('pasted code keeps its lines, in a code block too', async () => {
+      const window = await openWindow()
+      await window.run(paste, '<pre>if (a)\n    b()</pre>', '')
+      await typeText(window, '!')
+      await untilHtml(window, /<pre>if \(a\)/)
+      await window.run(select, '!')
+      await window.run(paste, '<p>x</p>', '\n    c()\n')
+      const lines = () => window.run(() => document.querySelector<HTMLElement>('#document')?.innerText ?? '')
+      await until(
+        async () => /if \(a\)\n+ {4}b\(\)\n+ {4}c\(\)/.test(await lines()),
+        'the lines are not kept',
+      ).catch(async (error) => {
+        throw new Error(`${error.message} It shows ${JSON.stringify(await lines())} ${await html(window)}`)
+      })
+    })
+
+    test('an address pasted over words links them; a dropped image is kept, a file is named', async () => {
+      const window = await openWindow()
+      await typeText(window, 'here')
+      await window.run(select, 'here')
+      await window.run(paste, '', 'https://example.org/')
+      await untilHtml(window, /<a [^>]*href="https:\/\/example\.org\/"[^>]*>here</)
+      await window.run(drop, 'dot.gif', 'image/gif', smallImage.split(',')[1] ?? '')
+      await untilHtml(window, /<img[^>]* src="data:image\/gif/)
+      await window.run(drop, 'report.pdf', 'application/pdf', 'AAAA')
+      await untilHtml(window, /\[file: report\.pdf\]/)
+      assert.match(await window.run(textOf, '.tool-notice'), /“report\.pdf” could not be kept/)
+    })
+
+    test('by keyboard: Alt+F10 reaches the toolbar, arrows move in it, an action returns to the text', async () => {
+      const window = await openWindow()
+      await typeText(window, 'abc')
+      await window.run(select, 'abc')
+      const tool = () => window.run(() => (document.activeElement as HTMLElement).dataset.tool)
+      await window.run(pressed, 'F10', 'F10', ['altKey'])
+      assert.equal(await tool(), 'bold')
+      await window.run(pressed, 'ArrowRight', 'ArrowRight', [])
+      assert.equal(await tool(), 'italic')
+      await window.run(pressed, 'Home', 'Home', [])
+      await window.run(pressed, 'ArrowLeft', 'ArrowLeft', [])
+      assert.ok(['shortcuts', 'more'].includes((await tool()) ?? ''))
+      assert.equal(await window.run(() => document.querySelectorAll('.toolbar [tabindex="0"]').length), 1)
+      await window.run(pressed, 'Home', 'Home', [])
+      for (let step = 0; step < 3 && (await tool()) !== 'italic'; step += 1)
+        await window.run(pressed, 'ArrowRight', 'ArrowRight', [])
+      await window.key('\ue007')
+      await untilHtml(window, /<(i|em)>abc</)
+      assert.ok(await window.run(isInText))
+      assert.equal(await window.run(selected), 'abc')
+    })
+  })
+
+describe('the page', () => {
+  let stage: Stage
+  before(async () => {
+    stage = await openStage()
+  })
+  after(() => stage.close())
+
+  test('on a phone the toolbar is one row without overflow, and the rest is behind a button', async () => {
+    const [window] = await stage.open(mode, 1, 'phone')
+    assert.ok(window)
+    for (const width of [360, 768, 1440]) {
+      await window.resize(width, 800)
+      const fits = () =>
+        window.run((wanted) => {
+          const bar = document.querySelector('.toolbar')
+          const right = bar?.getBoundingClientRect().right ?? 0
+          const tops = [...document.querySelectorAll('.toolbar .tool')].map((tool) =>
+            tool.getBoundingClientRect(),
+          )
+          return (
+            (innerWidth === wanted || wanted < 500) &&
+            tops.length > 5 &&
+            new Set(tops.map(({ top }) => top)).size === 1 &&
+            tops.every((rect) => rect.right <= right) &&
+            document.documentElement.scrollWidth <= innerWidth
+          )
+        }, width)
+      await until(fits, `at ${width} px the toolbar does not fit`)
+    }
+    await window.resize(360, 800)
+    await until(
+      () => window.run(() => document.querySelector('[data-tool=more]') !== null),
+      'there is no more',
+    )
+    assert.equal(await window.run(() => document.querySelector('[data-tool=pre]')), null)
+    await window.click('#document')
+    await typeText(window, 'code')
+    await window.click('[data-tool=more]')
+    await window.click('[data-tool=pre]')
+    await until(
+      async () => /<pre>code/.test(await window.run(htmlShown)),
+      'the tool behind the button does nothing',
+    )
+    await window.close()
+  })
+
+  test('the empty page says what to do and offers a second window; the first letter moves nothing', async () => {
+    const [window] = await stage.open(mode, 1, 'empty')
+    assert.ok(window)
+    const offer = () =>
+      window.run(() => {
+        const shown = document.querySelector<HTMLElement>('.sheet-offer')
+        return shown?.checkVisibility() ? shown.innerText : ''
+      })
+    assert.match(await offer(), /Open a second window/)
+    const words = await window.run(() =>
+      document.querySelector('#document')?.getAttribute('aria-placeholder'),
+    )
+    assert.equal(words, 'Type here; select text to format it')
+    const places = () =>
+      window.run(() =>
+        ['.toolbar', '#document', '#document > p'].map((selector) => {
+          const { x, y, width, height } =
+            document.querySelector(selector)?.getBoundingClientRect() ?? new DOMRect()
+          return [x, y, width, height]
+        }),
+      )
+    const before = await places()
+    await window.click('#document')
+    await typeText(window, 'x')
+    await untilShows(window, 'x')
+    assert.equal(await offer(), '')
+    assert.deepEqual(await places(), before)
+    await window.close()
+  })
+
+  test('the list of shortcuts opens and closes by keyboard, back to the text', async () => {
+    const [window] = await stage.open(mode, 1, 'shortcuts')
+    assert.ok(window)
+    await window.click('#document')
+    await typeText(window, 'x')
+    assert.ok(await window.run(pressed, '/', 'Slash'))
+    const isOpen = () => window.run(() => document.querySelector('dialog[open]') !== null)
+    await until(isOpen, 'there is no list')
+    assert.match(await window.run(textOf, 'dialog'), /BoldCtrl\+B/)
+    await window.click('dialog button')
+    await until(async () => !(await isOpen()), 'it does not close')
+    assert.ok(await window.run(isInText))
+    await typeText(window, 'y')
+    await untilShows(window, 'xy')
+    await window.close()
+  })
+})

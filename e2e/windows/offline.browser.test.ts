@@ -1,0 +1,188 @@
+// What was typed offline into the shared document survives window, browser and server, and arrives once.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Config } from '../../server/config/config.ts'
+import { startTestServer, type TestServer } from '../../server/testing.ts'
+import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
+import { startProxy } from './cutting-proxy.ts'
+import { draftsKept, linkState, textShown } from './page.ts'
+import { browserName, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
+
+const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
+
+let folder: string
+let server: TestServer
+let browser: Browser
+let other: Browser
+
+/** With the same log; at the same ports as the one before. */
+async function startServer(): Promise<TestServer> {
+  const ports: Partial<Config> = server ? { port: server.ports['2'], http1Port: server.ports['1.1'] } : {}
+  const change = { editor: 'shared', storage: 'sqlite', dataFolder: join(folder, 'data'), ...ports } as const
+  return startTestServer(change, webFolder)
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-offline-'))
+  server = await startServer()
+  browser = await startBrowser({ name: browserName, profile: join(folder, 'profile') })
+  other = await startBrowser({ name: browserName })
+})
+after(async () => {
+  for (const one of [browser, other]) await one.quit()
+  await server.close()
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+})
+
+const addressOf = (channel: string, port = server.ports['2']) =>
+  `https://localhost:${port}/?transport=sse&http=2&channel=${channel}&record`
+
+async function openWindow(channel: string, { at = browser, port = server.ports['2'] } = {}) {
+  const window = await at.newWindow()
+  await window.open(addressOf(channel, port))
+  await untilOpen(window, mode)
+  return window
+}
+
+const outboxOf = (window: BrowserWindow) => window.run(() => globalThis.window.crosswind?.view().outbox)
+
+async function untilStored(window: BrowserWindow): Promise<void> {
+  const isStored = async () => (await outboxOf(window))?.unstored === 0
+  await until(isStored, 'what was typed was not stored')
+}
+
+async function untilNotOpen(window: BrowserWindow): Promise<void> {
+  await until(async () => (await window.run(linkState)).state !== 'open', 'the loss was not noticed')
+}
+
+async function untilNoneKept(window: BrowserWindow): Promise<void> {
+  await until(async () => (await window.run(draftsKept)) === 0, 'drafts are still kept')
+}
+
+/** In a browser that keeps nothing of this page, and so shows what the log says. */
+async function assertStored(channel: string, text: string): Promise<void> {
+  const window = await openWindow(channel, { at: other })
+  await untilShows(window, text)
+  await window.close()
+}
+
+test('a window closed without a server: the next one sends it, when both are there again', async () => {
+  const window = await openWindow('closed')
+  await window.click('#document')
+  await typeText(window, 'stored ')
+  await untilStored(window)
+  await server.close()
+  await untilNotOpen(window)
+  await typeText(window, 'unsent')
+  await window.close()
+  server = await startServer()
+  const next = await openWindow('closed')
+  await untilShows(next, 'stored unsent')
+  await untilStored(next)
+  await untilNoneKept(next)
+  await assertStored('closed', 'stored unsent')
+  await next.close()
+})
+
+test('a window that is reloaded before its edits got through has them at once, and sends them', async () => {
+  const proxy = await startProxy(server.ports['2'])
+  const window = await openWindow('reloaded', { port: proxy.port })
+  await window.click('#document')
+  await typeText(window, 'stored ')
+  await untilStored(window)
+  proxy.hold()
+  await typeText(window, 'unsent')
+  proxy.cut()
+  proxy.release()
+  await window.reload()
+  await untilOpen(window, mode)
+  await untilShows(window, 'stored unsent')
+  await untilStored(window)
+  await assertStored('reloaded', 'stored unsent')
+  await window.close()
+  await proxy.close()
+})
+
+test('an open window takes what closed ones left, of each what it typed, beside what others wrote meanwhile', async () => {
+  const proxy = await startProxy(server.ports['2'])
+  const windows: BrowserWindow[] = []
+  for (let n = 0; n < 3; n += 1) windows.push(await openWindow('several', { port: proxy.port }))
+  const writer = await openWindow('several', { at: other })
+  proxy.refuse(true)
+  proxy.cut()
+  for (const window of windows) await untilNotOpen(window)
+  await writer.click('#document')
+  await typeText(writer, 'abc')
+  await untilStored(writer)
+  const [last, ...closed] = windows
+  assert.ok(last)
+  for (const [index, window] of closed.entries()) {
+    await window.click('#document')
+    await typeText(window, `${index}${index}${index}`)
+    await window.close()
+  }
+  proxy.refuse(false)
+  await untilOpen(last, mode)
+  const isWhole = async () => [...(await last.run(textShown))].toSorted().join('') === '000111abc'
+  await until(isWhole, 'not everything is there once').catch(async (error) => {
+    throw new Error(`${error.message} It shows ${JSON.stringify(await last.run(textShown))}.`)
+  })
+  const text = await last.run(textShown)
+  for (const part of ['000', '111', 'abc']) assert.ok(text.includes(part), text)
+  await untilShows(writer, text)
+  await untilStored(last)
+  await untilNoneKept(last)
+  for (const window of [last, writer]) await window.close()
+  await proxy.close()
+})
+
+test('hundreds of edits without a server are counted one by one, kept together, and sent once', async () => {
+  const window = await openWindow('many')
+  await window.click('#document')
+  await typeText(window, '!')
+  await untilStored(window)
+  await server.close()
+  await untilNotOpen(window)
+  for (let n = 0; n < 150; n += 1) await window.key(String.fromCharCode(97 + (n % 26)))
+  const text = await window.run(textShown)
+  assert.equal(text.length, 151)
+  const { unstored = 0 } = (await outboxOf(window)) ?? {}
+  assert.ok(unstored > 100 && unstored <= 150, `${unstored} edits`)
+  const isKept = async () => {
+    const kept = await window.run(draftsKept)
+    return kept > 0 && kept < 100
+  }
+  await until(isKept, 'the edits are not kept, or each by itself')
+  await window.close()
+  server = await startServer()
+  const next = await openWindow('many')
+  await untilShows(next, text)
+  await untilStored(next)
+  await untilNoneKept(next)
+  await assertStored('many', text)
+  await next.close()
+})
+
+test('browser and server end, and start again: what was typed between is there, once', async () => {
+  const window = await openWindow('restarted')
+  await window.click('#document')
+  await typeText(window, 'stored ')
+  await untilStored(window)
+  await server.close()
+  await untilNotOpen(window)
+  await typeText(window, 'unsent')
+  await browser.quit()
+  server = await startServer()
+  await assertStored('restarted', 'stored ')
+  browser = await startBrowser({ name: browserName, profile: join(folder, 'profile') })
+  const next = await openWindow('restarted')
+  await untilShows(next, 'stored unsent')
+  await untilStored(next)
+  await untilNoneKept(next)
+  await assertStored('restarted', 'stored unsent')
+})

@@ -1,0 +1,156 @@
+// During an outage nothing moves around the document, and the header keeps one row.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { firstView, type View } from '../../web/store.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
+import { startProxy } from './cutting-proxy.ts'
+import { linkState } from './page.ts'
+import { openStage, type Stage, untilOpen } from './stage.ts'
+
+const mode: Mode = modeNamed('websocket/1.1') ?? assert.fail('there is no mode websocket/1.1')
+
+let stage: Stage
+before(async () => {
+  stage = await openStage()
+})
+after(() => stage.close())
+
+/** In the page: records the document's position in each frame, and the header's words while offline. */
+function watch(): void {
+  const seen = { places: new Set<string>(), words: new Set<string>(), opened: 0 }
+  Object.assign(globalThis, { seen })
+  let last = 'open'
+  const look = () => {
+    const { x, y, width } = document.querySelector('#document')?.getBoundingClientRect() ?? new DOMRect()
+    seen.places.add([x, y, width].join())
+    const { state } = window.crosswind?.view().link ?? {}
+    if (state === 'opening' && last !== 'opening') seen.opened += 1
+    if (state === 'waiting' && last === 'waiting')
+      seen.words.add(document.querySelector('.bar')?.textContent ?? '')
+    last = state ?? last
+    requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+}
+
+function whatWasSeen(): { places: string[]; words: string[]; opened: number } {
+  const { seen } = globalThis as unknown as {
+    seen: { places: Set<string>; words: Set<string>; opened: number }
+  }
+  return { places: [...seen.places], words: [...seen.words], opened: seen.opened }
+}
+
+test('over an outage and its retries nothing moves the document, and nothing unknown is said', async (t) => {
+  const proxy = await startProxy(stage.server.ports['1.1'])
+  t.after(proxy.close)
+  const windows: BrowserWindow[] = []
+  for (const width of [360, 700, 1100]) {
+    const window = await stage.browser.newWindow()
+    await window.resize(width, 700)
+    await window.open(`https://localhost:${proxy.port}/?transport=websocket&http=1.1&channel=outage&record`)
+    windows.push(window)
+  }
+  const isCounted = async (window: BrowserWindow) => ((await window.run(linkState)).windows ?? 0) === 3
+  for (const window of windows) {
+    await untilOpen(window, mode)
+    await until(() => isCounted(window), 'three windows are not counted')
+    await window.run(watch)
+  }
+  proxy.refuse(true)
+  proxy.cut()
+  const isLongOut = async (window: BrowserWindow) => (await window.run(whatWasSeen)).opened >= 4
+  for (const window of windows) await until(() => isLongOut(window), 'it did not try again', 30_000)
+  proxy.refuse(false)
+  for (const window of windows) {
+    await until(async () => (await window.run(linkState)).state === 'open', 'it did not come back', 30_000)
+    const { places, words } = await window.run(whatWasSeen)
+    assert.equal(places.length, 1, places.join(' and '))
+    assert.ok(words.length > 0)
+    for (const said of words) assert.doesNotMatch(said, /in fact|instead|windows? open/)
+    await window.close()
+  }
+})
+
+const { link, outbox } = firstView('sse/2')
+const open = { ...link, state: 'open', spokenHttp: '2' } as const
+const waiting = { ...link, state: 'waiting', reason: 'The connection to the server was lost.' } as const
+
+/** The header's long texts, alone and together. */
+const links: readonly View['link'][] = [
+  { ...open, mode: 'streaming/2', wished: 'streaming/2' },
+  { ...open, mode: 'long-polling/1.1', wished: 'streaming/2', fall: 'unsupported', spokenHttp: '1.1' },
+  { ...open, wished: 'long-polling/1.1', mode: 'long-polling/1.1', spokenHttp: '2' },
+  { ...link, mode: 'streaming/2', wished: 'streaming/2' },
+  { ...waiting, mode: 'streaming/2', wished: 'streaming/2', retryAt: 1 },
+  { ...waiting, mode: 'long-polling/1.1', wished: 'streaming/2' },
+]
+const outboxes: readonly View['outbox'][] = [
+  outbox,
+  { ...outbox, unstored: 1999, superseded: 12 },
+  { ...outbox, unstored: 12, isSaved: false },
+  { ...outbox, unstored: 2000, isFull: true },
+]
+const others: readonly Partial<View>[] = [
+  { windows: 1, unshared: null },
+  { windows: 1234, unshared: { reason: 'too large', bytes: 73_500_000, maxBytes: 67_108_864 } },
+  { windows: 12, unshared: { reason: 'refused' } },
+]
+
+const parts = links.flatMap((link) =>
+  outboxes.flatMap((outbox) =>
+    others.flatMap((other) =>
+      [0, 5].map((browserHttp1Streams): Partial<View> => ({ link, outbox, browserHttp1Streams, ...other })),
+    ),
+  ),
+)
+
+for (const isReader of [false, true]) {
+  test(`the header keeps one row in every state from 700 px up${isReader ? ', for a reader too' : ''}`, async (t) => {
+    const random = createSeededRandom(16)
+    const someone = isReader ? await openStage({ access: 'invited' }) : null
+    t.after(() => someone?.close())
+    const window = await (someone ?? stage).browser.newWindow()
+    if (someone) await window.open(await someone.server.invite({ channels: ['main'], may: 'read' }))
+    await window.open(`${(someone ?? stage).server.origin['2']}/?channel=main&record`)
+    const isShown = async () => {
+      const { state, isRendered } = await window.run(linkState)
+      return state === 'open' && isRendered
+    }
+    await until(isShown, 'it did not open')
+    for (const width of [700, 701 + Math.floor(random() * 100), 900, 1000, 1080, 1100, 1279, 1440]) {
+      await window.resize(width, 700)
+      for (const [height, overflow, words] of await window.run(headersShowing, parts)) {
+        const where = `${width} px: ${words}`
+        assert.ok(height <= 64, `${height} px high at ${where}`)
+        assert.ok(overflow <= 0, `${overflow} px too wide at ${where}`)
+      }
+    }
+    await window.close()
+  })
+}
+
+/** In the page: the header's height, overflow and words in each of the states. */
+async function headersShowing(parts: readonly Partial<View>[]): Promise<[number, number, string][]> {
+  const seen: [number, number, string][] = []
+  for (const part of parts) {
+    const soon = performance.timeOrigin + performance.now() + 14_000
+    const link = part.link && { ...part.link, retryAt: part.link.retryAt && soon }
+    window.crosswind?.show({ ...part, ...(link && { link, outage: link.reason }) })
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    const [header, bar] = [document.querySelector('.header'), document.querySelector('.bar')]
+    const children = [...(bar?.querySelectorAll('*') ?? [])].filter(
+      (element) => element.checkVisibility() && !element.closest('.visually-hidden, .mode-list'),
+    )
+    const right = Math.max(...children.map((element) => element.getBoundingClientRect().right))
+    const words = (bar as HTMLElement | null)?.innerText.replaceAll('\n', ' ') ?? ''
+    const inStatus = document.querySelectorAll('.status :is(.link-words, .mode-button, .link-spoken)')
+    const counts = document.querySelector('.counts')?.getBoundingClientRect().left ?? 0
+    const inner = Math.max(...[...inStatus].map((element) => element.getBoundingClientRect().right))
+    const overflow = Math.max(right - innerWidth, inner - counts)
+    seen.push([header?.getBoundingClientRect().height ?? 0, Math.round(overflow), words])
+  }
+  return seen
+}

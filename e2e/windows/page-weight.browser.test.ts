@@ -1,0 +1,186 @@
+// Transfer size of each view, cold, in a real browser; no view loads what it does not show.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { testConfig } from '../../server/testing.ts'
+import { type Browser, type BrowserWindow, until } from '../browser/browser.ts'
+import { openStage, type Stage } from './stage.ts'
+
+const mostBytes = 190_000
+
+let stage: Stage
+const browsers: Browser[] = []
+before(async () => {
+  stage = await openStage({ sensor: { ...testConfig.sensor, source: 'simulated', rateHz: 4 } })
+})
+after(() => stage.close())
+
+/** In a cold browser; resolves when the link is open and the history, if any, is drawn. */
+async function openCold(query: string): Promise<BrowserWindow> {
+  const browser = await stage.anotherBrowser()
+  browsers.push(browser)
+  const window = await browser.newWindow()
+  await window.open(`${stage.server.origin['2']}/?${query}`)
+  await until(() => window.run(isThere), 'the window is not there')
+  return window
+}
+
+const opened = new Map<string, Promise<BrowserWindow>>()
+
+/** The window of an earlier test with this query, which nobody has touched since it opened. */
+function untouched(query: string): Promise<BrowserWindow> {
+  const window = opened.get(query) ?? openCold(query)
+  opened.set(query, window)
+  return window
+}
+
+function isThere(): boolean {
+  const words = document.querySelector('.history-words')
+  return (
+    document.querySelector('.link')?.getAttribute('data-state') === 'open' &&
+    (words === null || / mean /.test(words.textContent ?? ''))
+  )
+}
+
+interface Transfer {
+  readonly name: string
+  readonly bytes: number
+  readonly encoded: number
+  readonly plain: number
+  readonly initiator: string
+}
+
+/** All transfers, the page first; a stream is listed once it ends. */
+function transfers(): Transfer[] {
+  const entries = [
+    ...performance.getEntriesByType('navigation'),
+    ...performance.getEntriesByType('resource'),
+  ] as PerformanceResourceTiming[]
+  return entries.map(({ name, transferSize, encodedBodySize, decodedBodySize, initiatorType }) => ({
+    name: new URL(name).pathname,
+    bytes: transferSize,
+    encoded: encodedBodySize,
+    plain: decodedBodySize,
+    initiator: initiatorType,
+  }))
+}
+
+const partsLoaded = (all: readonly Transfer[]) =>
+  all.flatMap(({ name }) => /\/(Sheet|WindPanel|Overview)-/.exec(name)?.[1] ?? []).sort()
+
+test(`the first view has at most ${mostBytes / 1000} kB on the wire: the page and every file that it asks for`, async (t) => {
+  const window = await untouched('')
+  const all = await window.run(transfers)
+  // API responses vary with their content and with time.
+  const files = all.filter(({ name }) => !name.startsWith('/api/'))
+  const sum = files.reduce((bytes, transfer) => bytes + transfer.bytes, 0)
+  for (const { name, bytes, plain } of all) t.diagnostic(`${bytes} of ${plain} bytes  ${name}`)
+  t.diagnostic(`${sum} bytes without the API`)
+  assert.ok(all.length > 4 && all.every(({ bytes }) => bytes > 0), 'the browser was not cold')
+  assert.ok(sum <= mostBytes, `${sum} bytes`)
+})
+
+test('each script, style and the wind’s history comes compressed, the page and what else the API says do not', async () => {
+  const window = await untouched('')
+  for (const { name, encoded, plain } of await window.run(transfers)) {
+    if (/\.(js|css)$/.test(name)) assert.ok(encoded < plain * 0.6, name)
+    else if (name.endsWith('/api/wind/history')) assert.ok(encoded < plain, name)
+    else if (!name.endsWith('.svg')) assert.equal(encoded, plain, name)
+  }
+})
+
+test('a view loads its own parts and no others, side by side with the first script', async () => {
+  for (const [query, parts] of [
+    ['', ['Sheet', 'WindPanel']],
+    ['view=editor', ['Sheet']],
+    ['view=wind', ['WindPanel']],
+    ['view=overview', ['Overview']],
+  ] as const) {
+    const window = await untouched(query)
+    assert.deepEqual(partsLoaded(await window.run(transfers)), parts, query)
+    const preloaded = await window.run(() =>
+      Array.from(document.querySelectorAll('head > link[data-views]'), (link) => link.getAttribute('href')),
+    )
+    assert.deepEqual(
+      preloaded.flatMap((href) => /\/(Sheet|WindPanel|Overview)-/.exec(href ?? '')?.[1] ?? []).sort(),
+      parts,
+      query,
+    )
+  }
+})
+
+test('another view is loaded when it is chosen, and is there whole when it is shown', async () => {
+  const window = await untouched('view=editor')
+  // Checks each change of the desk: its main part is always there.
+  await window.run(() => {
+    const seen: string[] = []
+    Object.assign(globalThis, { seen })
+    const look = () => {
+      const desk = document.querySelector('.desk')
+      const main = desk?.querySelector('.desk-main > [class^="desk-"]')
+      const parts = main?.childElementCount === 0 ? ' empty' : ''
+      seen.push(`${desk?.getAttribute('data-view')}${parts}`)
+    }
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true })
+  })
+  for (const view of ['wind', 'overview', 'all'])
+    for (const [index, name] of ['all', 'editor', 'wind', 'overview'].entries()) {
+      if (name !== view) continue
+      await window.click(`.views .view-link:nth-child(${index + 1})`)
+      await until(
+        () =>
+          window.run((wanted) => document.querySelector('.desk')?.getAttribute('data-view') === wanted, view),
+        `the view ${view} is not shown`,
+      )
+    }
+  assert.deepEqual(partsLoaded(await window.run(transfers)), ['Overview', 'Sheet', 'WindPanel'])
+  const seen = await window.run(() => (globalThis as typeof globalThis & { seen?: string[] }).seen ?? [])
+  assert.deepEqual(
+    seen.filter((view) => view.endsWith('empty')),
+    [],
+  )
+})
+
+interface LayoutShift extends PerformanceEntry {
+  readonly sources: readonly { readonly node: Node | null }[]
+}
+
+test('no part of the first view moves while it comes', async () => {
+  const window = await untouched('')
+  const moved = await window.run(
+    () =>
+      new Promise<string[]>((resolve) => {
+        // Text may grow in a place that stays.
+        const places =
+          '.desk, .desk-main, .desk-beside, .sheet, .wind, .dial, .figures, .figure, .history, .plot'
+        const told = (list: PerformanceObserverEntryList) => {
+          const nodes = (list.getEntries() as LayoutShift[]).flatMap(({ sources }) => sources)
+          const parts = nodes.flatMap(
+            ({ node }) => (node instanceof Element ? node : node?.parentElement) ?? [],
+          )
+          resolve(parts.filter((part) => part.matches(places)).map(({ outerHTML }) => outerHTML.slice(0, 80)))
+        }
+        new PerformanceObserver(told).observe({ type: 'layout-shift', buffered: true })
+        // Words may change length in a place that stays. Two frames flush buffered entries.
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve([])))
+      }),
+  )
+  assert.deepEqual(moved, [])
+})
+
+test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+  for (const browser of browsers) assert.deepEqual(await browser.consoleMessages(), [])
+})
+
+test('a view whose files do not come is not shown half: the window says so and stays as it was', async () => {
+  const window = await openCold('view=editor')
+  await stage.server.close()
+  await window.click('.views .view-link:nth-child(4)')
+  const notices = () =>
+    Array.from(document.querySelectorAll('.notice'), ({ textContent }) => textContent).join()
+  await until(
+    async () => /“Overview” could not be loaded.*Choose it again/.test(await window.run(notices)),
+    'the window does not say that the view is missing',
+  )
+  assert.equal(await window.run(() => document.querySelector('.desk')?.getAttribute('data-view')), 'editor')
+})

@@ -1,0 +1,159 @@
+// Carets and names of others in real windows: where they are, when they go, and what they cost.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { DownFrame } from '../../server/wire/messages.ts'
+import { modeNamed } from '../../server/wire/modes.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
+import { openClient } from '../conformance/contract-client.ts'
+import { apiRequests, caretsShown, peopleHere } from './page.ts'
+import { openStage, type Stage, sampledModes, type as typeText, untilShows } from './stage.ts'
+
+const keys = {
+  left: '\uE012',
+  home: '\uE011',
+  up: '\uE013',
+  down: '\uE015',
+  enter: '\uE007',
+  erase: '\uE003',
+}
+
+let stage: Stage
+before(async () => {
+  stage = await openStage({ editor: 'shared' })
+})
+after(() => stage.close())
+
+const sse = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
+
+async function openPair(mode = sse, channel = `pair-${Math.random().toString(36).slice(2)}`) {
+  const [typist, reader] = await stage.open(mode, 2, channel)
+  assert.ok(typist && reader)
+  await untilPeople(reader, 2)
+  await untilPeople(typist, 2)
+  await typist.click('#document')
+  return { typist, reader, channel, name: (await typist.run(peopleHere))[0] ?? '' }
+}
+
+function untilPeople(window: BrowserWindow, count: number, withinMs = 10_000): Promise<void> {
+  const isSo = async () => (await window.run(peopleHere)).length === count
+  return until(isSo, `a window does not list ${count}`, withinMs)
+}
+
+async function untilCarets(window: BrowserWindow, ...expected: readonly string[]): Promise<void> {
+  const isSo = async () => String(await window.run(caretsShown)) === String(expected)
+  await until(isSo, `a window does not show ${expected}`).catch(async (error) => {
+    throw new Error(`${error.message} It shows ${await window.run(caretsShown)}.`)
+  })
+}
+
+/** A stream, a socket and a poller; the contract suite has states in every mode. */
+const tested = sampledModes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'polling/2'].includes(name))
+
+for (const mode of tested) {
+  test(`${mode.name}: a caret is shown with its name, and follows typing, keys and edits above`, async (t) => {
+    const { typist, reader, name } = await openPair(mode)
+    t.after(stage.closeWindows)
+    await typeText(typist, 'Hello')
+    await untilCarets(reader, `${name}: Hello|`)
+    assert.ok((await reader.run(peopleHere)).includes(`${name} is typing`))
+    for (const _ of 'lo') await typist.key(keys.left)
+    await untilCarets(reader, `${name}: Hel|lo`)
+    await reader.click('#document')
+    await reader.key(keys.home)
+    await typeText(reader, 'Above')
+    await reader.key(keys.enter)
+    await untilCarets(reader, `${name}: Hel|lo`)
+    await typeText(typist, 'p')
+    await untilCarets(reader, `${name}: Help|lo`)
+    await typist.key(keys.erase)
+    await untilCarets(reader, `${name}: Hel|lo`)
+    const [readerName] = await reader.run(peopleHere)
+    await untilCarets(typist, `${readerName}: |Hello`)
+    // Below the text: at its end.
+    await reader.click('#document')
+    await untilCarets(typist, `${readerName}: Hello|`)
+  })
+}
+
+test('a window that comes later sees the caret of somebody who has only typed', async (t) => {
+  const { typist, reader, channel, name } = await openPair()
+  t.after(stage.closeWindows)
+  await typeText(typist, 'Hello')
+  await untilShows(reader, 'Hello')
+  const [late] = await stage.open(sse, 1, channel)
+  assert.ok(late)
+  await untilCarets(late, `${name}: Hello|`)
+})
+
+test('a closed window is gone within three seconds, and so is that of a killed browser', async (t) => {
+  const { typist, reader, channel, name } = await openPair()
+  t.after(stage.closeWindows)
+  await typeText(typist, 'Hello')
+  await untilCarets(reader, `${name}: Hello|`)
+  await typist.close()
+  await untilPeople(reader, 1, 3000)
+  await untilCarets(reader)
+  const browser = await stage.anotherBrowser()
+  const [victim] = await stage.open(sse, 1, channel, { browser })
+  assert.ok(victim)
+  await victim.click('#document')
+  await typeText(victim, '!')
+  await until(async () => (await reader.run(caretsShown)).length === 1, 'the caret did not come')
+  await browser.kill()
+  await untilPeople(reader, 1, 3000)
+  await untilCarets(reader)
+})
+
+test('fifty letters cost less than a tenth of their bytes for presence, five idle seconds nothing', async (t) => {
+  const { typist, reader, channel } = await openPair()
+  t.after(stage.closeWindows)
+  const { origin, ca } = stage.server
+  const query = new URLSearchParams({ window: 'observer', channels: channel })
+  const observer = openClient({ mode: sse, origin: origin['2'], ca, query })
+  t.after(observer.close)
+  await observer.next('welcome')
+  await typeText(typist, 'Some words first. ')
+  await untilShows(reader, 'Some words first. ')
+  await delay(500)
+  const reports = async (window: BrowserWindow) =>
+    (await window.run(apiRequests)).filter(({ path }) => path === '/api/awareness').length
+  const [before, seen] = [await reports(typist), observer.waiting().length]
+  const letters = 'the quick brown fox jumps over the lazy dog again!'
+  assert.equal(letters.length, 50)
+  await typeText(typist, letters)
+  await untilShows(reader, `Some words first. ${letters}`)
+  await delay(500)
+  const frames = observer.waiting().slice(seen)
+  const bytesOf = (type: DownFrame['type']) =>
+    frames
+      .filter((frame) => frame.type === type)
+      .reduce((sum, frame) => sum + JSON.stringify(frame).length, 0)
+  t.diagnostic(`${bytesOf('message')} bytes of edits, ${bytesOf('awareness')} of presence`)
+  assert.ok(bytesOf('message') > 0)
+  assert.ok(bytesOf('awareness') < bytesOf('message') / 10)
+  assert.ok((await reports(typist)) - before <= 2)
+  const quiet = observer.waiting().length
+  const idle = await reports(typist)
+  await delay(5000)
+  const since = observer
+    .waiting()
+    .slice(quiet)
+    .map(({ type }) => type)
+  assert.deepEqual([since.filter((type) => type !== 'heartbeat'), await reports(typist)], [[], idle])
+})
+
+test('a name that is chosen is shown in the other windows, as text', async (t) => {
+  const { typist, reader } = await openPair()
+  t.after(stage.closeWindows)
+  await typist.click('.people-button')
+  await typeText(typist, 'Ada <b>')
+  await typist.key(keys.enter)
+  await untilPeople(reader, 2)
+  await until(async () => (await reader.run(peopleHere)).includes('Ada <b>'), 'the name did not come')
+  await typist.click('#document')
+  await typeText(typist, 'x')
+  await untilCarets(reader, 'Ada <b>: x|')
+  await typist.run(() => localStorage.removeItem('crosswind.name'))
+})

@@ -1,0 +1,277 @@
+// Unsent edits in real windows: kept on closing, offered again, or reported.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
+import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
+import { type Stretch, startProxy } from './cutting-proxy.ts'
+import { draftsKept, editsReceived, linkState, placeCaret, writeHtml } from './page.ts'
+import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
+
+const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
+
+let stage: Stage
+let mirror: TestServer
+let shared: Stretch
+let mirrored: Stretch
+before(async () => {
+  stage = await openStage()
+  mirror = await startTestServer({ editor: 'mirror' }, webFolder)
+  // Browsers store unsent edits per origin: all windows of an editor use one.
+  shared = await startProxy(stage.server.ports['2'])
+  mirrored = await startProxy(mirror.ports['2'])
+})
+after(async () => {
+  await stage.close()
+  await mirror.close()
+  await shared.close()
+  await mirrored.close()
+})
+
+const addressOf = (proxy: Stretch, channel: string) =>
+  `https://localhost:${proxy.port}/?transport=sse&http=2&channel=${channel}&record`
+
+async function openThrough(proxy: Stretch, channel: string): Promise<BrowserWindow> {
+  const window = await stage.browser.newWindow()
+  await window.open(addressOf(proxy, channel))
+  await untilOpen(window, mode)
+  return window
+}
+
+async function untilNotOpen(window: BrowserWindow): Promise<void> {
+  await until(async () => (await window.run(linkState)).state !== 'open', 'the loss was not noticed')
+}
+
+function offline(proxy: Stretch): void {
+  proxy.refuse(true)
+  proxy.cut()
+}
+
+/** Types "stored " online, "unsent" offline, and closes. */
+async function closeWithUnsent(proxy: Stretch, channel: string): Promise<void> {
+  const window = await openThrough(proxy, channel)
+  await window.click('#document')
+  await typeText(window, 'stored ')
+  await untilStored(window)
+  offline(proxy)
+  await untilNotOpen(window)
+  await typeText(window, 'unsent')
+  await window.close()
+  proxy.refuse(false)
+}
+
+function textOf(selector: string): string {
+  return document.querySelector(selector)?.textContent ?? ''
+}
+
+async function untilStored(window: BrowserWindow): Promise<void> {
+  const isStored = async () => (await window.run(unstored)) === 0
+  await until(isStored, 'what was typed was not stored')
+}
+
+function unstored(): number | undefined {
+  return window.crosswind?.view().outbox.unstored
+}
+
+/** Whether this window would ask before closing. */
+function asksBeforeClosing(): boolean {
+  return !window.dispatchEvent(new Event('beforeunload', { cancelable: true }))
+}
+
+/** As a browser whose disk is full, or that keeps nothing for a page. */
+function denyDatabase(isDenied: boolean): void {
+  const store = IDBObjectStore.prototype as IDBObjectStore & { realPut?: IDBObjectStore['put'] }
+  store.realPut ??= store.put
+  store.put = isDenied
+    ? () => {
+        throw new DOMException('There is no room.', 'QuotaExceededError')
+      }
+    : store.realPut
+}
+
+function pressNoticeButton(words: string): void {
+  const buttons = [...document.querySelectorAll<HTMLButtonElement>('.notice button')]
+  const button = buttons.find(({ textContent }) => textContent === words)
+  if (!button) throw new Error(`There is no button “${words}”.`)
+  button.click()
+}
+
+const noticeText = (window: BrowserWindow) => window.run(textOf, '.notices')
+
+test('what a closed window left unsent is sent once, by one of the windows that open after it', async () => {
+  const reader = await openThrough(shared, 'closed')
+  await closeWithUnsent(shared, 'closed')
+  await untilOpen(reader, mode)
+  await reader.run(
+    (address: string) => {
+      for (let count = 0; count < 4; count += 1) open(address, '_blank', 'noopener')
+    },
+    addressOf(shared, 'closed'),
+  )
+  await untilShows(reader, 'stored unsent')
+  await until(async () => (await reader.run(draftsKept)) === 0, 'the edit is still kept')
+  const later = await openThrough(shared, 'closed')
+  await untilShows(later, 'stored unsent')
+  assert.doesNotMatch(await noticeText(later), /Restore/)
+  const ids = await reader.run(editsReceived)
+  assert.ok(ids.length > 0)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const window of [reader, later]) await window.close()
+})
+
+test('where others have written since, the document holds both, and nobody is asked', async () => {
+  // At another address, so that what the closed window left is none of its business.
+  const [reader] = await stage.open(mode, 1, 'both')
+  assert.ok(reader)
+  await closeWithUnsent(shared, 'both')
+  await untilOpen(reader, mode)
+  await reader.run(placeCaret, 0, 0)
+  await typeText(reader, 'since ')
+  await untilStored(reader)
+  const next = await openThrough(shared, 'both')
+  for (const window of [next, reader]) await untilShows(window, 'since stored unsent')
+  assert.doesNotMatch(await noticeText(next), /Restore/)
+  for (const window of [next, reader]) await window.close()
+})
+
+test('mirror: where others have written since, it is offered: discarded it is gone, restored it is everybody’s', async () => {
+  for (const choice of ['Discard', 'Restore'] as const) {
+    const channel = `offered-${choice.toLowerCase()}`
+    // At another address, so that what the closed window left is none of its business.
+    const [reader] = await stage.open(mode, 1, channel, { server: mirror })
+    assert.ok(reader)
+    await closeWithUnsent(mirrored, channel)
+    await untilOpen(reader, mode)
+    await reader.run(writeHtml, '<p>written since</p>')
+    await untilStored(reader)
+    // The first window closes without an answer: the next one asks.
+    const first = await openThrough(mirrored, channel)
+    await until(async () => /Restore/.test(await noticeText(first)), 'the edit is not offered')
+    await untilShows(first, 'written since')
+    await first.close()
+    const next = await openThrough(mirrored, channel)
+    await until(
+      async () => /\d\d:\d\d.*Restore/.test(await noticeText(next)),
+      'the edit is not offered again',
+    )
+    await next.run(pressNoticeButton, choice)
+    await until(async () => !/Restore/.test(await noticeText(next)), 'the offer stays')
+    for (const window of [reader, next])
+      await untilShows(window, choice === 'Restore' ? 'stored unsent' : 'written since')
+    await untilStored(next)
+    const last = await openThrough(mirrored, channel)
+    assert.doesNotMatch(await noticeText(last), /Restore/)
+    for (const window of [reader, next, last]) await window.close()
+  }
+})
+
+test('a window asks before it closes only where what is unsent cannot be kept', async () => {
+  const window = await openThrough(shared, 'full')
+  assert.equal(await window.run(asksBeforeClosing), false)
+  await window.run(denyDatabase, true)
+  offline(shared)
+  await untilNotOpen(window)
+  await window.click('#document')
+  await typeText(window, 'nowhere else')
+  await until(async () => window.run(asksBeforeClosing), 'it does not ask')
+  await until(async () => /cannot keep/.test(await noticeText(window)), 'nothing is said of it')
+  await window.run(denyDatabase, false)
+  await typeText(window, '!')
+  await until(async () => !(await window.run(asksBeforeClosing)), 'it still asks')
+  shared.refuse(false)
+  await untilStored(window)
+  assert.equal(await window.run(asksBeforeClosing), false)
+  await window.close()
+})
+
+test('mirror: a page too large to share is not called stored, and nothing of it lasts once it is small again', async () => {
+  const [window, reader] = [await openThrough(mirrored, 'large'), await openThrough(mirrored, 'large')]
+  await window.click('#document')
+  await typeText(window, 'small')
+  await untilShows(reader, 'small')
+  await untilStored(window)
+  const before = await window.run(() => document.querySelector('#document')?.innerHTML ?? '')
+  await window.run((html: string) => {
+    const editor = document.querySelector('#document')
+    if (editor) editor.innerHTML = `${html}<p>${'x'.repeat(90 * 1024)}</p>`
+  }, before)
+  const header = () => window.run(textOf, '.header')
+  await until(
+    async () => /Too large to share \(90\.\d of 64 kB\)/.test(await header()),
+    'nothing is said of it',
+  )
+  assert.doesNotMatch(await header(), /All changes stored/)
+  assert.match(await noticeText(window), /too large to share/)
+  assert.equal(await window.run(asksBeforeClosing), true)
+  // Others' edits wait: applying them would silently discard unshared text.
+  await reader.run(writeHtml, '<p>small</p><p>meanwhile</p>')
+  await untilStored(reader)
+  assert.equal((await window.run(textOf, '#document')).length, 'small'.length + 90 * 1024)
+  await window.run(writeHtml, before)
+  await untilShows(window, 'smallmeanwhile')
+  await until(async () => /All changes stored/.test(await header()), 'the header stays')
+  assert.doesNotMatch(await noticeText(window), /too large/)
+  for (const one of [window, reader]) await one.close()
+})
+
+test('a page whose newest edit was refused is not called stored, until others or a stored edit replace it', async () => {
+  const small = await openStage({ limits: { ...testConfig.limits, maxChannels: 1 } })
+  try {
+    const [first] = await small.open(mode, 1, 'first')
+    const [second] = await small.open(mode, 1, 'second')
+    assert.ok(first && second)
+    await first.run(writeHtml, '<p>stored</p>')
+    await untilStored(first)
+    await second.run(writeHtml, '<p>one page too many</p>')
+    const header = () => second.run(textOf, '.header')
+    await until(async () => /Not stored: edit refused/.test(await header()), 'the header says otherwise')
+    assert.match(await noticeText(second), /limits\.maxChannels/)
+    assert.equal(await second.run(asksBeforeClosing), true)
+  } finally {
+    await small.close()
+  }
+})
+
+test('a stored edit that another one replaced is not called stored, and can be restored', async () => {
+  const windows = await stage.open(mode, 2, 'replaced')
+  const [window, reader] = windows
+  assert.ok(window && reader)
+  await window.click('#document')
+  await typeText(window, 'mine')
+  await untilStored(window)
+  await untilShows(reader, 'mine')
+  await reader.run(writeHtml, '<p>theirs</p>')
+  await untilShows(window, 'theirs')
+  const header = () => window.run(textOf, '.header')
+  await until(async () => /Replaced by another edit/.test(await header()), 'the header says otherwise')
+  assert.doesNotMatch(await header(), /All changes stored/)
+  assert.match(await noticeText(window), /Somebody else's edit replaced yours/)
+  assert.doesNotMatch(await noticeText(reader), /replaced yours/)
+  await window.run(pressNoticeButton, 'Restore')
+  for (const one of windows) await untilShows(one, 'mine')
+  await until(async () => /All changes stored/.test(await header()), 'the header stays')
+  for (const one of windows) await one.close()
+})
+
+test('a refused update of the shared document is shown with its reason and the way out, and never called stored', async () => {
+  const small = await openStage({ editor: 'shared', limits: { ...testConfig.limits, maxChannels: 1 } })
+  try {
+    const [first] = await small.open(mode, 1, 'first')
+    const [second] = await small.open(mode, 1, 'second')
+    assert.ok(first && second)
+    await first.click('#document')
+    await typeText(first, 'stored')
+    await untilStored(first)
+    await second.click('#document')
+    await typeText(second, 'one')
+    const header = () => second.run(textOf, '.header')
+    await until(async () => /Not stored: edit refused/.test(await header()), 'the header says otherwise')
+    await typeText(second, 'more')
+    assert.match(await noticeText(second), /limits\.maxChannels.* copy what you need, then reload the page/)
+    assert.doesNotMatch(await header(), /All changes stored/)
+    assert.equal(await second.run(asksBeforeClosing), true)
+  } finally {
+    await small.close()
+  }
+})

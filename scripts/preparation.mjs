@@ -1,0 +1,209 @@
+// Installs packages and browsers and builds the web app where needed. Runs on Node 18 and later.
+
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  outerEnvironment,
+  outerPath,
+  projectNode,
+  root,
+  runTool,
+  StepFailure,
+  step,
+} from './child-process.mjs'
+import { exclusively } from './lock.mjs'
+
+const installedFile = join(root, 'node_modules/.crosswind-installed')
+// The server does not serve dot files.
+const builtFile = join(root, 'web/dist/.built-from')
+
+/** Throws StepFailure if the packages or the project's Node are unusable. */
+export async function ensureInstalled() {
+  await prepare(isInstalled, 'installing packages', install)
+  const wanted = majorOf(readJson('package.json').dependencies.node)
+  const { stdout } = spawnSync(projectNode, ['--version'], { encoding: 'utf8' })
+  if (majorOf(stdout ?? '') === wanted) return
+  throw new StepFailure(`Crosswind brings its own Node ${wanted}, but npm was not allowed to run the script that installs it.
+Allow it once with: npm rebuild node --ignore-scripts=false --foreground-scripts`)
+}
+
+/** Throws StepFailure if the build of web/dist fails. */
+export async function ensureBuilt() {
+  await prepare(() => isStamped(builtFile, sourceHash()), 'building the web app', build)
+}
+
+/** No installation takes this long. */
+const staleMs = 30 * 60 * 1000
+
+/** One command at a time. The lock is outside the project: `npm ci` empties node_modules. */
+async function prepare(isReady, name, work) {
+  if (isReady()) return
+  const project = createHash('sha256').update(root).digest('hex').slice(0, 16)
+  const onWait = () => process.stdout.write('  waiting for another Crosswind command to finish …\n')
+  const once = async () => isReady() || (await step(name, work))
+  await exclusively(join(tmpdir(), `crosswind-${project}.lock`), once, { staleMs, onWait })
+}
+
+const isStamped = (file, hash) => existsSync(file) && readFileSync(file, 'utf8').trim() === hash
+
+const lockHash = () => hashOf(['package-lock.json'])
+
+function isInstalled() {
+  if (isStamped(installedFile, lockHash())) return true
+  const record = 'node_modules/.package-lock.json'
+  const isSame =
+    existsSync(join(root, record)) &&
+    isComplete(readJson('package-lock.json').packages, readJson(record).packages)
+  if (isSame) writeFileSync(installedFile, lockHash())
+  return isSame
+}
+
+/** Compares npm's install record with the lock file. Optional packages, for other systems, may be missing. */
+export function isComplete(wanted, installed) {
+  return Object.entries(wanted).every(([path, { version, integrity, optional, link }]) => {
+    const found = installed[path]
+    if (path === '' || link === true) return true
+    if (found === undefined) return optional === true
+    return found.version === version && found.integrity === integrity
+  })
+}
+
+async function install() {
+  // Quiet; includes what tests need, whatever NODE_ENV says.
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const sentence = 'Installing packages failed (npm ci); what npm says stands above.'
+  await runTool(process.platform === 'win32' ? 'npm.cmd' : 'npm', args, { sentence, env: outerEnvironment() })
+  writeFileSync(installedFile, lockHash())
+}
+
+/** `^26.10.0` is 26; NaN without a number. */
+export function majorOf(version) {
+  return Number(version.match(/\d+/)?.[0])
+}
+
+function sourceHash() {
+  const sources = ['web', 'server/wire', 'package-lock.json'].flatMap(filesBelow)
+  return hashOf(sources.filter((file) => !/\.test\.tsx?$/.test(file)))
+}
+
+async function build() {
+  // Hashed before the build: a change during it triggers the next.
+  const hash = sourceHash()
+  const sentence = 'The web app does not build; what Vite says stands above.'
+  await runTool(projectNode, ['node_modules/vite/bin/vite.js', 'build', 'web'], { sentence })
+  writeFileSync(builtFile, hash)
+}
+
+const readJson = (path) => JSON.parse(readFileSync(join(root, path), 'utf8'))
+
+/** All files below a path, or the file itself; sorted, with forward slashes. */
+export function filesBelow(path) {
+  const full = join(root, path)
+  if (!existsSync(full)) return []
+  if (!statSync(full).isDirectory()) return [path]
+  const names = readdirSync(full).filter((name) => !/^(node_modules$|dist$|\.)/.test(name))
+  return names.sort().flatMap((name) => filesBelow(`${path}/${name}`))
+}
+
+export function hashOf(files) {
+  const hash = createHash('sha256')
+  for (const file of files) {
+    const content = readFileSync(join(root, file))
+    hash.update(`${file}\0${content.length}\0`).update(content)
+  }
+  return hash.digest('hex')
+}
+
+/** By environment variable, which goes before PATH, the usual names of a program. */
+const browsers = {
+  chromium: {
+    programs: {
+      CROSSWIND_CHROMIUM: ['chromium', 'chromium-browser', 'google-chrome'],
+      CROSSWIND_CHROMEDRIVER: ['chromedriver', 'chromium.chromedriver'],
+    },
+    // The serial port tests need socat, which joins two ends to a line without hardware.
+    packages: ['chromium', 'chromium-driver', 'socat'],
+    advice: `Chromium and ChromeDriver are needed here. Install them, or name them in CROSSWIND_CHROMIUM and CROSSWIND_CHROMEDRIVER:
+  Debian   apt-get install chromium chromium-driver socat
+  Ubuntu   snap install chromium
+  Fedora   dnf install chromium chromedriver socat
+  macOS    brew install --cask chromium chromedriver && brew install socat
+  Windows  winget install Google.Chrome, and the ChromeDriver of the same version`,
+  },
+  firefox: {
+    programs: { CROSSWIND_FIREFOX: ['firefox-esr', 'firefox'] },
+    packages: ['firefox-esr'],
+    advice: `Firefox is needed here. Install it, or name its program in CROSSWIND_FIREFOX:
+  Debian   apt-get install firefox-esr
+  Ubuntu   add-apt-repository ppa:mozillateam/ppa && apt-get install firefox-esr
+  Fedora   dnf install firefox
+  macOS    brew install --cask firefox; CROSSWIND_FIREFOX=/Applications/Firefox.app/Contents/MacOS/firefox
+  Windows  winget install Mozilla.Firefox; CROSSWIND_FIREFOX="C:\\Program Files\\Mozilla Firefox\\firefox.exe"`,
+  },
+}
+
+/** Installs Debian's packages if permitted. Resolves and rejects as `findBrowser` does. */
+export async function ensureBrowser(name) {
+  const { packages, advice } = browsers[name]
+  const isReady = () => lookUp(name) !== null && (!packages.includes('socat') || findProgram(['socat']))
+  if (!isReady() && findProgram(['apt-get']) && (isRoot() || hasSudo()))
+    await prepare(isReady, `installing ${name}`, () => installPackages(packages, advice))
+  return findBrowser(name)
+}
+
+/** The programs' paths by environment variable. Throws StepFailure with advice if one is missing. */
+export function findBrowser(name, env = process.env, folders = outerPath()) {
+  const found = lookUp(name, env, folders)
+  if (found === null) throw new StepFailure(browsers[name].advice)
+  return found
+}
+
+function lookUp(name, env = process.env, folders = outerPath()) {
+  const found = Object.entries(browsers[name].programs).map(([variable, names]) => [
+    variable,
+    env[variable] || findProgram(names, folders),
+  ])
+  return found.every(([, path]) => path) ? Object.fromEntries(found) : null
+}
+
+function findProgram(names, folders = outerPath()) {
+  const ending = process.platform === 'win32' ? '.exe' : ''
+  return names.flatMap((name) => folders.map((folder) => join(folder, name + ending))).find(isProgram)
+}
+
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+const isRoot = () => process.getuid?.() === 0
+
+const hasSudo = () => spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0
+
+async function installPackages(packages, advice) {
+  // env: sudo passes no variables. Timeout: another apt-get may be running.
+  const aptGet = ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=120']
+  for (const words of [
+    ['update', '--quiet'],
+    ['install', '--yes', '--no-install-recommends', ...packages],
+  ]) {
+    const [command, ...args] = [...(isRoot() ? [] : ['sudo', '-n']), ...aptGet, ...words]
+    const sentence = `apt-get ${words[0]} failed.\n${advice}`
+    await runTool(command, args, { sentence, env: outerEnvironment() })
+  }
+}

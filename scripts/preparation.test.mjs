@@ -1,0 +1,106 @@
+// When packages count as installed, what a build is made of, and where browsers are looked for.
+
+import assert from 'node:assert/strict'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { test } from 'node:test'
+import { root } from './child-process.mjs'
+import { filesBelow, findBrowser, hashOf, isComplete, majorOf } from './preparation.mjs'
+
+const wanted = {
+  '': { version: '0.1.0' },
+  'node_modules/koa': { version: '3.3.0', integrity: 'sha512-koa' },
+  'node_modules/other-system': { version: '1.0.0', integrity: 'sha512-other', optional: true },
+}
+const koa = wanted['node_modules/koa']
+
+test('packages are complete without the optional ones of other systems', () => {
+  assert.equal(isComplete(wanted, { 'node_modules/koa': koa }), true)
+})
+
+test('packages are not complete when one is missing or of another version', () => {
+  assert.equal(isComplete(wanted, {}), false)
+  assert.equal(isComplete(wanted, { 'node_modules/koa': { ...koa, version: '3.2.0' } }), false)
+  assert.equal(isComplete(wanted, { 'node_modules/koa': { ...koa, integrity: 'sha512-else' } }), false)
+})
+
+test('the major version is the first number', () => {
+  assert.equal(majorOf('^26.10.0'), 26)
+  assert.equal(majorOf('v20.1.2'), 20)
+  assert.ok(Number.isNaN(majorOf('')))
+})
+
+test('files are listed with forward slashes, without node_modules and dist', () => {
+  const files = filesBelow('scripts')
+  assert.ok(files.includes('scripts/preparation.mjs'))
+  assert.deepEqual(files, files.toSorted())
+  assert.deepEqual(filesBelow('package.json'), ['package.json'])
+  assert.deepEqual(filesBelow('no-such-folder'), [])
+})
+
+async function folderWith(t, ...programs) {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-preparation-'))
+  t.after(() => rm(folder, { recursive: true }))
+  for (const name of programs) await writeFile(join(folder, name), '', { mode: 0o755 })
+  return folder
+}
+
+test('the sum follows names and contents', async (t) => {
+  const folder = relative(root, await folderWith(t, 'a', 'b'))
+  const [a, b] = [join(folder, 'a'), join(folder, 'b')]
+  const first = hashOf([a, b])
+  assert.equal(hashOf([a, b]), first)
+  assert.notEqual(hashOf([a]), first)
+  await writeFile(join(root, b), 'three')
+  assert.notEqual(hashOf([a, b]), first)
+})
+
+const posixOnly = { skip: process.platform === 'win32' ? 'programs are known by their ending there' : false }
+
+test('both programs are found in PATH, under their usual names', posixOnly, async (t) => {
+  const folder = await folderWith(t, 'google-chrome', 'chromedriver')
+  assert.deepEqual(findBrowser('chromium', {}, ['/none', folder]), {
+    CROSSWIND_CHROMIUM: join(folder, 'google-chrome'),
+    CROSSWIND_CHROMEDRIVER: join(folder, 'chromedriver'),
+  })
+})
+
+test('variables go before PATH', posixOnly, async (t) => {
+  const folder = await folderWith(t, 'chromium', 'chromedriver')
+  const found = findBrowser('chromium', { CROSSWIND_CHROMIUM: '/my/chromium', CROSSWIND_CHROMEDRIVER: '' }, [
+    folder,
+  ])
+  assert.equal(found.CROSSWIND_CHROMIUM, '/my/chromium')
+  assert.equal(found.CROSSWIND_CHROMEDRIVER, join(folder, 'chromedriver'))
+})
+
+test('a browser without its driver is not enough', posixOnly, async (t) => {
+  const folder = await folderWith(t, 'chromium')
+  assert.throws(() => findBrowser('chromium', {}, [folder]), /Chromium and ChromeDriver are needed here/)
+})
+
+test(
+  'Firefox needs no driver; a variable goes before PATH, and Debian’s before another',
+  posixOnly,
+  async (t) => {
+    const [debian, other] = [await folderWith(t, 'firefox', 'firefox-esr'), await folderWith(t, 'firefox')]
+    assert.deepEqual(findBrowser('firefox', {}, [other, debian]), {
+      CROSSWIND_FIREFOX: join(debian, 'firefox-esr'),
+    })
+    assert.deepEqual(findBrowser('firefox', {}, [other]), { CROSSWIND_FIREFOX: join(other, 'firefox') })
+    assert.deepEqual(findBrowser('firefox', { CROSSWIND_FIREFOX: '/my/firefox' }, [debian]), {
+      CROSSWIND_FIREFOX: '/my/firefox',
+    })
+    assert.throws(() => findBrowser('firefox', {}, ['/none']), /Firefox is needed here/)
+  },
+)
+
+test('neither a folder nor a file that cannot be run is a program', posixOnly, async (t) => {
+  const folder = await folderWith(t, 'firefox', 'chromedriver')
+  await mkdir(join(folder, 'chromium'))
+  assert.throws(() => findBrowser('chromium', {}, [folder]), /needed here/)
+  await chmod(join(folder, 'firefox'), 0o644)
+  // To root every file looks readable, yet not runnable.
+  assert.throws(() => findBrowser('firefox', {}, [folder]), /needed here/)
+})

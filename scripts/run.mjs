@@ -1,0 +1,56 @@
+// The npm commands: `node scripts/run.mjs NAME …`. Runs on Node 18 and later, without packages.
+
+import { launch, StepFailure, showFailure } from './child-process.mjs'
+import { ensureBrowser, ensureBuilt, ensureInstalled } from './preparation.mjs'
+import { showShape } from './shape.mjs'
+import { runSuite } from './suite.mjs'
+
+/** Each resolves to the exit code. The keys are package.json's script names. */
+const commands = {
+  start: (words) => launchProgram(['server/main.ts', ...words], { needsPage: !wantsHelp(words) }),
+  lab(words) {
+    const needsPage = !wantsHelp(words)
+    return launchProgram(['e2e/main.ts', ...words], { needsPage, needsBrowser: needsPage })
+  },
+  bench(words) {
+    const needsPage = words[0] === 'editor' && !wantsHelp(words)
+    return launchProgram(['e2e/bench/bench.ts', ...words], { needsPage, needsBrowser: needsPage })
+  },
+  conformance: (words) => launchProgram(['e2e/conformance/conformance.ts', ...words]),
+  invite: (words) => launchProgram(['server/invite.ts', ...words]),
+  sensor: (words) => launchProgram(['server/sensor/command/sensor-command.ts', ...words]),
+  async build() {
+    await ensureInstalled()
+    await ensureBuilt()
+    return 0
+  },
+  /** Types, lint and all tests; words select test files by path. */
+  test: (words) => runSuite(words, { withBrowser: true }),
+  check: (words) => runSuite(words, { withBrowser: false }),
+  /** Module depth, compared with the last release or a given commit. */
+  shape: (words) => showShape(words),
+}
+
+const wantsHelp = (words) => words.some((word) => word === '--help' || word === '-h')
+
+async function launchProgram(words, { needsBrowser = false, needsPage = false } = {}) {
+  await ensureInstalled()
+  const env = needsBrowser ? await ensureBrowser('chromium') : {}
+  if (needsPage) await ensureBuilt()
+  return launch(words, { env })
+}
+
+async function main([name, ...words]) {
+  try {
+    if (!Object.hasOwn(commands, name ?? ''))
+      throw new StepFailure(`There is no command ${name}; there are ${Object.keys(commands).join(', ')}.`)
+    // Some versions of npm pass `--` on.
+    process.exitCode = await commands[name](words[0] === '--' ? words.slice(1) : words)
+  } catch (error) {
+    if (!(error instanceof StepFailure)) throw error
+    showFailure(error)
+    process.exitCode = 1
+  }
+}
+
+await main(process.argv.slice(2))

@@ -1,0 +1,71 @@
+// The documents in the log: their titles and last changes, known from the first request on.
+
+import type { Log } from '../log/log.ts'
+import { isKind, type Message, pageOfOverview, windChannel } from '../wire/messages.ts'
+
+export interface DocumentEntry {
+  /** Empty until somebody names it. */
+  readonly title: string
+  /** Time of the last change, ms since the epoch. */
+  readonly at: number
+}
+
+/** Read from the log together: a document's content may be large. */
+const channelsPerRead = 32
+
+/** Reads the log once, then follows it. About a hundred bytes for each document. */
+export class Directory {
+  readonly #log: Pick<Log, 'follow' | 'heads' | 'snapshot'>
+  readonly #entries = new Map<string, DocumentEntry & { readonly titleSeq: number }>()
+  #reading: Promise<void> | null = null
+  #unfollow: (() => void) | null = null
+
+  constructor(log: Pick<Log, 'follow' | 'heads' | 'snapshot'>) {
+    this.#log = log
+  }
+
+  /** Rejects with the log's error; the next call reads again. */
+  async entries(): Promise<ReadonlyMap<string, DocumentEntry>> {
+    this.#reading ??= this.#read()
+    try {
+      await this.#reading
+    } catch (error) {
+      this.#reading = null
+      throw error
+    }
+    return this.#entries
+  }
+
+  async titleOf(channel: string): Promise<string> {
+    return (await this.entries()).get(channel)?.title ?? ''
+  }
+
+  stop(): void {
+    this.#unfollow?.()
+  }
+
+  async #read(): Promise<void> {
+    // First, so that nothing is missed in between; repeats change nothing.
+    this.#unfollow ??= this.#log.follow((message) => this.#take(message))
+    const channels = Array.from(this.#log.heads().keys()).filter(mayBeDocument)
+    for (let place = 0; place < channels.length; place += channelsPerRead) {
+      const some = new Set(channels.slice(place, place + channelsPerRead))
+      for (const message of (await this.#log.snapshot(some)).messages) this.#take(message)
+    }
+  }
+
+  #take(message: Message): void {
+    const { channel, seq, acceptedAt } = message
+    const isTitle = isKind(message, 'title')
+    if (!isTitle && !isKind(message, 'edit') && !isKind(message, 'update')) return
+    const known = this.#entries.get(channel)
+    const isNewer = isTitle && seq > (known?.titleSeq ?? 0)
+    this.#entries.set(channel, {
+      title: isNewer ? message.body.title : (known?.title ?? ''),
+      titleSeq: isNewer ? seq : (known?.titleSeq ?? 0),
+      at: Math.max(acceptedAt, known?.at ?? 0),
+    })
+  }
+}
+
+const mayBeDocument = (channel: string) => channel !== windChannel && pageOfOverview(channel) === null

@@ -1,0 +1,157 @@
+// HTTP endpoints of documents: the list, exports, history, and read-only invitations.
+
+import type Router from '@koa/router'
+import { z } from 'zod'
+import { admitChannel, createRateLimit } from '../hub/admission.ts'
+import type { Hub } from '../hub/hub.ts'
+import type { Log } from '../log/log.ts'
+import { Refusal } from '../refusal.ts'
+import { type Access, invitationPath } from '../security/access.ts'
+import { refuseReading, refuseWriting } from '../security/grant.ts'
+import { grantOf } from '../security/middleware.ts'
+import type { TransportLimits } from '../transports/transport.ts'
+import { connectionOf, mustBeOfType, parseJson, readText } from '../transports/uplink.ts'
+import { type DocumentList, documentsPath } from '../wire/documents.ts'
+import { parseCursor } from '../wire/messages.ts'
+import type { Timers } from '../wire/time.ts'
+import type { Directory } from './directory.ts'
+import { readHistory, readLines } from './document-reader.ts'
+import { type Line, toHtml, toMarkdown } from './rich-text.ts'
+
+interface DocumentParts {
+  readonly hub: Pick<Hub, 'windowsOn'>
+  readonly log: Pick<Log, 'snapshot' | 'oldest' | 'read'>
+  readonly directory: Directory
+  readonly access: Access
+  readonly limits: TransportLimits
+  readonly timers: Timers
+}
+
+type Render = (title: string, lines: readonly Line[]) => string
+
+const exports: Readonly<Record<string, { readonly type: string; readonly render: Render }>> = {
+  html: { type: 'text/html; charset=utf-8', render: htmlPage },
+  md: { type: 'text/markdown; charset=utf-8', render: (_title, lines) => toMarkdown(lines) },
+}
+
+/** An exported page that is shown after all runs nothing, loads nothing and has no origin. */
+const exportHeaders = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+}
+
+function htmlPage(title: string, lines: readonly Line[]): string {
+  const escaped = title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  return `<!doctype html>
+<html>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped}</title>
+<style>body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1.125rem/1.6 serif } img { max-width: 100% }</style>
+</head>
+<body>
+${toHtml(lines)}
+</body>
+</html>
+`
+}
+
+/** RFC 6266, with the name in UTF-8 (RFC 8187) and an ASCII one for older clients. */
+function attachment(name: string): string {
+  const file = name.replaceAll(/[/\\?*:|"<>]/g, '-')
+  const encoded = encodeURIComponent(file).replaceAll(
+    /['()]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16)}`,
+  )
+  return `attachment; filename="${file.replaceAll(/[^ -~]|%/g, '_')}"; filename*=UTF-8''${encoded}`
+}
+
+function mustWait(sentence: string, tokenMs: number): void {
+  const waitMs = Math.ceil(tokenMs)
+  if (waitMs > 0) throw new Refusal(429, 'too-fast', `${sentence}; try again in ${waitMs} ms.`, null, waitMs)
+}
+
+/** Newest first. */
+const mostListed = 1000
+
+const mostInvitationBytes = 1024
+const invitationSchema = z.strictObject({
+  channel: z.string(),
+  may: z.literal('read', 'must be "read"'),
+  hours: z.number().min(0.01).max(8760),
+})
+
+export function mountDocuments(router: Router, parts: DocumentParts): void {
+  const { hub, log, directory, access, limits, timers } = parts
+  const takeInvitation = createRateLimit(1, timers.now)
+  // Reading a long document costs the server up to a second.
+  const takeExport = createRateLimit(2, timers.now)
+  const takeHistory = createRateLimit(10, timers.now)
+
+  router.get('/api/documents', async (ctx) => {
+    const grant = grantOf(ctx)
+    const readable = [...(await directory.entries())]
+      .filter(([channel]) => refuseReading(grant, [channel]) === null)
+      .sort(([, one], [, other]) => other.at - one.at)
+    const list: DocumentList = {
+      documents: readable.slice(0, mostListed).map(([channel, { title, at }]) => ({
+        channel,
+        title,
+        at,
+        windows: hub.windowsOn(channel),
+      })),
+      omitted: Math.max(0, readable.length - mostListed),
+      mayCreate: grant.channels === 'all' && grant.may === 'write',
+    }
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = list
+  })
+
+  for (const [extension, { type, render }] of Object.entries(exports))
+    router.get(`${documentsPath}:channel/export.${extension}`, async (ctx) => {
+      const channel = admitChannel(ctx.params.channel ?? '')
+      const refusal = refuseReading(grantOf(ctx), [channel])
+      if (refusal) throw refusal
+      mustWait('Two exports a second are enough', takeExport(connectionOf(ctx), ''))
+      const title = (await directory.titleOf(channel)) || channel
+      ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
+      ctx.type = type
+      ctx.body = render(title, await readLines(log, channel))
+    })
+
+  router.get('/api/history', async (ctx) => {
+    const channel = admitChannel(ctx.URL.searchParams.get('channel') ?? '')
+    const refusal = refuseReading(grantOf(ctx), [channel])
+    if (refusal) throw refusal
+    mustWait('Ten portions a second are enough', takeHistory(connectionOf(ctx), ''))
+    const history = await readHistory(log, channel, parseCursor(ctx.URL.searchParams.get('after')))
+    if (history === null) {
+      const sentence = 'The log has erased what follows there; begin again without "after".'
+      throw new Refusal(410, 'history-erased', sentence)
+    }
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = history
+  })
+
+  router.post('/api/invitations', async (ctx) => {
+    mustBeOfType(ctx, 'Invitations', 'application/json')
+    const asked = parseJson(
+      await readText(ctx.req, { ...limits, maxMessageBytes: mostInvitationBytes }, timers),
+    )
+    const { data, error } = invitationSchema.safeParse(asked)
+    if (error) {
+      const [issue] = error.issues
+      const sentence = `The invitation does not fit: ${issue?.path.join('.') || 'it'}: ${issue?.message}.`
+      throw new Refusal(400, 'bad-shape', sentence)
+    }
+    const channel = admitChannel(data.channel)
+    const refusal = refuseWriting(grantOf(ctx), channel)
+    if (refusal) throw refusal
+    mustWait('One invitation a second is enough', takeInvitation(connectionOf(ctx), ''))
+    const permission = { channels: [channel], may: data.may }
+    const { token, expiresAt } = await access.invite(ctx.req.headers.cookie, permission, data.hours)
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = { link: invitationPath(token), expiresAt }
+  })
+}

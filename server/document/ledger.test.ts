@@ -1,0 +1,413 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as Y from 'yjs'
+import { foldAt } from '../log/folding.ts'
+import { createMemoryLog, IdTaken, type Log } from '../log/log.ts'
+import { ampleLimits, countTo, settled } from '../log/log-testing.ts'
+import { Refusal } from '../refusal.ts'
+import { type Draft, isKind } from '../wire/messages.ts'
+import { createSeededRandom } from '../wire/time.ts'
+import { Ledger } from './ledger.ts'
+
+const fail = (error: unknown) => assert.fail(String(error))
+
+const limits = { ...ampleLimits, messages: 5000, bytes: 1e8 }
+
+function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
+  const clock = { ms: 0 }
+  const failures: unknown[] = []
+  const onFailure = (error: unknown) => void failures.push(error)
+  const now = () => clock.ms
+  const ledger = new Ledger({ documentBytes, now, onFailure })
+  const stored = createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure })
+  const log = ledger.guard({ ...stored, ...change })
+  let sent = 0
+
+  async function send(update: Uint8Array, from = 'ann', channel = 'main'): Promise<number | string> {
+    sent += 1
+    return sendAs(`${from}-${sent}`, update, from, channel)
+  }
+
+  /** Resolves to the number or to the refusal's code. */
+  async function sendAs(
+    id: string,
+    update: Uint8Array,
+    from = 'ann',
+    channel = 'main',
+  ): Promise<number | string> {
+    const body = { update: Buffer.from(update).toString('base64') }
+    const draft: Draft<'update'> = { id, channel, kind: 'update', from, at: 1, body }
+    try {
+      return await log.append(draft, 1)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      assert.match(error.message, /^[^\n]{20,400}\.$/)
+      assert.equal(error.id, id)
+      return `${error.status} ${error.code}`
+    }
+  }
+
+  /** What a newcomer has. */
+  async function read(channel = 'main') {
+    const { messages } = await log.snapshot(new Set([channel]))
+    const updates = messages.filter((message) => isKind(message, 'update'))
+    const doc = new Y.Doc()
+    for (const { body } of updates) Y.applyUpdate(doc, Buffer.from(body.update, 'base64'))
+    return { updates, doc, text: doc.getText('text').toString() }
+  }
+
+  return { log, ledger, clock, failures, send, sendAs, read }
+}
+
+/** A window's document; `take` returns the updates since the last call, one for each transaction. */
+function openWindow(clientID: number) {
+  const doc = new Y.Doc()
+  doc.clientID = clientID
+  const updates: Uint8Array[] = []
+  doc.on('update', (update: Uint8Array, origin: unknown) => {
+    if (origin !== 'remote') updates.push(update)
+  })
+  return {
+    doc,
+    text: doc.getText('text'),
+    authors: doc.getMap('authors'),
+    take: () => updates.splice(0),
+    /** All in one update. */
+    takeOne: () => Y.mergeUpdates(updates.splice(0)),
+    hear: (update: Uint8Array) => Y.applyUpdate(doc, update, 'remote'),
+  }
+}
+
+/** The update of one change in a new document. */
+function updateOf(change: (doc: Y.Doc) => void, clientID = 1): Uint8Array {
+  const doc = new Y.Doc()
+  doc.clientID = clientID
+  doc.transact(() => change(doc))
+  return Y.encodeStateAsUpdate(doc)
+}
+
+test('what an editor does passes: typing, formatting, deleting, images, a name, undoing', async () => {
+  const { send, read } = open()
+  const { doc, text, authors, take } = openWindow(1)
+  const undo = new Y.UndoManager(text, { captureTimeout: 0 })
+  authors.set('1', { name: 'Ann' })
+  text.insert(0, 'Hello 💨\n')
+  text.format(0, 5, { bold: true, link: 'https://example.org/' })
+  text.format(8, 1, { block: 'h1', align: 'center' })
+  text.insert(3, '\u2028')
+  text.insert(5, '\uFFFC', { image: { src: 'data:image/png;base64,AAAA', alt: 'a' }, script: 'sub' })
+  text.insert(5, '\uFFFC', { image: { alt: 'b', src: '' } })
+  text.format(0, 2, { bold: null })
+  text.delete(1, 4)
+  undo.undo()
+  undo.undo()
+  undo.redo()
+  for (const update of take()) assert.equal(typeof (await send(update)), 'number')
+  const { doc: copy } = await read()
+  assert.deepEqual(copy.getText('text').toDelta(), text.toDelta())
+  assert.deepEqual(copy.getMap('authors').toJSON(), { 1: { name: 'Ann' } })
+  assert.deepEqual(Y.encodeStateVector(copy), Y.encodeStateVector(doc))
+})
+
+test('what the schema does not have is refused, and nothing of it is stored', async () => {
+  const { send, read, log } = open()
+  const malformed: Readonly<Record<string, Uint8Array>> = {
+    'nothing at all': new Uint8Array(),
+    'no update': new Uint8Array([1, 2, 3]),
+    'bytes after the end': new Uint8Array([...updateOf((doc) => doc.getText('text').insert(0, 'x')), 0]),
+    'an update of version 2': Y.encodeStateAsUpdateV2(newDoc('x')),
+    'another root': updateOf((doc) => doc.getText('other').insert(0, 'x')),
+    'a map for a text': updateOf((doc) => doc.getMap('text').set('x', 'y')),
+    'an array for the text': updateOf((doc) => doc.getArray('text').push([1])),
+    'elements in the text': updateOf((doc) => doc.getXmlFragment('text').push([new Y.XmlElement('p')])),
+    'an object in the text': updateOf((doc) => doc.getText('text').insertEmbed(0, { image: 'x' })),
+    'a document in a document': updateOf((doc) => doc.getMap('authors').set('1', new Y.Doc())),
+    'a type as an author': updateOf((doc) => doc.getMap('authors').set('1', new Y.Map())),
+    'bytes as an author': updateOf((doc) => doc.getMap('authors').set('1', new Uint8Array(9))),
+    'an author of another shape': updateOf((doc) => doc.getMap('authors').set('1', { name: 'x', age: 1 })),
+    'an author without an object': updateOf((doc) => doc.getMap('authors').set('1', 'x')),
+    'a long name': updateOf((doc) => doc.getMap('authors').set('1', { name: 'x'.repeat(41) })),
+    'another client’s name': updateOf((doc) => doc.getMap('authors').set('2', { name: 'x' })),
+    'text among the authors': updateOf((doc) => doc.getText('authors').insert(0, 'x')),
+    'an unknown attribute': updateOf((doc) => doc.getText('text').insert(0, 'x', { onclick: true })),
+    'an attribute of Object': updateOf((doc) => doc.getText('text').insert(0, 'x', { valueOf: 1 as never })),
+    'a wrong value': updateOf((doc) => doc.getText('text').insert(0, 'x', { bold: 'very' })),
+    'a dangerous link': updateOf((doc) => doc.getText('text').insert(0, 'x', { link: 'javascript:x' })),
+    'a foreign image': updateOf((doc) =>
+      doc.getText('text').insert(0, 'x', { image: { src: 'https://example.org/a.png', alt: '' } }),
+    ),
+    'an unknown block': updateOf((doc) => doc.getText('text').insert(0, '\n', { block: 'script' })),
+    // One client, one struct at clock 0: a GC of a length beyond the bound; deleted content of no length.
+    'a huge clock': new Uint8Array([1, 1, 1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0]),
+    'an empty struct': new Uint8Array([1, 1, 1, 0, 1, 1, 4, 0x74, 0x65, 0x78, 0x74, 0, 0]),
+    'an empty deletion': new Uint8Array([0, 1, 1, 1, 0, 0]),
+    'more structs than bytes': new Uint8Array([1, 0xff, 0xff, 0xff, 0x7f, 1, 0]),
+  }
+  for (const [what, update] of Object.entries(malformed))
+    assert.equal(await send(update), '400 bad-update', what)
+  assert.deepEqual([(await read()).updates, log.heads().size], [[], 0])
+})
+
+function newDoc(text: string): Y.Doc {
+  const doc = new Y.Doc()
+  doc.getText('text').insert(0, text)
+  return doc
+}
+
+test('an update that builds on what the log lacks is refused until that is there', async () => {
+  const { send, read } = open()
+  const [ann, bob] = [openWindow(1), openWindow(2)]
+  ann.text.insert(0, 'a')
+  ann.text.insert(1, 'b')
+  ann.text.delete(0, 1)
+  const [first, second, deletion] = ann.take()
+  assert.ok(first && second && deletion)
+  bob.hear(first)
+  bob.hear(second)
+  bob.text.insert(1, 'c')
+  const reply = bob.takeOne()
+  assert.equal(await send(second), '409 update-gap')
+  assert.equal(await send(deletion), '409 update-gap')
+  assert.equal(await send(reply, 'bob'), '409 update-gap')
+  for (const update of [first, second, deletion]) await send(update)
+  assert.equal(await send(reply, 'bob'), 4)
+  assert.equal((await read()).text, 'cb')
+})
+
+test('structs that wait for each other, or for themselves, are refused', async () => {
+  const { send } = open()
+  // Client, clock, then deleted content of length 1 to the right of client and clock.
+  const struct = (client: number, left: readonly [number, number]) => [1, client, 0, 0x81, ...left, 1]
+  assert.equal(await send(new Uint8Array([1, ...struct(1, [1, 0]), 0])), '409 update-gap')
+  assert.equal(await send(new Uint8Array([1, ...struct(1, [1, 7]), 0])), '409 update-gap')
+  const circle = [...struct(1, [2, 0]), ...struct(2, [1, 0])]
+  assert.equal(await send(new Uint8Array([2, ...circle, 0])), '409 update-gap')
+})
+
+test('repeats, overlaps and what adds nothing pass', async () => {
+  const { send, read } = open()
+  const { doc, text, take } = openWindow(1)
+  for (const letter of 'abc') text.insert(text.length, letter)
+  const [first = new Uint8Array(), ...rest] = take()
+  assert.equal(await send(first), 1)
+  assert.equal(await send(first), 2)
+  assert.equal(await send(Y.mergeUpdates([first, ...rest])), 3)
+  assert.equal(await send(Y.encodeStateAsUpdate(doc)), 4)
+  assert.equal(await send(new Uint8Array([0, 0])), 5)
+  assert.equal((await read()).text, 'abc')
+})
+
+const [annKey, bobKey] = ['A'.repeat(22), 'B'.repeat(22)]
+
+test('a client belongs to the key that wrote first under it, in all of its windows', async () => {
+  const { send, read } = open()
+  const { doc, text, take } = openWindow(1)
+  for (const letter of 'abc') text.insert(text.length, letter)
+  const [first, second, third] = take()
+  assert.ok(first && second && third)
+  assert.equal(await send(first, `${annKey}.w1`), 1)
+  assert.equal(await send(second, `${bobKey}.w1`), '403 not-your-client')
+  assert.equal(await send(second, 'bob'), '403 not-your-client')
+  assert.equal(await send(second, `${annKey}.w2`), 2)
+  assert.equal(await send(third, `${annKey}.w1`), 3)
+  // What is there may be sent by everybody.
+  assert.equal(await send(Y.encodeStateAsUpdate(doc), 'bob'), 4)
+  assert.equal((await read()).text, 'abc')
+})
+
+test('everybody may delete text, and nobody another’s name', async () => {
+  const { send, read } = open()
+  const [ann, bob] = [openWindow(1), openWindow(2)]
+  ann.authors.set('1', { name: 'Ann' })
+  ann.text.insert(0, 'abc')
+  const first = ann.takeOne()
+  await send(first, 'ann')
+  bob.hear(first)
+  bob.text.delete(0, 2)
+  assert.equal(await send(bob.takeOne(), 'bob'), 2)
+  bob.authors.delete('1')
+  assert.equal(await send(bob.takeOne(), 'bob'), '403 not-your-client')
+  bob.authors.set('1', { name: 'Eve' })
+  assert.equal(await send(bob.takeOne(), 'bob'), '400 bad-update')
+  ann.authors.set('1', { name: 'Anna' })
+  assert.equal(await send(ann.takeOne(), 'ann'), 3)
+  assert.deepEqual((await read()).doc.getMap('authors').toJSON(), { 1: { name: 'Anna' } })
+})
+
+test('text beside an author’s name, or a name in the text, is refused', async () => {
+  const { send } = open()
+  const { authors, takeOne } = openWindow(1)
+  authors.set('1', { name: 'Ann' })
+  await send(takeOne())
+  // The string "x" at clock 1, to the right of clock 0, which is the name.
+  assert.equal(await send(new Uint8Array([1, 1, 1, 1, 0x84, 1, 0, 1, 0x78, 0])), '400 bad-update')
+  const inText = updateOf((doc) => doc.getArray('text').push([{ name: 'Ann' }]), 3)
+  assert.equal(await send(inText), '400 bad-update')
+})
+
+test('a window may restore the whole document into an empty log, but not write under another’s clients', async () => {
+  const { send, read } = open()
+  const [ann, bob] = [openWindow(1), openWindow(2)]
+  ann.text.insert(0, 'ann')
+  bob.hear(ann.takeOne())
+  bob.text.insert(3, ' and bob')
+  const whole = Y.encodeStateAsUpdate(bob.doc)
+  ann.hear(whole)
+  ann.text.insert(0, '! ')
+  assert.equal(await send(whole, 'bob'), 1)
+  // Nobody has said whose client 1 is.
+  assert.equal(await send(ann.takeOne(), 'ann'), 2)
+  const more = openWindow(3)
+  more.hear(Y.encodeStateAsUpdate(ann.doc))
+  more.text.insert(0, 'x')
+  ann.text.insert(0, 'y')
+  more.hear(ann.takeOne())
+  assert.equal(await send(Y.encodeStateAsUpdate(more.doc), 'eve'), '403 not-your-client')
+  assert.equal((await read()).text, '! ann and bob')
+})
+
+test('owners are known after the updates were folded and the server has forgotten them', async () => {
+  const { ledger, log, send, read } = open()
+  const { text, take } = openWindow(1)
+  for (const n of countTo(foldAt.messages + 1)) text.insert(0, String(n % 10))
+  const updates = take()
+  const last = updates.pop() ?? new Uint8Array()
+  for (const update of updates) await send(update, `${annKey}.w1`)
+  for (const _turn of [1, 2, 3]) await settled()
+  const { updates: joined } = await read()
+  assert.deepEqual(
+    joined.map(({ seq, body }) => [seq, body.owners]),
+    [[foldAt.messages, { [annKey]: [1] }]],
+  )
+  const fresh = new Ledger({ documentBytes: 1e6, now: () => 0, onFailure: fail }).guard(log)
+  const draftFrom = (from: string): Draft<'update'> => {
+    const body = { update: Buffer.from(last).toString('base64') }
+    return { id: `${from}-last`, channel: 'main', kind: 'update', from, at: 1, body }
+  }
+  await assert.rejects(fresh.append(draftFrom('eve'), 1), /Client 1 belongs to another sender/)
+  assert.equal(await fresh.append(draftFrom(`${annKey}.w1`), 1), foldAt.messages + 1)
+  const { owners } = await ledger.fold((await read()).updates)
+  assert.deepEqual(owners, { [annKey]: [1] })
+})
+
+test('a full document takes deletions only, until they have made room', async () => {
+  const { send, clock } = open({ documentBytes: 5000 })
+  const { text, take, takeOne } = openWindow(1)
+  for (const _n of countTo(foldAt.messages)) text.insert(0, 'x'.repeat(20))
+  for (const update of take()) assert.equal(typeof (await send(update)), 'number')
+  for (const _turn of [1, 2, 3]) await settled()
+  text.insert(0, 'y')
+  const insertion = takeOne()
+  clock.ms = 10_000
+  assert.equal(await send(insertion), '413 document-full')
+  await settled()
+  assert.equal(await send(insertion), '413 document-full')
+  text.delete(1, text.length - 1)
+  const deletion = takeOne()
+  assert.equal(typeof (await send(deletion)), 'number')
+  clock.ms = 20_000
+  assert.equal(await send(insertion), '413 document-full')
+  await settled()
+  assert.equal(typeof (await send(insertion)), 'number')
+})
+
+test('an update that could not be stored is not built upon', async () => {
+  let fails = true
+  const stored: { append?: Log['append'] } = {}
+  const memory = createMemoryLog({ epoch: 'life1', limits, now: () => 0, onFailure: fail })
+  stored.append = (draft, acceptedAt) =>
+    fails ? Promise.reject(new IdTaken(draft)) : memory.append(draft, acceptedAt)
+  const { sendAs } = open({ change: { ...memory, ...stored } })
+  const { text, take } = openWindow(1)
+  text.insert(0, 'a')
+  text.insert(1, 'b')
+  const [first, second] = take()
+  assert.ok(first && second)
+  await assert.rejects(sendAs('ann-1', first), IdTaken)
+  fails = false
+  assert.equal(await sendAs('ann-2', second), '409 update-gap')
+  assert.equal(await sendAs('ann-1', first), 1)
+  assert.equal(await sendAs('ann-2', second), 2)
+})
+
+test('updates sent at once while the document is read are admitted in their order', async () => {
+  const { send } = open()
+  const { text, take } = openWindow(1)
+  for (const letter of 'abcdef') text.insert(text.length, letter)
+  assert.deepEqual(await Promise.all(take().map((update) => send(update))), [1, 2, 3, 4, 5, 6])
+})
+
+test('messages of the log that are no updates are left out of a fold and reported', async () => {
+  const { ledger, failures } = open()
+  const message = (seq: number, update: Uint8Array) => {
+    const body = { update: Buffer.from(update).toString('base64') }
+    const from = 'ann'
+    const id = `${from}-${seq}`
+    return { id, seq, from, channel: 'main', kind: 'update', at: 1, acceptedAt: 1, body } as const
+  }
+  const good = updateOf((doc) => doc.getText('text').insert(0, 'x'))
+  const { update } = await ledger.fold([message(1, new Uint8Array([9, 9])), message(2, good)])
+  const doc = new Y.Doc()
+  Y.applyUpdate(doc, Buffer.from(update, 'base64'))
+  assert.equal(doc.getText('text').toString(), 'x')
+  assert.equal(failures.length, 1)
+})
+
+/** Of an admitted document: no client holds anything back, and none throws. */
+function assertWhole(doc: Y.Doc): void {
+  const { pendingStructs, pendingDs } = doc.store
+  assert.deepEqual([pendingStructs, pendingDs], [null, null])
+}
+
+test('ten thousand mutated updates neither crash the server nor change another’s text', async () => {
+  const { send, read } = open()
+  const random = createSeededRandom(11)
+  const below = (most: number) => Math.floor(random() * most)
+  const ann = openWindow(1)
+  ann.authors.set('1', { name: 'Ann' })
+  const written = 'What Ann wrote stays hers.'
+  ann.text.insert(0, written)
+  const anns = ann.takeOne()
+  await send(anns, 'ann')
+  const codes = new Map<string, number>()
+  let honest: Uint8Array[] = []
+  for (let round = 0; round < 10_000; round += 1) {
+    if (honest.length === 0 || round % 250 === 0) {
+      const whole = Y.encodeStateAsUpdate((await read()).doc)
+      // A new client of hers, and Ann's.
+      honest = [100 + round, 1].flatMap((client) => {
+        const window = openWindow(client)
+        window.doc.clientID = 0
+        window.hear(whole)
+        window.doc.clientID = client
+        window.authors.set(String(client), { name: 'Eve' })
+        window.text.insert(below(window.text.length + 1), 'eve ', { bold: true })
+        window.text.insert(window.text.length, 'x\n')
+        return window.take()
+      })
+    }
+    const bytes = [...(honest[below(honest.length)] ?? [])]
+    for (let times = below(3); times > 0; times -= 1) {
+      const place = below(bytes.length)
+      const way = below(4)
+      if (way === 0) bytes[place] = below(256)
+      else if (way === 1) bytes.splice(place, 1 + below(3))
+      else if (way === 2) bytes.splice(place, 0, below(256))
+      else bytes[place] = ((bytes[place] ?? 0) ^ (1 << below(8))) & 255
+    }
+    const end = await send(new Uint8Array(bytes), 'eve')
+    const code = typeof end === 'number' ? 'stored' : end
+    codes.set(code, (codes.get(code) ?? 0) + 1)
+  }
+  const { doc } = await read()
+  assertWhole(doc)
+  // Deleting is everybody's right: what is left of Ann's is as she wrote it.
+  const [name, ...letters] = (doc.store.clients.get(1) ?? []) as Y.Item[]
+  assert.deepEqual(name?.content.getContent(), [{ name: 'Ann' }])
+  for (const { content, id } of letters) {
+    if (content instanceof Y.ContentString)
+      assert.equal(content.str, written.slice(id.clock - 1, id.clock - 1 + content.str.length))
+  }
+  for (const code of ['stored', '400 bad-update', '409 update-gap', '403 not-your-client'])
+    assert.ok((codes.get(code) ?? 0) > 0, `${code}: ${JSON.stringify([...codes])}`)
+})

@@ -1,0 +1,366 @@
+// Admission of updates: what a channel's document holds and who writes it, without its text.
+
+import * as Y from 'yjs'
+import type { Log } from '../log/log.ts'
+import { Refusal } from '../refusal.ts'
+import { type Draft, fingerprintIn, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
+import type { Clock } from '../wire/time.ts'
+import { createDocument } from './rich-text.ts'
+import { BadUpdate, type Root, readUpdate, type Struct, type Update } from './update.ts'
+
+interface LedgerParts {
+  /** Of one document, folded; beyond it only deletions are admitted. */
+  readonly documentBytes: number
+  readonly now: Clock
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Channels known at the same time: the least recently used is read from the log again. */
+const mostDocuments = 256
+
+/** Between two measurements of a full document, which load it. */
+const measureMs = 5000
+
+/** Refuses updates that do not fit the documents in the log; joins those that do. */
+export class Ledger {
+  readonly #parts: LedgerParts
+  /** The least recently used first. */
+  readonly #documents = new Map<string, DocumentRecord>()
+  readonly #loading = new Map<string, Promise<DocumentRecord>>()
+
+  constructor(parts: LedgerParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * The log, with an `append` that rejects an update with a `Refusal`: 400 `bad-update`, 409 `update-gap`, 403
+   * `not-your-client`, 413 `document-full`.
+   */
+  guard(log: Log): Log {
+    log.follow((message) => {
+      if (isKind(message, 'update')) this.#documents.get(message.channel)?.follow(message)
+    })
+    const append: Log['append'] = (draft, acceptedAt) =>
+      isUpdate(draft) ? this.#append(log, draft, acceptedAt) : log.append(draft, acceptedAt)
+    return { ...log, append }
+  }
+
+  /** Joins updates in one with the same content, without what was deleted. Skips what Yjs cannot read. */
+  readonly fold = (messages: readonly Message<'update'>[]): UpdateBody => {
+    const update = join(messages, this.#parts.onFailure)
+    const channel = messages[0]?.channel ?? ''
+    const known = this.#documents.get(channel)
+    const newest = messages.at(-1)?.seq ?? 0
+    // The log also folds earlier states, for the history.
+    if (known && newest >= known.foldedSeq)
+      Object.assign(known, { foldedBytes: update.length, foldedSeq: newest })
+    const owners = (known ?? recordOf(messages)).owners()
+    return { update: Buffer.from(update).toString('base64'), owners }
+  }
+
+  async #append(log: Log, draft: Draft<'update'>, acceptedAt: number): Promise<number> {
+    const { channel, id, from } = draft
+    const update = readDraft(draft)
+    const known = this.#documents.get(channel)
+    const document = known ?? (await this.#load(log, channel))
+    if (known) {
+      this.#documents.delete(channel)
+      this.#documents.set(channel, known)
+    }
+    try {
+      document.admit(update, ownerOf(from), id, this.#parts.documentBytes)
+    } catch (error) {
+      if (document.isFull(this.#parts.documentBytes)) this.#measure(log, channel, document)
+      throw error
+    }
+    document.underWay.add(id)
+    try {
+      return await log.append(draft, acceptedAt)
+    } catch (error) {
+      // The record has what the log lacks.
+      if (this.#documents.get(channel) === document) this.#documents.delete(channel)
+      throw error
+    } finally {
+      document.underWay.delete(id)
+    }
+  }
+
+  #load(log: Log, channel: string): Promise<DocumentRecord> {
+    return this.#loading.getOrInsertComputed(channel, () =>
+      this.#read(log, channel).finally(() => this.#loading.delete(channel)),
+    )
+  }
+
+  async #read(log: Log, channel: string): Promise<DocumentRecord> {
+    for (;;) {
+      const { messages, head } = await log.snapshot(new Set([channel]))
+      // Stored meanwhile.
+      if ((log.heads().get(channel) ?? 0) > head.seq) continue
+      const document = recordOf(messages.filter((message) => isKind(message, 'update')))
+      this.#documents.set(channel, document)
+      for (const [idle, { underWay }] of this.#documents) {
+        if (this.#documents.size <= mostDocuments) break
+        if (underWay.size === 0 && idle !== channel) this.#documents.delete(idle)
+      }
+      return document
+    }
+  }
+
+  /** Finds out whether a full document has shrunk. */
+  #measure(log: Log, channel: string, document: DocumentRecord): void {
+    const { now, onFailure } = this.#parts
+    if (now() - document.measuredAt < measureMs) return
+    document.measuredAt = now()
+    const measure = async () => {
+      const { messages } = await log.snapshot(new Set([channel]))
+      document.foldedBytes = join(
+        messages.filter((message) => isKind(message, 'update')),
+        onFailure,
+      ).length
+    }
+    measure().catch(onFailure)
+  }
+}
+
+function isUpdate(draft: Draft): draft is Draft<'update'> {
+  return draft.kind === 'update'
+}
+
+/** A person's windows share a fingerprint. */
+const ownerOf = (sender: string) => fingerprintIn(sender) ?? sender
+
+function readDraft({ id, body }: Draft<'update'>): Update {
+  try {
+    return readUpdate(body.update)
+  } catch (error) {
+    if (error instanceof BadUpdate) throw badUpdate(error.message, id)
+    throw error
+  }
+}
+
+function badUpdate(reason: string, id: string): Refusal {
+  const sentence = `The update of "${id}" does not fit: ${reason}. PROTOCOL.md says what a document may hold.`
+  return new Refusal(400, 'bad-update', sentence, id)
+}
+
+function join(messages: readonly Message<'update'>[], onFailure: (error: unknown) => void): Uint8Array {
+  const doc = createDocument()
+  for (const { body, seq } of messages) {
+    try {
+      Y.applyUpdate(doc, Buffer.from(body.update, 'base64'))
+    } catch (error) {
+      onFailure(new Error(`Message ${seq} of the log is no update and was left out.`, { cause: error }))
+    }
+  }
+  const update = Y.encodeStateAsUpdate(doc)
+  doc.destroy()
+  return update
+}
+
+function recordOf(messages: readonly Message<'update'>[]): DocumentRecord {
+  const document = new DocumentRecord()
+  for (const message of messages) document.take(message)
+  return document
+}
+
+/** What the document of one channel holds, by Yjs clients and clocks. */
+class DocumentRecord {
+  /** The next clock of each Yjs client. */
+  readonly #next = new Map<number, number>()
+  readonly #owners = new Map<number, string>()
+  /** Clocks of entries in "authors". */
+  readonly #names = new Map<number, number[]>()
+  /** Admitted, but not stored yet. */
+  readonly underWay = new Set<string>()
+  foldedBytes = 0
+  /** Of the newest message in it. */
+  foldedSeq = 0
+  measuredAt = Number.NEGATIVE_INFINITY
+
+  isFull(mostBytes: number): boolean {
+    return this.foldedBytes > mostBytes
+  }
+
+  owners(): NonNullable<UpdateBody['owners']> {
+    const owners: Record<string, number[]> = {}
+    for (const [client, owner] of this.#owners) {
+      owners[owner] ??= []
+      owners[owner].push(client)
+    }
+    return owners
+  }
+
+  /** Throws a `Refusal`; then nothing has changed. */
+  admit(update: Update, owner: string, id: string, mostBytes: number): void {
+    const addition = new Addition(update, this.#next, this.#names, id)
+    this.#checkOwners(addition, update, owner, id)
+    if (addition.hasContent && this.isFull(mostBytes)) {
+      const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
+      const sentence = `The document is full: it has ${size}. Delete something, begin another document, or raise the limit.`
+      throw new Refusal(413, 'document-full', sentence, id, measureMs)
+    }
+    this.#add(addition, owner)
+  }
+
+  #checkOwners({ clients }: Addition, { deletions }: Update, owner: string, id: string): void {
+    const isForeign = (client: number) => (this.#owners.get(client) ?? owner) !== owner
+    for (const client of clients.keys()) {
+      if (!isForeign(client)) continue
+      const sentence = `Client ${client} belongs to another sender: begin a Y.Doc of your own, with a new client number.`
+      throw new Refusal(403, 'not-your-client', sentence, id)
+    }
+    for (const [client, ranges] of deletions) {
+      const names = this.#names.get(client)
+      if (!names || !isForeign(client)) continue
+      for (const { clock, len } of ranges) {
+        if (!names.some((name) => name >= clock && name < clock + len)) continue
+        const sentence = `The name of client ${client} belongs to another sender: only that one may change it.`
+        throw new Refusal(403, 'not-your-client', sentence, id)
+      }
+    }
+  }
+
+  /** A stored message. */
+  take({ body: { update, owners }, from, id }: Message<'update'>): void {
+    for (const [owner, clients] of Object.entries(owners ?? {}))
+      for (const client of clients) this.#owners.set(client, owner)
+    try {
+      const read = readUpdate(update, owners === undefined)
+      if (owners) this.foldedBytes = read.bytes
+      this.#add(new Addition(read, this.#next, this.#names, id), owners ? null : ownerOf(from))
+    } catch (error) {
+      // Such messages are in no document.
+      if (!(error instanceof BadUpdate || error instanceof Refusal)) throw error
+    }
+  }
+
+  follow(message: Message<'update'>): void {
+    if (!this.underWay.has(message.id)) this.take(message)
+  }
+
+  /** An update with one new client makes the sender its owner. */
+  #add({ clients, names }: Addition, owner: string | null): void {
+    for (const [client, next] of clients) {
+      this.#next.set(client, next)
+      if (owner !== null && clients.size === 1) this.#owners.set(client, owner)
+    }
+    for (const [client, clocks] of names) {
+      this.#names.set(client, [...(this.#names.get(client) ?? []), ...clocks])
+    }
+  }
+}
+
+interface Need {
+  readonly client: number
+  /** The next clock that is needed. */
+  readonly until: number
+}
+
+/** The new structs of an update, put in order as Yjs does. Throws a `Refusal` for what can never be put in order. */
+class Addition {
+  /** The next clock of each client that gets new structs. */
+  readonly clients = new Map<number, number>()
+  /** Clocks of new entries in "authors". */
+  readonly names = new Map<number, number[]>()
+  hasContent = false
+  readonly #known: ReadonlyMap<number, number>
+  readonly #knownNames: ReadonlyMap<number, readonly number[]>
+  readonly #id: string
+
+  constructor(
+    { structs, deletions }: Update,
+    known: ReadonlyMap<number, number>,
+    names: ReadonlyMap<number, readonly number[]>,
+    id: string,
+  ) {
+    this.#known = known
+    this.#knownNames = names
+    this.#id = id
+    const queues = new Map(structs.entries().map(([client, queue]) => [client, { queue, place: 0 }]))
+    for (const client of structs.keys()) this.#run(client, queues)
+    for (const [client, ranges] of deletions)
+      for (const { clock, len } of ranges)
+        if (clock + len > this.#next(client)) this.#refuseGap(client, clock)
+  }
+
+  /** Adds a client's structs, each after what it needs. */
+  #run(
+    first: number,
+    queues: ReadonlyMap<number, { readonly queue: readonly Struct[]; place: number }>,
+  ): void {
+    const waiting: Need[] = [{ client: first, until: Number.POSITIVE_INFINITY }]
+    const clientsWaiting = new Set([first])
+    for (let top = waiting.at(-1); top; top = waiting.at(-1)) {
+      const { client, until } = top
+      const all = queues.get(client)
+      const struct = all?.queue[all.place]
+      const isMet = this.#next(client) >= until
+      if (isMet || !all || !struct) {
+        if (!isMet && until !== Number.POSITIVE_INFINITY) this.#refuseGap(client, until - 1)
+        waiting.pop()
+        clientsWaiting.delete(client)
+        continue
+      }
+      const need = this.#needOf(client, struct)
+      if (need) {
+        if (clientsWaiting.has(need.client)) this.#refuseGap(need.client, need.until - 1)
+        waiting.push(need)
+        clientsWaiting.add(need.client)
+      } else {
+        this.#addStruct(client, struct)
+        all.place += 1
+      }
+    }
+  }
+
+  #next(client: number): number {
+    return this.clients.get(client) ?? this.#known.get(client) ?? 0
+  }
+
+  /** What must come before the struct and has not. */
+  #needOf(client: number, { clock, left, right, content }: Struct): Need | null {
+    if (content === 'skip') return null
+    if (clock > this.#next(client)) this.#refuseGap(client, clock - 1)
+    for (const neighbour of [left, right]) {
+      if (neighbour && neighbour.clock >= this.#next(neighbour.client))
+        return { client: neighbour.client, until: neighbour.clock + 1 }
+    }
+    return null
+  }
+
+  #addStruct(client: number, struct: Struct): void {
+    const { clock, len, content } = struct
+    if (content === 'skip' || clock + len <= this.#next(client)) return
+    this.#checkRoot(client, struct)
+    this.clients.set(client, clock + len)
+    if (content !== 'blank') this.hasContent = true
+  }
+
+  #checkRoot(client: number, { clock, left, right, root, content }: Struct): void {
+    const roots = new Set<Root>(root ? [root] : [])
+    for (const neighbour of [left, right]) {
+      if (!neighbour) continue
+      const isName = this.#isName(neighbour)
+      roots.add(isName ? 'authors' : 'text')
+      if (isName && neighbour.client !== client)
+        throw badUpdate(`client ${client} writes to the entry of client ${neighbour.client}`, this.#id)
+    }
+    const isInAuthors = roots.has('authors')
+    const isRight = content === 'blank' || isInAuthors === (content === 'name')
+    if (roots.size > 1 || !isRight) {
+      throw badUpdate(`clock ${clock} of client ${client} does not belong where it stands`, this.#id)
+    }
+    if (isInAuthors) this.names.getOrInsertComputed(client, () => []).push(clock)
+  }
+
+  #isName({ client, clock }: Y.ID): boolean {
+    const isIn = (names: ReadonlyMap<number, readonly number[]>) =>
+      names.get(client)?.includes(clock) ?? false
+    return isIn(this.#knownNames) || isIn(this.names)
+  }
+
+  #refuseGap(client: number, clock: number): never {
+    const sentence = `The update of "${this.#id}" builds on clock ${clock} of client ${client}, which the log lacks; send the earlier updates first.`
+    throw new Refusal(409, 'update-gap', sentence, this.#id)
+  }
+}

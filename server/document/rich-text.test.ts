@@ -1,0 +1,270 @@
+// What a text means as lines, and lines as HTML and Markdown; changes of lines against the text itself.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as Y from 'yjs'
+import {
+  type Attributes,
+  changeLines,
+  changesOf,
+  createDocument,
+  documentText,
+  type Line,
+  linesOf,
+  mapPosition,
+  mapRange,
+  textOf,
+  toHtml,
+  toMarkdown,
+} from './rich-text.ts'
+
+type Piece = string | [text: string, attributes: Attributes]
+
+function linesWith(...pieces: readonly Piece[]): Line[] {
+  const text = documentText(createDocument())
+  for (const piece of pieces) {
+    const [insert, attributes] = typeof piece === 'string' ? [piece, {}] : piece
+    text.insert(text.length, insert, attributes)
+  }
+  return linesOf(text)
+}
+
+const shape = (lines: readonly Line[]) =>
+  lines.map(({ block, runs }) => [block, runs.map(({ text }) => text).join('')])
+
+test('a final newline ends the last line and begins none', () => {
+  assert.deepEqual(shape(linesWith()), [['p', '']])
+  assert.deepEqual(shape(linesWith('\n')), [['p', '']])
+  assert.deepEqual(shape(linesWith('a')), [['p', 'a']])
+  assert.deepEqual(shape(linesWith('a\n')), [['p', 'a']])
+  assert.deepEqual(shape(linesWith('a\n\n')), [
+    ['p', 'a'],
+    ['p', ''],
+  ])
+  assert.deepEqual(shape(linesWith('a\nb')), [
+    ['p', 'a'],
+    ['p', 'b'],
+  ])
+})
+
+test('a line is what its newline says', () => {
+  const lines = linesWith('T', ['\n', { block: 'h2', align: 'center' }], 'a', ['\n', { block: 'ol2' }], 'b')
+  assert.deepEqual(
+    lines.map(({ block, align }) => [block, align]),
+    [
+      ['h2', 'center'],
+      ['ol2', null],
+      ['p', null],
+    ],
+  )
+})
+
+test('unknown attributes mean nothing', () => {
+  const hostile: Attributes = {
+    bold: 'yes',
+    script: 'b',
+    link: 'javascript:alert(1)',
+    onclick: 'a()',
+    image: 'cat.png',
+  }
+  const [line] = linesWith(['a', hostile], ['\n', { block: 'script', align: 'left;color:red' }])
+  assert.deepEqual([line?.runs, line?.block, line?.align], [[{ text: 'a', marks: {} }], 'p', null])
+  for (const link of [
+    'java\nscript:a',
+    ' https://a',
+    'https://a b',
+    'data:text/html,a',
+    'HTTPS:',
+    '//a',
+    `https://${'a'.repeat(5000)}`,
+  ])
+    assert.deepEqual(linesWith(['a', { link }])[0]?.runs, [{ text: 'a', marks: {} }], link)
+  assert.equal(linesWith(['a', { link: 'HTTPS://a.org/?b#c' }])[0]?.runs[0]?.marks.link, 'HTTPS://a.org/?b#c')
+})
+
+test('an image that cannot be kept shows its name', () => {
+  const lines = linesWith(['\uFFFC', { image: { src: 'https://a/cat.png', alt: 'cat' } }])
+  assert.equal(toHtml(lines), '<p>[cat]</p>')
+  const kept = linesWith(['\uFFFC', { image: { src: 'data:image/png;base64,AA==', alt: '"cat"' } }])
+  assert.equal(toHtml(kept), '<p><img src="data:image/png;base64,AA==" alt="&quot;cat&quot;"></p>')
+})
+
+const html: [name: string, pieces: Piece[], expected: string][] = [
+  ['markup is text', ['<b>&"'], '<p>&lt;b&gt;&amp;&quot;</p>'],
+  ['an empty line keeps its height', ['\n\n'], '<p><br></p>\n<p><br></p>'],
+  [
+    'marks with one in common share its element',
+    [['a', { bold: true, link: 'https://a' }], ['b', { link: 'https://a' }], 'c'],
+    '<p><a href="https://a"><b>a</b>b</a>c</p>',
+  ],
+  ['a soft break', ['a\u2028b'], '<p>a<br>b</p>'],
+  [
+    'items nest by their levels, at most one deeper than the item before',
+    ['a', ['\n', { block: 'ul1' }], 'b', ['\n', { block: 'ol4' }], 'c', ['\n', { block: 'ul1' }]],
+    '<ul><li>a<ol><li>b</li></ol></li><li>c</li></ul>',
+  ],
+  [
+    'neighbouring lists of two kinds are two lists',
+    ['a', ['\n', { block: 'ul1' }], 'b', ['\n', { block: 'ol1' }]],
+    '<ul><li>a</li></ul>\n<ol><li>b</li></ol>',
+  ],
+  [
+    'lines of a quote and of code belong together',
+    [
+      'a',
+      ['\n', { block: 'pre' }],
+      'b',
+      ['\n', { block: 'pre' }],
+      'c',
+      ['\n', { block: 'blockquote' }],
+      'd',
+      ['\n', { block: 'blockquote' }],
+    ],
+    '<pre>a\nb</pre>\n<blockquote><p>c</p><p>d</p></blockquote>',
+  ],
+  ['alignment', ['a', ['\n', { block: 'h1', align: 'right' }]], '<h1 style="text-align: right">a</h1>'],
+]
+
+for (const [name, pieces, expected] of html)
+  test(`HTML: ${name}`, () => assert.equal(toHtml(linesWith(...pieces)), expected))
+
+const markdown: [name: string, pieces: Piece[], expected: string][] = [
+  ['signs are text', ['*a* _b_ [c] <d> `e` \\'], '\\*a\\* \\_b\\_ \\[c\\] \\<d\\> \\`e\\` \\\\\n'],
+  [
+    'what would begin a block does not',
+    ['# a\n- b\n12. c\n> d\n+ e'],
+    '\\# a\n\n\\- b\n\n12\\. c\n\n\\> d\n\n\\+ e\n',
+  ],
+  [
+    'headings, quotes and code',
+    [
+      'T',
+      ['\n', { block: 'h2' }],
+      'q',
+      ['\n', { block: 'blockquote' }],
+      'r',
+      ['\n', { block: 'blockquote' }],
+      'x = `1`',
+      ['\n', { block: 'pre' }],
+      '  y',
+      ['\n', { block: 'pre' }],
+    ],
+    '## T\n\n> q\n>\n> r\n\n```\nx = `1`\n  y\n```\n',
+  ],
+  [
+    'nested lists',
+    ['a', ['\n', { block: 'ol1' }], 'b', ['\n', { block: 'ul2' }], 'c', ['\n', { block: 'ol1' }]],
+    '1. a\n   - b\n2. c\n',
+  ],
+  [
+    'marks and links; spaces stay outside the signs',
+    [
+      ['a ', { bold: true }],
+      ['b', { italic: true }],
+      ['`', { code: true }],
+      ['l', { link: 'https://a/(b)' }],
+    ],
+    '**a** *b*`` ` ``[l](<https://a/(b)>)\n',
+  ],
+  ['a soft break', ['a\u2028b'], 'a\\\nb\n'],
+]
+
+for (const [name, pieces, expected] of markdown)
+  test(`Markdown: ${name}`, () => assert.equal(toMarkdown(linesWith(...pieces)), expected))
+
+test('plain text names images and breaks soft lines', () => {
+  const lines = linesWith('a\u2028b\n', ['\uFFFC', { image: { src: '', alt: 'cat.png' } }])
+  assert.equal(textOf(lines), 'a\nb\n[cat.png]')
+})
+
+test('a position moves with what is inserted before it, not with what is inserted there', () => {
+  assert.equal(mapPosition(3, [{ retain: 2 }, { insert: 'ab' }]), 5)
+  assert.equal(mapPosition(3, [{ retain: 3 }, { insert: 'ab' }]), 3)
+  assert.equal(mapPosition(3, [{ retain: 1 }, { delete: 5 }]), 1)
+  assert.equal(mapPosition(3, [{ delete: 1 }, { insert: 'abc' }, { retain: 1 }]), 5)
+})
+
+test('a range is its own characters, not those inserted among them', () => {
+  const changes = [{ retain: 2 }, { insert: 'xy' }, { retain: 1 }, { delete: 1 }, { insert: 'z' }]
+  assert.deepEqual(mapRange({ from: 1, to: 6 }, changes), [
+    { from: 1, to: 2 },
+    { from: 4, to: 5 },
+    { from: 6, to: 8 },
+  ])
+})
+
+/** mulberry32 */
+function seeded(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+const attributeChoices: Record<string, unknown>[] = [
+  { bold: true },
+  { bold: null },
+  { italic: true },
+  { link: 'https://a' },
+  { link: null },
+  { block: 'h1' },
+  { block: 'ul2' },
+  { block: null },
+  {},
+]
+
+function changeAtRandom(text: Y.Text, random: (below: number) => number): void {
+  const pick = <T>(choices: readonly T[]): T => choices[random(choices.length)] as T
+  const at = random(text.length + 1)
+  const count = Math.min(text.length - at, 1 + random(6))
+  const action = random(4)
+  if (action === 0 && count > 0) text.delete(at, count)
+  else if (action === 1 && count > 0) text.format(at, count, pick(attributeChoices))
+  else if (action === 2) text.insert(at, pick(['a', 'bc', '\n', 'd\ne', '\n\n', '\u2028']))
+  else
+    text.insert(
+      at,
+      pick(['f', 'gh', '\n']),
+      pick(attributeChoices.filter((given) => !Object.values(given).includes(null))),
+    )
+}
+
+test('changed lines are the lines of the changed text, in every copy', () => {
+  for (let seed = 1; seed <= 60; seed += 1) {
+    const random = seeded(seed)
+    const docs = [createDocument(), createDocument(), createDocument()]
+    const updates: Uint8Array[] = []
+    const copies = docs.map((doc) => {
+      const text = documentText(doc)
+      const copy = { doc, text, lines: linesOf(text), received: 0 }
+      text.observe((event) => {
+        const before = copy.lines
+        copy.lines = changeLines(before, changesOf(event))
+      })
+      doc.on('update', (update: Uint8Array, origin: unknown) => {
+        if (origin !== 'remote') updates.push(update)
+      })
+      return copy
+    })
+    const receive = (copy: (typeof copies)[number], to: number) => {
+      while (copy.received < to) Y.applyUpdate(copy.doc, updates[copy.received++] as Uint8Array, 'remote')
+    }
+    for (let step = 0; step < 40; step += 1) {
+      const copy = copies[random(3)] ?? assert.fail()
+      if (random(3) === 0) receive(copy, copy.received + random(updates.length - copy.received + 1))
+      else
+        copy.doc.transact(() => {
+          for (let count = 1 + random(3); count > 0; count -= 1) changeAtRandom(copy.text, random)
+        })
+      assert.deepEqual(copy.lines, linesOf(copy.text), `seed ${seed}, step ${step}`)
+    }
+    for (const copy of copies) receive(copy, updates.length)
+    for (const { lines, text } of copies) {
+      assert.deepEqual(lines, linesOf(text), `seed ${seed}`)
+      assert.deepEqual(lines, copies[0]?.lines, `seed ${seed}`)
+    }
+  }
+})

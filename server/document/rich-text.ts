@@ -1,0 +1,664 @@
+// The shared document's text: what a Y.Text means as lines, and lines as HTML, Markdown and plain text.
+//
+// One flat Y.Text. Each `\n` ends a line and carries its block attributes. The last line may lack its `\n`;
+// then it is a paragraph. So '' and '\n' are one empty paragraph, and 'a', 'a\n' one line: a `\n` at the very
+// end begins no further line. Editors end the last line when they first change anything, so that it can have
+// a kind too. Attributes that the schema does not know are ignored, never an error.
+
+import * as Y from 'yjs'
+
+/** Inline formatting, as attributes of the text. */
+export interface Marks {
+  readonly bold?: true
+  readonly italic?: true
+  readonly underline?: true
+  readonly strike?: true
+  readonly code?: true
+  readonly script?: 'sub' | 'super'
+  /** http, https or mailto. */
+  readonly link?: string
+  /** Of a U+FFFC. An empty `src` shows `alt` alone. */
+  readonly image?: { readonly src: string; readonly alt: string }
+}
+
+export interface Run {
+  readonly text: string
+  readonly marks: Marks
+}
+
+export interface Line {
+  readonly runs: readonly Run[]
+  /** `p`, `h1` to `h6`, `blockquote`, `pre`, or kind and level of a list item: `ul1` to `ul6`, `ol1` to `ol6`. */
+  readonly block: string
+  /** `center`, `right`, `justify`. */
+  readonly align: string | null
+}
+
+export type Attributes = Readonly<Record<string, unknown>>
+
+/** A change of the text; positions count UTF-16 units. `attributes` of a retain: the new values, null where removed. */
+export type Change =
+  | { readonly retain: number; readonly attributes?: Attributes }
+  | { readonly insert: string; readonly attributes?: Attributes }
+  | { readonly delete: number }
+
+/** UTF-16 units, counted from the text's beginning; `to` is the first one behind it. */
+export interface TextRange {
+  readonly from: number
+  readonly to: number
+}
+
+export const softBreak = '\u2028'
+export const imageCharacter = '\uFFFC'
+export const deepestLevel = 6
+const longestLink = 2048
+const longestImage = 100_000
+const longestAlt = 1000
+
+/**
+ * A document whose markers only its editors change. Yjs removes markers that look superfluous after remote
+ * changes, in a transaction of its own that nobody is sent, after which windows may format later text
+ * differently.
+ */
+export function createDocument(): Y.Doc {
+  const doc = new Y.Doc()
+  doc.on('afterTransaction', (transaction: Y.Transaction) => {
+    transaction._needFormattingCleanup = false
+  })
+  return doc
+}
+
+export const documentText = (doc: Y.Doc): Y.Text => doc.getText('text')
+
+export function linesOf(text: Y.Text): Line[] {
+  const changes = text
+    .toDelta()
+    .map(({ insert, attributes }: { insert: unknown; attributes?: Attributes }) => ({
+      insert: typeof insert === 'string' ? insert : imageCharacter,
+      attributes,
+    }))
+  return changeLines(noLines, changes)
+}
+
+// Attributes
+
+/** Returns a link's address in a form that is safe to render, or null. */
+export function safeLink(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > longestLink) return null
+  // Browsers drop control characters and spaces from schemes.
+  return /^(https?:\/\/|mailto:)[^\s\p{Cc}]+$/iu.test(value) ? value : null
+}
+
+export function safeImage(value: unknown): { src: string; alt: string } | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { src = '', alt = '' } = value as { src?: unknown; alt?: unknown }
+  if (typeof src !== 'string' || typeof alt !== 'string') return null
+  const isKept = src.length <= longestImage && /^data:image\/(png|jpeg|gif|webp);base64,[\w+/]*=*$/.test(src)
+  return { src: isKept ? src : '', alt: alt.slice(0, longestAlt) }
+}
+
+const simpleMarks = ['bold', 'italic', 'underline', 'strike', 'code'] as const
+
+/** The marks that these attributes of text mean. */
+export function marksOf(attributes: Attributes): Marks {
+  const marks: { -readonly [Name in keyof Marks]: Marks[Name] } = {}
+  for (const name of simpleMarks) if (attributes[name] === true) marks[name] = true
+  if (attributes.script === 'sub' || attributes.script === 'super') marks.script = attributes.script
+  const link = safeLink(attributes.link)
+  if (link !== null) marks.link = link
+  const image = safeImage(attributes.image)
+  if (image !== null) marks.image = image
+  return marks
+}
+
+export function sameMarks(a: Marks, b: Marks): boolean {
+  return (
+    a === b ||
+    (a.bold === b.bold &&
+      a.italic === b.italic &&
+      a.underline === b.underline &&
+      a.strike === b.strike &&
+      a.code === b.code &&
+      a.script === b.script &&
+      a.link === b.link &&
+      a.image?.src === b.image?.src &&
+      a.image?.alt === b.image?.alt)
+  )
+}
+
+const blockPattern = /^(h[1-6]|blockquote|pre|[uo]l[1-6])$/
+
+function blockOf(value: unknown): string {
+  return typeof value === 'string' && blockPattern.test(value) ? value : 'p'
+}
+
+function alignOf(value: unknown): string | null {
+  return value === 'center' || value === 'right' || value === 'justify' ? value : null
+}
+
+/** Whether the schema knows this attribute with this value. */
+export function isKnown(key: string, value: unknown): boolean {
+  if (key === 'block') return value !== 'p' && blockOf(value) === value
+  if (key === 'align') return value !== null && alignOf(value) === value
+  if (key !== 'image') return value !== undefined && marksOf({ [key]: value })[key as keyof Marks] === value
+  const image = safeImage(value)
+  const given = Object.entries(value ?? {})
+  return image !== null && given.every(([name, text]) => image[name as keyof typeof image] === text)
+}
+
+/** Kind and nesting level of a list item's block; null for other blocks. */
+export function listOf(block: string): { kind: 'ul' | 'ol'; level: number } | null {
+  const kind = block.slice(0, 2)
+  return kind === 'ul' || kind === 'ol' ? { kind, level: Number(block.slice(2)) } : null
+}
+
+/** UTF-16 units, without the line's end. */
+export function lengthOf(line: Line): number {
+  return line instanceof TextLine ? line.length : line.runs.reduce((sum, { text }) => sum + text.length, 0)
+}
+
+// Changes
+
+/** Lines that `linesOf` and `changeLines` made; the last one may lack its end. */
+class TextLine implements Line {
+  readonly runs: readonly Run[]
+  readonly block: string
+  readonly align: string | null
+  readonly isEnded: boolean
+  readonly length: number
+
+  constructor(runs: readonly Run[], isEnded: boolean, block: string, align: string | null) {
+    this.runs = runs
+    this.length = runs.reduce((length, { text }) => length + text.length, 0)
+    this.isEnded = isEnded
+    this.block = block
+    this.align = align
+  }
+}
+
+const noLines: readonly Line[] = [new TextLine([], false, 'p', null)]
+
+/** Whether the line has a `\n` in the text: only the last one may lack it. */
+export function isEnded(line: Line | undefined): boolean {
+  return line instanceof TextLine && line.isEnded
+}
+
+/**
+ * The lines after `changes`. `lines` are a result of this function or of `linesOf`; lines that do not change are
+ * the same objects in the result. Takes time for the number of lines and the size of the change.
+ */
+export function changeLines(lines: readonly Line[], changes: readonly Change[]): Line[] {
+  const result: Line[] = []
+  let runs: Run[] = []
+  /** The next unit to read: run and offset in it, then the line's end. */
+  let [at, run, offset] = [0, 0, 0]
+
+  function add(text: string, marks: Marks): void {
+    const last = runs.at(-1)
+    if (last && sameMarks(last.marks, marks)) runs[runs.length - 1] = { text: last.text + text, marks }
+    else runs.push({ text, marks })
+  }
+
+  function end(block: string, align: string | null): void {
+    result.push(new TextLine(runs, true, block, align))
+    runs = []
+  }
+
+  /** Reads up to `count` units; `keep` takes each piece of text, `keepEnd` each line's end. */
+  function read(
+    count: number,
+    keep: ((text: string, marks: Marks) => void) | null,
+    keepEnd: ((line: Line) => void) | null,
+    mayCopyLines: boolean,
+  ): void {
+    let left = count
+    while (left > 0) {
+      const line = lines[at]
+      if (!line) return
+      if (mayCopyLines && run === 0 && offset === 0 && runs.length === 0 && isEnded(line)) {
+        const length = lengthOf(line) + 1
+        if (length <= left) {
+          result.push(line)
+          at += 1
+          left -= length
+          continue
+        }
+      }
+      const current = line.runs[run]
+      if (current) {
+        const text = current.text.slice(offset, offset + left)
+        keep?.(text, current.marks)
+        left -= text.length
+        offset += text.length
+        if (offset === current.text.length) [run, offset] = [run + 1, 0]
+      } else {
+        if (!isEnded(line)) return
+        keepEnd?.(line)
+        left -= 1
+        ;[at, run, offset] = [at + 1, 0, 0]
+      }
+    }
+  }
+
+  for (const change of changes) {
+    if ('insert' in change) {
+      const { insert, attributes = {} } = change
+      const marks = marksOf(attributes)
+      for (const [place, piece] of insert.split('\n').entries()) {
+        if (place > 0) end(blockOf(attributes.block), alignOf(attributes.align))
+        if (piece !== '') add(piece, marks)
+      }
+    } else if ('delete' in change) read(change.delete, null, null, false)
+    else if (change.attributes === undefined)
+      read(change.retain, add, ({ block, align }) => end(block, align), true)
+    else {
+      const { attributes } = change
+      read(
+        change.retain,
+        (text, marks) => add(text, marksOf({ ...marks, ...attributes })),
+        ({ block, align }) =>
+          end(
+            attributes.block === undefined ? block : blockOf(attributes.block),
+            attributes.align === undefined ? align : alignOf(attributes.align),
+          ),
+        false,
+      )
+    }
+  }
+  const copyEnd = ({ block, align }: Line) => end(block, align)
+  // The rest of the line, then the lines after it.
+  const line = lines[at]
+  if (line && (run > 0 || offset > 0 || runs.length > 0)) {
+    let rest = -offset
+    for (const { text } of line.runs.slice(run)) rest += text.length
+    read(rest + (isEnded(line) ? 1 : 0), add, copyEnd, false)
+    if (!isEnded(line)) at += 1
+  }
+  for (const later of lines.slice(at)) if (isEnded(later) || later.runs.length > 0) result.push(later)
+  if (runs.length > 0) result.push(new TextLine(runs, false, 'p', null))
+  return result.length > 0 ? result : [...noLines]
+}
+
+/**
+ * What an event changed. Unlike Yjs's own `delta`, which deletes superfluous markers while it reads them, it
+ * changes nothing.
+ */
+export function changesOf(event: Y.YTextEvent): Change[] {
+  const changes: Change[] = []
+  const [old, now] = [new Map<string, unknown>(), new Map<string, unknown>()]
+  const set = (all: Map<string, unknown>, { key, value }: Y.ContentFormat) => {
+    if (value === null) all.delete(key)
+    else all.set(key, value)
+  }
+  let retained = 0
+  const flush = () => {
+    if (retained > 0) changes.push({ retain: retained })
+    retained = 0
+  }
+  for (let item = (event.target as Y.Text)._start; item !== null; item = item.right) {
+    const isNew = event.adds(item)
+    const isGone = item.deleted
+    if (isGone && (isNew || !event.deletes(item))) continue
+    const { content } = item
+    if (content instanceof Y.ContentFormat) {
+      if (!isNew) set(old, content)
+      if (!isGone) set(now, content)
+    } else if (!item.countable) continue
+    else if (isGone) {
+      flush()
+      changes.push({ delete: item.length })
+    } else if (isNew) {
+      flush()
+      const insert = content instanceof Y.ContentString ? content.str : imageCharacter.repeat(item.length)
+      changes.push({ insert, attributes: Object.fromEntries(now) })
+    } else {
+      const attributes = differences(old, now)
+      if (attributes === null) retained += item.length
+      else {
+        flush()
+        changes.push({ retain: item.length, attributes })
+      }
+    }
+  }
+  return changes
+}
+
+function differences(
+  old: ReadonlyMap<string, unknown>,
+  now: ReadonlyMap<string, unknown>,
+): Attributes | null {
+  if (old.size === 0 && now.size === 0) return null
+  const found: Record<string, unknown> = {}
+  for (const [key, value] of now) if (!isSame(old.get(key), value)) found[key] = value
+  for (const key of old.keys()) if (!now.has(key)) found[key] = null
+  return Object.keys(found).length > 0 ? found : null
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return (
+    a === b || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b))
+  )
+}
+
+/** Where a position is after `changes`; what is inserted exactly there comes after it. */
+export function mapPosition(position: number, changes: readonly Change[]): number {
+  let [read, mapped] = [0, position]
+  for (const change of changes) {
+    if (read >= position) break
+    if ('retain' in change) read += change.retain
+    else if ('insert' in change) mapped += change.insert.length
+    else {
+      mapped -= Math.min(change.delete, position - read)
+      read += change.delete
+    }
+  }
+  return mapped
+}
+
+/** Where the characters of a range are after `changes`: without what was inserted among them, in order. */
+export function mapRange({ from, to }: TextRange, changes: readonly Change[]): TextRange[] {
+  const found: TextRange[] = []
+  let [read, written] = [0, 0]
+  const keep = (count: number) => {
+    const [begin, end] = [Math.max(from, read), Math.min(to, read + count)]
+    if (begin < end) found.push({ from: begin - read + written, to: end - read + written })
+    read += count
+    written += count
+  }
+  for (const change of changes) {
+    if ('retain' in change) keep(change.retain)
+    else if ('insert' in change) written += change.insert.length
+    else read += change.delete
+  }
+  keep(Math.max(0, to - read))
+  return found
+}
+
+// Lists
+
+/** A line, or a list whose items may hold lists. */
+export type Part = { readonly line: Line } | ListPart
+
+export interface ListPart {
+  readonly kind: 'ul' | 'ol'
+  readonly items: { readonly line: Line; readonly lists: ListPart[] }[]
+}
+
+/** Nests list items. An item lies at most one level deeper than the item before it. */
+export function partsOf(lines: readonly Line[]): Part[] {
+  const parts: Part[] = []
+  let open: ListPart[] = []
+  for (const line of lines) {
+    const list = listOf(line.block)
+    if (!list) {
+      open = []
+      parts.push({ line })
+      continue
+    }
+    const depth = Math.min(list.level, open.length + 1)
+    open = open.slice(0, depth)
+    if (open[depth - 1]?.kind !== list.kind) {
+      const part: ListPart = { kind: list.kind, items: [] }
+      const siblings = depth === 1 ? parts : (open[depth - 2]?.items.at(-1)?.lists ?? parts)
+      siblings.push(part)
+      open = [...open.slice(0, depth - 1), part]
+    }
+    open[depth - 1]?.items.push({ line, lists: [] })
+  }
+  return parts
+}
+
+// Plain text, HTML, Markdown
+
+/** One line of text for each line; images by their names. */
+export function textOf(lines: readonly Line[]): string {
+  return lines.map(plainText).join('\n')
+}
+
+function plainText({ runs }: Line): string {
+  return runs
+    .map(({ text, marks }) =>
+      text
+        .replaceAll(softBreak, '\n')
+        .replaceAll(imageCharacter, marks.image?.alt ? `[${marks.image.alt}]` : ''),
+    )
+    .join('')
+}
+
+/** The elements of marks, outermost first. */
+const markElements: readonly (readonly [name: keyof Marks, value: unknown, tag: string])[] = [
+  ['link', undefined, 'a'],
+  ['code', true, 'code'],
+  ['bold', true, 'b'],
+  ['italic', true, 'i'],
+  ['underline', true, 'u'],
+  ['strike', true, 's'],
+  ['script', 'sub', 'sub'],
+  ['script', 'super', 'sup'],
+]
+
+export type InlineNode =
+  | { readonly text: string }
+  | { readonly tag: string; readonly href: string | null; readonly children: InlineNode[] }
+  | { readonly image: { readonly src: string; readonly alt: string } }
+  | { readonly lineBreak: true }
+
+/** A line's content as elements: runs with a mark in common share its element. */
+export function inlineNodes(runs: readonly Run[]): InlineNode[] {
+  return nest(runs, 0)
+}
+
+function nest(runs: readonly Run[], depth: number): InlineNode[] {
+  const kind = markElements[depth]
+  if (!kind) return runs.flatMap(leaves)
+  const [name, value, tag] = kind
+  const nodes: InlineNode[] = []
+  for (let from = 0; from < runs.length; ) {
+    const mark = runs[from]?.marks[name]
+    let to = from + 1
+    while (to < runs.length && runs[to]?.marks[name] === mark) to += 1
+    const children = nest(runs.slice(from, to), depth + 1)
+    if (mark !== undefined && (value === undefined || mark === value))
+      nodes.push({ tag, href: name === 'link' ? String(mark) : null, children })
+    else nodes.push(...children)
+    from = to
+  }
+  return joinTexts(nodes)
+}
+
+function leaves({ text, marks }: Run): InlineNode[] {
+  return text
+    .split(/([\u2028\uFFFC])/)
+    .filter((piece) => piece !== '')
+    .map((piece) => {
+      if (piece === softBreak) return { lineBreak: true }
+      if (piece === imageCharacter && marks.image) return { image: marks.image }
+      return { text: piece }
+    })
+}
+
+/** Marks in other elements may separate what is one text here. */
+function joinTexts(nodes: readonly InlineNode[]): InlineNode[] {
+  const joined: InlineNode[] = []
+  for (const node of nodes) {
+    const last = joined.at(-1)
+    if (last && 'text' in last && 'text' in node) joined[joined.length - 1] = { text: last.text + node.text }
+    else joined.push(node)
+  }
+  return joined
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll('\u00A0', '&nbsp;')
+}
+
+/** Neighbouring quotes are one `blockquote` of paragraphs, neighbouring lines of code one `pre`. */
+export function toHtml(lines: readonly Line[]): string {
+  const html: string[] = []
+  for (const group of groupsOf(partsOf(lines))) {
+    const [first] = group
+    if (!first) continue
+    if (!('line' in first)) html.push(listHtml(first))
+    else {
+      const { block } = first.line
+      const members = group.flatMap((part) => ('line' in part ? [part.line] : []))
+      if (block === 'pre') html.push(`<pre>${members.map(contentHtml).join('\n')}</pre>`)
+      else if (block === 'blockquote')
+        html.push(`<blockquote>${members.map((line) => lineHtml('p', line)).join('')}</blockquote>`)
+      else html.push(lineHtml(block, first.line))
+    }
+  }
+  return html.join('\n')
+}
+
+/** Neighbouring lines of one quote or one piece of code belong together. */
+function groupsOf(parts: readonly Part[]): Part[][] {
+  const groups: Part[][] = []
+  let block = ''
+  for (const part of parts) {
+    const own = 'line' in part ? part.line.block : ''
+    if (own === block && (own === 'pre' || own === 'blockquote')) groups.at(-1)?.push(part)
+    else groups.push([part])
+    block = own
+  }
+  return groups
+}
+
+function lineHtml(tag: string, line: Line): string {
+  const style = line.align ? ` style="text-align: ${line.align}"` : ''
+  return `<${tag}${style}>${contentHtml(line) || '<br>'}</${tag}>`
+}
+
+function contentHtml({ runs }: Line): string {
+  return inlineHtml(inlineNodes(runs))
+}
+
+function inlineHtml(nodes: readonly InlineNode[]): string {
+  return nodes
+    .map((node) => {
+      if ('text' in node) return escapeHtml(node.text)
+      if ('lineBreak' in node) return '<br>'
+      if ('image' in node) {
+        const { src, alt } = node.image
+        return src === '' ? escapeHtml(`[${alt}]`) : `<img src="${escapeHtml(src)}" alt="${escapeHtml(alt)}">`
+      }
+      const href = node.href === null ? '' : ` href="${escapeHtml(node.href)}"`
+      return `<${node.tag}${href}>${inlineHtml(node.children)}</${node.tag}>`
+    })
+    .join('')
+}
+
+function listHtml({ kind, items }: ListPart): string {
+  const content = items.map(({ line, lists }) => {
+    const style = line.align ? ` style="text-align: ${line.align}"` : ''
+    return `<li${style}>${contentHtml(line)}${lists.map(listHtml).join('')}</li>`
+  })
+  return `<${kind}>${content.join('')}</${kind}>`
+}
+
+/** CommonMark, with `~~` for struck text and HTML elements for what Markdown cannot say. Alignment is lost. */
+export function toMarkdown(lines: readonly Line[]): string {
+  const blocks: string[] = []
+  for (const group of groupsOf(partsOf(lines))) {
+    const [first] = group
+    if (!first) continue
+    if (!('line' in first)) {
+      blocks.push(listMarkdown(first, '').join('\n'))
+      continue
+    }
+    const { block } = first.line
+    const members = group.flatMap((part) => ('line' in part ? [part.line] : []))
+    if (block === 'pre') {
+      const code = members.map(plainText).join('\n')
+      const fence = fenceFor(code, 3)
+      blocks.push(`${fence}\n${code}\n${fence}`)
+    } else if (block === 'blockquote')
+      blocks.push(members.map((line) => lineMarkdown(line).replaceAll(/^/gm, '> ')).join('\n>\n'))
+    else if (block === 'p') {
+      // Several empty paragraphs in a row mean nothing in Markdown.
+      const text = lineMarkdown(first.line)
+      if (text !== '') blocks.push(text)
+    } else {
+      const text = lineMarkdown(first.line).replaceAll('\\\n', ' ').replace(/(#+)$/, '\\$1')
+      blocks.push(`${'#'.repeat(Number(block.slice(1)))} ${text}`)
+    }
+  }
+  // Without a comment two neighbouring lists of one kind would be one.
+  return blocks.length === 0 ? '' : `${blocks.join('\n\n')}\n`
+}
+
+function listMarkdown({ kind, items }: ListPart, indent: string): string[] {
+  return items.flatMap(({ line, lists }, place) => {
+    const marker = kind === 'ul' ? '- ' : `${place + 1}. `
+    const inner = indent + ' '.repeat(marker.length)
+    const text = lineMarkdown(line).replaceAll('\n', `\n${inner}`)
+    return [`${indent}${marker}${text}`.trimEnd(), ...lists.flatMap((list) => listMarkdown(list, inner))]
+  })
+}
+
+function lineMarkdown({ runs }: Line): string {
+  const text = inlineMarkdown(inlineNodes(runs))
+  // What would begin a block, at the beginning of a line.
+  return text
+    .replaceAll(/^([ \t]+)/gm, (spaces) => spaces.replaceAll(/[ \t]/g, '&#32;'))
+    .replaceAll(/^([-+>]|#{1,6}(?=\s|$)|~{3,}|=+\s*$)/gm, '\\$1')
+    .replaceAll(/^(\d+)([.)])(?=\s|$)/gm, '$1\\$2')
+}
+
+const markdownSigns: Readonly<Record<string, string>> = { b: '**', i: '*', s: '~~' }
+
+/** In angle brackets only where it needs them (CommonMark 0.31, 6.3). */
+function linkDestination(href: string): string {
+  const encoded = href.replaceAll(/[<>\\]/g, encodeURIComponent)
+  return /^[^\s()]+$/.test(encoded) ? encoded : `<${encoded}>`
+}
+
+function inlineMarkdown(nodes: readonly InlineNode[]): string {
+  return nodes
+    .map((node) => {
+      if ('text' in node) return node.text.replaceAll(/[\\`*_[\]<>&]|~~/g, '\\$&')
+      if ('lineBreak' in node) return '\\\n'
+      if ('image' in node) {
+        const alt = node.image.alt.replaceAll(/[\\[\]]/g, '\\$&')
+        return node.image.src === '' ? `\\[${alt}\\]` : `![${alt}](${node.image.src})`
+      }
+      if (node.tag === 'code') return codeMarkdown(node.children)
+      const inner = inlineMarkdown(node.children)
+      if (node.tag === 'a') return `[${inner}](${linkDestination(node.href ?? '')})`
+      const sign = markdownSigns[node.tag]
+      if (!sign) return `<${node.tag}>${inner}</${node.tag}>`
+      // Signs beside a space do not count as signs.
+      const [, before = '', words = '', after = ''] = /^(\s*)([\s\S]*?)(\s*)$/.exec(inner) ?? []
+      return words === '' ? inner : `${before}${sign}${words}${sign}${after}`
+    })
+    .join('')
+}
+
+/** Marks inside code have no place in Markdown. */
+function codeMarkdown(children: readonly InlineNode[]): string {
+  const code = textOfNodes(children)
+  const fence = fenceFor(code, 1)
+  const space = /^[` ]|[` ]$/.test(code) ? ' ' : ''
+  return `${fence}${space}${code}${space}${fence}`
+}
+
+function textOfNodes(nodes: readonly InlineNode[]): string {
+  return nodes
+    .map((node) => {
+      if ('text' in node) return node.text
+      if ('children' in node) return textOfNodes(node.children)
+      return 'image' in node ? node.image.alt : ' '
+    })
+    .join('')
+}
+
+/** Longer than any run of backquotes inside. */
+function fenceFor(code: string, least: number): string {
+  const longest = Math.max(0, ...Array.from(code.matchAll(/`+/g), ([ticks]) => ticks.length))
+  return '`'.repeat(longest >= least ? longest + 1 : least)
+}

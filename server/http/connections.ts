@@ -1,0 +1,348 @@
+// Connections of both ports, from socket to TLS to HTTP/2 session; ends those that are dead, stuck or idle.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  constants,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { Server as HttpsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Config } from '../config/config.ts'
+import { beatsMissed } from '../hub/hub.ts'
+import { Refusal } from '../refusal.ts'
+import type { Timers } from '../wire/time.ts'
+
+export type PortServer = Http2SecureServer | HttpsServer
+export type AnyRequest = IncomingMessage | Http2ServerRequest
+
+/** Node's limit for HTTP/1.1; mostly cookies. */
+export const mostHeaderBytes = 16 * 1024
+
+/** A typing pause must not cost a TLS handshake; Node's default is 5 s. */
+export const keepAliveMs = 75_000
+
+/** Unread upload per session. */
+const sessionWindowBytes = 1024 * 1024
+
+/** For the answer to a PING; the next one follows a heartbeat later. */
+const beatsForAnswer = 1.5
+/** For a stream without progress while others flow. */
+const beatsForStream = 10
+/** Clients send few PINGs, and SETTINGS once. */
+const controlFramesPerLook = 100
+/** Less is PINGs and acknowledgements; content comes in records of up to 16 KiB (RFC 8446, 5.1). */
+const noiseBytes = 4096
+
+/** `bodySeconds` is also the time for a handshake and a first request. */
+type Limits = Pick<Config & Config['limits'], 'heartbeatMs' | 'bodySeconds' | 'streamsPerSession'>
+
+/** All times are in ms since the epoch. */
+export class Connection {
+  /** Counts bytes through the kernel, and can be destroyed when TLS above it is stuck. */
+  readonly socket: Socket
+  secure: TLSSocket | null = null
+  session: ServerHttp2Session | null = null
+  readonly streams = new Set<ServerHttp2Stream>()
+  /** End of its last stream; null before the first. */
+  idleSince: number | null = null
+  /** Above `maxConnections`: it gets only a 503. */
+  isOverfull = false
+  /** HTTP/1.1: requests that wait for the response before theirs; null if there is none. */
+  turns: (() => void)[] | null = null
+  /** Each refusal adds to it. */
+  refusedUntil = 0
+
+  readonly #limits: Limits
+  readonly #openedAt: number
+  #controlFrames = 0
+  #resets = 0
+  #leavingSince: number | null = null
+  /** Of the newest PING. */
+  #askedAt: number
+  /** Bytes read when the PING was sent; null once answered. */
+  #bytesWhenAsked: number | null = null
+  readonly #waiting = new Map<ServerHttp2Stream, { bytes: number; movedAt: number }>()
+  /** Last progress, or time without unsent bytes. */
+  #movedAt: number
+  #sentBytes: number
+  #windowBytes: number | undefined
+
+  constructor(socket: Socket, limits: Limits, now: number) {
+    this.socket = socket
+    this.#limits = limits
+    this.#openedAt = now
+    this.#askedAt = now
+    this.#movedAt = now
+    this.#sentBytes = socket.bytesWritten
+  }
+
+  /** Frames that require an answer and carry no data: PING, SETTINGS. */
+  countControlFrame(): void {
+    this.#controlFrames += 1
+    if (this.#controlFrames > controlFramesPerLook) this.#calm()
+  }
+
+  /** nghttp2's own limit applies only after it has processed a whole read, 64 KiB. */
+  countReset(): void {
+    this.#resets += 1
+    if (this.#resets > this.#limits.streamsPerSession) this.#calm()
+  }
+
+  #calm(): void {
+    if (!this.session || this.session.destroyed) return
+    this.session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    this.session.destroy()
+  }
+
+  /** Ends what is dead, stuck or idle. Called four times a heartbeat. */
+  look(now: number): void {
+    const { heartbeatMs, bodySeconds } = this.#limits
+    this.#controlFrames = 0
+    this.#resets = 0
+    this.#lookAtStreams(now)
+    const waits = this.session ? this.#waiting.size > 0 : (this.secure?.writableLength ?? 0) > 0
+    if (this.#hasMoved() || !waits) this.#movedAt = now
+    const isStuck = now - this.#movedAt > heartbeatMs * beatsMissed
+    const hasBegun = this.secure && (!this.session || this.streams.size > 0 || this.idleSince !== null)
+    const isOverdue = !hasBegun && now - this.#openedAt > bodySeconds * 1000
+    // The socket: the layers above would wait for the peer to read.
+    if (isOverdue || isStuck || this.#hasLeft(now)) this.socket.destroy()
+    else if (this.session && !this.session.closed && !this.session.destroyed)
+      this.#lookAtSession(this.session, now, waits)
+  }
+
+  #lookAtStreams(now: number): void {
+    for (const stream of this.#waiting.keys()) if (!this.streams.has(stream)) this.#waiting.delete(stream)
+    for (const stream of this.streams) {
+      const bytes = stream.bufferSize
+      const known = this.#waiting.get(stream)
+      if (bytes === 0) this.#waiting.delete(stream)
+      else if (!known || bytes < known.bytes) this.#waiting.set(stream, { bytes, movedAt: now })
+      else known.bytes = bytes
+    }
+  }
+
+  /** The kernel took bytes, or the flow-control window changed. */
+  #hasMoved(): boolean {
+    const { bytesWritten } = this.socket
+    const windowBytes = this.session?.state.remoteWindowSize
+    const moved = bytesWritten - this.#sentBytes > noiseBytes || windowBytes !== this.#windowBytes
+    this.#sentBytes = bytesWritten
+    this.#windowBytes = windowBytes
+    return moved
+  }
+
+  /** This side has closed; the peer has a heartbeat to follow. */
+  #hasLeft(now: number): boolean {
+    const { secure, session, streams } = this
+    const isLeaving = session
+      ? session.destroyed || (session.closed && streams.size === 0)
+      : secure?.writableEnded
+    this.#leavingSince = isLeaving ? (this.#leavingSince ?? now) : null
+    return this.#leavingSince !== null && now - this.#leavingSince > this.#limits.heartbeatMs
+  }
+
+  #lookAtSession(session: ServerHttp2Session, now: number, waits: boolean): void {
+    const { heartbeatMs } = this.#limits
+    for (const [stream, { movedAt }] of this.#waiting)
+      if (now - movedAt > heartbeatMs * beatsForStream) stream.close(constants.NGHTTP2_CANCEL)
+    if (this.streams.size === 0 && this.idleSince !== null && now - this.idleSince > keepAliveMs)
+      return void session.close()
+    const { bytesRead } = this.socket
+    // Any bytes count as an answer.
+    if (this.#bytesWhenAsked !== null && bytesRead > this.#bytesWhenAsked) this.#bytesWhenAsked = null
+    const sinceMs = now - this.#askedAt
+    if (this.#bytesWhenAsked === null) {
+      if (sinceMs < heartbeatMs) return
+      this.#askedAt = now
+      this.#bytesWhenAsked = bytesRead
+      session.ping(() => undefined)
+    }
+    // Unsent bytes delay the PING: then their progress counts.
+    else if (sinceMs > heartbeatMs * beatsForAnswer && !waits) this.socket.destroy()
+  }
+}
+
+interface ConnectionSettings extends Limits {
+  readonly maxConnections: number
+  readonly handshakeMs: number
+}
+
+/** Create before the servers listen. */
+export class Connections {
+  readonly #settings: ConnectionSettings
+  readonly #timers: Timers
+  readonly #open = new Set<Connection>()
+  readonly #carriers = new WeakMap<object, Connection>()
+  // Node does not link a TLS socket to its raw socket. The peer's address is no key: ports are reused while Node still
+  // holds the former socket. `connection` is null once the TLS socket or session leads to it.
+  readonly #handshakes = new AsyncLocalStorage<{ connection: Connection | null }>()
+  #admitted = 0
+  #stopTimer: () => void
+
+  constructor(servers: readonly PortServer[], settings: ConnectionSettings, timers: Timers) {
+    this.#settings = settings
+    this.#timers = timers
+    const lookMs = Math.min(settings.heartbeatMs, settings.bodySeconds * 1000) / 4
+    const lookAround = () => {
+      for (const connection of this.all()) connection.look(timers.now())
+      this.#stopTimer = timers.later(lookAround, lookMs)
+    }
+    this.#stopTimer = timers.later(lookAround, lookMs)
+    const splitPlainHttp = createPlainHttp(settings.handshakeMs)
+    for (const server of servers) {
+      this.#takeConnections(server, splitPlainHttp)
+      server.prependListener('secureConnection', (secure: TLSSocket) => this.#onSecure(secure))
+      server.on('session', (session: ServerHttp2Session) => this.#onSession(session))
+    }
+  }
+
+  all(): readonly Connection[] {
+    return [...this.#open]
+  }
+
+  of(request: AnyRequest): Connection | undefined {
+    return this.at('stream' in request ? request.stream.session : request.socket)
+  }
+
+  /** Of a TLS socket or session whose handshake is complete. */
+  at(carrier: object | undefined): Connection | undefined {
+    return carrier && this.#carriers.get(carrier)
+  }
+
+  stopWatching(): void {
+    this.#stopTimer()
+  }
+
+  /** Runs before the server's own listener, which starts TLS. */
+  #takeConnections(server: PortServer, splitPlainHttp: ReturnType<typeof createPlainHttp>): void {
+    const [beginTls] = server.listeners('connection')
+    if (!beginTls) throw new Error('The server of this port does not listen for connections.')
+    server.removeListener('connection', beginTls as () => void)
+    server.on('connection', (socket: Socket) => {
+      // Keystrokes must not wait for acknowledgements (Nagle's algorithm).
+      socket.setNoDelay(true)
+      const connection = new Connection(socket, this.#settings, this.#timers.now())
+      this.#open.add(connection)
+      socket.once('close', () => this.#open.delete(connection))
+      splitPlainHttp(socket, () => this.#handshakes.run({ connection }, () => beginTls.call(server, socket)))
+    })
+  }
+
+  #onSecure(secure: TLSSocket): void {
+    const connection = this.#handshaken(secure.alpnProtocol !== 'h2')
+    if (!connection) return void secure.destroy()
+    if (!connection.secure) this.#admit(connection)
+    connection.secure = secure
+    this.#carriers.set(secure, connection)
+  }
+
+  #handshaken(isLast: boolean): Connection | null {
+    const handshake = this.#handshakes.getStore()
+    const connection = handshake?.connection ?? null
+    // Later operations inherit the context: do not retain the connection.
+    if (handshake && isLast) handshake.connection = null
+    return connection && this.#open.has(connection) ? connection : null
+  }
+
+  /** Counted after TLS: unfinished handshakes take no slots. */
+  #admit(connection: Connection): void {
+    connection.isOverfull = this.#admitted >= this.#settings.maxConnections
+    if (connection.isOverfull) return
+    this.#admitted += 1
+    connection.socket.once('close', () => {
+      this.#admitted -= 1
+    })
+  }
+
+  #onSession(session: ServerHttp2Session): void {
+    const connection = this.#handshaken(true)
+    if (!connection) return void session.destroy()
+    connection.session = session
+    this.#carriers.set(session, connection)
+    session.setLocalWindowSize(sessionWindowBytes)
+    session.on('stream', (stream) => {
+      connection.streams.add(stream)
+      stream.once('aborted', () => connection.countReset())
+      stream.once('close', () => {
+        connection.streams.delete(stream)
+        connection.idleSince = this.#timers.now()
+      })
+    })
+    blameOversizedHeaders(session)
+    session.on('ping', () => connection.countControlFrame())
+    session.on('remoteSettings', () => connection.countControlFrame())
+  }
+}
+
+const tooManyContinuations = -905
+
+/** Sends ENHANCE_YOUR_CALM after endless headers, where Node sends INTERNAL_ERROR. */
+function blameOversizedHeaders(session: ServerHttp2Session): void {
+  const destroy = session.destroy.bind(session)
+  session.destroy = (error, code) => {
+    const isOversized = error instanceof Error && 'errno' in error && error.errno === tooManyContinuations
+    destroy(error, code ?? (isOversized ? constants.NGHTTP2_ENHANCE_YOUR_CALM : undefined))
+  }
+}
+
+const handshakeRecord = 22
+
+/**
+ * Calls `beginTls` when the first byte starts a TLS handshake; otherwise parses HTTP/1.1 and redirects to https. Silent
+ * connections are cut after `silenceMs`, incomplete requests like incomplete handshakes.
+ */
+function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => void) => void {
+  const plain = createServer({ maxHeaderSize: mostHeaderBytes }, redirect)
+
+  return (socket, beginTls) => {
+    const cut = () => void socket.destroy()
+    socket.on('error', cut)
+    socket.once('end', cut)
+    socket.setTimeout(silenceMs, cut)
+    socket.on('readable', look)
+
+    function look(): void {
+      const bytes: Buffer | null = socket.read()
+      if (bytes === null) return
+      socket.off('readable', look).off('end', cut).setTimeout(0, cut)
+      socket.unshift(bytes)
+      if (bytes[0] === handshakeRecord) beginTls()
+      else plain.emit('connection', socket)
+    }
+  }
+}
+
+const noAddressSentence =
+  'This port speaks HTTPS. A redirect needs a Host header, HOST or HOST:PORT, and a path that begins with a slash.'
+
+/** 308 keeps method and body (RFC 9110, section 15.4.9). Not cacheable: another program may use this port later. */
+function redirect(request: IncomingMessage, response: ServerResponse): void {
+  const location = secureAddress(request)
+  const body = location
+    ? `This port speaks HTTPS: ${location}\n`
+    : JSON.stringify(new Refusal(400, 'bad-request', noAddressSentence))
+  response.writeHead(location ? 308 : 400, {
+    ...(location && { Location: location }),
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+    'Content-Type': `${location ? 'text/plain' : 'application/json'}; charset=utf-8`,
+    'Content-Length': Buffer.byteLength(body),
+    'X-Content-Type-Options': 'nosniff',
+  })
+  response.end(body)
+}
+
+/** Host and optional port (RFC 9112, section 3.2); rejects user information and paths. */
+const authority = /^([a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i
+
+function secureAddress({ headersDistinct, url = '' }: IncomingMessage): string | null {
+  const [given = '', ...more] = headersDistinct.host ?? []
+  const [, host, port = '80'] = (more.length === 0 && authority.exec(given)) || []
+  return host && url.startsWith('/') ? `https://${host}:${port}${url}` : null
+}

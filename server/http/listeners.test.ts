@@ -1,0 +1,86 @@
+// Checks that closing cuts every connection in time, also one whose source port has come back.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import tls from 'node:tls'
+import Koa from 'koa'
+import websockify from 'koa-websocket'
+import { ensureCertificate } from '../../certs/certificate.ts'
+import { testConfig } from '../testing.ts'
+import { type ListenerSettings, listen } from './listeners.ts'
+
+let folder: string
+let settings: ListenerSettings
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-listeners-'))
+  const { cert, key } = await ensureCertificate({ directory: folder, now: new Date() })
+  settings = { ...testConfig, ...testConfig.limits, cert, key }
+})
+after(() => rm(folder, { recursive: true, force: true }))
+
+/** Listens with an application that neither reads a request nor answers it. */
+async function listenDeaf() {
+  const { promise: asked, resolve } = Promise.withResolvers<IncomingMessage>()
+  const koa = websockify(new Koa())
+  koa.use((ctx) => {
+    resolve(ctx.req)
+    return new Promise(() => undefined)
+  })
+  const app = { koa, socketPaths: new Set<string>(), authorizeSocket: async () => undefined }
+  const origins = { ports: () => [], allowedOrigins: [] }
+  return { listeners: await listen(app, settings, origins), asked }
+}
+
+async function connect(port: number, localPort?: number) {
+  const bare = net.connect({ port, host: '127.0.0.1', ...(localPort !== undefined && { localPort }) })
+  const secure = tls.connect({ socket: bare, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+  for (const socket of [bare, secure]) socket.on('error', () => undefined)
+  await once(bare, 'connect')
+  await once(secure, 'secureConnect')
+  return { bare, secure }
+}
+
+for (const version of ['1.1', '2'] as const) {
+  test(`port of HTTP/${version}: a connection that Node has not seen end, and a new one from the same source port`, {
+    timeout: 20_000,
+  }, async (t) => {
+    const { listeners, asked } = await listenDeaf()
+    t.after(() => listeners.close(0))
+    const port = listeners.ports[version]
+    // Below the ports of other outgoing connections, one of which could take it in between.
+    const localPort = 20_000 + Math.floor(Math.random() * 10_000)
+    const first = await connect(port, localPort)
+    first.secure.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n')
+    first.secure.write(Buffer.alloc(1_000_000))
+    const request = await asked
+    // Once more waits than it takes, the server reads the connection no more, and does not see it end.
+    while (request.readableLength < request.readableHighWaterMark) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    first.bare.resetAndDestroy()
+    await once(first.bare, 'close')
+    const second = await connect(port, localPort)
+    await listeners.close(50)
+    if (!request.socket.destroyed) await once(request.socket, 'close')
+    second.bare.destroy()
+  })
+}
+
+test('connections without TLS are not waited for', { timeout: 20_000 }, async () => {
+  const { listeners } = await listenDeaf()
+  const silent = net.connect({ port: listeners.ports['2'], host: '127.0.0.1' })
+  silent.on('error', () => undefined)
+  await once(silent, 'connect')
+  // A second one that is up tells that the first was taken.
+  const { bare } = await connect(listeners.ports['2'])
+  bare.destroy()
+  await listeners.close(600_000)
+  assert.equal((await once(silent, 'close')).length, 1)
+})

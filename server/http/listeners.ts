@@ -1,0 +1,152 @@
+// The two ports: HTTP/2 (with HTTP/1.1 as fallback) and HTTP/1.1 alone, both over TLS.
+
+import { once } from 'node:events'
+import http2 from 'node:http2'
+import https from 'node:https'
+import type { AddressInfo, Server as NetServer } from 'node:net'
+import type { App } from '../app.ts'
+import type { Config } from '../config/config.ts'
+import { endsWithin, incidents, processTimers } from '../process.ts'
+import type { OriginRules } from '../security/middleware.ts'
+import { type Connection, Connections, keepAliveMs, mostHeaderBytes } from './connections.ts'
+import { takeRequests } from './requests.ts'
+import { takeWebSockets, takeWebSocketsOverHttp2 } from './websockets.ts'
+
+export type ListenerSettings = Pick<Config, 'host' | 'port' | 'http1Port' | 'heartbeatMs'> &
+  Config['limits'] & {
+    readonly cert: string
+    readonly key: string
+  }
+
+/** A handshake takes two round trips; Node's default is two minutes. */
+const mostHandshakeMs = 10_000
+
+/** Further connections above the limit, answered with 503. */
+export const reserve = 64
+
+/** Rejects, naming the port, when one cannot be opened; then both are closed. */
+export async function listen(app: App, settings: ListenerSettings, origins: OriginRules) {
+  const { cert, key, host, bodySeconds, maxConnections } = settings
+  const handshakeMs = Math.min(mostHandshakeMs, bodySeconds * 1000)
+  const tlsOptions = { cert, key, minVersion: 'TLSv1.2', handshakeTimeout: handshakeMs } as const
+  const options = { ...tlsOptions, ...http1Options(bodySeconds) }
+  const secure = http2.createSecureServer({ ...options, ...http2Options(settings) })
+  const plain = https.createServer(options)
+  const servers = [secure, plain]
+  const connections = new Connections(servers, { ...settings, handshakeMs }, processTimers)
+  const parts = { app, connections, settings, origins }
+  takeRequests(servers, parts)
+  for (const server of servers) {
+    // Connections beyond the reserve get no response.
+    server.maxConnections = maxConnections + reserve
+    // Accept failures, such as too few file descriptors; `open` reports errors before listening.
+    server.on('error', (error) => server.listening && incidents.report('A connection was not taken', error))
+    takeWebSockets(server, parts)
+  }
+  secure.on('sessionError', reportBrokenSession)
+  takeWebSocketsOverHttp2(secure, parts)
+  try {
+    const ports = {
+      '2': await open(secure, settings.port, '--port', host),
+      '1.1': await open(plain, settings.http1Port, '--http1-port', host),
+    }
+    return { ports, close }
+  } catch (error) {
+    secure.close()
+    connections.stopWatching()
+    throw error
+  }
+
+  /** Stops accepting, lets requests end, cuts the rest after `withinMs`. Resolves at most 0.5 s later. */
+  async function close(withinMs: number): Promise<void> {
+    const closed = Promise.all(servers.map((server) => once(server, 'close')))
+    // Sends GOAWAY: open streams may end, no new one begins.
+    for (const server of servers) server.close()
+    const cut = (connection: Connection) => connection.socket.destroy()
+    for (const connection of connections.all()) if (!connection.secure) cut(connection)
+    const stopDeadline = processTimers.later(() => connections.all().forEach(cut), withinMs)
+    await endsWithin(closed, withinMs + cutMs)
+    stopDeadline()
+    connections.stopWatching()
+  }
+}
+
+const cutMs = 500
+
+/** Also for HTTP/1.1 clients on the HTTP/2 port. */
+function http1Options(bodySeconds: number) {
+  const bodyMs = bodySeconds * 1000
+  return {
+    maxHeaderSize: mostHeaderBytes,
+    keepAliveTimeout: keepAliveMs,
+    // From connection start or the previous response: also cuts silent connections.
+    headersTimeout: bodyMs,
+    // Headers and body. Readers enforce the body's time; this covers unread bodies.
+    requestTimeout: bodyMs * 2,
+    connectionsCheckingInterval: Math.min(5000, bodyMs / 4),
+  }
+}
+
+/** Where Node's default is too high, or missing. */
+function http2Options({ streamsPerSession }: ListenerSettings) {
+  return {
+    allowHTTP1: true,
+    settings: {
+      maxConcurrentStreams: streamsPerSession,
+      // Unread upload per stream: four paused uploads fit into a session's window.
+      initialWindowSize: 256 * 1024,
+      // To answer 431 instead of a reset. Compression may halve headers, and nghttp2 ends a session at the ninth
+      // CONTINUATION frame, after 147 kB: beyond either there is no response.
+      maxHeaderListSize: 16 * mostHeaderBytes,
+      enablePush: false,
+      // WebSocket over HTTP/2 (RFC 8441): required in the first SETTINGS.
+      enableConnectProtocol: true,
+    },
+    // SETTINGS has seven defined entries.
+    maxSettings: 16,
+    // This server sends one PING at a time.
+    maxOutstandingPings: 2,
+    // MB. Node counts shared bytes once per stream; beyond it the session gets no new streams.
+    maxSessionMemory: 64,
+    maxSessionInvalidFrames: 100,
+    // One reset per open stream: closed tabs, aborted requests. A reset costs the server about 0.4 ms: Node's burst of
+    // 1000 stalls it for 0.4 s, 2000 for 0.8 s.
+    streamResetBurst: streamsPerSession,
+    streamResetRate: 100,
+  } as const
+}
+
+/** An invalid frame ends the session and its streams with the same error. */
+function reportBrokenSession({ code, message }: NodeJS.ErrnoException): void {
+  if (code === 'ERR_HTTP2_ERROR' || code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES')
+    incidents.report(`A client broke HTTP/2, and its connection was ended: ${message}`)
+}
+
+/** Resolves to the port. Rejects with one sentence; `flag` names the port's flag. */
+async function open(server: NetServer, port: number, flag: string, host: string): Promise<number> {
+  server.listen({ port, host: host === 'localhost' ? '127.0.0.1' : host })
+  try {
+    await once(server, 'listening')
+  } catch (cause) {
+    throw new Error(whyNotOpen(port, flag, host, cause), { cause })
+  }
+  return (server.address() as AddressInfo).port
+}
+
+function whyNotOpen(port: number, flag: string, host: string, cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  const addresses = 'localhost, 0.0.0.0 (every address) or an address of this machine'
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} is in use on ${host}: stop the program that has it, or choose another with ${flag} (0 takes a free one).`
+    case 'EACCES':
+      return `Port ${port} needs more rights than this user has: choose one above 1023 with ${flag}.`
+    case 'EADDRNOTAVAIL':
+      return `${host} is no address of this machine, so port ${port} (${flag}) cannot be opened there: give --host ${addresses}.`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The name ${host} has no address, so port ${port} (${flag}) cannot be opened there: give --host ${addresses}.`
+    default:
+      return `Port ${port} (${flag}) cannot be opened on ${host} (--host): ${cause instanceof Error ? cause.message : cause}.`
+  }
+}

@@ -1,0 +1,122 @@
+// WebSockets over both HTTP versions, with the same checks (RFC 6455; HTTP/2: RFC 8441).
+
+import type { IncomingMessage } from 'node:http'
+import type { Http2SecureServer, Http2ServerRequest } from 'node:http2'
+import type { Server as HttpsServer } from 'node:https'
+import type { Duplex } from 'node:stream'
+import { WebSocket } from 'ws'
+import type { App } from '../app.ts'
+import type { Config } from '../config/config.ts'
+import { incidents } from '../process.ts'
+import { Refusal } from '../refusal.ts'
+import { type OriginRules, refuseForeign } from '../security/middleware.ts'
+import type { Connections, PortServer } from './connections.ts'
+import { tooManyConnections } from './requests.ts'
+
+interface WebSocketParts {
+  readonly app: App
+  readonly connections: Pick<Connections, 'of'>
+  readonly settings: Pick<Config['limits'], 'maxConnections' | 'maxMessageBytes'>
+  readonly origins: OriginRules
+}
+
+/** Limits for misbehaving peers. */
+function boundsFor({ maxMessageBytes }: WebSocketParts['settings']) {
+  return {
+    // Frames slightly over the message limit get an explicit error; past twice the limit the socket closes (1009).
+    maxPayload: maxMessageBytes * 2 + 64 * 1024,
+    maxFragments: 1024,
+    maxBufferedChunks: 16 * 1024,
+    maxPendingAutoPongs: 60,
+    // Ms for the peer's Close frame; its data is discarded meanwhile.
+    closeTimeout: 5000,
+  }
+}
+
+export function takeWebSockets(server: PortServer, parts: WebSocketParts): void {
+  const { app, settings } = parts
+  // koa-websocket keeps only the newest server in `ws.server`.
+  app.koa.ws.listen({
+    // `ws` requires an HTTP server's type but uses only its 'upgrade' event.
+    server: server as HttpsServer,
+    ...boundsFor(settings),
+    // Compression fragments memory and delays small frames.
+    perMessageDeflate: false,
+    verifyClient({ req }, decide) {
+      check(req, parts).then(
+        () => decide(true),
+        (error) => {
+          const refusal = refusalFor(error)
+          decide(false, refusal.status, JSON.stringify(refusal), { 'Content-Type': contentType })
+        },
+      )
+    },
+  })
+  // `ws` re-emits the shared server's errors; unhandled, they would end the process.
+  app.koa.ws.server?.on('error', () => undefined)
+}
+
+/** Extended CONNECT: each WebSocket is a stream. */
+export function takeWebSocketsOverHttp2(server: Http2SecureServer, parts: WebSocketParts): void {
+  server.on('connect', (request: Http2ServerRequest) => {
+    // An HTTP/1.1 CONNECT is for proxies; Node passes its socket here.
+    if (!('stream' in request)) return void (request as { socket: Duplex }).socket.destroy()
+    const { stream } = request
+    stream.on('error', () => undefined)
+    accept(request, parts).catch((error) => {
+      const refusal = refusalFor(error)
+      if (stream.destroyed || stream.headersSent) return void stream.destroy()
+      stream.respond({ ':status': refusal.status, 'content-type': contentType })
+      stream.end(JSON.stringify(refusal))
+    })
+  })
+}
+
+const contentType = 'application/json; charset=utf-8'
+
+function refusalFor(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  incidents.report('A WebSocket could not be opened', error)
+  return new Refusal(500, 'internal', 'The server failed.')
+}
+
+/** Rejects with a `Refusal`; otherwise stores the request's grant. */
+async function check(request: IncomingMessage, parts: WebSocketParts): Promise<void> {
+  const { app, connections, settings, origins } = parts
+  if (connections.of(request)?.isOverfull) throw tooManyConnections(settings.maxConnections)
+  const path = (request.url ?? '').split('?', 1)[0] ?? ''
+  if (!app.socketPaths.has(path)) throw new Refusal(404, 'not-found', `There is no WebSocket at ${path}.`)
+  const refusal = refuseForeign(request.headers.origin || undefined, request.headers.host, origins)
+  if (refusal) throw refusal
+  await app.authorizeSocket(request)
+}
+
+/** A null address makes an unconnected WebSocket; missing in the types, like the options and `setSocket`. */
+const DetachedWebSocket = WebSocket as unknown as new (
+  address: null,
+  protocols: undefined,
+  options: object,
+) => WebSocket & { setSocket(stream: Duplex, head: Buffer, options: object): void }
+
+async function accept(request: Http2ServerRequest, parts: WebSocketParts): Promise<void> {
+  const { stream } = request
+  if (request.headers[':protocol'] !== 'websocket')
+    throw new Refusal(501, 'wrong-method', 'CONNECT is taken for WebSocket alone (RFC 8441).')
+  if (request.headers['sec-websocket-version'] !== '13')
+    throw new Refusal(400, 'bad-query', 'Only version 13 of WebSocket is spoken here (RFC 6455).')
+  // Koa and the checks read the HTTP/1.1 fields; `host` is `:authority`.
+  const http1Request = request as unknown as IncomingMessage
+  http1Request.headers.host ??= String(request.headers[':authority'] ?? '')
+  await check(http1Request, parts)
+  if (stream.destroyed) return
+  stream.respond({ ':status': 200 })
+  // `ws` ends its side after both Close frames; Firefox keeps its own open and would count as connected.
+  stream.once('finish', () => {
+    if (!stream.readableEnded) stream.close()
+  })
+  const bounds = boundsFor(parts.settings)
+  const socket = new DetachedWebSocket(null, undefined, { autoPong: true, ...bounds })
+  const options = { ...bounds, allowSynchronousEvents: true, skipUTF8Validation: false }
+  socket.setSocket(stream, Buffer.alloc(0), options)
+  parts.app.koa.ws.onConnection(socket, http1Request)
+}

@@ -1,0 +1,315 @@
+// Checks who is shown to whom: on change, in whole to newcomers, until the client has gone.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type AwarenessFrame,
+  type AwarenessState,
+  type DownFrame,
+  mostShownWindows,
+  nameUnder,
+} from '../wire/messages.ts'
+import {
+  type FakeConnection,
+  type FakePlace,
+  framesOf,
+  openHub,
+  refusalOf,
+  settled,
+  watch,
+} from './hub-testing.ts'
+
+const at = (anchor: string | null, name = ''): AwarenessState => ({ client: 7, name, anchor, head: anchor })
+
+/** `main: w1 AA, w2 gone`, with `all` for the whole. */
+function inWords({ channel, windows, whole }: AwarenessFrame): string {
+  const each = windows.map(({ window, state }) => `${window} ${state === null ? 'gone' : state.anchor}`)
+  return `${channel}${whole ? ' all' : ''}: ${each.join(', ')}`
+}
+
+const shownIn = (frames: readonly DownFrame[]) =>
+  frames.flatMap((frame) => (frame.type === 'awareness' ? [inWords(frame)] : []))
+
+function openPage() {
+  const opened = openHub({ maxWindows: 5000 })
+  const { hub, time, enter } = opened
+  return {
+    ...opened,
+    async join(place: FakePlace = {}) {
+      const entered = enter(place)
+      await settled()
+      return { ...entered, show: (state: AwarenessState | null) => hub.show(entered.window, { state }) }
+    },
+    /** Frames since the last call. */
+    told({ frames }: FakeConnection) {
+      time.advance(60)
+      return shownIn(frames.splice(0))
+    },
+  }
+}
+
+test('a state reaches the others on the page, and not the window itself', async () => {
+  const { join, told } = openPage()
+  const author = await join({ id: 'w1' })
+  const reader = await join({ id: 'w2' })
+  author.show(at('AA'))
+  assert.deepEqual(told(reader.connection), ['main all: w1 AA'])
+  told(author.connection)
+  author.show(at('AB'))
+  author.show(at('AC'))
+  assert.deepEqual(told(reader.connection), ['main: w1 AC'])
+  assert.deepEqual(told(author.connection), [])
+})
+
+test('a state that is as before is not told again', async () => {
+  const { join, told } = openPage()
+  const [author, reader] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
+  author.show(at('AA'))
+  told(reader.connection)
+  author.show(at('AA'))
+  assert.deepEqual(told(reader.connection), [])
+})
+
+test('changes of many windows within a moment are one frame', async () => {
+  const { join, told } = openPage()
+  const authors = [await join({ id: 'w1' }), await join({ id: 'w2' }), await join({ id: 'w3' })]
+  const reader = await join({ id: 'w4' })
+  authors[0]?.show(at('AA'))
+  told(reader.connection)
+  for (const { show } of authors) show(at('AB'))
+  assert.deepEqual(told(reader.connection), ['main: w1 AB, w2 AB, w3 AB'])
+})
+
+test('a newcomer is told all that is shown, and nothing where nobody is', async () => {
+  const { join, told } = openPage()
+  assert.deepEqual(told((await join({ id: 'w0' })).connection), [])
+  const author = await join({ id: 'w1' })
+  author.show(at('AA'))
+  const late = await join({ id: 'w2' })
+  assert.deepEqual(shownIn(late.connection.frames), ['main all: w1 AA'])
+  late.connection.frames.length = 0
+  assert.deepEqual(told(late.connection), [])
+})
+
+test('is told to the readers of that channel alone, and no other channel shows anybody', async () => {
+  const { hub, join, told } = openPage()
+  const author = await join({ id: 'w1', channels: ['main', 'wind', 'overview.main'] })
+  const others = [
+    await join({ id: 'w2', channels: ['notes', 'wind'] }),
+    await join({ id: 'w3', channels: ['wind', 'overview.main'] }),
+  ]
+  author.show(at('AA'))
+  for (const { connection } of others) assert.deepEqual(told(connection), [])
+  const elsewhere = { wind: 'read-only-channel', 'overview.main': 'read-only-channel', notes: 'bad-shape' }
+  for (const [channel, code] of Object.entries(elsewhere)) {
+    const refused = await refusalOf(() => hub.show(author.window, { channel, state: at('AA') }))
+    assert.equal(refused.code, code)
+  }
+})
+
+test('a window is gone when it says so, when its stream ends, and when the server closes it', async () => {
+  const { hub, time, join, told } = openPage()
+  const reader = await join({ id: 'w9' })
+  const leave = [
+    async ({ show }: Awaited<ReturnType<typeof join>>) => show(null),
+    async ({ window }: Awaited<ReturnType<typeof join>>) => hub.leave(window),
+    async () => time.advance(16_000 * 3),
+  ]
+  for (const [index, end] of leave.entries()) {
+    const author = await join({ id: `w${index}` })
+    hub.heard(author.window)
+    author.show(at('AA'))
+    told(reader.connection)
+    await end(author)
+    assert.deepEqual(told(reader.connection), [`main: w${index} gone`])
+  }
+})
+
+test('a stream that replaces another shows nothing until it says what', async () => {
+  const { join, told } = openPage()
+  const reader = await join({ id: 'w2' })
+  const older = await join({ id: 'w1', opening: 1 })
+  older.show(at('AA'))
+  told(reader.connection)
+  const newer = await join({ id: 'w1', opening: 2 })
+  assert.deepEqual(told(reader.connection), ['main: w1 gone'])
+  newer.show(at('AB'))
+  assert.deepEqual(told(reader.connection), ['main: w1 AB'])
+})
+
+test('of two streams under one free name the last to speak is shown; the other’s end changes nothing', async () => {
+  const { hub, join, told } = openPage()
+  const reader = await join({ id: 'w2' })
+  const [one, other] = [await join({ id: 'c1', owner: null }), await join({ id: 'c1', owner: null })]
+  one.show(at('AA'))
+  other.show(at('AB'))
+  told(reader.connection)
+  hub.leave(one.window)
+  assert.deepEqual(told(reader.connection), [])
+  hub.leave(other.window)
+  assert.deepEqual(told(reader.connection), ['main: c1 gone'])
+})
+
+test('a shared stream shows the windows of its own key alone, and all are gone with it', async () => {
+  const { hub, join, told } = openPage()
+  const owner = 'o'.repeat(22)
+  const stream = await join({ id: nameUnder(owner, 's1'), owner, channels: ['main', 'notes'] })
+  const reader = await join({ id: 'w9' })
+  const report = (window: string, channel = 'main') => ({ window, channel, state: at('AA') })
+  hub.show(stream.window, report(nameUnder(owner, 'w1')))
+  hub.show(stream.window, report(nameUnder(owner, 'w2'), 'notes'))
+  hub.show(stream.window, report(nameUnder(owner, 'w3')))
+  const [one, other] = [nameUnder(owner, 'w1'), nameUnder(owner, 'w3')]
+  assert.deepEqual(told(reader.connection), [`main all: ${one} AA, ${other} AA`])
+  // Its own windows know of each other by the server alone.
+  assert.equal(shownIn(stream.connection.frames).length, 2)
+  for (const foreign of [nameUnder('p'.repeat(22), 'w1'), 'w1']) {
+    const { status, code } = await refusalOf(() => hub.show(stream.window, report(foreign)))
+    assert.deepEqual([status, code], [403, 'not-your-name'])
+  }
+  const free = await join({ id: 'c1', owner: null })
+  assert.equal((await refusalOf(() => hub.show(free.window, report('c2')))).code, 'not-your-name')
+  told(reader.connection)
+  hub.leave(stream.window)
+  assert.deepEqual(told(reader.connection), [`main: ${one} gone, ${other} gone`])
+})
+
+test('a stream whose bytes wait is told nothing, and the whole when it reads again', async () => {
+  const { time, join, told } = openPage()
+  const [author, going] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
+  const slow = await join({ id: 'w3' })
+  author.show(at('AA'))
+  going.show(at('AA'))
+  told(slow.connection)
+  slow.connection.isFull = true
+  for (const anchor of ['AB', 'AC', 'AD']) {
+    author.show(at(anchor))
+    told(slow.connection)
+  }
+  going.show(null)
+  for (let moves = 0; moves < 1000; moves += 1) {
+    author.show(at(`A${moves}`))
+    assert.deepEqual(told(slow.connection), [])
+  }
+  slow.connection.isFull = false
+  slow.window.drained()
+  time.advance(600)
+  assert.deepEqual(told(slow.connection), ['main all: w1 A999'])
+})
+
+test('a poll is answered with what changed since the last, and with the whole after a departure', async () => {
+  const { hub, join, ask } = openPage()
+  const [author, other] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
+  author.show(at('AA'))
+  const poll = async (isFirst = false) =>
+    shownIn(framesOf(await ask({ id: 'w9' }, { isFirst, cursor: 'life1:0' })))
+  assert.deepEqual(await poll(true), ['main all: w1 AA'])
+  assert.deepEqual(await poll(), [])
+  other.show(at('BA'))
+  assert.deepEqual(await poll(), ['main: w2 BA'])
+  author.show(at('AB'))
+  hub.leave(other.window)
+  assert.deepEqual(await poll(), ['main all: w1 AB'])
+  hub.leave(author.window)
+  assert.deepEqual(await poll(), ['main all: '])
+  assert.deepEqual(await poll(), [])
+  assert.deepEqual(await poll(true), [])
+})
+
+test('an answer that nobody read tells nothing', async () => {
+  const { join, ask } = openPage()
+  const author = await join({ id: 'w1' })
+  await ask({ id: 'w9' }, { isFirst: true })
+  author.show(at('AA'))
+  const lost = AbortSignal.abort()
+  await ask({ id: 'w9' }, { cursor: 'life1:0', signal: lost })
+  const answer = await ask({ id: 'w9' }, { cursor: 'life1:0' })
+  assert.deepEqual(shownIn(framesOf(answer)), ['main all: w1 AA'])
+})
+
+test('a held poll is answered when somebody moves, but for the window’s own moves', async () => {
+  const { hub, time, join, ask } = openPage()
+  const author = await join({ id: 'w1' })
+  await ask({ id: 'w9' }, { isFirst: true })
+  const own = watch(ask({ id: 'w9' }, { cursor: 'life1:0', holdMs: 5000 }))
+  await settled()
+  author.show(at('AA'))
+  time.advance(60)
+  await settled()
+  assert.deepEqual(own.reply && shownIn(framesOf(own.reply)), ['main all: w1 AA'])
+  hub.show('w9', { state: at('CC') })
+  const answer = await ask({ id: 'w9' }, { cursor: 'life1:0' })
+  assert.deepEqual(shownIn(framesOf(answer)), [])
+})
+
+test('a polling window is shown while it polls: not after it leaves, nor while it asks nothing', async () => {
+  const { hub, time, join, ask, told } = openPage()
+  const reader = await join({ id: 'w1' })
+  const poll = (isFirst = false) => ask({ id: 'w9', opening: 3 }, { isFirst, cursor: 'life1:0' })
+  await poll(true)
+  hub.show('w9', { state: at('AA') }, 3)
+  assert.deepEqual(told(reader.connection), ['main all: w9 AA'])
+  time.advance(6000)
+  assert.deepEqual(told(reader.connection), ['main: w9 gone'])
+  await poll()
+  assert.deepEqual(told(reader.connection), ['main: w9 AA'])
+  time.advance(6000)
+  assert.deepEqual(told(reader.connection), ['main: w9 gone'])
+  await poll(true)
+  assert.deepEqual(told(reader.connection), [])
+  hub.show('w9', { state: at('AC') }, 3)
+  assert.deepEqual(told(reader.connection), ['main: w9 AC'])
+  // From before this opening.
+  hub.show('w9', { state: at('AB') }, 2)
+  assert.deepEqual(told(reader.connection), [])
+  hub.left('w9', 3)
+  assert.deepEqual(told(reader.connection), ['main: w9 gone'])
+  hub.show('w9', { state: at('AA') }, 3)
+  assert.deepEqual(told(reader.connection), [])
+})
+
+test('invented windows of one stream are bounded, and displace no window of another key', async () => {
+  const { hub, join, told } = openPage()
+  const [owner, mine] = ['o'.repeat(22), 'm'.repeat(22)]
+  const person = await join({ id: nameUnder(mine, 'w1'), owner: mine })
+  const reader = await join({ id: 'w9' })
+  person.show(at('AA', 'Ada'))
+  for (const stream of ['s1', 's2', 's3', 's4']) {
+    const attacker = await join({ id: nameUnder(owner, stream), owner })
+    for (let index = 0; index < 2500; index += 1) {
+      const window = nameUnder(owner, `${stream}.${index}`)
+      hub.show(attacker.window, { window, state: at('BB') })
+    }
+  }
+  told(reader.connection)
+  const late = await join({ id: 'late' })
+  const [frame] = late.connection.frames.filter(({ type }) => type === 'awareness')
+  assert.ok(frame?.type === 'awareness')
+  assert.equal(frame.windows.length, mostShownWindows)
+  assert.ok(frame.windows.some(({ state }) => state?.name === 'Ada'))
+})
+
+test('the windows that moved last are shown of more than fit', async () => {
+  const { join } = openPage()
+  const windows = []
+  for (let index = 0; index < mostShownWindows + 2; index += 1) {
+    windows.push(await join({ id: `w${index}`, owner: `o${index}` }))
+  }
+  for (const { show } of windows) show(at('AA'))
+  windows[0]?.show(at('AB'))
+  const late = await join({ id: 'late', owner: 'late' })
+  const [frame] = late.connection.frames.flatMap((each) => (each.type === 'awareness' ? [each] : []))
+  const names = frame?.windows.map(({ window }) => window) ?? []
+  assert.equal(names.length, mostShownWindows)
+  assert.deepEqual([names.at(-1), names.includes('w1'), names.includes('w2')], ['w0', false, false])
+})
+
+test('nothing is planned while nobody moves', async () => {
+  const { time, join, told } = openPage()
+  const [author, reader] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
+  told(reader.connection)
+  const before = time.pending()
+  author.show(at('AA'))
+  told(reader.connection)
+  assert.equal(time.pending(), before)
+})

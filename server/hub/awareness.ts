@@ -1,0 +1,334 @@
+// Who is shown on each page and where: told on change, the whole to newcomers, never logged.
+
+import {
+  type AwarenessFrame,
+  type AwarenessReport,
+  type AwarenessState,
+  mostShownWindows,
+} from '../wire/messages.ts'
+import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
+import { Delivery } from './delivery.ts'
+import { type ClientKey, clientKey } from './registry.ts'
+import type { ClientIdentity, Subscriber } from './subscriber.ts'
+
+interface Entry {
+  readonly holder: Holder
+  readonly channel: string
+  readonly window: string
+  readonly state: AwarenessState
+  readonly version: number
+}
+
+/** A client, with the windows that it shows: its own, or those that its shared stream carries. */
+interface Holder {
+  readonly owner: string | null
+  /** By channel and window. */
+  readonly entries: Map<string, Entry>
+  /** By channel: the version told last. */
+  readonly told: Map<string, number>
+  /** Its entries are kept, and not shown. */
+  isSilent: boolean
+}
+
+interface Room {
+  /** By window, the latest change last. */
+  readonly entries: Map<string, Entry>
+  /** Windows gone since the last flush. */
+  readonly gone: Set<string>
+  changedAt: number
+  flushedAt: number
+  /** Version of the last departure: older readers need the whole. */
+  leftAt: number
+  /** Ms since the epoch; null while it has entries. */
+  emptySince: number | null
+}
+
+/** Between frames of a page, ms, and for each stream written to. */
+const pauseMs = 50
+const pausePerStreamMs = 1
+
+/** Until a stream whose bytes wait is tried again, ms. */
+const retryMs = 500
+
+/** Windows that one stream may show. */
+const mostPerHolder = 100
+
+const mostEmptyRooms = 1000
+
+export class Awareness {
+  readonly #timers: Timers
+  readonly #streamsOn: (channel: string) => Iterable<Subscriber>
+  readonly #onChange: (channel: string) => void
+  readonly #holders = new Map<ClientKey, Holder>()
+  readonly #rooms = new Map<string, Room>()
+  /** Channels with changes, or with streams that are behind. */
+  readonly #dirty = new Set<string>()
+  readonly #empty = new Set<string>()
+  #version = 0
+  #freeAt = 0
+  #plannedAt = Number.POSITIVE_INFINITY
+  #cancelFlush: Cancel = nothingPlanned
+  #isClosed = false
+
+  /** `onChange` wakes the held polls of a channel. */
+  constructor(
+    timers: Timers,
+    streamsOn: (channel: string) => Iterable<Subscriber>,
+    onChange: (channel: string) => void,
+  ) {
+    this.#timers = timers
+    this.#streamsOn = streamsOn
+    this.#onChange = onChange
+  }
+
+  /** A holder that shows as many windows as it may is not given more. */
+  show(client: ClientIdentity, { channel, window, state }: Required<AwarenessReport>): void {
+    const holder = this.#holderOf(clientKey(client), client.owner)
+    const place = placeOf(channel, window)
+    const known = holder.entries.get(place)
+    if (state === null) {
+      holder.entries.delete(place)
+      if (known) this.#takeOut(known)
+      return
+    }
+    if (!known && holder.entries.size >= mostPerHolder) return
+    if (known && this.#isShown(known) && isSame(known.state, state)) return
+    const entry = { holder, channel, window, state, version: this.#nextVersion() }
+    holder.entries.set(place, entry)
+    if (!holder.isSilent) this.#putIn(entry)
+  }
+
+  /** The client is gone, with every window that it showed. */
+  left(key: ClientKey): void {
+    const holder = this.#holders.get(key)
+    if (!holder) return
+    this.#holders.delete(key)
+    for (const entry of holder.entries.values()) this.#takeOut(entry)
+  }
+
+  /** The client still counts, but is shown again only when it polls. */
+  silent(key: ClientKey): void {
+    const holder = this.#holders.get(key)
+    if (!holder || holder.isSilent) return
+    holder.isSilent = true
+    for (const entry of holder.entries.values()) this.#takeOut(entry)
+  }
+
+  /** The first poll of a page is told everything anew. */
+  polled(key: ClientKey, isFirst: boolean): void {
+    const holder = this.#holders.get(key)
+    if (!holder) return
+    if (isFirst) holder.told.clear()
+    if (!holder.isSilent) return
+    holder.isSilent = false
+    // A new page, or connection, says anew where it is.
+    if (isFirst) holder.entries.clear()
+    for (const entry of holder.entries.values()) {
+      const renewed = { ...entry, version: this.#nextVersion() }
+      holder.entries.set(placeOf(entry.channel, entry.window), renewed)
+      this.#putIn(renewed)
+    }
+  }
+
+  /** The stream now takes frames. */
+  joined(stream: Subscriber): void {
+    const { identity } = stream
+    const holder = this.#holderOf(clientKey(identity), identity.owner)
+    holder.told.clear()
+    holder.isSilent = false
+    for (const channel of identity.channels) {
+      const room = this.#rooms.get(channel)
+      if (!room || room.entries.size === 0) continue
+      if (stream.offer(new Delivery(wholeOf(room, channel)))) holder.told.set(channel, room.changedAt)
+      else this.#plan(channel, retryMs)
+    }
+  }
+
+  hasNewsFor(identity: ClientIdentity): boolean {
+    const told = this.#holders.get(clientKey(identity))?.told
+    return Array.from(identity.channels).some((channel) => {
+      const room = this.#rooms.get(channel)
+      return room !== undefined && changesAfter(told?.get(channel), room, channel, identity.id) !== null
+    })
+  }
+
+  /** What a polling client has not been told; counts as told. */
+  newsFor(identity: ClientIdentity): Delivery[] {
+    const { told } = this.#holderOf(clientKey(identity), identity.owner)
+    return Array.from(identity.channels).flatMap((channel) => {
+      const room = this.#rooms.get(channel)
+      if (!room) return []
+      const frame = changesAfter(told.get(channel), room, channel, identity.id)
+      told.set(channel, room.changedAt)
+      return frame ? [new Delivery(frame)] : []
+    })
+  }
+
+  /** Rooms empty since before then: everybody was told, or has been disconnected. Ms since the epoch. */
+  forgetBefore(at: number): void {
+    for (const channel of this.#empty) {
+      const since = this.#rooms.get(channel)?.emptySince ?? null
+      if (since !== null && since >= at && this.#empty.size <= mostEmptyRooms) return
+      this.#empty.delete(channel)
+      if (since !== null) this.#rooms.delete(channel)
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#cancelFlush()
+  }
+
+  #holderOf(key: ClientKey, owner: string | null): Holder {
+    return this.#holders.getOrInsertComputed(key, () => ({
+      owner,
+      entries: new Map(),
+      told: new Map(),
+      isSilent: false,
+    }))
+  }
+
+  #nextVersion(): number {
+    this.#version += 1
+    return this.#version
+  }
+
+  #isShown(entry: Entry): boolean {
+    return this.#rooms.get(entry.channel)?.entries.get(entry.window) === entry
+  }
+
+  /** Replaces another client's entry of that window. */
+  #putIn(entry: Entry): void {
+    const { channel, window } = entry
+    const room = this.#rooms.getOrInsertComputed(channel, createRoom)
+    const isNew = !room.entries.delete(window)
+    if (isNew && room.entries.size >= mostShownWindows) this.#takeOut(excessOf(room, entry))
+    room.entries.set(window, entry)
+    room.gone.delete(window)
+    room.changedAt = entry.version
+    room.emptySince = null
+    this.#empty.delete(channel)
+    this.#plan(channel, 0)
+  }
+
+  /** Unless another client shows that window by now. */
+  #takeOut(entry: Entry): void {
+    const { channel, window } = entry
+    const room = this.#rooms.get(channel)
+    if (!room || !this.#isShown(entry)) return
+    room.entries.delete(window)
+    room.gone.add(window)
+    room.changedAt = this.#nextVersion()
+    room.leftAt = room.changedAt
+    if (room.entries.size === 0) {
+      room.emptySince = this.#timers.now()
+      this.#empty.add(channel)
+      if (this.#empty.size > mostEmptyRooms) this.forgetBefore(Number.NEGATIVE_INFINITY)
+    }
+    this.#plan(channel, 0)
+  }
+
+  #plan(channel: string, inMs: number): void {
+    this.#dirty.add(channel)
+    const at = Math.max(this.#timers.now() + inMs, this.#freeAt)
+    if (this.#isClosed || at >= this.#plannedAt) return
+    this.#cancelFlush()
+    this.#plannedAt = at
+    this.#cancelFlush = this.#timers.later(() => this.#flush(), at - this.#timers.now())
+  }
+
+  #flush(): void {
+    this.#plannedAt = Number.POSITIVE_INFINITY
+    const channels = [...this.#dirty]
+    this.#dirty.clear()
+    let written = 0
+    const behind: string[] = []
+    for (const channel of channels) {
+      const room = this.#rooms.get(channel)
+      if (!room) continue
+      const { frames, isBehind } = this.#tellStreams(channel, room)
+      written += frames
+      if (isBehind) behind.push(channel)
+      this.#onChange(channel)
+    }
+    this.#freeAt = this.#timers.now() + pauseMs + written * pausePerStreamMs
+    for (const channel of behind) this.#plan(channel, retryMs)
+  }
+
+  /** Streams that missed the last changes get the whole. */
+  #tellStreams(channel: string, room: Room): { readonly frames: number; readonly isBehind: boolean } {
+    const changed = [...room.entries.values()].filter(({ version }) => version > room.flushedAt)
+    const gone = Array.from(room.gone, (window) => ({ window, state: null }))
+    const only = changed.length === 1 && gone.length === 0 ? changed[0]?.window : null
+    let delta: Delivery | null = null
+    let whole: Delivery | null = null
+    let frames = 0
+    let isBehind = false
+    for (const stream of this.#streamsOn(channel)) {
+      const { told } = this.#holderOf(clientKey(stream.identity), stream.identity.owner)
+      const before = told.get(channel)
+      if (before === room.changedAt) continue
+      const isCurrent = before !== undefined && before >= room.flushedAt
+      if (isCurrent && gone.length + changed.length <= mostShownWindows)
+        delta ??= new Delivery({ type: 'awareness', channel, windows: [...gone, ...changed.map(shown)] })
+      else whole ??= new Delivery(wholeOf(room, channel))
+      // A window knows what it shows itself.
+      const isTold =
+        (isCurrent && only === stream.identity.id) ||
+        stream.offer((isCurrent && delta) || (whole as Delivery))
+      if (isTold) told.set(channel, room.changedAt)
+      else isBehind = true
+      frames += 1
+    }
+    room.flushedAt = room.changedAt
+    room.gone.clear()
+    return { frames, isBehind }
+  }
+}
+
+function createRoom(): Room {
+  return { entries: new Map(), gone: new Set(), changedAt: 0, flushedAt: 0, leftAt: 0, emptySince: null }
+}
+
+/** Names of windows and channels contain no space. */
+const placeOf = (channel: string, window: string) => `${channel} ${window}`
+
+const shown = ({ window, state }: Entry) => ({ window, state })
+
+function wholeOf({ entries }: Room, channel: string): AwarenessFrame {
+  return { type: 'awareness', channel, windows: Array.from(entries.values(), shown), whole: true }
+}
+
+/** Null when there is nothing new but what the window `own` shows itself. */
+function changesAfter(
+  version: number | undefined,
+  room: Room,
+  channel: string,
+  own: string,
+): AwarenessFrame | null {
+  if (version === undefined) return room.entries.size === 0 ? null : wholeOf(room, channel)
+  if (version < room.leftAt) return wholeOf(room, channel)
+  const windows = [...room.entries.values()].filter(
+    (entry) => entry.version > version && entry.window !== own,
+  )
+  return windows.length === 0 ? null : { type: 'awareness', channel, windows: windows.map(shown) }
+}
+
+/** The oldest entry of the owner with the most, so that one browser cannot displace the others. */
+function excessOf({ entries }: Room, newcomer: Entry): Entry {
+  const ownerOf = ({ holder }: Entry) => holder.owner ?? holder
+  const byOwner = Map.groupBy([...entries.values(), newcomer], ownerOf)
+  let most: readonly Entry[] = []
+  for (const owned of byOwner.values()) if (owned.length > most.length) most = owned
+  const [oldest = newcomer] = most
+  return oldest
+}
+
+function isSame(one: AwarenessState, other: AwarenessState): boolean {
+  return (
+    one.client === other.client &&
+    one.name === other.name &&
+    one.anchor === other.anchor &&
+    one.head === other.head
+  )
+}

@@ -1,0 +1,254 @@
+// For tests of the hub: manual time, fake connections, slow logs.
+
+import { type CatchUp, createMemoryLog, type Log, type LogLimits } from '../log/log.ts'
+import { ampleLimits, settled } from '../log/log-testing.ts'
+import { Refusal } from '../refusal.ts'
+import {
+  type Bye,
+  type Cursor,
+  type DownFrame,
+  type Kind,
+  type Message,
+  parseCursor,
+  type ReadingBody,
+} from '../wire/messages.ts'
+import { modeNamed } from '../wire/modes.ts'
+import { createManualTime } from '../wire/testing.ts'
+import type { Clock, Random } from '../wire/time.ts'
+import { Delivery, type Framing } from './delivery.ts'
+import { createHub, type Hub } from './hub.ts'
+import type { PollReply } from './polls.ts'
+import type { ClientIdentity, Joining } from './subscriber.ts'
+
+export { countTo, settled } from '../log/log-testing.ts'
+
+export const jsonFraming: Framing = { encode: (frame) => Buffer.from(JSON.stringify(frame)) }
+
+export interface FakeConnection {
+  readonly joining: Joining
+  readonly frames: DownFrame[]
+  readonly byes: Bye[]
+  /** While true, `write` accepts frames and returns false. */
+  isFull: boolean
+  /** Thrown by each write. */
+  failure: Error | null
+  /** Thrown at the end. */
+  failureAtEnd: Error | null
+}
+
+export interface FakePlace {
+  readonly id?: string
+  /** Null for a free name. */
+  readonly owner?: string | null
+  readonly channels?: readonly string[]
+  readonly mode?: string
+  readonly opening?: number
+  readonly expiresAt?: number | null
+  readonly framing?: Framing
+}
+
+export function createFakeConnection({
+  id = 'w1',
+  owner = 'o1',
+  channels = ['main'],
+  mode = 'sse/2',
+  opening = 0,
+  expiresAt = null,
+  framing = jsonFraming,
+}: FakePlace = {}): FakeConnection {
+  const found = modeNamed(mode)
+  if (!found) throw new RangeError(`There is no mode ${mode}.`)
+  const connection: FakeConnection = {
+    frames: [],
+    byes: [],
+    isFull: false,
+    failure: null,
+    failureAtEnd: null,
+    joining: {
+      id,
+      owner,
+      channels: new Set(channels),
+      mode: found,
+      opening,
+      expiresAt,
+      framing,
+      write(bytes) {
+        if (connection.failure) throw connection.failure
+        connection.frames.push(JSON.parse(String(bytes)))
+        return !connection.isFull
+      },
+      end(bye) {
+        connection.byes.push(bye)
+        if (connection.failureAtEnd) throw connection.failureAtEnd
+      },
+    },
+  }
+  return connection
+}
+
+/** Of a polling client. */
+export function identityOf(place: FakePlace): ClientIdentity {
+  const { id, owner, channels, mode, opening } = createFakeConnection(place).joining
+  return { id, owner, channels, mode, opening }
+}
+
+type HubParts = Parameters<typeof createHub>[0]
+type Poll = Parameters<Hub['poll']>[0]
+
+export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'onJoined'> {
+  readonly log?: Log
+  readonly random?: Random
+}
+
+/** `ask({ id: 'w1' }, { holdMs: 100 })`. */
+type Question = Partial<Omit<Poll, 'identity' | 'cursor'>> & { readonly cursor?: string | null }
+
+/** The heartbeat is a whole number of turns. */
+export function openHub({ log, random = () => 0.5, onJoined = () => undefined, ...change }: HubChange = {}) {
+  const time = createManualTime()
+  const failures: unknown[] = []
+  const settings = {
+    heartbeatMs: 16_000,
+    maxWindows: 100,
+    queueBytesPerWindow: 100_000,
+    messagesPerSecond: 200,
+    ...change,
+  }
+  const kept = log ?? memoryLog(time.now)
+  const onFailure = (error: unknown) => void failures.push(error)
+  const hub = createHub({ log: kept, timers: time, random, onFailure, onJoined, settings })
+
+  return {
+    hub,
+    time,
+    failures,
+    log: kept,
+    enter(place: FakePlace = {}, cursor: string | null = null) {
+      const connection = createFakeConnection(place)
+      return { connection, window: hub.join(connection.joining, parseCursor(cursor)) }
+    },
+    ask(place: FakePlace = {}, { cursor = null, ...question }: Question = {}): Promise<PollReply> {
+      const identity = identityOf({ mode: 'long-polling/2', ...place })
+      const signal = new AbortController().signal
+      return hub.poll({
+        identity,
+        cursor: parseCursor(cursor),
+        holdMs: 0,
+        isFirst: false,
+        signal,
+        ...question,
+      })
+    },
+  }
+}
+
+export function memoryLog(now: Clock = () => 0, limits: Partial<LogLimits> = {}): Log {
+  return createMemoryLog({
+    epoch: 'life1',
+    limits: { ...ampleLimits, ...limits },
+    now,
+    onFailure: (error) => {
+      throw error
+    },
+  })
+}
+
+/** A log whose `read` resolves on command. */
+export function slowLog(looksUp: 'when asked' | 'when it answers', log = memoryLog()) {
+  const waiting: (() => void)[] = []
+  const read = async (cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> => {
+    const asked = log.read(cursor, channels)
+    await new Promise<void>((resolve) => waiting.push(resolve))
+    return looksUp === 'when asked' ? asked : log.read(cursor, channels)
+  }
+  return {
+    log: { ...log, read },
+    waiting: () => waiting.length,
+    /** All pending reads, or the oldest `count`. */
+    answer(count = waiting.length) {
+      for (const resolve of waiting.splice(0, count)) resolve()
+      return settled()
+    },
+  }
+}
+
+export function pagedLog(most: number, log = memoryLog()): Log {
+  return {
+    ...log,
+    async read(cursor, channels) {
+      const whole = await log.read(cursor, channels)
+      if (!whole.recovered || whole.messages.length <= most) return { ...whole, reached: whole.head }
+      const messages = whole.messages.slice(0, most)
+      return { ...whole, messages, reached: { ...whole.head, seq: messages.at(-1)?.seq ?? 0 } }
+    },
+  }
+}
+
+export function idsIn(frames: readonly DownFrame[]): string[] {
+  return frames.flatMap((frame) => (frame.type === 'message' ? [frame.message.id] : []))
+}
+
+export const framesOf = ({ deliveries }: PollReply) => deliveries.map(({ frame }) => frame)
+export const typesIn = (frames: readonly DownFrame[]) => frames.map(({ type }) => type)
+export const byesOf = ({ byes }: FakeConnection) => byes.map(({ code, retryAfterMs }) => [code, retryAfterMs])
+
+/** The refusal that `act` throws; fails without one. */
+export async function refusalOf(act: () => unknown): Promise<Refusal> {
+  try {
+    await act()
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+  throw new Error('It was not refused.')
+}
+
+export function messageOf(change: Partial<Message>): Message {
+  const seq = change.seq ?? 1
+  const body = { html: '' }
+  return {
+    id: `e${seq}`,
+    channel: 'main',
+    kind: 'edit',
+    from: 'w9',
+    at: 0,
+    body,
+    seq,
+    acceptedAt: 0,
+    ...change,
+  }
+}
+
+export function editOf(seq: number, html = ''): Delivery {
+  return deliver(messageOf({ seq, body: { html } }))
+}
+
+export const calm: ReadingBody = {
+  source: 'simulated',
+  format: 'polar',
+  raw: 'Q,,000.00,M,00,',
+  axes: null,
+  node: 'Q',
+  state: 'calm',
+  directionDegrees: null,
+  speed: 0,
+  unit: 'M',
+  speedMetresPerSecond: 0,
+  status: '00',
+}
+
+export function readingOf(seq: number, channel = 'wind', kind: Kind = 'reading'): Delivery {
+  return deliver(messageOf({ id: `r${seq}`, seq, channel, kind, from: 'sensor', body: calm }))
+}
+
+function deliver(message: Message): Delivery {
+  return new Delivery({ type: 'message', message }, `life1:${message.seq}`)
+}
+
+export function watch(asked: Promise<PollReply>) {
+  const watched: { reply?: PollReply } = {}
+  void asked.then((reply) => {
+    watched.reply = reply
+  })
+  return watched
+}

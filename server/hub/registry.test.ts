@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Presence } from '../wire/messages.ts'
+import { createManualTime } from '../wire/testing.ts'
+import { countTo, createFakeConnection, type FakePlace, identityOf, jsonFraming } from './hub-testing.ts'
+import { Registry } from './registry.ts'
+import { Subscriber } from './subscriber.ts'
+
+function gather(mostDepartures = 10) {
+  const time = createManualTime()
+  const registry = new Registry(time, mostDepartures)
+  let visits = 0
+
+  function enter(place: FakePlace) {
+    const fail = () => assert.fail('no window overflows or fails here')
+    const connection = createFakeConnection(place)
+    const window = new Subscriber(connection.joining, 100_000, { onOverflow: fail, onFailure: fail })
+    return { connection, window, joined: registry.join(window) }
+  }
+
+  return {
+    time,
+    registry,
+    enter,
+    ask: (place: FakePlace) => registry.polled(identityOf(place)),
+    on: (channel: string) => [...registry.streamsOn(channel)],
+    pollers: () => [...registry.all()].filter(({ stream }) => !stream).length,
+    /** A stream of its own that has caught up, and all that it is told of the others. */
+    visit(place: FakePlace = {}) {
+      visits += 1
+      const { connection, window } = enter({ id: `w${visits}`, ...place })
+      window.begin(0)
+      registry.presenceChanged()
+      const client = registry.find(window.identity)
+      assert.ok(client)
+      const said = () => connection.frames as Presence[]
+      /** What it was told: windows, and streams of its browser. */
+      const told = () => said().map(({ windows, browserHttp1Streams }) => [windows, browserHttp1Streams])
+      return { window, client, told, said }
+    },
+  }
+}
+
+test('knows its windows by id and by channel', () => {
+  const { registry, enter, on } = gather()
+  const { window: one } = enter({ id: 'w1', channels: ['main', 'wind'] })
+  const { window: two } = enter({ id: 'w2', channels: ['other', 'wind'] })
+  assert.deepEqual([on('main'), on('wind'), on('nowhere')], [[one], [one, two], []])
+  assert.deepEqual([registry.named('w2')?.stream, registry.named('w3'), registry.size], [two, undefined, 2])
+})
+
+test('forgets a stream that leaves on all channels, once, and keeps no channel without streams', () => {
+  const { registry, enter, on } = gather()
+  const { window: one } = enter({ id: 'w1', channels: ['main', 'wind'] })
+  const { window: two } = enter({ id: 'w2', channels: ['wind'] })
+  for (const _twice of [1, 2]) registry.leave(one)
+  assert.deepEqual([on('main'), on('wind'), registry.size], [[], [two], 1])
+  registry.leave(two)
+  const nobody = registry.streamsOn('nowhere')
+  for (const channel of ['main', 'wind']) assert.equal(registry.streamsOn(channel), nobody)
+})
+
+test('a newer stream takes the place of an older one, on the newer one’s channels', () => {
+  const { registry, enter, on } = gather()
+  const { window: older } = enter({ opening: 1, channels: ['main'] })
+  const { window: newer, joined } = enter({ opening: 2, channels: ['other'] })
+  assert.equal(joined?.replaced, older)
+  assert.deepEqual([on('main'), on('other'), registry.size], [[], [newer], 1])
+})
+
+test('of two streams of one opening the later one stays: a browser that came back by itself names no new one', () => {
+  const { enter, on } = gather()
+  const { window: first } = enter({ opening: 1 })
+  const { window: again, joined } = enter({ opening: 1 })
+  assert.deepEqual([joined?.replaced, on('main')], [first, [again]])
+})
+
+test('an older stream that arrives late takes nobody’s place', () => {
+  const { registry, enter, on } = gather()
+  const { window: newer } = enter({ opening: 2 })
+  const { window: late, joined } = enter({ opening: 1, channels: ['other'] })
+  assert.equal(joined, null)
+  registry.leave(late)
+  assert.deepEqual([on('main'), on('other'), registry.size], [[newer], [], 1])
+})
+
+test('a replaced stream that leaves does not take the newer one with it', () => {
+  const { registry, enter, on } = gather()
+  const { window: older } = enter({ opening: 1 })
+  const { window: newer } = enter({ opening: 2 })
+  registry.leave(older)
+  assert.deepEqual([on('main'), registry.named('w1')?.stream, registry.size], [[newer], newer, 1])
+})
+
+test('a window that polled and then has a stream, and polls again once that is gone, is one all along', () => {
+  const { registry, enter, ask, on, pollers } = gather()
+  ask({ id: 'w1' })
+  assert.deepEqual([registry.size, pollers(), on('main')], [1, 1, []])
+  const { window, joined } = enter({ id: 'w1' })
+  assert.deepEqual([joined?.replaced, registry.size, pollers(), on('main')], [null, 1, 0, [window]])
+  assert.equal(ask({ id: 'w1' }), null, 'a late poll does not take the stream’s place')
+  registry.dismiss(window.identity)
+  assert.equal(registry.named('w1')?.stream, window)
+  registry.leave(window)
+  assert.equal(ask({ id: 'w1' })?.stream, null)
+  assert.deepEqual([registry.size, pollers(), on('main')], [1, 1, []])
+})
+
+test('a window that polls again keeps what is known of it', () => {
+  const { time, registry, ask } = gather()
+  const client = ask({ id: 'w1' })
+  assert.ok(client)
+  client.carries = new Map([['main', 3]])
+  client.lastPresence = 'told'
+  time.advance(500)
+  const again = ask({ id: 'w1', channels: ['other'] })
+  assert.deepEqual(
+    [again?.carries, again?.lastPresence, again?.heardAt],
+    [client.carries, 'told', time.now()],
+  )
+  assert.deepEqual([...(registry.named('w1')?.identity.channels ?? [])], ['other'])
+})
+
+test('under a free name nobody takes the place of another, however new it is', () => {
+  const { registry, enter, on } = gather()
+  const { window: one } = enter({ opening: 1, owner: null })
+  const { window: other, joined } = enter({ opening: 9, owner: null })
+  const { window: owned } = enter({ opening: 1 })
+  assert.deepEqual([joined?.replaced, on('main'), registry.size], [null, [one, other, owned], 3])
+  assert.deepEqual([registry.find(one.identity)?.stream, registry.find(other.identity)?.stream], [one, other])
+  for (const _twice of [1, 2]) registry.leave(one)
+  assert.equal(registry.named('w1')?.stream, owned)
+  assert.deepEqual(on('main'), [other, owned])
+})
+
+test('polls under a free name are one window where they read the same, and hold back no stream of that name', () => {
+  const { time, registry, enter, ask, pollers } = gather()
+  const place = { id: 'p1', owner: null }
+  const { window } = enter(place)
+  const held = registry.polled(identityOf(place), 5000)
+  assert.ok(held)
+  for (const channels of [['main'], ['other'], ['main']]) assert.ok(ask({ ...place, channels }))
+  assert.deepEqual([registry.size, pollers(), registry.find(window.identity)?.stream], [3, 2, window])
+  registry.left('p1', 99)
+  assert.equal(pollers(), 2, 'nobody leaves for it')
+  time.advance(6000)
+  registry.forgetSilent(1000)
+  assert.equal(pollers(), 1, 'the one on the other channel is gone; here a request is held')
+})
+
+test('remembers leave requests of windows that were here, up to a limit', () => {
+  const { registry, ask } = gather(2)
+  for (const id of ['w1', 'w2', 'w3']) {
+    ask({ id })
+    registry.left(id, 0)
+    assert.equal(registry.size, 0)
+  }
+  for (let n = 0; n < 1000; n += 1) registry.left(`nobody${n}`, 9)
+  assert.deepEqual([ask({ id: 'w2' }), ask({ id: 'w3' })], [null, null])
+  assert.ok(ask({ id: 'w1' }), 'the oldest is forgotten')
+  assert.ok(ask({ id: 'nobody1' }), 'nothing was kept of a window that never was here')
+})
+
+test('a late leave request of an earlier opening does not undo a later one', () => {
+  const { registry, ask } = gather()
+  ask({ id: 'w1', opening: 3 })
+  registry.left('w1', 3)
+  registry.left('w1', 2)
+  assert.equal(ask({ id: 'w1', opening: 3 }), null)
+})
+
+test('a poll that arrives after its window left does not bring it back, one of a later opening does', () => {
+  const { time, registry, ask } = gather()
+  ask({ id: 'w1', opening: 3 })
+  registry.left('w1', 3)
+  assert.deepEqual(
+    [ask({ id: 'w1', opening: 3 }), ask({ id: 'w1', opening: 2 }), registry.size],
+    [null, null, 0],
+  )
+  assert.ok(ask({ id: 'w1', opening: 4 }))
+  registry.left('w1', 4)
+  time.advance(1001)
+  registry.forgetSilent(1000)
+  assert.ok(ask({ id: 'w1', opening: 4 }), 'leaving is remembered for as long as silence is borne')
+})
+
+test('leaving ends polling windows alone, once', () => {
+  const { registry, enter, ask } = gather()
+  ask({ id: 'w1' })
+  enter({ id: 'w2' })
+  for (const id of ['w1', 'w1', 'w2', 'w3']) registry.left(id, 0)
+  assert.deepEqual([registry.size, registry.named('w1')], [1, undefined])
+})
+
+test('forgets polling windows that fell silent, and no stream', () => {
+  const { time, registry, enter, ask, pollers } = gather()
+  const { window } = enter({ id: 'w1' })
+  const client = registry.named('w1')
+  assert.ok(client)
+  client.heardAt = time.now()
+  ask({ id: 'w2' })
+  ask({ id: 'w3' })
+  time.advance(600)
+  ask({ id: 'w3' })
+  time.advance(400)
+  registry.forgetSilent(1000)
+  assert.equal(registry.size, 3)
+  time.advance(1)
+  registry.forgetSilent(1000)
+  assert.deepEqual([registry.named('w2'), registry.named('w1')?.stream, pollers()], [undefined, window, 1])
+})
+
+test('a polling window whose request is held is silent only after that', () => {
+  const { time, registry, ask } = gather()
+  const client = registry.polled(identityOf({ id: 'w1' }), 5000)
+  assert.ok(client)
+  time.advance(6000)
+  registry.forgetSilent(1000)
+  assert.equal(registry.size, 1)
+  client.quietUntil = null
+  registry.forgetSilent(1000)
+  assert.equal(registry.size, 0)
+  ask({ id: 'w1' })
+  registry.forgetSilent(1000)
+  assert.equal(registry.size, 1)
+})
+
+test('closed, it is empty', () => {
+  const { registry, enter, ask, on } = gather()
+  enter({ id: 'w1' })
+  ask({ id: 'w2' })
+  registry.close()
+  assert.deepEqual([registry.size, [...registry.all()], on('main')], [0, [], []])
+})
+
+test('many changes of presence are told once, a while after the first', () => {
+  const { time, visit } = gather()
+  const told = countTo(20).map(() => visit().told)
+  time.advance(49)
+  assert.ok(told.every((frames) => frames().length === 0))
+  time.advance(50)
+  assert.ok(told.every((frames) => JSON.stringify(frames()) === '[[20,0]]'))
+  time.advance(10_000)
+  assert.ok(told.every((frames) => frames().length === 1))
+})
+
+test('a thousand windows that come within a second cause a few presence frames each', () => {
+  const { time, visit } = gather()
+  const first = visit()
+  for (const _n of countTo(999)) {
+    visit()
+    time.advance(1)
+  }
+  time.advance(2000)
+  assert.ok(first.told().length <= 6, `${first.told().length} frames`)
+  assert.deepEqual(first.told().at(-1), [1000, 0])
+})
+
+test('a stream that leaves is told to the others, one that has left already is not', () => {
+  const { time, registry, visit } = gather()
+  const [{ told }, { window }] = [visit(), visit()]
+  time.advance(100)
+  registry.leave(window)
+  time.advance(100)
+  registry.leave(window)
+  time.advance(100)
+  assert.deepEqual(told(), [
+    [2, 0],
+    [1, 0],
+  ])
+})
+
+test('the more windows, the longer presence waits', () => {
+  const { time, registry, visit } = gather()
+  const { told } = visit()
+  for (const _n of countTo(999)) visit()
+  time.advance(60)
+  const before = told().length
+  registry.presenceChanged()
+  time.advance(1000)
+  assert.equal(told().length, before)
+  time.advance(50)
+  assert.equal(told().length, before + 1)
+})
+
+test('windows of one page get one presence frame, which is encoded once', () => {
+  const { time, visit } = gather()
+  const encoded: string[] = []
+  const framing = {
+    encode(...[frame, cursor]: Parameters<typeof jsonFraming.encode>) {
+      encoded.push(frame.type)
+      return jsonFraming.encode(frame, cursor)
+    },
+  }
+  for (const n of countTo(300)) visit({ framing, channels: [n % 3 === 0 ? 'other' : 'main', 'wind'] })
+  time.advance(1000)
+  assert.equal(encoded.length, 2)
+})
+
+test('counts the windows of each page, which is the first channel that a window names', () => {
+  const { time, visit, ask } = gather()
+  const main = [1, 2].map(() => visit({ channels: ['main', 'wind'] }).told)
+  const other = visit({ channels: ['other', 'wind'] }).told
+  ask({ id: 'p1', channels: ['other'] })
+  time.advance(100)
+  assert.deepEqual(
+    [...main, other].map((told) => told()),
+    [[[2, 0]], [[2, 0]], [[2, 0]]],
+  )
+})
+
+test('counts scarce streams for each browser, of whatever page, in the modes that have a limit', () => {
+  const { time, visit, ask } = gather()
+  const told = [
+    visit({ owner: 'b1', mode: 'sse/1.1' }),
+    visit({ owner: 'b1', mode: 'sse/1.1', channels: ['other'] }),
+    visit({ owner: 'b1', mode: 'sse/2' }),
+    visit({ owner: 'b1', mode: 'websocket/1.1' }),
+    visit({ owner: 'b2', mode: 'sse/1.1' }),
+    visit({ owner: 'b3', mode: 'websocket/1.1' }),
+    visit({ owner: null, mode: 'sse/1.1' }),
+  ]
+  ask({ id: 'p1', owner: 'b1', mode: 'long-polling/1.1' })
+  ask({ id: 'p2', owner: 'b1', mode: 'polling/1.1' })
+  time.advance(100)
+  assert.deepEqual(
+    told.map((one) => one.told()[0]?.[1]),
+    [3, 3, 3, 3, 1, 0, 0],
+  )
+})
+
+test('a stream that carries several windows counts for all of them, and is told of each of its pages', () => {
+  const { time, visit } = gather()
+  const carrier = visit({ channels: ['main', 'other', 'wind'] })
+  const single = visit({ channels: ['main'] })
+  carrier.client.carries = new Map([
+    ['main', 3],
+    ['other', 2],
+    ['__proto__', 1],
+  ])
+  time.advance(100)
+  assert.deepEqual(single.said(), [{ type: 'presence', windows: 4, browserHttp1Streams: 0 }])
+  const [told] = carrier.said()
+  assert.deepEqual(Object.entries(told?.channels ?? {}), [
+    ['main', 4],
+    ['other', 2],
+    ['__proto__', 1],
+  ])
+})
+
+test('a polling window is told of presence when it polls, if it is new to it', () => {
+  const { time, registry, visit, ask } = gather()
+  const client = ask({ id: 'p1' })
+  assert.ok(client)
+  assert.equal(registry.presenceNewsFor(client), null, 'nobody has counted yet')
+  visit()
+  time.advance(100)
+  const news = registry.presenceNewsFor(client)
+  assert.deepEqual(news?.frame, { type: 'presence', windows: 2, browserHttp1Streams: 0 })
+  assert.equal(registry.presenceNewsFor(client), null)
+  visit()
+  time.advance(100)
+  assert.ok(registry.presenceNewsFor(client))
+})
+
+test('closed, it tells nobody', () => {
+  const { time, registry, visit } = gather()
+  const { told } = visit()
+  registry.close()
+  time.advance(1000)
+  assert.deepEqual([told(), time.pending()], [[], 0])
+})

@@ -1,0 +1,567 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Log } from '../log/log.ts'
+import { draft } from '../log/log-testing.ts'
+import { createSeededRandom } from '../wire/time.ts'
+import { Delivery } from './delivery.ts'
+import {
+  byesOf,
+  countTo,
+  createFakeConnection,
+  editOf,
+  idsIn,
+  jsonFraming,
+  memoryLog,
+  openHub,
+  pagedLog,
+  readingOf,
+  settled,
+  slowLog,
+  typesIn,
+} from './hub-testing.ts'
+import { Subscriber } from './subscriber.ts'
+
+const beat = () => new Delivery({ type: 'heartbeat', newest: 0 })
+
+function openWindow({ queueBytes = 100_000, closesOnFailure = false } = {}) {
+  const connection = createFakeConnection()
+  const overflows: string[] = []
+  const failures: unknown[] = []
+  const window = new Subscriber(connection.joining, queueBytes, {
+    onOverflow: ({ identity }) => void overflows.push(identity.id),
+    onFailure: (failed, error) => {
+      failures.push(error)
+      if (closesOnFailure) failed.close('failed', 'It broke.', 1)
+    },
+  })
+  /** Whether the replay has resolved so far. */
+  function replay(...missed: Delivery[]): { isDone: boolean } {
+    const watched = { isDone: false }
+    void window.replay(missed).then(() => {
+      watched.isDone = true
+    })
+    return watched
+  }
+  return { connection, window, overflows, failures, replay, ids: () => idsIn(connection.frames) }
+}
+
+test('holds everything until it begins, even when the connection could take it', () => {
+  const { window, ids } = openWindow()
+  window.send(editOf(1))
+  window.drained()
+  assert.deepEqual(ids(), [])
+  assert.ok(window.backlogBytes > 0)
+})
+
+test('begins with the missed messages, part by part, then those sent meanwhile that are not among them, then new ones', async () => {
+  const { window, ids } = openWindow()
+  window.send(editOf(3))
+  await window.replay([editOf(1), editOf(2)])
+  window.send(editOf(4))
+  await window.replay([editOf(3)])
+  window.send(editOf(5))
+  window.begin(4)
+  window.send(editOf(6))
+  assert.deepEqual(ids(), ['e1', 'e2', 'e3', 'e5', 'e6'])
+  assert.equal(window.backlogBytes, 0)
+})
+
+test('a replayed part is done when the connection has taken all of it, not when it was handed over', async () => {
+  const { connection, window, replay, ids } = openWindow()
+  connection.isFull = true
+  const part = replay(editOf(1), editOf(2))
+  const seen = [[...ids(), part.isDone]]
+  for (const _turn of [1, 2]) {
+    window.drained()
+    await settled()
+    seen.push([...ids(), part.isDone])
+  }
+  assert.deepEqual(seen, [
+    ['e1', false],
+    ['e1', 'e2', false],
+    ['e1', 'e2', true],
+  ])
+})
+
+test('an empty part is done at once, and so is every part of a closed window', async () => {
+  const { window, replay, ids } = openWindow()
+  const empty = replay()
+  await settled()
+  assert.equal(empty.isDone, true)
+  window.close('draining', 'Go.', 1)
+  const late = replay(editOf(1))
+  await settled()
+  assert.deepEqual([late.isDone, ids()], [true, []])
+})
+
+test('closed in the midst of a part, or gone, it ends the replay and writes no more', async () => {
+  for (const end of ['close', 'gone'] as const) {
+    const { connection, window, replay, ids } = openWindow()
+    connection.isFull = true
+    const part = replay(editOf(1), editOf(2))
+    if (end === 'close') window.close('draining', 'Go.', 1)
+    else window.gone()
+    await settled()
+    assert.equal(part.isDone, true)
+    window.drained()
+    window.begin(2)
+    assert.deepEqual([ids(), window.isClosed], [['e1'], true])
+  }
+})
+
+test('a frame that is not in the log waits its turn and is not taken for a repeat', async () => {
+  const { connection, window } = openWindow()
+  window.send(new Delivery({ type: 'stored', id: 'w1-1', seq: 1 }))
+  await window.replay([editOf(1)])
+  window.begin(1)
+  assert.deepEqual(typesIn(connection.frames), ['message', 'stored'])
+})
+
+test('a full connection gets nothing more until it is drained', async () => {
+  const { connection, window, ids } = openWindow()
+  window.begin(0)
+  connection.isFull = true
+  for (const seq of [1, 2, 3]) window.send(editOf(seq))
+  assert.deepEqual(ids(), ['e1'])
+  window.drained()
+  assert.deepEqual(ids(), ['e1', 'e2'])
+  connection.isFull = false
+  window.drained()
+  window.send(editOf(4))
+  assert.deepEqual([ids(), window.backlogBytes], [['e1', 'e2', 'e3', 'e4'], 0])
+})
+
+test('a burst of 500 readings waits for a slow connection, and not one is lost', () => {
+  const { connection, window, ids } = openWindow({ queueBytes: 300_000 })
+  window.begin(0)
+  connection.isFull = true
+  for (const seq of countTo(500)) window.send(readingOf(seq))
+  connection.isFull = false
+  window.drained()
+  assert.deepEqual([ids(), window.dropped], [countTo(500).map((seq) => `r${seq}`), 0])
+})
+
+test('in a full queue the oldest readings give way, and the window is told how many before the next comes', () => {
+  const size = readingOf(10).bytes(createFakeConnection().joining.framing).length
+  const { connection, window, overflows } = openWindow({ queueBytes: size * 3 })
+  window.begin(0)
+  connection.isFull = true
+  for (const seq of countTo(8)) window.send(readingOf(10 + seq))
+  connection.isFull = false
+  window.drained()
+  window.send(readingOf(19))
+  const told = connection.frames.map((frame) => (frame.type === 'omitted' ? frame.count : idsIn([frame])[0]))
+  assert.deepEqual([told, overflows], [['r11', 4, 'r16', 'r17', 'r18', 'r19'], []])
+})
+
+test('a window is behind once answers to it wait unread, whatever else waits', () => {
+  const { connection, window } = openWindow()
+  const refused = () =>
+    new Delivery({ type: 'refused', id: null, code: 'bad-frame', message: 'x'.repeat(99) })
+  window.begin(0)
+  connection.isFull = true
+  for (const seq of countTo(200)) window.send(editOf(seq))
+  const seen = [window.isBehind]
+  for (const _one of countTo(200)) window.send(refused())
+  seen.push(window.isBehind)
+  connection.isFull = false
+  window.drained()
+  assert.deepEqual([...seen, window.isBehind], [false, true, false])
+})
+
+test('missed messages may be more than the queue holds', async () => {
+  const { connection, window, overflows, replay, ids } = openWindow({ queueBytes: 10 })
+  connection.isFull = true
+  replay(editOf(1), editOf(2), editOf(3))
+  connection.isFull = false
+  window.drained()
+  assert.deepEqual([ids(), overflows], [['e1', 'e2', 'e3'], []])
+})
+
+test('reports that its queue overflows', () => {
+  const { window, overflows } = openWindow({ queueBytes: 10 })
+  window.send(editOf(1))
+  assert.deepEqual(overflows, [])
+  window.send(editOf(2))
+  assert.deepEqual(overflows, ['w1'])
+})
+
+test('a heartbeat is left out before it begins, while bytes wait and once it is closed', () => {
+  const { connection, window } = openWindow()
+  window.offer(beat())
+  window.begin(0)
+  window.offer(beat())
+  connection.isFull = true
+  window.send(editOf(1))
+  window.offer(beat())
+  connection.isFull = false
+  window.drained()
+  window.offer(beat())
+  window.close('draining', 'Go.', 1)
+  window.offer(beat())
+  assert.deepEqual(typesIn(connection.frames), ['heartbeat', 'message', 'heartbeat'])
+})
+
+test('closes once, with the first reason, and writes nothing afterwards', () => {
+  const { connection, window, ids } = openWindow()
+  window.begin(0)
+  connection.isFull = true
+  for (const seq of [1, 2]) window.send(editOf(seq))
+  window.close('overflow', 'Too far behind.', 5)
+  window.close('draining', 'Again.', 9)
+  window.send(editOf(3))
+  window.drained()
+  const bye = { type: 'bye', code: 'overflow', message: 'Too far behind.', retryAfterMs: 5 }
+  assert.deepEqual([ids(), connection.byes], [['e1'], [bye]])
+})
+
+test('a window whose connection is gone gets no `bye`', () => {
+  const { connection, window } = openWindow()
+  window.begin(0)
+  window.gone()
+  window.close('draining', 'Go.', 1)
+  window.send(editOf(1))
+  assert.deepEqual([connection.byes, connection.frames, window.isClosed], [[], [], true])
+})
+
+test('a connection that throws is reported, at a write and at its end alike', () => {
+  const { connection, window, failures } = openWindow()
+  window.begin(0)
+  connection.failure = new Error('broken')
+  connection.failureAtEnd = new Error('worse')
+  window.send(editOf(1))
+  window.close('failed', 'It broke.', 1)
+  window.close('failed', 'It broke.', 1)
+  assert.deepEqual(failures.map(String), ['Error: broken', 'Error: worse'])
+})
+
+test('a connection that throws in the midst of a part is tried once', async () => {
+  const { connection, failures, replay } = openWindow({ closesOnFailure: true })
+  connection.failure = new Error('broken')
+  const part = replay(editOf(1), editOf(2), editOf(3))
+  await settled()
+  assert.deepEqual([part.isDone, failures.length, connection.byes.length], [true, 1, 1])
+})
+
+test('whenever the connection fills and drains, all arrives once and in the log’s order, except readings that are counted', async () => {
+  const random = createSeededRandom(11)
+  for (let round = 0; round < 200; round += 1) {
+    const { connection, window, overflows, ids } = openWindow()
+    const log = countTo(40).map((seq) => (random() < 0.3 ? readingOf(seq) : editOf(seq)))
+    const turn = () => {
+      connection.isFull = random() < 0.5
+      if (random() < 0.5) window.drained()
+    }
+    const joinedAt = Math.floor(random() * 20)
+    let told = joinedAt
+    const catchUp = (async () => {
+      await window.replay(log.slice(0, joinedAt))
+      const head = told
+      await window.replay(log.slice(joinedAt, head))
+      window.begin(head)
+    })()
+    for (const delivery of log.slice(joinedAt)) {
+      told += 1
+      window.send(delivery)
+      turn()
+      if (random() < 0.3) await settled()
+    }
+    connection.isFull = false
+    for (let n = 0; n < 3; n += 1) {
+      window.drained()
+      await settled()
+    }
+    await catchUp
+    const places = ids().map((id) => Number(id.slice(1)))
+    assert.deepEqual(
+      places,
+      [...new Set(places)].sort((one, other) => one - other),
+    )
+    const gone = log.filter(({ seq }) => !places.includes(seq ?? 0))
+    assert.ok(gone.every(({ isReplaceable }) => isReplaceable))
+    assert.ok(gone.length <= window.dropped)
+    const newest = log.findLast(({ isReplaceable }) => isReplaceable)
+    assert.ok(places.includes(newest?.seq ?? 0))
+    assert.deepEqual(overflows, [])
+  }
+})
+
+const sizeOf = (delivery: Delivery) => delivery.bytes(jsonFraming).length
+const overviewOf = (seq: number, channel = 'overview.main') => readingOf(seq, channel, 'overview')
+
+/** A window that has not begun, so that all that is sent to it waits. */
+function openQueue(queueBytes: number) {
+  const { connection, window, overflows } = openWindow({ queueBytes })
+  return {
+    window,
+    /** False when it does not fit. */
+    push(delivery: Delivery): boolean {
+      const before = overflows.length
+      window.send(delivery)
+      return overflows.length === before
+    },
+    /** The numbers of all that waited, in order. */
+    drain(): number[] {
+      connection.frames.length = 0
+      window.begin(0)
+      return connection.frames.flatMap((frame) => (frame.type === 'message' ? [frame.message.seq] : []))
+    },
+  }
+}
+
+test('its queue takes what fits, the frame to be added included, and gives it back in order', () => {
+  const { window, push, drain } = openQueue(3 * sizeOf(editOf(1)))
+  const pushed = [1, 2, 3, 4].map((seq) => push(editOf(seq)))
+  assert.deepEqual(pushed, [true, true, true, false])
+  assert.equal(window.backlogBytes, 3 * sizeOf(editOf(1)))
+  assert.deepEqual(drain(), [1, 2, 3])
+  assert.equal(window.backlogBytes, 0)
+})
+
+test('its queue counts bytes and not characters', () => {
+  const wide = editOf(1, '💨'.repeat(50))
+  const { push } = openQueue(sizeOf(wide) + sizeOf(editOf(2)) - 1)
+  assert.equal(push(wide), true)
+  assert.equal(push(editOf(2)), false)
+})
+
+test('its queue holds one frame, however large', () => {
+  const { push, drain } = openQueue(10)
+  assert.equal(push(editOf(1, 'x'.repeat(1000))), true)
+  assert.equal(push(editOf(2)), false)
+  assert.deepEqual(drain(), [1])
+})
+
+test('readings wait side by side while they fit, and in a full queue the oldest give way to any other', () => {
+  const { window, push, drain } = openQueue(3 * sizeOf(readingOf(1)))
+  for (const seq of [1, 2, 3]) push(readingOf(seq))
+  assert.equal(window.dropped, 0)
+  push(readingOf(4))
+  push(editOf(5))
+  assert.equal(window.dropped, 2)
+  assert.deepEqual(drain(), [3, 4, 5])
+})
+
+test('a newer overview takes the place of the one of its channel that waits, at its own place in the log', () => {
+  const { window, push, drain } = openQueue(100_000)
+  const others = [overviewOf(2, 'overview.notes'), readingOf(3), readingOf(4, 'overview.main', 'sensor')]
+  for (const delivery of [overviewOf(1), ...others, overviewOf(5)]) push(delivery)
+  assert.equal(
+    window.backlogBytes,
+    [...others, overviewOf(5)].reduce((sum, one) => sum + sizeOf(one), 0),
+  )
+  assert.equal(window.dropped, 0)
+  assert.deepEqual(drain(), [2, 3, 4, 5])
+})
+
+test('any number of readings needs room for one only', () => {
+  const { push, drain } = openQueue(sizeOf(editOf(1)) + sizeOf(readingOf(10)))
+  push(editOf(1))
+  for (let seq = 10; seq < 99; seq += 1) assert.equal(push(readingOf(seq)), true)
+  assert.deepEqual(drain(), [1, 98])
+})
+
+test('its queue never drops an edit that it took, never leaves the log’s order, never grows beyond its bound', () => {
+  const random = createSeededRandom(5)
+  const queueBytes = 2000
+  for (let round = 0; round < 50; round += 1) {
+    const { connection, window, overflows, ids } = openWindow({ queueBytes })
+    window.begin(0)
+    connection.isFull = true
+    const taken: string[] = []
+    for (let seq = 1; seq <= 100; seq += 1) {
+      // A full connection takes one frame, and is full again.
+      if (random() < 0.3) window.drained()
+      const isEdit = random() < 0.5
+      const before = overflows.length
+      window.send(isEdit ? editOf(seq) : readingOf(seq))
+      if (isEdit && overflows.length === before) taken.push(`e${seq}`)
+      assert.ok(window.backlogBytes <= queueBytes)
+    }
+    connection.isFull = false
+    window.drained()
+    const seqs = ids().map((id) => Number(id.slice(1)))
+    assert.deepEqual(
+      seqs,
+      seqs.toSorted((one, other) => one - other),
+    )
+    assert.ok(overflows.length > 0 && taken.every((id) => ids().includes(id)))
+  }
+})
+
+const welcomeTo = (frames: readonly object[]) => frames[0]
+
+test('a window is welcomed, gets the messages that it missed, then new ones, its own included', async () => {
+  const { hub, enter } = openHub()
+  for (const n of [1, 2, 3]) await hub.publish(draft(`w1-${n}`))
+  const { connection } = enter({}, 'life1:1')
+  await settled()
+  await hub.publish(draft('w1-4'))
+  assert.deepEqual(welcomeTo(connection.frames), {
+    type: 'welcome',
+    window: 'w1',
+    cursor: 'life1:3',
+    recovered: true,
+    http: '2',
+    heartbeatMs: 16_000,
+  })
+  assert.deepEqual(idsIn(connection.frames), ['w1-2', 'w1-3', 'w1-4'])
+})
+
+test('without a cursor that the log knows it gets a snapshot, marked as not recovered', async () => {
+  for (const cursor of [null, 'another:1', 'life1:9']) {
+    const { hub, enter } = openHub()
+    for (const n of [1, 2]) await hub.publish(draft(`w1-${n}`))
+    const { connection } = enter({}, cursor)
+    await settled()
+    const [welcome] = connection.frames
+    assert.ok(welcome?.type === 'welcome' && !welcome.recovered)
+    assert.deepEqual(idsIn(connection.frames), ['w1-2'])
+  }
+})
+
+for (const looksUp of ['when asked', 'when it answers'] as const) {
+  test(`what is appended while the log is read is neither lost nor repeated: it looks up ${looksUp}`, async () => {
+    const { log, answer } = slowLog(looksUp)
+    const { hub, enter } = openHub({ log })
+    await hub.publish(draft('w9-1'))
+    const { connection } = enter({}, 'life1:0')
+    await hub.publish(draft('w9-2'))
+    await hub.publish(draft('w9-3'))
+    assert.deepEqual(connection.frames, [])
+    await answer()
+    await hub.publish(draft('w9-4'))
+    assert.deepEqual(typesIn(connection.frames), ['welcome', 'message', 'message', 'message', 'message'])
+    assert.deepEqual(idsIn(connection.frames), ['w9-1', 'w9-2', 'w9-3', 'w9-4'])
+  })
+}
+
+test('a window that joins while messages are appended, on any connection, misses nothing and gets nothing twice', async () => {
+  const random = createSeededRandom(8)
+  for (const looksUp of ['when asked', 'when it answers'] as const) {
+    const { log, answer } = slowLog(looksUp, pagedLog(4))
+    const { hub, enter } = openHub({ log })
+    const joined: { after: number; entered: ReturnType<typeof enter> }[] = []
+    for (let n = 1; n <= 300; n += 1) {
+      // Appends that nobody waits for, as a crowd makes them.
+      void hub.publish(draft(`m-${n}`))
+      if (random() < 0.1) {
+        const after = Math.floor(random() * n)
+        joined.push({ after, entered: enter({ id: `w${n}` }, `life1:${after}`) })
+      }
+      for (const { entered } of joined) {
+        entered.connection.isFull = random() < 0.3
+        if (random() < 0.5) entered.window.drained()
+      }
+      if (random() < 0.4) await answer(1)
+    }
+    for (let round = 0; round < 100; round += 1) {
+      for (const { entered } of joined) {
+        entered.connection.isFull = false
+        entered.window.drained()
+      }
+      await answer()
+    }
+    assert.ok(joined.length > 20)
+    for (const { after, entered } of joined) {
+      const expected = countTo(300 - after).map((n) => `m-${after + n}`)
+      assert.deepEqual(idsIn(entered.connection.frames), expected)
+      assert.deepEqual(entered.connection.byes, [])
+    }
+  }
+})
+
+test('a part of the missed messages is read when the part before has been taken', async () => {
+  const { log, answer, waiting } = slowLog('when asked', pagedLog(2))
+  const { hub, enter } = openHub({ log })
+  for (const n of countTo(5)) await hub.publish(draft(`m-${n}`))
+  const { connection, window } = enter({}, 'life1:0')
+  connection.isFull = true
+  await answer()
+  assert.deepEqual(typesIn(connection.frames), ['welcome'])
+  for (const _frame of [1, 2]) window.drained()
+  await settled()
+  assert.deepEqual([idsIn(connection.frames), waiting()], [['m-1', 'm-2'], 0])
+  window.drained()
+  await settled()
+  assert.equal(waiting(), 1)
+  connection.isFull = false
+  for (const _part of [1, 2]) await answer()
+  assert.deepEqual(
+    idsIn(connection.frames),
+    countTo(5).map((n) => `m-${n}`),
+  )
+  assert.equal(typesIn(connection.frames).filter((type) => type === 'welcome').length, 1)
+})
+
+test('a window that reads slower than the log forgets is sent away to begin anew', async () => {
+  const kept = memoryLog(() => 0, { messages: 4 })
+  const { log, answer } = slowLog('when it answers', pagedLog(2, kept))
+  const { hub, enter } = openHub({ log })
+  for (const n of countTo(4)) await hub.publish(draft(`m-${n}`))
+  const { connection } = enter({}, 'life1:0')
+  await answer()
+  for (const n of countTo(9)) await hub.publish(draft(`n-${n}`))
+  await answer()
+  assert.deepEqual([idsIn(connection.frames), byesOf(connection)], [['m-1', 'm-2'], [['overflow', 0]]])
+  assert.equal(hub.windowCount(), 0)
+})
+
+test('a window that leaves or is sent away while the log is read gets nothing more, and no more is read for it', async () => {
+  const { log, answer, waiting } = slowLog('when asked', pagedLog(1))
+  const { hub, enter } = openHub({ log })
+  for (const n of countTo(5)) await hub.publish(draft(`m-${n}`))
+  const left = enter({ id: 'w1' }, 'life1:0')
+  const replaced = enter({ id: 'w2' }, 'life1:0')
+  const newer = enter({ id: 'w2', opening: 1 }, 'life1:5')
+  hub.leave(left.window)
+  await answer()
+  assert.deepEqual([left.connection.frames, replaced.connection.frames, waiting()], [[], [], 0])
+  assert.deepEqual(typesIn(newer.connection.frames), ['welcome'])
+  assert.deepEqual(left.connection.byes, [], 'its connection is gone: nothing can be said over it')
+})
+
+test('a window that leaves between two parts is not read for any more', async () => {
+  const { log, answer, waiting } = slowLog('when asked', pagedLog(1))
+  const { hub, enter } = openHub({ log })
+  for (const n of countTo(5)) await hub.publish(draft(`m-${n}`))
+  const { connection, window } = enter({ id: 'w1' }, 'life1:0')
+  await answer()
+  assert.equal(waiting(), 1)
+  hub.leave(window)
+  await answer()
+  assert.deepEqual([idsIn(connection.frames), waiting()], [['m-1'], 0])
+})
+
+test('a window that falls too far behind is sent away to resume at once, and delays no other', async () => {
+  const { hub, enter } = openHub({ queueBytesPerWindow: 500 })
+  const [slow, quick] = [enter({ id: 'w1' }), enter({ id: 'w2' })]
+  await settled()
+  slow.connection.isFull = true
+  for (const n of [1, 2, 3, 4]) await hub.publish(draft(`w9-${n}`, 'x'.repeat(200)))
+  assert.deepEqual(byesOf(slow.connection), [['overflow', 0]])
+  assert.deepEqual(idsIn(quick.connection.frames), ['w9-1', 'w9-2', 'w9-3', 'w9-4'])
+  assert.equal(hub.windowCount(), 1)
+})
+
+test('a connection that throws costs its own window the stream, and nobody else a message', async () => {
+  const { hub, failures, enter } = openHub()
+  const [broken, sound] = [enter({ id: 'w1' }), enter({ id: 'w2' })]
+  await settled()
+  broken.connection.failure = new Error('broken')
+  broken.connection.failureAtEnd = new Error('worse')
+  const { seq } = await hub.publish(draft('w9-1'))
+  assert.equal(seq, 1)
+  assert.deepEqual(idsIn(sound.connection.frames), ['w9-1'])
+  assert.deepEqual(byesOf(broken.connection), [['failed', 900]])
+  assert.deepEqual([failures.map(String), hub.windowCount()], [['Error: broken', 'Error: worse'], 1])
+})
+
+test('a log that cannot be read sends the window away to try again, and is reported', async () => {
+  const log: Log = { ...memoryLog(), read: async () => Promise.reject(new Error('no disk')) }
+  const { hub, failures, enter } = openHub({ log })
+  const { connection } = enter()
+  await settled()
+  assert.deepEqual(byesOf(connection), [['failed', 900]])
+  assert.deepEqual([failures.map(String), hub.windowCount()], [['Error: no disk'], 0])
+})

@@ -1,0 +1,239 @@
+// One open stream: sends frames at its connection's pace, through a bounded queue.
+
+import type { CatchUp } from '../log/log.ts'
+import { type Bye, type ByeCode, formatCursor, type Welcome } from '../wire/messages.ts'
+import type { Mode } from '../wire/modes.ts'
+import { Delivery, type Framing } from './delivery.ts'
+
+export interface ClientIdentity {
+  readonly id: string
+  /** Fingerprint of the proven name's key, shared by a browser's clients; null for a free name. */
+  readonly owner: string | null
+  readonly channels: ReadonlySet<string>
+  readonly mode: Mode
+  /** Increases per opening: a stream replaces older ones of its client, never newer ones. */
+  readonly opening: number
+}
+
+export interface Joining extends ClientIdentity {
+  /** End of the session, ms since the epoch; null for never. */
+  readonly expiresAt: number | null
+  readonly framing: Framing
+  /** Backpressure: after false no more until `drained()`. */
+  readonly write: (bytes: Buffer) => boolean
+  /** Called at most once, after the bytes written. */
+  readonly end: (bye: Bye) => void
+}
+
+interface SubscriberEvents {
+  readonly onOverflow: (subscriber: Subscriber) => void
+  readonly onFailure: (subscriber: Subscriber, error: unknown) => void
+}
+
+/** Some hundred acknowledgements, besides the connection's buffer. */
+const mostAnswerBytes = 16_384
+
+export class Subscriber {
+  readonly identity: Joining
+  readonly #queue: SendQueue
+  readonly #on: SubscriberEvents
+  #missed: (Delivery | undefined)[] = []
+  #replayedCount = 0
+  #onReplayed: (() => void) | null = null
+  #hasBegun = false
+  #isFull = false
+  #isClosed = false
+  #omittedReported = 0
+
+  /** The queue holds `queueBytes`, plus one portion of missed messages. */
+  constructor(joining: Joining, queueBytes: number, on: SubscriberEvents) {
+    this.identity = joining
+    this.#queue = new SendQueue(joining.framing, queueBytes)
+    this.#on = on
+  }
+
+  send(delivery: Delivery): void {
+    if (this.#isClosed) return
+    if (this.#isFlowing()) this.#write(delivery)
+    else if (!this.#queue.push(delivery)) this.#on.onOverflow(this)
+  }
+
+  /** False while other bytes wait: for what is out of date once they have gone. */
+  offer(delivery: Delivery): boolean {
+    if (!this.#isFlowing()) return false
+    this.#write(delivery)
+    return true
+  }
+
+  drained(): void {
+    this.#isFull = false
+    this.#flush()
+  }
+
+  /** Resolves when the connection has taken them, or on close. */
+  replay(deliveries: readonly Delivery[]): Promise<void> {
+    this.#missed = [...deliveries]
+    this.#replayedCount = 0
+    return new Promise((resolve) => {
+      this.#onReplayed = resolve
+      this.#replayOn()
+    })
+  }
+
+  /** Starts live delivery with queued messages newer than `head`. */
+  begin(head: number): void {
+    // The catch-up contains messages that arrived during the read.
+    this.#queue.dropUntil(head)
+    this.#hasBegun = true
+    this.#flush()
+  }
+
+  close(code: ByeCode, message: string, retryAfterMs: number): void {
+    if (this.#isClosed) return
+    this.gone()
+    try {
+      this.identity.end({ type: 'bye', code, message, retryAfterMs })
+    } catch (error) {
+      this.#on.onFailure(this, error)
+    }
+  }
+
+  /** The connection ended: no `bye` is possible. */
+  gone(): void {
+    this.#isClosed = true
+    this.#endReplay()
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Unread responses: read no more from the client. */
+  get isBehind(): boolean {
+    return this.#queue.answerBytes > mostAnswerBytes
+  }
+
+  get backlogBytes(): number {
+    return this.#queue.bytes
+  }
+
+  get dropped(): number {
+    return this.#queue.omitted
+  }
+
+  #isFlowing(): boolean {
+    return this.#hasBegun && !this.#isFull && !this.#isClosed
+  }
+
+  #write(delivery: Delivery): void {
+    try {
+      this.#isFull = !this.identity.write(delivery.bytes(this.identity.framing))
+    } catch (error) {
+      this.#on.onFailure(this, error)
+    }
+  }
+
+  #flush(): void {
+    if (this.#onReplayed) this.#replayOn()
+    while (this.#isFlowing()) {
+      const delivery = this.#queue.shift()
+      if (!delivery) return
+      // The dropped deliveries were older than the next.
+      const count = this.#queue.omitted - this.#omittedReported
+      this.#omittedReported += count
+      if (count > 0) this.#write(new Delivery({ type: 'omitted', count }))
+      this.#write(delivery)
+    }
+  }
+
+  #replayOn(): void {
+    const missed = this.#missed
+    for (
+      ;
+      this.#replayedCount < missed.length && !this.#isFull && !this.#isClosed;
+      this.#replayedCount += 1
+    ) {
+      const delivery = missed[this.#replayedCount]
+      // Written frames belong to the connection: release them here.
+      missed[this.#replayedCount] = undefined
+      if (delivery) this.#write(delivery)
+    }
+    if (this.#isClosed || (this.#replayedCount === missed.length && !this.#isFull)) this.#endReplay()
+  }
+
+  #endReplay(): void {
+    this.#missed = []
+    const onReplayed = this.#onReplayed
+    this.#onReplayed = null
+    onReplayed?.()
+  }
+}
+
+/** At most `maxBytes` of encoded frames, or one larger. When full, drops readings and overviews, never edits. */
+class SendQueue {
+  readonly #framing: Framing
+  readonly #maxBytes: number
+  #waiting: Delivery[] = []
+  #replaceable = 0
+  bytes = 0
+  answerBytes = 0
+  omitted = 0
+
+  constructor(framing: Framing, maxBytes: number) {
+    this.#framing = framing
+    this.#maxBytes = maxBytes
+  }
+
+  /** False if it does not fit: the subscriber must close and resume. */
+  push(delivery: Delivery): boolean {
+    const { channel } = delivery
+    if (delivery.replacesOlder) {
+      this.#takeOut(this.#waiting.findIndex((old) => old.replacesOlder && old.channel === channel))
+    }
+    const size = delivery.bytes(this.#framing).length
+    while (this.#waiting.length > 0 && this.bytes + size > this.#maxBytes) {
+      const oldest = this.#replaceable === 0 ? -1 : this.#waiting.findIndex((old) => old.isReplaceable)
+      if (oldest < 0) return false
+      this.#takeOut(oldest)
+      this.omitted += 1
+    }
+    this.#waiting.push(delivery)
+    this.#count(delivery, 1)
+    return true
+  }
+
+  shift(): Delivery | undefined {
+    const delivery = this.#waiting.shift()
+    if (delivery) this.#count(delivery, -1)
+    return delivery
+  }
+
+  dropUntil(head: number): void {
+    this.#waiting = this.#waiting.filter((delivery) => {
+      const isOld = delivery.seq !== null && delivery.seq <= head
+      if (isOld) this.#count(delivery, -1)
+      return !isOld
+    })
+  }
+
+  #takeOut(index: number): void {
+    const [old] = index < 0 ? [] : this.#waiting.splice(index, 1)
+    if (old) this.#count(old, -1)
+  }
+
+  #count(delivery: Delivery, sign: 1 | -1): void {
+    const size = delivery.bytes(this.#framing).length * sign
+    this.bytes += size
+    if (delivery.isAnswer) this.answerBytes += size
+    if (delivery.isReplaceable) this.#replaceable += sign
+  }
+}
+
+export function welcomeTo(
+  { id, mode }: ClientIdentity,
+  { head, recovered }: CatchUp,
+  heartbeatMs: number,
+): Welcome {
+  const cursor = formatCursor(head)
+  return { type: 'welcome', window: id, cursor, recovered, http: mode.http, heartbeatMs }
+}

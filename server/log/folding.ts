@@ -1,0 +1,237 @@
+// Cumulative kinds: a snapshot has a base that joins older messages, and every message after it.
+
+import type { Bodies, Kind, Message } from '../wire/messages.ts'
+import type { Defer, OnFailure } from './log.ts'
+
+/**
+ * Joins messages of one channel, in order, into the body of a base. The first may be a base itself. Must accept
+ * repeated messages and none. May take its time; it must not reject for the fault of one message.
+ */
+export type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>
+
+/** The kinds of which the newest message does not contain the earlier ones. */
+export type Folds = { readonly [K in Kind]?: Fold<K> }
+
+/** Where bases are kept: one for each channel and kind, with the envelope of the newest message that it contains. */
+export interface BaseStore {
+  readonly read: (channel: string, kind: Kind) => Message | undefined
+  /** Stored for good when it returns. Returns the size of the body as JSON. */
+  readonly write: (base: Message) => number
+  /** Past bases, from which the history of a document is read: numbers, ascending. */
+  readonly past: (channel: string, kind: Kind) => readonly number[]
+  readonly readPast: (channel: string, kind: Kind, seq: number) => Message | undefined
+  readonly keepPast: (base: Message) => void
+  readonly forgetPast: (channel: string, kind: Kind, seq: number) => void
+}
+
+/** Of one channel and kind; each may be as large as the document. */
+const mostPast = 8
+
+export interface StoredBase {
+  readonly channel: string
+  readonly kind: Kind
+  readonly seq: number
+  /** Of the body as JSON. */
+  readonly bytes: number
+}
+
+/** Not in a base yet. */
+interface Loose {
+  readonly message: Message
+  readonly bytes: number
+}
+
+/** One channel's messages of one kind. */
+interface Pile {
+  readonly channel: string
+  readonly kind: Kind
+  baseSeq: number
+  baseBytes: number
+  loose: Loose[]
+  looseBytes: number
+  isFolding: boolean
+  /** Fewer loose messages are not folded again after a failure. */
+  retryAt: number
+}
+
+/** A pile is folded when it exceeds one of these and a fraction of its base, or when all piles exceed the total. */
+export const foldAt = { messages: 500, bytes: 262_144, ofBase: 1 / 8, totalBytes: 33_554_432 }
+
+interface FoldingParts {
+  readonly folds: Folds
+  readonly bases: BaseStore
+  /** Runs folds outside of appends. */
+  readonly defer: Defer
+  readonly onFailure: OnFailure
+  /** These are in a base now. */
+  readonly onFolded: (messages: readonly Message[]) => void
+  /** All messages after this number are held. */
+  readonly floor: () => number
+}
+
+export class Folding {
+  readonly #parts: FoldingParts
+  readonly #piles = new Map<string, Map<Kind, Pile>>()
+  readonly #bySeq = new Map<number, Pile>()
+  #looseBytes = 0
+  #isClosed = false
+
+  /** `bases` are the stored ones. Messages that follow them are added next, in order. */
+  constructor(parts: FoldingParts, bases: readonly StoredBase[] = []) {
+    this.#parts = parts
+    for (const { channel, kind, seq, bytes } of bases) {
+      const pile = this.#pileOf(channel, kind)
+      pile.baseSeq = seq
+      pile.baseBytes = bytes
+    }
+  }
+
+  isCumulative(kind: Kind): boolean {
+    return this.#parts.folds[kind] !== undefined
+  }
+
+  /** `bytes` is the size of the body. */
+  add(message: Message, bytes: number): void {
+    const pile = this.#pileOf(message.channel, message.kind)
+    if (message.seq <= pile.baseSeq) return
+    pile.loose.push({ message, bytes })
+    pile.looseBytes += bytes
+    this.#looseBytes += bytes
+    this.#bySeq.set(message.seq, pile)
+    const { loose, looseBytes, baseBytes } = pile
+    const isMuch = loose.length >= foldAt.messages || looseBytes >= foldAt.bytes
+    if (isMuch && looseBytes >= baseBytes * foldAt.ofBase) this.#plan(pile)
+    else if (this.#looseBytes > foldAt.totalBytes) this.#plan(this.#largest())
+  }
+
+  /** Whether only this message has its content: it is in no base. */
+  isLoose(seq: number): boolean {
+    return this.#bySeq.has(seq)
+  }
+
+  /** Whether all messages with these numbers may be erased. Those that may not are folded soon. */
+  areErasable(after: number, count: number): boolean {
+    const piles = new Set<Pile>()
+    for (let seq = after + 1; seq <= after + count; seq += 1) {
+      const pile = this.#bySeq.get(seq)
+      if (pile) piles.add(pile)
+    }
+    for (const pile of piles) this.#plan(pile)
+    return piles.size === 0
+  }
+
+  /** Bases, each with the messages after it. */
+  on(channel: string): Message[] {
+    const piles = this.#piles.get(channel)?.values() ?? []
+    return Array.from(piles, ({ kind, baseSeq, loose }) => {
+      const base = baseSeq > 0 ? this.#parts.bases.read(channel, kind) : undefined
+      return [...(base ? [base] : []), ...loose.map(({ message }) => message)]
+    }).flat()
+  }
+
+  /**
+   * The oldest content of a channel and kind since which no message was erased: a base, if any was erased, and messages
+   * up to the floor.
+   */
+  oldest(channel: string, kind: Kind): { base: Message | null; messages: Message[] } {
+    const { bases, floor } = this.#parts
+    const lowest = floor()
+    const past = bases.past(channel, kind).find((seq) => seq >= lowest)
+    const base = past === undefined ? bases.read(channel, kind) : bases.readPast(channel, kind, past)
+    const loose = this.#piles.get(channel)?.get(kind)?.loose ?? []
+    const messages = loose.map(({ message }) => message).filter(({ seq }) => seq <= lowest)
+    return { base: base ?? null, messages: messages.filter(({ seq }) => seq > (base?.seq ?? 0)) }
+  }
+
+  /** The newest number of each channel. */
+  heads(): ReadonlyMap<string, number> {
+    const newest = ({ baseSeq, loose }: Pile) => loose.at(-1)?.message.seq ?? baseSeq
+    const heads = this.#piles
+      .entries()
+      .map(([channel, piles]) => [channel, Math.max(...piles.values().map(newest))] as const)
+    return new Map(heads)
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  #pileOf(channel: string, kind: Kind): Pile {
+    const piles = this.#piles.getOrInsertComputed(channel, () => new Map<Kind, Pile>())
+    return piles.getOrInsertComputed(kind, () => {
+      const empty = { baseSeq: 0, baseBytes: 0, loose: [], looseBytes: 0, isFolding: false, retryAt: 0 }
+      return { channel, kind, ...empty }
+    })
+  }
+
+  #largest(): Pile | undefined {
+    let largest: Pile | undefined
+    for (const piles of this.#piles.values())
+      for (const pile of piles.values())
+        if (!pile.isFolding && pile.looseBytes > (largest?.looseBytes ?? 0)) largest = pile
+    return largest
+  }
+
+  #plan(pile: Pile | undefined): void {
+    if (!pile || pile.isFolding || pile.loose.length < pile.retryAt) return
+    pile.isFolding = true
+    this.#parts.defer(() => void this.#fold(pile))
+  }
+
+  /** `folded`: the former base, if any, and the messages that the new one joins. */
+  async #keepPast({ channel, kind }: Pile, folded: readonly Message[], isFirst: boolean): Promise<void> {
+    const { folds, bases, floor } = this.#parts
+    const fold = folds[kind] as Fold<Kind>
+    const [first] = folded
+    if (!first) return
+    // Before the first base comes an empty one: the history is whole while its messages are.
+    const former = isFirst ? { ...first, seq: first.seq - 1, body: await fold([]) } : first
+    if (this.#isClosed) return
+    bases.keepPast(former)
+    // Few messages are folded when the first of them is to be erased: the later half stays in the history.
+    const half = folded.slice(0, Math.ceil(folded.length / 2))
+    const middle = half.at(-1)
+    if (middle && half.length > 1 && folded.length < foldAt.messages) {
+      const body = await fold(half)
+      if (this.#isClosed) return
+      bases.keepPast({ ...middle, body })
+    }
+    const past = bases.past(channel, kind)
+    const useful = past.filter((seq) => seq >= floor())
+    // Every second one: the history then loses more at a time.
+    const kept = new Set(useful.length > mostPast ? useful.filter((_seq, place) => place % 2 === 0) : useful)
+    for (const seq of past) if (!kept.has(seq)) bases.forgetPast(channel, kind, seq)
+  }
+
+  async #fold(pile: Pile): Promise<void> {
+    const { folds, bases, onFailure, onFolded } = this.#parts
+    const { channel, kind, loose } = pile
+    const count = loose.length
+    try {
+      const newest = loose[count - 1]?.message
+      // `Folds` pairs each kind with messages of that kind.
+      const fold = folds[kind] as Fold<Kind> | undefined
+      if (!newest || !fold || this.#isClosed) return
+      const isFirst = pile.baseSeq === 0
+      const joined = this.on(channel).filter((message) => message.kind === kind)
+      const base = await fold(joined)
+      if (this.#isClosed) return
+      pile.baseBytes = bases.write({ ...newest, body: base })
+      pile.baseSeq = newest.seq
+      const folded = loose.splice(0, count)
+      for (const { message, bytes } of folded) {
+        this.#bySeq.delete(message.seq)
+        pile.looseBytes -= bytes
+        this.#looseBytes -= bytes
+      }
+      pile.retryAt = 0
+      onFolded(folded.map(({ message }) => message))
+      await this.#keepPast(pile, joined, isFirst)
+    } catch (error) {
+      pile.retryAt = loose.length + foldAt.messages
+      onFailure(error)
+    } finally {
+      pile.isFolding = false
+    }
+  }
+}

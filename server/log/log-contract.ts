@@ -1,0 +1,635 @@
+// Contract tests of every log.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { isKind, type Message, parseCursor } from '../wire/messages.ts'
+import { type Folds, foldAt } from './folding.ts'
+import {
+  type CatchUp,
+  IdTaken,
+  type Log,
+  LogClosed,
+  type LogLimits,
+  type LogParts,
+  TooManyChannels,
+} from './log.ts'
+import { portion as most } from './log-tail.ts'
+import {
+  ampleLimits,
+  countTo,
+  cursorAt,
+  draft,
+  fill,
+  fillAtOnce,
+  fillUpdates,
+  idsOf,
+  main,
+  readAll,
+  readPortions,
+  readUpdates,
+  seqsOf,
+  settled,
+  startMs,
+  toyFolds,
+  updateDraft,
+} from './log-testing.ts'
+
+interface Bench {
+  readonly log: Log
+  readonly failures: unknown[]
+  /** Messages seen by a follower. */
+  readonly seen: Message[]
+  readonly cursors: string[]
+  /** Ms, on the log's clock. */
+  readonly advance: (byMs: number) => void
+}
+
+/** `limits` override the ample ones. */
+type TestLog = (
+  says: string,
+  run: (bench: Bench) => Promise<void>,
+  limits?: Partial<LogLimits>,
+  folds?: Folds,
+) => void
+
+/** `open` creates an empty log. */
+export function testLogContract(
+  name: string,
+  open: (parts: LogParts, context: TestContext) => Log | Promise<Log>,
+): void {
+  const testLog: TestLog = (says, run, limits = {}, folds = toyFolds) => {
+    test(`${name}: ${says}`, async (context) => {
+      let time = startMs
+      const failures: unknown[] = []
+      const parts = { limits: { ...ampleLimits, ...limits }, folds, now: () => time }
+      // Registered first, so that the log closes before `open` removes its files.
+      context.after(() => log?.close())
+      const log = await open({ ...parts, onFailure: (error) => void failures.push(error) }, context)
+      const seen: Message[] = []
+      const cursors: string[] = []
+      const advance = (byMs: number) => {
+        time += byMs
+      }
+      log.follow((message, cursor) => {
+        seen.push(message)
+        cursors.push(cursor)
+      })
+      await run({ log, failures, seen, cursors, advance })
+    })
+  }
+
+  const topics = [testOrder, testReading, testPortions, testFollowers, testLimits, testFolding, testClosing]
+  for (const testTopic of topics) testTopic(testLog)
+}
+
+function testOrder(testLog: TestLog): void {
+  testLog('numbers in order, without a gap, whole messages', async ({ log, seen }) => {
+    const seqs = [await log.append(draft('w1-1'), 2000.25), await log.append(draft('w2-1'), 2001)]
+    assert.deepEqual(seqs, [1, 2])
+    assert.deepEqual(seen[0], { ...draft('w1-1'), seq: 1, acceptedAt: 2000.25 })
+  })
+
+  testLog('many appends at once keep the order of the calls', async ({ log, seen }) => {
+    const seqs = await Promise.all(countTo(300).map((n) => log.append(draft(`w1-${n}`), startMs)))
+    assert.deepEqual(seqs, countTo(300))
+    assert.deepEqual(
+      idsOf(seen),
+      countTo(300).map((n) => `w1-${n}`),
+    )
+  })
+
+  testLog('tells followers before it acknowledges', async ({ log, seen }) => {
+    const told = await Promise.all(
+      countTo(20).map(async (n) => {
+        const seq = await log.append(draft(`w1-${n}`), startMs)
+        return seen.some((message) => message.seq === seq)
+      }),
+    )
+    assert.ok(told.every(Boolean))
+  })
+
+  testLog('the same draft is stored once and acknowledged twice', async ({ log, seen }) => {
+    await log.append(draft('w1-0'), 1)
+    assert.equal(await log.append(draft('w1-1'), 1), await log.append(draft('w1-1'), 2))
+    assert.equal(await log.append(draft('w1-2'), 3), 3)
+    assert.deepEqual(idsOf(seen), ['w1-0', 'w1-1', 'w1-2'])
+  })
+
+  testLog('the same id of another sender or on another channel is another message', async ({ log, seen }) => {
+    const others = [draft('x', 'x', 'notes'), draft('x'), { ...draft('x'), from: 'w2' }]
+    const fresh = draft('y', 'y', 'notes')
+    for (const [place, one] of others.entries()) assert.equal(await log.append(one, 1), place + 1)
+    const again = [...others, fresh, { ...fresh, channel: 'main' }].map((one) => log.append(one, 2))
+    assert.deepEqual(await Promise.all(again), [1, 2, 3, 4, 5])
+    assert.deepEqual(
+      seen.map(({ from, channel, id }) => `${from} ${channel} ${id}`),
+      ['w1 notes x', 'w1 main x', 'w2 main x', 'w1 notes y', 'w1 main y'],
+    )
+  })
+
+  testLog(
+    'a used id with anything else in it is refused by name, and nothing is stored',
+    async ({ log, seen }) => {
+      await log.append(draft('w1-1'), 1)
+      const others = [
+        draft('w1-1', 'else'),
+        { ...draft('w1-1'), at: 1001 },
+        { ...draft('w1-1'), kind: 'sensor' } as const,
+      ]
+      for (const other of others) {
+        await assert.rejects(
+          log.append(other, 2),
+          (error) => error instanceof IdTaken && /"w1-1".*"w1".*"main"/.test(error.message),
+        )
+      }
+      const atOnce = [
+        log.append(draft('w1-2'), 3),
+        log.append(draft('w1-2', 'else'), 3),
+        log.append(draft('w1-3'), 3),
+      ]
+      const ends = await Promise.allSettled(atOnce)
+      assert.deepEqual(
+        ends.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.name)),
+        [2, 'IdTaken', 3],
+      )
+      assert.deepEqual(idsOf(seen), ['w1-1', 'w1-2', 'w1-3'])
+    },
+  )
+
+  testLog('the same draft is stored once when both are under way', async ({ log, seen }) => {
+    const drafts = ['w1-1', 'w1-2', 'w1-1', 'w1-3', 'w1-2'].map((id) => log.append(draft(id), 1))
+    assert.deepEqual(await Promise.all(drafts), [1, 2, 1, 3, 2])
+    assert.deepEqual(seqsOf(seen), [1, 2, 3])
+  })
+}
+
+function testReading(testLog: TestLog): void {
+  testLog('reads exactly what came after a cursor, of the channels asked for', async ({ log, cursors }) => {
+    await log.append(draft('w1-1'), 1)
+    await log.append(draft('w1-2', 'x', 'other'), 1)
+    await log.append(draft('w1-3'), 1)
+    const missed = await log.read(parseCursor(cursors[0]), main)
+    assert.deepEqual([missed.recovered, idsOf(missed.messages), missed.head.seq], [true, ['w1-3'], 3])
+    const current = await log.read(parseCursor(cursors[2]), main)
+    assert.deepEqual([current.recovered, current.messages], [true, []])
+  })
+
+  testLog('resumes from before the first message', async ({ log }) => {
+    const { head } = await log.read(null, main)
+    await log.append(draft('w1-1'), 1)
+    const { recovered, messages } = await log.read(head, main)
+    assert.deepEqual([recovered, messages.length], [true, 1])
+  })
+
+  testLog('gives the snapshot where it cannot resume, and says so', async ({ log }) => {
+    await log.append(draft('w1-1', 'old'), 1)
+    await log.append(draft('w1-2', 'new'), 1)
+    const beyond = await cursorAt(log, 9)
+    for (const cursor of [null, { epoch: 'another', seq: 1 }, beyond]) {
+      const { recovered, messages } = await log.read(cursor, main)
+      assert.deepEqual([recovered, idsOf(messages)], [false, ['w1-2']])
+    }
+  })
+
+  testLog('a snapshot is the newest of each channel and kind, in order', async ({ log }) => {
+    assert.deepEqual((await log.snapshot(main)).messages, [])
+    await log.append({ ...draft('w1-1', 'x', 'other'), kind: 'sensor' }, 1)
+    await log.append(draft('w1-2', 'x', 'other'), 1)
+    await log.append(draft('w1-3'), 1)
+    await log.append(draft('w1-4', 'x', 'other'), 1)
+    const both = await log.snapshot(new Set(['other', 'main', 'never']))
+    assert.deepEqual([idsOf(both.messages), both.head.seq], [['w1-1', 'w1-3', 'w1-4'], 4])
+    assert.deepEqual(idsOf((await log.snapshot(main)).messages), ['w1-3'])
+  })
+
+  testLog('says the newest number of each channel', async ({ log }) => {
+    await fill(log, 2)
+    await log.append(draft('w1-3', 'x', 'other'), 1)
+    assert.deepEqual(
+      [...log.heads()],
+      [
+        ['main', 2],
+        ['other', 3],
+      ],
+    )
+  })
+
+  testLog('messages appended during a read are neither missed nor repeated', async ({ log, seen }) => {
+    await fill(log, 50)
+    const start = await cursorAt(log, 10)
+    const appends = countTo(20).map((n) => log.append(draft(`w2-${n}`), 1))
+    const reading = readAll(log, start, main)
+    appends.push(...countTo(20).map((n) => log.append(draft(`w3-${n}`), 1)))
+    const { recovered, messages, head } = await reading
+    await Promise.all(appends)
+    const followed = seen.filter(({ seq }) => seq > head.seq)
+    assert.equal(recovered, true)
+    assert.deepEqual(seqsOf([...messages, ...followed]), countTo(90).slice(10))
+  })
+}
+
+const roomy = { messages: 10_000, bytes: 100_000_000 }
+
+function testPortions(testLog: TestLog): void {
+  testLog(
+    'portions follow each other without a gap or a repeat while messages are appended',
+    async ({ log }) => {
+      await fillAtOnce(log, 1200)
+      const portions: CatchUp[] = []
+      await readPortions(log, await cursorAt(log, 0), main, async (portion) => {
+        portions.push(portion)
+        if (portions.length <= 2) await fillAtOnce(log, 100, `late${portions.length}`)
+      })
+      assert.ok(portions.length > 2)
+      assert.ok(portions.every(({ recovered, messages }) => recovered && messages.length <= most.messages))
+      assert.deepEqual(seqsOf(portions.flatMap(({ messages }) => messages)), countTo(1400))
+    },
+    roomy,
+  )
+
+  testLog(
+    'a portion is of so many bytes, or one message that is larger',
+    async ({ log }) => {
+      // Two and three bytes per character: distinguishes bytes from characters.
+      await fillAtOnce(log, 7, 'w1', 'é'.repeat(200_000))
+      await log.append(draft('large', '€'.repeat(500_000)), 1)
+      await fillAtOnce(log, 5, 'w2', '€'.repeat(130_000))
+      const portions: CatchUp[] = []
+      await readPortions(log, await cursorAt(log, 0), main, (portion) => void portions.push(portion))
+      for (const { messages } of portions) {
+        const sizes = messages.map(({ body }) => Buffer.byteLength(JSON.stringify(body)))
+        const bytes = sizes.reduce((sum, size) => sum + size, 0)
+        assert.ok(
+          bytes <= most.bytes || messages.length === 1,
+          `${bytes} bytes in ${messages.length} messages`,
+        )
+      }
+      assert.deepEqual(seqsOf(portions.flatMap(({ messages }) => messages)), countTo(13))
+    },
+    roomy,
+  )
+
+  testLog(
+    'a portion with nothing for these channels leads on',
+    async ({ log }) => {
+      await fillAtOnce(log, 1200, 'w1', 'x', 'other')
+      await log.append(draft('w2-1'), 1)
+      await fillAtOnce(log, 1200, 'w3', 'x', 'other')
+      const start = await cursorAt(log, 0)
+      const found = await readAll(log, start, main)
+      assert.deepEqual([found.recovered, idsOf(found.messages), found.reached], [true, ['w2-1'], found.head])
+      const nothing = await readAll(log, start, new Set(['never']))
+      assert.deepEqual([nothing.recovered, nothing.messages, nothing.reached.seq], [true, [], 2401])
+    },
+    roomy,
+  )
+
+  testLog(
+    'the next portion may be forgotten between two reads: then there is the snapshot',
+    async ({ log }) => {
+      await fillAtOnce(log, 1200)
+      const { recovered, reached } = await log.read(await cursorAt(log, 0), main)
+      assert.ok(recovered && reached.seq < 1200)
+      await fillAtOnce(log, 1200, 'w2')
+      const forgotten = await log.read(reached, main)
+      assert.deepEqual([forgotten.recovered, idsOf(forgotten.messages)], [false, ['w2-1200']])
+      assert.deepEqual([forgotten.reached, forgotten.head.seq], [forgotten.head, 2400])
+    },
+    { ...roomy, messages: 1200 },
+  )
+
+  testLog('a log read to its end, and a snapshot, lead to the head', async ({ log }) => {
+    await fillAtOnce(log, 3)
+    await log.append(draft('w2-1', 'x', 'other'), 1)
+    const { head } = await log.snapshot(main)
+    assert.equal(head.seq, 4)
+    for (const seq of [0, 3, 4]) {
+      const { recovered, reached } = await readAll(log, { ...head, seq }, main)
+      assert.deepEqual([recovered, reached], [true, head])
+    }
+    for (const cursor of [null, { epoch: 'another', seq: 1 }, { ...head, seq: 9 }]) {
+      const { recovered, reached } = await log.read(cursor, main)
+      assert.deepEqual([recovered, reached], [false, head])
+    }
+  })
+}
+
+function testFollowers(testLog: TestLog): void {
+  testLog('a follower that left hears nothing', async ({ log }) => {
+    const heard: Message[] = []
+    const leave = log.follow((message) => heard.push(message))
+    await fill(log, 1)
+    leave()
+    await fill(log, 1, 'w2')
+    assert.deepEqual(idsOf(heard), ['w1-1'])
+  })
+
+  testLog('a follower that another one removes while a message is told does not hear it', async ({ log }) => {
+    const heard: Message[] = []
+    const leaving: (() => void)[] = []
+    log.follow(() => {
+      for (const leave of leaving) leave()
+    })
+    leaving.push(log.follow((message) => heard.push(message)))
+    await fill(log, 1)
+    assert.deepEqual(heard, [])
+  })
+
+  testLog('a follower that throws costs no number and nobody else', async ({ log, seen, failures }) => {
+    const error = new Error('thrown by a follower')
+    const leave = log.follow(() => {
+      throw error
+    })
+    const heard: Message[] = []
+    log.follow((message) => heard.push(message))
+    assert.deepEqual(await Promise.all([log.append(draft('w1-1'), 1), log.append(draft('w1-2'), 1)]), [1, 2])
+    leave()
+    assert.equal(await log.append(draft('w1-3'), 1), 3)
+    assert.deepEqual(
+      [seqsOf(seen), seqsOf(heard)],
+      [
+        [1, 2, 3],
+        [1, 2, 3],
+      ],
+    )
+    assert.deepEqual(failures, [error, error])
+  })
+
+  testLog('a follower may append, and all hear both in order', async ({ log }) => {
+    const answers: Promise<number>[] = []
+    const leave = log.follow(({ seq }) => {
+      leave()
+      for (const _twice of [1, 2]) answers.push(log.append(draft(`answer-${seq}`), 1))
+    })
+    const heard: Message[] = []
+    log.follow((message) => heard.push(message))
+    await fill(log, 1)
+    assert.deepEqual(await Promise.all(answers), [2, 2])
+    assert.deepEqual(idsOf(heard), ['w1-1', 'answer-1'])
+  })
+
+  testLog('a follower added while messages are told begins after the newest told', async ({ log }) => {
+    const heard: Message[] = []
+    const leave = log.follow(({ seq }) => {
+      leave()
+      assert.equal(log.heads().get('main'), seq)
+      log.follow((message) => heard.push(message))
+    })
+    await Promise.all(countTo(5).map((n) => log.append(draft(`w1-${n}`), 1)))
+    assert.deepEqual(seqsOf(heard), [2, 3, 4, 5])
+  })
+}
+
+function testLimits(testLog: TestLog): void {
+  testLog(
+    'holds at most logMessages messages',
+    async ({ log }) => {
+      await fill(log, 5)
+      const held = await readAll(log, await cursorAt(log, 2), main)
+      assert.deepEqual([held.recovered, seqsOf(held.messages)], [true, [3, 4, 5]])
+      const missed = await log.read(await cursorAt(log, 1), main)
+      assert.deepEqual([missed.recovered, seqsOf(missed.messages)], [false, [5]])
+    },
+    { messages: 3 },
+  )
+
+  testLog(
+    'holds at most logBytes bytes, and always the newest message',
+    async ({ log }) => {
+      // {"html":"é…"}: 11 bytes plus two per é.
+      await fill(log, 5, 'w1', 'é'.repeat(45))
+      assert.equal((await log.read(await cursorAt(log, 2), main)).recovered, true)
+      assert.equal((await log.read(await cursorAt(log, 1), main)).recovered, false)
+      await log.append(draft('w2-1', 'x'.repeat(1000)), 1)
+      const last = await log.read(await cursorAt(log, 5), main)
+      assert.deepEqual([last.recovered, seqsOf(last.messages)], [true, [6]])
+      assert.equal((await log.read(await cursorAt(log, 4), main)).recovered, false)
+    },
+    { bytes: 303 },
+  )
+
+  testLog(
+    'holds messages for logAgeMs, also while nothing comes',
+    async ({ log, advance }) => {
+      await fill(log, 1)
+      await log.append(draft('w1-2'), startMs + 600)
+      advance(1000)
+      assert.equal((await log.read(await cursorAt(log, 0), main)).recovered, true)
+      advance(1)
+      assert.equal((await log.read(await cursorAt(log, 0), main)).recovered, false)
+      assert.deepEqual(seqsOf((await log.read(await cursorAt(log, 1), main)).messages), [2])
+      advance(5000)
+      assert.equal((await log.read(await cursorAt(log, 1), main)).recovered, false)
+      assert.equal((await log.read(await cursorAt(log, 2), main)).recovered, true)
+      assert.equal(await log.append(draft('w1-3'), startMs + 6000), 3)
+    },
+    { ageMs: 1000 },
+  )
+
+  testLog(
+    'the snapshot outlives the bounds, and its ids are known',
+    async ({ log, advance }) => {
+      await log.append(draft('w1-0', 'x', 'quiet'), startMs)
+      await fill(log, 400)
+      advance(10_000)
+      await fill(log, 400, 'w2')
+      assert.deepEqual(idsOf((await log.snapshot(new Set(['quiet', 'main']))).messages), ['w1-0', 'w2-400'])
+      assert.equal(await log.append(draft('w1-0', 'x', 'quiet'), startMs), 1)
+      await assert.rejects(log.append(draft('w1-0', 'else', 'quiet'), startMs), IdTaken)
+    },
+    { messages: 3, ageMs: 1000 },
+  )
+
+  testLog(
+    'takes at most maxChannels channels, and stores nothing for one more',
+    async ({ log, seen }) => {
+      await log.append(draft('w1-1', 'x', 'a'), 1)
+      const both = [log.append(draft('w1-2', 'x', 'b'), 1), log.append(draft('w1-3', 'x', 'c'), 1)]
+      await assert.rejects(
+        Promise.all(both),
+        (error) => error instanceof TooManyChannels && /"c"/.test(error.message),
+      )
+      assert.equal(await both[0], 2)
+      await assert.rejects(log.append(draft('w1-3', 'x', 'c'), 1), TooManyChannels)
+      assert.equal(await log.append(draft('w1-4', 'x', 'b'), 1), 3)
+      assert.deepEqual(idsOf(seen), ['w1-1', 'w1-2', 'w1-4'])
+      assert.deepEqual((await log.snapshot(new Set(['c']))).messages, [])
+    },
+    { maxChannels: 2 },
+  )
+}
+
+function testFolding(testLog: TestLog): void {
+  testLog('a snapshot has all messages of a cumulative kind, and the newest of others', async ({ log }) => {
+    await log.append(updateDraft('w1-1'), 1)
+    await log.append(draft('w1-2'), 1)
+    await log.append(updateDraft('w1-3'), 1)
+    await log.append(draft('w1-4'), 1)
+    await log.append(updateDraft('w1-5', 'x', 'other'), 1)
+    const { messages } = await log.snapshot(main)
+    assert.deepEqual(idsOf(messages), ['w1-1', 'w1-3', 'w1-4'])
+    assert.deepEqual((await log.read(null, main)).messages, messages)
+    assert.deepEqual(seqsOf((await readAll(log, await cursorAt(log, 2), main)).messages), [3, 4])
+  })
+
+  testLog(
+    'many are joined in a base with the envelope of its newest; later ones follow',
+    async ({ log }) => {
+      const first = await fillUpdates(log, foldAt.messages)
+      const { updates: joined } = await readUpdates(log)
+      assert.deepEqual(joined, [
+        {
+          ...updateDraft(`w1-${foldAt.messages}`, first),
+          seq: foldAt.messages,
+          acceptedAt: startMs,
+        },
+      ])
+      const second = await fillUpdates(log, 3, 'w2')
+      const { updates, text } = await readUpdates(log)
+      assert.deepEqual([seqsOf(updates), text], [[500, 501, 502, 503], first + second])
+      const third = await fillUpdates(log, 2 * foldAt.messages, 'w3')
+      const later = await readUpdates(log)
+      assert.deepEqual([seqsOf(later.updates), later.text], [[1503], first + second + third])
+    },
+    roomy,
+  )
+
+  testLog('large ones are joined sooner, and a large base later', async ({ log }) => {
+    const large = 'x'.repeat(foldAt.bytes)
+    await log.append(updateDraft('w1-1', large), 1)
+    await log.append(updateDraft('w1-2', large), 1)
+    for (const _turn of [1, 2]) await settled()
+    await fillUpdates(log, 2, 'w2')
+    assert.deepEqual(seqsOf((await readUpdates(log)).updates), [2, 3, 4])
+    await fillUpdates(log, foldAt.messages, 'w3')
+    assert.equal((await readUpdates(log)).updates.length, 503)
+  })
+
+  testLog(
+    'no limit takes anything from a snapshot: it has each message once, whatever was dropped',
+    async ({ log, advance }) => {
+      const texts = [await fillUpdates(log, 1, 'w0', 'quiet')]
+      let written = ''
+      for (const round of countTo(6)) {
+        written += await fillUpdates(log, 300, `w${round}`)
+        advance(10_000)
+        await fillAtOnce(log, 300, `e${round}`)
+        assert.equal((await readUpdates(log)).text, written)
+      }
+      texts.push((await readUpdates(log, 'quiet')).text)
+      assert.deepEqual(texts, ['w0-1 ', 'w0-1 '])
+      assert.equal((await log.read(await cursorAt(log, 1), main)).recovered, false)
+    },
+    { messages: 3, ageMs: 1000 },
+  )
+
+  testLog(
+    'the id of a message that no base has yet is known whatever was dropped',
+    async ({ log, advance }) => {
+      await log.append(updateDraft('w1-1'), startMs)
+      await log.append(updateDraft('w1-2'), startMs)
+      await fill(log, 20, 'w2')
+      advance(10_000)
+      await fill(log, 20, 'w3')
+      assert.equal(await log.append(updateDraft('w1-1'), startMs), 1)
+      await assert.rejects(log.append(updateDraft('w1-2', 'else'), startMs), IdTaken)
+    },
+    { messages: 3, ageMs: 1000 },
+  )
+
+  testLog(
+    'the history of a cumulative kind begins with a base that no erased message is missing from',
+    async ({ log }) => {
+      const whole = async () => {
+        const { base, messages: first, after } = await log.oldest('main', 'update')
+        const { recovered, messages } = await readAll(log, after, main)
+        assert.ok(recovered, 'the log does not reach back to the base')
+        const [start = '', ...updates] = textsOf([base, ...first, ...messages])
+        return { start, count: updates.length, text: start + updates.join('') }
+      }
+      let written = ''
+      assert.deepEqual(await whole(), { start: '', count: 0, text: '' })
+      for (let round = 1; round <= 4; round += 1) {
+        written += await fillUpdates(log, foldAt.messages / 2, `w${round}`)
+        const { count, text } = await whole()
+        assert.equal(text, written)
+        assert.ok(count >= round * 250 - 1, `${count} are there`)
+      }
+      // Erases the first ones.
+      const limit = 2 * foldAt.messages
+      for (let round = 5; round <= 16; round += 1) {
+        written += await fillUpdates(log, foldAt.messages / 2, `w${round}`)
+        const { start, count, text } = await whole()
+        assert.equal(text, written)
+        assert.ok(start !== '', 'what was erased is in no base')
+        // Past bases are 500 messages apart.
+        assert.ok(count >= limit - foldAt.messages && count <= limit + foldAt.messages, `${count} are there`)
+      }
+      assert.equal((await log.oldest('elsewhere', 'update')).base, null)
+      // A few in a document that then rests, while others go on.
+      const few = await fillUpdates(log, 20, 'few', 'quiet')
+      for (let round = 1; round <= 3; round += 1) {
+        await fillAtOnce(log, 490, `e${round}`)
+        for (const _turn of [1, 2, 3, 4]) await settled()
+        const { base, messages: first, after } = await log.oldest('quiet', 'update')
+        const { messages } = await readAll(log, after, new Set(['quiet']))
+        assert.equal(textsOf([base, ...first, ...messages]).join(''), few)
+      }
+    },
+    { messages: 2 * foldAt.messages, bytes: 100_000_000 },
+  )
+
+  testLog(
+    'what is appended while a fold is under way follows the base',
+    async ({ log }) => {
+      const first = await fillUpdates(log, foldAt.messages)
+      assert.equal((await readUpdates(log)).updates.length, foldAt.messages)
+      const second = await fillUpdates(log, 10, 'w2')
+      await settled()
+      for (const release of held.splice(0)) release()
+      await settled()
+      const { updates, text } = await readUpdates(log)
+      assert.deepEqual([updates.length, text], [11, first + second])
+    },
+    roomy,
+    { update: (messages) => new Promise((resolve) => held.push(() => resolve(toyFolds.update(messages)))) },
+  )
+
+  testLog(
+    'a fold that fails is reported and costs nothing',
+    async ({ log, failures }) => {
+      const written = await fillUpdates(log, 600)
+      await fillAtOnce(log, 600, 'w2')
+      assert.equal((await readUpdates(log)).text, written)
+      assert.deepEqual(failures, [unfoldable])
+    },
+    { messages: 3 },
+    {
+      update: () => {
+        throw unfoldable
+      },
+    },
+  )
+}
+
+const held: (() => void)[] = []
+const textsOf = (messages: readonly (Message | null)[]) =>
+  messages.flatMap((message) => (message && isKind(message, 'update') ? [message.body.update] : []))
+
+const unfoldable = new Error('thrown by a fold')
+
+function testClosing(testLog: TestLog): void {
+  testLog('closing stores pending drafts, then refuses more', async ({ log, seen }) => {
+    const appends = countTo(3).map((n) => log.append(draft(`w1-${n}`), 1))
+    const closing = log.close()
+    const late = assert.rejects(log.append(draft('w1-4'), 1), LogClosed)
+    await closing
+    await late
+    assert.deepEqual(await Promise.all(appends), [1, 2, 3])
+    assert.deepEqual(seqsOf(seen), [1, 2, 3])
+    await assert.rejects(log.append(draft('w1-5'), 1), LogClosed)
+    await assert.rejects(log.read(null, main), LogClosed)
+    await assert.rejects(log.snapshot(main), LogClosed)
+    await log.close()
+  })
+}

@@ -1,0 +1,190 @@
+// For tests of a log: drafts, limits, readers, files, and a process that appends until killed.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { type Cursor, type Draft, isKind, type Message } from '../wire/messages.ts'
+import { createSeededRandom } from '../wire/time.ts'
+import type { Folds } from './folding.ts'
+import type { CatchUp, Log, LogLimits } from './log.ts'
+import { createSqliteLog, openSqliteLog } from './sqlite-log.ts'
+import { openLogFile } from './sqlite-store.ts'
+
+export function draft(id: string, html = id, channel = 'main'): Draft<'edit'> {
+  return { id, channel, kind: 'edit', from: 'w1', at: 1000.5, body: { html } }
+}
+
+/** A message of a cumulative kind. */
+export function updateDraft(id: string, update = `${id} `, channel = 'main'): Draft<'update'> {
+  return { id, channel, kind: 'update', from: 'w1', at: 1000.5, body: { update } }
+}
+
+/** Joins texts. */
+export const toyFolds = {
+  update: (messages: readonly Message<'update'>[]) => ({
+    update: messages.map(({ body }) => body.update).join(''),
+  }),
+} satisfies Folds
+
+/** Appends `PREFIX-1` to `PREFIX-COUNT` at once and lets them be folded. Returns the joined text. */
+export async function fillUpdates(log: Log, count: number, prefix = 'w1', channel = 'main'): Promise<string> {
+  const drafts = countTo(count).map((n) => updateDraft(`${prefix}-${n}`, `${prefix}-${n} `, channel))
+  await Promise.all(drafts.map((one) => log.append(one, startMs)))
+  for (const _turn of [1, 2, 3]) await settled()
+  return drafts.map(({ body }) => body.update).join('')
+}
+
+/** What a newcomer gets of the updates on a channel. */
+export async function readUpdates(log: Log, channel = 'main') {
+  const { messages } = await log.snapshot(new Set([channel]))
+  const updates = messages.filter((message) => isKind(message, 'update'))
+  return { updates, text: updates.map(({ body }) => body.update).join('') }
+}
+
+/** For tests that are not about limits. */
+export const ampleLimits: LogLimits = {
+  messages: 1000,
+  bytes: 1_000_000,
+  ageMs: 3_600_000,
+  maxChannels: 10,
+}
+
+/** Initial clock, ms. */
+export const startMs = 2000
+
+export const main = new Set(['main'])
+export const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => id)
+export const seqsOf = (messages: readonly Message[]) => messages.map(({ seq }) => seq)
+export const countTo = (count: number) => Array.from({ length: count }, (_nothing, place) => place + 1)
+
+/** Lets settled promises continue. */
+export const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Appends `PREFIX-1` to `PREFIX-COUNT` in sequence. */
+export async function fill(log: Log, count: number, prefix = 'w1', html = 'x'): Promise<void> {
+  for (let n = 1; n <= count; n += 1) await log.append(draft(`${prefix}-${n}`, html), startMs)
+}
+
+/** Appends `PREFIX-1` to `PREFIX-COUNT` at once; returns their numbers. */
+export function fillAtOnce(
+  log: Log,
+  count: number,
+  prefix = 'w1',
+  html = 'x',
+  channel = 'main',
+): Promise<number[]> {
+  return Promise.all(countTo(count).map((n) => log.append(draft(`${prefix}-${n}`, html, channel), startMs)))
+}
+
+export async function cursorAt(log: Log, seq: number): Promise<Cursor> {
+  const { head } = await log.snapshot(main)
+  return { epoch: head.epoch, seq }
+}
+
+/** Until the end or the first snapshot. */
+export async function readPortions(
+  log: Log,
+  cursor: Cursor | null,
+  channels: ReadonlySet<string>,
+  onPortion: (portion: CatchUp) => void | Promise<void>,
+): Promise<void> {
+  let from = cursor
+  for (;;) {
+    const portion = await log.read(from, channels)
+    await onPortion(portion)
+    const { recovered, reached, head } = portion
+    if (!recovered || reached.seq === head.seq) return
+    if (from && reached.seq <= from.seq) throw new Error(`Reading on from ${from.seq} led to ${reached.seq}.`)
+    from = reached
+  }
+}
+
+/** All portions joined; or the snapshot alone if the log has forgotten the next message. */
+export async function readAll(
+  log: Log,
+  cursor: Cursor | null,
+  channels: ReadonlySet<string>,
+): Promise<CatchUp> {
+  const portions: CatchUp[] = []
+  await readPortions(log, cursor, channels, (portion) => void portions.push(portion))
+  const last = portions.at(-1)
+  if (!last) throw new Error('No portion was read.')
+  return last.recovered ? { ...last, messages: portions.flatMap(({ messages }) => messages) } : last
+}
+
+interface Context {
+  readonly after: (run: () => void | Promise<void>) => void
+}
+
+/** A missing file in a missing folder. */
+export function newFile(context: Context): string {
+  const folder = mkdtempSync(join(tmpdir(), 'crosswind-log-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'kept', 'log.db')
+}
+
+type SqliteLogParts = Parameters<typeof openSqliteLog>[0]
+
+/** Defaults; `onFailure` fails the test. */
+export const given = {
+  limits: ampleLimits,
+  folds: toyFolds,
+  durability: 'process',
+  now: () => 2000,
+  random: createSeededRandom(5),
+  onFailure: (error) => {
+    throw error
+  },
+  bootId: 'boot1',
+} satisfies Omit<SqliteLogParts, 'file'>
+
+/** Forces most reads to the file. */
+export const littleMemory = { messages: 2, bytes: 100 }
+
+/** A log whose turns end on command. */
+export function openByHand(context: Context, change: Partial<SqliteLogParts> = {}) {
+  const file = newFile(context)
+  const planned: (() => void)[] = []
+  const database = openLogFile(file)
+  const defer = (run: () => void) => void planned.push(run)
+  const log = createSqliteLog(database, { ...given, ...change, defer })
+  const endTurn = () => {
+    for (const run of planned.splice(0)) run()
+  }
+  context.after(() => log.close())
+  return { file, database, log, endTurn }
+}
+
+export const countRows = (database: DatabaseSync, table: string) =>
+  database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.count
+
+/** Node arguments; the first number is added. */
+export const appenderFor = (file: string) => [import.meta.filename, file]
+
+/** Concurrent appends, so that groups form. */
+const lanes = 8
+
+/** Appends `a-FIRST` and so on; prints each number after its acknowledgement. */
+async function appendForever(log: Log, first: number): Promise<void> {
+  let next = first
+
+  async function run(): Promise<void> {
+    for (;;) {
+      const id = `a-${next}`
+      next += 1
+      const body = { html: 'x'.repeat(300) }
+      const seq = await log.append({ id, channel: 'main', kind: 'edit', from: 'a', at: 1, body }, Date.now())
+      process.stdout.write(`${seq}\n`)
+    }
+  }
+
+  await Promise.all(Array.from({ length: lanes }, run))
+}
+
+if (import.meta.main) {
+  const [file = '', first = '1'] = process.argv.slice(2)
+  const limits = { ...ampleLimits, messages: 1_000_000, bytes: 1e9 }
+  const machine = { now: Date.now, random: Math.random, onFailure: console.error }
+  await appendForever(openSqliteLog({ file, limits, durability: 'process', ...machine }), Number(first))
+}

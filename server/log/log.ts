@@ -1,0 +1,161 @@
+// The ordered log's contract, and the log that the configuration selects.
+
+import { join } from 'node:path'
+import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
+import type { Clock, Random } from '../wire/time.ts'
+import { type BaseStore, Folding, type Folds } from './folding.ts'
+import { Tail } from './log-tail.ts'
+import type { Bounds } from './retention.ts'
+import { createSequencer, newEpoch } from './sequencer.ts'
+import { type Durability, openSqliteLog } from './sqlite-log.ts'
+
+export { IdTaken, LogClosed, newEpoch, TooManyChannels } from './sequencer.ts'
+
+/** Snapshots outlive all limits but `maxChannels`. */
+export interface LogLimits extends Bounds {
+  /** Channels ever used. */
+  readonly maxChannels: number
+}
+
+export interface Snapshot {
+  /**
+   * The newest of each channel and kind, in order. Of a cumulative kind (`LogParts.folds`) all: a base that joins the
+   * older ones, with the envelope of the newest in it, and those that follow.
+   */
+  readonly messages: readonly Message[]
+  readonly head: Cursor
+}
+
+export interface CatchUp extends Snapshot {
+  /** True: `messages` follow the cursor, up to `reached`. False: a snapshot. */
+  readonly recovered: boolean
+  /** Cursor after `messages`, even if empty. Before `head` if portions remain: read on from here. */
+  readonly reached: Cursor
+}
+
+export interface OldestContent {
+  readonly base: Message | null
+  readonly messages: readonly Message[]
+  readonly after: Cursor
+}
+
+export type OnMessage = (message: Message, cursor: string) => void
+
+/** Errors that do not stop the log, such as a follower's. Must not throw. */
+export type OnFailure = (error: unknown) => void
+
+/** Runs `run` once, at once or later. */
+export type Defer = (run: () => void) => void
+
+export interface Log {
+  /**
+   * Stores a draft, notifies followers in order, then resolves to its number. Idempotent: while the log holds it or has
+   * it pending, the same draft (`id`, sender, channel) resolves to the same number; one that is only in a base is stored
+   * again. Rejects with `IdTaken`, `TooManyChannels`, `LogClosed` or the store's error; then nothing is stored.
+   */
+  readonly append: (draft: Draft, acceptedAt: number) => Promise<number>
+  /** A portion after the cursor, or a snapshot if the log does not reach back. */
+  readonly read: (cursor: Cursor | null, channels: ReadonlySet<string>) => Promise<CatchUp>
+  readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>
+  /**
+   * The oldest content that the log knows of a cumulative kind: a base of what was erased (null: nothing was), the
+   * messages after it, and the cursor after which `read` returns the later ones.
+   */
+  readonly oldest: (channel: string, kind: Kind) => Promise<OldestContent>
+  /** Returns the unsubscribe function. */
+  readonly follow: (onMessage: OnMessage) => () => void
+  /** The newest number of each channel, as seen by followers; live. */
+  readonly heads: () => ReadonlyMap<string, number>
+  /** Completes pending appends, then closes the store. Idempotent. */
+  readonly close: () => Promise<void>
+}
+
+const hourMs = 3_600_000
+
+interface LogConfig {
+  readonly storage: 'memory' | 'sqlite'
+  readonly durability: Durability
+  readonly limits: {
+    readonly logMessages: number
+    readonly logBytes: number
+    readonly logHours: number
+    readonly maxChannels: number
+  }
+}
+
+export interface LogParts {
+  readonly limits: LogLimits
+  /** The kinds of which a snapshot needs all messages, and how to join them; default: none. */
+  readonly folds?: Folds
+  readonly now: Clock
+  readonly onFailure: OnFailure
+}
+
+interface Surroundings extends Omit<LogParts, 'limits'> {
+  readonly dataFolder: string
+  readonly random: Random
+}
+
+/** Throws a `LogFileError` that names the file. */
+export function openLog({ storage, durability, limits: given }: LogConfig, parts: Surroundings): Log {
+  const { logMessages, logBytes, logHours, maxChannels } = given
+  const limits = { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
+  if (storage === 'memory') return createMemoryLog({ epoch: newEpoch(parts.random), limits, ...parts })
+  return openSqliteLog({ file: join(parts.dataFolder, 'log.db'), limits, durability, ...parts })
+}
+
+/** A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each process. */
+export function createMemoryLog({ epoch, limits, folds = {}, now, onFailure }: MemoryLogParts): Log {
+  const onFolded = (messages: readonly Message[]) =>
+    messages.forEach((message) => void tail.superseded(message))
+  const defer: Defer = setImmediate
+  const floor = () => tail.floor
+  const folding = new Folding({ folds, bases: createBases(), defer, onFailure, onFolded, floor })
+  const tail = new Tail(limits, now, folding)
+  return createSequencer({
+    epoch,
+    tail,
+    maxChannels: limits.maxChannels,
+    store: {
+      commit: (group) => group.map((_entry, place) => tail.head + 1 + place),
+      floor() {
+        tail.forget()
+        return tail.floor
+      },
+      after: (seq, channels) => tail.after(seq, channels),
+      oldest: (channel, kind) => folding.oldest(channel, kind),
+      close: () => folding.close(),
+    },
+    // Waiting gains nothing: notify followers within `append`.
+    defer: (run) => run(),
+    onFailure,
+  })
+}
+
+interface MemoryLogParts extends LogParts {
+  readonly epoch: string
+}
+
+function createBases(): BaseStore {
+  const bases = new Map<string, Message>()
+  // Neither has a space.
+  const keyOf = (channel: string, kind: Kind) => `${channel} ${kind}`
+  const past = new Map<string, Map<number, Message>>()
+  const pastOf = (channel: string, kind: Kind) =>
+    past.getOrInsertComputed(keyOf(channel, kind), () => new Map<number, Message>())
+  return {
+    read: (channel, kind) => bases.get(keyOf(channel, kind)),
+    write(base) {
+      bases.set(keyOf(base.channel, base.kind), base)
+      return JSON.stringify(base.body).length
+    },
+    past: (channel, kind) =>
+      pastOf(channel, kind)
+        .keys()
+        .toArray()
+        .sort((one, other) => one - other),
+    readPast: (channel, kind, seq) => pastOf(channel, kind).get(seq),
+    keepPast: (base) => void pastOf(base.channel, base.kind).set(base.seq, base),
+    forgetPast: (channel, kind, seq) => void pastOf(channel, kind).delete(seq),
+  }
+}

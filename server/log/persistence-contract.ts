@@ -1,0 +1,108 @@
+// Contract tests of logs that outlive their process.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { createSeededRandom } from '../wire/time.ts'
+import type { Log } from './log.ts'
+import { draft, fillUpdates, idsOf, main, readAll, readUpdates, seqsOf } from './log-testing.ts'
+
+interface Place {
+  /** Callable repeatedly. */
+  readonly open: () => Log | Promise<Log>
+  /** Node arguments of a program that appends until killed and prints acknowledged numbers; the first is added. */
+  readonly appender: readonly string[]
+}
+
+/** `createPlace` returns an empty place for at least 100,000 messages. */
+export function testPersistence(name: string, createPlace: (context: TestContext) => Place): void {
+  test(`${name}: opened again it is the same log`, async (context) => {
+    const place = createPlace(context)
+    const first = await place.open()
+    for (const n of [1, 2, 3]) await first.append(draft(`w1-${n}`), 1000.25)
+    const before = await first.snapshot(main)
+    await first.close()
+
+    const again = await place.open()
+    const { recovered, messages, head } = await readAll(again, { ...before.head, seq: 1 }, main)
+    assert.deepEqual([recovered, seqsOf(messages), head], [true, [2, 3], before.head])
+    assert.deepEqual(messages[1], { ...draft('w1-3'), seq: 3, acceptedAt: 1000.25 })
+    assert.deepEqual(await again.snapshot(main), before)
+    assert.deepEqual([...again.heads()], [['main', 3]])
+    assert.equal(await again.append(draft('w1-2'), 1), 2)
+    assert.equal(await again.append(draft('w1-4'), 1), 4)
+    await again.close()
+  })
+
+  test(`${name}: opened again it has each message of a cumulative kind, in a base or after it`, async (context) => {
+    const place = createPlace(context)
+    let written = ''
+    for (const [round, count] of [700, 10, 600, 0].entries()) {
+      const log = await place.open()
+      assert.equal((await readUpdates(log)).text, written)
+      written += await fillUpdates(log, count, `w${round}`)
+      const { updates, text } = await readUpdates(log)
+      assert.deepEqual([text, [...log.heads()]], [written, [['main', updates.at(-1)?.seq]]])
+      assert.ok(updates.length < 500, `${updates.length} are in no base`)
+      await log.close()
+    }
+  })
+
+  test(`${name}: killed at any moment it has all that was acknowledged, in order`, async (context) => {
+    const place = createPlace(context)
+    const empty = await place.open()
+    const { head: start } = await empty.snapshot(main)
+    await empty.close()
+
+    const random = createSeededRandom(11)
+    let acknowledged = 0
+    for (let round = 1; round <= 5; round += 1) {
+      const seqs = await appendAndKill(place, acknowledged + 1, Math.ceil(random() * 600))
+      const log = await place.open()
+      const { recovered, messages, head } = await readAll(log, start, main)
+      await log.close()
+      assert.deepEqual([recovered, head.epoch], [true, start.epoch])
+      assert.ok(head.seq >= Math.max(...seqs), `${Math.max(...seqs)} was acknowledged, ${head.seq} is kept`)
+      assert.deepEqual(
+        idsOf(messages),
+        messages.map(({ seq }) => `a-${seq}`),
+      )
+      assert.equal(messages.length, head.seq)
+      acknowledged = head.seq
+    }
+  })
+}
+
+/** Kills the appender after `count` numbers; returns all printed. */
+async function appendAndKill(place: Place, first: number, count: number): Promise<number[]> {
+  const appender = startAppender(place.appender, first)
+  const seqs: number[] = []
+  for await (const line of appender.lines) {
+    seqs.push(Number(line))
+    if (seqs.length === count) appender.kill()
+  }
+  await appender.ended
+  assert.ok(seqs.length >= count, 'the appending process ended by itself')
+  return seqs
+}
+
+interface Appender {
+  /** One acknowledged number each. */
+  readonly lines: AsyncIterable<string>
+  readonly kill: () => void
+  /** Its locks are gone too. */
+  readonly ended: Promise<unknown>
+}
+
+export function startAppender(appender: readonly string[], first: number): Appender {
+  const child = spawn(process.execPath, [...appender, String(first)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return {
+    lines: createInterface({ input: child.stdout }),
+    kill: () => void child.kill('SIGKILL'),
+    ended: once(child, 'close'),
+  }
+}

@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, statSync, truncateSync } from 'node:fs'
+import { test } from 'node:test'
+import { LogClosed } from './log.ts'
+import { testLogContract } from './log-contract.ts'
+import {
+  ampleLimits,
+  appenderFor,
+  countRows,
+  countTo,
+  cursorAt,
+  draft,
+  fillAtOnce,
+  given,
+  idsOf,
+  littleMemory,
+  main,
+  newFile,
+  openByHand,
+  readAll,
+  readPortions,
+  readUpdates,
+  seqsOf,
+  settled,
+  updateDraft,
+} from './log-testing.ts'
+import { testPersistence } from './persistence-contract.ts'
+import { openSqliteLog, readBootId } from './sqlite-log.ts'
+
+testLogContract('sqlite', (parts, context) => openSqliteLog({ ...given, ...parts, file: newFile(context) }))
+testLogContract('sqlite, little memory', (parts, context) =>
+  openSqliteLog({ ...given, ...parts, file: newFile(context), memory: littleMemory }),
+)
+testLogContract('sqlite, machine', (parts, context) =>
+  openSqliteLog({ ...given, ...parts, file: newFile(context), durability: 'machine' }),
+)
+testPersistence('sqlite', (context) => {
+  const file = newFile(context)
+  const limits = { ...ampleLimits, messages: 1_000_000, bytes: 1e9 }
+  // The appending process has the machine's own.
+  const bootId = readBootId(Date.now)
+  return { open: () => openSqliteLog({ ...given, limits, file, bootId }), appender: appenderFor(file) }
+})
+
+test('drafts of one turn are committed at its end', async (context) => {
+  const { log, database, endTurn } = openByHand(context)
+  const seen: number[] = []
+  log.follow(({ seq }) => seen.push(seq))
+  const appends = [log.append(draft('w1-1'), 1), log.append(draft('w1-2'), 1)]
+  assert.deepEqual([seen, countRows(database, 'message')], [[], 0])
+  endTurn()
+  assert.deepEqual([seen, countRows(database, 'message')], [[1, 2], 2])
+  assert.deepEqual(await Promise.all(appends), [1, 2])
+})
+
+test('a commit that fails rejects its group alone, and its numbers are given again', async (context) => {
+  const { log, database, endTurn } = openByHand(context)
+  const seen: string[] = []
+  log.follow(({ id }) => seen.push(id))
+  const before = log.append(draft('w1-1'), 1)
+  endTurn()
+  const pages = Object.values(database.prepare('PRAGMA page_count').get() ?? {})[0]
+  database.exec(`PRAGMA max_page_count = ${pages}`)
+  const group = [log.append(draft('w1-2'), 1), log.append(draft('w1-3', 'x'.repeat(50_000), 'new'), 1)]
+  endTurn()
+  assert.equal(database.isTransaction, false)
+  const after = log.append(draft('w1-4'), 1)
+  endTurn()
+  const failed = await Promise.allSettled(group)
+  assert.deepEqual(
+    failed.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  assert.deepEqual([await before, await after, seen], [1, 2, ['w1-1', 'w1-4']])
+  assert.deepEqual([...log.heads().keys()], ['main'])
+
+  database.exec('PRAGMA max_page_count = 100000')
+  const again = log.append(draft('w1-3', 'x'.repeat(50_000)), 1)
+  endTurn()
+  assert.equal(await again, 3)
+})
+
+test('a draft that only the file knows keeps its number, beside new ones, and its id is taken', async (context) => {
+  const limits = { ...ampleLimits, messages: 12 }
+  const log = openSqliteLog({ ...given, limits, file: newFile(context), memory: littleMemory })
+  await fillAtOnce(log, 10)
+  const drafts = [draft('w2-1'), draft('w1-3', 'x'), draft('w1-4', 'else'), draft('w2-2'), draft('w1-5', 'x')]
+  const ends = await Promise.allSettled(drafts.map((one) => log.append(one, 1)))
+  assert.deepEqual(
+    ends.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.name)),
+    [11, 3, 'IdTaken', 12, 5],
+  )
+  const { recovered, messages } = await readAll(log, await cursorAt(log, 0), main)
+  assert.deepEqual([recovered, idsOf(messages).slice(9)], [true, ['w1-10', 'w2-1', 'w2-2']])
+  await log.close()
+})
+
+test('the file is pruned a portion at a time and keeps the snapshot', async (context) => {
+  const limits = { ...ampleLimits, messages: 10 }
+  const { file, log, database, endTurn } = openByHand(context, { limits })
+  void log.append(draft('w0-1', 'x', 'quiet'), 2000)
+  void fillAtOnce(log, 999)
+  endTurn()
+  assert.equal(countRows(database, 'message'), 1000)
+  const rows = [1, 2, 3, 4].map((n) => {
+    void log.append(draft(`w2-${n}`), 2000)
+    endTurn()
+    return countRows(database, 'message')
+  })
+  assert.deepEqual(rows, [745, 490, 235, 11])
+  assert.equal(countRows(database, 'survivor'), 1)
+  await log.close()
+
+  const again = openSqliteLog({ ...given, limits, file })
+  assert.deepEqual(idsOf((await again.snapshot(new Set(['quiet', 'main']))).messages), ['w0-1', 'w2-4'])
+  assert.equal(await again.append(draft('w0-1', 'x', 'quiet'), 1), 1)
+  assert.equal((await again.read(await cursorAt(again, 994), main)).recovered, true)
+  assert.equal((await again.read(await cursorAt(again, 993), main)).recovered, false)
+  await again.close()
+})
+
+test('messages of a cumulative kind are erased once a base has them, and wait for it', async (context) => {
+  const limits = { ...ampleLimits, messages: 10 }
+  const { file, log, database, endTurn } = openByHand(context, { limits })
+  const append = (id: string) => {
+    void log.append(updateDraft(id), 2000)
+    void log.append(draft(`${id}e`, 'x'.repeat(100)), 2000)
+  }
+  for (const n of countTo(200)) append(`w1-${n}`)
+  endTurn()
+  void log.append(draft('w2-1'), 2000)
+  endTurn()
+  assert.deepEqual([countRows(database, 'message'), countRows(database, 'survivor')], [401, 0])
+  // That commit planned the fold.
+  endTurn()
+  await settled()
+  assert.deepEqual([countRows(database, 'message'), countRows(database, 'survivor')], [401, 1])
+  const { updates, text } = await readUpdates(log)
+  assert.deepEqual(
+    [seqsOf(updates), text],
+    [
+      [399],
+      countTo(200)
+        .map((n) => `w1-${n} `)
+        .join(''),
+    ],
+  )
+  void log.append(draft('w2-2'), 2000)
+  endTurn()
+  assert.equal(countRows(database, 'message'), 146)
+
+  // As if the process were killed here: the base and the rows that it joins are both in the file.
+  const copy = `${file}.copy`
+  for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`)
+  const again = openSqliteLog({ ...given, limits, file: copy })
+  assert.deepEqual(await readUpdates(again), { updates, text })
+  await again.close()
+})
+
+test('a base that was never written costs nothing: the file still has all of its messages', async (context) => {
+  const { file, log, endTurn } = openByHand(context)
+  for (const n of countTo(600)) void log.append(updateDraft(`w1-${n}`), 2000)
+  endTurn()
+  const copy = `${file}.copy`
+  for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`)
+  const { text } = await readUpdates(log)
+  endTurn()
+  const again = openSqliteLog({ ...given, file: copy, memory: littleMemory })
+  assert.equal((await readUpdates(again)).updates.length, 600)
+  await settled()
+  const { updates, text: joined } = await readUpdates(again)
+  assert.deepEqual([updates.length, joined], [1, text])
+  await again.close()
+})
+
+const limits = { ...ampleLimits, messages: 3000 }
+
+test('each portion of the file takes a turn, so that others have theirs', async (context) => {
+  const { log, endTurn } = openByHand(context, { limits, memory: littleMemory })
+  void fillAtOnce(log, 1750)
+  endTurn()
+  for (const [channel, portions] of [
+    ['main', [500, 500, 500, 248, 2]],
+    ['quiet', [0, 0, 0, 0, 0]],
+  ] as const) {
+    const counts: number[] = []
+    const start = await cursorAt(log, 0)
+    const reading = readPortions(log, start, new Set([channel]), ({ messages }) => {
+      counts.push(messages.length)
+    })
+    for (const turns of [0, 1, 2, 3]) {
+      await settled()
+      assert.equal(counts.length, turns)
+      endTurn()
+    }
+    await reading
+    // The last one came from memory, at once.
+    assert.deepEqual(counts, portions)
+  }
+})
+
+test('recent messages are answered at once', async (context) => {
+  const { log, endTurn } = openByHand(context, { limits })
+  void fillAtOnce(log, 10)
+  endTurn()
+  assert.deepEqual(seqsOf((await log.read(await cursorAt(log, 8), main)).messages), [9, 10])
+})
+
+test('a portion that was begun is answered as it was, whatever happens meanwhile', async (context) => {
+  const { log, endTurn } = openByHand(context, { limits, memory: littleMemory })
+  void fillAtOnce(log, 3000)
+  endTurn()
+  const reading = log.read(await cursorAt(log, 0), main)
+  void fillAtOnce(log, 3000, 'w2')
+  await log.close()
+  endTurn()
+  const { recovered, messages, reached, head } = await reading
+  assert.deepEqual([recovered, messages.length, reached.seq, head.seq], [true, 500, 500, 3000])
+  await assert.rejects(log.read(reached, main), LogClosed)
+})
+
+test('the snapshot outlives the bounds after the log was opened again', async (context) => {
+  const file = newFile(context)
+  const limits = { ...ampleLimits, messages: 10 }
+  for (const round of [1, 2, 3]) {
+    const log = openSqliteLog({ ...given, limits, file })
+    assert.equal(await log.append(draft('w0-1', 'x', 'quiet'), 1), 1)
+    assert.deepEqual(seqsOf((await log.snapshot(new Set(['quiet']))).messages), [1])
+    for (let part = 0; part < 5; part += 1) await fillAtOnce(log, round === 1 ? 1 : 100, `w${round}-${part}`)
+    await log.close()
+  }
+})
+
+test('numbers go on where all but the snapshot has grown old', async (context) => {
+  const file = newFile(context)
+  const limits = { ...ampleLimits, ageMs: 10 }
+  const log = openSqliteLog({ ...given, limits, file })
+  await fillAtOnce(log, 300)
+  await log.close()
+  for (const n of [1, 2, 3]) {
+    const later = openSqliteLog({ ...given, limits, file, now: () => 1_000_000 })
+    const { messages, head } = await later.snapshot(main)
+    assert.deepEqual([messages.length, head.seq], [1, 299 + n])
+    assert.equal((await later.read({ ...head, seq: head.seq - 1 }, main)).recovered, false)
+    assert.equal(await later.append(draft(`w2-${n}`), 2000), 300 + n)
+    await later.close()
+  }
+})
+
+test('a machine that went down costs the epoch, and only then', async (context) => {
+  const file = newFile(context)
+  const copy = `${file}.copy`
+  const open = openSqliteLog({ ...given, file })
+  const epochs = [(await open.snapshot(main)).head.epoch]
+  await fillAtOnce(open, 5)
+  // What lies on the disk while the log is open, less the last commit.
+  copyFileSync(file, copy)
+  copyFileSync(`${file}-wal`, `${copy}-wal`)
+  truncateSync(`${copy}-wal`, statSync(`${copy}-wal`).size - 100)
+  const cursor = (await open.snapshot(main)).head
+  await open.close()
+
+  const lost = openSqliteLog({ ...given, file: copy, bootId: 'boot2' })
+  await fillAtOnce(lost, 6, 'w2')
+  const { recovered, messages, head } = await lost.read(cursor, main)
+  assert.deepEqual([recovered, seqsOf(messages)], [false, [6]])
+  await lost.close()
+  assert.notEqual(head.epoch, epochs[0])
+
+  const clean = openSqliteLog({ ...given, file, bootId: 'boot2' })
+  assert.equal((await clean.snapshot(main)).head.epoch, epochs[0])
+  await clean.close()
+})
+
+test('a log that waited for the disk keeps its epoch after a power cut, and any log after a mere crash', async (context) => {
+  for (const [durability, bootId] of [
+    ['machine', 'boot2'],
+    ['process', given.bootId],
+  ] as const) {
+    const file = newFile(context)
+    const copy = `${file}.copy`
+    const open = openSqliteLog({ ...given, file, durability })
+    const { epoch } = (await open.snapshot(main)).head
+    for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`)
+    await open.close()
+    const again = openSqliteLog({ ...given, file: copy, bootId })
+    assert.equal((await again.snapshot(main)).head.epoch, epoch)
+    await again.close()
+  }
+})
+
+test('one run of the machine has one name', () => {
+  assert.equal(readBootId(Date.now), readBootId(Date.now))
+  const startedAt = (nowSeconds: number, uptimeSeconds: number) =>
+    readBootId(
+      () => nowSeconds * 1000,
+      () => uptimeSeconds,
+      'no such file',
+    )
+  assert.equal(startedAt(1_000_000.4, 100), startedAt(1_000_060.1, 160))
+  assert.notEqual(startedAt(1_000_000, 100), startedAt(1_000_060, 20))
+})
+
+test('commits wait for the disk with durability "machine" only', (context) => {
+  const synchronous = (durability: 'process' | 'machine') =>
+    openByHand(context, { durability }).database.prepare('PRAGMA synchronous').get()?.synchronous
+  assert.deepEqual([synchronous('process'), synchronous('machine')], [1, 2])
+})
+
+test('the write-ahead log stays small', async (context) => {
+  const file = newFile(context)
+  const log = openSqliteLog({ ...given, file })
+  for (let round = 0; round < 40; round += 1) await fillAtOnce(log, 100, `w${round}`, 'x'.repeat(1000))
+  assert.ok(statSync(`${file}-wal`).size < 3_000_000, String(statSync(`${file}-wal`).size))
+  await log.close()
+})

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { IdTaken } from './log.ts'
+import { ampleLimits, appenderFor, draft, main, newFile } from './log-testing.ts'
+import { startAppender } from './persistence-contract.ts'
+import { openSqliteLog } from './sqlite-log.ts'
+import { createSqliteStore, LogFileError, openLogFile } from './sqlite-store.ts'
+
+function open(file: string) {
+  const given = { durability: 'process', now: () => 1, random: () => 0.5, onFailure: console.error } as const
+  return openSqliteLog({ ...given, file, limits: ampleLimits })
+}
+
+/** Opening must fail with one sentence that names the file and says `expected` and the way out. */
+function assertRefused(file: string, expected: RegExp): void {
+  assert.throws(
+    () => open(file),
+    (error) => {
+      assert.ok(error instanceof LogFileError)
+      assert.match(error.message, expected)
+      assert.ok(error.message.includes(file))
+      assert.match(error.message, /storage: 'memory'\.$/)
+      return true
+    },
+  )
+}
+
+function writeTo(file: string, bytes: string | Uint8Array): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, bytes)
+}
+
+async function makeLog(file: string, count = 300): Promise<void> {
+  const log = open(file)
+  for (let n = 1; n <= count; n += 1) await log.append(draft(`w1-${n}`, 'x'.repeat(100)), 1)
+  await log.close()
+}
+
+test('a new file is for its owner alone, and so is what lies beside it', async (context) => {
+  const file = newFile(context)
+  const log = open(file)
+  await log.append(draft('w1-1'), 1)
+  const modes = [file, `${file}-wal`].map((path) => statSync(path).mode & 0o777)
+  assert.deepEqual(modes, process.platform === 'win32' ? [0o666, 0o666] : [0o600, 0o600])
+  await log.close()
+})
+
+test('an empty file becomes a log', async (context) => {
+  const file = newFile(context)
+  writeTo(file, '')
+  const log = open(file)
+  assert.equal(await log.append(draft('w1-1'), 1), 1)
+  await log.close()
+})
+
+test('a file that is no database is refused and left as it is', (context) => {
+  for (const text of ['hello', 'x'.repeat(10_000)]) {
+    const file = newFile(context)
+    writeTo(file, text)
+    assertRefused(file, /damaged or something else/)
+    assert.equal(readFileSync(file, 'utf8'), text)
+  }
+})
+
+test('a database of something else is refused and left as it is', (context) => {
+  const file = newFile(context)
+  writeTo(file, '')
+  const other = new DatabaseSync(file)
+  other.exec('CREATE TABLE message (text TEXT)')
+  other.close()
+  const before = readFileSync(file)
+  assertRefused(file, /a database of something else/)
+  assert.deepEqual(readFileSync(file), before)
+})
+
+test('a newer version is refused', async (context) => {
+  const file = newFile(context)
+  await makeLog(file, 1)
+  alter(file, 'PRAGMA user_version = 4')
+  assertRefused(file, /is of version 4, this Crosswind knows 3/)
+})
+
+/** As version 0.1 made it, where an id was unique among all senders. */
+const version1 = `
+CREATE TABLE message (seq INTEGER NOT NULL, id TEXT NOT NULL, channel TEXT NOT NULL, kind TEXT NOT NULL, sender TEXT NOT NULL,
+  at REAL NOT NULL, accepted_at REAL NOT NULL, body TEXT NOT NULL, PRIMARY KEY (seq), UNIQUE (id)) STRICT;
+CREATE TABLE survivor (seq INTEGER NOT NULL, id TEXT NOT NULL, channel TEXT NOT NULL, kind TEXT NOT NULL, sender TEXT NOT NULL,
+  at REAL NOT NULL, accepted_at REAL NOT NULL, body TEXT NOT NULL, PRIMARY KEY (channel, kind)) STRICT;
+CREATE TABLE life (epoch TEXT NOT NULL, boot TEXT NOT NULL, durability TEXT NOT NULL, is_closed INTEGER NOT NULL) STRICT;
+PRAGMA application_id = ${0x58574e44};
+PRAGMA user_version = 1;
+INSERT INTO survivor VALUES (3, 'w1-3', 'quiet', 'edit', 'w1', 1000.5, 1, '{"html":"w1-3"}');
+INSERT INTO message VALUES (7, 'w1-7', 'main', 'edit', 'w1', 1000.5, 1.25, '{"html":"w1-7"}');
+INSERT INTO message VALUES (8, 'w1-8', 'main', 'edit', 'w1', 1000.5, 1.25, '{"html":"w1-8"}');
+INSERT INTO life VALUES ('oldlife1', 'boot', 'process', 1);
+`
+
+test('a log of version 1 is taken up as it is: its epoch, its messages, its numbers and its snapshot', async (context) => {
+  const file = newFile(context)
+  writeTo(file, '')
+  alter(file, version1)
+  for (const _time of ['migrated', 'opened again']) {
+    const log = open(file)
+    const { recovered, messages, head } = await log.read({ epoch: 'oldlife1', seq: 6 }, main)
+    assert.deepEqual([recovered, head.epoch], [true, 'oldlife1'])
+    const stored = (seq: number) => ({ ...draft(`w1-${seq}`), seq, acceptedAt: 1.25 })
+    assert.deepEqual(messages.slice(0, 2), [stored(7), stored(8)])
+    const quiet = await log.snapshot(new Set(['quiet']))
+    assert.deepEqual(quiet.messages, [{ ...draft('w1-3', 'w1-3', 'quiet'), seq: 3, acceptedAt: 1 }])
+    assert.equal(await log.append(draft('w1-7'), 9), 7)
+    assert.equal(await log.append(draft('w1-7', 'x', 'notes'), 9), 9)
+    assert.equal(await log.append({ ...draft('w1-7'), from: 'w2' }, 9), 10)
+    await assert.rejects(log.append(draft('w1-7', 'else'), 9), IdTaken)
+    await log.close()
+  }
+})
+
+test('a log of version 2, which has no bases, is taken up as it is', async (context) => {
+  const file = newFile(context)
+  await makeLog(file, 3)
+  alter(file, 'PRAGMA user_version = 2')
+  const log = open(file)
+  assert.equal((await log.snapshot(main)).head.seq, 3)
+  await log.close()
+  alter(file, 'PRAGMA user_version = 4')
+  assertRefused(file, /is of version 4/)
+})
+
+test('a log of version 1 that cannot be migrated stays as it was', (context) => {
+  const file = newFile(context)
+  writeTo(file, '')
+  alter(file, `${version1}; CREATE TABLE message_1 (seq INTEGER);`)
+  assertRefused(file, /cannot be opened/)
+  const database = new DatabaseSync(file)
+  assert.deepEqual(
+    database
+      .prepare('SELECT seq FROM message')
+      .all()
+      .map(({ seq }) => seq),
+    [7, 8],
+  )
+  database.close()
+})
+
+test('a damaged log is refused', async (context) => {
+  const zeroed = newFile(context)
+  await makeLog(zeroed)
+  const bytes = readFileSync(zeroed)
+  writeFileSync(zeroed, bytes.fill(0x5a, 5 * 4096, 12 * 4096))
+  assertRefused(zeroed, /damaged/)
+
+  const holed = newFile(context)
+  await makeLog(holed, 5)
+  alter(holed, 'DELETE FROM message WHERE seq = 3')
+  assertRefused(holed, /damaged/)
+
+  const garbled = newFile(context)
+  await makeLog(garbled, 5)
+  alter(garbled, "UPDATE message SET body = '{' WHERE seq = 4")
+  assertRefused(garbled, /damaged/)
+})
+
+function alter(file: string, sql: string): void {
+  const database = new DatabaseSync(file)
+  database.exec(sql)
+  database.close()
+}
+
+test('a path where no file can be made is refused', (context) => {
+  const file = newFile(context)
+  mkdirSync(file, { recursive: true })
+  assertRefused(file, /cannot be opened \(/)
+  assertRefused(`${newFileIn(context)}/log.db`, /cannot be opened \(/)
+})
+
+/** A file, as if it were a folder. */
+function newFileIn(context: Parameters<typeof newFile>[0]): string {
+  const file = newFile(context)
+  writeTo(file, 'x')
+  return file
+}
+
+test('a second log on the same file is refused, until the first is closed', async (context) => {
+  const file = newFile(context)
+  const first = open(file)
+  assertRefused(file, /Another server has the log's file .* open/)
+  assert.equal(await first.append(draft('w1-1'), 1), 1)
+  await first.close()
+  await open(file).close()
+})
+
+test('another process is refused too, and a killed one has let go', async (context) => {
+  const file = newFile(context)
+  const appender = startAppender(appenderFor(file), 1)
+  for await (const _line of appender.lines) break
+  assertRefused(file, /Another server/)
+  appender.kill()
+  await appender.ended
+  const log = open(file)
+  assert.ok((await log.snapshot(main)).head.seq >= 1)
+  await log.close()
+})
+
+test('a transaction that throws leaves nothing behind, and the next one works', (context) => {
+  const database = openLogFile(newFile(context))
+  context.after(() => database.close())
+  const store = createSqliteStore(database)
+  const life = { epoch: 'life1', boot: 'boot1', durability: 'process', isClosed: false } as const
+  const entry = (id: string) => ({ draft: draft(id), acceptedAt: 1, body: '{}', bytes: 2 })
+  store.writeLife(life)
+  assert.throws(
+    () =>
+      store.transaction(() => {
+        store.insert(entry('w1-1'), 1)
+        throw new Error('after the first')
+      }),
+    /after the first/,
+  )
+  assert.equal(database.isTransaction, false)
+  assert.equal(
+    store.transaction(() => store.insert(entry('w1-2'), 1)),
+    1,
+  )
+  assert.deepEqual(
+    store.newest().map(({ id }) => id),
+    ['w1-2'],
+  )
+})

@@ -1,0 +1,162 @@
+// Checks the server as a process: its sentences when it cannot listen, and --open.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, watch } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import net, { type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, test } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+let folder: string
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-main-'))
+})
+after(() => rm(folder, { recursive: true, force: true }))
+
+interface Ended {
+  readonly code: number | null
+  readonly errors: string
+}
+
+/** Runs the program until it ends; `below` is a command that runs it with fewer rights. */
+async function run(flags: readonly string[], below: readonly string[] = []): Promise<Ended> {
+  const program = [process.execPath, 'server/main.ts', '--data-folder', folder, '--sensor-source', 'none']
+  const [command = process.execPath, ...args] = [...below, ...program, ...flags]
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] })
+  const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  return { code, errors }
+}
+
+async function taken(): Promise<{ port: number; server: net.Server }> {
+  const server = net.createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: (server.address() as AddressInfo).port, server }
+}
+
+for (const flag of ['--port', '--http1-port']) {
+  const other = flag === '--port' ? '--http1-port' : '--port'
+
+  test(`${flag} in use: one sentence with port and flag, exit code 1`, async () => {
+    const { port, server } = await taken()
+    const ended = await run([flag, String(port), other, '0'])
+    server.close()
+    assert.deepEqual(ended, {
+      code: 1,
+      errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that has it, or choose another with ${flag} (0 takes a free one).\n`,
+    })
+  })
+}
+
+/** Ports below this one need a privilege (ip(7)); null where the platform has no such rule. */
+function firstFreePort(): number | null {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+/** Root may listen anywhere, so it gives that privilege up first. */
+const unprivileged =
+  process.getuid?.() === 0
+    ? ['setpriv', '--bounding-set=-net_bind_service', '--inh-caps=-net_bind_service', '--']
+    : []
+const cannotBeRefused = (firstFreePort() ?? 0) <= 81 && 'every port may be listened on here'
+
+for (const [flag, other] of [
+  ['--port', '--http1-port'],
+  ['--http1-port', '--port'],
+] as const) {
+  test(`${flag} without the right to listen there: one sentence with port and flag`, {
+    skip: cannotBeRefused,
+  }, async () => {
+    assert.deepEqual(await run([flag, '81', other, '0'], unprivileged), {
+      code: 1,
+      errors: `Crosswind did not start. Port 81 needs more rights than this user has: choose one above 1023 with ${flag}.\n`,
+    })
+  })
+}
+
+const isOnAnyPort = ['--port', '0', '--http1-port', '0']
+
+test('an address of another machine: one sentence with --host', async () => {
+  const { code, errors } = await run([...isOnAnyPort, '--host', '192.0.2.1'])
+  assert.equal(code, 1)
+  assert.match(
+    errors,
+    /^Crosswind did not start\. 192\.0\.2\.1 is no address of this machine, [^\n]*--port[^\n]*--host[^\n]*\.\n$/,
+  )
+})
+
+test('a name without an address: one sentence with --host', async () => {
+  const { code, errors } = await run([...isOnAnyPort, '--host', 'nowhere.invalid'])
+  assert.equal(code, 1)
+  assert.match(
+    errors,
+    /^Crosswind did not start\. The name nowhere\.invalid has no address, [^\n]*--host[^\n]*\.\n$/,
+  )
+})
+
+/** Starts the program with `--open`, and a PATH of that folder alone; resolves to what it printed when `done` holds. */
+async function openWith(path: string, done: (printed: string) => boolean): Promise<string> {
+  const args = [
+    'server/main.ts',
+    '--data-folder',
+    folder,
+    '--sensor-source',
+    'none',
+    ...isOnAnyPort,
+    '--open',
+  ]
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: { ...process.env, PATH: path },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let printed = ''
+  await new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.stdout.on('data', (chunk) => {
+      printed += chunk
+      if (done(printed)) resolve()
+    })
+  })
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  assert.equal((await exited)[0], 0)
+  return printed
+}
+
+const isLinux = { skip: process.platform !== 'linux' }
+
+test('--open starts the platform’s opener with the address that was printed', isLinux, async () => {
+  const bin = await mkdtemp(join(folder, 'bin-'))
+  const opened = join(bin, 'opened')
+  await writeFile(
+    join(bin, 'xdg-open'),
+    `#!/bin/sh\necho "$1" > ${opened}.new\n/bin/mv ${opened}.new ${opened}\n`,
+    { mode: 0o755 },
+  )
+  const { promise: isOpened, resolve } = Promise.withResolvers<void>()
+  const watching = watch(bin, (_, name) => name === 'opened' && resolve())
+  const printed = await openWith(bin, (text) => text.includes('Ctrl-C'))
+  await isOpened
+  watching.close()
+  const [, address] = /open {2}(https:\S+)/.exec(printed) ?? []
+  assert.equal((await readFile(opened, 'utf8')).trim(), address)
+})
+
+test('--open without an opener says so, and the server runs', isLinux, async () => {
+  const bin = await mkdtemp(join(folder, 'bin-'))
+  const printed = await openWith(bin, (text) => text.includes('No browser was opened'))
+  assert.match(
+    printed,
+    /No browser was opened: xdg-open is not installed; open https:\/\/localhost:\d+ yourself\./,
+  )
+})

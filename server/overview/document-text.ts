@@ -1,0 +1,51 @@
+// The text of a channel's shared document, read now and then.
+
+import * as Y from 'yjs'
+import { createDocument, documentText, imageCharacter, softBreak } from '../document/rich-text.ts'
+import type { Log } from '../log/log.ts'
+import { isKind, type UpdateBody } from '../wire/messages.ts'
+
+export class DocumentText {
+  readonly #log: Pick<Log, 'snapshot'>
+  readonly #channel: string
+  #doc: Y.Doc | null = null
+  #isRead = false
+  /** Received since the last reading began; the next one applies them. */
+  #received: UpdateBody[] = []
+
+  constructor(log: Pick<Log, 'snapshot'>, channel: string) {
+    this.#log = log
+    this.#channel = channel
+  }
+
+  take(body: UpdateBody): void {
+    if (this.#isRead) this.#received.push(body)
+  }
+
+  /** Line feeds end lines; images are left out. The first reading loads the document. */
+  async read(): Promise<string> {
+    this.#isRead = true
+    this.#doc ??= await this.#load()
+    for (const body of this.#received.splice(0)) apply(this.#doc, body)
+    return documentText(this.#doc).toString().replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')
+  }
+
+  /** The next reading loads the document again. */
+  forget(): void {
+    this.#doc?.destroy()
+    this.#doc = null
+    this.#isRead = false
+    this.#received = []
+  }
+
+  async #load(): Promise<Y.Doc> {
+    const doc = createDocument()
+    const { messages } = await this.#log.snapshot(new Set([this.#channel]))
+    for (const message of messages) if (isKind(message, 'update')) apply(doc, message.body)
+    return doc
+  }
+}
+
+function apply(doc: Y.Doc, { update }: UpdateBody): void {
+  Y.applyUpdate(doc, Buffer.from(update, 'base64'))
+}

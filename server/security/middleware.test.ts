@@ -1,0 +1,301 @@
+// Checks origins, and with real requests links, sessions, open paths and refusals.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { Access, makeInvitation } from './access.ts'
+import type { Permission } from './grant.ts'
+import { type OriginRules, refuseForeign } from './middleware.ts'
+import { cookieAfter, cookieIn, hourMs, key, noon, startTestApp, toWrite } from './testing.ts'
+
+const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+async function start(t: TestContext, { isOpen = false } = {}) {
+  const clock = { now: noon }
+  const access = new Access({ isOpen, key, sessionMs: hourMs, now: () => clock.now })
+  return { clock, access, ask: await startTestApp(t, access) }
+}
+
+const linkTo = async (permission: Permission, expiresAt = noon + 24 * hourMs) =>
+  `/join?invitation=${await makeInvitation({ ...permission, expiresAt }, key)}`
+
+const codeIn = async (response: Response) => (JSON.parse(await response.text()) as { code: string }).code
+
+test('a link sets the session and leads to its first page, which then opens', async (t) => {
+  const { ask } = await start(t)
+  const response = await ask(await linkTo(toWrite), { headers: asBrowser })
+  assert.equal(response.status, 303)
+  assert.equal(response.headers.get('location'), '/d/main')
+  assert.equal(response.headers.get('cache-control'), 'no-store')
+  assert.equal(response.headers.get('referrer-policy'), 'no-referrer')
+  assert.match(
+    response.headers.get('set-cookie') ?? '',
+    /^__Host-crosswind=\S+; .*HttpOnly; Secure; SameSite=Lax$/,
+  )
+  const cookie = cookieIn(response.headers.get('set-cookie'))
+  const page = await ask('/d/main', { headers: { ...asBrowser, cookie } })
+  assert.equal(await page.text(), 'behind the door: /d/main')
+})
+
+test('a link to every page leads to the page as it comes', async (t) => {
+  const { ask } = await start(t)
+  const response = await ask(await linkTo({ channels: 'all', may: 'read' }))
+  assert.equal(response.headers.get('location'), '/')
+})
+
+test('a broken or ended link: a program gets the refusal', async (t) => {
+  const { ask } = await start(t)
+  for (const [path, code] of [
+    [await linkTo(toWrite, noon), 'invitation-expired'],
+    ['/join?invitation=broken', 'invitation-invalid'],
+    ['/join', 'invitation-invalid'],
+    ['/join?invitation=a&invitation=b', 'invitation-invalid'],
+    ['/join?invitation[x]=a', 'invitation-invalid'],
+  ] as const) {
+    const response = await ask(path)
+    assert.equal(response.status, 401, path)
+    assert.equal(response.headers.get('set-cookie'), null)
+    assert.equal(await codeIn(response), code)
+  }
+})
+
+test('a broken or ended link: a person gets a page that says what to do', async (t) => {
+  const { ask } = await start(t)
+  for (const [path, heading] of [
+    [await linkTo(toWrite, noon), 'This link has ended'],
+    ['/join?invitation=<script>', 'This link does not work'],
+  ] as const) {
+    const response = await ask(path, { headers: asBrowser })
+    assert.equal(response.status, 401)
+    assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    assert.match(response.headers.get('vary') ?? '', /\bAccept\b/)
+    const page = await response.text()
+    assert.ok(page.includes(`<h1>${heading}</h1>`), page)
+    assert.match(page, /ask for a new link \(<code>npm run invite<\/code> makes one\)\./)
+    assert.doesNotMatch(page, /<script|src=|href=|url\(/)
+  }
+})
+
+test('the page’s policy lets in its one style and nothing else', async (t) => {
+  const { ask } = await start(t)
+  const response = await ask('/', { headers: asBrowser })
+  const policy = response.headers.get('content-security-policy') ?? ''
+  const [, style = ''] = /<style>(.*?)<\/style>/s.exec(await response.text()) ?? []
+  const hash = createHash('sha256').update(style).digest('base64')
+  assert.match(style, /color-scheme: light dark/)
+  assert.deepEqual(policy.split('; ').toSorted(), [
+    "base-uri 'none'",
+    "default-src 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    `style-src 'sha256-${hash}'`,
+  ])
+})
+
+test('without a session the page itself is closed, to a person with a page of its own', async (t) => {
+  const { ask, clock, access } = await start(t)
+  const cookie = await cookieAfter(access)
+  const closed = await ask('/', { headers: asBrowser })
+  assert.deepEqual([closed.status, closed.headers.get('cache-control')], [401, 'no-store'])
+  assert.match(await closed.text(), /<h1>This page is by invitation<\/h1>/)
+  clock.now = noon + hourMs
+  const ended = await ask('/', { headers: { ...asBrowser, cookie } })
+  assert.equal(ended.status, 401)
+  assert.match(await ended.text(), /<h1>Your session has ended<\/h1>/)
+})
+
+test('HEAD is answered like GET, without a body', async (t) => {
+  const { ask } = await start(t)
+  const closed = await ask('/', { method: 'HEAD', headers: asBrowser })
+  assert.deepEqual([closed.status, await closed.text()], [401, ''])
+  const link = await ask(await linkTo(toWrite), { method: 'HEAD' })
+  assert.deepEqual([link.status, link.headers.get('location')], [303, '/d/main'])
+  assert.equal((await ask('/healthz', { method: 'HEAD' })).status, 200)
+  assert.equal((await ask('/api/session', { method: 'HEAD' })).status, 401)
+})
+
+test('what is open to all is open, and nothing beside it', async (t) => {
+  const { ask } = await start(t)
+  for (const path of ['/healthz', '/assets/index-DC8H7EK-.js', '/favicon.ico', '/favicon.svg']) {
+    assert.equal((await ask(path)).status, 200, path)
+  }
+  const closed = [
+    '/api/stream?window=w1&channels=main',
+    '/api/figures',
+    '/assets',
+    '/assetsx',
+    '/healthz/x',
+    '/HEALTHZ',
+    '//healthz',
+    '/api/../healthz%2f',
+    '/index.html',
+    '/assets/..%2findex.html',
+    '/assets/%2e%2e%5cindex.html',
+    '/assets/..%2f..%2fpackage.json',
+    '/nowhere',
+  ]
+  for (const path of closed) {
+    const response = await ask(path)
+    assert.equal(response.status, 401, path)
+    assert.equal(await codeIn(response), 'no-session')
+  }
+})
+
+test('a stream is no page: it gets the refusal as JSON', async (t) => {
+  const { ask } = await start(t)
+  const response = await ask('/api/stream', { headers: { accept: 'text/event-stream' } })
+  assert.equal(response.status, 401)
+  assert.equal(await codeIn(response), 'no-session')
+})
+
+test('a session can be looked at, and is not renewed by that', async (t) => {
+  const { ask, clock, access } = await start(t)
+  const cookie = await cookieAfter(access)
+  clock.now += 60_000
+  const response = await ask('/api/session', { headers: { cookie } })
+  assert.equal(response.headers.get('set-cookie'), null)
+  assert.equal(response.headers.get('cache-control'), 'no-store')
+  assert.deepEqual(await response.json(), {
+    may: 'write',
+    channels: ['main', 'notes'],
+    expiresAt: noon + hourMs,
+  })
+})
+
+test('a session is renewed by a POST, and refused when it has ended', async (t) => {
+  const { ask, clock, access } = await start(t)
+  const cookie = await cookieAfter(access)
+  clock.now += 60_000
+  const response = await ask('/api/session', { method: 'POST', headers: { cookie } })
+  const expiresAt = noon + hourMs + 60_000
+  assert.deepEqual(await response.json(), { may: 'write', channels: ['main', 'notes'], expiresAt })
+  clock.now = expiresAt - 1
+  const renewed = cookieIn(response.headers.get('set-cookie'))
+  assert.equal((await ask('/api/session', { headers: { cookie: renewed } })).status, 200)
+  const old = await ask('/api/session', { method: 'POST', headers: { cookie } })
+  assert.equal(old.status, 401)
+  assert.equal(await codeIn(old), 'session-expired')
+})
+
+test('an open server has a session for everybody, that never ends', async (t) => {
+  const { ask } = await start(t, { isOpen: true })
+  const open = { may: 'write', channels: 'all', expiresAt: null }
+  const renewed = await ask('/api/session', { method: 'POST' })
+  assert.equal(renewed.headers.get('set-cookie'), null)
+  assert.deepEqual(await renewed.json(), open)
+  assert.deepEqual(await (await ask('/api/session')).json(), open)
+  assert.equal((await ask(await linkTo(toWrite))).headers.get('location'), '/d/main')
+})
+
+test('the other port’s page brings the cookie along, and is told about a refusal', async (t) => {
+  const { ask, access } = await start(t)
+  // The host that `ask` asks has a free port; the page is on one of the server's own two.
+  const origin = 'https://127.0.0.1:8444'
+  const preflight = await ask('/api/session', { method: 'OPTIONS', headers: { origin } })
+  assert.equal(preflight.status, 204)
+  const cookie = await cookieAfter(access)
+  const allowed = await ask('/api/session', { method: 'POST', headers: { origin, cookie } })
+  const closed = await ask('/api/session', { headers: { origin } })
+  assert.deepEqual([allowed.status, closed.status], [200, 401])
+  for (const { headers } of [preflight, allowed, closed]) {
+    assert.equal(headers.get('access-control-allow-origin'), origin)
+    assert.equal(headers.get('access-control-allow-credentials'), 'true')
+    assert.match(headers.get('vary') ?? '', /\bOrigin\b/)
+  }
+})
+
+test('a foreign page renews nothing, and is not told that it may bring cookies', async (t) => {
+  const { ask, access } = await start(t)
+  const headers = { origin: 'https://evil.example', cookie: await cookieAfter(access) }
+  const response = await ask('/api/session', { method: 'POST', headers })
+  assert.equal(response.status, 403)
+  assert.equal(response.headers.get('set-cookie'), null)
+  assert.equal(response.headers.get('access-control-allow-credentials'), null)
+})
+
+const allowedOrigins = ['https://wind.example.org']
+const usual: OriginRules = { ports: () => [8443, 8444], allowedOrigins }
+const onDefaultPort: OriginRules = { ports: () => [443, 8444], allowedOrigins: [] }
+
+type Case = [origin: string | undefined, host: string | undefined, isOwn: boolean, rules?: OriginRules]
+
+const cases: Readonly<Record<string, readonly Case[]>> = {
+  'its own page on the same port, or on its other one': [
+    ['https://localhost:8443', 'localhost:8443', true],
+    ['https://localhost:8443', 'localhost:8444', true],
+    ['https://localhost:8444', 'localhost:8443', true],
+    ['https://127.0.0.1:8443', '127.0.0.1:8444', true],
+    ['https://LOCALHOST:8443', 'localhost:8444', true],
+  ],
+  'another port of the same machine is another server': [
+    ['https://localhost:9000', 'localhost:8443', false],
+    ['https://localhost', 'localhost:8443', false],
+  ],
+  'a default port that is not written': [
+    ['https://localhost', 'localhost', true],
+    ['https://localhost', 'localhost:443', true],
+    ['https://localhost', 'localhost:8444', true, onDefaultPort],
+    ['https://localhost:8444', 'localhost', true, onDefaultPort],
+  ],
+  IPv6: [
+    ['https://[::1]:8443', '[::1]:8444', true],
+    ['https://[::1]:8443', '[0:0:0:0:0:0:0:1]:8443', true],
+    ['https://[::1]:8443', '[::2]:8443', false],
+    ['https://[::1]:8443', '127.0.0.1:8443', false],
+  ],
+  'another host, however alike': [
+    ['https://evil.example', 'localhost:8443', false],
+    ['https://localhost.evil.example:8443', 'localhost:8443', false],
+    ['https://localhost:8443.evil.example', 'localhost:8443', false],
+    ['https://localhost:8443@evil.example', 'localhost:8443', false],
+    ['https://127.0.0.1:8443', 'localhost:8443', false],
+  ],
+  'another scheme': [
+    ['http://localhost:8443', 'localhost:8443', false],
+    ['wss://localhost:8443', 'localhost:8443', false],
+    ['chrome-extension://localhost', 'localhost', false],
+  ],
+  'what is no origin': [
+    ['null', 'localhost:8443', false],
+    ['null', 'null', false],
+    ['', 'localhost:8443', false],
+    ['localhost:8443', 'localhost:8443', false],
+    ['file://', 'localhost:8443', false],
+  ],
+  'a page through a proxy has the host that it asks for, whatever the port behind it': [
+    ['https://app.example.org', 'app.example.org', true],
+    ['https://app.example.org:4000', 'app.example.org:4000', true],
+    ['https://app.example.org:4000', 'app.example.org:4001', false],
+  ],
+  'an origin that the config names, to the letter': [
+    ['https://wind.example.org', 'localhost:8443', true],
+    ['https://wind.example.org', undefined, true],
+    ['https://wind.example.org:444', 'localhost:8443', false],
+    ['http://wind.example.org', 'localhost:8443', false],
+    ['https://a.wind.example.org', 'localhost:8443', false],
+  ],
+  'no Origin at all comes from no foreign page': [
+    [undefined, 'localhost:8443', true],
+    [undefined, undefined, true],
+  ],
+  'a request without a usable host is nobody’s own': [
+    ['https://localhost:8443', undefined, false],
+    ['https://localhost:8443', '', false],
+    ['https://localhost:8443', 'local host', false],
+  ],
+}
+
+for (const [title, rows] of Object.entries(cases)) {
+  test(title, () => {
+    for (const [origin, host, isOwn, rules = usual] of rows) {
+      assert.equal(refuseForeign(origin, host, rules) === null, isOwn, `${origin} at ${host}`)
+    }
+  })
+}
+
+test('a foreign page is refused with the key that would let it in', () => {
+  const refusal = refuseForeign('https://evil.example', 'localhost:8443', usual)
+  assert.deepEqual([refusal?.status, refusal?.code], [403, 'foreign-origin'])
+  assert.match(refusal?.message ?? '', /https:\/\/evil\.example .* allowedOrigins/)
+})

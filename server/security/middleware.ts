@@ -1,0 +1,157 @@
+// Access checks over HTTP: security headers, origins, sessions.
+
+import { posix } from 'node:path'
+import type Router from '@koa/router'
+import type { Middleware, ParameterizedContext } from 'koa'
+import { Refusal } from '../refusal.ts'
+import { documentPath } from '../wire/documents.ts'
+import { type Access, type Entry, joinPath } from './access.ts'
+import { firstChannel, type Grant } from './grant.ts'
+
+export const securityHeaders: Middleware = async (ctx, next) => {
+  ctx.set({
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'X-Content-Type-Options': 'nosniff',
+    'Cross-Origin-Resource-Policy': 'same-site',
+    // No Strict-Transport-Security: on localhost it would bind all servers of this machine.
+  })
+  await next()
+}
+
+export function pageHeaders(hostname: string, ports: readonly number[]): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "worker-src 'self'",
+    connectSources(hostname, ports),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ]
+  return {
+    'Content-Security-Policy': policy.join('; '),
+    'Referrer-Policy': 'no-referrer',
+    'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
+    // For a clock resolution of 5 µs instead of 100 µs (High Resolution Time, 10.1).
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Embedder-Policy': 'require-corp',
+  }
+}
+
+/** A shared worker has its own policy: connections only. */
+export function workerHeaders(hostname: string, ports: readonly number[]): Record<string, string> {
+  return {
+    'Content-Security-Policy': `default-src 'none'; script-src 'self'; ${connectSources(hostname, ports)}`,
+    'Cross-Origin-Embedder-Policy': 'require-corp',
+  }
+}
+
+function connectSources(hostname: string, ports: readonly number[]): string {
+  const own = ports.flatMap((port) => [`https://${hostname}:${port}`, `wss://${hostname}:${port}`])
+  return `connect-src 'self' ${own.join(' ')}`
+}
+
+export interface OriginRules {
+  /** Ports of the server's own pages. */
+  readonly ports: () => readonly number[]
+  /** `https://wind.example.org` */
+  readonly allowedOrigins: readonly string[]
+}
+
+/**
+ * Null if allowed; else 403 `foreign-origin`. Requests without Origin pass: browsers always send it on POST and
+ * WebSocket from other sites.
+ */
+export function refuseForeign(origin: string | undefined, host: string | undefined, rules: OriginRules) {
+  const { ports, allowedOrigins } = rules
+  if (origin === undefined || origin === `https://${host}` || allowedOrigins.includes(origin)) return null
+  const from = URL.parse(origin)
+  const to = host ? URL.parse(`https://${host}`) : null
+  const isSameHost = from?.protocol === 'https:' && from.hostname === to?.hostname
+  if (isSameHost && (from.host === to.host || ports().includes(Number(from.port || 443)))) return null
+  const sentence = `Pages of ${origin} may not talk to this server; name that origin in allowedOrigins to let them.`
+  return new Refusal(403, 'foreign-origin', sentence)
+}
+
+export function crossOrigin(rules: OriginRules): Middleware {
+  return async (ctx, next) => {
+    const origin = ctx.get('Origin')
+    if (!origin) return next()
+    const refusal = refuseForeign(origin, ctx.host, rules)
+    if (refusal) throw refusal
+    ctx.vary('Origin')
+    ctx.set('Access-Control-Allow-Origin', origin)
+    // The other port is another origin, and needs the session cookie.
+    ctx.set('Access-Control-Allow-Credentials', 'true')
+    // Exposes the protocol used (Resource Timing, nextHopProtocol).
+    ctx.set('Timing-Allow-Origin', origin)
+    if (ctx.method !== 'OPTIONS') return next()
+    ctx.set({
+      'Access-Control-Allow-Methods': 'GET, POST',
+      'Access-Control-Allow-Headers': 'content-type',
+      // Chromium's maximum, two hours.
+      'Access-Control-Max-Age': '7200',
+    })
+    ctx.status = 204
+  }
+}
+
+const openPaths: readonly string[] = ['/healthz', joinPath, '/favicon.ico', '/favicon.svg']
+
+const isOpenPath = (path: string) => openPaths.includes(path) || path.startsWith('/assets/')
+
+/** Throws a `Refusal` (401) without a session. */
+export function requireSession(access: Access): Middleware {
+  return async (ctx, next) => {
+    if (!isOpenPath(ctx.path) || !isOpenPath(servedPath(ctx.path)))
+      ctx.state.grant = await access.grantFor(ctx.req.headers.cookie)
+    return next()
+  }
+}
+
+/** As used for file lookup: decoded and normalized. Empty if it cannot be decoded. */
+function servedPath(path: string): string {
+  try {
+    return posix.normalize(decodeURIComponent(path).replaceAll('\\', '/'))
+  } catch {
+    return ''
+  }
+}
+
+/** Throws on paths that need no session. */
+export function grantOf({ path, state }: Pick<ParameterizedContext, 'path' | 'state'>): Grant {
+  const grant: Grant | undefined = state.grant
+  if (grant === undefined) throw new Error(`${path} asks for a grant, but nothing let this request in`)
+  return grant
+}
+
+/**
+ * Redeems an invitation; shows and renews a session. Requires `requireSession` before it, and `crossOrigin` against
+ * foreign renewals.
+ */
+export function mountSession(router: Router, access: Access): void {
+  router.get(joinPath, async (ctx) => {
+    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
+    const [invitation = ''] = [ctx.query.invitation ?? []].flat()
+    const first = firstChannel(enter(ctx, await access.redeem(invitation)))
+    // Keeps the invitation out of the address bar.
+    ctx.status = 303
+    ctx.redirect(first === undefined ? '/' : documentPath(first))
+  })
+  router.get('/api/session', (ctx) => answerGrant(ctx, grantOf(ctx)))
+  router.post('/api/session', async (ctx) => {
+    answerGrant(ctx, enter(ctx, await access.renew(ctx.req.headers.cookie)))
+  })
+}
+
+function enter(ctx: ParameterizedContext, { grant, setCookie }: Entry): Grant {
+  if (setCookie !== null) ctx.set('Set-Cookie', setCookie)
+  return grant
+}
+
+function answerGrant(ctx: ParameterizedContext, { may, channels, expiresAt }: Grant): void {
+  ctx.set('Cache-Control', 'no-store')
+  ctx.body = { may, channels: channels === 'all' ? channels : [...channels], expiresAt }
+}

@@ -1,0 +1,130 @@
+// The simulated wind against real ones: mean, gusts, memory, gust factor, direction.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSeededRandom } from '../../wire/time.ts'
+import { createWind, type Wind, type WindStrength } from './wind-model.ts'
+
+const stepSeconds = 0.25
+const tenMinutes = 600 / stepSeconds
+
+function blow(strength: WindStrength, count: number, seed = 2012, step = stepSeconds): Wind[] {
+  const next = createWind({ random: createSeededRandom(seed), strength })
+  return Array.from({ length: count }, () => next(step))
+}
+
+const speedsOf = (winds: readonly Wind[]) => winds.map(({ speedMetresPerSecond }) => speedMetresPerSecond)
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+const sd = (values: readonly number[]) => {
+  const middle = mean(values)
+  return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)))
+}
+const median = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+/** The highest mean over 3 s over the mean of it all. */
+function gustFactor(speeds: readonly number[]): number {
+  const window = 3 / stepSeconds
+  const gusts = speeds.slice(window).map((_, i) => mean(speeds.slice(i, i + window)))
+  return Math.max(...gusts) / mean(speeds)
+}
+
+/** Ten minutes each, of which none has a lull in it. */
+function stretches(strength: WindStrength, count: number): number[][] {
+  const found: number[][] = []
+  for (let seed = 0; found.length < count; seed++) {
+    const speeds = speedsOf(blow(strength, tenMinutes, seed))
+    if (Math.min(...speeds) > 0.2) found.push(speeds)
+  }
+  return found
+}
+
+/** Class B of IEC 61400-1, the expected value: 14 % at 15 m/s, more in less wind. */
+const expectedIntensity = (metresPerSecond: number) =>
+  (0.14 * (0.75 * metresPerSecond + 3.8)) / metresPerSecond
+
+for (const [strength, metresPerSecond] of [
+  ['strong', 12],
+  ['gale', 19],
+] as const) {
+  test(`${strength}: two hours have its mean and its gusts`, () => {
+    const speeds = speedsOf(blow(strength, 12 * tenMinutes))
+    assert.ok(Math.abs(mean(speeds) / metresPerSecond - 1) < 0.04, `mean ${mean(speeds)}`)
+    const intensity = sd(speeds) / metresPerSecond
+    assert.ok(Math.abs(intensity / expectedIntensity(metresPerSecond) - 1) < 0.08, `intensity ${intensity}`)
+    assert.ok(Math.max(...speeds) < 60)
+  })
+}
+
+test('a breeze has more gusts for its speed, and a calm no more than 35 %', () => {
+  const breeze = mean(stretches('breeze', 15).map((speeds) => sd(speeds) / mean(speeds)))
+  assert.ok(Math.abs(breeze / expectedIntensity(4.5) - 1) < 0.15, `intensity ${breeze}`)
+  const strongest = Math.max(...speedsOf(blow('calm', 12 * tenMinutes)))
+  assert.ok(strongest > 0.5 && strongest < 0.4 * (1 + 6 * 0.35), `${strongest} m/s in a calm`)
+})
+
+test('the 3-second gust factor over ten minutes is about 1.3 to 1.6, and less in more wind', () => {
+  const middle = (strength: WindStrength) => median(stretches(strength, 15).map(gustFactor))
+  const [breeze, strong, gale] = [middle('breeze'), middle('strong'), middle('gale')]
+  const text = `breeze ${breeze}, strong ${strong}, gale ${gale}`
+  assert.ok(breeze > 1.4 && breeze < 1.65, text)
+  assert.ok(strong > 1.28 && strong < 1.45, text)
+  assert.ok(gale > 1.22 && gale < 1.4, text)
+  assert.ok(breeze > strong && strong > gale, text)
+})
+
+test('gusts are forgotten after the time that their eddies take to pass', () => {
+  const metresPerSecond = 12
+  const speeds = speedsOf(blow('strong', 12 * tenMinutes, 4))
+  const middle = mean(speeds)
+  const variance = sd(speeds) ** 2
+  const kept = (seconds: number) => {
+    const lag = Math.round(seconds / stepSeconds)
+    return (
+      mean(speeds.slice(lag).map((speed, i) => (speed - middle) * ((speeds[i] ?? 0) - middle))) / variance
+    )
+  }
+  const lagSeconds = Array.from({ length: 120 }, (_, i) => (i + 0.5) * 0.5)
+  const integralSeconds = lagSeconds.reduce((sum, seconds) => sum + 0.5 * kept(seconds), 0)
+  const expectedSeconds = (8.1 * 7) / metresPerSecond
+  assert.ok(
+    Math.abs(integralSeconds / expectedSeconds - 1) < 0.3,
+    `${integralSeconds} s, not ${expectedSeconds} s`,
+  )
+  assert.ok(kept(1) > 0.5 && kept(60) < 0.2, `${kept(1)} after 1 s, ${kept(60)} after a minute`)
+})
+
+test('directions go from 0 to below 360, and are the more restless the lighter the wind', () => {
+  const turns = (strength: WindStrength) => {
+    const winds = blow(strength, tenMinutes)
+    assert.ok(winds.every(({ directionDegrees }) => directionDegrees >= 0 && directionDegrees < 360))
+    const angles = winds.slice(1).map(({ directionDegrees }, i) => {
+      const before = winds[i]?.directionDegrees ?? 0
+      return Math.abs(((directionDegrees - before + 540) % 360) - 180)
+    })
+    return median(angles)
+  }
+  const [breeze, gale] = [turns('breeze'), turns('gale')]
+  assert.ok(breeze > gale && gale > 0.1 && breeze < 15, `${breeze} in a breeze, ${gale} in a gale`)
+})
+
+test('a day’s wind comes from everywhere, across north too', () => {
+  const day = blow('strong', 86_400 / 4, 2012, 4)
+  const quarters = new Set(day.map(({ directionDegrees }) => Math.floor(directionDegrees / 90)))
+  assert.equal(quarters.size, 4)
+})
+
+test('a calm is calm for most of the time, a breeze for some, a gale never', () => {
+  const calm = (strength: WindStrength) => {
+    const speeds = speedsOf(blow(strength, 14_400, 2012, 1))
+    return mean(speeds.map((speed) => (speed < 0.05 ? 1 : 0)))
+  }
+  assert.ok(calm('calm') > 0.5 && calm('calm') < 0.9, `${calm('calm')}`)
+  assert.ok(calm('breeze') > 0.02 && calm('breeze') < 0.2, `${calm('breeze')}`)
+  assert.equal(calm('gale'), 0)
+})
+
+test('the same seed makes the same wind, another seed another', () => {
+  assert.deepEqual(blow('breeze', 100, 1), blow('breeze', 100, 1))
+  assert.notDeepEqual(blow('breeze', 100, 1), blow('breeze', 100, 2))
+})

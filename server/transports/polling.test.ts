@@ -1,0 +1,108 @@
+// Checks how long polls are held, and that an answer is one JSON text whatever its messages say.
+
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { test } from 'node:test'
+import { idsIn, openHub, refusalOf, settled, typesIn } from '../hub/hub-testing.ts'
+import { draft } from '../log/log-testing.ts'
+import { openGrant } from '../security/grant.ts'
+import type { DownFrame, PollAnswer } from '../wire/messages.ts'
+import { longPolling } from './polling.ts'
+
+/** Mounts it on a router and asks it, without a socket; `res` is the answer's way out. */
+function openPolling(holdMs: number) {
+  const opened = openHub()
+  const routes = new Map<string, (ctx: unknown) => Promise<void>>()
+  const router = { get: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
+  const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
+  longPolling({ router, hub: opened.hub, limits, holdMs } as never)
+  function ask(query: string) {
+    const res = new EventEmitter()
+    const ctx = {
+      set: () => undefined,
+      URL: new URL(`https://localhost/api/long-poll?${query}`),
+      state: { grant: openGrant },
+      req: { httpVersionMajor: 2 },
+      res,
+      type: '',
+      body: Buffer.alloc(0),
+    }
+    const answered = routes
+      .get('/api/long-poll')?.(ctx)
+      .then((): PollAnswer => JSON.parse(String(ctx.body)))
+    return { res, answered: answered ?? Promise.reject(new Error('nothing is mounted')) }
+  }
+  return { ...opened, ask }
+}
+
+test('an answer is one JSON text, whatever its messages say', async () => {
+  const { hub, ask } = openPolling(0)
+  const hostile = ['"}]}', '\\', '\n\u2028\0', '💨\ud83d', '</script>']
+  for (const [n, html] of hostile.entries()) await hub.publish(draft(`m-${n}`, html))
+  const { cursor, frames } = await ask('window=w1&channels=main&cursor=life1:0&first').answered
+  const htmlOf = (frame: DownFrame) =>
+    frame.type === 'message' && 'html' in frame.message.body ? [frame.message.body.html] : []
+  assert.deepEqual([cursor, frames[0]?.type, frames.flatMap(htmlOf)], ['life1:5', 'welcome', hostile])
+})
+
+test('an answer with nothing in it is one too', async () => {
+  const { ask } = openPolling(0)
+  assert.deepEqual(await ask('window=w1&channels=main&cursor=life1:0').answered, {
+    cursor: 'life1:0',
+    frames: [],
+  })
+})
+
+const holds: [hold: string, heldMs: number][] = [
+  ['', 300],
+  ['&hold=100', 100],
+  ['&hold=9999', 300],
+  ['&hold=Infinity', 300],
+  ['&hold=-5', 0],
+  ['&hold=soon', 0],
+  ['&hold=0', 0],
+]
+
+for (const [hold, heldMs] of holds) {
+  test(`holds a question for as long as it asks for and the server lets it: ${hold || 'nothing said'}`, async () => {
+    const { time, ask } = openPolling(300)
+    let isAnswered = false
+    const answered = ask(`window=w1&channels=main&cursor=life1:0${hold}`).answered.then(() => {
+      isAnswered = true
+    })
+    await settled()
+    time.advance(Math.max(0, heldMs - 1))
+    await settled()
+    assert.equal(isAnswered, heldMs === 0)
+    time.advance(1)
+    await answered
+  })
+}
+
+test('a question whose connection goes is not held any longer', async () => {
+  const { time, ask } = openPolling(20_000)
+  const before = time.pending()
+  const { res, answered } = ask('window=w1&channels=main&cursor=life1:0')
+  await settled()
+  time.advance(100)
+  assert.equal(time.pending(), before + 1)
+  res.emit('close')
+  await answered
+  assert.deepEqual([time.pending(), res.listenerCount('close')], [before, 0])
+})
+
+test('a question that does not fit is refused', async () => {
+  const { ask } = openPolling(0)
+  const { status, code } = await refusalOf(() => ask('channels=main').answered)
+  assert.deepEqual([status, code], [400, 'bad-query'])
+})
+
+test('who asks gets what others sent meanwhile', async () => {
+  const { hub, ask } = openPolling(20_000)
+  const { cursor } = await ask('window=w1&channels=main&first').answered
+  const held = ask(`window=w1&channels=main&cursor=${cursor}`).answered
+  await settled()
+  await hub.publish(draft('m-1'))
+  const { frames } = await held
+  assert.deepEqual([typesIn(frames), idsIn(frames)], [['message'], ['m-1']])
+})

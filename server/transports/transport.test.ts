@@ -1,0 +1,103 @@
+// Checks requests to join, and requests beside a stream.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { editOf, refusalOf } from '../hub/hub-testing.ts'
+import { fingerprintFor, type Grant, openGrant } from '../security/grant.ts'
+import type { TransportName } from '../wire/modes.ts'
+import { admit, admitOwner, jsonFraming, type Opening } from './transport.ts'
+
+interface Change extends Partial<Opening> {
+  readonly transport?: TransportName
+  readonly cursorText?: string
+}
+
+function ask(query: string, { transport = 'sse', cursorText, ...change }: Change = {}) {
+  const opening: Opening = { query: new URLSearchParams(query), grant: openGrant, http: '2', ...change }
+  return admit(opening, transport, { channelsPerWindow: 2 }, cursorText)
+}
+
+test('tells who wants in, in which mode, and where it was', () => {
+  const grant: Grant = { ...openGrant, expiresAt: 5000 }
+  const { identity, cursor, fingerprint } = ask('window=w1&channels=main,wind&opening=3&cursor=life1:7', {
+    grant,
+  })
+  const { id, owner, channels, opening, expiresAt, mode } = identity
+  assert.deepEqual([id, owner, fingerprint, opening], ['w1', null, null, 3])
+  assert.deepEqual([expiresAt, mode.name], [5000, 'sse/2'])
+  assert.deepEqual([channels, cursor], [new Set(['main', 'wind']), { epoch: 'life1', seq: 7 }])
+})
+
+test('a browser that came back by itself says better where it was than its address does', () => {
+  const query = 'window=w1&channels=main&cursor=life1:7'
+  assert.equal(ask(query, { cursorText: 'life1:9' }).cursor?.seq, 9)
+  assert.equal(ask(query, { cursorText: '' }).cursor?.seq, 7)
+  assert.equal(ask('window=w1&channels=main&cursor=nonsense').cursor, null)
+  assert.equal(ask('window=w1&channels=main').cursor, null)
+})
+
+test('the mode is named by what is spoken, also where the table has none of that name', () => {
+  const { mode } = ask('window=w1&channels=main', { transport: 'streaming', http: '1.1' }).identity
+  assert.deepEqual([mode.name, mode.transport, mode.http], ['streaming/1.1', 'streaming', '1.1'])
+})
+
+test('who may not read one of the channels stays outside, though the wind blows for everyone', async () => {
+  const grant: Grant = { channels: new Set(['main']), may: 'read', expiresAt: null }
+  assert.ok(ask('window=w1&channels=main,wind', { grant }))
+  const { status, code, message } = await refusalOf(() => ask('window=w1&channels=main,other', { grant }))
+  assert.deepEqual([status, code], [403, 'not-invited-there'])
+  assert.match(message, /"other"/)
+})
+
+test('a query that does not fit stays outside, too many channels among them', async () => {
+  for (const query of ['', 'window=w1', 'window=w1&channels=a,b,c']) {
+    const { status, code } = await refusalOf(() => ask(query))
+    assert.deepEqual([status, code], [400, 'bad-query'])
+  }
+})
+
+const key = 'a-key_of-22-characters'
+const mine = fingerprintFor(new URLSearchParams({ key }))
+const another = fingerprintFor(new URLSearchParams({ key: 'b'.repeat(64) }))
+
+test('a proven name comes in with its key alone, under any suffix; a free one with any or none', async () => {
+  for (const window of [mine, `${mine}.w1`]) {
+    const { identity, fingerprint } = ask(`window=${window}&channels=main&key=${key}`)
+    assert.deepEqual([identity.id, identity.owner, fingerprint], [window, mine, mine])
+  }
+  const { identity, fingerprint } = ask(`window=w1&channels=main&key=${key}`)
+  assert.deepEqual([identity.id, identity.owner, fingerprint], ['w1', null, mine])
+  for (const query of [`window=${another}.w1&key=${key}`, `window=${another}`, `window=${mine}.w1`]) {
+    const { status, code } = await refusalOf(() => ask(`${query}&channels=main`))
+    assert.deepEqual([status, code], [403, 'not-your-name'])
+  }
+})
+
+test('a key that does not fit is refused, and not repeated', async () => {
+  for (const bad of ['', 'short', 'k'.repeat(21), 'k'.repeat(65), 'k'.repeat(14_000), `${'k'.repeat(22)}!`]) {
+    const { status, code, message } = await refusalOf(() => ask(`window=w1&channels=main&key=${bad}`))
+    assert.deepEqual([status, code], [400, 'bad-query'])
+    assert.doesNotMatch(message, /kkk/)
+  }
+})
+
+test('who speaks for a window beside its stream proves its name', async () => {
+  const speak = (query: string) => admitOwner(new URLSearchParams(query))
+  assert.deepEqual(speak(`window=${mine}.w1&key=${key}&opening=3`), {
+    window: `${mine}.w1`,
+    opening: 3,
+    fingerprint: mine,
+  })
+  for (const query of [`window=${another}.w1&key=${key}`, `window=${mine}.w1`, `window=w1&key=${key}`]) {
+    const { status, code } = await refusalOf(() => speak(query))
+    assert.deepEqual([status, code], [403, 'not-your-name'])
+  }
+  assert.equal((await refusalOf(() => speak(`key=${key}`))).code, 'bad-query')
+})
+
+test('a frame is one JSON text, and whatever it says comes back', () => {
+  for (const html of ['', '"\\', '\n\r\u2028\u2029\0', '💨', '\ud83d', '\uFEFFx', '</script>']) {
+    const delivery = editOf(3, html)
+    assert.deepEqual(JSON.parse(String(delivery.bytes(jsonFraming))), delivery.frame)
+  }
+})

@@ -1,0 +1,348 @@
+// Checks the inbound of a stream's frames (order, rate limit, backpressure), and heartbeats.
+
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import type { Delivery } from '../hub/delivery.ts'
+import type { Hub } from '../hub/hub.ts'
+import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
+import { Refusal } from '../refusal.ts'
+import { fingerprintFor, type Grant, openGrant } from '../security/grant.ts'
+import type { DownFrame } from '../wire/messages.ts'
+import { createInboundFrames, mountUplink } from './uplink.ts'
+
+const draftOf = (n: number, change: object = {}) => ({
+  id: `w1-${n}`,
+  channel: 'main',
+  kind: 'edit',
+  from: 'w1',
+  at: 1000,
+  body: { html: '' },
+  ...change,
+})
+const publish = (n: number, change: object = {}) =>
+  JSON.stringify({ type: 'publish', message: draftOf(n, change) })
+const heartbeat = JSON.stringify({ type: 'heartbeat' })
+const clock = JSON.stringify({ type: 'clock', at: 1000.5 })
+
+interface Change extends HubChange {
+  readonly grant?: Grant
+  readonly fingerprint?: string | null
+  readonly maxMessageBytes?: number
+  readonly instead?: Partial<Hub>
+}
+
+async function openInbound({
+  grant = openGrant,
+  fingerprint = null,
+  maxMessageBytes = 2000,
+  instead,
+  ...change
+}: Change = {}) {
+  const opened = openHub(change)
+  const { connection, window } = opened.enter({ id: 'w1' })
+  await settled()
+  const answers: DownFrame[] = []
+  const reader = { isBehind: false, send: ({ frame }: Delivery) => void answers.push(frame) }
+  const flow: string[] = []
+  const inbound = createInboundFrames({
+    hub: { ...opened.hub, ...instead },
+    timers: opened.time,
+    grant,
+    window,
+    fingerprint,
+    limits: { maxMessageBytes },
+    stream: () => reader,
+    source: { pause: () => void flow.push('pause'), resume: () => void flow.push('resume') },
+  })
+  /** What was answered, as `stored ID` or `CODE ID`. */
+  const said = () =>
+    answers.map((frame) => {
+      if (frame.type === 'stored') return `stored ${frame.id}`
+      return frame.type === 'refused' ? `${frame.code} ${frame.id}` : frame.type
+    })
+  const numbers = () =>
+    connection.frames.flatMap((frame) =>
+      frame.type === 'message' ? [Number(frame.message.id.slice(3))] : [],
+    )
+  return { ...opened, connection, inbound, answers, reader, flow, said, numbers }
+}
+
+test('what comes is stored and answered', async () => {
+  const { inbound, answers, numbers } = await openInbound()
+  inbound.take(publish(1))
+  await settled()
+  assert.deepEqual([answers, numbers()], [[{ type: 'stored', id: 'w1-1', seq: 1 }], [1]])
+})
+
+const misfits: [text: string, answer: string][] = [
+  ['', 'not-json null'],
+  ['{', 'not-json null'],
+  ['null', 'bad-frame null'],
+  ['7', 'bad-frame null'],
+  ['[]', 'bad-frame null'],
+  ['{"type":"publish"}', 'bad-frame null'],
+  ['{"type":"bye"}', 'bad-frame null'],
+  ['{"message":{}}', 'bad-frame null'],
+  ['{"type":"publish","message":null}', 'bad-shape null'],
+  [publish(1, { at: 'now' }), 'bad-shape w1-1'],
+  [publish(1, { id: 'a b' }), 'bad-shape null'],
+  [publish(1, { channel: 'wind' }), 'read-only-channel w1-1'],
+  [publish(1, { channel: 'secret' }), 'not-invited-there w1-1'],
+  [publish(1, { body: { html: 'x'.repeat(3000) } }), 'too-large w1-1'],
+  [publish(1, { body: { html: '💨'.repeat(600) } }), 'too-large w1-1'],
+  ['{"type":"heartbeat","windows":{"main":-1}}', 'bad-shape null'],
+  ['{"type":"heartbeat","windows":[]}', 'bad-shape null'],
+  ['{"type":"clock"}', 'bad-shape null'],
+  ['{"type":"clock","at":"now"}', 'bad-shape null'],
+  ['{"type":"clock","at":1e999}', 'bad-shape null'],
+]
+
+for (const [text, answer] of misfits) {
+  test(`refuses by name what does not fit, and goes on: ${text.slice(0, 80)}`, async () => {
+    const grant: Grant = { channels: new Set(['main']), may: 'write', expiresAt: null }
+    const { inbound, said } = await openInbound({ grant })
+    inbound.take(text)
+    inbound.take(publish(2))
+    await settled()
+    assert.deepEqual(said(), [answer, 'stored w1-2'])
+  })
+}
+
+test('who may only read is refused', async () => {
+  const { inbound, said } = await openInbound({ grant: { ...openGrant, may: 'read' } })
+  inbound.take(publish(1))
+  await settled()
+  assert.deepEqual(said(), ['read-only-invitation w1-1'])
+})
+
+test('a draft under a proven name takes the key that the stream came with; one key has many names', async () => {
+  const fingerprint = fingerprintFor(new URLSearchParams({ key: 'k'.repeat(22) }))
+  const another = fingerprintFor(new URLSearchParams({ key: 'l'.repeat(22) }))
+  const { inbound, said } = await openInbound({ fingerprint })
+  const names = [`${fingerprint}.a`, `${another}.a`, fingerprint, 'free', another]
+  for (const from of names) inbound.take(publish(1, { from, id: `${from}-1` }))
+  await settled()
+  assert.deepEqual(said(), [
+    `stored ${fingerprint}.a-1`,
+    `not-your-name ${another}.a-1`,
+    `stored ${fingerprint}-1`,
+    'stored free-1',
+    `not-your-name ${another}-1`,
+  ])
+})
+
+test('answers in the order of what came, though storing takes a while and refusing does not', async () => {
+  const storing: (() => void)[] = []
+  const slow: Hub['publish'] = ({ id }) =>
+    new Promise((resolve) => storing.push(() => resolve({ type: 'stored', id, seq: 1 })))
+  const { inbound, said } = await openInbound({ instead: { publish: slow } })
+  inbound.take(publish(1))
+  inbound.take('{')
+  inbound.take(publish(2))
+  inbound.take(new Refusal(415, 'wrong-type', 'Frames are texts.'))
+  storing[1]?.()
+  await settled()
+  assert.deepEqual(said(), [])
+  storing[0]?.()
+  await settled()
+  assert.deepEqual(said(), ['stored w1-1', 'not-json null', 'stored w1-2', 'wrong-type null'])
+})
+
+test('what the server failed on is named, and its reason stays in the terminal', async (t) => {
+  const { mock } = t.mock.method(console, 'error', () => undefined)
+  const { inbound, answers } = await openInbound({
+    instead: { publish: () => Promise.reject(new Error('no disk')) },
+  })
+  inbound.take(publish(1))
+  await settled()
+  const message = 'The server failed on that frame.'
+  assert.deepEqual(answers, [{ type: 'refused', id: 'w1-1', code: 'internal', message, retryAfterMs: 1000 }])
+  assert.match(String(mock.calls[0]?.arguments[0]), /no disk/)
+})
+
+test('a sender that is too fast is held back: not a message is lost, refused or out of order', async () => {
+  const { inbound, time, flow, said, numbers } = await openInbound({ messagesPerSecond: 10 })
+  for (const n of countTo(30)) inbound.take(publish(n))
+  await settled()
+  assert.deepEqual([numbers(), flow], [countTo(10), ['pause']])
+  time.advance(1000)
+  await settled()
+  assert.deepEqual([numbers(), flow], [countTo(20), ['pause']])
+  // What had arrived when the connection was paused comes all the same, and stands behind.
+  inbound.take(publish(31))
+  time.advance(1100)
+  await settled()
+  assert.deepEqual(numbers(), countTo(31))
+  assert.deepEqual(flow, ['pause', 'resume'])
+  assert.deepEqual(
+    said(),
+    countTo(31).map((n) => `stored w1-${n}`),
+  )
+})
+
+test('each pause is followed by one resume, however often it has to wait', async () => {
+  const { inbound, time, flow, numbers } = await openInbound({ messagesPerSecond: 5 })
+  let n = 0
+  for (const round of countTo(40)) {
+    for (const _one of countTo(round % 4)) {
+      n += 1
+      inbound.take(publish(n))
+    }
+    time.advance(250)
+  }
+  time.advance(60_000)
+  await settled()
+  assert.deepEqual(numbers(), countTo(n))
+  assert.ok(flow.length > 4)
+  flow.forEach((word, place) => {
+    assert.equal(word, place % 2 === 0 ? 'pause' : 'resume')
+  })
+  assert.equal(flow.at(-1), 'resume')
+})
+
+test('what is no message counts as much as one', async () => {
+  const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
+  for (const text of ['{', heartbeat, '7', clock, publish(1)]) inbound.take(text)
+  await settled()
+  assert.deepEqual([said(), flow], [['clock', 'not-json null', 'bad-frame null'], ['pause']])
+})
+
+test('a frame that is refused unread, and one that says nothing, count as much as a message', async () => {
+  const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
+  const binary = new Refusal(415, 'wrong-type', 'Frames are texts.')
+  for (const frame of [binary, null, null, binary, binary, null]) inbound.take(frame)
+  await settled()
+  assert.deepEqual([said(), flow], [['wrong-type null', 'wrong-type null'], ['pause']])
+})
+
+test('a sender that does not read its answers is not read until it does, and then nothing is lost', async () => {
+  const { inbound, time, reader, flow, numbers } = await openInbound()
+  inbound.take(publish(1))
+  reader.isBehind = true
+  for (const n of [2, 3, 4]) inbound.take(publish(n))
+  time.advance(10_000)
+  await settled()
+  assert.deepEqual([numbers(), flow], [[1], ['pause']])
+  reader.isBehind = false
+  time.advance(100)
+  await settled()
+  assert.deepEqual(
+    [numbers(), flow],
+    [
+      [1, 2, 3, 4],
+      ['pause', 'resume'],
+    ],
+  )
+})
+
+test('who asks for the time is told it at once, beside its own stamp', async () => {
+  const storing: Hub['publish'] = () => new Promise(() => undefined)
+  const { inbound, time, answers } = await openInbound({ instead: { publish: storing } })
+  inbound.take(publish(1))
+  time.advance(250)
+  inbound.take(clock)
+  assert.deepEqual(answers, [{ type: 'clock', sent: 1000.5, received: time.now(), at: time.now() }])
+})
+
+test('a flood of questions for the time is held back like all else', async () => {
+  const { inbound, time, flow, answers } = await openInbound({ messagesPerSecond: 10 })
+  for (const _one of countTo(30)) inbound.take(clock)
+  assert.deepEqual([answers.length, flow], [10, ['pause']])
+  time.advance(1000)
+  assert.equal(answers.length, 20)
+})
+
+test('a sign of life is heard, with the windows that it speaks for', async () => {
+  const heard: unknown[] = []
+  const { hub, inbound, said } = await openInbound({
+    instead: { heard: (...words) => void heard.push(words) },
+  })
+  inbound.take(heartbeat)
+  inbound.take('{"type":"heartbeat","windows":{"main":2}}')
+  await settled()
+  const window = hub.streamOf('w1')
+  assert.deepEqual(heard.at(0), [window, undefined])
+  assert.deepEqual(heard.at(-1), [window, { main: 2 }])
+  assert.deepEqual(said(), [])
+})
+
+test('a window that has beaten and is held back is not silent: its frames are signs of life too', async () => {
+  const { hub, inbound, time, connection } = await openInbound({ messagesPerSecond: 1, heartbeatMs: 1600 })
+  inbound.take(heartbeat)
+  for (const n of countTo(20)) inbound.take(publish(n))
+  time.advance(20_000)
+  assert.deepEqual([connection.byes, hub.windowCount()], [[], 1])
+  time.advance(4500)
+  assert.equal(connection.byes[0]?.code, 'silent')
+})
+
+test('a window that has never beaten is not asked to go on because it sends', async () => {
+  const { inbound, time, connection } = await openInbound()
+  inbound.take(publish(1))
+  time.advance(100_000)
+  assert.deepEqual(connection.byes, [])
+})
+
+test('stopped, it takes nothing more and leaves nothing behind', async () => {
+  const { inbound, time, flow, numbers } = await openInbound({ messagesPerSecond: 2 })
+  time.advance(500)
+  const before = time.pending()
+  for (const n of countTo(5)) inbound.take(publish(n))
+  assert.equal(time.pending(), before + 1)
+  inbound.stop()
+  assert.equal(time.pending(), before)
+  time.advance(10_000)
+  await settled()
+  assert.deepEqual([numbers(), flow], [[1, 2], ['pause']])
+})
+
+/** Posts a heartbeat without a socket; resolves to what the hub heard. */
+async function postHeartbeat(body: string): Promise<unknown> {
+  const { time } = openHub()
+  const heard: unknown[] = []
+  const hub = { heard: (...words: unknown[]) => void heard.push(words) }
+  const routes = new Map<string, (ctx: unknown) => Promise<void>>()
+  const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
+  const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
+  mountUplink({ router: router as never, hub: hub as never, limits, timers: time })
+  const query = new URLSearchParams({ key: 'k'.repeat(22) })
+  query.set('window', `${fingerprintFor(query)}.w1`)
+  const ctx = {
+    URL: new URL(`https://localhost/api/heartbeat?${query}`),
+    req: Object.assign(Readable.from(body === '' ? [] : [Buffer.from(body)]), { headers: {} }),
+    status: 0,
+  }
+  await routes.get('/api/heartbeat')?.(ctx)
+  assert.equal(ctx.status, 204)
+  assert.deepEqual([heard.length, heard.flat()[0]], [1, query.get('window')])
+  return heard.flat()[1]
+}
+
+test('a heartbeat by POST says how many windows it speaks for, or nothing', async () => {
+  assert.equal(await postHeartbeat(''), undefined)
+  assert.equal(await postHeartbeat('{"type":"heartbeat"}'), undefined)
+  assert.deepEqual(await postHeartbeat('{"windows":{"main":3,"other":0}}'), { main: 3, other: 0 })
+})
+
+const channels = (count: number) => Object.fromEntries(countTo(count).map((n) => [`c${n}`, 1]))
+
+test('a heartbeat that does not fit is refused', async () => {
+  assert.ok(await postHeartbeat(JSON.stringify({ windows: channels(1000) })))
+  const misfits = [
+    null,
+    'text',
+    { windows: 3 },
+    { windows: null },
+    { windows: { main: '3' } },
+    { windows: { main: 1.5 } },
+    { windows: { main: -1 } },
+    { windows: { main: 100_001 } },
+    { windows: { ['x'.repeat(65)]: 1 } },
+    { windows: channels(1001) },
+  ]
+  for (const given of misfits) {
+    const { status, code } = await refusalOf(() => postHeartbeat(JSON.stringify(given)))
+    assert.deepEqual([status, code], [400, 'bad-shape'])
+  }
+})

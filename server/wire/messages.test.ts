@@ -1,0 +1,87 @@
+// Cursors and names, as texts that anybody may send.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  fingerprintIn,
+  formatCursor,
+  isIdOf,
+  nameBeside,
+  nameUnder,
+  overviewChannel,
+  pageOfOverview,
+  parseCursor,
+} from './messages.ts'
+
+test('a cursor comes back as it was', () => {
+  for (const cursor of [
+    { epoch: 'life1', seq: 0 },
+    { epoch: 'A'.repeat(32), seq: 999_999_999_999_999 },
+  ]) {
+    assert.deepEqual(parseCursor(formatCursor(cursor)), cursor)
+  }
+})
+
+test('what is no cursor is none', () => {
+  const misfits = [
+    null,
+    undefined,
+    '',
+    ':',
+    'life1',
+    'life1:',
+    ':1',
+    'life1:-1',
+    'life1:1.5',
+    'life1:1e3',
+    'life1: 1',
+    'life1:1\n',
+    'li fe:1',
+    'life-1:1',
+    'life1:1:1',
+    `${'a'.repeat(33)}:1`,
+    'life1:1234567890123456',
+  ]
+  for (const text of misfits) assert.equal(parseCursor(text), null, JSON.stringify(text))
+})
+
+const fingerprint = 'ab-cd_efghijklmnopqrst'
+
+test('a proven name begins with a fingerprint, alone or with a dot behind it', () => {
+  for (const name of [fingerprint, `${fingerprint}.`, `${fingerprint}.w1`, nameUnder(fingerprint, 'a.b')]) {
+    assert.equal(fingerprintIn(name), fingerprint)
+  }
+  for (const name of [
+    '',
+    'w1',
+    `${fingerprint}x`,
+    `${fingerprint.slice(1)}.w1`,
+    `x.${fingerprint}`,
+    `.${fingerprint}`,
+  ]) {
+    assert.equal(fingerprintIn(name), null)
+  }
+})
+
+test('beside a name stands one of the same key, or a free one beside a free one', () => {
+  assert.equal(nameBeside(`${fingerprint}.w1`, 's1'), `${fingerprint}.s1`)
+  assert.equal(nameBeside('w1', 's1'), 's1')
+})
+
+test('no sender makes an id of another, whose name may begin as its own does', () => {
+  const victim = `${fingerprint}.w1`
+  assert.ok(isIdOf(victim, `${victim}-12`))
+  for (const sender of ['ab', fingerprint, `${fingerprint}.w`, '', `${victim}-12`]) {
+    assert.equal(isIdOf(sender, `${victim}-12`), false, sender)
+  }
+})
+
+test('an overview’s channel names its page, and is never longer than a channel’s name may be', () => {
+  assert.equal(overviewChannel('main'), 'overview.main')
+  assert.equal(pageOfOverview('overview.main'), 'main')
+  for (const other of ['main', 'overview', 'wind', 'main.overview.', 'my-overview.main']) {
+    assert.equal(pageOfOverview(other), null)
+  }
+  assert.equal(overviewChannel('a'.repeat(55))?.length, 64)
+  assert.equal(overviewChannel('a'.repeat(56)), null)
+})

@@ -1,0 +1,399 @@
+// Wire types: messages, channels, senders, cursors, frames, page settings. PROTOCOL.md explains the fields.
+
+import type { HttpVersion, Share, TransportName } from './modes.ts'
+import type { WindUnit } from './wind-units.ts'
+
+// Messages
+
+/** A new kind is one line here and one schema in `hub/admission.ts`. */
+export interface Bodies {
+  edit: EditBody
+  update: UpdateBody
+  title: TitleBody
+  reading: ReadingBody
+  sensor: SensorBody
+  overview: OverviewBody
+}
+
+export type Kind = keyof Bodies
+
+/** A message without a number. */
+export interface Draft<K extends Kind = Kind> {
+  /** Sender, "-", counter: `w3f9c-12`. */
+  readonly id: string
+  readonly channel: string
+  readonly kind: K
+  readonly from: string
+  /** Sender's clock, ms since the epoch, with fractions, like `acceptedAt` by the server's. */
+  readonly at: number
+  readonly body: Bodies[K]
+}
+
+export interface Message<K extends Kind = Kind> extends Draft<K> {
+  /** Consecutive integers, assigned by the log alone. */
+  readonly seq: number
+  readonly acceptedAt: number
+}
+
+export function isKind<K extends Kind>(message: Message, kind: K): message is Message<K> {
+  return message.kind === kind
+}
+
+/** An estimate of a body's size, in characters of JSON: only edits and updates are large. */
+export function estimateLength(body: Bodies[Kind]): number {
+  if ('html' in body) return body.html.length
+  return 'update' in body ? body.update.length : 300
+}
+
+/** The whole content, as in the 2021 paper ("mirroring"). */
+interface EditBody {
+  /** Untrusted: clients sanitize it. */
+  readonly html: string
+}
+
+/** A change of the shared document. */
+export interface UpdateBody {
+  /** A Yjs update (version 1) in base64 (RFC 4648, 4). In a snapshot one update may hold the whole document. */
+  readonly update: string
+  /** Only in a snapshot: the Yjs clients in the document by their owner, a fingerprint or a free name. */
+  readonly owners?: Readonly<Record<string, readonly number[]>>
+}
+
+/** The newest names the document; empty, the channel does. */
+interface TitleBody {
+  /** See `isTitle`. */
+  readonly title: string
+}
+
+/** In UTF-16 units. */
+export const mostTitleLength = 80
+
+/** One line without spaces at its ends, without control characters, and without marks that reverse its direction. */
+export function isTitle(text: string): boolean {
+  return text.length <= mostTitleLength && text === text.trim() && !titleExcludes.test(text)
+}
+
+const titleExcludes = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u
+
+/** What remains of any text as a title. */
+export function titleFrom(text: string): string {
+  const line = text.replaceAll(new RegExp(titleExcludes, 'gu'), ' ').trim()
+  return line.length <= mostTitleLength ? line : withoutHalf(line.slice(0, mostTitleLength)).trim()
+}
+
+/** A cut may leave the first half of a surrogate pair. */
+const withoutHalf = (text: string) => text.replace(/[\ud800-\udbff]$/, '')
+
+export type SensorSource = 'simulated' | 'serial' | 'recorded'
+
+/** WindSonic formats (commands M1 to M5 and M12 to M16, manual 1405-PS-0019). */
+export type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel'
+
+export interface Axes {
+  readonly u: number
+  readonly v: number | null
+}
+
+export interface ReadingBody {
+  readonly source: SensorSource
+  readonly format: FrameFormat
+  /** The checksummed text: `Q,229,002.74,M,00,`, or `IIMWV,284,R,001.26,K,A`. */
+  readonly raw: string
+  readonly node: string | null
+  readonly state: 'measured' | 'calm' | 'fault'
+  /** An integer unless computed from axes. */
+  readonly directionDegrees: number | null
+  /** In `unit`, not negative. */
+  readonly speed: number | null
+  readonly unit: WindUnit
+  readonly speedMetresPerSecond: number | null
+  readonly axes: Axes | null
+  readonly status: string
+}
+
+export interface SensorBody {
+  readonly source: SensorSource
+  readonly state: 'connected' | 'silent' | 'garbled' | 'unplugged'
+  readonly sentence: string
+  readonly note?: string
+}
+
+/** Statistics of a page's edits, and the wind. */
+export interface OverviewBody {
+  readonly words: number
+  readonly characters: number
+  readonly editsLastMinute: number
+  readonly editsEachSecond: readonly number[]
+  readonly edits: number
+  readonly countedSince: number
+  /** Null before the sensor's first message. */
+  readonly wind: WindOverview | null
+}
+
+export interface WindOverview {
+  readonly source: SensorSource
+  readonly state: ReadingBody['state'] | null
+  readonly status: string | null
+  readonly readingAt: number | null
+  readonly trouble: string | null
+  readonly meanMetresPerSecond: number | null
+  readonly meanDirectionDegrees: number | null
+  readonly meanCoversSeconds: number
+  readonly gustMetresPerSecond: number | null
+  readonly gustCoversSeconds: number
+}
+
+/** Longest interval between overviews while a channel has readers, ms. */
+export const longestPauseMs = 5000
+
+// Channels
+
+/** Written by the sensor's source alone. */
+export const windChannel = 'wind'
+
+/** Largest channel name, in bytes of UTF-8. */
+export const mostChannelBytes = 64
+
+/** The rule of `isChannelName`, to follow "must be". */
+export const channelNameRule = `1 to ${mostChannelBytes} bytes of letters and digits of any script, "-", "_" and ".", in Unicode normalization form C`
+
+/** Requires NFC (UAX #15), so that names that look alike are equal. */
+export function isChannelName(text: string): boolean {
+  return channelLetters.test(text) && text === text.normalize('NFC') && fitsChannel(text)
+}
+
+const channelLetters = /^[\p{L}\p{M}\p{N}_.-]+$/u
+
+function fitsChannel(name: string): boolean {
+  return new TextEncoder().encode(name).length <= mostChannelBytes
+}
+
+const overviewPrefix = 'overview.'
+
+/** Null when the page's name is too long. */
+export function overviewChannel(page: string): string | null {
+  const channel = overviewPrefix + page
+  return fitsChannel(channel) ? channel : null
+}
+
+/** Null for any other channel. */
+export function pageOfOverview(channel: string): string | null {
+  return channel.startsWith(overviewPrefix) ? channel.slice(overviewPrefix.length) : null
+}
+
+// Senders: a proven name begins with the fingerprint of a secret key; a free name is only a label.
+
+/** Random keys of at least 128 bits. */
+export const keyPattern = /^[A-Za-z0-9_-]{22,64}$/
+
+/** A fingerprint is the first 132 bits of a key's SHA-256 in base64url (RFC 4648, 5). */
+export const fingerprintLength = 22
+
+const provenPattern = new RegExp(`^([A-Za-z0-9_-]{${fingerprintLength}})(?:\\.|$)`)
+
+/** The fingerprint in a proven name; null for a free name. */
+export function fingerprintIn(name: string): string | null {
+  return provenPattern.exec(name)?.[1] ?? null
+}
+
+export function nameUnder(fingerprint: string, suffix: string): string {
+  return `${fingerprint}.${suffix}`
+}
+
+/** A name under the same key as `name`; the free name `suffix` if `name` is free. */
+export function nameBeside(name: string, suffix: string): string {
+  const fingerprint = fingerprintIn(name)
+  return fingerprint === null ? suffix : nameUnder(fingerprint, suffix)
+}
+
+/** The counter has no hyphen, so that no sender can make an id of another whose name begins with its own. */
+export function isIdOf(sender: string, id: string): boolean {
+  return id.startsWith(`${sender}-`) && /^[A-Za-z0-9_.]+$/.test(id.slice(sender.length + 1))
+}
+
+// Cursors
+
+/** Position in the log, `epoch:seq`, the same for every transport. */
+export interface Cursor {
+  /** One life of the log; changes when contents are lost. 1 to 32 letters and digits. */
+  readonly epoch: string
+  /** Last message received, 0 for none. */
+  readonly seq: number
+}
+
+export function formatCursor({ epoch, seq }: Cursor): string {
+  return `${epoch}:${seq}`
+}
+
+/** Null for invalid text: the client starts from a snapshot. */
+export function parseCursor(text: string | null | undefined): Cursor | null {
+  const [, epoch, seq] = cursorPattern.exec(text ?? '') ?? []
+  return epoch === undefined ? null : { epoch, seq: Number(seq) }
+}
+
+const cursorPattern = /^([A-Za-z0-9]{1,32}):(\d{1,15})$/
+
+// Frames. SSE: `type` is the event name. WebSocket: one JSON text each. Polling: a list in the response.
+
+export type DownFrame =
+  | Welcome
+  | { readonly type: 'message'; readonly message: Message }
+  | Stored
+  | Refused
+  | Presence
+  | AwarenessFrame
+  | Bye
+  | { readonly type: 'omitted'; readonly count: number }
+  | { readonly type: 'heartbeat'; readonly newest: number }
+  | ClockAnswer
+
+export interface Welcome {
+  readonly type: 'welcome'
+  readonly window: string
+  readonly cursor: string
+  readonly recovered: boolean
+  readonly http: HttpVersion
+  readonly heartbeatMs: number
+}
+
+export interface Stored {
+  readonly type: 'stored'
+  readonly id: string
+  readonly seq: number
+}
+
+export interface Refused {
+  readonly type: 'refused'
+  readonly id: string | null
+  readonly code: string
+  readonly message: string
+  readonly retryAfterMs?: number
+}
+
+export interface Presence {
+  readonly type: 'presence'
+  readonly windows: number
+  readonly channels?: Readonly<Record<string, number>>
+  readonly browserHttp1Streams: number
+}
+
+/** Changes of the windows shown on a channel; never in the log. */
+export interface AwarenessFrame {
+  readonly type: 'awareness'
+  readonly channel: string
+  /** Null: the window has gone. */
+  readonly windows: readonly { readonly window: string; readonly state: AwarenessState | null }[]
+  /** These are all windows of the channel: any other has gone. */
+  readonly whole?: true
+}
+
+/** What a window shows of itself. */
+export interface AwarenessState {
+  /** Yjs client id; 0 for none. */
+  readonly client: number
+  /** Chosen by the user, at most `mostNameCharacters`; may be empty. */
+  readonly name: string
+  /** Ends of the selection: encoded Yjs relative positions in base64; null for none. */
+  readonly anchor: string | null
+  readonly head: string | null
+}
+
+/** UTF-16 units. */
+export const mostNameCharacters = 40
+
+/** The most windows shown on a channel: the newest. */
+export const mostShownWindows = 200
+
+/** Null leaves. `window` and `channel` default to the stream's name and first channel. */
+export interface AwarenessReport {
+  readonly state: AwarenessState | null
+  readonly window?: string
+  readonly channel?: string
+}
+
+export interface Bye {
+  readonly type: 'bye'
+  readonly code: ByeCode
+  readonly message: string
+  readonly retryAfterMs: number
+}
+
+/** With the WebSocket close codes (RFC 6455, 7.4). */
+export const byeCodes = {
+  draining: 1012,
+  failed: 1011,
+  overflow: 4001,
+  silent: 4002,
+  expired: 4003,
+  replaced: 4004,
+} as const
+export type ByeCode = keyof typeof byeCodes
+
+/** See `clock-estimate.ts`. */
+export interface ClockAnswer {
+  readonly type: 'clock'
+  readonly sent: number
+  readonly received: number
+  readonly at: number
+}
+
+/** Over WebSocket and in a streamed body; over XHR the draft alone is the body. */
+export type UpFrame =
+  | { readonly type: 'publish'; readonly message: Draft }
+  | Beat
+  | { readonly type: 'clock'; readonly at: number }
+  | ({ readonly type: 'awareness' } & AwarenessReport)
+
+export interface Beat {
+  readonly type: 'heartbeat'
+  readonly windows?: Readonly<Record<string, number>>
+}
+
+export interface PollAnswer {
+  readonly cursor: string
+  readonly frames: readonly DownFrame[]
+}
+
+// Settings embedded in the page (`<script type="application/json">`)
+
+export interface PageSettings {
+  readonly transport: TransportName
+  readonly http: HttpVersion
+  readonly ports: Readonly<Record<HttpVersion, number>>
+  readonly polling: Polling
+  readonly editor: EditorName
+  /** Window of time in which a window merges its updates of the shared document, ms; 0 sends each. */
+  readonly mergeMs: number
+  /** Whether a browser's tabs share a connection. */
+  readonly share: Share
+  readonly hasSensor: boolean
+  readonly limits: {
+    readonly maxMessageBytes: number
+    /** The client's queue while it cannot send. */
+    readonly outboxMessages: number
+    readonly outboxBytes: number
+  }
+}
+
+/** `shared`: concurrent edits converge. `mirror`: the last one wins, as in the 2021 paper. */
+export const editorNames = ['shared', 'mirror'] as const
+export type EditorName = (typeof editorNames)[number]
+
+export interface Polling {
+  /** From a response to the next poll. */
+  readonly intervalMs: number
+  /** Longest hold of a long poll. */
+  readonly holdMs: number
+}
+
+export interface PageStart extends PageSettings {
+  readonly channel: string
+  /** The cursor after `messages`: the stream resumes there. */
+  readonly cursor: string
+  /** The newest of each kind on the page's channels. */
+  readonly messages: readonly Message[]
+  /** On the page's channel. */
+  readonly mayWrite: boolean
+  /** Expiry unless renewed, ms since the epoch; null for open access. */
+  readonly sessionEndsAt: number | null
+}

@@ -1,0 +1,311 @@
+// Dialogs of the document: the list of documents, and its links.
+
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import type { DocumentList, ListedDocument } from '../../server/wire/documents.ts'
+import { documentPath } from '../../server/wire/documents.ts'
+import { mostTitleLength } from '../../server/wire/messages.ts'
+import { browserTimers } from '../link/browser-services.ts'
+import { timeOfDay } from '../page/wording.ts'
+import type { DocumentBarProps } from './DocumentBar.tsx'
+import { addressOfDocument, askDocuments, channelFor, inviteReaders, readOnlyAddress } from './documents.ts'
+
+export interface DialogProps extends DocumentBarProps {
+  readonly onClose: () => void
+}
+
+interface FrameProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+/** Modal. The browser returns the focus to where it was. */
+function Dialog({ title, onClose, children }: FrameProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const heading = useId()
+  useEffect(() => {
+    const element = dialog.current
+    element?.showModal()
+    return () => element?.close()
+  }, [])
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the Escape key closes it too.
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={heading}
+      onClose={onClose}
+      // The dialog's own box is covered by its content.
+      onClick={(event) => event.target === dialog.current && dialog.current.close()}
+    >
+      <div className="dialog-content">
+        <h2 id={heading}>{title}</h2>
+        {children}
+        <button
+          type="button"
+          className="dialog-close"
+          aria-label="Close"
+          onClick={() => dialog.current?.close()}
+        >
+          ×
+        </button>
+      </div>
+    </dialog>
+  )
+}
+
+/** More documents than one sees at a glance. */
+const mostWithoutSearch = 10
+
+export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
+  const [list, setList] = useState<DocumentList | null>(null)
+  const [failure, setFailure] = useState<string | null>(null)
+  const [wanted, setWanted] = useState('')
+
+  function load(): void {
+    setFailure(null)
+    askDocuments().then(setList, ({ message }: Error) => setFailure(message))
+  }
+  useEffect(load, [])
+
+  const found = list?.documents.filter((document) => matches(document, wanted)) ?? []
+  return (
+    <Dialog title="Documents" onClose={onClose}>
+      {failure !== null && (
+        <p role="alert">
+          {failure}{' '}
+          <button type="button" className="text-button" onClick={load}>
+            Try again
+          </button>
+        </p>
+      )}
+      {list === null && failure === null && <p className="dialog-note">Loading…</p>}
+      {list && list.documents.length > mostWithoutSearch && (
+        <input
+          type="search"
+          className="field"
+          aria-label="Search documents"
+          placeholder="Search"
+          value={wanted}
+          onChange={(event) => setWanted(event.target.value)}
+        />
+      )}
+      {list?.documents.length === 0 && <p className="dialog-note">Nothing has been written yet.</p>}
+      {list && list.documents.length > 0 && found.length === 0 && (
+        <p className="dialog-note">No document has “{wanted}” in its title.</p>
+      )}
+      <ul className="document-list">
+        {found.map((document) => (
+          <li key={document.channel}>
+            <a
+              className="document-item"
+              href={addressOfDocument(location.href, document.channel)}
+              aria-current={document.channel === start.channel ? 'page' : undefined}
+            >
+              <span className="document-name">{document.title || document.channel}</span>
+              <span className="small">{detailsOf(document)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {list && list.omitted > 0 && (
+        <p className="dialog-note">
+          {list.omitted} older documents are not listed; open them by their address.
+        </p>
+      )}
+      {list?.mayCreate && <NewDocument documents={list.documents} onCreate={actions.createDocument} />}
+    </Dialog>
+  )
+}
+
+function matches({ title, channel }: ListedDocument, wanted: string): boolean {
+  const text = `${title} ${channel}`.toLocaleLowerCase()
+  return text.includes(wanted.trim().toLocaleLowerCase())
+}
+
+function detailsOf({ at, windows }: ListedDocument): string {
+  const changed = `Changed ${timeOfDay(at, browserTimers.now())}`
+  if (windows === 0) return changed
+  return `${changed} · ${windows === 1 ? '1 window' : `${windows} windows`} open`
+}
+
+interface NewDocumentProps {
+  readonly documents: readonly ListedDocument[]
+  readonly onCreate: (name: string, channel: string, isNew: boolean) => Promise<void>
+}
+
+function NewDocument({ documents, onCreate }: NewDocumentProps) {
+  const [name, setName] = useState('')
+  const [failure, setFailure] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const channel = channelFor(name)
+  const isNew = documents.every((document) => document.channel !== channel)
+  const note = useId()
+
+  async function create(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    if (channel === null) return setFailure('Give it a name with at least one letter or digit.')
+    setBusy(true)
+    setFailure(null)
+    try {
+      await onCreate(name, channel, isNew)
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error))
+    }
+    setBusy(false)
+  }
+
+  return (
+    <form className="new-document" onSubmit={create}>
+      <label>
+        <span className="field-label">New document</span>
+        <input
+          className="field"
+          placeholder="Its name"
+          value={name}
+          maxLength={mostTitleLength}
+          aria-describedby={note}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </label>
+      <button type="submit" className="button" disabled={isBusy}>
+        {isNew ? 'Create' : 'Open'}
+      </button>
+      <p id={note} className="small" role={failure === null ? undefined : 'alert'}>
+        {failure ?? (channel === null ? ' ' : addressWords(channel, isNew))}
+      </p>
+    </form>
+  )
+}
+
+const addressWords = (channel: string, isNew: boolean) =>
+  isNew ? `Its address will be ${documentPath(channel)}` : 'There is a document at this address already.'
+
+const periods = [
+  { hours: 1, words: 'an hour' },
+  { hours: 24, words: 'a day' },
+  { hours: 168, words: 'a week' },
+  { hours: 720, words: '30 days' },
+]
+
+export function ShareDialog({ start, onClose }: DialogProps) {
+  const { channel, mayWrite, sessionEndsAt } = start
+  const isOpen = sessionEndsAt === null
+  const address = new URL(documentPath(channel), location.href).href
+  return (
+    <Dialog title="Share" onClose={onClose}>
+      <CopyField
+        label="Address of this document"
+        text={address}
+        note={
+          isOpen
+            ? 'Everybody who reaches this server can read and write there.'
+            : 'It opens for those who have an invitation.'
+        }
+      />
+      {isOpen ? (
+        <CopyField
+          label="Read-only link"
+          text={readOnlyAddress(location.href, channel)}
+          note="The window shows the document without a caret. Anyone who edits the address can write; run the server with access: invited to enforce it."
+        />
+      ) : (
+        mayWrite && <ReadOnlyInvitation channel={channel} />
+      )}
+    </Dialog>
+  )
+}
+
+function ReadOnlyInvitation({ channel }: { readonly channel: string }) {
+  const [hours, setHours] = useState(24)
+  const [made, setMade] = useState<{ link: string; expiresAt: number } | null>(null)
+  const [failure, setFailure] = useState<string | null>(null)
+
+  function make(): void {
+    setFailure(null)
+    inviteReaders(channel, hours).then(
+      ({ link, expiresAt }) => setMade({ link: new URL(link, location.href).href, expiresAt }),
+      ({ message }: Error) => setFailure(message),
+    )
+  }
+
+  return (
+    <>
+      <div className="invitation">
+        <label>
+          <span className="field-label">Read-only invitation, for</span>
+          <select
+            className="field"
+            value={hours}
+            onChange={(event) => {
+              setHours(Number(event.target.value))
+              setMade(null)
+            }}
+          >
+            {periods.map(({ hours, words }) => (
+              <option key={hours} value={hours}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" className="button" onClick={make}>
+          Make a link
+        </button>
+      </div>
+      {failure !== null && <p role="alert">{failure}</p>}
+      {made && (
+        <CopyField
+          label="Read-only link"
+          text={made.link}
+          note={`Until ${timeOfDay(made.expiresAt, browserTimers.now())}, every browser that opens it can read this document and cannot write.`}
+        />
+      )}
+    </>
+  )
+}
+
+interface CopyFieldProps {
+  readonly label: string
+  readonly text: string
+  readonly note: string
+}
+
+function CopyField({ label, text, note }: CopyFieldProps) {
+  const [isCopied, setCopied] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  const described = useId()
+
+  async function copy(): Promise<void> {
+    field.current?.select()
+    try {
+      await navigator.clipboard.writeText(text)
+      setCopied(true)
+    } catch {
+      // Without permission the selected text remains for the keyboard.
+    }
+  }
+
+  return (
+    <div className="copy-field">
+      <label>
+        <span className="field-label">{label}</span>
+        <input
+          ref={field}
+          className="field"
+          readOnly
+          value={text}
+          aria-describedby={described}
+          onFocus={(event) => event.currentTarget.select()}
+        />
+      </label>
+      <button type="button" className="button" onClick={copy}>
+        {isCopied ? 'Copied' : 'Copy'}
+      </button>
+      <p id={described} className="small">
+        {note}
+      </p>
+      <output className="visually-hidden">{isCopied && `${label}: copied.`}</output>
+    </div>
+  )
+}

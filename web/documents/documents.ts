@@ -1,0 +1,75 @@
+// Documents as a window sees them: addresses, names, and the server's list and invitations.
+
+import {
+  type DocumentList,
+  documentPath,
+  type HistoryPortion,
+  type InvitationAnswer,
+} from '../../server/wire/documents.ts'
+import {
+  isChannelName,
+  nameUnder,
+  pageOfOverview,
+  titleFrom,
+  windChannel,
+} from '../../server/wire/messages.ts'
+import { browserTimers } from '../link/browser-services.ts'
+import { type BrowserKey, newName } from '../link/page-session.ts'
+import { asClosing, createHttp } from '../transports/http.ts'
+
+/** Mode and view stay; the reader's choice to only read does not. */
+export function addressOfDocument(href: string, channel: string): string {
+  const address = new URL(documentPath(channel), href)
+  for (const [name, value] of new URL(href).searchParams) {
+    if (name !== 'channel' && name !== 'read') address.searchParams.append(name, value)
+  }
+  return address.href
+}
+
+/** Opens read-only, by the window's own choice: whoever removes `read` from the address can write. */
+export function readOnlyAddress(href: string, channel: string): string {
+  const address = new URL(documentPath(channel), href)
+  address.searchParams.set('read', '')
+  return address.href.replace(/=$/, '')
+}
+
+/** The channel for a document of that name; null when no letter or digit is in it. */
+export function channelFor(name: string): string | null {
+  const letters = name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}_.-]+/gu, '-')
+  let channel = letters.replaceAll(/^[-.\p{M}]+|[-.]+$/gu, '')
+  if (channel === windChannel || pageOfOverview(channel) !== null) channel = `document-${channel}`
+  while (channel !== '' && !isChannelName(channel)) channel = [...channel].slice(0, -1).join('')
+  return channel === '' ? null : channel
+}
+
+const timeoutMs = 20_000
+
+/** Each request rejects with an Error whose message is for people. */
+async function request<Answer>(path: string, content?: object): Promise<Answer> {
+  const http = createHttp('', new AbortController().signal, timeoutMs)
+  const headers = { 'Content-Type': 'application/json' }
+  try {
+    const asked = content ? http.post<Answer>(path, content, { headers }) : http.get<Answer>(path)
+    return (await asked).data
+  } catch (error) {
+    throw new Error(asClosing(error).sentence, { cause: error })
+  }
+}
+
+export const askDocuments = () => request<DocumentList>('/api/documents')
+
+export const askHistory = (channel: string, after: string | null) =>
+  request<HistoryPortion>(
+    `/api/history?${new URLSearchParams({ channel, ...(after !== null && { after }) })}`,
+  )
+
+export const inviteReaders = (channel: string, hours: number) =>
+  request<InvitationAnswer>('/api/invitations', { channel, may: 'read', hours })
+
+/** Stores the title of a document that no window shows yet, which puts it on the list. */
+export async function createDocument({ key, fingerprint }: BrowserKey, channel: string, name: string) {
+  const from = nameUnder(fingerprint, newName('n'))
+  const body = { title: titleFrom(name) }
+  const draft = { id: `${from}-1`, channel, kind: 'title', from, at: browserTimers.now(), body }
+  await request(`/api/messages?${new URLSearchParams({ key })}`, draft)
+}

@@ -1,0 +1,144 @@
+// The sheet: medium-editor, mounted once and not rendered again by React.
+
+import MediumEditor, { type MediumEditorOptions } from 'medium-editor'
+import { cloneElement, createRef, memo, useLayoutEffect, useRef, useState } from 'react'
+import library from 'react-medium-editor'
+import type { MountedEditor } from './commands.ts'
+import { Toolbar, type ToolbarProps } from './Toolbar.tsx'
+
+export interface SheetProps {
+  /** Takes over the mounted contenteditable element. */
+  readonly onReady: (element: HTMLElement) => MountedEditor
+  readonly mayWrite: boolean
+  readonly onOpenWindow: () => void
+}
+
+/** Makes the first line typed a paragraph like the others. */
+const initialText = '<p><br></p>'
+
+/**
+ * medium-editor keeps its keys of blocks: quotes, headings, lists. Its toolbar shows at a selection only and
+ * runs the browser's commands; `Toolbar.tsx` is always visible and runs those of the mounted editor.
+ */
+const options: MediumEditorOptions = {
+  toolbar: false,
+  keyboardCommands: false,
+  placeholder: false,
+  autoLink: false,
+  // A name keeps medium-editor from taking every drop, also of text.
+  extensions: { imageDragging: {} },
+  spellcheck: true,
+}
+
+// `paste.ts` cleans what is pasted. The library has no switch for its own handler.
+MediumEditor.extensions.paste = MediumEditor.Extension
+
+/** Renders its editor once; its props must be constant. */
+export const Sheet = memo(function Sheet({ onReady, mayWrite, onOpenWindow }: SheetProps) {
+  const medium = useRef<MediumEditorReact>(null)
+  const [editor, setEditor] = useState<ToolbarProps['editor']>(null)
+  // Layout effects clean up before medium-editor is destroyed, passive ones after.
+  useLayoutEffect(() => {
+    const root = medium.current?.element
+    if (!root) return
+    if (!mayWrite) {
+      // By keyboard it stays reachable and scrollable.
+      root.contentEditable = 'false'
+      root.setAttribute('aria-readonly', 'true')
+      root.setAttribute('aria-placeholder', 'Nothing has been written yet.')
+      root.tabIndex = 0
+    }
+    const { commands, release } = onReady(root)
+    setEditor({ root, commands })
+    const stopMarking = markWhileEmpty(root)
+    return () => {
+      setEditor(null)
+      stopMarking()
+      release()
+    }
+  }, [onReady, mayWrite])
+  return (
+    <div className="sheet">
+      {mayWrite && <Toolbar editor={editor} />}
+      <MediumEditorReact
+        ref={medium}
+        id="document"
+        className="document"
+        text={initialText}
+        options={options}
+        role="textbox"
+        aria-multiline="true"
+        aria-label="Shared document"
+        aria-placeholder="Type here; select text to format it"
+        spellCheck
+      />
+      {mayWrite && (
+        <p className="sheet-offer">
+          <button type="button" className="text-button" onClick={onOpenWindow}>
+            Open a second window
+          </button>{' '}
+          to see it follow every key.
+        </p>
+      )}
+    </div>
+  )
+})
+
+/**
+ * Adapts react-medium-editor 1.8.1, written for React 15, to React 19: a ref replaces `findDOMNode`, and a
+ * single render replaces `componentWillReceiveProps`. Omits `onChange`, since some edits fire no `input`.
+ */
+class MediumEditorReact extends library.default {
+  static {
+    // React warns if it exists; updates are disabled, so it never runs.
+    Object.defineProperty(MediumEditorReact.prototype, 'componentWillReceiveProps', { value: undefined })
+  }
+
+  readonly #ref = createRef<HTMLElement>()
+
+  /** Null while unmounted. */
+  get element(): HTMLElement | null {
+    return this.#ref.current
+  }
+
+  override componentDidMount(): void {
+    const element = this.#ref.current
+    if (!element?.parentElement) return
+    this.medium = new MediumEditor(element, {
+      ...this.props.options,
+      elementsContainer: element.parentElement,
+    })
+  }
+
+  /** The library's rerender restores the selection from character counts and loses the caret. */
+  override shouldComponentUpdate(): boolean {
+    return false
+  }
+
+  override render() {
+    return cloneElement(super.render(), { ref: this.#ref })
+  }
+}
+
+/**
+ * Sets `data-empty` on the parent, which the edit observer does not watch. medium-editor's own placeholder
+ * serialises all content at every key and misses remote edits.
+ */
+function markWhileEmpty(content: HTMLElement): () => void {
+  const mark = () => content.parentElement?.toggleAttribute('data-empty', isEmpty(content))
+  const observer = new MutationObserver(mark)
+  observer.observe(content, { childList: true, characterData: true, subtree: true })
+  mark()
+  return () => observer.disconnect()
+}
+
+/** Constant cost, however long the document. */
+function isEmpty(content: HTMLElement): boolean {
+  if (content.childNodes.length > 1) return false
+  const only = content.firstElementChild
+  return (
+    content.textContent.trim() === '' &&
+    (only === null || /^(P|DIV|BR)$/.test(only.tagName)) &&
+    !content.querySelector('img')
+  )
+}

@@ -1,0 +1,545 @@
+// The toolbar above the document, its link form and list of shortcuts, and the keys that do the same.
+
+import {
+  type KeyboardEvent as ReactKeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
+import type { EditorCommands, EditorState } from './commands.ts'
+import { addressTyped, keptAddress } from './link-address.ts'
+import { takePastes } from './paste.ts'
+import { isPressOf, keysShown, keysSpoken, otherShortcuts, type Tool, toolGroups, tools } from './tools.ts'
+
+export interface ToolbarProps {
+  /** Null until the editor is mounted. */
+  readonly editor: { readonly root: HTMLElement; readonly commands: EditorCommands } | null
+}
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
+
+const emptyState: EditorState = { marks: new Set(), block: 'p', link: null, canUndo: false, canRedo: false }
+
+/** The least width for each rank of tools, px; with `more` for the rest. */
+const widths = { 2: 530, 3: 720 }
+
+export function Toolbar({ editor }: ToolbarProps) {
+  const bar = useRef<HTMLDivElement>(null)
+  const rank = useRank(bar)
+  const state = useEditorState(editor)
+  const [open, setOpen] = useState<'more' | 'link' | 'shortcuts' | null>(null)
+  const [unkept, setUnkept] = useState<readonly string[]>([])
+  /** The one that Tab reaches (WAI-ARIA Authoring Practices, "Toolbar Pattern"). */
+  const [reached, setReached] = useState('bold')
+  /** Puts the selection back to where it was in the text when the form opened. */
+  const restore = useRef<() => void>(() => undefined)
+
+  function focusText(): void {
+    editor?.root.focus({ preventScroll: true })
+  }
+  function close(): void {
+    leave()
+    focusText()
+    restore.current()
+  }
+  function leave(): void {
+    setOpen(null)
+    CSS.highlights?.delete('kept-selection')
+  }
+  function use(tool: Tool): void {
+    if (!editor || tool.isUsable?.(editor.commands.state()) === false) return
+    const { root, commands } = editor
+    const openForm = (name: 'link' | 'shortcuts') => {
+      restore.current = keepSelection(root)
+      setOpen(name)
+    }
+    leave()
+    focusText()
+    tool.run({
+      commands,
+      openLinkForm: () => openForm('link'),
+      openShortcuts: () => openForm('shortcuts'),
+    })
+  }
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: of what changes, `use` reads the editor only.
+  useEffect(() => {
+    if (!editor) return
+    const stopKeys = listenToKeys(editor.root, {
+      use,
+      state: editor.commands.state,
+      toToolbar: () => bar.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus(),
+    })
+    const stopPastes = takePastes({ ...editor, onPasted: setUnkept })
+    return () => {
+      stopKeys()
+      stopPastes()
+    }
+  }, [editor])
+
+  const buttons = tools.filter((tool) => tool.rank !== undefined)
+  const shown = buttons.filter((tool) => (tool.rank ?? 3) <= rank)
+  const others = buttons.filter((tool) => !shown.includes(tool))
+  const names = [...shown.map(({ name }) => name), ...(others.length > 0 ? ['more'] : [])]
+  const first = names.includes(reached) || open === 'more' ? reached : names[0]
+
+  function moveByKey(event: ReactKeyboardEvent<HTMLElement>): void {
+    if (event.key === 'Escape') {
+      event.preventDefault()
+      if (open === 'more') setOpen(null)
+      focusText()
+      return
+    }
+    const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-tool]')]
+    const next = indexAfter(event.key, items.indexOf(document.activeElement as HTMLElement), items.length)
+    if (next === null) return
+    event.preventDefault()
+    items[next]?.focus()
+  }
+  const buttonFor = (tool: Tool, isNamed: boolean) => (
+    <ToolButton
+      key={tool.name}
+      name={tool.name}
+      label={tool.label}
+      keys={tool.keys}
+      isReached={first === tool.name}
+      isPressed={tool.isPressed?.(state)}
+      isDisabled={tool.isUsable?.(state) === false}
+      isNamed={isNamed}
+      onClick={() => use(tool)}
+    />
+  )
+
+  return (
+    <div className="tools" data-rank={rank}>
+      <div
+        ref={bar}
+        className="toolbar"
+        role="toolbar"
+        aria-label="Formatting"
+        aria-controls="document"
+        onKeyDown={moveByKey}
+        onMouseDown={keepFocus}
+        onFocus={({ target }) => setReached(target.dataset.tool ?? reached)}
+        onBlur={({ currentTarget, relatedTarget }) =>
+          open === 'more' && !currentTarget.contains(relatedTarget) && setOpen(null)
+        }
+      >
+        {toolGroups.map((group) => {
+          const members = shown.filter((tool) => tool.group === group)
+          return (
+            members.length > 0 && (
+              <div key={group} className="tool-group" data-group={group}>
+                {members.map((tool) => buttonFor(tool, false))}
+              </div>
+            )
+          )
+        })}
+        {others.length > 0 && (
+          <div className="tool-group tool-last">
+            <ToolButton
+              name="more"
+              label="More tools"
+              isReached={first === 'more'}
+              isExpanded={open === 'more'}
+              onClick={() => setOpen(open === 'more' ? null : 'more')}
+            />
+          </div>
+        )}
+        {open === 'more' && (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a toolbar.
+          <div className="tool-panel tool-more" role="group" aria-label="More tools">
+            {others.map((tool) => buttonFor(tool, true))}
+          </div>
+        )}
+      </div>
+      {open === 'link' && editor && (
+        <LinkForm
+          address={state.link}
+          onClose={close}
+          onLeave={leave}
+          onChoose={(href, words) => {
+            close()
+            changeLink(editor, href, words)
+          }}
+        />
+      )}
+      {open === 'shortcuts' && <Shortcuts onClose={close} />}
+      <output className="tool-notice">
+        {unkept.length > 0 && (
+          <span className="tool-panel">
+            {unkeptWords(unkept)}
+            <button type="button" className="text-button" onClick={() => setUnkept([])}>
+              Dismiss
+            </button>
+          </span>
+        )}
+      </output>
+    </div>
+  )
+}
+
+/** Pressing a button would take the focus, and in Firefox the selection, from the text. */
+function keepFocus(event: { preventDefault(): void }): void {
+  event.preventDefault()
+}
+
+interface ToolButtonProps {
+  readonly name: string
+  readonly label: string
+  readonly keys?: readonly string[]
+  readonly isReached: boolean
+  readonly isPressed?: boolean | undefined
+  readonly isExpanded?: boolean
+  readonly isDisabled?: boolean
+  readonly isNamed?: boolean
+  readonly onClick: () => void
+}
+
+function ToolButton({
+  name,
+  label,
+  keys = [],
+  isReached,
+  isPressed,
+  isExpanded,
+  isDisabled,
+  isNamed = false,
+  onClick,
+}: ToolButtonProps) {
+  const [shortcut] = keys
+  return (
+    <button
+      type="button"
+      className="tool"
+      data-tool={name}
+      tabIndex={isReached ? 0 : -1}
+      title={shortcut && !isNamed ? `${label} (${keysShown(shortcut, isMac)})` : isNamed ? undefined : label}
+      aria-label={isNamed ? undefined : label}
+      aria-keyshortcuts={shortcut && keysSpoken(keys, isMac)}
+      aria-pressed={isPressed}
+      aria-expanded={isExpanded}
+      // Not `disabled`, which the arrow keys could not reach.
+      aria-disabled={isDisabled || undefined}
+      onClick={onClick}
+    >
+      {icons[name]}
+      {isNamed && <span>{label}</span>}
+    </button>
+  )
+}
+
+interface LinkFormProps {
+  /** Null for a new link. */
+  readonly address: string | null
+  /** Back to the selection in the text. */
+  readonly onClose: () => void
+  /** The user went elsewhere. */
+  readonly onLeave: () => void
+  readonly onChoose: (href: string | null, words: string) => void
+}
+
+function LinkForm({ address, onClose, onLeave, onChoose }: LinkFormProps) {
+  const [former] = useState(address)
+  const [words, setWords] = useState(address ?? '')
+  const [refusal, setRefusal] = useState<string | null>(null)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.select(), [])
+  const opened = former === null ? null : keptAddress(former)
+  function submit(): void {
+    const answer = addressTyped(words)
+    if ('href' in answer) onChoose(answer.href, words.trim())
+    else {
+      setRefusal(answer.refusal)
+      field.current?.focus()
+    }
+  }
+  return (
+    <form
+      className="tool-panel link-form"
+      aria-label="Link"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return
+        event.preventDefault()
+        onClose()
+      }}
+      onBlur={({ currentTarget, relatedTarget }) =>
+        relatedTarget && !currentTarget.contains(relatedTarget) && onLeave()
+      }
+    >
+      <label className="visually-hidden" htmlFor="link-address">
+        Link address
+      </label>
+      <input
+        ref={field}
+        id="link-address"
+        type="text"
+        inputMode="url"
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        placeholder="example.org or name@example.org"
+        value={words}
+        aria-invalid={refusal !== null}
+        aria-describedby={refusal === null ? undefined : 'link-refusal'}
+        onChange={({ target }) => {
+          setWords(target.value)
+          setRefusal(null)
+        }}
+      />
+      <span className="row link-actions">
+        <button type="submit" className="button">
+          {former === null ? 'Set link' : 'Change'}
+        </button>
+        {former !== null && (
+          <button type="button" className="button" onClick={() => onChoose(null, '')}>
+            Remove
+          </button>
+        )}
+        {opened !== null && (
+          <a className="button" href={opened} target="_blank" rel="noopener noreferrer">
+            Open
+          </a>
+        )}
+      </span>
+      <p id="link-refusal" className="link-refusal" role="alert">
+        {refusal}
+      </p>
+    </form>
+  )
+}
+
+/** With a mere caret, changes the link around it, or inserts the address as words. */
+function changeLink(
+  { root, commands }: NonNullable<ToolbarProps['editor']>,
+  href: string | null,
+  words: string,
+) {
+  const selection = getSelection()
+  if (!selection?.isCollapsed) commands.setLink(href)
+  else {
+    const link = linkAt(root, selection.anchorNode)
+    if (link) {
+      selection.selectAllChildren(link)
+      commands.setLink(href)
+      getSelection()?.collapseToEnd()
+    } else if (href !== null) {
+      const content = document.createDocumentFragment()
+      const inserted = document.createElement('a')
+      inserted.href = href
+      inserted.append(words)
+      content.append(inserted)
+      commands.insert(content)
+    }
+  }
+}
+
+function linkAt(root: HTMLElement, node: Node | null): HTMLAnchorElement | null {
+  const element = node instanceof Element ? node : node?.parentElement
+  const link = element?.closest<HTMLAnchorElement>('a[href]')
+  return link && root.contains(link) ? link : null
+}
+
+function Shortcuts({ onClose }: { readonly onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  const rows = (items: readonly { label: string; keys: string | readonly string[] }[]) =>
+    items.map(({ label, keys }) => (
+      <div key={label}>
+        <dt>{label}</dt>
+        <dd>
+          {[keys].flat().map((one) => (
+            <kbd key={one}>{keysShown(one, isMac)}</kbd>
+          ))}
+        </dd>
+      </div>
+    ))
+  return (
+    <dialog ref={dialog} className="shortcuts" aria-labelledby="shortcuts-heading" onClose={onClose}>
+      <form method="dialog" className="row">
+        <h2 id="shortcuts-heading">Keyboard shortcuts</h2>
+        <button type="submit" className="button">
+          Close
+        </button>
+      </form>
+      <dl>
+        {rows(tools)}
+        {rows(otherShortcuts)}
+      </dl>
+    </dialog>
+  )
+}
+
+interface KeyTarget {
+  readonly use: (tool: Tool) => void
+  readonly state: () => EditorState
+  readonly toToolbar: () => void
+}
+
+/** Attach after the editor's own listeners, which may take a key first; precedes medium-editor's. */
+function listenToKeys(root: HTMLElement, { use, state, toToolbar }: KeyTarget): () => void {
+  const ending = new AbortController()
+  const options = { signal: ending.signal, capture: true }
+  root.addEventListener(
+    'keydown',
+    (event) => {
+      if (event.defaultPrevented || event.isComposing) return
+      // With this key some layouts write a character.
+      if (event.getModifierState('AltGraph')) return
+      if (event.key === 'F10' && event.altKey) toToolbar()
+      else {
+        const tool = tools.find(({ keys }) => keys.some((one) => isPressOf(one, event, isMac)))
+        // Outside lists Tab moves the focus.
+        if (!tool || (event.key === 'Tab' && tool.isUsable?.(state()) === false)) return
+        use(tool)
+      }
+      event.preventDefault()
+      event.stopImmediatePropagation()
+    },
+    options,
+  )
+  root.addEventListener(
+    'click',
+    (event) => {
+      if (!(isMac ? event.metaKey : event.ctrlKey)) return
+      const address = keptAddress(linkAt(root, event.target as Node)?.getAttribute('href') ?? '')
+      if (address === null) return
+      event.preventDefault()
+      open(address, '_blank', 'noopener,noreferrer')
+    },
+    options,
+  )
+  return () => ending.abort()
+}
+
+/** What the toolbar shows, at most once a frame. */
+function useEditorState(editor: ToolbarProps['editor']): EditorState {
+  const [state, setState] = useState(emptyState)
+  useEffect(() => {
+    if (!editor) return
+    const { root, commands } = editor
+    let frame = 0
+    const read = () => {
+      frame = 0
+      // What was there stays while the link form has the selection.
+      if (!root.contains(getSelection()?.anchorNode ?? root)) return
+      const next = commands.state()
+      setState((shown) => (isSame(shown, next) ? shown : next))
+    }
+    const stop = commands.onState(() => {
+      if (frame === 0) frame = requestAnimationFrame(read)
+    })
+    read()
+    return () => {
+      stop()
+      cancelAnimationFrame(frame)
+    }
+  }, [editor])
+  return state
+}
+
+function isSame(a: EditorState, b: EditorState): boolean {
+  return (
+    a.block === b.block &&
+    a.link === b.link &&
+    a.canUndo === b.canUndo &&
+    a.canRedo === b.canRedo &&
+    a.marks.symmetricDifference(b.marks).size === 0
+  )
+}
+
+/** Tools up to this rank have room. */
+function useRank(bar: RefObject<HTMLElement | null>): 1 | 2 | 3 {
+  const [rank, setRank] = useState<1 | 2 | 3>(3)
+  useLayoutEffect(() => {
+    if (!bar.current) return
+    const measure = (width: number) => setRank(width >= widths[3] ? 3 : width >= widths[2] ? 2 : 1)
+    // At once, so that nothing moves after the first paint.
+    measure(bar.current.clientWidth)
+    const observer = new ResizeObserver(([entry]) => entry && measure(entry.target.clientWidth))
+    observer.observe(bar.current)
+    return () => observer.disconnect()
+  }, [bar])
+  return rank
+}
+
+/** In a toolbar both axes move, since its panel is a column. */
+function indexAfter(key: string, index: number, count: number): number | null {
+  if (key === 'ArrowRight' || key === 'ArrowDown') return (index + 1) % count
+  if (key === 'ArrowLeft' || key === 'ArrowUp') return (index - 1 + count) % count
+  if (key === 'Home') return 0
+  return key === 'End' ? count - 1 : null
+}
+
+/**
+ * Keeps the selection in its direction while a field has the focus, and shows it where the browser can. The
+ * range follows others' edits.
+ */
+function keepSelection(root: HTMLElement): () => void {
+  const selection = getSelection()
+  const { anchorNode, focusNode } = selection ?? {}
+  if (!selection?.rangeCount || !root.contains(anchorNode ?? null) || !root.contains(focusNode ?? null))
+    return () => undefined
+  const range = selection.getRangeAt(0).cloneRange()
+  const isBackward = selection.direction
+    ? selection.direction === 'backward'
+    : selection.anchorNode !== range.startContainer || selection.anchorOffset !== range.startOffset
+  CSS.highlights?.set('kept-selection', new Highlight(range))
+  return () => {
+    const { startContainer, startOffset, endContainer, endOffset } = range
+    if (!root.contains(startContainer)) return
+    if (isBackward) selection.setBaseAndExtent(endContainer, endOffset, startContainer, startOffset)
+    else selection.setBaseAndExtent(startContainer, startOffset, endContainer, endOffset)
+  }
+}
+
+function unkeptWords(names: readonly string[]): string {
+  const shown = names.slice(0, 3).map((name) => `“${name}”`)
+  if (names.length > 3) shown.push(`${names.length - 3} more`)
+  const list = new Intl.ListFormat('en-GB').format(shown)
+  return names.length === 1
+    ? `${list} could not be kept: the text has its name in brackets.`
+    : `${list} could not be kept: the text has their names in brackets.`
+}
+
+const lines = (path: string) => (
+  <svg className="line-icon" viewBox="0 0 16 16" aria-hidden="true">
+    <path d={path} />
+  </svg>
+)
+const letter = (name: string, words: string) => (
+  <span className={`letter letter-${name}`} aria-hidden="true">
+    {words}
+  </span>
+)
+
+const indented = 'M2 3h12M8 6.5h6M8 9.5h6M2 13h12'
+
+const icons: Readonly<Record<string, ReactNode>> = {
+  undo: lines('M6 2.5 2.5 6 6 9.5M2.5 6h7.25a3.75 3.75 0 0 1 0 7.5H6'),
+  redo: lines('M10 2.5 13.5 6 10 9.5M13.5 6H6.25a3.75 3.75 0 0 0 0 7.5H10'),
+  bold: letter('bold', 'B'),
+  italic: letter('italic', 'I'),
+  underline: letter('underline', 'U'),
+  strike: letter('strike', 'S'),
+  code: lines('M5 4 1.5 8 5 12M11 4l3.5 4L11 12'),
+  h1: letter('h1', 'H1'),
+  h2: letter('h2', 'H2'),
+  blockquote: lines('M3 4v4h3v1q0 2-2 3M9.5 4v4h3v1q0 2-2 3'),
+  pre: lines('M1.75 2.5h12.5v11H1.75zM6.5 5.75 4.5 8l2 2.25M9.5 5.75l2 2.25-2 2.25'),
+  ul: lines('M2.5 4h0M2.5 8h0M2.5 12h0M6 4h8M6 8h8M6 12h8'),
+  ol: lines('M1.75 2.75 3 2v4M1.6 10.4q.2-.9 1.2-.9t1 .8q0 .6-2.2 2.7h2.4M7 4h7M7 8h7M7 12h7'),
+  outdent: lines(`${indented}M5 6 3 8l2 2`),
+  indent: lines(`${indented}M3 6l2 2-2 2`),
+  link: lines('M6.5 9.5l3-3M7 5l2-2a2.8 2.8 0 0 1 4 4l-2 2M9 11l-2 2a2.8 2.8 0 0 1-4-4l2-2'),
+  shortcuts: lines('M1.5 4h13v8.5h-13zM4 6.75h0M6.7 6.75h0M9.3 6.75h0M12 6.75h0M5 9.75h6'),
+  more: lines('M3 8h0M8 8h0M13 8h0'),
+}

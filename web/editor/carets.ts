@@ -1,0 +1,172 @@
+// Draws the other windows' carets and selections beside the text, never inside it.
+
+import type { Timers } from '../../server/wire/time.ts'
+import type { Binding } from './binding.ts'
+import type { Caret } from './presence.ts'
+
+interface CaretsParts {
+  /** The editable element; the layer becomes its preceding sibling. */
+  readonly root: HTMLElement
+  readonly rectsOf: Binding['rectsOf']
+  readonly carets: () => readonly Caret[]
+  readonly timers: Timers
+}
+
+/** How long a name is shown after its caret has moved. */
+const flagMs = 3000
+
+/** Px from a caret at which the pointer shows its name. */
+const nearPx = 8
+
+/** Of one selection: a longer one is drawn in part. */
+const mostRects = 200
+
+type Rect = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>
+
+interface Drawn {
+  readonly box: HTMLElement
+  readonly caret: HTMLElement
+  readonly flag: HTMLElement
+  readonly ranges: HTMLElement[]
+  movedAt: number
+  /** In viewport coordinates at the last frame, relative to the layer. */
+  place: Rect
+}
+
+export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
+  const layer = document.createElement('div')
+  layer.className = 'carets'
+  // The list in the header tells who is here.
+  layer.setAttribute('aria-hidden', 'true')
+  root.before(layer)
+  const drawn = new Map<string, Drawn>()
+  const ending = new AbortController()
+  const resizes = new ResizeObserver(redraw)
+  let frame = 0
+  let stopFlags: (() => void) | null = null
+  let pointer: { readonly x: number; readonly y: number } | null = null
+
+  function redraw(): void {
+    frame ||= requestAnimationFrame(draw)
+  }
+
+  function draw(): void {
+    frame = 0
+    const now = carets()
+    const origin = layer.getBoundingClientRect()
+    const relative = ({ left, top, width, height }: DOMRect) => ({
+      ...{ left: left - origin.left, top: top - origin.top, width, height },
+    })
+    // All reads before all writes, so that the page is laid out once.
+    const places = now.map(({ anchor, head }) => ({
+      head: rectsOf(head, head).slice(0, 1).map(relative)[0],
+      ranges:
+        anchor === head
+          ? []
+          : rectsOf(Math.min(anchor, head), Math.max(anchor, head))
+              .slice(0, mostRects)
+              .filter(({ width }) => width > 0)
+              .map(relative),
+    }))
+    const widest = root.getBoundingClientRect().right - origin.left
+    const here = new Set(now.map(({ window }) => window))
+    for (const [window, { box }] of drawn) {
+      if (here.has(window)) continue
+      box.remove()
+      drawn.delete(window)
+    }
+    for (const [index, caret] of now.entries()) {
+      const place = places[index]
+      if (place) drawOne(caret, place.head, place.ranges, widest)
+    }
+    showFlags()
+  }
+
+  function drawOne(caret: Caret, head: Rect | undefined, ranges: readonly Rect[], widest: number): void {
+    const known = drawn.getOrInsertComputed(caret.window, createDrawn)
+    const { box, flag } = known
+    box.hidden = head === undefined
+    if (!head) return
+    box.dataset.colour = String(caret.colour)
+    known.movedAt = caret.movedAt
+    known.place = head
+    if (flag.textContent !== caret.name) flag.textContent = caret.name
+    // A name at the right edge hangs to the left.
+    box.toggleAttribute('data-left', head.left > widest - 120)
+    put(known.caret, { ...head, width: 0 })
+    while (known.ranges.length > ranges.length) known.ranges.pop()?.remove()
+    for (const [index, rect] of ranges.entries()) {
+      known.ranges[index] ??= box.insertBefore(element('caret-range'), known.caret)
+      put(known.ranges[index], rect)
+    }
+  }
+
+  function createDrawn(): Drawn {
+    const [box, caret, flag] = [element('caret-of'), element('caret'), element('caret-flag')]
+    flag.dir = 'auto'
+    caret.append(flag)
+    box.append(caret)
+    layer.append(box)
+    return { box, caret, flag, ranges: [], movedAt: 0, place: { left: 0, top: 0, width: 0, height: 0 } }
+  }
+
+  /** After a movement, and beside the pointer. */
+  function showFlags(): void {
+    stopFlags?.()
+    stopFlags = null
+    const now = timers.now()
+    const origin = pointer && layer.getBoundingClientRect()
+    let next = Number.POSITIVE_INFINITY
+    for (const { box, movedAt, place } of drawn.values()) {
+      const isNew = movedAt + flagMs > now
+      if (isNew) next = Math.min(next, movedAt + flagMs)
+      const isNear =
+        pointer !== null &&
+        origin !== null &&
+        Math.abs(pointer.x - origin.left - place.left) <= nearPx &&
+        pointer.y - origin.top >= place.top &&
+        pointer.y - origin.top <= place.top + place.height
+      box.toggleAttribute('data-named', isNew || isNear)
+    }
+    if (next < Number.POSITIVE_INFINITY) stopFlags = timers.later(showFlags, next - now)
+  }
+
+  function onPointer(event: PointerEvent): void {
+    pointer = event.type === 'pointermove' ? { x: event.clientX, y: event.clientY } : null
+    if (drawn.size > 0) showFlags()
+  }
+
+  const passive = { signal: ending.signal, passive: true }
+  for (const type of ['pointermove', 'pointerleave'] as const) root.addEventListener(type, onPointer, passive)
+  // Frames were missed while the page was hidden; fonts and images change lines.
+  document.addEventListener('visibilitychange', redraw, passive)
+  document.fonts.addEventListener('loadingdone', redraw, passive)
+  root.addEventListener('load', redraw, { ...passive, capture: true })
+  resizes.observe(root)
+  redraw()
+  return {
+    redraw,
+    stop(): void {
+      cancelAnimationFrame(frame)
+      // No later frame.
+      frame = -1
+      stopFlags?.()
+      ending.abort()
+      resizes.disconnect()
+      layer.remove()
+    },
+  }
+}
+
+function element(className: string): HTMLElement {
+  const created = document.createElement('div')
+  created.className = className
+  return created
+}
+
+/** By CSSOM, which the page's policy allows, unlike a style attribute. */
+function put({ style }: HTMLElement, { left, top, width, height }: Rect): void {
+  style.transform = `translate(${left}px, ${top}px)`
+  style.width = `${width}px`
+  style.height = `${height}px`
+}

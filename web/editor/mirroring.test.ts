@@ -1,0 +1,409 @@
+// Windows that type at once, reload and lose acknowledgements: what each shows; all end alike.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Draft, Message } from '../../server/wire/messages.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { noRecorder } from '../lab.ts'
+import type { Unshared } from '../store.ts'
+import type { OnEdit } from './content.ts'
+import { createMirroring } from './mirroring.ts'
+
+function draftOf(from: string, n: number, html: string): Draft<'edit'> {
+  return { id: `${from}-${n}`, channel: 'main', kind: 'edit', from, at: 0, body: { html } }
+}
+
+function edit(from: string, n: number, seq: number, html: string): Message<'edit'> {
+  return { ...draftOf(from, n, html), seq, acceptedAt: 0 }
+}
+
+/** The window `from`: what it shows, and the drafts that it published. */
+function createWindow(from = 'a') {
+  let sent = 0
+  let shown = ''
+  let unshared: Unshared | null = null
+  let hasRoom = true
+  const replaced: string[] = []
+  const drafts: Draft<'edit'>[] = []
+  let onEdit: OnEdit = () => assert.fail('the editor is not mounted')
+
+  function mount(): ReturnType<typeof createMirroring> {
+    const mirroring = createMirroring({
+      channel: 'main',
+      recorder: noRecorder,
+      maxBytes: 1000,
+      onUnshared(now) {
+        unshared = now
+      },
+      onReplaced: ({ id }) => void replaced.push(id),
+      publish(html) {
+        if (!hasRoom) return null
+        sent += 1
+        const draft = draftOf(from, sent, html)
+        drafts.push(draft)
+        return draft
+      },
+    })
+    mirroring.attach((bound) => {
+      onEdit = bound
+      return {
+        show(html, onShown) {
+          shown = html
+          onShown?.()
+        },
+        stop: () => shown,
+      }
+    })
+    return mirroring
+  }
+
+  const window = {
+    mirroring: mount(),
+    replaced,
+    shown: () => shown,
+    unshared: () => unshared,
+    drafts: () => drafts,
+    setRoom(room: boolean) {
+      hasRoom = room
+    },
+    type(html: string) {
+      shown = html
+      onEdit(html, null)
+    },
+    /** These are unsent, and the page is empty before anything comes. */
+    reload(unsent: readonly Draft<'edit'>[]) {
+      shown = ''
+      window.mirroring = mount()
+      window.mirroring.restore(unsent)
+    },
+  }
+  return window
+}
+
+/** A window in which `mine` was typed and is under way as `a-1`. */
+function typing() {
+  const window = createWindow()
+  window.type('mine')
+  return window
+}
+
+test('shows what others send', () => {
+  const { mirroring, shown } = createWindow()
+  mirroring.received(edit('b', 1, 1, 'x'))
+  assert.equal(shown(), 'x')
+  mirroring.received({ ...edit('b', 2, 2, 'y'), channel: 'other' })
+  assert.equal(shown(), 'x')
+})
+
+test('its own echo changes nothing', () => {
+  const { mirroring, shown } = typing()
+  mirroring.received(edit('a', 1, 1, 'as the log has it'))
+  assert.equal(shown(), 'mine')
+})
+
+test('another sender’s edit under the id of its own is another’s', () => {
+  const { mirroring, shown } = typing()
+  mirroring.received({ ...edit('b', 1, 1, 'theirs'), id: 'a-1' })
+  mirroring.received(edit('b', 2, 2, 'held back too'))
+  mirroring.received(edit('a', 1, 3, 'mine'))
+  assert.equal(shown(), 'mine')
+  mirroring.received({ ...edit('b', 3, 4, 'later'), id: 'a-1' })
+  assert.equal(shown(), 'later')
+})
+
+test('holds others back while its own is under way, for its own comes later in the log', () => {
+  const { mirroring, shown } = typing()
+  mirroring.received(edit('b', 1, 1, 'theirs'))
+  mirroring.received(edit('a', 1, 2, 'mine'))
+  assert.equal(shown(), 'mine')
+  mirroring.received(edit('b', 2, 3, 'later'))
+  assert.equal(shown(), 'later')
+})
+
+test('an acknowledgement older than what was held back gives way to it', () => {
+  const { mirroring, shown } = typing()
+  mirroring.received(edit('b', 1, 9, 'newer'))
+  assert.equal(shown(), 'mine')
+  mirroring.stored('a-1', 5)
+  assert.equal(shown(), 'newer')
+})
+
+for (const end of ['refused', 'superseded'] as const) {
+  test(`an edit that was ${end} does not hold others back for ever`, () => {
+    const { mirroring, shown } = typing()
+    mirroring[end]('a-1')
+    assert.equal(shown(), 'mine')
+    mirroring.received(edit('b', 1, 1, 'x'))
+    assert.equal(shown(), 'x')
+  })
+}
+
+test('an edit that is sent again under another id holds others back under that one', () => {
+  const { mirroring, shown } = typing()
+  mirroring.renamed('a-1', draftOf('a', 7, 'mine'))
+  mirroring.received(edit('b', 1, 1, 'theirs'))
+  assert.equal(shown(), 'mine')
+  mirroring.received(edit('a', 7, 2, 'mine'))
+  mirroring.received(edit('b', 2, 3, 'later'))
+  assert.equal(shown(), 'later')
+})
+
+test('what the stream brings after an acknowledgement that overtook it is older than what is shown', () => {
+  const { mirroring, shown } = typing()
+  mirroring.stored('a-1', 9)
+  mirroring.received(edit('b', 1, 8, 'older'))
+  assert.equal(shown(), 'mine')
+  mirroring.received(edit('b', 2, 10, 'newer'))
+  assert.equal(shown(), 'newer')
+})
+
+test('another log has numbers of its own', () => {
+  const { mirroring, shown } = typing()
+  mirroring.stored('a-1', 900)
+  mirroring.newLog()
+  mirroring.received(edit('b', 1, 1, 'anew'))
+  assert.equal(shown(), 'anew')
+})
+
+test('content that is too large holds others back, until the user has undone it', () => {
+  const { mirroring, shown, type, unshared } = createWindow()
+  mirroring.received(edit('b', 1, 1, 'before'))
+  const large = 'x'.repeat(600)
+  type(large)
+  assert.deepEqual(unshared(), { reason: 'too large', bytes: 602 + 512, maxBytes: 1000 })
+  mirroring.received(edit('b', 2, 2, 'theirs'))
+  assert.equal(shown(), large)
+  type('before')
+  assert.deepEqual([unshared(), shown()], [null, 'theirs'])
+})
+
+test('content that there was no room for holds others back, and is published when there is', () => {
+  const { mirroring, shown, type, setRoom, drafts } = createWindow()
+  setRoom(false)
+  type('mine')
+  mirroring.received(edit('b', 1, 1, 'theirs'))
+  assert.equal(shown(), 'mine')
+  setRoom(true)
+  mirroring.publishUnsent()
+  assert.deepEqual(
+    drafts().map(({ body }) => body.html),
+    ['mine'],
+  )
+  mirroring.stored('a-1', 2)
+  assert.equal(shown(), 'mine')
+})
+
+test('a reloaded window shows its newest unsent edit at once, over what the page brought', () => {
+  const window = createWindow()
+  window.reload([draftOf('a', 1, 'a1'), draftOf('a', 2, 'a2')])
+  const { mirroring, shown } = window
+  assert.equal(shown(), 'a2')
+  mirroring.received(edit('b', 1, 7, 'b1'))
+  mirroring.stored('a-1', 8)
+  mirroring.stored('a-2', 9)
+  assert.equal(shown(), 'a2')
+  mirroring.received(edit('b', 2, 10, 'b2'))
+  assert.equal(shown(), 'b2')
+})
+
+test('an edit that had been stored before the reload gives way to what others wrote after it', () => {
+  const window = createWindow()
+  window.reload([draftOf('a', 1, 'a1')])
+  const { mirroring, shown } = window
+  mirroring.received(edit('b', 1, 7, 'b1'))
+  mirroring.stored('a-1', 5)
+  assert.equal(shown(), 'b1')
+})
+
+test('nothing to restore shows nothing', () => {
+  const window = createWindow()
+  window.reload([])
+  assert.equal(window.shown(), '')
+})
+
+test('a remounted editor shows what it showed', () => {
+  const { mirroring } = createWindow()
+  const shown: string[] = []
+  const bind = () => ({ show: (html: string) => void shown.push(html), stop: () => 'as it was' })
+  mirroring.attach(bind)()
+  const letGo = mirroring.attach(bind)
+  assert.deepEqual(shown, ['as it was'])
+  letGo()
+  mirroring.received(edit('b', 1, 1, 'while there was none'))
+  mirroring.attach(bind)
+  assert.deepEqual(shown, ['as it was', 'while there was none'])
+})
+
+test('windows that type at once end with the log’s last edit, however echoes and acknowledgements fall', () => {
+  const random = createSeededRandom(2021)
+  for (let round = 0; round < 300; round += 1) checkTyping(random)
+})
+
+/** Three windows; each has a queue of what the log still has to tell it, taken in random turns. */
+function checkTyping(random: () => number): void {
+  const pick = (n: number) => Math.floor(random() * n)
+  const windows = ['a', 'b', 'c'].map((name) => ({
+    name,
+    ...createWindow(name),
+    typed: 0,
+    uplink: [] as (() => void)[],
+    inbox: [] as (() => void)[],
+  }))
+  let seq = 0
+  let last = ''
+  for (let step = 0; step < 60; step += 1) {
+    const author = windows[pick(3)] ?? assert.fail()
+    const action = pick(3)
+    if (action === 0 && step < 40) {
+      author.typed += 1
+      author.type(`${author.name}${author.typed}`)
+      const draft = author.drafts().at(-1) ?? assert.fail()
+      author.uplink.push(() => {
+        seq += 1
+        last = draft.body.html
+        const message = { ...draft, seq, acceptedAt: 0 }
+        for (const { inbox, mirroring } of windows) inbox.push(() => mirroring.received(message))
+        const at = pick(author.inbox.length + 1)
+        author.inbox.splice(at, 0, () => author.mirroring.stored(message.id, message.seq))
+      })
+    } else if (action === 1) author.uplink.shift()?.()
+    else author.inbox.shift()?.()
+  }
+  for (const { uplink } of windows) for (const send of uplink) send()
+  for (const { inbox } of windows) for (const take of inbox) take()
+  assert.deepEqual(
+    windows.map(({ shown }) => shown()),
+    [last, last, last],
+  )
+}
+
+/** The log takes each id once, and answers again with the number that it gave. */
+function createModelLog() {
+  const messages: Message<'edit'>[] = []
+  const publish = (draft: Draft<'edit'>) => {
+    const known = messages.find(({ id }) => id === draft.id)
+    if (!known) messages.push({ ...draft, seq: messages.length + 1, acceptedAt: 0 })
+    return known?.seq ?? messages.length
+  }
+  return { messages, publish }
+}
+
+function createReloadingWindow(name: string, log: ReturnType<typeof createModelLog>) {
+  const window = createWindow(name)
+  let acknowledgements: { id: string; seq: number }[] = []
+  let unsent: Draft<'edit'>[] = []
+  let [typed, sent, received] = [0, 0, 0]
+  return {
+    shown: window.shown,
+    isDone: () => unsent.length === 0 && received === log.messages.length,
+    type() {
+      typed += 1
+      window.type(`${name}${typed}`)
+      unsent.push(window.drafts().at(-1) ?? assert.fail())
+    },
+    send() {
+      const next = unsent[sent]
+      if (!next) return
+      sent += 1
+      acknowledgements.push({ id: next.id, seq: log.publish(next) })
+    },
+    acknowledge() {
+      const answer = acknowledgements.shift()
+      if (!answer) return
+      unsent = unsent.filter(({ id }) => id !== answer.id)
+      sent -= 1
+      window.mirroring.stored(answer.id, answer.seq)
+    },
+    receive() {
+      const message = log.messages[received]
+      if (!message) return
+      received += 1
+      window.mirroring.received(message)
+    },
+    /** The page brings the newest edit; the acknowledgements that were on their way are lost. */
+    reload() {
+      acknowledgements = []
+      sent = 0
+      received = log.messages.length
+      window.reload(unsent)
+      const newest = log.messages.at(-1)
+      if (newest) window.mirroring.received(newest)
+    },
+  }
+}
+
+test('however they type, reload and hear of it, windows end alike, with every edit in the log', () => {
+  const random = createSeededRandom(7)
+  const pick = (n: number) => Math.floor(random() * n)
+  for (let round = 0; round < 300; round += 1) {
+    const log = createModelLog()
+    const windows = ['a', 'b', 'c'].map((name) => createReloadingWindow(name, log))
+    let typed = 0
+    for (let step = 0; step < 80; step += 1) {
+      const window = windows[pick(3)] ?? assert.fail()
+      const action = pick(9)
+      if (action === 0) window.reload()
+      else if (action <= 2) window.type()
+      else if (action <= 4) window.send()
+      else if (action <= 6) window.acknowledge()
+      else window.receive()
+      if (action === 1 || action === 2) typed += 1
+    }
+    while (!windows.every(({ isDone }) => isDone())) {
+      const window = windows[pick(3)] ?? assert.fail()
+      const turns = [window.send, window.acknowledge, window.receive]
+      turns[pick(3)]?.()
+    }
+    const last = log.messages.at(-1)?.body.html ?? ''
+    assert.deepEqual(
+      windows.map(({ shown }) => shown()),
+      [last, last, last],
+    )
+    assert.equal(log.messages.length, typed)
+  }
+})
+
+/** `a` typed "mine 😀" into its own paragraph and has it stored; then `b` sends `html`, typed `at`. */
+function replacedBy(html: string, at = 0): readonly string[] {
+  const { mirroring, type, replaced } = createWindow()
+  mirroring.received(edit('b', 1, 1, '<p>one</p><p>two</p>'))
+  type('<p>one mine</p><p>two</p>')
+  type('<p>one mine 😀</p><p>two</p>')
+  mirroring.stored('a-1', 2)
+  mirroring.stored('a-2', 3)
+  mirroring.received({ ...edit('b', 2, 4, html), at })
+  return replaced
+}
+
+test('tells of its stored edit that another’s replaced, which was made without it', () => {
+  assert.deepEqual(replacedBy('<p>one</p><p>two theirs</p>'), ['a-2'])
+  assert.deepEqual(replacedBy('<p>one</p><p>two</p>', 3000), ['a-2'])
+  assert.deepEqual(replacedBy('<p>one mine</p><p>two</p>', 1000), ['a-2'])
+})
+
+test('an edit that has what was typed here replaces nothing, whatever it changes beside or within it', () => {
+  for (const html of [
+    '<p>one mine 😀</p><p>two theirs</p>',
+    '<h2>one mine 😀</h2><p>two</p>',
+    '<p>one mi<b>theirs</b>ne 😀</p><p>two</p>',
+  ])
+    assert.deepEqual(replacedBy(html), [], html)
+})
+
+test('an edit made when this one had long arrived may have removed it on purpose', () => {
+  assert.deepEqual(replacedBy('<p>one</p><p>two</p>', 3001), [])
+})
+
+test('only what was typed since another’s edit was shown can be replaced, and only once', () => {
+  const { mirroring, type, replaced } = createWindow()
+  type('<p>mine</p>')
+  mirroring.stored('a-1', 1)
+  mirroring.received(edit('b', 1, 2, '<p>mine theirs</p>'))
+  mirroring.received(edit('b', 2, 3, '<p>theirs</p>'))
+  assert.deepEqual(replaced, [])
+  type('<p>theirs again</p>')
+  mirroring.stored('a-2', 4)
+  mirroring.received(edit('b', 3, 5, '<p>theirs!</p>'))
+  mirroring.received(edit('b', 4, 6, '<p>theirs!!</p>'))
+  assert.deepEqual(replaced, ['a-2'])
+})

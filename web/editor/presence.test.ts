@@ -1,0 +1,252 @@
+// Checks who is listed and where carets are: by states, and by the updates of those who type.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toBase64 } from 'lib0/buffer'
+import * as Y from 'yjs'
+import { createDocument, documentText } from '../../server/document/rich-text.ts'
+import type { AwarenessState } from '../../server/wire/messages.ts'
+import { createManualTime } from '../../server/wire/testing.ts'
+import { cleanName, createPresence, initialsOf, type Person, type Presence, placeAfter } from './presence.ts'
+
+interface RoomWindow {
+  readonly window: string
+  readonly doc: Y.Doc
+  readonly presence: Presence
+  readonly latest: () => AwarenessState | null
+}
+
+/** Windows of one document; updates and states travel at once, as over a connection without delay. */
+function openRoom() {
+  const time = createManualTime()
+  const windows: RoomWindow[] = []
+
+  function open(window: string, name: string | null = null) {
+    const doc = createDocument()
+    const text = documentText(doc)
+    const sent: AwarenessState[] = []
+    let latest: AwarenessState | null = null
+    let people: readonly Person[] = []
+    let selected: [number, number] | null = null
+    for (const other of windows) Y.applyUpdate(doc, Y.encodeStateAsUpdate(other.doc))
+    const presence = createPresence({
+      ...{ window, doc, timers: time, name },
+      send(state, isKnown) {
+        latest = state
+        if (isKnown) return
+        sent.push(state)
+        for (const other of windows) other.presence.heard({ windows: [{ window, state }] })
+      },
+      onPeople(next) {
+        people = next
+      },
+      onCarets: () => undefined,
+    })
+    doc.on('update', (update: Uint8Array, origin: unknown) => {
+      if (origin === 'log') return
+      const body = { update: toBase64(update) }
+      presence.published(body.update)
+      for (const other of windows) {
+        if (other === self) continue
+        Y.applyUpdate(other.doc, update, 'log')
+        other.presence.received({ from: window, body })
+      }
+      presence.settled(true)
+    })
+    const at = (index: number) => Y.createRelativePositionFromTypeIndex(text, index, -1)
+    presence.attach({ selection: () => selected && { anchor: at(selected[0]), head: at(selected[1]) } })
+    const self = {
+      window,
+      doc,
+      text,
+      sent,
+      presence,
+      latest: () => latest,
+      people: () => people.map(({ name, isTyping }) => (isTyping ? `${name}…` : name)),
+      colours: () => Object.fromEntries(people.map(({ window, colour }) => [window, colour])),
+      /** Moves the caret or selects, and waits until that is shown. */
+      select(anchor: number, head = anchor): void {
+        selected = [anchor, head]
+        presence.selectionChanged()
+        time.advance(100)
+      },
+      type(letters: string): void {
+        for (const letter of letters) {
+          const index = selected?.[1] ?? 0
+          text.insert(index, letter)
+          self.select(index + 1)
+        }
+      },
+      erase(): void {
+        const index = (selected?.[1] ?? 0) - 1
+        text.delete(index, 1)
+        self.select(index)
+      },
+      /** `w1 3` or `w1 3-5`. */
+      carets: () =>
+        presence
+          .carets()
+          .map(({ window: other, anchor, head }) => `${other} ${anchor}${anchor === head ? '' : `-${head}`}`),
+    }
+    for (const { window: other, latest } of windows)
+      presence.heard({ windows: [{ window: other, state: latest() }] })
+    windows.push(self)
+    for (const other of windows)
+      if (other !== self) other.presence.heard({ windows: [{ window, state: self.latest() }] })
+    return self
+  }
+
+  return { time, open }
+}
+
+test('a caret is seen where it is, and a selection with its direction', () => {
+  const { open } = openRoom()
+  const [one, other] = [open('w1'), open('w2')]
+  one.text.insert(0, 'Hello')
+  assert.deepEqual(other.carets(), ['w1 5'])
+  one.select(2)
+  assert.deepEqual(other.carets(), ['w1 2'])
+  one.select(4, 1)
+  assert.deepEqual(other.carets(), ['w1 4-1'])
+})
+
+test('typing, erasing and splitting lines move the caret at the others without a state', () => {
+  const { open } = openRoom()
+  const [one, other] = [open('w1'), open('w2')]
+  one.select(0)
+  const before = one.sent.length
+  one.type('Hello\nworld')
+  assert.deepEqual(other.carets(), ['w1 11'])
+  one.erase()
+  one.erase()
+  assert.deepEqual(other.carets(), ['w1 9'])
+  assert.equal(one.sent.length, before)
+  one.select(3)
+  assert.equal(one.sent.length, before + 1)
+  one.type('XY')
+  assert.deepEqual(other.carets(), ['w1 5'])
+  assert.equal(one.sent.length, before + 1)
+})
+
+test('edits of others above move it with its letters', () => {
+  const { open } = openRoom()
+  const [one, other, third] = [open('w1'), open('w2'), open('w3')]
+  one.select(0)
+  one.type('Hello')
+  one.select(3)
+  other.select(0)
+  other.type('>> ')
+  assert.deepEqual(third.carets().toSorted(), ['w1 6', 'w2 3'])
+  other.text.delete(0, 8)
+  assert.ok(third.carets().includes('w1 0'))
+})
+
+test('a state waits until the log has what was typed before it', () => {
+  const { open, time } = openRoom()
+  const one = open('w1')
+  one.text.insert(0, 'Hello')
+  time.advance(100)
+  const before = one.sent.length
+  one.presence.settled(true)
+  one.presence.published(toBase64(Y.encodeStateAsUpdate(one.doc)))
+  one.select(2)
+  assert.equal(one.sent.length, before)
+  one.presence.settled(true)
+  time.advance(100)
+  assert.equal(one.sent.length, before + 1)
+})
+
+test('a newcomer is told where those are who have only typed', () => {
+  const { open, time } = openRoom()
+  const one = open('w1')
+  one.select(0)
+  one.type('Hello')
+  const late = open('w2')
+  time.advance(100)
+  assert.deepEqual(late.carets(), ['w1 5'])
+  const { length } = one.sent
+  time.advance(60_000)
+  assert.equal(one.sent.length, length)
+})
+
+test('lists this window first, and who is typing until three seconds after', () => {
+  const { open, time } = openRoom()
+  const one = open('w1', 'Zoe')
+  const other = open('w2', 'Ada')
+  open('w3', 'Bob')
+  assert.deepEqual(one.people(), ['Zoe', 'Ada', 'Bob'])
+  other.select(0)
+  other.type('x')
+  assert.deepEqual(one.people(), ['Zoe', 'Ada…', 'Bob'])
+  assert.deepEqual(other.people(), ['Ada', 'Bob', 'Zoe'])
+  time.advance(3000)
+  assert.deepEqual(one.people(), ['Zoe', 'Ada', 'Bob'])
+})
+
+test('a window that has gone is listed for another second, and stays if it comes back', () => {
+  const { open, time } = openRoom()
+  const one = open('w1', 'Ada')
+  const other = open('w2', 'Bob')
+  other.presence.heard({ windows: [{ window: 'w1', state: null }] })
+  time.advance(900)
+  other.presence.heard({ windows: [{ window: 'w1', state: one.latest() }] })
+  time.advance(5000)
+  assert.deepEqual(other.people(), ['Bob', 'Ada'])
+  other.presence.heard({ windows: [], whole: true })
+  time.advance(1000)
+  assert.deepEqual([other.people(), other.carets()], [['Bob'], []])
+})
+
+test('up to ten windows have ten colours, the same in every window', () => {
+  const { open } = openRoom()
+  const windows = Array.from({ length: 10 }, (_, index) => open(`w${index}`))
+  const coloursIn = ({ colours }: (typeof windows)[number]) =>
+    Object.fromEntries(Object.entries(colours()).toSorted())
+  const [first, ...others] = windows.map(coloursIn)
+  assert.equal(new Set(Object.values(first ?? {})).size, 10)
+  for (const other of others) assert.deepEqual(other, first)
+})
+
+test('a name is shown to all as soon as it is chosen; without one a window has the same guest name everywhere', () => {
+  const { open } = openRoom()
+  const [one, other] = [open('w1'), open('w2')]
+  assert.match(other.people()[1] ?? '', /^Guest [A-Z][a-z]+$/)
+  assert.equal(one.people()[0], other.people()[1])
+  assert.equal(one.presence.chooseName(' Ada\u202e  Lovelace\n'), 'Ada Lovelace')
+  assert.deepEqual([one.people()[0], other.people()[1]], ['Ada Lovelace', 'Ada Lovelace'])
+})
+
+test('what is no position in the text is no caret, and adds nothing to the document', () => {
+  const { open } = openRoom()
+  const one = open('w1')
+  const foreign = toBase64(
+    Y.encodeRelativePosition(Y.createRelativePositionFromTypeIndex(new Y.Doc().getText('other'), 0)),
+  )
+  for (const position of [foreign, 'AAAA', '////', '']) {
+    const state = { client: 1, name: '', anchor: position, head: position }
+    one.presence.heard({ windows: [{ window: 'w9', state }] })
+    assert.deepEqual(one.carets(), [])
+  }
+  assert.deepEqual([...one.doc.share.keys()].includes('other'), false)
+})
+
+test('formatting and a document brought as a whole say nothing of a caret', () => {
+  const doc = createDocument()
+  const text = documentText(doc)
+  const updates: string[] = []
+  text.insert(0, 'Hello')
+  doc.on('update', (update: Uint8Array) => updates.push(toBase64(update)))
+  text.format(0, 3, { bold: true })
+  const another = createDocument()
+  documentText(another).insert(0, 'x')
+  Y.applyUpdate(doc, Y.encodeStateAsUpdate(another))
+  assert.equal(placeAfter(updates[0] ?? ''), null)
+  assert.equal(placeAfter(toBase64(Y.encodeStateAsUpdate(doc))), null)
+})
+
+test('names are one line of at most 40 characters, without what could change the text around them', () => {
+  assert.equal(cleanName('a\u0000b\u202ec\u2066d\ud800e'), 'a bcde')
+  assert.equal(cleanName('💨'.repeat(30)), '💨'.repeat(20))
+  assert.equal(cleanName(' \n '), '')
+  assert.deepEqual(['Ada Lovelace', 'Guest Otter', 'ŝu', ''].map(initialsOf), ['AL', 'O', 'Ŝ', ''])
+})

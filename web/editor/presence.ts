@@ -1,0 +1,358 @@
+// Who is here: the windows on the page, their names, carets and typing, and what this window shows of itself.
+
+import { fromBase64, toBase64 } from 'lib0/buffer'
+import * as Y from 'yjs'
+import { documentText } from '../../server/document/rich-text.ts'
+import {
+  type AwarenessFrame,
+  type AwarenessState,
+  type Message,
+  mostNameCharacters,
+} from '../../server/wire/messages.ts'
+import { nothingPlanned, type Timers } from '../../server/wire/time.ts'
+import type { Binding } from './binding.ts'
+
+export interface Person {
+  readonly window: string
+  readonly name: string
+  readonly isSelf: boolean
+  readonly isTyping: boolean
+  /** Index of the palette, the same in every window. */
+  readonly colour: number
+}
+
+/** Absolute indices in the text; `movedAt`: ms since the epoch. */
+export interface Caret {
+  readonly window: string
+  readonly name: string
+  readonly colour: number
+  readonly anchor: number
+  readonly head: number
+  readonly movedAt: number
+}
+
+interface PresenceParts {
+  readonly window: string
+  /** Null while windows mirror each other: then nobody has a caret. */
+  readonly doc: Y.Doc | null
+  readonly timers: Timers
+  /** The kept name; null for none. */
+  readonly name: string | null
+  /** `isKnown`: the others derive it, so that it is for a new connection only. */
+  readonly send: (state: AwarenessState, isKnown: boolean) => void
+  /** Called on change only; this window first. */
+  readonly onPeople: (people: readonly Person[]) => void
+  /** Somebody's caret may be elsewhere. */
+  readonly onCarets: () => void
+}
+
+interface Place {
+  readonly anchor: Y.RelativePosition
+  readonly head: Y.RelativePosition
+}
+
+interface Other {
+  readonly name: string
+  readonly place: Place | null
+  readonly movedAt: number
+  readonly typedAt: number
+  /** Null while the window is here. */
+  readonly goneAt: number | null
+}
+
+const typingMs = 3000
+
+/** A window that reconnects at once does not flicker. */
+const graceMs = 1000
+
+/** Longer than updates are merged for. */
+const pauseMs = 60
+
+/** Carets computed and drawn, of those that moved last. */
+const mostCarets = 50
+
+/** Of an update in base64: a larger one is no typing but a whole document. */
+const mostCharacters = 100_000
+
+/** As many as the style sheet has. */
+const colours = 10
+
+export type Presence = ReturnType<typeof createPresence>
+
+/**
+ * A window's updates say where its caret is, so that typing costs nothing more: every window derives it by `placeAfter`,
+ * and sends a state only when its caret is elsewhere.
+ */
+export function createPresence(parts: PresenceParts) {
+  const { window, doc, timers, send, onPeople, onCarets } = parts
+  const text = doc && documentText(doc)
+  const others = new Map<string, Other>()
+  let name = cleanName(parts.name ?? '')
+  let binding: Pick<Binding, 'selection'> | null = null
+  /** Where the others believe this window's caret to be. */
+  let believed: Place | null = null
+  let isSettled = true
+  let isShowPlanned = false
+  /** The server has an older state, which it would tell a newcomer. */
+  let isStale = false
+  let hasNewcomer = false
+  let stopRefreshing = nothingPlanned
+  let people: readonly Person[] = []
+  let colourOf: ReadonlyMap<string, number> = new Map()
+
+  function indexOf(position: Y.RelativePosition): number | null {
+    if (!doc) return null
+    const found = Y.createAbsolutePositionFromRelativePosition(position, doc)
+    return found?.type === text ? found.index : null
+  }
+
+  function indicesOf(place: Place | null) {
+    const [anchor, head] = [place && indexOf(place.anchor), place && indexOf(place.head)]
+    return anchor === null || head === null ? null : { anchor, head }
+  }
+
+  // This window
+
+  function say(isKnown = false): void {
+    isStale = isKnown
+    const anchor = believed && encode(believed.anchor)
+    const head = believed && encode(believed.head)
+    send({ client: doc?.clientID ?? 0, name, anchor, head }, isKnown)
+  }
+
+  function showSoon(): void {
+    if (isShowPlanned) return
+    isShowPlanned = true
+    timers.later(show, pauseMs)
+  }
+
+  /** Only once the log has this window's updates: a state that overtook one would be taken for older. */
+  function show(): void {
+    isShowPlanned = false
+    if (!isSettled) return
+    const place = binding?.selection() ?? null
+    const [now, before] = [indicesOf(place), indicesOf(believed)]
+    const isSame = now?.anchor === before?.anchor && now?.head === before?.head
+    if (isSame && !(hasNewcomer && isStale)) return
+    if (!isSame) believed = place
+    hasNewcomer = false
+    say()
+  }
+
+  // The others
+
+  function change(other: string, part: Partial<Other>): void {
+    const known = others.get(other)
+    others.set(other, {
+      ...{ name: '', place: null, movedAt: 0, typedAt: Number.NEGATIVE_INFINITY, goneAt: null },
+      ...known,
+      ...part,
+    })
+  }
+
+  function takeState(other: string, state: AwarenessState | null): void {
+    const known = others.get(other)
+    if (state === null) {
+      if (known?.goneAt === null) change(other, { goneAt: timers.now() })
+      return
+    }
+    if (!known) hasNewcomer = true
+    const [anchor, head] = [decode(state.anchor), decode(state.head)]
+    const place = anchor && head && { anchor, head }
+    const hasMoved = place !== null && !isSamePlace(place, known?.place ?? null)
+    change(other, {
+      name: cleanName(state.name),
+      place,
+      goneAt: null,
+      ...(hasMoved && { movedAt: timers.now() }),
+    })
+  }
+
+  /** Also plans the next refresh: somebody stops typing, or is gone for good. */
+  function refresh(): void {
+    stopRefreshing()
+    const now = timers.now()
+    let next = Number.POSITIVE_INFINITY
+    const listed: Omit<Person, 'colour'>[] = []
+    for (const [other, { name, typedAt, goneAt }] of others) {
+      if (goneAt !== null && goneAt + graceMs <= now) {
+        others.delete(other)
+        continue
+      }
+      const isTyping = typedAt + typingMs > now
+      next = Math.min(next, goneAt === null ? next : goneAt + graceMs, isTyping ? typedAt + typingMs : next)
+      listed.push({ window: other, name: name || guestName(other), isSelf: false, isTyping })
+    }
+    listed.sort((one, other) => one.name.localeCompare(other.name) || (one.window < other.window ? -1 : 1))
+    const self = { window, name: name || guestName(window), isSelf: true, isTyping: false }
+    colourOf = coloursOf([window, ...others.keys()])
+    tell([self, ...listed].map((person) => ({ ...person, colour: colourOf.get(person.window) ?? 0 })))
+    stopRefreshing = next === Number.POSITIVE_INFINITY ? nothingPlanned : timers.later(refresh, next - now)
+    onCarets()
+  }
+
+  function tell(next: readonly Person[]): void {
+    if (next.length === people.length && next.every((person, index) => isSamePerson(person, people[index])))
+      return
+    people = next
+    onPeople(next)
+  }
+
+  doc?.on('afterTransaction', onCarets)
+  say()
+  refresh()
+  return {
+    heard({ windows, whole }: Pick<AwarenessFrame, 'windows' | 'whole'>): void {
+      const named = new Set(windows.map(({ window }) => window))
+      if (whole) for (const other of others.keys()) if (!named.has(other)) takeState(other, null)
+      for (const { window: other, state } of windows) if (other !== window) takeState(other, state)
+      if (hasNewcomer && isStale) showSoon()
+      hasNewcomer &&= isStale
+      refresh()
+    },
+    /** A message of another window, after it was applied. */
+    received({ from, body }: Pick<Message, 'from' | 'body'>): void {
+      if (from === window || !others.has(from)) return
+      const place = 'update' in body && body.update.length <= mostCharacters ? placeAfter(body.update) : null
+      const typedAt = timers.now()
+      change(from, place ? { typedAt, place, movedAt: typedAt } : { typedAt })
+      refresh()
+    },
+    /** An update of this window's own went to the outbox. */
+    published(update: string): void {
+      believed = placeAfter(update) ?? believed
+      isSettled = false
+      say(true)
+      showSoon()
+    },
+    /** Whether the log has all that this window published. */
+    settled(isNow: boolean): void {
+      if (isNow && !isSettled) showSoon()
+      isSettled = isNow
+    },
+    selectionChanged: showSoon,
+    attach(next: Pick<Binding, 'selection'> | null): void {
+      binding = next
+      showSoon()
+    },
+    /** The chosen name; empty for none. */
+    name: () => name,
+    /** Empty for none. Returns the name as it is kept and shown. */
+    chooseName(chosen: string): string {
+      const next = cleanName(chosen)
+      if (next === name) return name
+      name = next
+      say()
+      refresh()
+      return name
+    },
+    /** Of the other windows. */
+    carets(): readonly Caret[] {
+      return [...others]
+        .filter(([, { place }]) => place !== null)
+        .sort(([, one], [, other]) => other.movedAt - one.movedAt)
+        .slice(0, mostCarets)
+        .flatMap(([other, { name, place, movedAt }]) => {
+          const indices = indicesOf(place)
+          const colour = colourOf.get(other) ?? 0
+          const shown = { window: other, name: name || guestName(other), colour, movedAt }
+          return indices ? [{ ...shown, ...indices }] : []
+        })
+    },
+  }
+}
+
+/** After the last letter inserted; where something was deleted; null for another change. Base64. */
+export function placeAfter(update: string): Place | null {
+  const { structs, ds } = Y.decodeUpdate(fromBase64(update))
+  const clients = new Set(structs.map(({ id }) => id.client))
+  // A whole document, brought to an empty log.
+  if (clients.size > 1) return null
+  const inserted = structs.findLast(
+    (struct) => struct instanceof Y.Item && struct.content instanceof Y.ContentString,
+  )
+  if (inserted) return placeAt(inserted.id.client, inserted.id.clock + inserted.length - 1)
+  if (structs.length > 0) return null
+  for (const [client, [deleted]] of ds.clients) if (deleted) return placeAt(client, deleted.clock)
+  return null
+}
+
+function placeAt(client: number, clock: number): Place {
+  const position = new Y.RelativePosition(null, null, Y.createID(client, clock), -1)
+  return { anchor: position, head: position }
+}
+
+const encode = (position: Y.RelativePosition) => toBase64(Y.encodeRelativePosition(position))
+
+/** Null for what is no position in the text: looking up another name would create it in the document. */
+function decode(position: string | null): Y.RelativePosition | null {
+  if (position === null) return null
+  try {
+    const decoded = Y.decodeRelativePosition(fromBase64(position))
+    return decoded.item !== null || decoded.tname === 'text' ? decoded : null
+  } catch {
+    return null
+  }
+}
+
+function isSamePlace(one: Place, other: Place | null): boolean {
+  return (
+    other !== null &&
+    Y.compareRelativePositions(one.anchor, other.anchor) &&
+    Y.compareRelativePositions(one.head, other.head)
+  )
+}
+
+const isSamePerson = (one: Person, other: Person | undefined) =>
+  one.window === other?.window &&
+  one.name === other.name &&
+  one.colour === other.colour &&
+  one.isTyping === other.isTyping
+
+/** For a window without a chosen name, the same in every window. */
+export const guestName = (window: string) => `Guest ${animals[(hashOf(window) >>> 8) % animals.length]}`
+
+export const colourFor = (window: string) => hashOf(window) % colours
+
+/** Each window's by its hash; of two with the same the later name takes the next that is free. */
+function coloursOf(windows: readonly string[]): ReadonlyMap<string, number> {
+  const chosen = new Map<string, number>()
+  const taken = new Set<number>()
+  for (const window of windows.toSorted()) {
+    let colour = colourFor(window)
+    while (taken.has(colour) && taken.size < colours) colour = (colour + 1) % colours
+    taken.add(colour)
+    chosen.set(window, colour)
+  }
+  return chosen
+}
+
+/** FNV-1a (Fowler, Noll, Vo), 32 bits. */
+function hashOf(window: string): number {
+  let hash = 0x811c9dc5
+  for (const character of window) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
+  return hash >>> 0
+}
+
+const animals =
+  'Badger Bear Beaver Crane Deer Dolphin Eagle Falcon Finch Fox Hare Heron Ibis Jay Lark Lynx Marten Mole Moose Newt Otter Owl Puffin Raven Robin Seal Stork Swan Swift Tern Vole Wren'.split(
+    ' ',
+  )
+
+/** Without control and bidirectional formatting characters, in one line, at most `mostNameCharacters`. */
+export function cleanName(name: string): string {
+  const words = name.replace(/[\p{Cc}\p{Zs}\p{Zl}\p{Zp}]+/gu, ' ').replace(/[\p{Bidi_Control}\p{Cs}]/gu, '')
+  let kept = ''
+  for (const character of words.trim()) {
+    if (kept.length + character.length > mostNameCharacters) break
+    kept += character
+  }
+  return kept.trim()
+}
+
+/** One or two capitals for a small badge. */
+export function initialsOf(name: string): string {
+  const words = name.replace(/^Guest (?=.)/, '').split(' ')
+  const [first = '', second = ''] = words.map((word) => [...word][0] ?? '')
+  return (first + second).toUpperCase()
+}

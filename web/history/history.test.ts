@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toBase64 } from 'lib0/buffer'
+import * as Y from 'yjs'
+import { createDocument, documentText, textOf } from '../../server/document/rich-text.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { type Piece, Replay } from './replay.ts'
+import { changesBetween } from './version-diff.ts'
+
+/** Two windows that type into one document; each change is an update of the log. */
+function writers() {
+  const docs = [createDocument(), createDocument()] as const
+  const updates: { seq: number; from: string; acceptedAt: number; update: string }[] = []
+  for (const [place, doc] of docs.entries())
+    doc.on('update', (update: Uint8Array, origin: unknown) => {
+      if (origin === 'log') return
+      const seq = updates.length + 1
+      updates.push({ seq, from: `w${place}`, acceptedAt: 1000 + seq, update: toBase64(update) })
+      for (const other of docs) if (other !== doc) Y.applyUpdate(other, update, 'log')
+    })
+  return { texts: [documentText(docs[0]), documentText(docs[1])] as const, docs, updates }
+}
+
+const replayOf = (updates: ReturnType<typeof writers>['updates']) => {
+  const replay = new Replay()
+  replay.add({ base: null, updates, next: null })
+  return replay
+}
+
+test('shows each version, in any order, with its time', () => {
+  const { texts, updates } = writers()
+  texts[0].insert(0, 'one\n')
+  texts[1].insert(3, ' two')
+  texts[0].delete(0, 4)
+  const replay = replayOf(updates)
+  assert.equal(replay.newest, 3)
+  for (const [version, text] of [
+    [3, 'two'],
+    [0, ''],
+    [2, 'one two'],
+    [1, 'one'],
+    [3, 'two'],
+  ] as const)
+    assert.equal(textOf(replay.show(version).lines), text)
+  assert.deepEqual([replay.timeOf(0), replay.timeOf(3), replay.hasBase], [null, 1003, false])
+})
+
+test('tells who wrote each piece, by the chosen name or by the window', () => {
+  const { texts, docs, updates } = writers()
+  docs[0].getMap('authors').set(String(docs[0].clientID), { name: 'Ada' })
+  texts[0].insert(0, 'a c\n')
+  texts[1].insert(2, 'b', { bold: true })
+  const { lines, segments } = replayOf(updates).show(3)
+  const [line] = lines
+  assert.ok(line)
+  const told = segments.get(line)?.map(({ author, runs }) => [author, runs.map(({ text }) => text).join('')])
+  assert.deepEqual(told, [
+    [{ window: 'w0', name: 'Ada' }, 'a '],
+    [{ window: 'w1', name: '' }, 'b'],
+    [{ window: 'w0', name: 'Ada' }, 'c'],
+  ])
+})
+
+test('begins with a base, whose text has no known window', () => {
+  const { texts, docs, updates } = writers()
+  texts[0].insert(0, 'old')
+  const base = { seq: 1, from: 'w0', acceptedAt: 1001, update: toBase64(Y.encodeStateAsUpdate(docs[0])) }
+  texts[1].insert(3, ' new')
+  const replay = new Replay()
+  replay.add({ base, updates: updates.slice(1), next: null })
+  assert.deepEqual([replay.hasBase, replay.newest, replay.timeOf(0)], [true, 1, 1001])
+  const { lines, segments } = replay.show(1)
+  assert.deepEqual(
+    lines.flatMap((line) => segments.get(line)?.map(({ author }) => author?.window)),
+    [undefined, 'w1'],
+  )
+})
+
+test('a jump in 100,000 updates takes less than a second', () => {
+  const doc = createDocument()
+  const updates: ReturnType<typeof writers>['updates'] = []
+  doc.on('update', (update: Uint8Array) => {
+    const seq = updates.length + 1
+    updates.push({ seq, from: 'w0', acceptedAt: seq, update: toBase64(update) })
+  })
+  const text = documentText(doc)
+  for (let letter = 0; letter < 100_000; letter += 1) text.insert(letter, letter % 60 === 59 ? '\n' : 'x')
+  const replay = replayOf(updates)
+  for (const version of [99_999, 1, 50_500, 49_999]) {
+    const start = performance.now()
+    assert.equal(
+      replay
+        .show(version)
+        .delta.map(({ insert }) => insert)
+        .join('').length,
+      version,
+    )
+    const tookMs = performance.now() - start
+    assert.ok(tookMs < 1000, `${tookMs} ms to version ${version}`)
+  }
+})
+
+/** Yjs cuts where a marker stands, even one that changes nothing. */
+function joined(pieces: readonly Piece[]): Piece[] {
+  const all: Piece[] = []
+  for (const piece of pieces) {
+    const last = all.at(-1)
+    if (JSON.stringify(last?.attributes) !== JSON.stringify(piece.attributes) || !last) all.push(piece)
+    else all[all.length - 1] = { ...last, insert: last.insert + piece.insert }
+  }
+  return all
+}
+
+test('the changes between two versions make them equal, formatting included, and keep what they share', () => {
+  const random = createSeededRandom(5)
+  const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item
+  const looks = [{}, { bold: true }, { italic: true, link: 'https://example.org' }]
+  const write = (text: Y.Text, times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      const at = Math.floor(random() * (text.length + 1))
+      if (random() < 0.6) text.insert(at, pick(['word ', 'a', 'é', 'line']), pick(looks))
+      else if (random() < 0.5) text.insert(at, '\n', { block: pick(['h1', 'ul1', 'pre']) })
+      else if (at < text.length) text.delete(at, Math.min(5, text.length - at))
+      else if (text.length > 0) text.format(0, text.length, pick(looks))
+    }
+  }
+  for (let round = 0; round < 100; round += 1) {
+    const doc = createDocument()
+    const text = documentText(doc)
+    write(text, 20)
+    const past = text.toDelta() as Piece[]
+    write(text, 20)
+    const changes = changesBetween(text.toDelta(), past)
+    text.applyDelta(changes)
+    assert.deepEqual(joined(text.toDelta()), joined(past))
+    assert.deepEqual(changesBetween(text.toDelta(), past), [])
+  }
+  assert.deepEqual(changesBetween([{ insert: 'a👩b' }], [{ insert: 'a👨b' }]), [
+    { retain: 1 },
+    { delete: 2 },
+    { insert: '👨', attributes: {} },
+  ])
+  const [now, then] = [[{ insert: 'one\ntwo\n' }], [{ insert: 'one\ntwo and a half\n' }]]
+  assert.deepEqual(
+    changesBetween(now, then).filter((change) => !('retain' in change)),
+    [{ insert: ' and a half', attributes: {} }],
+  )
+})

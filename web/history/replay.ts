@@ -1,0 +1,209 @@
+// A document's history: any version of it, and who wrote each piece of its text.
+
+import { fromBase64 } from 'lib0/buffer'
+import * as Y from 'yjs'
+import {
+  createDocument,
+  documentText,
+  isEnded,
+  type Line,
+  linesOf,
+  type Run,
+} from '../../server/document/rich-text.ts'
+import type { HistoryPortion } from '../../server/wire/documents.ts'
+
+/** Text of a line by one author, in order. */
+export interface Segment {
+  /** Null when only the base knows. */
+  readonly author: Author | null
+  readonly runs: readonly Run[]
+}
+
+export interface Author {
+  /** The window whose update brought the text. */
+  readonly window: string | null
+  /** Empty unless the person chose one. */
+  readonly name: string
+}
+
+export interface Version {
+  readonly lines: readonly Line[]
+  readonly segments: ReadonlyMap<Line, readonly Segment[]>
+  /** To restore it. */
+  readonly delta: readonly Piece[]
+}
+
+export interface Piece {
+  readonly insert: string
+  readonly attributes?: Readonly<Record<string, unknown>>
+}
+
+/** Updates between two kept states: a jump applies at most as many. */
+const checkpointEvery = 1000
+/** Bytes of all kept states: beyond it every second one is dropped. */
+const mostCheckpointBytes = 64_000_000
+
+/** Version 0 is the base; each update makes the next version. */
+export class Replay {
+  readonly #updates: { readonly bytes: Uint8Array; readonly from: string; readonly at: number }[] = []
+  readonly #checkpoints = new Map<number, Uint8Array>()
+  #checkpointBytes = 0
+  #spacing = checkpointEvery
+  #baseAt: number | null = null
+  /** The window of each Yjs client that the updates introduced. */
+  readonly #windows = new Map<number, string>()
+  /** Holds the newest version that was added. */
+  readonly #newest = createDocument()
+  #shown = createDocument()
+  #shownVersion = 0
+
+  /** The number of the newest version. */
+  get newest(): number {
+    return this.#updates.length
+  }
+
+  /** When the version came to be, ms since the epoch; null for an empty beginning. */
+  timeOf(version: number): number | null {
+    return this.#updates[version - 1]?.at ?? this.#baseAt
+  }
+
+  /** Who made the version; null for the base. */
+  authorOf(version: number): Author | null {
+    const update = this.#updates[version - 1]
+    if (!update) return null
+    for (const [client, window] of this.#windows) {
+      const name = window === update.from ? nameOf(this.#newest, client) : ''
+      if (name !== '') return { window, name }
+    }
+    return { window: update.from, name: '' }
+  }
+
+  /** Whether earlier text was written than the log still tells apart. */
+  get hasBase(): boolean {
+    return this.#baseAt !== null
+  }
+
+  add({ base, updates }: HistoryPortion): void {
+    const bytesOfBase = base && fromBase64(base.update)
+    if (base && bytesOfBase) {
+      Y.applyUpdate(this.#newest, bytesOfBase)
+      // The base before the first update of all is empty.
+      if (this.#newest.store.clients.size > 0) this.#baseAt = base.acceptedAt
+      this.#keep(0)
+    }
+    if (this.#updates.length === 0 && !base) this.#keep(0)
+    for (const { update, from, acceptedAt } of updates) {
+      const bytes = fromBase64(update)
+      const { clients } = this.#newest.store
+      const known = clients.size
+      Y.applyUpdate(this.#newest, bytes)
+      // A window has a new client each time that it opens; others are rare.
+      if (clients.size > known)
+        for (const client of clients.keys())
+          if (!this.#windows.has(client) && !this.#isOfBase(client)) this.#windows.set(client, from)
+      this.#updates.push({ bytes, from, at: acceptedAt })
+      if (this.#updates.length % this.#spacing === 0) this.#keep(this.#updates.length)
+    }
+  }
+
+  readonly #baseClients = new Set<number>()
+
+  #isOfBase(client: number): boolean {
+    return this.#baseClients.has(client)
+  }
+
+  #keep(version: number): void {
+    if (version === 0) for (const client of this.#newest.store.clients.keys()) this.#baseClients.add(client)
+    const state = Y.encodeStateAsUpdate(this.#newest)
+    this.#checkpoints.set(version, state)
+    this.#checkpointBytes += state.length
+    if (this.#checkpointBytes <= mostCheckpointBytes) return
+    this.#spacing *= 2
+    for (const [kept, { length }] of this.#checkpoints) {
+      if (kept % this.#spacing === 0) continue
+      this.#checkpoints.delete(kept)
+      this.#checkpointBytes -= length
+    }
+  }
+
+  show(version: number): Version {
+    this.#goTo(version)
+    const text = documentText(this.#shown)
+    const lines = linesOf(text)
+    return { lines, segments: this.#segmentsOf(text, lines), delta: text.toDelta() as Piece[] }
+  }
+
+  #goTo(version: number): void {
+    const nearest = Math.max(...this.#checkpoints.keys().filter((kept) => kept <= version), 0)
+    if (this.#shownVersion > version || nearest > this.#shownVersion || this.#shownVersion === 0) {
+      this.#shown.destroy()
+      this.#shown = createDocument()
+      const state = this.#checkpoints.get(nearest)
+      if (state) Y.applyUpdate(this.#shown, state)
+      this.#shownVersion = nearest
+    }
+    const missing = this.#updates.slice(this.#shownVersion, version)
+    this.#shown.transact(() => {
+      for (const { bytes } of missing) Y.applyUpdate(this.#shown, bytes)
+    })
+    this.#shownVersion = version
+  }
+
+  /** Pieces of the lines' runs, cut where the author changes. */
+  #segmentsOf(text: Y.Text, lines: readonly Line[]): Map<Line, Segment[]> {
+    const spans = clientsOf(text)
+    let [span, used] = [0, 0]
+    const take = (most: number): { client: number; length: number } => {
+      const current = spans[span] ?? { client: 0, length: most }
+      const length = Math.min(most, current.length - used)
+      used += length
+      if (used === current.length) [span, used] = [span + 1, 0]
+      return { client: current.client, length }
+    }
+    const found = new Map<Line, Segment[]>()
+    for (const line of lines) {
+      const segments: { client: number; runs: Run[] }[] = []
+      for (const { text: words, marks } of line.runs) {
+        for (let start = 0; start < words.length; ) {
+          const { client, length } = take(words.length - start)
+          const run = { text: words.slice(start, start + length), marks }
+          const last = segments.at(-1)
+          if (last?.client === client) last.runs.push(run)
+          else segments.push({ client, runs: [run] })
+          start += length
+        }
+      }
+      if (isEnded(line)) take(1)
+      found.set(
+        line,
+        segments.map(({ client, runs }) => ({ author: this.#author(client), runs })),
+      )
+    }
+    return found
+  }
+
+  #author(client: number): Author | null {
+    const window = this.#windows.get(client) ?? null
+    const name = nameOf(this.#newest, client)
+    return window === null && name === '' ? null : { window, name }
+  }
+}
+
+function nameOf(doc: Y.Doc, client: number): string {
+  const entry: unknown = doc.getMap('authors').get(String(client))
+  const isNamed = typeof entry === 'object' && entry !== null && 'name' in entry
+  return isNamed && typeof entry.name === 'string' ? entry.name.slice(0, 40) : ''
+}
+
+/** Who wrote the visible text, in its order. */
+function clientsOf(text: Y.Text): { client: number; length: number }[] {
+  const spans: { client: number; length: number }[] = []
+  for (let item = text._start; item !== null; item = item.right) {
+    if (item.deleted || !item.countable) continue
+    const { client } = item.id
+    const last = spans.at(-1)
+    if (last?.client === client) last.length += item.length
+    else spans.push({ client, length: item.length })
+  }
+  return spans
+}

@@ -1,0 +1,93 @@
+// The lab's access to a page opened with `?record`: message timestamps and `window.crosswind`.
+
+import type { Draft, Message } from '../server/wire/messages.ts'
+import type { Clock } from '../server/wire/time.ts'
+import type { Store } from './store.ts'
+
+export interface SentStamp {
+  readonly id: string
+  readonly sentAt: number
+  readonly inputAt: number | null
+  /** Of the message as JSON, UTF-8: over XHR the body. */
+  bytes: number
+}
+
+export interface ReceivedStamp extends Pick<Message, 'id' | 'kind' | 'seq' | 'acceptedAt'> {
+  readonly receivedAt: number
+  appliedAt: number | null
+  paintedAt: number | null
+  /** Of the message as JSON, UTF-8, without the transport's framing. */
+  bytes: number
+}
+
+export type Recorder = ReturnType<typeof createRecorder>
+
+export const noRecorder: Recorder = {
+  sent: () => undefined,
+  received: () => undefined,
+  applied: () => undefined,
+  take: () => ({ sent: [], received: [] }),
+}
+
+/** By this window's clock. `afterPaint` runs a function after the next paint. */
+export function createRecorder(now: Clock, afterPaint = afterThisFrame) {
+  const sent: SentStamp[] = []
+  const received: ReceivedStamp[] = []
+  /** Measured when somebody asks: while a message is timed, that would cost time. */
+  let unmeasured: { readonly stamp: { bytes: number }; readonly message: Draft }[] = []
+  return {
+    sent(message: Draft, inputAt: number | null): void {
+      const stamp = { id: message.id, sentAt: message.at, inputAt, bytes: 0 }
+      sent.push(stamp)
+      unmeasured.push({ stamp, message })
+    },
+    received(message: Message, receivedAt: number): void {
+      const { id, kind, seq, acceptedAt } = message
+      const stamp = { id, kind, seq, acceptedAt, receivedAt, appliedAt: null, paintedAt: null, bytes: 0 }
+      received.push(stamp)
+      unmeasured.push({ stamp, message })
+    },
+    applied(message: Message): void {
+      const stamp = received.findLast(({ id }) => id === message.id)
+      if (!stamp) return
+      stamp.appliedAt = now()
+      afterPaint(() => {
+        stamp.paintedAt = now()
+      })
+    },
+    take() {
+      for (const { stamp, message } of unmeasured) stamp.bytes = bytesOf(message)
+      unmeasured = []
+      return { sent, received }
+    },
+  }
+}
+
+const bytesOf = (message: Draft) => new TextEncoder().encode(JSON.stringify(message)).length
+
+/** Within an animation frame, a message port's task runs after the paint. */
+function afterThisFrame(run: () => void): void {
+  const { port1, port2 } = new MessageChannel()
+  port1.onmessage = run
+  port2.postMessage(null)
+}
+
+export type LabDoor = ReturnType<typeof createLabDoor>
+
+declare global {
+  interface Window {
+    crosswind?: LabDoor
+  }
+}
+
+export function createLabDoor(store: Store, recorder: Recorder, switchMode: (name: string) => void) {
+  return {
+    view: store.view,
+    take: recorder.take,
+    /** Offset from window to server time, and its error bound. */
+    clock: () => store.view().link.clock,
+    switchMode,
+    /** Overrides part of the view until its next real change. */
+    show: store.change,
+  }
+}

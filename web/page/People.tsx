@@ -1,0 +1,141 @@
+// Who is here: badges in the header, and a list with this window's own name.
+
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { mostNameCharacters } from '../../server/wire/messages.ts'
+import { initialsOf, type Person } from '../editor/presence.ts'
+import { type CommonProps, useView } from './hooks.ts'
+
+/** Badges in the header; the others are a number. */
+const mostBadges = 3
+
+export function People({ store, actions }: CommonProps) {
+  const people = useView(store, (view) => view.people)
+  // Unknown while nothing is connected.
+  const count = useView(store, (view) => (view.link.state === 'open' ? view.windows : null))
+  const [isOpen, setOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const others = people.filter(({ isSelf }) => !isSelf)
+  const badges = [...others, ...people.filter(({ isSelf }) => isSelf)].slice(0, mostBadges)
+  const typing = others.filter(({ isTyping }) => isTyping)
+  /** Windows that do not tell who they are. */
+  const unnamed = Math.max(0, (count ?? 0) - people.length)
+  const all = people.length + unnamed
+
+  function close(): void {
+    setOpen(false)
+    button.current?.focus()
+  }
+  function closeOnEscape(event: KeyboardEvent): void {
+    if (event.key === 'Escape') close()
+  }
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the list from any of its elements.
+    <div
+      className="people"
+      onKeyDown={isOpen ? closeOnEscape : undefined}
+      onBlur={(event) => event.currentTarget.contains(event.relatedTarget) || setOpen(false)}
+    >
+      <button
+        ref={button}
+        type="button"
+        className="people-button"
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        onClick={isOpen ? close : () => setOpen(true)}
+      >
+        <span className="people-badges" aria-hidden="true">
+          {badges.map((person) => (
+            <Badge key={person.window} person={person} />
+          ))}
+        </span>
+        <span className="people-count">
+          {all > badges.length && (
+            <span className="people-more" aria-hidden="true">
+              +{all - badges.length}
+            </span>
+          )}
+          <span className="people-all" aria-hidden="true">
+            {all}
+          </span>
+        </span>
+        <span className="visually-hidden">
+          {all === 1 ? 'Only you are here' : `${all} windows are here: who they are`}
+          {typing.length > 0 && `, ${typing.length} typing`}
+        </span>
+      </button>
+      {isOpen && (
+        <div className="people-list" role="dialog" aria-label="Who is here">
+          <ul>
+            {people.map((person) => (
+              <li key={person.window} data-typing={person.isTyping || undefined}>
+                <Badge person={person} />
+                {person.isSelf ? (
+                  <OwnName name={person.name} onChoose={actions.chooseName} onDone={close} />
+                ) : (
+                  <span className="people-name">
+                    <bdi>{person.name}</bdi>
+                  </span>
+                )}
+                <span className="people-state small">
+                  {person.isSelf ? 'you' : person.isTyping ? 'typing…' : ''}
+                </span>
+              </li>
+            ))}
+          </ul>
+          {unnamed > 0 && (
+            <p className="small">
+              and {unnamed} {unnamed === 1 ? 'window' : 'windows'} without a name
+            </p>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Badge({ person: { name, colour, isTyping } }: { readonly person: Person }) {
+  return (
+    <span
+      className="people-badge"
+      data-colour={colour}
+      data-typing={isTyping || undefined}
+      aria-hidden="true"
+    >
+      {initialsOf(name)}
+    </span>
+  )
+}
+
+interface OwnNameProps {
+  readonly name: string
+  readonly onChoose: (name: string) => void
+  readonly onDone: () => void
+}
+
+/** Takes the name when it is left or submitted. */
+function OwnName({ name, onChoose, onDone }: OwnNameProps) {
+  const field = useRef<HTMLInputElement>(null)
+  const [draft, setDraft] = useState(name)
+  useEffect(() => setDraft(name), [name])
+  // A click would focus it and so keep the list open; by keyboard it is the first thing to do here.
+  useEffect(() => field.current?.select(), [])
+  function submit(event: FormEvent): void {
+    event.preventDefault()
+    onChoose(draft)
+    onDone()
+  }
+  return (
+    <form className="people-own" onSubmit={submit}>
+      <input
+        ref={field}
+        aria-label="Your name"
+        autoComplete="nickname"
+        maxLength={mostNameCharacters}
+        value={draft}
+        onChange={({ target }) => setDraft(target.value)}
+        onBlur={() => draft !== name && onChoose(draft)}
+      />
+    </form>
+  )
+}

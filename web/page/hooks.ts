@@ -1,0 +1,116 @@
+// Shared by components: props, actions, hooks for store and clock, menu keys.
+
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { modeNamed } from '../../server/wire/modes.ts'
+import type { Piece } from '../history/replay.ts'
+import { browserTimers } from '../link/browser-services.ts'
+import type { OutboxState } from '../link/outbox.ts'
+import type { Store, View, WindChoices } from '../store.ts'
+import type { ViewName } from './views.ts'
+import { http1Warning } from './wording.ts'
+
+export interface CommonProps {
+  readonly store: Store
+  readonly actions: Actions
+}
+
+/** A person's actions; all that components know of the link. */
+export interface Actions {
+  /** `name` as in the modes table, such as `sse/2`. */
+  switchMode(name: string): void
+  openWindow(): void
+  retryNow(): void
+  dismissRefusal(): void
+  /** Replaces the page's content for everybody with a closed window's unsent edit. */
+  restoreLeft(id: string): void
+  discardLeft(id: string): void
+  /** Also changes the address. */
+  chooseView(name: ViewName): void
+  dismissViewNotice(): void
+  /** This window's user, as others see it; empty for a guest. Kept in this browser. */
+  chooseName(name: string): void
+  /** Shows a sentence until it is dismissed. */
+  notify(sentence: string): void
+  /** An empty title stands for the channel's name. */
+  rename(title: string): void
+  /** Opens a document in this window; a new one gets `name` as its title. Rejects with an Error for people. */
+  createDocument(name: string, channel: string, isNew: boolean): Promise<void>
+  /** Inserts a file's content at the end of the document. */
+  importFile(file: File): Promise<void>
+  /** Makes the document's text equal to a version, as an edit that can be undone. */
+  restoreVersion(version: readonly Piece[]): Promise<void>
+  chooseWind(change: Partial<WindChoices>): void
+}
+
+/**
+ * Rerenders only when the selected part changes. `select` must return a primitive or an existing part,
+ * never a new object.
+ */
+export function useView<Part>(store: Store, select: (view: View) => Part): Part {
+  return useSyncExternalStore(store.subscribe, () => select(store.view()))
+}
+
+/**
+ * Ms since the epoch by the clock that stamps arrivals; setting the wall clock does not change it. Renewed
+ * every `periodMs` while `isRunning`.
+ */
+export function useNow(periodMs: number, isRunning: boolean): number {
+  const [now, setNow] = useState(browserTimers.now)
+  useEffect(() => {
+    if (!isRunning) return
+    setNow(browserTimers.now)
+    const timer = setInterval(() => setNow(browserTimers.now), periodMs)
+    return () => clearInterval(timer)
+  }, [periodMs, isRunning])
+  return now
+}
+
+/** Edits are usually stored within a few ms: showing each would flicker and render twice per key. */
+const showDelayMs = 250
+
+/** While connected, unsent edits appear after `showDelayMs`. */
+export function useOutbox(store: Store): OutboxState {
+  const [outbox, setOutbox] = useState(() => store.view().outbox)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const stopWatching = store.subscribe(onChange)
+    onChange()
+    return () => {
+      stopWatching()
+      clearTimeout(timer)
+    }
+    function onChange(): void {
+      const { outbox, link } = store.view()
+      const isUnderWay = outbox.unstored > 0 || outbox.isFull
+      if (isUnderWay && link.state === 'open') timer ??= setTimeout(show, showDelayMs)
+      else show()
+    }
+    function show(): void {
+      clearTimeout(timer)
+      timer = undefined
+      // The same object while unchanged, so that wind readings cause no rerender.
+      const { outbox: now } = store.view()
+      setOutbox((shown) => (now.unstored === 0 && shown.unstored === 0 && !shown.isFull ? shown : now))
+    }
+  }, [store])
+  return outbox
+}
+
+export function useHttp1Warning(store: Store) {
+  // The browser's other connections are known only while this one is open.
+  const mode = useView(store, ({ link }) => (link.state === 'open' ? link.mode : null))
+  const streams = useView(store, (view) => view.browserHttp1Streams)
+  const share = useView(store, (view) => view.share)
+  return mode === null ? null : http1Warning(modeNamed(mode), streams, share)
+}
+
+/**
+ * Index of the item that a key leads to, wrapping around; null for other keys (WAI-ARIA Authoring
+ * Practices, "Menu and Menubar Pattern").
+ */
+export function indexAfterKey(key: string, index: number, count: number): number | null {
+  if (key === 'ArrowDown') return (index + 1) % count
+  if (key === 'ArrowUp') return (index - 1 + count) % count
+  if (key === 'Home') return 0
+  return key === 'End' ? count - 1 : null
+}

@@ -1,0 +1,230 @@
+// Every sentence of header, mode menu and notices, in every state.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { modeNamed } from '../../server/wire/modes.ts'
+import type { LinkState } from '../link/link.ts'
+import type { OutboxState } from '../link/outbox.ts'
+import { firstView } from '../store.ts'
+import {
+  clockWords,
+  fallWords,
+  http1Warning,
+  leftWords,
+  linkAnnouncement,
+  linkWords,
+  modeWords,
+  outboxWords,
+  refusalAfter,
+  refusedUpdateWords,
+  spokenWords,
+  storedWords,
+  windowsWords,
+} from './wording.ts'
+
+const { link, outbox: empty } = firstView('sse/2')
+const open: LinkState = { ...link, state: 'open', spokenHttp: '2' }
+const waiting: LinkState = {
+  ...open,
+  state: 'waiting',
+  spokenHttp: null,
+  reason: 'No answer.',
+  retryAt: 5000,
+}
+const holding = (unstored: number, change: Partial<OutboxState> = {}) => ({ ...empty, unstored, ...change })
+
+test('names each state of the link', () => {
+  assert.equal(linkWords(open, 0), 'Connected')
+  assert.equal(linkWords({ ...open, state: 'opening' }, 0), 'Connecting')
+  assert.equal(linkWords({ ...open, state: 'opening' }, 0, 'Lost.'), 'Reconnecting')
+  assert.equal(linkWords({ ...waiting, retryAt: null }, 0), 'Disconnected')
+})
+
+test('counts down in whole seconds and never shows zero or less', () => {
+  assert.equal(linkWords(waiting, 2000), 'Reconnecting in 3 s')
+  assert.equal(linkWords(waiting, 2001), 'Reconnecting in 3 s')
+  assert.equal(linkWords(waiting, 4999), 'Reconnecting in 1 s')
+  assert.equal(linkWords(waiting, 5000), 'Reconnecting')
+  assert.equal(linkWords(waiting, 9000), 'Reconnecting')
+})
+
+test('takes the label from the table, and the name when the table has none', () => {
+  assert.equal(modeWords('websocket/1.1'), 'WebSocket')
+  assert.equal(modeWords('pigeon/1'), 'pigeon/1')
+})
+
+test('says so when another HTTP version is spoken than asked for', () => {
+  assert.equal(spokenWords(open), null)
+  assert.equal(spokenWords({ ...open, spokenHttp: null }), null)
+  assert.equal(spokenWords({ ...open, spokenHttp: '1.1' }), 'using HTTP/1.1 instead')
+})
+
+test('says so when another mode is in use than asked for, and why', () => {
+  const fallen: LinkState = { ...open, wished: 'websocket/1.1', fall: 'blocked' }
+  assert.equal(spokenWords(fallen), 'using SSE + XHR instead')
+  assert.equal(spokenWords({ ...open, wished: 'sse/1.1' }), 'using HTTP/2 instead')
+  assert.equal(fallWords(fallen), 'WebSocket does not get through here; using SSE + XHR, HTTP/2 instead.')
+  assert.match(
+    fallWords({ ...fallen, fall: 'unsupported' }) ?? '',
+    /^This browser does not support WebSocket; /,
+  )
+  assert.match(fallWords({ ...fallen, fall: 'flapping' }) ?? '', /^WebSocket keeps failing here; /)
+  assert.equal(fallWords({ ...fallen, state: 'waiting' }), null)
+  assert.equal(fallWords(open), null)
+  for (const state of ['opening', 'waiting'] as const) assert.equal(spokenWords({ ...fallen, state }), null)
+})
+
+test('announces a lost connection with its reason and no countdown', () => {
+  assert.equal(linkAnnouncement(waiting), 'The connection is lost. No answer.')
+  assert.equal(linkAnnouncement({ ...waiting, reason: null }), 'The connection is lost.')
+  assert.equal(linkAnnouncement({ ...open, state: 'opening' }, 'Down.'), 'The connection is lost. Down.')
+  assert.match(linkAnnouncement(open), /^Connected over SSE/)
+})
+
+const overHttp1 = modeNamed('sse/1.1')
+
+test('does not warn of HTTP/1.1 while the next window has room', () => {
+  assert.equal(http1Warning(overHttp1, 0, 'none'), null)
+  assert.equal(http1Warning(overHttp1, 4, 'none'), null)
+})
+
+test('warns at the limit, in full', () => {
+  assert.equal(
+    http1Warning(overHttp1, 5, 'none')?.sentence,
+    'Five windows of this browser are open over HTTP/1.1, and a browser opens at most six connections to a server. ' +
+      'The last one is kept for sending edits, so the next window uses HTTP/2.',
+  )
+})
+
+test('past the limit says that none is left', () => {
+  assert.match(
+    http1Warning(overHttp1, 6, 'none')?.sentence ?? '',
+    /^Six windows .* None is left for sending edits\.$/,
+  )
+  assert.match(http1Warning(overHttp1, 12, 'none')?.sentence ?? '', /^12 windows /)
+})
+
+test('windows that share a connection need no other: only a browser with none left is warned', () => {
+  assert.equal(http1Warning(overHttp1, 5, 'auto'), null)
+  assert.equal(http1Warning(overHttp1, 5, 'browser'), null)
+  assert.equal(
+    http1Warning(overHttp1, 6, 'auto')?.sentence,
+    'Six connections of this browser are held open over HTTP/1.1, and a browser opens at most six connections to a server. ' +
+      'None is left for sending edits.',
+  )
+})
+
+test('offers the mode of the same transport that has no limit', () => {
+  assert.equal(http1Warning(overHttp1, 5, 'none')?.wayOut?.name, 'sse/2')
+})
+
+test('modes without a limit, and unknown ones, never warn', () => {
+  assert.equal(http1Warning(modeNamed('sse/2'), 9, 'none'), null)
+  assert.equal(http1Warning(modeNamed('websocket/1.1'), 9, 'none'), null)
+  assert.equal(http1Warning(undefined, 9, 'none'), null)
+})
+
+test('counts windows only while connected', () => {
+  assert.equal(windowsWords(null, 'open'), null)
+  assert.equal(windowsWords(1, 'open'), '1 window open')
+  assert.equal(windowsWords(12, 'open'), '12 windows open')
+  assert.equal(windowsWords(12, 'waiting'), null)
+  assert.equal(windowsWords(12, 'opening'), null)
+})
+
+test('says that all is stored only when nothing is unacknowledged', () => {
+  assert.equal(storedWords(empty, 'open'), 'All changes stored')
+  assert.equal(storedWords(empty, 'waiting'), 'All changes stored')
+  assert.equal(storedWords(holding(3), 'open'), 'Storing…')
+})
+
+test('counts the edits that wait for the link', () => {
+  assert.equal(storedWords(holding(1), 'waiting'), 'Offline: 1 edit kept')
+  assert.equal(storedWords(holding(17), 'opening'), 'Offline: 17 edits kept')
+})
+
+test('says what a reload or a closed window would lose', () => {
+  assert.equal(storedWords(holding(3, { isSaved: false }), 'waiting'), 'Kept in this window only')
+  assert.equal(storedWords(holding(3, { isSaved: false }), 'open'), 'Storing…')
+  assert.equal(storedWords(holding(9, { isFull: true }), 'open'), 'Kept in this window only')
+})
+
+test('does not call stored what is too large to send, or was refused', () => {
+  const tooLarge = (bytes: number, maxBytes: number) =>
+    storedWords(empty, 'open', { reason: 'too large', bytes, maxBytes })
+  assert.equal(tooLarge(1_300_000, 1_048_576), 'Too large to share (1.3 of 1 MB)')
+  assert.equal(tooLarge(1_048_577, 1_048_576), 'Too large to share (1.1 of 1 MB)')
+  assert.equal(tooLarge(70_000, 65_536), 'Too large to share (68.4 of 64 kB)')
+  assert.equal(storedWords(empty, 'open', { reason: 'refused' }), 'Not stored: edit refused')
+  assert.equal(storedWords(holding(1), 'open', { reason: 'refused' }), 'Not stored: edit refused')
+})
+
+test('no notice about the outbox while all is well', () => {
+  assert.equal(outboxWords(holding(3)), null)
+  assert.equal(outboxWords(holding(0, { isSaved: false })), null)
+})
+
+test('counts the edits that were left out', () => {
+  assert.match(outboxWords(holding(3, { superseded: 1 })) ?? '', /^One older unsent edit was dropped/)
+  assert.match(outboxWords(holding(3, { superseded: 7 })) ?? '', /^7 older unsent edits were dropped/)
+})
+
+test('says which edits would be lost', () => {
+  assert.match(outboxWords(holding(3, { isSaved: false })) ?? '', /cannot keep .*, so keep the window open/)
+  assert.match(outboxWords(holding(3, { isFull: true })) ?? '', /in this window only/)
+  const both = outboxWords(holding(3, { superseded: 2, isSaved: false })) ?? ''
+  assert.match(both, /^2 older .* keep the window open until they are stored\.$/)
+})
+
+test('says what a closed window left, and from when', () => {
+  const at = new Date(2026, 10, 22, 10, 32).getTime()
+  assert.match(
+    leftWords({ id: '', at, isReplaced: false }, at + 60_000),
+    /^Your edit from 10:32 was still unsent when its window closed/,
+  )
+  assert.match(
+    leftWords({ id: '', at, isReplaced: false }, at + 86_400_000),
+    /^Your edit from 10:32 on 22 November was /,
+  )
+})
+
+test('does not call stored what another edit replaced, and says how to bring it back', () => {
+  assert.equal(storedWords(empty, 'open', null, true), 'Replaced by another edit')
+  assert.equal(storedWords(empty, 'waiting', null, true), 'Replaced by another edit')
+  assert.equal(storedWords(holding(1), 'open', null, true), 'Storing…')
+  assert.equal(storedWords(holding(1), 'waiting', null, true), 'Offline: 1 edit kept')
+  assert.equal(storedWords(empty, 'open', { reason: 'refused' }, true), 'Not stored: edit refused')
+  const at = new Date(2026, 10, 22, 10, 32).getTime()
+  assert.match(
+    leftWords({ id: '', at, isReplaced: true }, at),
+    /^Somebody else's edit replaced yours from 10:32.* Restoring yours replaces the whole page\.$/,
+  )
+})
+
+test('a refused update comes with its reason and the way out', () => {
+  assert.equal(
+    refusedUpdateWords('The document is full.'),
+    'The document is full. What you type from now on is in this window only: copy what you need, then reload the page.',
+  )
+})
+
+test('says how large is too large, until it is dismissed or the page fits again', () => {
+  const unshared = { reason: 'too large', bytes: 1_200_000, maxBytes: 1_048_576 } as const
+  assert.match(
+    refusalAfter(unshared, { unshared: null, refusal: null }) ?? '',
+    /^This page is too large to share: 1\.2 MB, and the server accepts at most 1 MB\./,
+  )
+  assert.equal(refusalAfter(unshared, { unshared, refusal: null }), null)
+  assert.equal(refusalAfter(null, { unshared, refusal: 'Too large.' }), null)
+  assert.equal(refusalAfter(null, { unshared: null, refusal: 'Another.' }), 'Another.')
+})
+
+test('a clock ahead of the server’s has a plus, one behind it a minus, and a bound is rounded up', () => {
+  assert.equal(clockWords({ offsetMs: -0.44, boundMs: 0.83 }), 'Clock: +0.4 ms ± 0.9 ms against the server')
+  assert.equal(
+    clockWords({ offsetMs: 5000.06, boundMs: 12 }),
+    'Clock: −5000.1 ms ± 12.0 ms against the server',
+  )
+  assert.equal(clockWords({ offsetMs: 0, boundMs: 0.01 }), 'Clock: +0.0 ms ± 0.1 ms against the server')
+  assert.equal(clockWords(null), 'Clock: not yet compared with the server')
+})

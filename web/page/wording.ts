@@ -1,0 +1,164 @@
+// The sentences of header, mode menu and notices: link, HTTP/1.1 limit, windows, edits, clock.
+
+import { isShared, type Mode, modeNamed, type Share } from '../../server/wire/modes.ts'
+import type { LinkState } from '../link/link.ts'
+import type { OutboxState } from '../link/outbox.ts'
+import type { Unshared, View } from '../store.ts'
+
+/** `now`: ms since the epoch. */
+export function linkWords(link: LinkState, now: number, outage: string | null = null): string {
+  if (link.state === 'open') return 'Connected'
+  if (link.state === 'opening') return outage === null ? 'Connecting' : 'Reconnecting'
+  if (link.retryAt === null) return 'Disconnected'
+  const seconds = Math.ceil((link.retryAt - now) / 1000)
+  return seconds > 0 ? `Reconnecting in ${seconds} s` : 'Reconnecting'
+}
+
+/** For screen readers, once per change of state: no countdown, and one text for all retries of an outage. */
+export function linkAnnouncement(link: LinkState, outage: string | null = null): string {
+  if (link.state === 'open') return `Connected over ${modeWords(link.mode)}.`
+  if (link.state === 'opening' && outage === null) return `Connecting over ${modeWords(link.mode)}.`
+  return ['The connection is lost.', outage ?? link.reason].filter(Boolean).join(' ')
+}
+
+export function modeWords(name: string): string {
+  return modeNamed(name)?.label ?? name
+}
+
+/** Qualifies the mode's label while another mode or HTTP version is in use; else null. */
+export function spokenWords({ state, mode, wished, spokenHttp }: LinkState): string | null {
+  if (state !== 'open') return null
+  const [used, asked] = [modeNamed(mode), modeNamed(wished)]
+  if (used?.transport !== asked?.transport)
+    return `using ${modeWords(mode).replace(/, HTTP\/[\d.]+$/, '')} instead`
+  const http = spokenHttp ?? used?.http
+  return http === asked?.http ? null : `using HTTP/${http} instead`
+}
+
+const fallReasons: Readonly<Record<NonNullable<LinkState['fall']>, (label: string) => string>> = {
+  blocked: (label) => `${label} does not get through here`,
+  flapping: (label) => `${label} keeps failing here`,
+  unsupported: (label) => `This browser does not support ${label}`,
+  full: (label) => `Other windows of this browser use all of its connections for ${label}`,
+}
+
+export function fallWords({ state, mode, wished, fall }: LinkState): string | null {
+  if (state !== 'open' || fall === null) return null
+  return `${fallReasons[fall](modeWords(wished))}; using ${modeWords(mode)} instead.`
+}
+
+/** Null while the browser has a connection for another window, or another window needs none. */
+export function http1Warning(mode: Mode | undefined, browserHttp1Streams: number, share: Share) {
+  if (!mode || mode.windowsPerBrowser === null || browserHttp1Streams < mode.windowsPerBrowser) return null
+  // The limit reserves one connection for uplinks.
+  const connections = mode.windowsPerBrowser + 1
+  const areShared = isShared(mode, share)
+  if (areShared && browserHttp1Streams < connections) return null
+  const held = areShared ? 'connections of this browser are held open' : 'windows of this browser are open'
+  const windows = `${numeral(browserHttp1Streams)} ${held} over HTTP/${mode.http}`
+  const limit = `a browser opens at most ${numeral(connections).toLowerCase()} connections to a server`
+  const outlook =
+    browserHttp1Streams < connections
+      ? 'The last one is kept for sending edits, so the next window uses HTTP/2.'
+      : 'None is left for sending edits.'
+  return {
+    sentence: `${windows}, and ${limit}. ${outlook}`,
+    wayOut: mode.whenFull === null ? undefined : modeNamed(mode.whenFull),
+  }
+}
+
+const numerals = ['No', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'Eight', 'Nine', 'Ten']
+
+function numeral(count: number): string {
+  return numerals[count] ?? String(count)
+}
+
+/** Null before the first count and without a connection. */
+export function windowsWords(windows: number | null, state: LinkState['state']): string | null {
+  if (windows === null || state !== 'open') return null
+  return windows === 1 ? '1 window open' : `${windows} windows open`
+}
+
+/** "Stored" only when the server has stored everything in the page, and no other edit has replaced it. */
+export function storedWords(
+  { unstored, isFull, isSaved }: OutboxState,
+  state: LinkState['state'],
+  unshared: Unshared | null = null,
+  isReplaced = false,
+): string {
+  if (unshared?.reason === 'too large') {
+    const { amount, unit } = sizeIn(unshared.maxBytes)
+    return `Too large to share (${amount(unshared.bytes)} of ${amount(unshared.maxBytes)} ${unit})`
+  }
+  if (unshared) return 'Not stored: edit refused'
+  if (isFull) return 'Kept in this window only'
+  if (unstored > 0 && state === 'open') return 'Storing…'
+  if (unstored > 0 && !isSaved) return 'Kept in this window only'
+  if (unstored > 0) return `Offline: ${unstored === 1 ? '1 edit' : `${unstored} edits`} kept`
+  return isReplaced ? 'Replaced by another edit' : 'All changes stored'
+}
+
+/** Null while every unsent edit is saved and none was dropped. */
+export function outboxWords({ unstored, superseded, isFull, isSaved }: OutboxState): string | null {
+  if (isFull)
+    return 'There is no room for more unsent edits. The newest one is in this window only and will be sent once earlier ones are stored, so keep this window open.'
+  if (unstored === 0) return null
+  const sentences: string[] = []
+  if (superseded > 0) {
+    const what = superseded === 1 ? 'One older unsent edit was' : `${superseded} older unsent edits were`
+    sentences.push(`${what} dropped to make room; the newer ones contain the whole document.`)
+  }
+  if (!isSaved)
+    sentences.push(
+      'This browser cannot keep the unsent edits beyond this window, so keep the window open until they are stored.',
+    )
+  return sentences.join(' ') || null
+}
+
+/** A mirrored page's content that is not shown: unsent when its window closed, or replaced; times in ms since the epoch. */
+export function leftWords({ at, isReplaced }: View['left'][number], now: number): string {
+  if (isReplaced)
+    return `Somebody else's edit replaced yours from ${timeOfDay(at, now)}: it was made before yours arrived. Restoring yours replaces the whole page.`
+  return `Your edit from ${timeOfDay(at, now)} was still unsent when its window closed, and the page has changed since. Restoring it replaces the whole page.`
+}
+
+/** A refused update of the shared document: the log takes none that builds on it. */
+export function refusedUpdateWords(sentence: string): string {
+  return `${sentence} What you type from now on is in this window only: copy what you need, then reload the page.`
+}
+
+/** The refusal after a change of `unshared`: one about size ends with its cause and stays dismissed. */
+export function refusalAfter(
+  unshared: Unshared | null,
+  before: { readonly unshared: Unshared | null; readonly refusal: string | null },
+): string | null {
+  const wasTooLarge = before.unshared?.reason === 'too large'
+  if (unshared?.reason !== 'too large') return wasTooLarge ? null : before.refusal
+  if (wasTooLarge && before.refusal === null) return null
+  const { amount, unit } = sizeIn(unshared.maxBytes)
+  return `This page is too large to share: ${amount(unshared.bytes)} ${unit}, and the server accepts at most ${amount(unshared.maxBytes)} ${unit}. The other windows keep the last version that was stored.`
+}
+
+/** `amount` rounds up to tenths. */
+function sizeIn(bytes: number): { amount: (bytes: number) => string; unit: string } {
+  const [divisor, unit] = bytes >= 1_048_576 ? [1_048_576, 'MB'] : [1024, 'kB']
+  return { amount: (some) => String(Math.ceil((some / divisor) * 10) / 10), unit }
+}
+
+/** Positive when this window's clock is ahead of the server's. */
+export function clockWords(clock: LinkState['clock']): string {
+  if (clock === null) return 'Clock: not yet compared with the server'
+  const aheadMs = -clock.offsetMs
+  const error = Math.abs(aheadMs).toFixed(1)
+  // Bounds are never rounded down.
+  const bound = (Math.ceil(clock.boundMs * 10) / 10).toFixed(1)
+  return `Clock: ${aheadMs < 0 ? '−' : '+'}${error} ms ± ${bound} ms against the server`
+}
+
+const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
+
+/** `14:02`; on another day `14:02 on 3 May`. Both in ms since the epoch. */
+export function timeOfDay(at: number, now: number): string {
+  return day.format(at) === day.format(now) ? time.format(at) : `${time.format(at)} on ${day.format(at)}`
+}

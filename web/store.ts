@@ -1,0 +1,206 @@
+// The page's state: one immutable view of all that a window shows, its listeners, kept choices.
+
+import type { OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
+import type { Share } from '../server/wire/modes.ts'
+import { noFigures, type WindFigures } from '../server/wire/wind-statistics.ts'
+import { isWindUnit, type WindUnit } from '../server/wire/wind-units.ts'
+import type { Person } from './editor/presence.ts'
+import type { LinkState } from './link/link.ts'
+import type { OutboxState } from './link/outbox.ts'
+import type { ShownView } from './page/views.ts'
+
+export const historyMinutes = [1, 10, 60] as const
+export type HistoryMinutes = (typeof historyMinutes)[number]
+
+/** Of the wind panel, kept in this browser. */
+export interface WindChoices {
+  /** A fixed unit, or each reading's own. */
+  readonly unit: WindUnit | 'sent'
+  readonly minutes: HistoryMinutes
+}
+
+export const firstChoices: WindChoices = { unit: 'sent', minutes: 10 }
+
+export interface WindView {
+  /** False when the server started without a sensor and none has sent since. */
+  readonly hasSensor: boolean
+  readonly reading: ReadingBody | null
+  /** Arrival of the newest reading, or its due time if late; this window's clock, ms since the epoch. */
+  readonly receivedAt: number | null
+  /** The reading's time in the history; ms. */
+  readonly takenAt: number | null
+  readonly figures: WindFigures
+  /** Incremented each time past wind replaces the whole history. */
+  readonly lookedBack: number
+  readonly choices: WindChoices
+  /** Null until known. */
+  readonly sensor: SensorBody | null
+}
+
+export type Unshared =
+  | { readonly reason: 'too large'; readonly bytes: number; readonly maxBytes: number }
+  | { readonly reason: 'refused' }
+
+export interface OverviewView {
+  readonly body: OverviewBody
+  /** The server's clock at computation, ms since the epoch. */
+  readonly at: number
+  /** Arrival, or due time if late; this window's clock, ms since the epoch. */
+  readonly receivedAt: number
+}
+
+export interface View {
+  readonly link: LinkState
+  /** One sentence, from the connection's loss until it is open again; else null. */
+  readonly outage: string | null
+  /** Windows on this page's channel, including this one; null until known. */
+  readonly windows: number | null
+  /** Who is on the page, this window first. */
+  readonly people: readonly Person[]
+  /** Streams that this browser holds open over HTTP/1.1. */
+  readonly browserHttp1Streams: number
+  /** What this browser makes of the server's setting; never changes. */
+  readonly share: Share
+  readonly outbox: OutboxState
+  readonly unshared: Unshared | null
+  /** Contents of a mirrored page that can be restored, oldest first; `at`: ms since the epoch. */
+  readonly left: readonly {
+    readonly id: string
+    readonly at: number
+    /** By another's edit; else a closed window's, on a page changed since. */
+    readonly isReplaced: boolean
+  }[]
+  readonly refusal: string | null
+  readonly shown: ShownView
+  /** Of the document; empty until somebody names it. */
+  readonly title: string
+  readonly wind: WindView
+  /** Updated only while a view shows it; null before the first. */
+  readonly overview: OverviewView | null
+}
+
+export type Store = ReturnType<typeof createStore>
+
+export function createStore(initial: View) {
+  let current = initial
+  const listeners = new Set<() => void>()
+  return {
+    view: () => current,
+    change(part: Partial<View>) {
+      current = { ...current, ...part }
+      for (const listener of listeners) listener()
+    },
+    /** Calls back after each change; returns the stop function. Fits `useSyncExternalStore`. */
+    subscribe(onChange: () => void) {
+      listeners.add(onChange)
+      return () => {
+        listeners.delete(onChange)
+      }
+    },
+  }
+}
+
+/** Constant over the opening attempts between retries. */
+export function outageAfter(
+  outage: string | null,
+  { state, reason }: Pick<LinkState, 'state' | 'reason'>,
+): string | null {
+  if (state === 'open') return null
+  return state === 'waiting' ? (reason ?? 'The server does not answer.') : outage
+}
+
+export function firstView(
+  mode: string,
+  shown: ShownView = { name: 'all', notice: null },
+  choices: WindChoices = firstChoices,
+): View {
+  return {
+    link: {
+      state: 'opening',
+      mode,
+      wished: mode,
+      fall: null,
+      spokenHttp: null,
+      reason: null,
+      retryAt: null,
+      repairs: 0,
+      clock: null,
+    },
+    outage: null,
+    windows: null,
+    people: [],
+    browserHttp1Streams: 0,
+    share: 'none',
+    outbox: { unstored: 0, superseded: 0, isFull: false, isSaved: true },
+    unshared: null,
+    left: [],
+    refusal: null,
+    shown,
+    title: '',
+    wind: {
+      hasSensor: true,
+      reading: null,
+      receivedAt: null,
+      takenAt: null,
+      figures: noFigures,
+      lookedBack: 0,
+      choices,
+      sensor: null,
+    },
+    overview: null,
+  }
+}
+
+/** Metres per second before the first reading. */
+export function unitShown({ choices, reading }: Pick<WindView, 'choices' | 'reading'>): WindUnit {
+  return choices.unit === 'sent' ? (reading?.unit ?? 'M') : choices.unit
+}
+
+const choicesKey = 'crosswind.wind'
+
+/** Throws where the browser denies storage. */
+export type ChoiceStorage = () => Pick<Storage, 'getItem' | 'setItem'>
+
+/** Defaults replace missing or invalid choices. */
+export function readChoices(storage: ChoiceStorage): WindChoices {
+  let stored: { readonly unit?: string; readonly minutes?: number } = {}
+  try {
+    stored = { ...JSON.parse(storage().getItem(choicesKey) ?? '{}') }
+  } catch {
+    // Storage is denied or holds invalid JSON.
+  }
+  const { unit = '', minutes } = stored
+  return {
+    unit: isWindUnit(unit) ? unit : firstChoices.unit,
+    minutes: historyMinutes.find((known) => known === minutes) ?? firstChoices.minutes,
+  }
+}
+
+/** Without storage the choices hold for this window only. */
+export function keepChoices(storage: ChoiceStorage, choices: WindChoices): void {
+  try {
+    storage().setItem(choicesKey, JSON.stringify(choices))
+  } catch {
+    // Storage is denied or full.
+  }
+}
+
+export const nameKey = 'crosswind.name'
+
+/** Null where none is kept. */
+export function readName(storage: ChoiceStorage): string | null {
+  try {
+    return storage().getItem(nameKey)
+  } catch {
+    return null
+  }
+}
+
+/** Without storage the name holds for this window only. */
+export function keepName(storage: ChoiceStorage, name: string): void {
+  try {
+    storage().setItem(nameKey, name)
+  } catch {
+    // Storage is denied or full.
+  }
+}

@@ -1,0 +1,23 @@
+// What a refusal down the stream says of its end.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Draft, Refused } from '../../server/wire/messages.ts'
+import { closingFrom, createAnswers } from './transport.ts'
+
+const refused = (code: string): Refused => ({ type: 'refused', id: null, code, message: 'No.' })
+
+test('a window that is not let in is refused; one whose question the server does not know goes on', () => {
+  assert.equal(closingFrom(refused('bad-query'), 0)?.code, 'refused')
+  assert.equal(closingFrom(refused('bad-frame'), 0), null)
+})
+
+test('two windows of one stream that send the same draft are both answered', async () => {
+  const draft: Draft = { id: 'w1-1', channel: 'main', kind: 'edit', from: 'w1', at: 1, body: { html: '' } }
+  const answers = createAnswers()
+  const both = [answers.expect(draft, 1), answers.expect(draft, 1)]
+  const stored = { type: 'stored', id: 'w1-1', seq: 7 } as const
+  answers.take(stored)
+  answers.take(stored)
+  assert.deepEqual([await Promise.all(both), answers.size()], [[stored, stored], 0])
+})

@@ -1,0 +1,204 @@
+// Where the dial's parts are on the canvas, in which colours, at any size; and how the pointer turns.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createRecordingContext, type Drawn, namedLookOf } from './canvas-testing.ts'
+import { dialProperties, drawDial, drawDialCard, Pointer } from './dial-canvas.ts'
+import type { DialModel } from './wind-view-model.ts'
+
+describe('drawing', () => {
+  const namedLook = namedLookOf(dialProperties)
+  const windy: DialModel = {
+    word: null,
+    number: '5.2',
+    unit: 'm/s',
+    gust: 'gust 8.4',
+    directionDegrees: 90,
+    spread: { directionDegrees: 350, deviationDegrees: 20 },
+    isStale: false,
+    isFault: false,
+  }
+
+  function drawnDial(dial: DialModel, angleDegrees: number | null = dial.directionDegrees, size = 240) {
+    const context = createRecordingContext()
+    drawDial(context, size, dial, angleDegrees, namedLook)
+    return context.drawn
+  }
+
+  function textsOf(drawn: readonly Drawn[]): string {
+    return drawn.flatMap(({ kind, text }) => (kind === 'text' ? [text] : [])).join('|')
+  }
+
+  function pointerOf(drawn: readonly Drawn[]): Drawn | undefined {
+    return drawn.find(({ kind }) => kind === 'fill')
+  }
+
+  function assertClose(
+    actual: readonly (readonly number[])[] | undefined,
+    expected: readonly number[][],
+  ): void {
+    const rounded = actual?.map((point) => point.map((value) => Math.round(value * 100) / 100))
+    assert.deepEqual(rounded, expected)
+  }
+
+  test('the pointer stands where the wind comes from, and points inward', () => {
+    const tip = (angle: number, size: number) => pointerOf(drawnDial(windy, angle, size))?.points.slice(0, 1)
+    assertClose(tip(0, 240), [[120, 37]])
+    assertClose(tip(90, 240), [[203, 120]])
+    assertClose(tip(180, 240), [[120, 203]])
+    assertClose(tip(450, 480), [[406, 240]])
+  })
+
+  test('nothing of it leaves the canvas, whatever its angle', () => {
+    for (let angle = 0; angle < 360; angle += 5)
+      for (const { points } of drawnDial(windy, angle))
+        for (const value of points.flat()) assert.ok(value >= 0 && value <= 240, `${value} at ${angle}°`)
+  })
+
+  test('the spread reaches one deviation to either side, through north', () => {
+    const spread = drawnDial(windy).find(({ colour }) => colour === 'spread')
+    assert.deepEqual(spread?.arc?.map(Math.round), [330, 370])
+    assert.equal(spread?.lineWidth, 12)
+  })
+
+  test('number, unit and gust, one below the other', () => {
+    const drawn = drawnDial(windy)
+    assert.equal(textsOf(drawn), '5|.|2|m/s|gust 8.4')
+    const heights = drawn.filter(({ kind }) => kind === 'text').map(({ points }) => points[0]?.[1])
+    assert.deepEqual(heights, [126, 126, 126, 148, 171])
+  })
+
+  test('digits keep their places while they change', () => {
+    const places = (number: string) =>
+      drawnDial({ ...windy, number })
+        .filter(({ text }) => /^[\d.]$/.test(text))
+        .map(({ points }) => points[0]?.[0])
+    assert.deepEqual(places('11.1'), places('20.8'))
+  })
+
+  test('a long number shrinks to the room between W and E', () => {
+    const [first] = drawnDial({ ...windy, number: '11811' }).filter(({ kind }) => kind === 'text')
+    assert.equal(first?.font, '300 36px family')
+  })
+
+  test('no direction, no pointer; no spread, no arc', () => {
+    const drawn = drawnDial({ ...windy, word: 'Calm', number: '0.0', directionDegrees: null, spread: null })
+    assert.equal(pointerOf(drawn), undefined)
+    assert.ok(drawn.every(({ arc }) => arc === null))
+    assert.equal(textsOf(drawn), 'Calm|0.0 m/s')
+  })
+
+  test('a fault is a word in the colour of caution, and nothing else', () => {
+    const dial = { ...windy, word: 'Fault', number: null, gust: null, spread: null, isFault: true }
+    assert.deepEqual(
+      drawnDial(dial, null).map(({ text, colour }) => [text, colour]),
+      [['Fault', 'caution']],
+    )
+  })
+
+  test('what is stale is hollow and grey', () => {
+    const drawn = drawnDial({ ...windy, isStale: true, gust: null, spread: null })
+    assert.equal(pointerOf(drawn)?.colour, 'paper')
+    assert.ok(drawn.every(({ colour }) => colour !== 'pointer' && colour !== 'ink'))
+  })
+
+  test('the canvas is cleared once for each drawing, and left as it was', () => {
+    const context = createRecordingContext()
+    for (const angle of [10, 20]) drawDial(context, 240, windy, angle, namedLook)
+    assert.equal(context.clears(), 2)
+    const half = context.drawn.length / 2
+    assert.deepEqual(context.drawn[half - 1]?.points, context.drawn.at(-1)?.points)
+  })
+
+  test('the card has 36 ticks and N at the top; in a large one the degrees too', () => {
+    const card = (size: number) => {
+      const context = createRecordingContext()
+      drawDialCard(context, size, namedLook)
+      return context.drawn
+    }
+    const small = card(240)
+    assert.equal(small.filter(({ kind, arc }) => kind === 'stroke' && arc === null).length, 36)
+    assert.equal(textsOf(small), 'N|E|S|W')
+    assertClose(small.find(({ text }) => text === 'N')?.points, [[120, 46.5]])
+    assert.equal(textsOf(card(400)), 'N|E|S|W|30|60|120|150|210|240|300|330')
+  })
+})
+
+describe('the pointer', () => {
+  test('the first direction is simply there', () => {
+    const pointer = new Pointer()
+    assert.equal(pointer.angleAt(0), null)
+    pointer.turnTo(90, 0, false)
+    assert.equal(pointer.angleAt(0), 90)
+    assert.equal(pointer.isTurningAt(0), false)
+  })
+
+  test('turns the short way across north, slowing down, and rests after 200 ms', () => {
+    const pointer = new Pointer()
+    pointer.turnTo(350, 0, false)
+    pointer.turnTo(10, 1000, false)
+    const angles = [1000, 1050, 1100, 1200, 1300].map((now) => pointer.angleAt(now) ?? 0)
+    assert.deepEqual(
+      angles.map((angle) => Math.round(angle * 100) / 100),
+      [350, 361.56, 367.5, 370, 370],
+    )
+    assert.equal(pointer.isTurningAt(1199), true)
+    assert.equal(pointer.isTurningAt(1200), false)
+  })
+
+  test('a new direction on the way starts from where the pointer is', () => {
+    const pointer = new Pointer()
+    pointer.turnTo(0, 0, false)
+    pointer.turnTo(90, 1000, false)
+    const onTheWay = pointer.angleAt(1100)
+    pointer.turnTo(45, 1100, false)
+    assert.equal(pointer.angleAt(1100), onTheWay)
+    assert.equal(pointer.angleAt(1300), 45)
+  })
+
+  test('the same direction again is no turn, and does not hold up the one under way', () => {
+    const pointer = new Pointer()
+    pointer.turnTo(0, 0, false)
+    pointer.turnTo(90, 1000, false)
+    pointer.turnTo(90, 1100, false)
+    assert.equal(pointer.isTurningAt(1200), false)
+    pointer.turnTo(90, 2000, false)
+    assert.equal(pointer.isTurningAt(2000), false)
+  })
+
+  test('without motion it is there at once', () => {
+    const pointer = new Pointer()
+    pointer.turnTo(0, 0, true)
+    pointer.turnTo(90, 1000, true)
+    assert.equal(pointer.angleAt(1000), 90)
+    assert.equal(pointer.isTurningAt(1000), false)
+  })
+
+  test('a degree is no turn', () => {
+    const pointer = new Pointer()
+    pointer.turnTo(359.5, 0, false)
+    pointer.turnTo(0.5, 1000, false)
+    assert.equal(pointer.angleAt(1000), 360.5)
+    assert.equal(pointer.isTurningAt(1000), false)
+  })
+
+  test('after a calm the pointer does not come from where it was', () => {
+    const pointer = new Pointer()
+    pointer.turnTo(0, 0, false)
+    pointer.turnTo(null, 1000, false)
+    assert.equal(pointer.angleAt(1000), null)
+    pointer.turnTo(180, 2000, false)
+    assert.equal(pointer.angleAt(2000), 180)
+  })
+
+  test('it keeps turning the short way after many rounds', () => {
+    const pointer = new Pointer()
+    for (let direction = 0; direction <= 3600; direction += 90)
+      pointer.turnTo(direction % 360, direction * 10, false)
+    assert.equal(pointer.angleAt(40_000), 3600)
+    pointer.turnTo(45, 50_000, false)
+    assert.equal(pointer.angleAt(60_000), 3645)
+    pointer.turnTo(300, 70_000, false)
+    assert.equal(pointer.angleAt(80_000), 3540)
+  })
+})

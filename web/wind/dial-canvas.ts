@@ -1,0 +1,272 @@
+// The wind dial on its two canvases: card, spread, turning pointer and speed.
+
+import { vectorOf, wholeTurn } from '../../server/wire/wind-units.ts'
+import { browserTimers } from '../link/browser-services.ts'
+import type { Store } from '../store.ts'
+import { createRedrawing, displayOf, keepSharp, type Look, lookOf, onLookChange, stroke } from './canvas.ts'
+import { type DialModel, dialModel, dialSentence, windModel } from './wind-view-model.ts'
+
+/** Intervals of the staleness check and, without a change of state, of the text alternative. */
+const ageingMs = 1000
+const describingMs = 5000
+
+/** 25 frames/s look smooth and leave CPU time for ten such windows. */
+const turnFrameMs = 40
+
+/** Keeps both canvases and the text alternative of `live` up to date. Returns the stop function. */
+export function mountDial(card: HTMLCanvasElement, live: HTMLCanvasElement, store: Store): () => void {
+  const [cardContext, liveContext] = [card.getContext('2d'), live.getContext('2d')]
+  if (!cardContext || !liveContext) return () => undefined
+  const pointer = new Pointer()
+  const motion = matchMedia('(prefers-reduced-motion: reduce)')
+  const display = displayOf(live)
+  const drawLive = (now: number) => {
+    if (!shown || side === 0) return null
+    drawDial(liveContext, side, shown, pointer.angleAt(now), look)
+    return pointer.isTurningAt(now) ? turnFrameMs : null
+  }
+  const redrawing = createRedrawing(drawLive, display)
+  let look = lookOf(live, dialProperties)
+  let side = 0
+  let shown: DialModel | null = null
+  let describedAt = Number.NEGATIVE_INFINITY
+
+  const drawAll = () => {
+    if (side > 0) drawDialCard(cardContext, side, look)
+    drawLive(performance.now())
+  }
+
+  function update(): void {
+    const { wind } = store.view()
+    const now = browserTimers.now()
+    const model = windModel(wind, now)
+    const next = dialModel(model, wind.figures)
+    if (JSON.stringify(shown) === JSON.stringify(next)) return
+    const isOtherState =
+      shown?.word !== next.word || shown.isStale !== next.isStale || shown.unit !== next.unit
+    if (isOtherState || now - describedAt >= describingMs) {
+      describedAt = now
+      live.setAttribute('aria-label', dialSentence(model, wind.figures))
+    }
+    pointer.turnTo(next.directionDegrees, performance.now(), motion.matches || display.isHidden())
+    shown = next
+    redrawing.plan()
+  }
+
+  const ageing = setInterval(update, ageingMs)
+  const stops = [
+    () => clearInterval(ageing),
+    store.subscribe(update),
+    keepSharp([liveContext, cardContext], ({ width }) => {
+      side = width
+      // Synchronous: resizing clears the canvas.
+      drawAll()
+    }),
+    onLookChange(() => {
+      look = lookOf(live, dialProperties)
+      drawAll()
+    }),
+    () => redrawing.stop(),
+  ]
+  update()
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+export const dialProperties = {
+  ink: '--ink',
+  inkSoft: '--ink-soft',
+  paper: '--paper',
+  track: '--dial-track',
+  tick: '--line-control',
+  pointer: '--accent',
+  spread: '--dial-spread',
+  /** Outline of a stale pointer. */
+  hollow: '--line-control',
+  caution: '--caution',
+  family: '--type-interface',
+}
+
+type DialLook = Look<typeof dialProperties>
+
+/** Side of the dial in its own units; the origin is its centre. */
+const dialSide = 240
+
+/** Least size that fits tens of degrees, CSS pixels. */
+const roomyFrom = 320
+
+/** Between the letters W and E. */
+const roomForNumber = 108
+
+/** The static part. `side`: of the dial, CSS pixels. */
+export function drawDialCard(context: CanvasRenderingContext2D, side: number, look: DialLook): void {
+  inDialUnits(context, side, () => {
+    strokeRing(context, 0, 360, look.track)
+    for (let degrees = 0; degrees < 360; degrees += 10) {
+      const isMain = degrees % 90 === 0
+      context.beginPath()
+      context.moveTo(...placeAt(degrees, 105.5))
+      context.lineTo(...placeAt(degrees, degrees % 30 === 0 ? 113 : 109.5))
+      stroke(context, isMain ? look.inkSoft : look.tick, isMain ? 2 : 1.25)
+    }
+    context.textBaseline = 'middle'
+    for (const [quarter, letter] of [...'NESW'].entries()) {
+      const [x, y] = placeAt(quarter * 90, 74)
+      const [weight, colour] = quarter === 0 ? [700, look.ink] : [600, look.inkSoft]
+      write(context, letter, [x, y + 0.5], `${weight} 15px ${look.family}`, colour)
+    }
+    for (let degrees = 30; degrees < 360 && side >= roomyFrom; degrees += 30)
+      if (degrees % 90 !== 0)
+        write(context, String(degrees), placeAt(degrees, 78), `400 7.5px ${look.family}`, look.inkSoft)
+  })
+}
+
+/** Null hides the pointer. */
+export function drawDial(
+  context: CanvasRenderingContext2D,
+  side: number,
+  dial: DialModel,
+  angleDegrees: number | null,
+  look: DialLook,
+): void {
+  const { word, number, unit, gust, spread, isStale, isFault } = dial
+  const small = `400 15.5px ${look.family}`
+  inDialUnits(context, side, () => {
+    if (spread) {
+      const { directionDegrees: mean, deviationDegrees: deviation } = spread
+      strokeRing(context, mean - deviation, mean + deviation, look.spread)
+    }
+    if (angleDegrees !== null) drawPointer(context, angleDegrees, isStale, look)
+    context.textBaseline = 'alphabetic'
+    if (word !== null) {
+      const colour = isStale ? look.inkSoft : isFault ? look.caution : look.ink
+      write(context, word, [0, number === null ? 11 : 4], `400 32px ${look.family}`, colour)
+      if (number !== null) write(context, `${number} ${unit}`, [0, 28], small, look.inkSoft)
+    } else if (number !== null) {
+      writeNumber(context, number, isStale ? look.inkSoft : look.ink, look)
+      write(context, unit ?? '', [0, 28], small, look.inkSoft)
+      if (gust !== null) write(context, gust, [0, 51], `500 14.5px ${look.family}`, look.inkSoft)
+    }
+  })
+}
+
+function inDialUnits(context: CanvasRenderingContext2D, side: number, draw: () => void): void {
+  context.clearRect(0, 0, side, side)
+  context.save()
+  context.translate(side / 2, side / 2)
+  context.scale(side / dialSide, side / dialSide)
+  context.textAlign = 'center'
+  draw()
+  context.restore()
+}
+
+type Place = readonly [x: number, y: number]
+
+function placeAt(degrees: number, radius: number): Place {
+  const { east, north } = vectorOf(degrees, radius)
+  return [east, -north]
+}
+
+function write(
+  context: CanvasRenderingContext2D,
+  text: string,
+  [x, y]: Place,
+  font: string,
+  colour: string,
+): void {
+  context.font = font
+  context.fillStyle = colour
+  context.fillText(text, x, y)
+}
+
+/** In degrees clockwise from north. */
+function strokeRing(context: CanvasRenderingContext2D, from: number, to: number, colour: string): void {
+  // Canvas angles run from the east, in radians.
+  const angle = (degrees: number) => ((degrees - 90) * Math.PI) / 180
+  context.beginPath()
+  context.arc(0, 0, 96, angle(from), angle(to))
+  stroke(context, colour, 12)
+}
+
+/** Stands on the rim upwind and points downwind. */
+function drawPointer(
+  context: CanvasRenderingContext2D,
+  angleDegrees: number,
+  isHollow: boolean,
+  look: DialLook,
+): void {
+  context.save()
+  context.rotate((angleDegrees * Math.PI) / 180)
+  context.beginPath()
+  context.moveTo(0, -83)
+  context.lineTo(-14, -116)
+  context.quadraticCurveTo(0, -109, 14, -116)
+  context.closePath()
+  context.lineJoin = 'round'
+  context.fillStyle = isHollow ? look.paper : look.pointer
+  // Outline first, so that it does not narrow the pointer.
+  if (!isHollow) stroke(context, look.paper, 3)
+  context.fill()
+  if (isHollow) stroke(context, look.hollow, 1.5)
+  context.restore()
+}
+
+/** Centres digits in cells of equal width: canvas has no `tabular-nums`, and numbers must not jitter. */
+function writeNumber(
+  context: CanvasRenderingContext2D,
+  number: string,
+  colour: string,
+  { family }: DialLook,
+): void {
+  const widthOf = (sign: string) => context.measureText(sign).width
+  const widthsAt = (pixels: number) => {
+    context.font = `300 ${pixels}px ${family}`
+    const digitWidth = Math.max(...Array.from('0123456789', widthOf))
+    return Array.from(number, (sign) => (sign >= '0' && sign <= '9' ? digitWidth : widthOf(sign)))
+  }
+  const sum = (widths: readonly number[]) => widths.reduce((all, one) => all + one, 0)
+  const pixels = Math.min(56, (56 * roomForNumber) / sum(widthsAt(56)))
+  const widths = widthsAt(pixels)
+  let left = -sum(widths) / 2
+  for (const [index, width] of widths.entries()) {
+    write(context, number[index] ?? '', [left + width / 2, 6], `300 ${pixels}px ${family}`, colour)
+    left += width
+  }
+}
+
+/** Less than the 250 ms between readings at 4 Hz, so the pointer rests at each. */
+const turnMs = 200
+
+/** A smaller turn is invisible and not worth five frames. */
+const leastTurnDegrees = 1.5
+
+export class Pointer {
+  #target: number | null = null
+  #fromDegrees = 0
+  #startedAt = Number.NEGATIVE_INFINITY
+
+  /** `isStill`: no animation. Null hides the pointer; the next direction appears without a turn. */
+  turnTo(directionDegrees: number | null, now: number, isStill: boolean): void {
+    const angle = this.angleAt(now)
+    const hasWay = directionDegrees !== null && angle !== null
+    // Not limited to 0 to 359: 1 after 359 becomes 361.
+    const next = hasWay ? angle + wholeTurn(directionDegrees - angle + 180) - 180 : directionDegrees
+    if (next !== null && this.#target !== null && Math.abs(next - this.#target) < 1e-6) return
+    const isTurn = hasWay && !isStill && next !== null && Math.abs(next - angle) >= leastTurnDegrees
+    if (isTurn) this.#fromDegrees = angle
+    this.#target = next
+    this.#startedAt = isTurn ? now : Number.NEGATIVE_INFINITY
+  }
+
+  /** May exceed a full turn; null without a pointer. */
+  angleAt(now: number): number | null {
+    if (this.#target === null) return null
+    const done = Math.min(1, Math.max(0, (now - this.#startedAt) / turnMs))
+    return this.#target + (this.#fromDegrees - this.#target) * (1 - done) ** 3
+  }
+
+  isTurningAt(now: number): boolean {
+    return this.#target !== null && now - this.#startedAt < turnMs && this.#fromDegrees !== this.#target
+  }
+}

@@ -1,0 +1,334 @@
+// The history's two plots: kept up to date, drawn on canvases, with a cursor and its words.
+
+import type { Clock } from '../../server/wire/time.ts'
+import type { WindHistory } from '../../server/wire/wind-history.ts'
+import { type Store, unitShown } from '../store.ts'
+import {
+  type CanvasSize,
+  createRedrawing,
+  type Display,
+  keepSharp,
+  type Look,
+  lookOf,
+  onLookChange,
+  stroke,
+} from './canvas.ts'
+import {
+  type Column,
+  type HistoryModel,
+  historyModel,
+  momentWords,
+  redrawMsFor,
+  type TimeAxis,
+} from './history-view-model.ts'
+
+interface HistoryPlotsParts {
+  /** Parents of the canvases. */
+  readonly speed: HTMLElement
+  readonly direction: HTMLElement
+  readonly store: Store
+  readonly history: Pick<WindHistory, 'since'>
+  /** The clock of `receivedAt`. */
+  readonly clock: Clock
+  readonly display: Display
+  /** `moment`: at the cursor; null without one. */
+  readonly onWords: (summary: string, moment: string | null) => void
+}
+
+export type HistoryPlots = ReturnType<typeof mountHistoryPlots>
+
+/** Without readings, time still moves the plot. */
+const idleMs = 1000
+
+/**
+ * Redraws when time has moved by about a pixel, and in the next frame when history or choices change. Drawn
+ * by hand: a plot library is a seventh of the page's download, for lines, points and one cursor.
+ */
+export function mountHistoryPlots(parts: HistoryPlotsParts) {
+  const { speed, direction, store, history, clock, display, onWords } = parts
+  const ending = new AbortController()
+  const drawings = [plotIn(speed, drawSpeed), plotIn(direction, drawDirection)]
+  const redrawing = createRedrawing(draw, display)
+  let look = lookOf(speed, plotProperties)
+  let width = 300
+  let model = currentModel()
+  /** Seconds before now: fixed while the wind moves under it. */
+  let cursorAt: number | null = null
+  let drawnAt = Number.NEGATIVE_INFINITY
+  /** For the words at the cursor. */
+  let wallClockDrawnAt = Date.now()
+  let drawnFor = store.view().wind
+
+  function plotIn(place: HTMLElement, draw: typeof drawSpeed) {
+    const canvas = place.ownerDocument.createElement('canvas')
+    const context = canvas.getContext('2d')
+    if (!context) throw new Error('This browser gives no canvas to draw the history on.')
+    place.append(canvas)
+    const follow = ({ clientX }: PointerEvent) => {
+      const { left, width } = canvas.getBoundingClientRect()
+      moveCursor(secondsAt(clientX - left, width, model.timeAxis))
+    }
+    place.addEventListener('pointerdown', follow, { signal: ending.signal })
+    place.addEventListener('pointermove', follow, { signal: ending.signal })
+    // Lifting a finger leaves the cursor in place.
+    const leave = ({ pointerType }: PointerEvent) => pointerType === 'mouse' && moveCursor(null)
+    place.addEventListener('pointerleave', leave, { signal: ending.signal })
+    return { context, draw, size: { width: 0, height: 0 } }
+  }
+
+  function currentModel(): HistoryModel {
+    const { wind } = store.view()
+    const { choices, takenAt, receivedAt } = wind
+    // The newest reading's timestamp plus its age.
+    const nowAt = takenAt === null || receivedAt === null ? 0 : takenAt + Math.max(0, clock() - receivedAt)
+    return historyModel(history, { minutes: choices.minutes, nowAt, unit: unitShown(wind), width })
+  }
+
+  function update(): void {
+    const { wind } = store.view()
+    const passedMs = clock() - drawnAt
+    if (wind.choices !== drawnFor.choices || wind.lookedBack !== drawnFor.lookedBack) {
+      drawnFor = wind
+      drawnAt = Number.NEGATIVE_INFINITY
+      redrawing.plan()
+    } else if (wind.receivedAt !== null && passedMs >= redrawMsFor(wind.choices.minutes, width))
+      redrawing.plan()
+  }
+
+  function draw(): null {
+    model = currentModel()
+    drawnAt = clock()
+    wallClockDrawnAt = Date.now()
+    paint()
+    tellWords()
+    return null
+  }
+
+  function paint(): void {
+    const column = pointedAt()
+    const cursor = cursorAt === null || column === null ? null : { seconds: cursorAt, column }
+    for (const { context, size, draw } of drawings)
+      if (size.width > 0) draw(context, size, { ...model, look, cursor })
+  }
+
+  function moveCursor(at: number | null): void {
+    if (at === cursorAt) return
+    cursorAt = at
+    paint()
+    tellWords()
+  }
+
+  /** The column nearest to the cursor. */
+  function pointedAt(): Column | null {
+    if (cursorAt === null) return null
+    const at = cursorAt
+    const distances = model.columns.map(({ seconds }) => Math.abs(seconds - at))
+    return model.columns[distances.lastIndexOf(Math.min(...distances))] ?? null
+  }
+
+  function tellWords(): void {
+    const column = pointedAt()
+    onWords(model.summary, column && momentAt(column))
+  }
+
+  function momentAt(column: Column): string {
+    return momentWords(column, wallClockDrawnAt, unitShown(store.view().wind))
+  }
+
+  const idle = setInterval(update, idleMs)
+  const stops = [
+    store.subscribe(update),
+    onLookChange(() => {
+      look = lookOf(speed, plotProperties)
+      paint()
+    }),
+    ...drawings.map((drawing) =>
+      // Synchronous: resizing clears the canvas. The width of the columns depends on the plots'.
+      keepSharp([drawing.context], (size) => {
+        drawing.size = size
+        if (size.width === width) return paint()
+        width = size.width
+        draw()
+      }),
+    ),
+  ]
+  redrawing.plan()
+
+  return {
+    /** Moves the cursor, at first from the newest column. `seconds`: before now, negative. */
+    step(by: number) {
+      const { columns } = model
+      const pointed = pointedAt()
+      const from = pointed ? columns.indexOf(pointed) : columns.length
+      const column = columns[Math.max(0, Math.min(columns.length - 1, from + by))]
+      if (!column) return { words: model.summary, seconds: 0 }
+      moveCursor(column.seconds)
+      return { words: momentAt(column), seconds: column.seconds }
+    },
+    leave: () => moveCursor(null),
+    stop(): void {
+      clearInterval(idle)
+      ending.abort()
+      redrawing.stop()
+      for (const stop of stops) stop()
+      for (const { context } of drawings) context.canvas.remove()
+    },
+  }
+}
+
+export const plotProperties = {
+  text: '--ink-soft',
+  grid: '--plot-grid',
+  line: '--accent',
+  gust: '--plot-gust',
+  band: '--plot-band',
+  points: '--accent',
+  family: '--type-interface',
+}
+
+export interface Picture extends Omit<HistoryModel, 'summary'> {
+  readonly look: Look<typeof plotProperties>
+  /** Seconds before now, and the nearest column; null without a cursor. */
+  readonly cursor: { readonly seconds: number; readonly column: Column } | null
+}
+
+/** The left margin fits "11811", in both plots to align their times; the right one half of the last label. */
+const margin = { left: 44, right: 16, top: 10, bottom: 8 }
+const timeWordsHeight = 24
+
+const compassTicks = ['N', 'E', 'S', 'W', 'N'].map((word, quarter) => ({ value: quarter * 90, word }))
+
+/** The time labels stand below the direction plot, for both. */
+export function drawSpeed(context: CanvasRenderingContext2D, size: CanvasSize, picture: Picture): void {
+  const { speedAxis, look } = picture
+  const ticks = speedAxis.ticks.map((value) => ({ value, word: String(value) }))
+  const plot = plotOn(context, size, picture, { top: speedAxis.top, ticks, hasTimeWords: false })
+  const [gust, speed] = [plot.placesOf('gust'), plot.placesOf('speed')]
+  plot.fillBand(gust, speed, look.band)
+  plot.strokeLine(gust, look.gust, 1)
+  plot.strokeLine(speed, look.line, 1.75)
+  plot.finish('gust', 'speed')
+}
+
+/** Points only: a line would cross the plot whenever the wind passes north. */
+export function drawDirection(context: CanvasRenderingContext2D, size: CanvasSize, picture: Picture): void {
+  const plot = plotOn(context, size, picture, { top: 360, ticks: compassTicks, hasTimeWords: true })
+  plot.fillDots(plot.placesOf('direction'), 1.5, picture.look.points)
+  plot.finish('direction')
+}
+
+/** Seconds before now at an x position; null beside the plot. */
+export function secondsAt(left: number, width: number, { seconds }: TimeAxis): number | null {
+  const share = (left - margin.left) / Math.max(1, width - margin.right - margin.left)
+  return share < 0 || share > 1 ? null : (share - 1) * seconds
+}
+
+interface ValueAxis {
+  /** It begins at 0. */
+  readonly top: number
+  readonly ticks: readonly { readonly value: number; readonly word: string }[]
+  readonly hasTimeWords: boolean
+}
+
+type Series = 'speed' | 'gust' | 'direction'
+
+/** Null in a gap. */
+type Place = readonly [x: number, y: number] | null
+
+/** Draws the axes on a cleared canvas; what follows is clipped until `finish`. */
+function plotOn(
+  context: CanvasRenderingContext2D,
+  { width, height }: CanvasSize,
+  { columns, timeAxis, look, cursor }: Picture,
+  valueAxis: ValueAxis,
+) {
+  const { left, top } = margin
+  const right = Math.max(left + 1, width - margin.right)
+  const below = margin.bottom + (valueAxis.hasTimeWords ? timeWordsHeight : 0)
+  const bottom = Math.max(top + 1, height - below)
+  const xOf = (seconds: number) => left + (1 + seconds / timeAxis.seconds) * (right - left)
+  const yOf = (value: number) => bottom - (value / valueAxis.top) * (bottom - top)
+  const placeOf = ({ seconds, ...values }: Column, series: Series): Place => {
+    const value = values[series]
+    return value === null ? null : [xOf(seconds), yOf(value)]
+  }
+  // On pixel centres, for lines one pixel wide.
+  const sharp = (place: number) => Math.round(place - 0.5) + 0.5
+
+  context.clearRect(0, 0, width, height)
+  context.beginPath()
+  for (const { seconds } of timeAxis.ticks) {
+    context.moveTo(sharp(xOf(seconds)), top)
+    context.lineTo(sharp(xOf(seconds)), bottom)
+  }
+  for (const { value } of valueAxis.ticks) {
+    context.moveTo(left, sharp(yOf(value)))
+    context.lineTo(right, sharp(yOf(value)))
+  }
+  stroke(context, look.grid, 1)
+  context.font = `12px ${look.family}`
+  context.fillStyle = look.text
+  context.textAlign = 'right'
+  context.textBaseline = 'middle'
+  for (const { value, word } of valueAxis.ticks) context.fillText(word, left - 8, yOf(value))
+  context.textAlign = 'center'
+  context.textBaseline = 'top'
+  if (valueAxis.hasTimeWords)
+    for (const { seconds, word } of timeAxis.ticks) context.fillText(word, xOf(seconds), bottom + 12)
+  context.save()
+  context.beginPath()
+  context.rect(left, 0, right - left + 4, bottom + 4)
+  context.clip()
+
+  const plot = {
+    placesOf: (series: Series) => columns.map((column) => placeOf(column, series)),
+    /** Gaps interrupt the line. */
+    strokeLine(places: readonly Place[], colour: string, lineWidth: number): void {
+      context.lineJoin = 'round'
+      context.beginPath()
+      for (const [index, place] of places.entries())
+        if (place && places[index - 1]) context.lineTo(...place)
+        else if (place) context.moveTo(...place)
+      stroke(context, colour, lineWidth)
+    },
+    /** Between two series, where both have values. */
+    fillBand(upper: readonly Place[], lower: readonly Place[], colour: string): void {
+      context.fillStyle = colour
+      let corners: NonNullable<Place>[] = []
+      for (const [index, place] of [...upper, null].entries()) {
+        const other = lower[index]
+        if (place && other) corners.splice(corners.length / 2, 0, place, other)
+        else if (corners.length > 0) {
+          context.beginPath()
+          for (const corner of corners) context.lineTo(...corner)
+          context.closePath()
+          context.fill()
+          corners = []
+        }
+      }
+    },
+    fillDots(places: readonly Place[], radius: number, colour: string): void {
+      context.beginPath()
+      for (const [x, y] of places.filter((place) => place !== null)) {
+        context.moveTo(x + radius, y)
+        context.arc(x, y, radius, 0, 2 * Math.PI)
+      }
+      context.fillStyle = colour
+      context.fill()
+    },
+    /** The cursor is a line, with a dot on each series. */
+    finish(...series: readonly Series[]): void {
+      if (cursor) {
+        const x = xOf(cursor.seconds)
+        context.beginPath()
+        context.moveTo(x, top)
+        context.lineTo(x, bottom)
+        stroke(context, look.text, 1)
+        const dots = series.map((one) => placeOf(cursor.column, one))
+        plot.fillDots(dots, 3.5, look.line)
+      }
+      context.restore()
+    },
+  }
+  return plot
+}

@@ -1,0 +1,167 @@
+// Columns that keep holes and means, axes of round steps, and the history in words.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { ReadingBody } from '../../server/wire/messages.ts'
+import { WindHistory } from '../../server/wire/wind-history.ts'
+import { calm, fault, measured, startAt } from '../../server/wire/wind-testing.ts'
+import { toMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.ts'
+import { type HistoryMinutes, historyMinutes } from '../store.ts'
+import { type Column, historyModel, momentWords, redrawMsFor } from './history-view-model.ts'
+
+/** Readings by their stamp in ms after the start. */
+function historyOf(...readings: readonly (readonly [afterMs: number, reading: ReadingBody])[]) {
+  const history = new WindHistory()
+  for (const [afterMs, reading] of readings) history.take(reading, startAt + afterMs)
+  return history
+}
+
+interface Shown {
+  readonly minutes?: HistoryMinutes
+  readonly unit?: WindUnit
+  readonly width?: number
+}
+
+/** 300 pixels have columns of 3 s in ten minutes. */
+function shown(
+  history: WindHistory,
+  nowAfterMs: number,
+  { minutes = 10, unit = 'M', width = 300 }: Shown = {},
+) {
+  return historyModel(history, { minutes, nowAt: startAt + nowAfterMs, unit, width })
+}
+
+function columnsOf(...asked: Parameters<typeof shown>) {
+  const { columns } = shown(...asked)
+  const all = (part: keyof Column) => columns.map((column) => column[part])
+  return { seconds: all('seconds'), speed: all('speed'), direction: all('direction') }
+}
+
+describe('columns', () => {
+  test('an outage is a hole, never a straight line through it', () => {
+    const history = historyOf([0, measured(4, 90)], [1000, measured(5, 90)], [21_000, measured(6, 90)])
+    const { seconds, speed, direction } = columnsOf(history, 30_000, { minutes: 1 })
+    assert.deepEqual(seconds, [-30, -29, -19, -9])
+    assert.deepEqual(speed, [4, 5, null, 6])
+    assert.equal(direction[2], null)
+  })
+
+  test('so is a fault, however short', () => {
+    const history = historyOf([0, measured(4, 90)], [250, fault], [500, measured(5, 90)])
+    assert.deepEqual(columnsOf(history, 1000, { minutes: 1 }).speed, [4, null, 5])
+  })
+
+  test('a calm has a speed and no direction', () => {
+    const { speed, direction } = columnsOf(historyOf([0, calm(0.03)]), 0)
+    assert.deepEqual([speed, direction], [[0.03], [null]])
+  })
+
+  test('a column has the mean of its readings, right across north, in the unit asked for', () => {
+    // A column begins 1 s after the start, the next at 4 s.
+    const history = historyOf(
+      [1000, measured(4, 350)],
+      [1250, measured(6, 350)],
+      [2000, measured(4, 10)],
+      [2250, measured(6, 10)],
+      [4000, measured(10, 90)],
+    )
+    const { seconds, speed, direction } = columnsOf(history, 4000)
+    assert.deepEqual(seconds, [-2.375, 0])
+    assert.deepEqual(speed, [5, 10])
+    const [north = 180] = direction
+    assert.ok(Math.min(north ?? 180, 360 - (north ?? 180)) < 1e-9)
+    const inKilometres = columnsOf(history, 4000, { unit: 'K' })
+    assert.ok(Math.abs((inKilometres.speed[1] ?? 0) - 36) < 1e-9)
+  })
+
+  test('columns do not change while they move out of sight', () => {
+    const readings = Array.from(
+      { length: 400 },
+      (_, index) => [index * 250, measured(index % 7, 90)] as const,
+    )
+    const history = historyOf(...readings)
+    // Columns of 5 s, from 40 s and from 43.3 s after the start on.
+    const speeds = (nowAfterMs: number) => columnsOf(history, nowAfterMs, { width: 200 }).speed
+    // The oldest one may be cut.
+    assert.deepEqual(speeds(640_000).slice(-11), speeds(643_300).slice(-11))
+  })
+
+  test('an hour is no more columns than pixels, and a hole in it is still there', () => {
+    const hour = Array.from({ length: 3600 }, (_, second) => [second * 1000, measured(5, 200)] as const)
+    const history = historyOf(...hour.filter(([afterMs]) => afterMs < 1_800_000 || afterMs > 1_860_000))
+    for (const width of [230, 700, 1200]) {
+      const { speed } = columnsOf(history, 3_600_000, { minutes: 60, width })
+      assert.ok(speed.length <= width, `${speed.length} columns on ${width} pixels`)
+      assert.equal(speed.filter((value) => value === null).length, 1)
+    }
+  })
+})
+
+describe('axes', () => {
+  const speedAxis = (highest: number, unit: WindUnit) => {
+    const history = historyOf([0, measured(toMetresPerSecond(highest, unit), 90)])
+    return shown(history, 0, { unit }).speedAxis
+  }
+
+  test('each length has a word for each tick, the last is now, and is drawn as often as it moves', () => {
+    for (const minutes of historyMinutes) {
+      const { seconds, ticks } = shown(new WindHistory(), 0, { minutes }).timeAxis
+      assert.equal(seconds, minutes * 60)
+      assert.equal(ticks[0]?.seconds, -seconds, `${minutes} minutes`)
+      assert.ok(ticks.every(({ word }) => word !== ''))
+      assert.deepEqual(ticks.at(-1), { seconds: 0, word: 'now' })
+    }
+    assert.deepEqual([redrawMsFor(1, 600), redrawMsFor(60, 600)], [200, 5000])
+  })
+
+  test('the speed has round steps that hold all there is', () => {
+    assert.deepEqual(speedAxis(7.2, 'M'), { top: 8, ticks: [0, 2, 4, 6, 8] })
+    assert.deepEqual(speedAxis(8, 'M'), { top: 10, ticks: [0, 5, 10] })
+    assert.deepEqual(speedAxis(31, 'M'), { top: 40, ticks: [0, 10, 20, 30, 40] })
+    assert.deepEqual(speedAxis(6000, 'F').ticks, [0, 2000, 4000, 6000, 8000])
+  })
+
+  test('in a calm it stays at 2 m/s, in whatever unit', () => {
+    assert.equal(speedAxis(0, 'M').top, 2)
+    assert.equal(speedAxis(0, 'F').top, 400)
+  })
+
+  test('the highest is always below the top, and the steps are few', () => {
+    for (let highest = 0; highest < 200; highest += 0.13) {
+      const { top, ticks } = speedAxis(highest, 'K')
+      assert.ok(top > highest)
+      assert.ok(ticks.length <= 5, `${ticks}`)
+    }
+  })
+})
+
+describe('words', () => {
+  const summary = (history: WindHistory, unit: WindUnit = 'M') => shown(history, 600_000, { unit }).summary
+
+  test('lowest, highest and mean of what is shown', () => {
+    const history = historyOf([1000, measured(2, 350)], [300_000, measured(8.04, 10)])
+    assert.equal(summary(history), '2.0 to 8.0 m/s, mean 5.0 from 6°')
+    assert.equal(summary(history, 'F'), '394 to 1583 ft/min, mean 988 from 6°')
+  })
+
+  test('a calm history has no direction', () => {
+    assert.equal(summary(historyOf([1000, calm(0.02)])), '0.0 to 0.0 m/s, mean 0.0')
+  })
+
+  test('a history that is shorter than its axis says so', () => {
+    assert.match(summary(historyOf([420_000, measured(2, 90)])), /^3 min: 2.0 to/)
+  })
+
+  test('nothing to show is said as such', () => {
+    assert.equal(summary(new WindHistory()), 'No readings in the last 10 min.')
+  })
+
+  test('at a moment: when, and what', () => {
+    const now = new Date(2026, 4, 3, 14, 5, 2).getTime()
+    const words = (seconds: number, speed: number | null, gust: number | null, direction: number | null) =>
+      momentWords({ seconds, speed, gust, direction }, now, 'M')
+    assert.equal(words(-90, 5.21, 8.4, 229), '14:03:32  5.2 m/s, gust 8.4, 229°')
+    assert.equal(words(-60, null, null, null), '14:04:02  no measurement')
+    assert.equal(words(-30, 0.02, null, null), '14:04:32  0.0 m/s')
+  })
+})

@@ -1,0 +1,155 @@
+// View model of the wind's history: columns, axes, summary.
+
+import { joinStretches, type WindHistory } from '../../server/wire/wind-history.ts'
+import { meanOf, type Stretch } from '../../server/wire/wind-statistics.ts'
+import { fromMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.ts'
+import type { HistoryMinutes } from '../store.ts'
+import { speedDigits, speedIn, timeWords, units, wholeDegrees } from './wind-words.ts'
+
+export type HistoryModel = ReturnType<typeof historyModel>
+
+/** Every value is null in a gap. */
+export interface Column {
+  /** Before now, negative. */
+  readonly seconds: number
+  /** In the chosen unit. */
+  readonly speed: number | null
+  /** Highest 3 s mean of the preceding minute. */
+  readonly gust: number | null
+  /** Null also in calm. */
+  readonly direction: number | null
+}
+
+interface Shown {
+  readonly minutes: HistoryMinutes
+  /** The right edge in history time; ms. */
+  readonly nowAt: number
+  readonly unit: WindUnit
+  /** CSS pixels. */
+  readonly width: number
+}
+
+export function historyModel(history: Pick<WindHistory, 'since'>, { minutes, nowAt, unit, width }: Shown) {
+  const spanMs = minutes * 60_000
+  const isFull = minutes === 1
+  const stretches = history.since(nowAt - spanMs, isFull)
+  const columns = columnsOf(isFull ? stretches : joined(stretches, columnMsFor(spanMs, width)), nowAt, unit)
+  return {
+    columns,
+    timeAxis: timeAxisFor(minutes),
+    speedAxis: speedAxisFor(columns, unit),
+    summary: summaryOf(stretches, spanMs, nowAt, unit),
+  }
+}
+
+export type TimeAxis = ReturnType<typeof timeAxisFor>
+
+/** Ticks at seconds before now, negative. */
+function timeAxisFor(minutes: HistoryMinutes) {
+  const [unitSeconds, unit] = minutes === 1 ? [1, 's'] : [60, 'min']
+  const span = (minutes * 60) / unitSeconds
+  const step = span === 10 ? 2 : 15
+  const ticks = Array.from({ length: span / step + 1 }, (_, index) => {
+    const ago = span - index * step
+    const word = index === 0 ? `${ago} ${unit}` : ago === 0 ? 'now' : String(ago)
+    return { seconds: (index * step - span) * unitSeconds, word }
+  })
+  return { seconds: minutes * 60, ticks }
+}
+
+/** Redraw interval: one pixel of movement, but no shorter than a reading at 4 Hz. */
+export function redrawMsFor(minutes: HistoryMinutes, width: number): number {
+  return Math.min(5000, Math.max(200, (minutes * 60_000) / Math.max(1, width)))
+}
+
+/**
+ * Fixed steps keep the same readings in a column while it moves. None is below the gust's 3 s, so no mean
+ * exceeds its gust.
+ */
+const columnSteps = [3000, 5000, 10_000, 15_000, 30_000, 60_000]
+
+/** About 1.5 pixels. */
+function columnMsFor(spanMs: number, width: number): number {
+  const wished = (1.5 * spanMs) / Math.max(1, width)
+  return columnSteps.find((step) => step >= wished) ?? 60_000
+}
+
+/** Groups by fixed multiples of `columnMs`, so that columns do not change as they move. */
+function joined(stretches: readonly Stretch[], columnMs: number): readonly Stretch[] {
+  const columns: Stretch[] = []
+  let newest = Number.NEGATIVE_INFINITY
+  for (const stretch of stretches) {
+    const column = Math.floor(stretch.firstAt / columnMs)
+    const last = columns.at(-1)
+    if (last && column === newest) columns[columns.length - 1] = joinStretches(last, stretch)
+    else columns.push(stretch)
+    newest = column
+  }
+  return columns
+}
+
+/** One per stretch, plus one for each gap between them; ascending. */
+function columnsOf(stretches: readonly Stretch[], nowAt: number, unit: WindUnit): readonly Column[] {
+  const inUnit = (speed: number | null) => (speed === null ? null : fromMetresPerSecond(speed, unit))
+  return stretches.flatMap(({ firstAt, lastAt, sums, gustMetresPerSecond, startsAnew }, index) => {
+    const previousAt = stretches[index - 1]?.lastAt
+    const { speedMetresPerSecond, directionDegrees } = meanOf(sums)
+    const column = {
+      seconds: ((firstAt + lastAt) / 2 - nowAt) / 1000,
+      speed: inUnit(speedMetresPerSecond),
+      gust: inUnit(gustMetresPerSecond),
+      direction: directionDegrees,
+    }
+    if (!startsAnew || previousAt === undefined) return [column]
+    const gapAt = ((previousAt + firstAt) / 2 - nowAt) / 1000
+    return [{ seconds: gapAt, speed: null, gust: null, direction: null }, column]
+  })
+}
+
+/** Minimum of the axis, so that noise in light air does not look like wind. */
+const leastTopMetresPerSecond = 2
+
+/** From 0 to a round number above all values. */
+function speedAxisFor(columns: readonly Column[], unit: WindUnit) {
+  const highest = Math.max(0, ...columns.flatMap(({ speed, gust }) => [speed ?? 0, gust ?? 0]))
+  const needed = Math.max(highest * 1.05, fromMetresPerSecond(leastTopMetresPerSecond, unit))
+  const step = roundUp(needed / 4)
+  const count = Math.ceil(needed / step - 1e-9)
+  return { top: count * step, ticks: Array.from({ length: count + 1 }, (_, index) => index * step) }
+}
+
+/** To 1, 2 or 5 times a power of ten. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value))
+  const factor = [1, 2, 5, 10].find((one) => one * power >= value * (1 - 1e-9)) ?? 10
+  return factor * power
+}
+
+function summaryOf(stretches: readonly Stretch[], spanMs: number, nowAt: number, unit: WindUnit): string {
+  const [first] = stretches
+  if (!first) return `No readings in the last ${timeWords(spanMs)}.`
+  const all = stretches.reduce(joinStretches)
+  const { speedMetresPerSecond, directionDegrees } = meanOf(all.sums)
+  const from = directionDegrees === null ? '' : ` from ${wholeDegrees(directionDegrees)}°`
+  const range = `${speedIn(unit, all.lowestMetresPerSecond)} to ${speedIn(unit, all.highestMetresPerSecond)}`
+  // Omits the length when the history fills the axis.
+  const agoMs = nowAt - first.firstAt
+  const since = agoMs > 0.95 * spanMs ? '' : `${timeWords(Math.max(1000, agoMs))}: `
+  return `${since}${range} ${units[unit].symbol}, mean ${speedIn(unit, speedMetresPerSecond)}${from}`
+}
+
+const { format: timeOfDay } = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+
+/** `now`: this window's clock, ms since the epoch. */
+export function momentWords(
+  { seconds, speed, gust, direction }: Column,
+  now: number,
+  unit: WindUnit,
+): string {
+  const words = [
+    speed === null ? 'no measurement' : `${speedDigits(speed, unit)} ${units[unit].symbol}`,
+    gust !== null && `gust ${speedDigits(gust, unit)}`,
+    direction !== null && `${wholeDegrees(direction)}°`,
+  ]
+  return `${timeOfDay(now + seconds * 1000)}  ${words.filter(Boolean).join(', ')}`
+}

@@ -1,0 +1,176 @@
+// View models of wind panel, figures and dial.
+
+import type { Axes, ReadingBody } from '../../server/wire/messages.ts'
+import { meanMs, type WindFigures, type WindMean } from '../../server/wire/wind-statistics.ts'
+import { toMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.ts'
+import { unitShown, type WindView } from '../store.ts'
+import {
+  ageWords,
+  compassLetters,
+  compassPoint,
+  faultSentence,
+  isStale,
+  type Quantity,
+  quantityIn,
+  speedIn,
+  staleSentence,
+  timeWords,
+  units,
+  wholeDegrees,
+} from './wind-words.ts'
+
+export type WindModel = ReturnType<typeof windModel>
+
+/** `now`: ms since the epoch. `isConnected`: whether readings can arrive. */
+export function windModel(
+  wind: Pick<WindView, 'reading' | 'receivedAt' | 'sensor' | 'choices'>,
+  now: number,
+  isConnected = true,
+) {
+  const { reading, receivedAt, sensor } = wind
+  const ageMs = receivedAt === null ? null : now - receivedAt
+  const isOld = ageMs !== null && isStale(ageMs)
+  const unit = unitShown(wind)
+  const state = reading?.state ?? 'none'
+  const speed = state === 'fault' ? null : (reading?.speedMetresPerSecond ?? null)
+  const direction = state === 'measured' ? (reading?.directionDegrees ?? null) : null
+  const sensorTrouble = sensor && sensor.state !== 'connected' ? sensor.sentence : null
+  const fault = reading?.state === 'fault' ? faultSentence(reading.status) : null
+  return {
+    state,
+    /** Replaces the speed; null when it is shown. */
+    word: { none: '–', fault: 'Fault', calm: 'Calm', measured: null }[state],
+    speed: speed === null ? null : quantityIn(unit, speed),
+    /** Of origin, whole degrees. */
+    directionDegrees: direction === null ? null : wholeDegrees(direction),
+    directionWords: direction === null ? withoutDirection[state] : `from the ${compassPoint(direction)}`,
+    isStale: isOld,
+    unit,
+    /** Null before the first reading. */
+    ageWords: ageMs === null ? null : ageWords(ageMs),
+    /** One sentence, constant while the problem lasts; null when there is none. */
+    trouble: sensorTrouble ?? (isOld && isConnected ? staleSentence : isOld ? null : fault),
+    source: reading?.source ?? sensor?.source ?? null,
+    /** Axes, heating and the note on a recorded log; null for none. */
+    asideWords: [...(reading ? asides(reading, unit) : []), sensor?.note].filter(Boolean).join(' · ') || null,
+  }
+}
+
+const withoutDirection = {
+  none: 'No reading yet',
+  fault: 'No measurement',
+  calm: 'Too light for a direction',
+  measured: 'No direction',
+}
+
+function asides({ axes, status, unit: sentUnit }: ReadingBody, unit: WindUnit): (string | null)[] {
+  // Status 60: a good reading with the heating on.
+  return [axes && axesWords(axes, sentUnit, unit), status === '60' ? 'Heating on' : null]
+}
+
+/** Signed as by the sensor: U and V, or a tunnel's single axis. */
+function axesWords({ u, v }: Axes, sentUnit: WindUnit, unit: WindUnit): string {
+  const along = (speed: number) => {
+    const number = speedIn(unit, toMetresPerSecond(speed, sentUnit))
+    // A true minus is as wide as a plus.
+    return number.startsWith('-') ? `−${number.slice(1)}` : `+${number}`
+  }
+  const parts = v === null ? `Axis ${along(u)}` : `U ${along(u)}  V ${along(v)}`
+  return `${parts} ${units[unit].symbol}`
+}
+
+export interface FigureModel extends Quantity {
+  readonly label: string
+  /** Such as `(so far 9 min)`; empty once the span is full. */
+  readonly soFar: string
+  /** Below the number, abbreviated and spoken; may be empty. */
+  readonly beside: string
+  readonly spokenBeside: string
+}
+
+const spreadMs = 60_000
+const leastCoveredMs = 10_000
+
+/** `ageMs`: the newest reading's age; hides figures whose whole span is older. */
+export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number): readonly FigureModel[] {
+  const { twoMinutes, tenMinutes } = meanMs
+  const gust = ageMs < tenMinutes ? figures.gustMetresPerSecond : null
+  const spread = ageMs < spreadMs ? figures.spread : null
+  const meanModel = (figure: WindMean | null, spanMs: number) => {
+    // Too few readings for a mean.
+    const mean = figure && ageMs < spanMs && figure.coversMs >= leastCoveredMs ? figure : null
+    return {
+      label: `Mean, ${timeWords(spanMs)}`,
+      soFar: soFarWords(mean, spanMs),
+      ...quantityIn(unit, mean?.speedMetresPerSecond ?? null),
+      ...directionBeside(mean?.directionDegrees ?? null, 'from'),
+    }
+  }
+  return [
+    meanModel(figures.twoMinutes, twoMinutes),
+    meanModel(figures.tenMinutes, tenMinutes),
+    {
+      label: `Gust, ${timeWords(tenMinutes)}`,
+      soFar: gust === null ? '' : soFarWords(figures.tenMinutes, tenMinutes),
+      ...quantityIn(unit, gust),
+      beside: gust === null ? '' : '3 s mean',
+      spokenBeside: gust === null ? '' : 'highest mean over 3 seconds',
+    },
+    {
+      label: `Spread, ${timeWords(spreadMs)}`,
+      soFar: '',
+      number: spread && `±${Math.round(spread.deviationDegrees)}°`,
+      unit: '',
+      spokenUnit: '',
+      ...directionBeside(spread?.directionDegrees ?? null, 'about'),
+    },
+  ]
+}
+
+function directionBeside(directionDegrees: number | null, preposition: string) {
+  if (directionDegrees === null) return { beside: '', spokenBeside: '' }
+  const degrees = wholeDegrees(directionDegrees)
+  return {
+    beside: `${degrees}° ${compassLetters(degrees)}`,
+    spokenBeside: `${preposition} ${degrees} degrees, ${compassPoint(degrees)}`,
+  }
+}
+
+function soFarWords(mean: WindMean | null, spanMs: number): string {
+  if (!mean || mean.coversMs > 0.95 * spanMs) return ''
+  if (mean.coversMs < leastCoveredMs) return '(just begun)'
+  // Tens of seconds stay readable.
+  return `(so far ${timeWords(Math.floor(mean.coversMs / 10_000) * 10_000)})`
+}
+
+export type DialModel = ReturnType<typeof dialModel>
+
+/** An old reading keeps its number and direction; a missing direction is never shown as north. */
+export function dialModel(wind: WindModel, { gustMetresPerSecond: gust, spread }: WindFigures) {
+  const { state, word, speed, directionDegrees, isStale, unit } = wind
+  const isLive = !isStale && (state === 'measured' || state === 'calm')
+  return {
+    word,
+    number: speed?.number ?? null,
+    unit: speed?.unit ?? null,
+    /** Such as "gust 8.4". */
+    gust: isLive && gust !== null ? `gust ${speedIn(unit, gust)}` : null,
+    directionDegrees,
+    spread: isLive ? spread : null,
+    isStale,
+    isFault: state === 'fault',
+  }
+}
+
+export function dialSentence(wind: WindModel, { gustMetresPerSecond, spread }: WindFigures): string {
+  const { state, speed, directionDegrees, directionWords, unit } = wind
+  if (state === 'none') return 'Wind dial: no reading yet.'
+  if (state === 'fault') return 'Wind dial: no measurement, the sensor reports a fault.'
+  const parts = [
+    state === 'calm' ? 'calm' : `${speed?.number} ${speed?.spokenUnit}`,
+    directionDegrees !== null && `${directionWords}, ${directionDegrees} degrees`,
+    gustMetresPerSecond !== null && `gust ${speedIn(unit, gustMetresPerSecond)}`,
+    spread && `swinging ${wholeDegrees(spread.deviationDegrees)} degrees to either side`,
+  ]
+  return `Wind dial${wind.isStale ? ', last reading' : ''}: ${parts.filter(Boolean).join(', ')}.`
+}

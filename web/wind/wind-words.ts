@@ -1,0 +1,110 @@
+// The wind in words: directions, speeds, ages, sources and status codes.
+
+import type { SensorSource } from '../../server/wire/messages.ts'
+import { gapMs } from '../../server/wire/wind-statistics.ts'
+import { fromMetresPerSecond, type WindUnit, wholeTurn } from '../../server/wire/wind-units.ts'
+
+const points = [
+  ...['north', 'north-north-east', 'north-east', 'east-north-east'],
+  ...['east', 'east-south-east', 'south-east', 'south-south-east'],
+  ...['south', 'south-south-west', 'south-west', 'west-south-west'],
+  ...['west', 'west-north-west', 'north-west', 'north-north-west'],
+]
+
+/** The nearest of 16 points, each centred in its 22.5 degrees. */
+export function compassPoint(degrees: number): string {
+  return points[Math.round(wholeTurn(degrees) / 22.5) % points.length] ?? 'north'
+}
+
+/** Such as `SSW`. */
+export function compassLetters(degrees: number): string {
+  return compassPoint(degrees)
+    .replace(/(\w)\w*-?/g, '$1')
+    .toUpperCase()
+}
+
+/** 0 to 359, like a sensor's. */
+export function wholeDegrees(degrees: number): number {
+  return Math.round(degrees) % 360
+}
+
+export const units: Readonly<Record<WindUnit, { symbol: string; name: string; spoken: string }>> = {
+  M: { symbol: 'm/s', name: 'm/s', spoken: 'metres per second' },
+  N: { symbol: 'kn', name: 'knots', spoken: 'knots' },
+  P: { symbol: 'mph', name: 'mph', spoken: 'miles per hour' },
+  K: { symbol: 'km/h', name: 'km/h', spoken: 'kilometres per hour' },
+  F: { symbol: 'ft/min', name: 'ft/min', spoken: 'feet per minute' },
+}
+
+export interface Quantity {
+  /** Null for none. */
+  readonly number: string | null
+  /** Such as `m/s`; may be empty. */
+  readonly unit: string
+  /** Such as `metres per second`. */
+  readonly spokenUnit: string
+}
+
+export function quantityIn(unit: WindUnit, metresPerSecond: number | null): Quantity {
+  const { symbol, spoken } = units[unit]
+  const number = metresPerSecond === null ? null : speedIn(unit, metresPerSecond)
+  return { number, unit: symbol, spokenUnit: spoken }
+}
+
+export function speedIn(unit: WindUnit, metresPerSecond: number): string {
+  return speedDigits(fromMetresPerSecond(metresPerSecond, unit), unit)
+}
+
+/** Rounded: the sensor's hundredths only flicker. */
+export function speedDigits(speed: number, unit: WindUnit): string {
+  return speed.toFixed(unit === 'F' ? 0 : 1)
+}
+
+/** Longer than the interval of any sensor rate. */
+const staleAfterMs = gapMs
+
+export function isStale(ageMs: number): boolean {
+  return ageMs >= staleAfterMs
+}
+
+/** Constant, because it is announced once. For connected windows only; others know nothing of the sensor. */
+export const staleSentence = `No reading for ${timeWords(staleAfterMs)}: the connection to the sensor is lost.`
+
+/** Coarse: up to `staleAfterMs` a reading is new. */
+export function ageWords(ageMs: number): string {
+  return isStale(ageMs) ? `${timeWords(ageMs)} ago` : 'just now'
+}
+
+/** In the largest whole unit: `12 s`, `3 min`, `2 h`, `more than a day`. */
+export function timeWords(ms: number): string {
+  const seconds = Math.floor(ms / 1000)
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 24 ? `${hours} h` : 'more than a day'
+}
+
+export const sourceWords: Readonly<Record<SensorSource, string>> = {
+  simulated: 'Simulated',
+  recorded: 'Recorded',
+  serial: 'WindSonic',
+}
+
+/** Manual 1405-PS-0019, "Status codes"; `V` is NMEA 0183's code for invalid data. */
+const faults: Readonly<Record<string, string>> = {
+  '01': 'something blocks its U axis',
+  '02': 'something blocks its V axis',
+  '04': 'both of its axes have failed',
+  '08': 'the checksum of its settings memory is wrong',
+  '09': 'the checksum of its program memory is wrong',
+  '10': 'its amplifier is at full gain: something is in the way',
+  V: 'it marks its data as invalid',
+}
+
+export function faultSentence(status: string): string {
+  const words = Object.hasOwn(faults, status) ? faults[status] : undefined
+  return words
+    ? `The sensor reports a fault: ${words} (status ${status}).`
+    : `The sensor reports a fault, status ${status}.`
+}
