@@ -19,6 +19,8 @@ type Aim = 'keep' | 'caret' | 'range' | 'start' | 'half'
 
 interface Seen {
   readonly text: string
+  /** Shown when the window took the first key or paste since it was last looked at: others' edits come in between. */
+  readonly taken: string
   readonly isCollapsed: boolean
   /** The character before the caret in its line; null at the beginning and behind a break. */
   readonly left: string | null
@@ -129,7 +131,7 @@ class Game {
     } else await player.writer.press(this.#chordFor(action))
     const now = await this.#look(player, 'keep')
     const deletes = !before.isCollapsed && action !== 'mark' && action !== 'block' && action !== 'list'
-    this.#account(player, action, before.text, now.text, deletes)
+    this.#account(player, action, now.taken, now.text, deletes)
     for (const character of typed)
       assert.ok(now.text.includes(character), `${character} does not show in ${player.name}: ${now.text}`)
   }
@@ -144,9 +146,10 @@ class Game {
   }
 
   async #cutDown(player: Player): Promise<void> {
-    const before = await this.#look(player, 'half')
+    await this.#look(player, 'half')
     await player.writer.press('Delete')
-    this.#account(player, 'erase', before.text, (await this.#look(player, 'keep')).text, true)
+    const now = await this.#look(player, 'keep')
+    this.#account(player, 'erase', now.taken, now.text, true)
   }
 
   async #composeOn(player: Player): Promise<void> {
@@ -255,6 +258,12 @@ function look(aim: Aim, a: number, b: number): Seen {
   }
   const at = Math.floor(a * (text.length + 1))
   const block = blocks[Math.floor(a * blocks.length)]
+  const state = globalThis as typeof globalThis & { taken?: string | null }
+  if (state.taken === undefined)
+    for (const type of ['keydown', 'beforeinput', 'paste'])
+      globalThis.addEventListener(type, () => (state.taken ??= root.textContent), { capture: true })
+  const taken = state.taken ?? text
+  state.taken = null
   // Tab leaves the document, except in lists.
   if (document.activeElement !== root) root.focus()
   if (aim === 'caret') selection?.collapse(...place(at))
@@ -279,7 +288,7 @@ function look(aim: Aim, a: number, b: number): Seen {
     const last = content.textContent.at(-1) ?? '\n'
     if (last > '\u4e00') left = last
   }
-  return { text, isCollapsed: selection?.isCollapsed ?? true, left }
+  return { text, taken, isCollapsed: selection?.isCollapsed ?? true, left }
 }
 
 let stage: Stage

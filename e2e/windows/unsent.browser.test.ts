@@ -215,8 +215,8 @@ test('mirror: a page too large to share is not called stored, and nothing of it 
   for (const one of [window, reader]) await one.close()
 })
 
-test('a page whose newest edit was refused is not called stored, until others or a stored edit replace it', async () => {
-  const small = await openStage({ limits: { ...testConfig.limits, maxChannels: 1 } })
+test('mirror: a page whose newest edit was refused is not called stored, until others or a stored edit replace it', async () => {
+  const small = await openStage({ editor: 'mirror', limits: { ...testConfig.limits, maxChannels: 1 } })
   try {
     const [first] = await small.open(mode, 1, 'first')
     const [second] = await small.open(mode, 1, 'second')
@@ -233,8 +233,8 @@ test('a page whose newest edit was refused is not called stored, until others or
   }
 })
 
-test('a stored edit that another one replaced is not called stored, and can be restored', async () => {
-  const windows = await stage.open(mode, 2, 'replaced')
+test('mirror: a stored edit that another one replaced is not called stored, and can be restored', async () => {
+  const windows = await stage.open(mode, 2, 'replaced', { server: mirror })
   const [window, reader] = windows
   assert.ok(window && reader)
   await window.click('#document')

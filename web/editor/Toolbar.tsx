@@ -9,8 +9,9 @@ import {
   useRef,
   useState,
 } from 'react'
+import { safeLink } from '../../server/document/rich-text.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
-import { addressTyped, keptAddress } from './link-address.ts'
+import { addressTyped } from './link-address.ts'
 import { takePastes } from './paste.ts'
 import { isPressOf, keysShown, keysSpoken, otherShortcuts, type Tool, toolGroups, tools } from './tools.ts'
 
@@ -248,7 +249,7 @@ function LinkForm({ address, onClose, onLeave, onChoose }: LinkFormProps) {
   const [refusal, setRefusal] = useState<string | null>(null)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.select(), [])
-  const opened = former === null ? null : keptAddress(former)
+  const opened = former === null ? null : safeLink(former.trim())
   function submit(): void {
     const answer = addressTyped(words)
     if ('href' in answer) onChoose(answer.href, words.trim())
@@ -410,7 +411,7 @@ function listenToKeys(root: HTMLElement, { use, state, toToolbar }: KeyTarget): 
     'click',
     (event) => {
       if (!(isMac ? event.metaKey : event.ctrlKey)) return
-      const address = keptAddress(linkAt(root, event.target as Node)?.getAttribute('href') ?? '')
+      const address = safeLink(linkAt(root, event.target as Node)?.getAttribute('href'))
       if (address === null) return
       event.preventDefault()
       open(address, '_blank', 'noopener,noreferrer')

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressTyped, keptAddress } from './link-address.ts'
+import { safeLink } from '../../server/document/rich-text.ts'
+import { addressTyped } from './link-address.ts'
 
 const completed: [typed: string, href: string][] = [
   ['example.org', 'https://example.org'],
@@ -30,7 +31,7 @@ for (const typed of [
   test(`“${typed}” is refused for its scheme`, () => {
     const answer = addressTyped(typed)
     assert.match('refusal' in answer ? answer.refusal : '', /https:, http: or mailto: only/)
-    assert.equal(keptAddress(typed), null)
+    assert.equal(safeLink(typed), null)
   })
 
 for (const typed of ['', 'words', 'two words.org', 'https://', '/relative', '..', 'a@b'])

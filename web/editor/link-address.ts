@@ -1,11 +1,6 @@
-// Which addresses a link may have, and what a person means who types one.
+// What a person means who types an address into the link form.
 
-/** Null for schemes other than http, https and mailto, and for relative addresses. */
-export function keptAddress(href: string): string | null {
-  const address = href.trim()
-  if (!/^(?:https?:\/\/|mailto:)/i.test(address)) return null
-  return URL.canParse(address) ? address : null
-}
+import { safeLink } from '../../server/document/rich-text.ts'
 
 export type TypedAddress = { readonly href: string } | { readonly refusal: string }
 
@@ -17,11 +12,13 @@ export function addressTyped(words: string): TypedAddress {
   if (typed === '') return { refusal: `Type an address, ${examples}.` }
   const hasPort = /^[^\s/:@]+:\d+(?:[/?#]|$)/.test(typed)
   if (/^[a-z][a-z0-9+.-]*:/i.test(typed) && !hasPort) {
-    const href = keptAddress(typed)
+    const href = safeLink(typed)
     return href === null ? { refusal: 'A link may begin with https:, http: or mailto: only.' } : { href }
   }
   if (/^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/.test(typed)) return { href: `mailto:${typed}` }
   const href = `https://${typed.replace(/^\/\//, '')}`
   const isHost = /^https:\/\/(?:[^\s/.]+(?:\.[^\s/.]+)+|localhost)\.?(?::\d+)?(?:[/?#]\S*)?$/i.test(href)
-  return isHost && URL.canParse(href) ? { href } : { refusal: `That is not an address, ${examples}.` }
+  return isHost && URL.canParse(href) && safeLink(href) !== null
+    ? { href }
+    : { refusal: `That is not an address, ${examples}.` }
 }

@@ -1,7 +1,7 @@
 // Pasted and dropped content: cleans what word processors and pages put on the clipboard, and inserts it.
 
+import { safeLink } from '../../server/document/rich-text.ts'
 import type { EditorCommands } from './commands.ts'
-import { keptAddress } from './link-address.ts'
 
 export interface ClipboardText {
   /** Empty when the clipboard has none. */
@@ -118,7 +118,7 @@ export function takePastes({ root, commands, onPasted }: Target): () => void {
 /** An address copied alone becomes the link of the selected words. */
 function linkAlone(data: DataTransfer): string | null {
   const text = data.getData('text/plain').trim()
-  return /^https?:\/\/\S+$/i.test(text) ? keptAddress(text) : null
+  return /^https?:\/\/\S+$/i.test(text) ? safeLink(text) : null
 }
 
 function dataUrlOf(file: File): Promise<string> {
@@ -482,7 +482,7 @@ function formatOf(element: Element, outer: Format): Format {
   if (height === 'super' || height === 'sub') format.script = height === 'sub' ? 'sub' : 'sup'
   const space = styleOf(element, 'white-space')
   if (space) format.keepsSpace = /^(?:pre|pre-wrap|break-spaces)$/.test(space)
-  if (element.localName === 'a') format.link = keptAddress(element.getAttribute('href') ?? '')
+  if (element.localName === 'a') format.link = safeLink(element.getAttribute('href')?.trim())
   // Browsers draw both by themselves.
   if (format.link !== null) format.underline = false
   if (/^h[1-6]$/.test(element.localName)) format.bold = false
