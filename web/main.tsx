@@ -109,11 +109,27 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
     },
     author: () => presence.name(),
     onRemote: (message) => presence.received(message),
+    onWaiting(isWaiting) {
+      waiting = isWaiting ? 1 : 0
+      showOutbox()
+    },
     timers: browserTimers,
     random: Math.random,
     mergeMs: start.mergeMs,
+    isConnected: () => store.view().link.state === 'open',
   })
   const editing = mirroring ?? shared
+
+  let { outbox } = store.view()
+  /** Edits that the outbox has not been given yet: what waits to be merged will be one. */
+  let waiting = 0
+  const showOutbox = () => store.change({ outbox: { ...outbox, unstored: outbox.unstored + waiting } })
+
+  /** A page that ends gets no second turn. */
+  function saveAll(): void {
+    editing.publishUnsent()
+    link.save()
+  }
 
   const link = createLink({
     transports: shareTransports(transports, share),
@@ -133,6 +149,7 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
     onState(state) {
       if (state.state === 'open' && store.view().link.state !== 'open') void draftStore.look()
       store.change({ link: state, outage: outageAfter(store.view().outage, state) })
+      if (state.state !== 'open') editing.publishUnsent()
     },
     onMessage(message, receivedAt, dueAt) {
       recorder.received(message, receivedAt)
@@ -144,9 +161,11 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
       editing.newLog()
       windFeed.newLog()
     },
-    onOutbox(outbox) {
-      store.change({ outbox })
-      if (!outbox.isFull) editing.publishUnsent()
+    onOutbox(next) {
+      const hasRoomAgain = outbox.isFull && !next.isFull
+      outbox = next
+      showOutbox()
+      if (hasRoomAgain) editing.publishUnsent()
     },
     onStored(id, seq) {
       editing.stored(id, seq)
@@ -208,11 +227,11 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
 
   void draftStore.look()
 
-  watchWakeUps(document, globalThis.window, link)
+  watchWakeUps(document, globalThis.window, { ...link, save: saveAll })
   keepSession(browserTimers, start.sessionEndsAt, renewSession)
 
   function askBeforeLoss(event: Event): void {
-    link.save()
+    saveAll()
     const { outbox, unshared } = store.view()
     if ((outbox.unstored > 0 && !outbox.isSaved) || outbox.isFull || unshared !== null) event.preventDefault()
   }

@@ -27,10 +27,7 @@ function createRoom() {
       log.push(message)
       return message
     },
-    open(
-      name: string,
-      change: { mergeMs?: number; recorder?: typeof noRecorder; author?: () => string } = {},
-    ) {
+    open(name: string, change: Partial<Parameters<typeof createSharedDocument>[0]> = {}) {
       let now = 0
       let planned: Planned[] = []
       let hasRoom = true
@@ -127,6 +124,27 @@ test('the first change leaves at once, those of the next 15 ms as one', () => {
   assert.equal(window.drafts.length, 1)
   window.wait(1)
   assert.equal(window.drafts.length, 2)
+})
+
+test('what waits to be merged is told, and published on demand or where nothing is sent', () => {
+  const told: boolean[] = []
+  let isConnected = true
+  const window = createRoom().open('a', {
+    isConnected: () => isConnected,
+    onWaiting: (isWaiting) => told.push(isWaiting),
+  })
+  window.type('a')
+  assert.deepEqual(told, [])
+  window.type('b')
+  window.type('c')
+  assert.deepEqual(told, [true])
+  window.document.publishUnsent()
+  assert.deepEqual(told, [true, false])
+  assert.equal(window.drafts.length, 2)
+  isConnected = false
+  for (const letter of 'def') window.type(letter)
+  assert.equal(window.drafts.length, 5)
+  assert.deepEqual(told, [true, false])
 })
 
 test('with 0 ms each change is a message', () => {

@@ -18,10 +18,14 @@ interface SharedDocumentParts {
   readonly random: Random
   /** Time in which own updates are merged, ms; 0 publishes each. */
   readonly mergeMs: number
+  /** While false nothing is sent, so that nothing waits to be merged: what is published is kept beyond the window. */
+  readonly isConnected?: () => boolean
   /** Size limit of a message, UTF-8. */
   readonly maxBytes: number
   /** Called on change only. */
   readonly onUnshared: (unshared: Unshared | null) => void
+  /** Whether there are changes that `publish` has not been given yet. Called on change only. */
+  readonly onWaiting?: (isWaiting: boolean) => void
   /** The user's chosen name, at most 40 characters; empty for none. */
   readonly author?: () => string
   /** After another window's update was applied; for presence. */
@@ -42,6 +46,7 @@ const newLogPauseMs = { least: 300, spread: 1200 }
  */
 export function createSharedDocument(parts: SharedDocumentParts) {
   const { channel, publish, recorder, timers, random, mergeMs, maxBytes, onUnshared } = parts
+  const { isConnected = () => true } = parts
   const doc = createDocument()
   const text = documentText(doc)
   /** The origin of changes that are not the user's, or are already in the outbox. */
@@ -55,6 +60,7 @@ export function createSharedDocument(parts: SharedDocumentParts) {
   let publishedAt = Number.NEGATIVE_INFINITY
   let cancelPublish: (() => void) | null = null
   let isPublishing = false
+  let isWaiting = false
   const unrefused = new Set<string>()
   let unshared: Unshared | null = null
 
@@ -70,13 +76,14 @@ export function createSharedDocument(parts: SharedDocumentParts) {
     firstInputAt ??= inputAt
     inputAt = null
     plan()
+    tellWaiting()
   })
 
   /** The first update after a pause leaves at once, later ones when `mergeMs` are over. */
   function plan(): void {
     if (cancelPublish !== null) return
     const delayMs = publishedAt + mergeMs - timers.now()
-    if (delayMs <= 0) publishUnsent()
+    if (delayMs <= 0 || !isConnected()) publishUnsent()
     else cancelPublish = timers.later(publishUnsent, delayMs)
   }
 
@@ -88,6 +95,13 @@ export function createSharedDocument(parts: SharedDocumentParts) {
     isPublishing = true
     publishAll()
     isPublishing = false
+    tellWaiting()
+  }
+
+  function tellWaiting(): void {
+    if (isWaiting === unsent.length > 0) return
+    isWaiting = !isWaiting
+    parts.onWaiting?.(isWaiting)
   }
 
   function publishAll(): void {
@@ -229,6 +243,7 @@ export function createSharedDocument(parts: SharedDocumentParts) {
         apply(fromBase64((draft as Draft<'update'>).body.update))
       }
     },
+    /** Publishes at once what waits to be merged, or for room. */
     publishUnsent,
     newLog(): void {
       newLog?.cancel()

@@ -1,0 +1,105 @@
+// axe-core (WCAG 2.2 A and AA, and its best practices) in every view, with each dialog and menu, light and dark, wide and narrow.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import axe from 'axe-core'
+import { testConfig } from '../../server/testing.ts'
+import { views } from '../../web/page/views.ts'
+import { until } from '../browser/browser.ts'
+import { type EditingPage, openEditingPage } from '../browser/editing.ts'
+import { linkState } from './page.ts'
+import { paste } from './shared-editing.ts'
+import { browserName, openStage, type Stage } from './stage.ts'
+
+const everyFormat =
+  '<h1>One</h1><h2>Two</h2><h3>Three</h3><p><b>bold</b> <i>italic</i> <u>under</u> <s>struck</s> ' +
+  '<code>code</code> <a href="https://example.org">a link</a></p><ul><li>item<ul><li>below</li></ul></li></ul>' +
+  '<ol><li>first</li></ol><blockquote>quote</blockquote><pre>code\nblock</pre>'
+
+let stage: Stage
+let page: EditingPage
+let other: EditingPage
+before(async () => {
+  if (browserName !== 'chromium') return
+  stage = await openStage({ sensor: { ...testConfig.sensor, source: 'simulated', rateHz: 4 } })
+  page = await openEditingPage('chromium', 'about:blank')
+  other = await openEditingPage('chromium', 'about:blank')
+  await go(other, '/d/full?record')
+  await other.run(paste, everyFormat, 'everything')
+  await other.page.focus('#document')
+})
+after(async () => {
+  await page?.close()
+  await other?.close()
+  await stage?.close()
+})
+
+async function go({ page, run }: EditingPage, path: string): Promise<void> {
+  await page.goto(`${stage.server.origin['2']}${path}`)
+  await until(async () => (await run(linkState)).isRendered, `${path} did not open`)
+}
+
+/** One line for each element that breaks a rule. */
+async function findings(): Promise<string[]> {
+  const found: string[] = []
+  for (const width of [1280, 360])
+    for (const value of ['light', 'dark']) {
+      await page.page.setViewport({ width, height: 800 })
+      await page.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }])
+      await page.page.evaluate(axe.source)
+      const { violations } = await page.run(() =>
+        (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+      )
+      for (const { id, help, nodes } of violations)
+        for (const { target, html } of nodes)
+          found.push(`${width} px, ${value}: ${id} (${help}): ${target} ${html}`)
+    }
+  return found
+}
+
+async function pressButton(words: string): Promise<void> {
+  await page.run((wanted) => {
+    const buttons = [...document.querySelectorAll<HTMLElement>('button, [role=menuitem], summary')]
+    const button = buttons.find(
+      (one) =>
+        (one.getAttribute('aria-label') ?? one.textContent).startsWith(wanted) && one.checkVisibility(),
+    )
+    if (!button) throw new Error(`There is no button ${wanted}.`)
+    button.click()
+  }, words)
+}
+
+describe('axe-core finds nothing', { skip: browserName !== 'chromium' && 'once is enough' }, () => {
+  test('in an empty document', async () => {
+    await go(page, '/d/empty?record')
+    assert.deepEqual(await findings(), [])
+  })
+
+  for (const { name } of views)
+    test(`in the view ${name}`, async () => {
+      await go(page, `/d/full?record&view=${name}`)
+      assert.deepEqual(await findings(), [])
+    })
+
+  test('in a read-only document', async () => {
+    await go(page, '/d/full?record&read')
+    assert.deepEqual(await findings(), [])
+  })
+
+  for (const [opening, within] of [
+    ['Documents', 'dialog'],
+    ['Share', 'dialog'],
+    ['File', '[role=menu]'],
+    ['Transport', '[role=menu]'],
+    ['More', '.tool-more'],
+    ['Link', '.link-form'],
+  ] as const)
+    test(`with ${opening} open`, async () => {
+      await page.page.setViewport({ width: opening === 'More' ? 360 : 1280, height: 800 })
+      await go(page, '/d/full?record')
+      await page.page.focus('#document')
+      await pressButton(opening)
+      await page.page.waitForSelector(within)
+      assert.deepEqual(await findings(), [])
+    })
+})
