@@ -90,7 +90,7 @@ describe('axe-core finds nothing', { skip: browserName !== 'chromium' && 'once i
     ['Documents', 'dialog'],
     ['Share', 'dialog'],
     ['File', '[role=menu]'],
-    ['Transport', '[role=menu]'],
+    ['Mode', '[role=menu]'],
     ['More', '.tool-more'],
     ['Link', '.link-form'],
   ] as const)

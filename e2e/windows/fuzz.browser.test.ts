@@ -19,8 +19,8 @@ type Aim = 'keep' | 'caret' | 'range' | 'start' | 'half'
 
 interface Seen {
   readonly text: string
-  /** Shown when the window took the first key or paste since it was last looked at: others' edits come in between. */
-  readonly taken: string
+  /** All that was shown since the last look, if only for a moment: others' text may come into a selection just before the key. */
+  readonly since: string
   readonly isCollapsed: boolean
   /** The character before the caret in its line; null at the beginning and behind a break. */
   readonly left: string | null
@@ -131,7 +131,7 @@ class Game {
     } else await player.writer.press(this.#chordFor(action))
     const now = await this.#look(player, 'keep')
     const deletes = !before.isCollapsed && action !== 'mark' && action !== 'block' && action !== 'list'
-    this.#account(player, action, now.taken, now.text, deletes)
+    this.#account(player, action, now.since, now.text, deletes)
     for (const character of typed)
       assert.ok(now.text.includes(character), `${character} does not show in ${player.name}: ${now.text}`)
   }
@@ -149,7 +149,7 @@ class Game {
     await this.#look(player, 'half')
     await player.writer.press('Delete')
     const now = await this.#look(player, 'keep')
-    this.#account(player, 'erase', now.taken, now.text, true)
+    this.#account(player, 'erase', now.since, now.text, true)
   }
 
   async #composeOn(player: Player): Promise<void> {
@@ -258,12 +258,22 @@ function look(aim: Aim, a: number, b: number): Seen {
   }
   const at = Math.floor(a * (text.length + 1))
   const block = blocks[Math.floor(a * blocks.length)]
-  const state = globalThis as typeof globalThis & { taken?: string | null }
-  if (state.taken === undefined)
-    for (const type of ['keydown', 'beforeinput', 'paste'])
-      globalThis.addEventListener(type, () => (state.taken ??= root.textContent), { capture: true })
-  const taken = state.taken ?? text
-  state.taken = null
+  const state = globalThis as typeof globalThis & { since?: string; observer?: MutationObserver }
+  const note = (records: readonly MutationRecord[]) => {
+    for (const { oldValue, addedNodes, removedNodes } of records)
+      state.since += [...addedNodes, ...removedNodes].reduce(
+        (all, node) => all + node.textContent,
+        oldValue ?? '',
+      )
+  }
+  if (!state.observer) {
+    state.observer = new MutationObserver(note)
+    const what = { childList: true, characterData: true, characterDataOldValue: true, subtree: true }
+    state.observer.observe(root, what)
+  }
+  note(state.observer.takeRecords())
+  const since = (state.since ?? '') + text
+  state.since = text
   // Tab leaves the document, except in lists.
   if (document.activeElement !== root) root.focus()
   if (aim === 'caret') selection?.collapse(...place(at))
@@ -288,7 +298,7 @@ function look(aim: Aim, a: number, b: number): Seen {
     const last = content.textContent.at(-1) ?? '\n'
     if (last > '\u4e00') left = last
   }
-  return { text, taken, isCollapsed: selection?.isCollapsed ?? true, left }
+  return { text, since, isCollapsed: selection?.isCollapsed ?? true, left }
 }
 
 let stage: Stage

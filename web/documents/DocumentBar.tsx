@@ -37,7 +37,7 @@ export function DocumentBar({ store, actions, start }: DocumentBarProps) {
   }
 
   return (
-    <div className="document-bar row">
+    <section className="document-bar row" aria-label="Title and file">
       <Title store={store} actions={actions} start={start} isRenaming={isRenaming} onRenaming={setRenaming} />
       <div className="document-controls row">
         <button type="button" className="view-link wide-only" onClick={() => show('DocumentsDialog')}>
@@ -76,7 +76,7 @@ export function DocumentBar({ store, actions, start }: DocumentBarProps) {
         }}
       />
       {Dialog && <Dialog store={store} actions={actions} start={start} onClose={() => setDialog(null)} />}
-    </div>
+    </section>
   )
 }
 
