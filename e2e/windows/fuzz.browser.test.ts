@@ -131,7 +131,7 @@ class Game {
     } else await player.writer.press(this.#chordFor(action))
     const now = await this.#look(player, 'keep')
     const deletes = !before.isCollapsed && action !== 'mark' && action !== 'block' && action !== 'list'
-    this.#account(player, action, now.since, now.text, deletes)
+    this.#account(player, action, before.text, now, deletes)
     for (const character of typed)
       assert.ok(now.text.includes(character), `${character} does not show in ${player.name}: ${now.text}`)
   }
@@ -146,10 +146,9 @@ class Game {
   }
 
   async #cutDown(player: Player): Promise<void> {
-    await this.#look(player, 'half')
+    const before = await this.#look(player, 'half')
     await player.writer.press('Delete')
-    const now = await this.#look(player, 'keep')
-    this.#account(player, 'erase', now.since, now.text, true)
+    this.#account(player, 'erase', before.text, await this.#look(player, 'keep'), true)
   }
 
   async #composeOn(player: Player): Promise<void> {
@@ -201,9 +200,9 @@ class Game {
     return seen
   }
 
-  #account(player: Player, action: string, before: string, now: string, deletes: boolean): void {
-    const isThere = new Set(now)
-    for (const character of new Set(before)) {
+  #account(player: Player, action: string, before: string, { text, since }: Seen, deletes: boolean): void {
+    const isThere = new Set(text)
+    for (const character of new Set(since)) {
       const fate = this.#fates.get(character)
       if (fate !== 'there' || isThere.has(character)) continue
       const mayGo =
