@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import axe from 'axe-core'
 import { testConfig } from '../../server/testing.ts'
-import { views } from '../../web/page/views.ts'
+import { partsOf, views } from '../../web/page/views.ts'
 import { until } from '../browser/browser.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { linkState } from './page.ts'
@@ -25,8 +25,9 @@ before(async () => {
   page = await openEditingPage('chromium', 'about:blank')
   other = await openEditingPage('chromium', 'about:blank')
   await go(other, '/d/full?record')
+  await other.page.click('#document')
   await other.run(paste, everyFormat, 'everything')
-  await other.page.focus('#document')
+  await other.page.waitForSelector('#document blockquote')
 })
 after(async () => {
   await page?.close()
@@ -78,6 +79,7 @@ describe('axe-core finds nothing', { skip: browserName !== 'chromium' && 'once i
   for (const { name } of views)
     test(`in the view ${name}`, async () => {
       await go(page, `/d/full?record&view=${name}`)
+      if (partsOf(name).includes('document')) await page.page.waitForSelector('.caret-flag')
       assert.deepEqual(await findings(), [])
     })
 

@@ -57,8 +57,10 @@ export class Rendering {
     const before = old.slice(from, old.length - same)
     const after = lines.slice(from, lines.length - same)
     if (before.length === after.length && before.every(({ block }, place) => block === after[place]?.block)) {
+      // All first: an old line may be a new one too, elsewhere, and so get another host on the way.
+      const hosts = before.map((line) => this.#hosts.get(line))
       for (const [place, line] of after.entries()) {
-        const host = this.#hosts.get(before[place] ?? line)
+        const host = hosts[place]
         if (host && before[place] !== line) this.#fill(host, line)
       }
       return

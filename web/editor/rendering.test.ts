@@ -1,0 +1,71 @@
+// What is drawn step by step is what would be drawn at once.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { JSDOM } from 'jsdom'
+import { type Change, changeLines, isEnded, type Line, lengthOf } from '../../server/document/rich-text.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+
+const { window } = new JSDOM('<div></div>')
+const { document } = window
+const names = [
+  'Node',
+  'Text',
+  'HTMLElement',
+  'HTMLAnchorElement',
+  'HTMLBRElement',
+  'HTMLImageElement',
+] as const
+for (const name of [...names, 'HTMLOListElement', 'HTMLUListElement'] as const)
+  Object.assign(globalThis, { [name]: window[name] })
+Object.assign(globalThis, { document })
+const { Rendering } = await import('./rendering.ts')
+
+const draw = (lines: readonly Line[]) => {
+  const rendering = new Rendering(document.createElement('div'))
+  rendering.redraw(lines)
+  return rendering
+}
+
+function htmlOf({ root }: InstanceType<typeof Rendering>): string {
+  const copy = root.cloneNode(true) as HTMLElement
+  copy.normalize()
+  return copy.innerHTML
+}
+
+test('lines stay in order when the first goes and another comes below, drawn together', () => {
+  const lines = changeLines([], [{ insert: 'first\nsecond\n' }])
+  const rendering = draw(lines)
+  rendering.show(changeLines(changeLines(lines, [{ retain: 13 }, { insert: 'new\n' }]), [{ delete: 6 }]))
+  assert.equal(rendering.root.innerHTML, '<p>second</p><p>new</p>')
+})
+
+test('random changes, one to four drawn together', () => {
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const random = createSeededRandom(seed)
+    const below = (most: number) => Math.floor(random() * most)
+    const pick = <Value>(from: readonly Value[]) => from[below(from.length)] as Value
+    const change = (lines: readonly Line[]): Change[] => {
+      const length = lines.reduce((sum, line) => sum + lengthOf(line) + (isEnded(line) ? 1 : 0), 0)
+      const at = below(length)
+      const rest = Math.max(1, Math.min(below(9), length - 1 - at))
+      const kind = random()
+      const text = pick(['a', 'word', '\n', 'x\ny\n', '\n\n', '\u2028'])
+      const block = pick([undefined, 'h1', 'ul1', 'ul2', 'ol1', 'pre'])
+      const attributes = { ...(block && { block }), ...(random() < 0.3 && { bold: true }) }
+      if (kind < 0.45) return [{ retain: at }, { insert: text, attributes }]
+      if (kind < 0.75) return [{ retain: at }, { delete: rest }]
+      return [
+        { retain: at },
+        { retain: rest, attributes: { block: block ?? null, bold: random() < 0.5 || null } },
+      ]
+    }
+    let lines = changeLines([], [{ insert: 'one\ntwo\nthree\nfour\n' }])
+    const rendering = draw(lines)
+    for (let step = 0; step < 60; step += 1) {
+      for (let count = 1 + below(4); count > 0; count -= 1) lines = changeLines(lines, change(lines))
+      rendering.show(lines)
+      assert.equal(htmlOf(rendering), htmlOf(draw(lines)), `seed ${seed}, step ${step}`)
+    }
+  }
+})
