@@ -46,7 +46,13 @@ test('random changes, one to four drawn together', () => {
     const below = (most: number) => Math.floor(random() * most)
     const pick = <Value>(from: readonly Value[]) => from[below(from.length)] as Value
     const change = (lines: readonly Line[]): Change[] => {
-      const length = lines.reduce((sum, line) => sum + lengthOf(line) + (isEnded(line) ? 1 : 0), 0)
+      const lengths = lines.map((line) => lengthOf(line) + (isEnded(line) ? 1 : 0))
+      const length = lengths.reduce((sum, one) => sum + one, 0)
+      const place = below(lines.length)
+      const start = lengths.slice(0, place).reduce((sum, one) => sum + one, 0)
+      // Whole lines, which other lines then take the places of.
+      if (random() < 0.3) return [{ retain: start }, { insert: 'new\n' }]
+      if (random() < 0.3 && lines.length > 2) return [{ retain: start }, { delete: lengths[place] ?? 0 }]
       const at = below(length)
       const rest = Math.max(1, Math.min(below(9), length - 1 - at))
       const kind = random()
