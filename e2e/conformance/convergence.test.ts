@@ -204,6 +204,7 @@ class Peer {
     this.#isOpen = false
     this.#hasLost = false
     if (!isKnown) this.#applied = 0
+    this.#seq = this.#applied
   }
 
   async receiveAll(seq: number): Promise<void> {

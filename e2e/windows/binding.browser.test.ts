@@ -111,6 +111,18 @@ test('what was written offline is merged with what others wrote meanwhile', asyn
     assert.equal(await within(index, 'text'), 'meanwhile, shared\nwritten offline\n')
 })
 
+test('a caret that moves before others’ change is drawn stays where it was put', async () => {
+  await call('open', 2, 'one', 'two')
+  await within(0, 'select', 0, 3)
+  await stage.run(() => {
+    const { door } = globalThis as typeof globalThis & { door: Door }
+    door.in(1, 'edit', 0, 'X')
+    door.in(0, 'select', 6)
+  })
+  await check()
+  assert.deepEqual(await within(0, 'selected'), { anchor: 6, head: 6 })
+})
+
 test('a caret and a backward selection stay at their words when others edit above and around', async () => {
   await call('open', 2, 'first', 'second', 'third')
   await within(0, 'select', 12, 9)

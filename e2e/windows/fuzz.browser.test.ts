@@ -5,7 +5,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { faultsSaid, openWriter, paste, reconnect, untilEqual, type Writer } from './shared-editing.ts'
+import {
+  editorShown,
+  faultsSaid,
+  openWriter,
+  paste,
+  reconnect,
+  untilEqual,
+  type Writer,
+} from './shared-editing.ts'
 import { browserName, openStage, type Stage } from './stage.ts'
 
 const rounds = Number(process.env.CROSSWIND_ROUNDS || 12)
@@ -57,8 +65,8 @@ class Game {
   readonly #fates = new Map<string, Fate>()
   readonly #authors = new Map<string, Player>()
   #next = 0x4e00
-  /** Of this round, for the report of a failure. */
-  steps: string[] = []
+  /** For the report of a failure. */
+  readonly steps: string[] = []
 
   constructor(players: readonly Player[], random: () => number) {
     this.#players = players
@@ -86,7 +94,7 @@ class Game {
   }
 
   async round(): Promise<void> {
-    this.steps = []
+    this.steps.push('')
     for (let step = 0; step < stepsInRound; step += 1) await this.#step(this.#pick(this.#players))
     const committing = this.#players.filter(({ composing }) => composing !== null)
     const isEarly = this.#random() < 0.5
@@ -113,6 +121,7 @@ class Game {
     let typed = ''
     if (action === 'type' || action === 'replace') {
       typed = this.#fresh(player, 6)
+      this.steps.push(`  ${typed}`)
       await player.writer.type(typed)
     } else if (action === 'paste') {
       const html = this.#pick([
@@ -123,12 +132,18 @@ class Game {
       ])
       const [first, second] = [this.#fresh(player, 3), this.#fresh(player, 3)]
       typed = first + second
+      this.steps.push(`  ${html} ${typed}`)
       await player.writer.run(paste, html.replace('①', first).replace('②', second), `${first}\n${second}`)
     } else if (action === 'compose') {
       player.composing = this.#fresh(player, 2, 'either')
+      this.steps.push(`  ${player.composing}`)
       await player.writer.compose(player.composing)
       return
-    } else await player.writer.press(this.#chordFor(action))
+    } else {
+      const chord = this.#chordFor(action)
+      this.steps.push(`  ${chord}`)
+      await player.writer.press(chord)
+    }
     const now = await this.#look(player, 'keep')
     const deletes = !before.isCollapsed && action !== 'mark' && action !== 'block' && action !== 'list'
     this.#account(player, action, before.text, now, deletes)
@@ -155,6 +170,7 @@ class Game {
     if (this.#random() < 0.5) return this.#commit(player)
     this.steps.push(`${player.name}: compose on`)
     player.composing = this.#fresh(player, 3, 'either')
+    this.steps.push(`  ${player.composing}`)
     await player.writer.compose(player.composing)
   }
 
@@ -162,6 +178,7 @@ class Game {
   async #commit(player: Player): Promise<void> {
     this.steps.push(`${player.name}: commit`)
     const text = this.#random() < 0.5 && player.composing ? player.composing : this.#fresh(player, 3)
+    this.steps.push(`  ${text}`)
     for (const character of text) this.#fates.set(character, 'there')
     await player.writer.commit(text)
     player.composing = null
@@ -211,6 +228,7 @@ class Game {
         (action === 'undo' && this.#authors.get(character) === player)
       assert.ok(mayGo, `${character} went by ${action} of ${player.name}`)
       this.#fates.set(character, 'deleted')
+      this.steps.push(`  without ${character}`)
     }
     if (action !== 'undo' && action !== 'redo') return
     const wasThere = new Set(before)
@@ -336,9 +354,10 @@ test(`${rounds} rounds from seed ${seed}: all windows equal, nothing lost, every
       await untilEqual([later, ...players.map(({ writer }) => writer)])
       await later.close()
     } catch (error) {
-      throw new Error(`${error}\nCROSSWIND_SEED=${seed}, round ${round}:\n${game.steps.join('\n')}`, {
-        cause: error,
-      })
+      const shown = await Promise.all(players.map(({ writer }) => writer.run(editorShown)))
+      throw new Error(
+        `CROSSWIND_SEED=${seed}, round ${round}:\n${game.steps.slice(-60).join('\n')}\n${shown.map(({ html }) => html).join('\n')}\n${error}`,
+      )
     }
   }
   assert.deepEqual(await faultsSaid(stage.browser), [])

@@ -84,8 +84,8 @@ class DocumentBinding implements Binding {
   /** Changes of the text that are not drawn yet. */
   #pending: (readonly Change[])[] = []
   #hasRemote = false
-  /** The selection before pending changes. */
-  #kept: ReturnType<Binding['selection']> = null
+  /** The selection before pending changes; `selected` is what it is in the lines that are drawn. */
+  #kept: { readonly selected: Selected; readonly selection: ReturnType<Binding['selection']> } | null = null
   #cancelFrame: (() => void) | null = null
   #isComposing = false
   /** Of a composition: the last one may come before the composition ends. */
@@ -123,11 +123,13 @@ class DocumentBinding implements Binding {
 
   selection(): ReturnType<Binding['selection']> {
     const selected = this.#isComposing ? this.#lastSelected : this.#selected()
-    if (!selected) return null
-    const relative = (index: number) => {
-      return Y.createRelativePositionFromTypeIndex(this.#text, this.#mapPending(index), -1)
-    }
-    return { anchor: relative(selected.anchor), head: relative(selected.head) }
+    return selected && this.#relative(selected)
+  }
+
+  #relative({ anchor, head }: Selected) {
+    const relative = (index: number) =>
+      Y.createRelativePositionFromTypeIndex(this.#text, this.#mapPending(index), -1)
+    return { anchor: relative(anchor), head: relative(head) }
   }
 
   rectsOf(from: number, to: number): DOMRect[] {
@@ -182,7 +184,8 @@ class DocumentBinding implements Binding {
   readonly #onTransaction = ({ origin }: Y.Transaction): void => {
     if (this.#pending.length > 0 || this.#isComposing || origin === this.origin || origin === this.#undo)
       return
-    this.#kept = this.selection()
+    const selected = this.#selected()
+    this.#kept = selected && { selected, selection: this.#relative(selected) }
   }
 
   readonly #onText = (event: Y.YTextEvent, transaction: Y.Transaction): void => {
@@ -216,7 +219,8 @@ class DocumentBinding implements Binding {
       if (after) this.#select(after)
       return
     }
-    let selected = after ?? this.#selected()
+    const present = after ? null : this.#selected()
+    let selected = after ?? present
     let lines = this.#rendering.lines
     let length = 0
     for (const changes of this.#pending) {
@@ -228,8 +232,10 @@ class DocumentBinding implements Binding {
         }
     }
     this.#pending = []
-    const [anchor, head] = [this.#absolute(this.#kept?.anchor), this.#absolute(this.#kept?.head)]
-    if (selected && !after && anchor !== null && head !== null) selected = { anchor, head }
+    // Unless the user has selected something else meanwhile.
+    const kept = present && this.#kept && isSameSelected(present, this.#kept.selected) ? this.#kept : null
+    const [anchor, head] = [this.#absolute(kept?.selection?.anchor), this.#absolute(kept?.selection?.head)]
+    if (anchor !== null && head !== null) selected = { anchor, head }
     this.#kept = null
     for (const line of lines) length += lengthOf(line) + (isEnded(line) ? 1 : 0)
     if (length === this.#text.length) this.#keepScroll(lines)
@@ -1008,6 +1014,10 @@ const markOfInput: Readonly<Record<string, Mark>> = {
 
 function hasMark(marks: Marks, mark: Mark): boolean {
   return mark === 'sub' || mark === 'super' ? marks.script === mark : marks[mark] === true
+}
+
+function isSameSelected(one: Selected, other: Selected): boolean {
+  return one.anchor === other.anchor && one.head === other.head
 }
 
 function textOf(line: Line): string {
