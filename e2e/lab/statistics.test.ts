@@ -5,10 +5,11 @@ import { test } from 'node:test'
 import jstat from 'jstat'
 import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
 import {
+  clustersForHalf,
   effectiveSize,
   holm,
   mean,
-  medianRatio,
+  meanOfClusters,
   pairedDifference,
   pairedRatio,
   quantile,
@@ -239,33 +240,17 @@ test('series that do not go together are refused', () => {
   assert.throws(() => pairedRatio([1, 2, 3], [1, 2]), /one length; got 3 and 2/)
 })
 
-const slow = [[4, 6], [8], [2, 10]]
-const fast = [[1, 3], [2]]
-
-test('the ratio is that of the medians of all samples', () => {
-  assert.equal(medianRatio(slow, fast, { random: createSeededRandom(1) }).ratio, 3)
+test('clusters by hand: 1, 2, 3, 4 have mean 2.5, standard error √(5/12) and 3 degrees of freedom', () => {
+  const { difference, interval, degreesOfFreedom } = meanOfClusters([1, 2, 3, 4])
+  assert.deepEqual([difference, degreesOfFreedom], [2.5, 3])
+  // Student's t for 0.975 and 3 degrees of freedom: 3.182446, of any table.
+  assert.ok(Math.abs(interval[1] - (2.5 + 3.182446 * Math.sqrt(5 / 12))) < 1e-5)
+  assert.throws(() => meanOfClusters([1]), /2 clusters or more; got 1/)
 })
 
-test('the same seed gives the same interval, another seed another', () => {
-  const many = Array.from({ length: 30 }, (_, key) => [1 + Math.sqrt(key)])
-  const draw = (seed: number) =>
-    medianRatio(many, many, { random: createSeededRandom(seed), resamples: 50 }).interval
-  assert.deepEqual(draw(1), draw(1))
-  assert.notDeepEqual(draw(1), draw(2))
-})
-
-test('messages without spread leave no doubt', () => {
-  const still = (value: number) => [[value], [value, value]]
-  assert.deepEqual(medianRatio(still(3), still(2), { random: createSeededRandom(1) }).interval, [1.5, 1.5])
-})
-
-test('a drawn median is the median of what was drawn, however it is counted', () => {
-  // Always the first message: every resample is [4, 6, 4, 6, 4, 6] over [1, 3, 1, 3].
-  assert.deepEqual(medianRatio(slow, fast, { random: () => 0 }).interval, [2.5, 2.5])
-})
-
-test('a group in which nothing arrived is refused', () => {
-  assert.throws(() => medianRatio([[]], fast, { random: createSeededRandom(1) }), /No samples/)
+test('half the interval of five clusters takes thirteen', () => {
+  // 2.7764 / √5 = 1.2417; 2.2010 / √12 = 0.6354; 2.1788 / √13 = 0.6043.
+  assert.equal(clustersForHalf(5), 13)
 })
 
 /** Within 3.5 standard errors of a share of 0.95: a right interval fails this once in 2,000 seeds. */
@@ -274,7 +259,7 @@ function assertCovers(share: number, trials: number): void {
   assert.ok(Math.abs(share - 0.95) < tolerance, `${share} of ${trials} intervals hold the truth`)
 }
 
-const listOf = (length: number, draw: () => number) => Array.from({ length }, draw)
+const listOf = <Value>(length: number, draw: () => Value) => Array.from({ length }, draw)
 const lognormal = (random: Random, median: number, sigma: number) =>
   median * Math.exp(sigma * drawNormal(random))
 
@@ -299,36 +284,19 @@ test('95 % of Welch intervals hold the true difference: lognormal, 200 messages'
   assertCovers(share, 5000)
 })
 
-/** Messages received by four windows each: the message's own luck, times a little for each window. */
-function messages(random: Random, count: number, median: number): readonly (readonly number[])[] {
-  return Array.from({ length: count }, () => {
-    const shared = lognormal(random, median, 0.4)
-    return listOf(4, () => lognormal(random, shared, 0.15))
-  })
-}
-
-function bootstrapShare(
-  trials: number,
-  regroup: (drawn: readonly (readonly number[])[]) => readonly (readonly number[])[],
-) {
+test('95 % of the intervals of five clusters hold the true mean; those of their samples would not', () => {
   const random = createSeededRandom(13)
-  return shareHolding(trials, 2, () => {
-    const first = regroup(messages(random, 60, 4))
-    const second = regroup(messages(random, 60, 2))
-    return medianRatio(first, second, { random, resamples: 250 }).interval
-  })
-}
-
-test('95 % of bootstrap intervals hold the true ratio of medians, drawing whole messages', () => {
+  const draw = () =>
+    listOf(5, () => {
+      const cluster = drawNormal(random)
+      return listOf(40, () => cluster + drawNormal(random))
+    })
   assertCovers(
-    bootstrapShare(500, (drawn) => drawn),
-    600,
+    shareHolding(4000, 0, () => meanOfClusters(draw().map(mean)).interval),
+    4000,
   )
-})
-
-test('drawing single samples would promise too much', () => {
-  const share = bootstrapShare(100, (drawn) => drawn.flat().map((sample) => [sample]))
-  assert.ok(share < 0.85, `${share} of the intervals hold the truth`)
+  const ofSamples = shareHolding(1000, 0, () => meanOfClusters(draw().flat()).interval)
+  assert.ok(ofSamples < 0.6, `${ofSamples}`)
 })
 
 type Printed = readonly [mean: string, sd: string]

@@ -1,7 +1,6 @@
 // Statistics of the lab: summaries, tests with intervals, and correlated series.
 
 import jstat from 'jstat'
-import type { Random } from '../../server/wire/time.ts'
 
 const { studentt } = jstat.jStat
 
@@ -148,6 +147,26 @@ export function holm(probabilities: readonly number[]): readonly number[] {
 }
 
 /**
+ * Mean of independent values with Student's t: one figure for each cluster, such as a session, in place of all the samples
+ * in it, which resemble each other (R. J. Hayes and L. H. Moulton, "Cluster Randomised Trials", 2nd ed., 2017, chapter 10).
+ * Throws RangeError below 2 values.
+ */
+export function meanOfClusters(values: readonly number[], level = 0.95) {
+  const n = values.length
+  if (n < 2) throw new RangeError(`An interval needs 2 clusters or more; got ${n}`)
+  const error = { standardError: standardDeviation(values) / Math.sqrt(n), degreesOfFreedom: n - 1 }
+  return differenceOfMeans(mean(values), error, level)
+}
+
+/** How many clusters would make the interval of `meanOfClusters` half as wide, if they differ as these do. */
+export function clustersForHalf(n: number, level = 0.95): number {
+  const width = (count: number) => studentt.inv((1 + level) / 2, count - 1) / Math.sqrt(count)
+  let needed = n
+  while (width(needed) > width(n) / 2) needed += 1
+  return needed
+}
+
+/**
  * First mean minus second of paired values: Student's t on the effective size of the differences. Effects that a shared
  * network has on both series cancel. Throws RangeError for different lengths or fewer than 2 values.
  */
@@ -235,56 +254,4 @@ function longRunVariance(covariances: readonly number[], window: number): number
     (sum, covariance, lag) => sum + (lag === 0 ? covariance : 2 * flatTop(lag / window) * covariance),
     0,
   )
-}
-
-type Cluster = readonly number[]
-
-/**
- * Median of the first group's samples over that of the second, with a 95 % percentile-bootstrap interval (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). Resamples messages, each with all its samples:
- * samples of one message are correlated, and resampling them singly makes the interval too narrow (Davison and Hinkley,
- * "Bootstrap Methods and their Application", 1997, section 3.8). Throws RangeError for an empty group.
- */
-export function medianRatio(
-  first: readonly Cluster[],
-  second: readonly Cluster[],
-  { random, resamples = 2000 }: { random: Random; resamples?: number },
-) {
-  const drawFirst = medianDrawer(first)
-  const drawSecond = medianDrawer(second)
-  const ratios = ascending(Array.from({ length: resamples }, () => drawFirst(random) / drawSecond(random)))
-  return {
-    ratio: median(first.flat()) / median(second.flat()),
-    interval: [quantile(ratios, (1 - 0.95) / 2), quantile(ratios, (1 + 0.95) / 2)] as const,
-  }
-}
-
-/** Draws as many messages as there are, with replacement. */
-function medianDrawer(clusters: readonly Cluster[]): (random: Random) => number {
-  const filled = clusters.filter((cluster) => cluster.length > 0)
-  // Sorted once: draws only count messages.
-  const samples = filled.flatMap((cluster, message) => cluster.map((value) => ({ value, message })))
-  samples.sort((a, b) => a.value - b.value)
-  const sizes = Uint32Array.from(filled, (cluster) => cluster.length)
-  const values = Float64Array.from(samples, ({ value }) => value)
-  const owners = Uint32Array.from(samples, ({ message }) => message)
-
-  function valueAtRank(timesDrawn: Uint32Array, rank: number): number {
-    let seen = 0
-    for (let place = 0; place < values.length; place++) {
-      seen += timesDrawn[owners[place] ?? 0] ?? 0
-      if (seen > rank) return values[place] ?? Number.NaN
-    }
-    throw new RangeError('No samples: an empty group has no median')
-  }
-
-  return (random) => {
-    const timesDrawn = new Uint32Array(filled.length)
-    for (let drawn = 0; drawn < filled.length; drawn++) {
-      const message = Math.floor(random() * filled.length)
-      timesDrawn[message] = (timesDrawn[message] ?? 0) + 1
-    }
-    const size = timesDrawn.reduce((sum, times, message) => sum + times * (sizes[message] ?? 0), 0)
-    const middle = (size - 1) / 2
-    return (valueAtRank(timesDrawn, Math.floor(middle)) + valueAtRank(timesDrawn, Math.ceil(middle))) / 2
-  }
 }

@@ -156,12 +156,13 @@ function cloudOffsets(positions: readonly number[]): number[] {
   return neighbours.map((number, place) => (((place * 0.618034) % 1) - 0.5) * (number / most))
 }
 
-export function timeline(rows: readonly Row<{ key: number; block: number }>[], width: number): string {
+/** `key` counts through the sessions; `turn` tells blocks of one session, and sessions, apart. */
+export function timeline(rows: readonly Row<{ key: number; turn: string }>[], width: number): string {
   const labels = rows.map(({ label }) => label)
-  // Half a key before each block except the first.
+  // Half a key before each turn except the first.
   const starts = rows.flatMap(({ label, values }) =>
     values
-      .filter(({ block }, place) => block !== (values[place - 1]?.block ?? block))
+      .filter(({ turn }, place) => turn !== (values[place - 1]?.turn ?? turn))
       .map(({ key }) => ({ label, key: key - 0.5 })),
   )
   return svg({
@@ -190,8 +191,8 @@ interface IntervalRow {
   readonly interval: Interval
   /** Filled if true, else hollow. */
   readonly isDecided: boolean
-  /** The same for each block, drawn as small vertical lines. */
-  readonly blocks: readonly number[]
+  /** The same for each session, drawn as small vertical lines. */
+  readonly sessions: readonly number[]
 }
 
 interface IntervalLook {
@@ -208,9 +209,9 @@ export function intervals(
   { width, axis, references, shadedTo }: IntervalLook,
 ): string {
   const placed = rows.map((row, place) => ({ ...row, y: place + 0.68 }))
-  const blocks = placed.flatMap(({ blocks, y }) => blocks.map((x) => ({ x, y })))
+  const sessions = placed.flatMap(({ sessions, y }) => sessions.map((x) => ({ x, y })))
   const shade = shadedTo > 0 ? [shadedTo] : []
-  const ends = rows.flatMap(({ point, interval, blocks }) => [point, ...interval, ...blocks])
+  const ends = rows.flatMap(({ point, interval, sessions }) => [point, ...interval, ...sessions])
   const drawn = [...references, ...shade, ...shade.map((x) => -x), ...ends]
   const room = (Math.max(...drawn) - Math.min(...drawn)) / 20 || 1
   const [ink, accent] = ['var(--ink)', 'var(--accent)']
@@ -230,7 +231,7 @@ export function intervals(
       Plot.rectX(shade, { x1: (x) => -x, x2: (x) => x, fill: 'var(--shade)' }),
       Plot.ruleX(references.slice(0, 1), { stroke: ink, strokeWidth: 1.2 }),
       Plot.ruleX(references.slice(1), { stroke: ink, strokeWidth: 1.2, strokeDasharray: '4 3' }),
-      Plot.ruleX(blocks, {
+      Plot.ruleX(sessions, {
         x: 'x',
         y1: ({ y }) => y - 0.13,
         y2: ({ y }) => y + 0.13,

@@ -7,7 +7,7 @@ import { analyse, type Run, type Sample } from './keystrokes-analysis.ts'
 import { keystrokesFiles } from './keystrokes-report.ts'
 import { type Making, madeRun, threeModes, withPeers } from './testing.ts'
 
-const small: Making = { keys: 20, blocks: 2, windows: 3 }
+const small: Making = { sessions: 2, keys: 10, blocks: 2, windows: 3 }
 
 function fileOf(run: Run, name: string): string {
   return keystrokesFiles(run, analyse(run))[name] ?? ''
@@ -101,7 +101,7 @@ test('a run in which all was lost says so', () => {
 test('one mode, one sample and no mode at all are reports too', () => {
   const runs = [
     madeRun({ ...small, behaviours: threeModes.slice(0, 1) }),
-    madeRun({ keys: 1, blocks: 1, windows: 1 }),
+    madeRun({ sessions: 1, keys: 1, blocks: 1, windows: 1 }),
     madeRun({ behaviours: [] }),
   ]
   for (const run of runs) {
@@ -134,7 +134,7 @@ test('two editors are told apart, and the paper stands beside mirroring', () => 
   assert.match(text, /\| WebSocket \(shared\) − mirror \|/)
   assert.match(text, /\| WebSocket \| [\d.]+ \| 1\.00 \| 88\.171 \|/)
   assert.match(text, /## A growing document[\s\S]*\| 10,000 \| WebSocket \(shared\) \| 60 \| 0 \|/)
-  assert.ok(fileOf({ ...run, growing }, 'growing.csv').startsWith('mode,block,key'))
+  assert.ok(fileOf({ ...run, growing }, 'growing.csv').startsWith('mode,session,block,key'))
   assert.ok(!markdown(run).includes('A growing document'))
 })
 
@@ -151,7 +151,7 @@ test('summary.json holds the summary, and nothing of it is lost', () => {
 })
 
 const header =
-  'mode,block,key,id,receiver,own,sent_at,received_at,transmission_ms,input_at,accepted_at,applied_at,painted_at,sent_bytes,received_bytes,copies,reordered'
+  'mode,session,block,key,id,receiver,own,sent_at,received_at,transmission_ms,input_at,accepted_at,applied_at,painted_at,sent_bytes,received_bytes,copies,reordered'
 
 const csvOf = (run: Run) => fileOf(run, 'samples.csv')
 
@@ -161,11 +161,11 @@ test('samples.csv: a header and a row for each message and window', () => {
   assert.equal(lines[0], header)
   assert.equal(lines.length, 1 + run.samples.length + 1)
   assert.equal(lines.at(-1), '')
-  assert.ok(lines.slice(1, -1).every((line) => line.split(',').length === 17))
+  assert.ok(lines.slice(1, -1).every((line) => line.split(',').length === 18))
 })
 
 test('samples.csv: times have three decimals, and never is empty', () => {
-  const run = madeRun({ keys: 1, blocks: 1, windows: 1 })
+  const run = madeRun({ sessions: 1, keys: 1, blocks: 1, windows: 1 })
   const times = {
     inputAt: 999.9,
     sentAt: 1000,
@@ -178,7 +178,7 @@ test('samples.csv: times have three decimals, and never is empty', () => {
   const row = csvOf({ ...run, samples }).split('\n')[1]
   assert.equal(
     row,
-    'sse/2,1,1,window1:1,1,true,1000.000,1002.500,2.500,999.900,,1003.000,1016.123,151,191,1,false',
+    'sse/2,1,1,1,window1:1,1,true,1000.000,1002.500,2.500,999.900,,1003.000,1016.123,151,191,1,false',
   )
 })
 
@@ -188,7 +188,7 @@ test('samples.csv: a lost sample is a row without a time', () => {
     .trimEnd()
     .split('\n')
     .slice(1)) {
-    assert.deepEqual(row.split(',').slice(7, 9), ['', ''])
-    assert.deepEqual(row.split(',').slice(14, 16), ['', '0'])
+    assert.deepEqual(row.split(',').slice(8, 10), ['', ''])
+    assert.deepEqual(row.split(',').slice(15, 17), ['', '0'])
   }
 })

@@ -1,6 +1,7 @@
 // Report of a keystroke run: sections and files.
 
 import { isPeer, labelOf, opponentLabel, spokenName } from '../lab/mode-names.ts'
+import { clustersForHalf } from '../lab/statistics.ts'
 import { distribution, intervals, isLogarithmic, timeline } from '../report/charts.ts'
 import { csv, csvTime, reportFiles } from '../report/render.ts'
 import {
@@ -69,6 +70,7 @@ function samplesCsv(samples: readonly Sample[]): string {
   return csv(
     [
       ['mode', ({ mode }) => mode],
+      ['session', ({ session }) => session],
       ['block', ({ block }) => block],
       ['key', ({ key }) => key],
       ['id', ({ id }) => id],
@@ -90,19 +92,21 @@ function samplesCsv(samples: readonly Sample[]): string {
   )
 }
 
-function modesSection({ modes, baseline }: Summary): Section {
+function modesSection({ modes, baseline, sessions }: Summary): Section {
   const times: Table = {
     caption: 'Modes of this run; times in milliseconds',
     columns: [
       text('Mode'),
       ...['Received', 'Expected', 'Lost', 'Dup.', 'Reord.'].map(number),
       ...['Mean ± sd', 'Median', 'p95', 'p99', 'Max.'].map(number),
+      ...(sessions > 1 ? [number('Means of the sessions')] : []),
     ],
     rows: modes.map((mode) => [
       mode.mode === baseline ? `${labelOf(mode.mode)} (baseline)` : labelOf(mode.mode),
       ...[mode.n, mode.expected, mode.lost, mode.duplicated, mode.reordered].map(count),
       spread(mode.meanMs, mode.sdMs),
       ...[mode.p50Ms, mode.p95Ms, mode.p99Ms, mode.maxMs].map(figure),
+      ...(sessions > 1 ? [rangeOf(mode.sessionMeansMs)] : []),
     ]),
   }
   return {
@@ -113,6 +117,12 @@ function modesSection({ modes, baseline }: Summary): Section {
       'The paper measured with three computers on a LAN in 2021. Milliseconds of different machines cannot be compared; ratios within one set of machines can, with care. It printed no standard deviations, so how sure its ratios are is unknown.',
     ],
   }
+}
+
+/** `4.1 to 5.3`; a dash where nothing arrived. */
+function rangeOf(means: readonly (number | null)[]): string {
+  const known = means.filter((one) => one !== null)
+  return known.length === 0 ? '–' : `${figure(Math.min(...known))} to ${figure(Math.max(...known))}`
 }
 
 /**
@@ -149,7 +159,13 @@ const nothingArrived: Section = {
 
 /** Every sample by its time, and by its key. */
 function sampleSections({ modes, samples }: Run): readonly [Section, Section] {
-  const arrived = samples.filter(hasArrived).map((sample) => ({ ...sample, ms: transmissionMs(sample) }))
+  const keys = samples.reduce((most, { key }) => Math.max(most, key), 0)
+  const arrived = samples.filter(hasArrived).map((sample) => ({
+    mode: sample.mode,
+    key: (sample.session - 1) * keys + sample.key,
+    turn: `${sample.session}.${sample.block}`,
+    ms: transmissionMs(sample),
+  }))
   const byMode = Map.groupBy(arrived, ({ mode }) => mode)
   const rows = modes.map((mode) => ({
     label: labelOf(mode),
@@ -165,7 +181,7 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section] {
     draw: (width: number) => distribution(rows, width),
   }
   const byKey = {
-    caption: `Transmission time in milliseconds${isLog ? ' (logarithmic)' : ''} by key, in the order of sending. Upright lines part the blocks, between which the other modes had their turns.`,
+    caption: `Transmission time in milliseconds${isLog ? ' (logarithmic)' : ''} by key, in the order of sending, one session after the other. Upright lines part the turns of the mode, between which the other modes had theirs.`,
     description: `Transmission time of each sample by key for ${labels}.`,
     draw: (width: number) => timeline(rows, width),
   }
@@ -177,11 +193,11 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section] {
 
 const minusLabel = ({ mode, baseline }: Comparison) => `${labelOf(mode)} − ${opponentLabel(baseline, mode)}`
 
-function comparisonsSection({ comparisons, notCompared, clock: { boundMs } }: Summary): Section {
+function comparisonsSection({ comparisons, notCompared, clock: { boundMs }, sessions }: Summary): Section {
   const title = 'Differences'
   const missing = notCompared.map(
     ({ mode, baseline }) =>
-      `${spokenName(mode)} could not be compared with ${spokenName(baseline)}: fewer than two messages arrived on one side.`,
+      `${spokenName(mode)} could not be compared with ${spokenName(baseline)}: ${sessions < 2 ? 'one session gives no interval' : 'messages arrived on both sides in fewer than two sessions'}.`,
   )
   if (comparisons.length === 0) return { title, paragraphs: ['Nothing was compared.', ...missing] }
   const rows = comparisons.map((comparison) => ({
@@ -189,7 +205,7 @@ function comparisonsSection({ comparisons, notCompared, clock: { boundMs } }: Su
     point: comparison.differenceMs,
     interval: comparison.ci95Ms,
     isDecided: comparison.verdict !== 'undecided',
-    blocks: comparison.blocks.map(({ differenceMs }) => differenceMs),
+    sessions: comparison.sessions.map(({ differenceMs }) => differenceMs),
   }))
   const words = comparisons.map(
     (comparison) =>
@@ -199,13 +215,13 @@ function comparisonsSection({ comparisons, notCompared, clock: { boundMs } }: Su
   return {
     title,
     figure: {
-      caption: `Difference of the means in milliseconds with its 95 % interval. Left of zero the first mode is faster. Filled: decided; hollow: undecided. Small uprights: the difference within each block. Shaded: the clock’s error, ± ${figure(boundMs)} ms.`,
+      caption: `Difference of the means in milliseconds with its 95 % interval. Left of zero the first mode is faster. Filled: decided; hollow: undecided. Small uprights: the difference in each session. Shaded: the clock’s error, ± ${figure(boundMs)} ms.`,
       description: words.join('; '),
       draw: (width) => intervals(rows, { width, axis, references: [0], shadedTo: boundMs }),
     },
-    tables: [testsTable(comparisons, boundMs), blocksTable(comparisons)],
+    tables: [testsTable(comparisons, boundMs), sessionsTable(comparisons)],
     paragraphs: [
-      'The unit is the message, not the sample: each message counts once, with its mean over the windows that received it. Welch’s t-test, two-sided; p corrected by Holm for all comparisons of this run; the intervals are for each comparison by itself.',
+      `The unit is the session, which has a server process, browsers and windows of its own: messages of one session resemble each other, so that more of them would not make a difference surer. Each of the ${count(sessions)} sessions gives one difference of means; Student’s t, two-sided, over these; p corrected by Holm for all comparisons of this run; the intervals are for each comparison by itself. Half as wide intervals would take about ${count(clustersForHalf(sessions))} sessions.`,
       `A difference is undecided where the corrected p is above 0.05, where its interval holds 0, or where it is no larger than the clock’s error of ${figure(boundMs)} ms.`,
       ...missing,
     ],
@@ -221,7 +237,7 @@ function testsTable(comparisons: readonly Comparison[], boundMs: number): Table 
       text('Mode − against'),
       ...['Difference', '95 % interval'].map(number),
       text('Verdict'),
-      ...['p (Welch)', 'p corrected', 'Messages'].map(number),
+      ...['p', 'p corrected', 'Sessions'].map(number),
     ],
     rows: comparisons.map((comparison) => [
       minusLabel(comparison),
@@ -230,20 +246,20 @@ function testsTable(comparisons: readonly Comparison[], boundMs: number): Table 
       comparison.verdict === 'undecided' ? undecided(comparison.differenceMs) : comparison.verdict,
       probability(comparison.p),
       probability(comparison.pCorrected),
-      `${count(comparison.messages)} / ${count(comparison.baselineMessages)}`,
+      count(comparison.sessions.length),
     ]),
   }
 }
 
-function blocksTable(comparisons: readonly Comparison[]): Table {
-  const all = new Set(comparisons.flatMap(({ blocks }) => blocks.map(({ block }) => block)))
+function sessionsTable(comparisons: readonly Comparison[]): Table {
+  const all = new Set(comparisons.flatMap(({ sessions }) => sessions.map(({ session }) => session)))
   const numbers = [...all].sort((a, b) => a - b)
   return {
-    caption: 'The same difference within each block, in milliseconds',
-    columns: [text('Mode − against'), ...numbers.map((block) => number(`Block ${block}`))],
+    caption: 'The same difference in each session, in milliseconds',
+    columns: [text('Mode − against'), ...numbers.map((session) => number(`Session ${session}`))],
     rows: comparisons.map((comparison) => {
-      const found = new Map(comparison.blocks.map(({ block, differenceMs }) => [block, differenceMs]))
-      return [minusLabel(comparison), ...numbers.map((block) => signed(found.get(block) ?? Number.NaN))]
+      const found = new Map(comparison.sessions.map(({ session, differenceMs }) => [session, differenceMs]))
+      return [minusLabel(comparison), ...numbers.map((session) => signed(found.get(session) ?? Number.NaN))]
     }),
   }
 }
@@ -254,13 +270,13 @@ const goal = 1.3
 function peersSections({ comparisons }: Summary): readonly Section[] {
   const rows = comparisons
     .filter(({ baseline }) => isPeer(baseline))
-    .map(({ mode, baseline, medianRatio, medianRatioCi95: [low, high] }) => ({
+    .map(({ mode, baseline, medianRatio, medianRatioCi95: [low, high], sessions }) => ({
       label: `${labelOf(mode)} / ${opponentLabel(baseline, mode)}`,
       point: medianRatio,
       interval: [low, high] as const,
       outcome: high <= goal ? 'met' : low > goal ? 'missed' : 'undecided',
       isDecided: high <= goal || low > goal,
-      blocks: [],
+      sessions: sessions.map((one) => one.medianRatio),
     }))
   if (rows.length === 0) return []
   const words = rows.map(
@@ -271,7 +287,7 @@ function peersSections({ comparisons }: Summary): readonly Section[] {
     {
       title: 'Against bare peers',
       figure: {
-        caption: `Ratio of the medians with its 95 % interval. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`,
+        caption: `Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`,
         description: words.join('; '),
         draw: (width) => intervals(rows, { width, axis, references: [1, goal], shadedTo: 0 }),
       },
@@ -283,7 +299,7 @@ function peersSections({ comparisons }: Summary): readonly Section[] {
         },
       ],
       paragraphs: [
-        'The intervals come from 2,000 bootstrap resamples of whole messages, with a fixed seed. The goal is met where the whole interval keeps to it and missed where the whole interval is beyond.',
+        'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms. The goal is met where the whole interval keeps to it and missed where the whole interval is beyond.',
       ],
     },
   ]
@@ -394,12 +410,15 @@ function slowestSection({ samples }: Run): Section {
     .slice(0, 5)
   const table: Table = {
     caption: 'The five slowest samples',
-    columns: [text('Message'), number('Time, ms'), text('Mode'), ...['Block', 'Key', 'Window'].map(number)],
+    columns: [
+      ...[text('Message'), number('Time, ms'), text('Mode')],
+      ...['Session', 'Block', 'Key', 'Window'].map(number),
+    ],
     rows: slowest.map((sample) => [
       sample.id,
       figure(transmissionMs(sample)),
       labelOf(sample.mode),
-      ...[sample.block, sample.key, sample.receiver].map(String),
+      ...[sample.session, sample.block, sample.key, sample.receiver].map(String),
     ]),
   }
   return {
@@ -411,7 +430,7 @@ function slowestSection({ samples }: Run): Section {
 
 function costSection({ modes }: Summary): Section {
   const costs: Table = {
-    caption: 'Processor time over all blocks of a mode, and the highest resident memory in them',
+    caption: 'Processor time over all turns of a mode, and the highest resident memory in them',
     columns: [text('Mode'), number('CPU, ms'), number('CPU a sample received, µs'), number('Memory')],
     rows: modes.map(({ mode, n, serverCpuMs, serverRssBytes }) => [
       labelOf(mode),
@@ -437,9 +456,9 @@ function methodSection({ clock }: Summary): Section {
   return {
     title: 'How it was measured',
     paragraphs: [
-      'The modes took turns in short blocks within one run, so that a drift of the machine or the network meets all of them alike. Every mode was warmed up once before the first block and again before each of its turns; none of that is among the samples.',
+      'Each session started a server process, browsers and windows anew. In it the modes took turns in short blocks, in an order drawn for the session, so that a drift of the machine or the network meets all of them alike. Every mode was warmed up once before the first block and again before each of its turns; none of that is among the samples.',
       `${clock.method === 'one machine' ? sameClock : exchanges} Two windows’ stamps can differ by at most ${figure(clock.boundMs)} ms from this.`,
-      'Quantiles are of type 7 (Hyndman and Fan, 1996). Means, deviations and quantiles are over samples; tests and intervals are over messages, which are taken as independent: where messages of one block resemble each other, the intervals are too narrow, and the table by block is the check.',
+      'Quantiles are of type 7 (Hyndman and Fan, 1996). Means, deviations and quantiles are over all samples; tests and intervals are over sessions, which are taken as independent. All of them ran one after the other on this machine: another machine, or another day, may differ by more.',
       'Every sample, lost ones included, is in samples.csv; the figures of this report are in summary.json.',
     ],
   }

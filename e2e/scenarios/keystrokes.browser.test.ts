@@ -19,10 +19,12 @@ test('a small run of both editors with their bare peer ends with nothing lost an
   const run = startLab(
     t,
     'keystrokes',
-    '--keys',
-    '6',
-    '--blocks',
+    '--sessions',
     '2',
+    '--keys',
+    '3',
+    '--blocks',
+    '1',
     '--windows',
     '2',
     '--warmup',
@@ -41,7 +43,9 @@ test('a small run of both editors with their bare peer ends with nothing lost an
 
   const summary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
   assert.equal(summary.scenario, 'keystrokes')
-  assert.match(summary.command, /^npm run lab -- keystrokes --keys 6 /)
+  assert.equal(summary.sessions, 2)
+  assert.ok(summary.comparisons.every(({ sessions }: { sessions: unknown[] }) => sessions.length === 2))
+  assert.match(summary.command, /^npm run lab -- keystrokes --sessions 2 --keys 3 /)
   const names = ['sse/2', 'websocket/1.1'].flatMap((mode) => [
     `${mode} shared`,
     `${mode} mirror`,

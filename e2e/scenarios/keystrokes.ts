@@ -1,9 +1,10 @@
-// The 200 keystrokes of the 2021 paper (4.2): one window types, all receive, modes take turns.
+// The 200 keystrokes of the 2021 paper (4.2), in several sessions: one window types, all receive, modes take turns.
 
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { EditorName } from '../../server/wire/messages.ts'
 import type { Mode } from '../../server/wire/modes.ts'
+import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import {
   fillPages,
@@ -58,35 +59,48 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
   await requireFree(folder)
   const loadBefore = loadNow()
   const progress = new Progress(process.stdout)
-  await using opened = new AsyncDisposableStack()
-  const subjects = await openSubjects(options, opened)
-  const browsers = await openBrowsers(options, opened)
-  signal.throwIfAborted()
-  const { modes, editors, windows, keys, blocks, warmup, interval, sensor, headed, remote, peers } = options
-  const version = browsers.map((browser) => browser.version).join(', ')
+  const { modes, editors, windows, sessions, keys, blocks, warmup, interval, sensor, headed, remote, peers } =
+    options
   const beside = peers.length > 0 ? `, each beside its ${peers.join(' and ')} page` : ''
   const inEditors = ` with the editor${editors.length > 1 ? 's' : ''} ${editors.join(' and ')}`
   progress.say(
-    `${keys} keys for each of ${modes.join(', ')}${inEditors}${beside}, in ${blocks} turns, ${windows} windows of ${version}.`,
+    `${keys} keys for each of ${modes.join(', ')}${inEditors}${beside} in each of ${sessions} session${sessions > 1 ? 's' : ''}, in ${blocks} turns, ${windows} windows; --seed ${options.seed}.`,
   )
-  const measured = await measure(options, subjects, browsers, progress, signal)
-  const growing = options.growing ? await measureGrowing(options, subjects, browsers, progress, signal) : null
+  const random = createSeededRandom(options.seed)
+  const measured: Awaited<ReturnType<typeof measure>>[] = []
+  for (let session = 1; session <= sessions; session += 1)
+    measured.push(
+      await inSession(options, signal, (rig) =>
+        measure(options, { ...rig, subjects: shuffled(rig.subjects, random), session }, progress, signal),
+      ),
+    )
+  const growing = options.growing
+    ? await inSession(options, signal, (rig) => measureGrowing(options, rig, progress, signal))
+    : null
+  const version = measured[0]?.version ?? ''
   const run: Run = {
     command,
     parameters: {
       editors: editors.join(', '),
       windows,
+      sessions,
       keys,
       blocks,
       warmup,
       interval,
       sensor,
+      seed: options.seed,
       headed,
       remotes: remote.length,
     },
-    modes: subjects.map(({ name }) => name),
+    modes: namesOf(options),
     baseline: nameWith(options, options.baseline, 'mirror'),
-    ...measured,
+    samples: measured.flatMap(({ samples }) => samples),
+    serverUse: Object.fromEntries(namesOf(options).map((name) => [name, useOf(name, measured)])),
+    clock: {
+      method: remote.length > 0 ? 'server exchange' : 'one machine',
+      boundMs: Math.max(...measured.map(({ boundMs }) => boundMs)),
+    },
     ...(growing && { growing }),
     startedAt: startedAt.toISOString(),
     finishedAt: new Date().toISOString(),
@@ -99,6 +113,51 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
   const summary = analyse(run)
   await writeFolder(folder, keystrokesFiles(run, summary))
   return { folder, summary }
+}
+
+interface Rig {
+  readonly subjects: readonly Subject[]
+  readonly browsers: readonly Browser[]
+}
+
+/** With servers and browsers of its own, which end with it; a server of `--server` stays. */
+async function inSession<Result>(
+  options: KeystrokeOptions,
+  signal: AbortSignal,
+  act: (rig: Rig) => Promise<Result>,
+): Promise<Result> {
+  await using opened = new AsyncDisposableStack()
+  const subjects = await openSubjects(options, opened)
+  const browsers = await openBrowsers(options, opened)
+  signal.throwIfAborted()
+  return await act({ subjects, browsers })
+}
+
+/** Fisher and Yates, "Statistical Tables", 1938; D. E. Knuth, "The Art of Computer Programming" 2, 3.4.2. */
+function shuffled<Value>(values: readonly Value[], random: Random): Value[] {
+  const drawn = [...values]
+  for (let last = drawn.length - 1; last > 0; last -= 1) {
+    const place = Math.floor(random() * (last + 1))
+    ;[drawn[last], drawn[place]] = [drawn[place] as Value, drawn[last] as Value]
+  }
+  return drawn
+}
+
+/** In the order of the report. */
+function namesOf(options: KeystrokeOptions): readonly string[] {
+  const { modes, editors, peers } = options
+  return [
+    ...editors.flatMap((editor) => modes.map((mode) => nameWith(options, mode, editor))),
+    ...peers.flatMap((peer) => modes.map((mode) => `${peer}:${mode}`)),
+  ]
+}
+
+function useOf(name: string, measured: readonly Awaited<ReturnType<typeof measure>>[]) {
+  const uses = measured.flatMap(({ uses }) => uses.get(name) ?? [])
+  return {
+    cpuMs: uses.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
+    rssBytes: Math.max(...uses.map(({ rssBytes }) => rssBytes)),
+  }
 }
 
 async function openSubjects(options: KeystrokeOptions, opened: AsyncDisposableStack): Promise<Subject[]> {
@@ -163,18 +222,17 @@ const firstWarmupIntervalMs = 20
 
 /** The subjects take turns. Rejects on abort, when a page does not open, or without exactly one message per key. */
 async function measure(
-  { windows: count, keys, blocks, warmup, interval, remote }: KeystrokeOptions,
-  subjects: readonly Subject[],
-  browsers: readonly Browser[],
+  { windows: count, sessions, keys, blocks, warmup, interval, remote }: KeystrokeOptions,
+  { subjects, browsers, session }: Rig & { readonly session: number },
   progress: Progress,
   signal: AbortSignal,
-): Promise<Pick<Run, 'samples' | 'serverUse' | 'clock'>> {
+) {
   const method = remote.length > 0 ? 'server exchange' : 'one machine'
   const run = randomUUID().slice(0, 8)
   const windows = await openWindows(browsers, count)
   // Otherwise the first mode pays for code not yet compiled in server and browser.
   if (warmup > 0) {
-    progress.say('Warming up every mode.')
+    progress.say(`Session ${session} of ${sessions}: warming up every mode.`)
     for (const subject of subjects) {
       signal.throwIfAborted()
       await showPages(windows, addressOf(subject, `warm-${run}`), { text: '', forgets: subject.forgets })
@@ -211,7 +269,7 @@ async function measure(
         throw new Error(`${name}: ${text.length} keys were typed, the page sent ${sent.length} messages.`)
       const clocks = clocksBefore.map((before, window) => combine(before, clocksAfter[window] ?? before))
       const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
-      const taken = matchBlock({ mode: name, block, firstKey, sent, received, offsetsMs })
+      const taken = matchBlock({ mode: name, session, block, firstKey, sent, received, offsetsMs })
       samples.push(...taken)
       boundMs = Math.max(boundMs, boundBetween(clocks))
       const known = uses.get(name) ?? { cpuMs: 0, rssBytes: 0 }
@@ -224,7 +282,7 @@ async function measure(
   }
   // A browser has few HTTP/1.1 connections to a server.
   for (const window of windows) await window.close()
-  return { samples, serverUse: Object.fromEntries(uses), clock: { method, boundMs } }
+  return { samples, uses, boundMs, version: browsers.map((browser) => browser.version).join(', ') }
 }
 
 const growingSizes = [200, 10_000, 100_000]
@@ -233,8 +291,7 @@ const growingParagraph = 200
 /** Both editors in one mode, in turns, for each size of the document. */
 async function measureGrowing(
   { windows: count, warmup, baseline, remote }: KeystrokeOptions,
-  subjects: readonly Subject[],
-  browsers: readonly Browser[],
+  { subjects, browsers }: Rig,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<NonNullable<Run['growing']>> {
@@ -263,7 +320,7 @@ async function measureGrowing(
           throw new Error(`${name}: ${keys.length} keys were typed, the page sent ${sent.length} messages.`)
         const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
         const firstKey = (turn - 1) * growingKeys + 1
-        const taken = matchBlock({ mode: name, block: turn, firstKey, sent, received, offsetsMs })
+        const taken = matchBlock({ mode: name, session: 1, block: turn, firstKey, sent, received, offsetsMs })
         samples.push(...taken)
         progress.say(`${name.padEnd(20)} ${characters} characters, turn ${turn}  ${outcomeOf(taken)}`)
       }

@@ -16,6 +16,7 @@ const keystrokes = z
     editor: wordsOnce.default(['shared']),
     growing: z.boolean().default(false),
     windows: whole(1, 50).default(5),
+    sessions: whole(1, 1000).default(5),
     keys: whole(1, 10_000).default(200),
     blocks: whole(1, 100).default(4),
     warmup: whole(0, 200).default(10),
@@ -27,6 +28,7 @@ const keystrokes = z
       .array(z.url({ protocol: /^https?$/, error: 'must be a WebDriver address, http://laptop:4444' }))
       .default([]),
     sensor: z.enum(['none', 'simulated']).default('none'),
+    seed,
     out,
     headed: z.boolean().default(false),
   })
@@ -44,14 +46,16 @@ export type KeystrokeOptions = ReturnType<typeof readKeystrokeOptions>
 
 export const keystrokesHelp = `npm run lab -- keystrokes [flags]
 
-  Opens windows in real Chromium, types in one and measures the transmission time to each window.
+  Opens windows in real Chromium, types in one and measures the transmission time to each window, in several sessions: each
+  has a server process, browsers and windows of its own. Intervals tell how far sessions differ.
 
   --modes LIST      modes to compare                 sse/2,sse/1.1,websocket/1.1
   --editor LIST     shared, mirror, or both          shared
   --growing         also measures documents of 200, 10,000 and 100,000 characters, in the baseline's mode
   --windows N       windows open at a time           5
-  --keys N          keys of each mode                200
-  --blocks N        turns of each mode               4
+  --sessions N      at least 2 for intervals         5
+  --keys N          keys of each mode in a session   200
+  --blocks N        turns of each mode in a session  4
   --warmup N        uncounted keys before each turn  10
   --interval MS     time between two keys            50
   --baseline MODE   mode to compare the others with  websocket/1.1, else the first mode
@@ -59,7 +63,8 @@ export const keystrokesHelp = `npm run lab -- keystrokes [flags]
   --server URL      a running server                 one started for the run
   --remote URL      a WebDriver on another machine that opens a share of the windows; repeatable
   --sensor NAME     none, or simulated: wind during the typing
-  --out DIR         folder of the report              reports/<date>-keystrokes
+  --seed N          repeats the order of the modes   drawn, and printed
+  --out DIR         folder of the report             reports/<date>-keystrokes
   --headed          shows the windows
 `
 

@@ -64,6 +64,10 @@ interface Behaviour {
 
 export interface Making {
   readonly behaviours?: readonly Behaviour[]
+  /** Each has its own median of each mode, lognormal around the behaviour's with this standard deviation. */
+  readonly sessions?: number
+  readonly sessionSpread?: number
+  /** Of each session. */
   readonly keys?: number
   readonly blocks?: number
   readonly windows?: number
@@ -90,7 +94,9 @@ const startMs = Date.UTC(2026, 4, 12, 9, 30)
 /** Deterministic for a seed. */
 export function madeRun({
   behaviours = threeModes,
-  keys = 200,
+  sessions = 4,
+  sessionSpread = 0.02,
+  keys = 50,
   blocks = 4,
   windows = 5,
   seed = 1,
@@ -98,9 +104,16 @@ export function madeRun({
 }: Making = {}): Run {
   const random = createSeededRandom(seed)
   const samples = behaviours.flatMap((behaviour) =>
-    Array.from({ length: keys }, (_, place) => {
-      const block = Math.floor((place * blocks) / keys) + 1
-      return message(behaviour, { key: place + 1, block, windows, oneMachine }, random)
+    Array.from({ length: sessions }, (_, place) => {
+      const here = {
+        ...behaviour,
+        medianMs: behaviour.medianMs * Math.exp(sessionSpread * drawNormal(random)),
+      }
+      const session = place + 1
+      return Array.from({ length: keys }, (_, place) => {
+        const block = Math.floor((place * blocks) / keys) + 1
+        return message(here, { session, key: place + 1, block, windows, oneMachine }, random)
+      }).flat()
     }).flat(),
   )
   return {
@@ -112,6 +125,7 @@ export function madeRun({
 }
 
 interface Place {
+  readonly session: number
   readonly key: number
   readonly block: number
   readonly windows: number
@@ -121,13 +135,13 @@ interface Place {
 /** Samples of one message are correlated: a slow uplink delays every window. */
 function message(
   behaviour: Behaviour,
-  { key, block, windows, oneMachine }: Place,
+  { session, key, block, windows, oneMachine }: Place,
   random: Random,
 ): readonly Sample[] {
   const isOutlier = random() < 0.01
   const shared =
     behaviour.medianMs * Math.exp(0.25 * drawNormal(random)) + (isOutlier ? 4 + 14 * random() : 0)
-  const inputAt = startMs + block * 60_000 + key * 100 + random()
+  const inputAt = startMs + session * 600_000 + block * 60_000 + key * 100 + random()
   const sentAt = inputAt + 0.2 + 0.2 * random()
   return Array.from({ length: windows }, (_, place) => {
     const transmissionMs = shared * Math.exp(0.1 * drawNormal(random))
@@ -136,9 +150,10 @@ function message(
     const appliedAt = receivedAt === null ? null : receivedAt + 0.1 + 0.2 * random()
     return {
       mode: behaviour.mode,
+      session,
       block,
       key,
-      id: `${behaviour.mode}-window1:${key}`,
+      id: `${behaviour.mode}-${session}-window1:${key}`,
       receiver: place + 1,
       inputAt,
       sentAt,
