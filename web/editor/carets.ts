@@ -42,16 +42,22 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
   const drawn = new Map<string, Drawn>()
   const ending = new AbortController()
   const resizes = new ResizeObserver(redraw)
+  /** Changes its size in a frame, so that its observer draws after that frame's layout and forces none. */
+  const trigger = element('carets-trigger')
+  layer.append(trigger)
+  const layouts = new ResizeObserver(draw)
   let frame = 0
   let stopFlags: (() => void) | null = null
   let pointer: { readonly x: number; readonly y: number } | null = null
 
   function redraw(): void {
-    frame ||= requestAnimationFrame(draw)
+    frame ||= requestAnimationFrame(() => {
+      frame = 0
+      trigger.style.width = trigger.style.width === '1px' ? '2px' : '1px'
+    })
   }
 
   function draw(): void {
-    frame = 0
     const now = carets()
     const origin = layer.getBoundingClientRect()
     const relative = ({ left, top, width, height }: DOMRect) => ({
@@ -143,7 +149,8 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
   document.fonts.addEventListener('loadingdone', redraw, passive)
   root.addEventListener('load', redraw, { ...passive, capture: true })
   resizes.observe(root)
-  redraw()
+  // Draws at once.
+  layouts.observe(trigger)
   return {
     redraw,
     stop(): void {
@@ -153,6 +160,7 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
       stopFlags?.()
       ending.abort()
       resizes.disconnect()
+      layouts.disconnect()
       layer.remove()
     },
   }
