@@ -55,7 +55,7 @@ export interface Browser {
 export async function until(
   holds: () => Promise<boolean>,
   otherwise: string,
-  withinMs = 10_000,
+  withinMs = 20_000,
 ): Promise<void> {
   const end = performance.now() + withinMs
   while (!(await holds())) {
