@@ -221,7 +221,7 @@ function comparisonsSection({ comparisons, notCompared, clock: { boundMs }, sess
     },
     tables: [testsTable(comparisons, boundMs), sessionsTable(comparisons)],
     paragraphs: [
-      `The unit is the session, which has a server process, browsers and windows of its own: messages of one session resemble each other, so that more of them would not make a difference surer. Each of the ${count(sessions)} sessions gives one difference of means; Student’s t, two-sided, over these; p corrected by Holm for all comparisons of this run; the intervals are for each comparison by itself. Half as wide intervals would take about ${count(clustersForHalf(sessions))} sessions.`,
+      `The unit is the session, which starts everything anew: messages of one session resemble each other, so that more of them would not make a difference surer. Each of the ${count(sessions)} sessions gives one difference of means; Student’s t, two-sided, over these; p corrected by Holm for all comparisons of this run; the intervals are for each comparison by itself. Half as wide intervals would take about ${count(clustersForHalf(sessions))} sessions.`,
       `A difference is undecided where the corrected p is above 0.05, where its interval holds 0, or where it is no larger than the clock’s error of ${figure(boundMs)} ms.`,
       ...missing,
     ],
@@ -448,7 +448,10 @@ function costSection({ modes }: Summary): Section {
   }
 }
 
-function methodSection({ clock }: Summary): Section {
+function methodSection({ clock, environment }: Summary): Section {
+  const anew = environment.server.startsWith('https:')
+    ? 'Each session started browsers and windows anew; the server ran on.'
+    : 'Each session started a server process, browsers and windows anew.'
   const sameClock =
     'All windows and the server ran on one machine and used its system clock; each window set its own timer against it.'
   const exchanges =
@@ -456,7 +459,7 @@ function methodSection({ clock }: Summary): Section {
   return {
     title: 'How it was measured',
     paragraphs: [
-      'Each session started a server process, browsers and windows anew. In it the modes took turns in short blocks, in an order drawn for the session, so that a drift of the machine or the network meets all of them alike. Every mode was warmed up once before the first block and again before each of its turns; none of that is among the samples.',
+      `${anew} In it the modes took turns in short blocks, in an order drawn for the session, so that a drift of the machine or the network meets all of them alike. Every mode was warmed up once before the first block and again before each of its turns; none of that is among the samples.`,
       `${clock.method === 'one machine' ? sameClock : exchanges} Two windows’ stamps can differ by at most ${figure(clock.boundMs)} ms from this.`,
       'Quantiles are of type 7 (Hyndman and Fan, 1996). Means, deviations and quantiles are over all samples; tests and intervals are over sessions, which are taken as independent. All of them ran one after the other on this machine: another machine, or another day, may differ by more.',
       'Every sample, lost ones included, is in samples.csv; the figures of this report are in summary.json.',
