@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ReceivedStamp } from '../../web/lab.ts'
-import { analyse, type Block, matchBlock } from './keystrokes-analysis.ts'
+import { analyse, type Block, isDecided, matchBlock, sessionsNeeded } from './keystrokes-analysis.ts'
 import { type Making, madeRun, threeModes, withPeers } from './testing.ts'
 
 function stamp(id: string, receivedAt: number): ReceivedStamp {
@@ -186,6 +186,30 @@ test('of 1,000 runs whose sessions differ by 20 %, 93 to 97 % have the true diff
     if (low <= 0 && high >= 0) holding += 1
   }
   assert.ok(holding >= 930 && holding <= 970, `${holding} of 1,000`)
+})
+
+test('until it is decided: narrow intervals settle what matters, wide ones say how many sessions they lack', () => {
+  const behaviours = [
+    { mode: 'sse/2', medianMs: 3 },
+    { mode: 'sse/1.1', medianMs: 3 },
+  ]
+  const until = { matters: { amount: 1, unit: 'ms' }, outcome: 'decided' } as const
+  const narrow = analyse({ ...madeRun({ behaviours, keys: 200 }), until })
+  assert.equal(narrow.comparisons[0]?.verdict, 'alike')
+  assert.match(narrow.finding, /^No difference that matters: .* is less than 1\.0 ms\.$/)
+  assert.ok(isDecided(narrow))
+  assert.equal(sessionsNeeded(narrow), 4)
+  const wide = analyse({ ...madeRun({ behaviours, sessionSpread: 0.5 }), until })
+  assert.equal(wide.comparisons[0]?.verdict, 'undecided')
+  assert.ok(!isDecided(wide) && sessionsNeeded(wide) > 4)
+})
+
+test('what matters in percent is a share of the mean that a mode is compared with', () => {
+  const until = { matters: { amount: 5, unit: '%' }, outcome: 'limit' } as const
+  const { comparisons, modes } = analyse({ ...madeRun(), until })
+  const baseline = modes.find(({ mode }) => mode === comparisons[0]?.baseline)
+  assert.ok(Math.abs((comparisons[0]?.mattersMs ?? 0) - 0.05 * (baseline?.meanMs ?? 0)) < 1e-4)
+  assert.equal(summaryOf().comparisons[0]?.mattersMs, null)
 })
 
 test('a message that five windows received weighs no more than one that a single window received', () => {

@@ -53,12 +53,20 @@ export interface Run extends Circumstances {
   readonly serverUse: Readonly<Record<string, { readonly cpuMs: number; readonly rssBytes: number }>>
   /** The growing document; absent unless asked for. `mode` of a sample is the subject's. */
   readonly growing?: readonly { readonly characters: number; readonly samples: readonly Sample[] }[]
+  /** Absent where the number of sessions was fixed. */
+  readonly until?: { readonly matters: Matters; readonly outcome: 'decided' | 'limit' }
   readonly clock: {
     /** `one machine`: system clock alignment; `server exchange`: repeated exchanges, fastest kept. */
     readonly method: 'one machine' | 'server exchange'
     /** Largest error between two windows' stamps. */
     readonly boundMs: number
   }
+}
+
+/** A difference that matters: in ms, or in percent of the mean that a mode is compared with. */
+export interface Matters {
+  readonly amount: number
+  readonly unit: 'ms' | '%'
 }
 
 type Received = Sample & { readonly receivedAt: number }
@@ -143,7 +151,13 @@ export function analyse(run: Run) {
   const contrasts = pairs.map(({ mode, baseline }) => contrast(run, mode, baseline))
   const found = contrasts.filter((one) => one !== undefined)
   const corrected = holm(found.map(({ p }) => p))
-  const comparisons = found.map((one, place) => decide(one, corrected[place] ?? 1, clock.boundMs))
+  const comparisons = found.map((one, place) =>
+    decide(one, {
+      pCorrected: corrected[place] ?? 1,
+      boundMs: clock.boundMs,
+      mattersMs: mattersIn(run, one),
+    }),
+  )
   const notCompared = pairs.filter((_, place) => contrasts[place] === undefined)
   const isApart = (best: string, other: string) => isBelow(contrast(run, best, other), clock.boundMs)
   const finding = findingOf({ modes, comparisons, baseline, sessions, isApart })
@@ -153,6 +167,7 @@ export function analyse(run: Run) {
     scenario: 'keystrokes',
     ...circumstances,
     sessions,
+    until: run.until ?? null,
     modes,
     growing,
     comparisons,
@@ -305,11 +320,47 @@ function sessionsOf(samples: readonly Sample[]) {
     })
 }
 
+function mattersIn({ until, samples }: Run, { baseline }: { readonly baseline: string }): number | null {
+  if (!until) return null
+  const { amount, unit } = until.matters
+  if (unit === 'ms') return amount
+  const times = samples
+    .filter((sample) => sample.mode === baseline)
+    .filter(hasArrived)
+    .map(transmissionMs)
+  return (amount / 100) * mean(times)
+}
+
+/**
+ * Every interval reaches at most half of what matters to either side: it then lies beyond zero, or within what matters. A rule
+ * by the width alone, not by the verdict, keeps the intervals right although they are looked at after each session (Y. S.
+ * Chow and H. Robbins, "On the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals", Ann. Math. Statist. 36, 1965).
+ */
+export function isDecided({
+  comparisons,
+  notCompared,
+}: Pick<Summary, 'comparisons' | 'notCompared'>): boolean {
+  return notCompared.length === 0 && comparisons.every((one) => widthInMatters(one) <= 1)
+}
+
+/** How many sessions in all would narrow the widest interval enough, if they differ as these do. */
+export function sessionsNeeded({ comparisons, sessions }: Pick<Summary, 'comparisons' | 'sessions'>): number {
+  return Math.ceil(sessions * Math.max(1, ...comparisons.map(widthInMatters)) ** 2)
+}
+
+function widthInMatters({ ci95Ms: [low, high], mattersMs }: Comparison): number {
+  return mattersMs === null ? 0 : (high - low) / mattersMs
+}
+
 /** Mode minus baseline: negative is faster. */
-function decide(found: NonNullable<ReturnType<typeof contrast>>, pCorrected: number, boundMs: number) {
+function decide(
+  found: NonNullable<ReturnType<typeof contrast>>,
+  { pCorrected, boundMs, mattersMs }: { pCorrected: number; boundMs: number; mattersMs: number | null },
+) {
   const { mode, baseline, difference, interval, p, sessions } = found
   const [low, high] = interval
   const isOpen = pCorrected > 0.05 || (low <= 0 && high >= 0) || Math.abs(difference) <= boundMs
+  const isAlike = mattersMs !== null && low > -mattersMs && high < mattersMs
   const faster = difference < 0 ? ('faster' as const) : ('slower' as const)
   return {
     ...{ mode, baseline },
@@ -317,7 +368,8 @@ function decide(found: NonNullable<ReturnType<typeof contrast>>, pCorrected: num
     ci95Ms: roundedInterval(interval),
     p,
     pCorrected,
-    verdict: isOpen ? ('undecided' as const) : faster,
+    verdict: isOpen ? (isAlike ? ('alike' as const) : ('undecided' as const)) : faster,
+    mattersMs: mattersMs === null ? null : rounded(mattersMs),
     medianRatio: rounded(found.medianRatio),
     medianRatioCi95: roundedInterval(found.medianRatioCi95),
     sessions: sessions.map(({ session, differenceMs, ratio }) => ({
@@ -364,21 +416,26 @@ function bestWords(
     return `Undecided: ${lowest}, in one session, which cannot tell how far sessions differ`
   if (contrasts.length === 0)
     return `${name} took ${ms(best.meanMs)} on average, and there was nothing to compare it with`
-  const undecided = ({ mode, differenceMs, ci95Ms }: Comparison) => {
+  const between = ({ mode, differenceMs, ci95Ms }: Comparison) => {
     const [other, sign] = mode === best.mode ? [baseline, 1] : [mode, -1]
-    const between = `${ms(sign * differenceMs)} (${range(ci95Ms.map((end) => sign * end))})`
-    return `Undecided: ${lowest}, but its difference from ${spokenName(other)}, ${between}, is within chance or the clock's error`
+    const apart = `${ms(sign * differenceMs)} (${range(ci95Ms.map((end) => sign * end))})`
+    return `its difference from ${spokenName(other)}, ${apart},`
   }
+  const undecided = (one: Comparison) =>
+    `Undecided: ${lowest}, but ${between(one)} is within chance or the clock's error`
+  const alike = (one: Comparison) =>
+    `No difference that matters: ${lowest}, but ${between(one)} is less than ${ms(one.mattersMs ?? 0)}`
   const fastest = (rank: string, { differenceMs, ci95Ms }: Comparison, other: string) =>
     `${name} ${rank}: ${ms(best.meanMs)} on average, ${ms(Math.abs(differenceMs))} (${range(ci95Ms.map(Math.abs))}) less than ${spokenName(other)}`
   if (best.mode === baseline) {
     const open = contrasts.find(({ verdict }) => verdict !== 'slower')
-    if (open) return undecided(open)
+    if (open) return open.verdict === 'alike' ? alike(open) : undecided(open)
     const nearest = contrasts.reduce((least, one) => (one.differenceMs < least.differenceMs ? one : least))
     return fastest(`was ${contrasts.length > 1 ? 'fastest' : 'faster'}`, nearest, nearest.mode)
   }
   const lead = contrasts.find(({ mode }) => mode === best.mode)
   if (lead === undefined) return `Undecided: ${lowest}, and no comparison`
+  if (lead.verdict === 'alike') return alike(lead)
   if (lead.verdict !== 'faster') return undecided(lead)
   const rivals = contrasts.filter((other) => other !== lead && !isApart(best.mode, other.mode))
   const rank =

@@ -29,6 +29,7 @@ import {
   type Run,
   type Sample,
   type Summary,
+  sessionsNeeded,
   stageNames,
   stages,
   transmissionMs,
@@ -193,7 +194,13 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section] {
 
 const minusLabel = ({ mode, baseline }: Comparison) => `${labelOf(mode)} − ${opponentLabel(baseline, mode)}`
 
-function comparisonsSection({ comparisons, notCompared, clock: { boundMs }, sessions }: Summary): Section {
+function comparisonsSection(summary: Summary): Section {
+  const {
+    comparisons,
+    notCompared,
+    clock: { boundMs },
+    sessions,
+  } = summary
   const title = 'Differences'
   const missing = notCompared.map(
     ({ mode, baseline }) =>
@@ -223,9 +230,24 @@ function comparisonsSection({ comparisons, notCompared, clock: { boundMs }, sess
     paragraphs: [
       `The unit is the session, which starts everything anew: messages of one session resemble each other, so that more of them would not make a difference surer. Each of the ${count(sessions)} sessions gives one difference of means; Student’s t, two-sided, over these; p corrected by Holm for all comparisons of this run; the intervals are for each comparison by itself. Half as wide intervals would take about ${count(clustersForHalf(sessions))} sessions.`,
       `A difference is undecided where the corrected p is above 0.05, where its interval holds 0, or where it is no larger than the clock’s error of ${figure(boundMs)} ms.`,
+      ...untilWords(summary),
       ...missing,
     ],
   }
+}
+
+/** Why the run ended when it did; empty where the number of sessions was fixed. */
+function untilWords(summary: Summary): readonly string[] {
+  const { until, sessions } = summary
+  if (!until) return []
+  const { amount, unit } = until.matters
+  const least = unit === 'ms' ? `${amount} ms` : `${amount} % of what a mode is compared with`
+  const alike = `A difference of less than ${least} does not matter; where the whole interval is within it, the modes are called alike.`
+  const end =
+    until.outcome === 'decided'
+      ? `The run went on until every interval reached at most half of that to either side, for ${count(sessions)} sessions.`
+      : `The time limit ended it after ${count(sessions)} sessions; about ${count(sessionsNeeded(summary))} would have narrowed every interval to half of that on either side.`
+  return [`${alike} ${end}`]
 }
 
 function testsTable(comparisons: readonly Comparison[], boundMs: number): Table {

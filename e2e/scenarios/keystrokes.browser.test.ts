@@ -87,6 +87,9 @@ for (const [flags, sentence] of [
   [['--editor', 'vi'], /--editor names "vi"; there are shared, mirror\./],
   [['--editor', 'shared,mirror', '--server', 'https://x'], /a server has one editor/],
   [['--windows', '6'], /--windows is 6: sse\/1.1 carries 5 windows of one browser/],
+  [['--until', 'done'], /--until is "done": must be decided\./],
+  [['--matters', '5'], /--matters is "5": must be like 1ms or 5%\./],
+  [['--until', 'decided', '--sessions', '2'], /with --until, --sessions is the fewest, 3 or more/],
   [['--wibble'], /wibble/],
 ] as const) {
   test(`${flags.join(' ')}: one sentence, and nothing is started`, async (t) => {

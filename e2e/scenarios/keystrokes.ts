@@ -34,9 +34,11 @@ import {
   growingKeys,
   growingTurns,
   hasArrived,
+  isDecided,
   matchBlock,
   type Run,
   type Sample,
+  sessionsNeeded,
   transmissionMs,
 } from './keystrokes-analysis.ts'
 import { keystrokesFiles } from './keystrokes-report.ts'
@@ -68,51 +70,79 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
   )
   const random = createSeededRandom(options.seed)
   const measured: Awaited<ReturnType<typeof measure>>[] = []
-  for (let session = 1; session <= sessions; session += 1)
+  let outcome: 'going on' | 'decided' | 'limit' = 'going on'
+  while (measured.length < sessions || (options.until && outcome === 'going on')) {
+    const session = measured.length + 1
     measured.push(
       await inSession(options, signal, (rig) =>
         measure(options, { ...rig, subjects: shuffled(rig.subjects, random), session }, progress, signal),
       ),
     )
+    if (!options.until || session < sessions) continue
+    const spentMs = Date.now() - startedAt.getTime()
+    const summary = analyse({ ...runOf(), until: { matters: options.matters, outcome: 'limit' } })
+    if (isDecided(summary)) outcome = 'decided'
+    // Another session would end beyond the limit.
+    else if (spentMs * (1 + 1 / session) > options.limit * 60_000) outcome = 'limit'
+    progress.say(
+      outcome === 'decided'
+        ? 'Every interval is narrow enough.'
+        : `About ${sessionsNeeded(summary)} sessions are needed.`,
+    )
+  }
   const growing = options.growing
     ? await inSession(options, signal, (rig) => measureGrowing(options, rig, progress, signal))
     : null
-  const version = measured[0]?.version ?? ''
   const run: Run = {
-    command,
-    parameters: {
-      editors: editors.join(', '),
-      windows,
-      sessions,
-      keys,
-      blocks,
-      warmup,
-      interval,
-      sensor,
-      seed: options.seed,
-      headed,
-      remotes: remote.length,
-    },
-    modes: namesOf(options),
-    baseline: nameWith(options, options.baseline, 'mirror'),
-    samples: measured.flatMap(({ samples }) => samples),
-    serverUse: Object.fromEntries(namesOf(options).map((name) => [name, useOf(name, measured)])),
-    clock: {
-      method: remote.length > 0 ? 'server exchange' : 'one machine',
-      boundMs: Math.max(...measured.map(({ boundMs }) => boundMs)),
-    },
-    ...(growing && { growing }),
-    startedAt: startedAt.toISOString(),
-    finishedAt: new Date().toISOString(),
-    environment: describeEnvironment({
-      browser: version,
-      server: options.server ?? 'a process of its own on this machine, over loopback',
-      loadBefore,
+    ...runOf(),
+    ...(options.until && {
+      until: { matters: options.matters, outcome: outcome === 'decided' ? outcome : 'limit' },
     }),
+    ...(growing && { growing }),
+    finishedAt: new Date().toISOString(),
   }
   const summary = analyse(run)
   await writeFolder(folder, keystrokesFiles(run, summary))
   return { folder, summary }
+
+  function runOf(): Run {
+    return {
+      command,
+      parameters: {
+        editors: editors.join(', '),
+        windows,
+        sessions,
+        keys,
+        blocks,
+        warmup,
+        interval,
+        sensor,
+        seed: options.seed,
+        ...(options.until && {
+          until: options.until,
+          matters: `${options.matters.amount}${options.matters.unit}`,
+          limit: options.limit,
+        }),
+        headed,
+        remotes: remote.length,
+      },
+      modes: namesOf(options),
+      baseline: nameWith(options, options.baseline, 'mirror'),
+      samples: measured.flatMap(({ samples }) => samples),
+      serverUse: Object.fromEntries(namesOf(options).map((name) => [name, useOf(name, measured)])),
+      clock: {
+        method: remote.length > 0 ? 'server exchange' : 'one machine',
+        boundMs: Math.max(...measured.map(({ boundMs }) => boundMs)),
+      },
+      startedAt: startedAt.toISOString(),
+      finishedAt: new Date().toISOString(),
+      environment: describeEnvironment({
+        browser: measured[0]?.version ?? '',
+        server: options.server ?? 'a process of its own on this machine, over loopback',
+        loadBefore,
+      }),
+    }
+  }
 }
 
 interface Rig {

@@ -28,11 +28,21 @@ const keystrokes = z
       .array(z.url({ protocol: /^https?$/, error: 'must be a WebDriver address, http://laptop:4444' }))
       .default([]),
     sensor: z.enum(['none', 'simulated']).default('none'),
+    until: z.enum(['decided'], 'must be decided').optional(),
+    matters: z
+      .string()
+      .regex(/^\d+(\.\d+)?(ms|%)$/, 'must be like 1ms or 5%')
+      .default('5%'),
+    limit: whole(1, 10_000).default(60),
     seed,
     out,
     headed: z.boolean().default(false),
   })
   .refine(({ keys, blocks }) => keys >= blocks, 'keys must be at least as many as blocks')
+  .refine(
+    ({ until, sessions }) => until === undefined || sessions > 2,
+    'two sessions may be alike by chance: with --until, --sessions is the fewest, 3 or more',
+  )
   .refine(
     ({ editor, server }) => editor.length === 1 || server === undefined,
     'a server has one editor: leave out --server or name one --editor',
@@ -54,6 +64,10 @@ export const keystrokesHelp = `npm run lab -- keystrokes [flags]
   --growing         also measures documents of 200, 10,000 and 100,000 characters, in the baseline's mode
   --windows N       windows open at a time           5
   --sessions N      at least 2 for intervals         5
+  --until decided   goes on in sessions until every interval is narrow enough to settle what matters
+  --matters AMOUNT  difference that matters: 1ms, or 5% of what a mode is compared with
+                                                     5%
+  --limit MINUTES   ends --until, decided or not     60
   --keys N          keys of each mode in a session   200
   --blocks N        turns of each mode in a session  4
   --warmup N        uncounted keys before each turn  10
@@ -89,7 +103,11 @@ export function readKeystrokeOptions(argv: readonly string[]) {
     )
   const usual = options.modes.find((mode) => mode === 'websocket/1.1') ?? options.modes[0]
   const { baseline = usual ?? '' } = options
-  if (options.modes.includes(baseline)) return { ...options, editors, baseline }
+  const matters = {
+    amount: Number.parseFloat(options.matters),
+    unit: options.matters.endsWith('%') ? '%' : 'ms',
+  } as const
+  if (options.modes.includes(baseline)) return { ...options, editors, baseline, matters }
   throw new Error(`--baseline is "${baseline}", which is not among the modes ${options.modes.join(', ')}.`)
 }
 
