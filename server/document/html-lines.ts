@@ -7,27 +7,13 @@ import {
   imageCharacter,
   type Line,
   type Marks,
+  marksOfElement,
   type Run,
   safeImage,
   safeLink,
   sameMarks,
   softBreak,
 } from './rich-text.ts'
-
-const markTags: Readonly<Record<string, Marks>> = {
-  b: { bold: true },
-  strong: { bold: true },
-  i: { italic: true },
-  em: { italic: true },
-  u: { underline: true },
-  ins: { underline: true },
-  s: { strike: true },
-  strike: { strike: true },
-  del: { strike: true },
-  code: { code: true },
-  sub: { script: 'sub' },
-  sup: { script: 'super' },
-}
 
 const blockTags = words('p div h1 h2 h3 h4 h5 h6 blockquote pre ul ol li hr table tr section article')
 const hiddenTags = words('script style template title textarea iframe noscript noembed noframes xmp')
@@ -104,8 +90,8 @@ class LineBuilder {
     else if (tagName === 'a') {
       const link = safeLink(attribute('href'))
       this.#open(this.#inline, { tag: 'a', marks: link === null ? {} : { link } })
-    } else if (Object.hasOwn(markTags, tagName))
-      this.#open(this.#inline, { tag: tagName, marks: markTags[tagName] ?? {} })
+    } else if (Object.hasOwn(marksOfElement, tagName))
+      this.#open(this.#inline, { tag: tagName, marks: marksOfElement[tagName] ?? {} })
     else if (blockTags.has(tagName)) {
       this.#endLine(false)
       if (tagName === 'hr') return

@@ -437,6 +437,22 @@ const markElements: readonly (readonly [name: keyof Marks, value: unknown, tag: 
   ['script', 'super', 'sup'],
 ]
 
+/** What elements of foreign HTML mean, by their local names; links apart. */
+export const marksOfElement: Readonly<Record<string, Marks>> = {
+  b: { bold: true },
+  strong: { bold: true },
+  i: { italic: true },
+  em: { italic: true },
+  u: { underline: true },
+  ins: { underline: true },
+  s: { strike: true },
+  strike: { strike: true },
+  del: { strike: true },
+  code: { code: true },
+  sub: { script: 'sub' },
+  sup: { script: 'super' },
+}
+
 export type InlineNode =
   | { readonly text: string }
   | { readonly tag: string; readonly href: string | null; readonly children: InlineNode[] }

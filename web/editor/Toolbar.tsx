@@ -11,9 +11,17 @@ import {
 } from 'react'
 import { safeLink } from '../../server/document/rich-text.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
-import { addressTyped } from './link-address.ts'
 import { takePastes } from './paste.ts'
-import { isPressOf, keysShown, keysSpoken, otherShortcuts, type Tool, toolGroups, tools } from './tools.ts'
+import {
+  addressTyped,
+  isPressOf,
+  keysShown,
+  keysSpoken,
+  otherShortcuts,
+  type Tool,
+  toolGroups,
+  tools,
+} from './tools.ts'
 
 export interface ToolbarProps {
   /** Null until the editor is mounted. */

@@ -9,6 +9,7 @@ import {
   lengthOf,
   listOf,
   type Marks,
+  marksOfElement,
   partsOf,
   type Run,
   safeImage,
@@ -362,21 +363,6 @@ function replaceText(node: Text, text: string): void {
 
 // Content from elsewhere
 
-const markOfElement: Readonly<Record<string, Marks>> = {
-  b: { bold: true },
-  strong: { bold: true },
-  i: { italic: true },
-  em: { italic: true },
-  u: { underline: true },
-  ins: { underline: true },
-  s: { strike: true },
-  strike: { strike: true },
-  del: { strike: true },
-  code: { code: true },
-  sub: { script: 'sub' },
-  sup: { script: 'super' },
-}
-
 const blockElements = /^(p|div|h[1-6]|blockquote|pre|ul|ol|li|hr)$/
 
 /**
@@ -431,7 +417,7 @@ export function linesFrom(content: Node): Line[] {
     } else if (blockElements.test(node.localName)) readBlock(node, marks, level)
     else {
       const link = node.localName === 'a' ? safeLink(node.getAttribute('href')) : null
-      const mark = block === 'pre' && node.localName === 'code' ? {} : markOfElement[node.localName]
+      const mark = block === 'pre' && node.localName === 'code' ? {} : marksOfElement[node.localName]
       const own = { ...marks, ...mark, ...(link === null ? {} : { link }) }
       for (const child of node.childNodes) read(child, own, level)
     }

@@ -1,8 +1,9 @@
-// Keys on several platforms and layouts, and how they are written.
+// Keys on several platforms and layouts, and how they are written; addresses as typed into the link form.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isPressOf, keysShown, keysSpoken, otherShortcuts, tools } from './tools.ts'
+import { safeLink } from '../../server/document/rich-text.ts'
+import { addressTyped, isPressOf, keysShown, keysSpoken, otherShortcuts, tools } from './tools.ts'
 
 const none = { ctrlKey: false, metaKey: false, shiftKey: false, altKey: false }
 const press = (key: string, code: string, held: Partial<typeof none> = {}) => ({
@@ -54,3 +55,35 @@ test('no two tools share a name or keys', () => {
   assert.equal(new Set(keys).size, keys.length)
   assert.equal(new Set(tools.map(({ name }) => name)).size, tools.length)
 })
+
+const completed: [typed: string, href: string][] = [
+  ['example.org', 'https://example.org'],
+  [' www.example.org/a?b=1#c ', 'https://www.example.org/a?b=1#c'],
+  ['//example.org', 'https://example.org'],
+  ['example.org:8080/x', 'https://example.org:8080/x'],
+  ['localhost:3000', 'https://localhost:3000'],
+  ['http://example.org', 'http://example.org'],
+  ['a@b.org', 'mailto:a@b.org'],
+  ['mailto:a@b.org?subject=Hi', 'mailto:a@b.org?subject=Hi'],
+  ['example.org/@name', 'https://example.org/@name'],
+]
+
+for (const [typed, href] of completed)
+  test(`“${typed}” becomes ${href}`, () => assert.deepEqual(addressTyped(typed), { href }))
+
+for (const typed of [
+  'javascript:alert(1)',
+  'JavaScript:alert(1)',
+  'data:text/html,x',
+  'file:///etc/passwd',
+  'vbscript:x',
+  'ftp://example.org',
+])
+  test(`“${typed}” is refused for its scheme`, () => {
+    const answer = addressTyped(typed)
+    assert.match('refusal' in answer ? answer.refusal : '', /https:, http: or mailto: only/)
+    assert.equal(safeLink(typed), null)
+  })
+
+for (const typed of ['', 'words', 'two words.org', 'https://', '/relative', '..', 'a@b'])
+  test(`“${typed}” is no address`, () => assert.ok('refusal' in addressTyped(typed)))

@@ -1,5 +1,7 @@
-// Every tool of the editor with its keys: one table for the toolbar, tooltips, key handler and list of shortcuts.
+// Every tool of the editor with its keys: one table for the toolbar, tooltips, key handler and list of shortcuts. Addresses as
+// the link tool takes them.
 
+import { safeLink } from '../../server/document/rich-text.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 
 export interface ToolTarget {
@@ -152,4 +154,27 @@ export function keysShown(keys: string, isMac: boolean): string {
 /** For `aria-keyshortcuts` (WAI-ARIA 1.2). */
 export function keysSpoken(keys: readonly string[], isMac: boolean): string {
   return keys.map((one) => one.replace('Mod', isMac ? 'Meta' : 'Control')).join(' ')
+}
+
+// The link tool
+
+export type TypedAddress = { readonly href: string } | { readonly refusal: string }
+
+const examples = 'such as example.org or name@example.org'
+
+/** Completes `example.org` and `name@example.org`; a refusal is one sentence. */
+export function addressTyped(words: string): TypedAddress {
+  const typed = words.trim()
+  if (typed === '') return { refusal: `Type an address, ${examples}.` }
+  const hasPort = /^[^\s/:@]+:\d+(?:[/?#]|$)/.test(typed)
+  if (/^[a-z][a-z0-9+.-]*:/i.test(typed) && !hasPort) {
+    const href = safeLink(typed)
+    return href === null ? { refusal: 'A link may begin with https:, http: or mailto: only.' } : { href }
+  }
+  if (/^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/.test(typed)) return { href: `mailto:${typed}` }
+  const href = `https://${typed.replace(/^\/\//, '')}`
+  const isHost = /^https:\/\/(?:[^\s/.]+(?:\.[^\s/.]+)+|localhost)\.?(?::\d+)?(?:[/?#]\S*)?$/i.test(href)
+  return isHost && URL.canParse(href) && safeLink(href) !== null
+    ? { href }
+    : { refusal: `That is not an address, ${examples}.` }
 }
