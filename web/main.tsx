@@ -1,4 +1,4 @@
-// Assembles the window: settings, store, link, mirroring, page.
+// Assembles the window: settings, store, link, editor, page.
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -9,11 +9,7 @@ import { App, loadView } from './App.tsx'
 import { addressOfDocument, createDocument } from './documents/documents.ts'
 import { bindDocument } from './editor/binding.ts'
 import { drawCarets } from './editor/carets.ts'
-import { type EditorCommands, type MountedEditor, mirrorCommands } from './editor/commands.ts'
-import { bindContent } from './editor/content.ts'
-import { createLeftEdits } from './editor/left-edits.ts'
-import { createMirroring } from './editor/mirroring.ts'
-import { cleanPaste } from './editor/paste.ts'
+import type { EditorCommands, MountedEditor } from './editor/commands.ts'
 import { createPresence } from './editor/presence.ts'
 import { linesFrom } from './editor/rendering.ts'
 import { createSharedDocument, mergeUpdates } from './editor/shared-document.ts'
@@ -51,11 +47,26 @@ import {
 import { transports } from './transports/index.ts'
 import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
-// No top-level await: it would split the view chunks, which import this one, into many more.
-browserKey().then(openWindow)
+const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 
-function openWindow({ key, fingerprint }: BrowserKey): void {
-  const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
+/** A page from before the shared editor: it becomes the beginning of the document. */
+const mirrored =
+  given.editor === 'shared' && !given.messages.some(({ kind }) => kind === 'update')
+    ? given.messages.find((message) => isKind(message, 'edit') && message.channel === given.channel)
+    : undefined
+
+// No top-level await: it would split the view chunks, which import this one, into many more.
+Promise.all([
+  browserKey(),
+  given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
+  mirrored ? import('./editor/foreign-content.ts') : null,
+]).then((parts) => openWindow(...parts))
+
+function openWindow(
+  { key, fingerprint }: BrowserKey,
+  mirrorModule: typeof import('./editor/mirror.ts') | null,
+  foreignContent: typeof import('./editor/foreign-content.ts') | null,
+): void {
   const query = new URLSearchParams(location.search)
   // A read-only link of an open server; nothing but the address enforces it.
   const start = { ...given, mayWrite: given.mayWrite && !query.has('read') }
@@ -92,14 +103,13 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
     onUnshared: (unshared: Unshared | null) =>
       store.change({ unshared, refusal: refusalAfter(unshared, store.view()) }),
   }
-  const mirroring =
-    start.editor === 'mirror'
-      ? createMirroring({
-          ...editingParts,
-          publish: (html) => link.publish(channel, 'edit', { html }),
-          onReplaced: (draft) => leftEdits?.replaced(draft),
-        })
-      : null
+  const mirror = mirrorModule?.createMirror({
+    ...editingParts,
+    link: () => link,
+    store: draftStore,
+    hasUnstored: () => store.view().outbox.unstored > 0 || store.view().unshared !== null,
+    onOffer: (left) => store.change({ left }),
+  })
   const shared = createSharedDocument({
     ...editingParts,
     publish(update) {
@@ -118,7 +128,7 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
     mergeMs: start.mergeMs,
     isConnected: () => store.view().link.state === 'open',
   })
-  const editing = mirroring ?? shared
+  const editing = mirror ?? shared
 
   let { outbox } = store.view()
   /** Edits that the outbox has not been given yet: what waits to be merged will be one. */
@@ -178,8 +188,8 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
       const wasRefused = store.view().unshared?.reason === 'refused'
       if (!editing.refused(id)) return
       // Updates that build on a refused one are refused for lack of it, which says nothing new.
-      if (wasRefused && !mirroring) return
-      refusedSentence = mirroring ? refusal : refusedUpdateWords(refusal)
+      if (wasRefused && !mirror) return
+      refusedSentence = mirror ? refusal : refusedUpdateWords(refusal)
       store.change({ refusal: refusedSentence })
     },
     onSuperseded: editing.superseded,
@@ -189,7 +199,7 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
   let carets: ReturnType<typeof drawCarets> | null = null
   const presence = createPresence({
     window,
-    doc: mirroring ? null : shared.doc,
+    doc: mirror ? null : shared.doc,
     timers: browserTimers,
     name: readName(choiceStorage),
     send: link.setAwareness,
@@ -204,21 +214,9 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
   if (!start.hasSensor) windFeed.leaveOut(start.messages)
 
   showTitle('')
-  const leftEdits =
-    mirroring &&
-    createLeftEdits({
-      mirroring,
-      link,
-      store: draftStore,
-      hasUnstored: () => store.view().outbox.unstored > 0 || store.view().unshared !== null,
-      onOffer: (left) => store.change({ left }),
-    })
-
   for (const message of start.messages) show(message, whenDue(message, browserTimers.now()))
-  const mirrored = start.messages.find((message) => isKind(message, 'edit') && message.channel === channel)
-  const isMirrorOnly = !start.messages.some(({ kind }) => kind === 'update')
-  if (!mirroring && start.mayWrite && isMirrorOnly && mirrored && isKind(mirrored, 'edit')) {
-    const { content } = cleanPaste({ html: mirrored.body.html, text: '' })
+  if (start.mayWrite && foreignContent && mirrored && isKind(mirrored, 'edit')) {
+    const { content } = foreignContent.cleanText({ html: mirrored.body.html, text: '' })
     shared.adopt(linesFrom(content), mirrored.seq)
   }
 
@@ -248,13 +246,12 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
   function takeLeft(left: LeftDrafts): void {
     const updates = left.drafts.filter(({ draft }) => draft.kind === 'update')
     if (updates.length > 0) link.adopt(updates)
-    if (leftEdits) leftEdits.take(left)
+    if (mirror) mirror.left.take(left)
     else shared.restore(updates.map(({ draft }) => draft))
   }
 
   function show(message: Message, dueAt: number): void {
-    if (message.channel === channel) leftEdits?.shown(message)
-    if (mirroring && isKind(message, 'edit')) presence.received(message)
+    if (mirror && isKind(message, 'edit')) presence.received(message)
     editing.received(message)
     windFeed.take(message, dueAt)
     if (isKind(message, 'title') && message.channel === channel) showTitle(message.body.title)
@@ -300,8 +297,8 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
     },
     retryNow: link.retryNow,
     dismissRefusal: () => store.change({ refusal: null }),
-    restoreLeft: (id) => leftEdits?.restore(id),
-    discardLeft: (id) => leftEdits?.discard(id),
+    restoreLeft: (id) => mirror?.left.restore(id),
+    discardLeft: (id) => mirror?.left.discard(id),
     async chooseView(name) {
       viewChosen = name
       if (!(await loadOrNotify(name)) || viewChosen !== name) return
@@ -383,10 +380,7 @@ function openWindow({ key, fingerprint }: BrowserKey): void {
   }
 
   function attachEditor(element: HTMLElement): MountedEditor {
-    if (mirroring) {
-      const release = mirroring.attach((onEdit) => bindContent(element, onEdit))
-      return { commands: mirrorCommands(element), release }
-    }
+    if (mirror) return mirror.attach(element)
     const detach = shared.attach(element, bindDocument, {
       mayWrite: start.mayWrite,
       onSelection: presence.selectionChanged,

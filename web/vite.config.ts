@@ -44,25 +44,31 @@ const preloadParts: Plugin = {
 }
 
 /**
- * Replaces unused files of axios: all requests use the XHR adapter, without status names, forms, query
- * parameters or cancel tokens.
+ * Replaces files of libraries whose work the page does without. All requests use axios's XHR adapter, without status
+ * names, forms, query parameters, cancel tokens, cookies or unknown options; axios's package replaces its Node adapter in the
+ * same way. Yjs logs two warnings, in plain words.
  */
-const unusedInAxios: Readonly<Record<string, string>> = {
-  'adapters/fetch.js': 'export const getFetch = () => null',
-  'cancel/CancelToken.js': 'export default class {}',
-  'core/setFormDataHeaders.js': 'export default () => null',
-  'helpers/AxiosURLSearchParams.js': 'export default () => null',
-  'helpers/formDataToJSON.js': 'export default () => null',
-  'helpers/HttpStatusCode.js': 'export default {}',
-  'helpers/toFormData.js': 'export default () => null',
-  'helpers/toURLEncodedForm.js': 'export default () => null',
+const replacedFiles: Readonly<Record<string, string>> = {
+  'axios/lib/adapters/fetch.js': 'export const getFetch = () => null',
+  'axios/lib/cancel/CancelToken.js': 'export default class {}',
+  'axios/lib/core/setFormDataHeaders.js': 'export default () => null',
+  'axios/lib/helpers/AxiosURLSearchParams.js': 'export default () => null',
+  'axios/lib/helpers/formDataToJSON.js': 'export default () => null',
+  'axios/lib/helpers/HttpStatusCode.js': 'export default {}',
+  'axios/lib/helpers/toFormData.js': 'export default () => null',
+  'axios/lib/helpers/toURLEncodedForm.js': 'export default () => null',
+  'axios/lib/helpers/validator.js':
+    'const pass = () => null; export default { assertOptions: pass, validators: { transitional: pass, spelling: pass } }',
+  'axios/lib/helpers/cookies.js': 'export default { read: () => null, write() {}, remove() {} }',
+  'object-assign/index.js': 'module.exports = Object.assign',
+  'lib0/logging.js':
+    "export const print = console.log, warn = console.warn, BOLD = '', ORANGE = '', RED = '', UNBOLD = ''",
 }
 
-/** axios's package replaces its Node adapter in the same way. */
-const leanAxios: Plugin = {
-  name: 'crosswind-lean-axios',
+const leanLibraries: Plugin = {
+  name: 'crosswind-lean-libraries',
   enforce: 'pre',
-  load: (id) => unusedInAxios[id.split('/axios/lib/')[1] ?? ''] ?? null,
+  load: (id) => replacedFiles[id.split('/node_modules/').at(-1) ?? ''] ?? null,
 }
 
 /** Parts of medium-editor's single file that Sheet.tsx disables or never uses. */
@@ -112,12 +118,29 @@ const compressedFiles: Plugin = {
   },
 }
 
+/** Module ids that every view has, from the entry on. One file for all of them compresses best. */
+const commonModules = new Set<string>()
+
+const commonFile: Plugin = {
+  name: 'crosswind-common-file',
+  apply: 'build',
+  buildEnd() {
+    const add = (id: string) => {
+      if (commonModules.has(id)) return
+      commonModules.add(id)
+      this.getModuleInfo(id)?.importedIds.forEach(add)
+    }
+    add(join(import.meta.dirname, 'main.tsx'))
+    add('\0rolldown/runtime.js')
+  },
+}
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
-  plugins: [leanAxios, leanMediumEditor, preloadParts, compressedFiles],
-  worker: { plugins: () => [leanAxios] },
+  plugins: [leanLibraries, leanMediumEditor, commonFile, preloadParts, compressedFiles],
+  worker: { plugins: () => [leanLibraries] },
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -128,5 +151,10 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // One stylesheet for all parts: lazily loaded parts cause no layout shift.
     cssCodeSplit: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: { groups: [{ name: (id) => (commonModules.has(id) ? 'common' : null) }] },
+      },
+    },
   },
 })

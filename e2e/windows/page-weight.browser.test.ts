@@ -6,7 +6,7 @@ import { testConfig } from '../../server/testing.ts'
 import { type Browser, type BrowserWindow, until } from '../browser/browser.ts'
 import { openStage, type Stage } from './stage.ts'
 
-const mostBytes = 190_000
+const mostBytes = 150_000
 
 let stage: Stage
 const browsers: Browser[] = []
@@ -172,7 +172,7 @@ test('nothing of it is against the page’s policy, and nothing else goes wrong'
   for (const browser of browsers) assert.deepEqual(await browser.consoleMessages(), [])
 })
 
-test('a view whose files do not come is not shown half: the window says so and stays as it was', async () => {
+test('a part whose files do not come is not there by half: the window says so and stays as it was', async () => {
   const window = await openCold('view=editor')
   await stage.server.close()
   await window.click('.views .view-link:nth-child(4)')
@@ -183,4 +183,16 @@ test('a view whose files do not come is not shown half: the window says so and s
     'the window does not say that the view is missing',
   )
   assert.equal(await window.run(() => document.querySelector('.desk')?.getAttribute('data-view')), 'editor')
+
+  await window.run(() => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData('text/plain', 'pasted words')
+    const paste = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+    document.querySelector('.document')?.dispatchEvent(paste)
+  })
+  const toolNotice = () => document.querySelector('.tool-notice')?.textContent ?? ''
+  await until(
+    async () => /Not pasted.*Try again once connected/.test(await window.run(toolNotice)),
+    'the window does not say that nothing was pasted',
+  )
 })

@@ -1,7 +1,7 @@
 // Files to import: reads HTML, Markdown and plain text, cleaned like a paste.
 
 import { marked } from 'marked'
-import { type ClipboardText, cleanPaste } from '../editor/paste.ts'
+import { type ClipboardText, cleanText } from '../editor/foreign-content.ts'
 
 /** Characters; a longer text would not fit into a document. */
 const mostLength = 5_000_000
@@ -16,7 +16,7 @@ export async function readImport(
   const text = (await file.text()).replace(/^\uFEFF/, '')
   if (text.includes('\0'))
     throw new Error(`${file.name} is no text; HTML, Markdown and plain text can be imported.`)
-  const { content, unkept } = cleanPaste(await readable(file, text))
+  const { content, unkept } = cleanText(await readable(file, text))
   const isInline = [...content.children].every(({ tagName }) => !blockTags.test(tagName))
   if (!isInline || !content.hasChildNodes()) return { content, unkept }
   const paragraph = document.createElement('p')

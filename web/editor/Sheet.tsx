@@ -30,7 +30,7 @@ const options: MediumEditorOptions = {
   spellcheck: true,
 }
 
-// `paste.ts` cleans what is pasted. The library has no switch for its own handler.
+// `paste.ts` takes what is pasted. The library has no switch for its own handler.
 MediumEditor.extensions.paste = MediumEditor.Extension
 
 /** Renders its editor once; its props must be constant. */
@@ -85,7 +85,7 @@ export const Sheet = memo(function Sheet({ onReady, mayWrite, onOpenWindow }: Sh
 })
 
 /**
- * Adapts react-medium-editor 1.8.1, written for React 15, to React 19: a ref replaces `findDOMNode`, and a
+ * Adapts react-medium-editor 1.8.1, written for React 15, to newer ones: a ref replaces `findDOMNode`, and a
  * single render replaces `componentWillReceiveProps`. Omits `onChange`, since some edits fire no `input`.
  */
 class MediumEditorReact extends library.default {

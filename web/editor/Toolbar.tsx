@@ -40,7 +40,7 @@ export function Toolbar({ editor }: ToolbarProps) {
   const rank = useRank(bar)
   const state = useEditorState(editor)
   const [open, setOpen] = useState<'more' | 'link' | 'shortcuts' | null>(null)
-  const [unkept, setUnkept] = useState<readonly string[]>([])
+  const [notice, setNotice] = useState<string | null>(null)
   /** The one that Tab reaches (WAI-ARIA Authoring Practices, "Toolbar Pattern"). */
   const [reached, setReached] = useState('bold')
   /** Puts the selection back to where it was in the text when the form opened. */
@@ -82,7 +82,12 @@ export function Toolbar({ editor }: ToolbarProps) {
       state: editor.commands.state,
       toToolbar: () => bar.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus(),
     })
-    const stopPastes = takePastes({ ...editor, onPasted: setUnkept })
+    const stopPastes = takePastes({
+      ...editor,
+      onPasted: (unkept) => setNotice(unkept.length === 0 ? null : unkeptWords(unkept)),
+      onFailed: () =>
+        setNotice('Not pasted: the part that cleans it could not be loaded. Try again once connected.'),
+    })
     return () => {
       stopKeys()
       stopPastes()
@@ -178,10 +183,10 @@ export function Toolbar({ editor }: ToolbarProps) {
       )}
       {open === 'shortcuts' && <Shortcuts onClose={close} />}
       <output className="tool-notice">
-        {unkept.length > 0 && (
+        {notice !== null && (
           <span className="tool-panel">
-            {unkeptWords(unkept)}
-            <button type="button" className="text-button" onClick={() => setUnkept([])}>
+            {notice}
+            <button type="button" className="text-button" onClick={() => setNotice(null)}>
               Dismiss
             </button>
           </span>

@@ -1,7 +1,8 @@
-// The editable content: reports the user's changes, shows others' without moving the caret.
+// The mirror's editable content: reports the user's changes, shows others' without moving the caret, runs commands.
 
 import DOMPurify, { type Config } from 'dompurify'
 import imported from 'morphdom'
+import type { EditorCommands, Mark } from './commands.ts'
 
 // morphdom's types describe CommonJS; the bundle contains its ES module.
 const morphdom = imported as unknown as typeof imported.default
@@ -195,4 +196,127 @@ function atOffset(root: HTMLElement, offset: number): [Node, number] {
 /** Null unless a text node. */
 function textOf(node: Node): string | null {
   return node.nodeType === Node.TEXT_NODE ? node.nodeValue : null
+}
+
+/** The browser's own commands, which work on the HTML that the mirror sends. */
+const browserCommands: Readonly<Record<Exclude<Mark, 'code'>, string>> = {
+  bold: 'bold',
+  italic: 'italic',
+  underline: 'underline',
+  strike: 'strikeThrough',
+  sub: 'subscript',
+  super: 'superscript',
+}
+
+/** Runs them on the selection; marks, blocks and links that they lack are changed in the elements. */
+export function contentCommands(root: HTMLElement): EditorCommands {
+  const listeners = new Set<() => void>()
+
+  function execute(command: string, value?: string): void {
+    document.execCommand(command, false, value)
+    for (const listener of listeners) listener()
+  }
+
+  /** The innermost element at the selection's start that matches, inside the document. */
+  function enclosing(selector: string): HTMLElement | null {
+    const node = getSelection()?.anchorNode
+    const element = node instanceof Element ? node : node?.parentElement
+    const found = element?.closest<HTMLElement>(selector)
+    return found && found !== root && root.contains(found) ? found : null
+  }
+
+  const isMarked = (mark: Mark) =>
+    mark === 'code'
+      ? enclosing('code') !== null && enclosing('pre') === null
+      : document.queryCommandState(browserCommands[mark])
+
+  function toggleCode(): void {
+    const code = enclosing('code')
+    const selection = getSelection()
+    if (code) code.replaceWith(...code.childNodes)
+    else if (selection && !selection.isCollapsed) {
+      // No command of the browser does this.
+      const range = selection.getRangeAt(0)
+      const wrapper = document.createElement('code')
+      wrapper.append(range.extractContents())
+      range.insertNode(wrapper)
+      selection.selectAllChildren(wrapper)
+    }
+    for (const listener of listeners) listener()
+  }
+
+  function blockShown(): string {
+    const item = enclosing('li')
+    if (!item) return enclosing('h1, h2, h3, h4, h5, h6, blockquote, pre')?.localName ?? 'p'
+    let level = 0
+    for (let list = item.parentElement; list && list !== root; list = list.parentElement)
+      if (list.matches('ul, ol')) level += 1
+    return `${item.parentElement?.localName ?? 'ul'}${Math.min(level, 6)}`
+  }
+
+  return {
+    toggleMark(mark) {
+      if (mark === 'code') toggleCode()
+      else execute(browserCommands[mark])
+    },
+    setBlock(block) {
+      const shown = blockShown()
+      if (shown !== 'blockquote' || block === 'blockquote') {
+        execute('formatBlock', shown === block ? 'p' : block)
+        if (shown !== 'blockquote') return
+      }
+      // Firefox wraps the quoted paragraph, which only `outdent` unwraps.
+      if (enclosing('blockquote')) execute('outdent')
+      if (block !== 'blockquote' && block !== blockShown()) execute('formatBlock', block)
+    },
+    toggleList(kind) {
+      execute(kind === 'ul' ? 'insertUnorderedList' : 'insertOrderedList')
+      // Chromium leaves bare text of what was an item.
+      if (!enclosing('li') && blockShown() === 'p') execute('formatBlock', 'p')
+    },
+    indent(by) {
+      // Elsewhere it would make quotes, in Chromium with a style that the page's policy forbids.
+      if (enclosing('li')) execute(by === 1 ? 'indent' : 'outdent')
+    },
+    setLink(href) {
+      const link = enclosing('a')
+      // Firefox would nest the links.
+      if (link && href !== null) link.setAttribute('href', href)
+      else if (href !== null) execute('createLink', href)
+      else {
+        if (link && getSelection()?.isCollapsed) getSelection()?.selectAllChildren(link)
+        execute('unlink')
+      }
+    },
+    undo: () => execute('undo'),
+    redo: () => execute('redo'),
+    insert(content) {
+      const inert = document.implementation.createHTMLDocument().createElement('div')
+      const [code] = content.children
+      // Code within code is more of its text.
+      if (code?.localName === 'pre' && content.childNodes.length === 1 && enclosing('pre'))
+        inert.append(...code.childNodes)
+      else inert.append(content)
+      execute('insertHTML', inert.innerHTML)
+    },
+    state: () => ({
+      marks: new Set(
+        (['bold', 'italic', 'underline', 'strike', 'code', 'sub', 'super'] as const).filter(isMarked),
+      ),
+      block: blockShown(),
+      link: enclosing('a')?.getAttribute('href') ?? null,
+      canUndo: document.queryCommandEnabled('undo'),
+      canRedo: document.queryCommandEnabled('redo'),
+    }),
+    onState(listener) {
+      listeners.add(listener)
+      document.addEventListener('selectionchange', listener)
+      root.addEventListener('input', listener)
+      return () => {
+        listeners.delete(listener)
+        document.removeEventListener('selectionchange', listener)
+        root.removeEventListener('input', listener)
+      }
+    },
+  }
 }

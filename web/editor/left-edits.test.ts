@@ -38,11 +38,11 @@ function openLeftEdits({ unstored = false, replaced = true } = {}) {
       restore: (drafts) => void restored.push(...drafts.map(({ id }) => id)),
       replace: (html) => replaced && restored.push(html) > 0,
     },
-    link: {
+    link: () => ({
       adopt: (drafts) => void sent.push(...drafts.map(({ draft: { id } }) => id)),
       cursor: () => 'life:8',
       save: () => undefined,
-    },
+    }),
     store: { forget: (ids) => void forgotten.push(...ids) },
     hasUnstored: () => unstored,
     onOffer(edits) {

@@ -15,7 +15,7 @@ interface LeftEdit extends UnstoredDraft {
 
 interface LeftEditsParts {
   readonly mirroring: Pick<ReturnType<typeof createMirroring>, 'restore' | 'replace'>
-  readonly link: Pick<Link, 'adopt' | 'cursor' | 'save'>
+  readonly link: () => Pick<Link, 'adopt' | 'cursor' | 'save'>
   readonly store: Pick<DraftStore, 'forget'>
   readonly hasUnstored: () => boolean
   readonly onOffer: (offered: View['left']) => void
@@ -27,7 +27,7 @@ export function createLeftEdits({ mirroring, link, store, hasUnstored, onOffer }
 
   function send(edits: readonly LeftEdit[]): void {
     mirroring.restore(edits.map(({ draft }) => draft))
-    link.adopt(edits)
+    link().adopt(edits)
   }
 
   function changed(): void {
@@ -60,7 +60,7 @@ export function createLeftEdits({ mirroring, link, store, hasUnstored, onOffer }
         return
       }
       const older = edits.slice(0, -1)
-      const fate = fateOf(last, newest, link.cursor())
+      const fate = fateOf(last, newest, link().cursor())
       store.forget((fate === 'drop' ? edits : older).map(({ draft }) => draft.id))
       if (fate === 'send' && !hasUnstored() && offered.size === 0) send([last])
       else if (fate !== 'drop') {
@@ -78,7 +78,7 @@ export function createLeftEdits({ mirroring, link, store, hasUnstored, onOffer }
     restore(id: string): void {
       const edit = offered.get(id)
       if (!edit || !mirroring.replace(edit.draft.body.html)) return
-      link.save()
+      link().save()
       discard(id)
     },
     discard,

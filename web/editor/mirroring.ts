@@ -5,7 +5,7 @@ import type { Recorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { Content, OnEdit } from './content.ts'
 
-interface MirroringParts {
+export interface MirroringParts {
   readonly channel: string
   /** Null while the outbox is full, until `publishUnsent`. */
   readonly publish: (html: string) => Draft<'edit'> | null

@@ -1,6 +1,6 @@
 // What word processors, pages and plain programs put on the clipboard, and what the document keeps of it.
 
-import type { ClipboardText } from './paste.ts'
+import type { ClipboardText } from './foreign-content.ts'
 
 export interface Clipboard extends ClipboardText {
   readonly name: string
