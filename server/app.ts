@@ -13,8 +13,7 @@ import { admitChannel } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { incidents, readFigures } from './process.ts'
 import { answerErrors } from './refusal.ts'
-import type { Access } from './security/access.ts'
-import { firstChannel, type Grant, refuseReading, refuseWriting } from './security/grant.ts'
+import { type Access, firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
 import {
   crossOrigin,
   grantOf,

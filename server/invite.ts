@@ -18,9 +18,10 @@ import {
   isWildcard,
   loadKey,
   makeInvitation,
+  mostChannels,
   originFor,
+  type Permission,
 } from './security/access.ts'
-import { mostChannels, type Permission } from './security/grant.ts'
 import { isChannelName, mostChannelBytes } from './wire/messages.ts'
 
 const help = `Prints an invitation link. Until it expires, it admits every browser that opens it.

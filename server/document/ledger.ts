@@ -5,8 +5,7 @@ import type { Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
 import { type Draft, fingerprintIn, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
-import { createDocument } from './rich-text.ts'
-import { BadUpdate, type Root, readUpdate, type Struct, type Update } from './update.ts'
+import { createDocument, isKnown } from './rich-text.ts'
 
 interface LedgerParts {
   /** Of one document, folded; beyond it only deletions are admitted. */
@@ -364,3 +363,158 @@ class Addition {
     throw new Refusal(409, 'update-gap', sentence, this.#id)
   }
 }
+
+/** At one level of detail less than Yjs: what it adds, in order for each Yjs client, and what it deletes. */
+interface Update {
+  readonly structs: ReadonlyMap<number, readonly Struct[]>
+  readonly deletions: ReadonlyMap<number, readonly Range[]>
+  readonly bytes: number
+}
+
+interface Range {
+  readonly clock: number
+  readonly len: number
+}
+
+/** Positions from `clock` on, `len` of them. */
+interface Struct extends Range {
+  /** `skip` adds nothing; `blank` is content that was deleted before it came. */
+  readonly content: 'skip' | 'blank' | 'text' | 'name'
+  /** What it stands between. */
+  readonly left: Y.ID | null
+  readonly right: Y.ID | null
+  /** Null if it has neighbours, which decide. */
+  readonly root: Root | null
+}
+
+type Root = 'text' | 'authors'
+
+/** One sentence without its end, to follow "The update does not fit:". */
+class BadUpdate extends Error {
+  override readonly name = 'BadUpdate'
+}
+
+const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31, nameLength: 40 }
+
+/** Of structs in an update (Yjs, version 1). */
+const contentNumbers = { gone: 0, deleted: 1, string: 4, format: 6, any: 8, skip: 10 }
+const knownNumbers: ReadonlySet<number> = new Set(Object.values(contentNumbers))
+
+/** Refuses before Yjs makes an object of what it reads, and knows where the reading ended. */
+class StrictDecoder extends Y.UpdateDecoderV1 {
+  static last: StrictDecoder | null = null
+  static isBounded = true
+  #structs = 0
+  #ranges = 0
+
+  constructor(decoder: ConstructorParameters<typeof Y.UpdateDecoderV1>[0]) {
+    super(decoder)
+    StrictDecoder.last = this
+  }
+
+  override readInfo(): number {
+    const info = super.readInfo()
+    this.#structs += 1
+    if (StrictDecoder.isBounded && this.#structs > most.structs)
+      throw new BadUpdate(`it has more than ${most.structs} structs`)
+    const number = info & 0b11111
+    if (!knownNumbers.has(number))
+      throw new BadUpdate(`content of Yjs's type ${number} has no place in a text`)
+    return info
+  }
+
+  override readDsLen(): number {
+    this.#ranges += 1
+    if (StrictDecoder.isBounded && this.#ranges > most.ranges)
+      throw new BadUpdate(`it deletes more than ${most.ranges} ranges`)
+    return super.readDsLen()
+  }
+
+  get isAtEnd(): boolean {
+    return this.restDecoder.pos === this.restDecoder.arr.length
+  }
+}
+
+/** Throws a `BadUpdate`. `isBounded` is false for a whole document from the log. */
+function readUpdate(base64: string, isBounded = true): Update {
+  const bytes = Buffer.from(base64, 'base64')
+  StrictDecoder.isBounded = isBounded
+  const { structs: all, ds } = decode(bytes)
+  const structs = new Map<number, Struct[]>()
+  for (const struct of all) {
+    const known = structs.get(struct.id.client)
+    if (known) known.push(readStruct(struct))
+    else structs.set(struct.id.client, [readStruct(struct)])
+  }
+  for (const ranges of ds.clients.values()) for (const range of ranges) checkRange(range)
+  return { structs, deletions: ds.clients, bytes: bytes.length }
+}
+
+function decode(bytes: Uint8Array) {
+  let isWhole = false
+  try {
+    const decoded = Y.decodeUpdateV2(bytes, StrictDecoder)
+    isWhole = StrictDecoder.last?.isAtEnd ?? false
+    if (isWhole) return decoded
+  } catch (error) {
+    if (error instanceof BadUpdate) throw error
+    throw new BadUpdate('it is no Yjs update of version 1', { cause: error })
+  } finally {
+    StrictDecoder.last = null
+  }
+  throw new BadUpdate('bytes follow its end')
+}
+
+function checkRange({ clock, len }: Range): void {
+  if (len < 1) throw new BadUpdate(`a struct or range at clock ${clock} is empty`)
+  if (clock + len > most.clock) throw new BadUpdate(`clock ${clock} and length ${len} exceed ${most.clock}`)
+}
+
+function readStruct(struct: Y.Item | Y.GC | Y.Skip): Struct {
+  const { clock } = struct.id
+  const range = { clock, len: struct.length }
+  checkRange(range)
+  if (!(struct instanceof Y.Item)) {
+    const content = struct instanceof Y.Skip ? 'skip' : 'blank'
+    return { ...range, content, left: null, right: null, root: 'text' }
+  }
+  const { origin: left, rightOrigin: right } = struct
+  const content = readContent(struct)
+  return { ...range, content, left, right, root: left || right ? null : rootOf(struct) }
+}
+
+/** The reader puts a root's name where an integrated struct has its parent. */
+function rootOf({ parent, parentSub, id }: Y.Item): Root {
+  const root: unknown = parent
+  if (root === 'text' && parentSub === null) return 'text'
+  if (root === 'authors' && parentSub === String(id.client)) return 'authors'
+  if (root === 'authors') {
+    const key = shorten(parentSub)
+    throw new BadUpdate(`client ${id.client} writes ${key} in "authors", not the key of its own number`)
+  }
+  const found = typeof root === 'string' ? shorten(root) : 'another place'
+  throw new BadUpdate(`it writes to ${found}; a document has the text "text" and the map "authors"`)
+}
+
+function readContent({ content, id }: Y.Item): Struct['content'] {
+  if (content instanceof Y.ContentString) return 'text'
+  if (content instanceof Y.ContentDeleted) return 'blank'
+  if (content instanceof Y.ContentFormat) {
+    const { key, value } = content
+    // Null ends an attribute.
+    if (value === null || isKnown(key, value)) return 'text'
+    throw new BadUpdate(`the attribute ${shorten(key)} with value ${shorten(value)} is none of a document`)
+  }
+  const names: readonly unknown[] = content instanceof Y.ContentAny ? content.arr : []
+  if (names.length === 1 && isAuthor(names[0])) return 'name'
+  const rule = `{ name } of at most ${most.nameLength} characters`
+  throw new BadUpdate(`an entry of "authors" by client ${id.client} is not ${rule}`)
+}
+
+function isAuthor(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'name') return false
+  const { name } = value as { readonly name: unknown }
+  return typeof name === 'string' && name.length <= most.nameLength
+}
+
+const shorten = (value: unknown) => JSON.stringify(value).slice(0, 80)

@@ -7,9 +7,8 @@ import {
   mostShownWindows,
 } from '../wire/messages.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
-import { Delivery } from './delivery.ts'
 import { type ClientKey, clientKey } from './registry.ts'
-import type { ClientIdentity, Subscriber } from './subscriber.ts'
+import { type ClientIdentity, Delivery, type Subscriber } from './subscriber.ts'
 
 interface Entry {
   readonly holder: Holder

@@ -15,10 +15,9 @@ import {
 import { modeNamed } from '../wire/modes.ts'
 import { createManualTime } from '../wire/testing.ts'
 import type { Clock, Random } from '../wire/time.ts'
-import { Delivery, type Framing } from './delivery.ts'
 import { createHub, type Hub } from './hub.ts'
 import type { PollReply } from './polls.ts'
-import type { ClientIdentity, Joining } from './subscriber.ts'
+import { type ClientIdentity, Delivery, type Framing, type Joining } from './subscriber.ts'
 
 export { countTo, settled } from '../log/log-testing.ts'
 

@@ -15,10 +15,16 @@ import {
 import type { Random, Timers } from '../wire/time.ts'
 import { createRateLimit } from './admission.ts'
 import { Awareness } from './awareness.ts'
-import { Delivery, RecentDeliveries } from './delivery.ts'
 import { createPolls } from './polls.ts'
 import { type Client, clientKey, pageOf, Registry } from './registry.ts'
-import { type ClientIdentity, type Joining, Subscriber, welcomeTo } from './subscriber.ts'
+import {
+  type ClientIdentity,
+  Delivery,
+  type Joining,
+  RecentDeliveries,
+  Subscriber,
+  welcomeTo,
+} from './subscriber.ts'
 
 export type Hub = ReturnType<typeof createHub>
 

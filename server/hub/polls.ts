@@ -4,9 +4,8 @@ import type { CatchUp, Log } from '../log/log.ts'
 import { type Cursor, estimateLength, formatCursor, type Message } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Awareness } from './awareness.ts'
-import { Delivery, type RecentDeliveries } from './delivery.ts'
 import { clientKey, type Registry } from './registry.ts'
-import { type ClientIdentity, welcomeTo } from './subscriber.ts'
+import { type ClientIdentity, Delivery, type RecentDeliveries, welcomeTo } from './subscriber.ts'
 
 interface Poll {
   readonly identity: ClientIdentity

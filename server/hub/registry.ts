@@ -2,8 +2,7 @@
 
 import type { Presence } from '../wire/messages.ts'
 import type { Cancel, Timers } from '../wire/time.ts'
-import { Delivery } from './delivery.ts'
-import type { ClientIdentity, Subscriber } from './subscriber.ts'
+import { type ClientIdentity, Delivery, type Subscriber } from './subscriber.ts'
 
 /** One client; see `clientKey`. */
 export type ClientKey = ClientIdentity | string

@@ -13,7 +13,6 @@ import {
   type LogParts,
   TooManyChannels,
 } from './log.ts'
-import { portion as most } from './log-tail.ts'
 import {
   ampleLimits,
   countTo,
@@ -33,6 +32,7 @@ import {
   toyFolds,
   updateDraft,
 } from './log-testing.ts'
+import { portion as most } from './retention.ts'
 
 interface Bench {
   readonly log: Log

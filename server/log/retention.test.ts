@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRetention, type Stored } from './retention.ts'
+import type { Message } from '../wire/messages.ts'
+import type { Clock } from '../wire/time.ts'
+import { Folding } from './folding.ts'
+import { draft, idsOf, main, seqsOf } from './log-testing.ts'
+import { type Bounds, createRetention, keyOf, portion, type Stored, Tail } from './retention.ts'
 
 const ample = { messages: 1000, bytes: 100_000_000, ageMs: 1000 }
 
@@ -75,4 +79,122 @@ test('a portion that was not erased is asked for again', () => {
   retention.forget()
   assert.equal(retention.erasable(), 90)
   assert.deepEqual([retention.erasable(), retention.erasedTo()], [90, 0])
+})
+
+const tailBounds = { messages: 100, bytes: 100_000, ageMs: 100_000 }
+
+function openTail(bounds: Bounds, now: Clock, floor = 0, newest: readonly Message[] = []): Tail {
+  const nothing = () => undefined
+  const past = { past: () => [], readPast: nothing, keepPast: nothing, forgetPast: nothing }
+  const bases = { read: nothing, write: () => 0, ...past }
+  const rest = { defer: nothing, onFailure: nothing, onFolded: nothing, floor: () => 0 }
+  const folding = new Folding({ folds: {}, bases, ...rest })
+  return new Tail(bounds, now, folding, floor, newest)
+}
+
+function messageAt(seq: number, acceptedAt = 0, channel = 'main'): Message {
+  return { ...draft(`w1-${seq}`, 'x', channel), seq, acceptedAt }
+}
+
+function fill(tail: Tail, count: number): void {
+  for (let n = 1; n <= count; n += 1) tail.add(messageAt(tail.head + 1), 10)
+}
+
+test('is bounded by count and reads what it has', () => {
+  const tail = openTail({ ...tailBounds, messages: 3 }, () => 0)
+  fill(tail, 5)
+  assert.deepEqual([tail.floor, tail.head], [2, 5])
+  assert.deepEqual(seqsOf(tail.after(2, main).messages), [3, 4, 5])
+  assert.deepEqual(seqsOf(tail.after(4, main).messages), [5])
+  assert.deepEqual(tail.after(5, main).messages, [])
+})
+
+test('is bounded by bytes, and keeps one that is too large alone', () => {
+  const tail = openTail({ ...tailBounds, bytes: 25 }, () => 0)
+  fill(tail, 3)
+  assert.equal(tail.floor, 1)
+  tail.add(messageAt(4), 1000)
+  assert.equal(tail.floor, 3)
+})
+
+test('is bounded by age, to the last one', () => {
+  let time = 0
+  const tail = openTail({ ...tailBounds, ageMs: 10 }, () => time)
+  tail.add(messageAt(1, 0), 1)
+  tail.add(messageAt(2, 5), 1)
+  time = 11
+  tail.forget()
+  assert.equal(tail.floor, 1)
+  time = 16
+  tail.forget()
+  assert.deepEqual([tail.floor, tail.after(2, main).messages], [2, []])
+  assert.deepEqual(idsOf(tail.newestOn(main)), ['w1-2'])
+})
+
+test('reads rightly after its places were cut, many times over', () => {
+  const tail = openTail(tailBounds, () => 0)
+  for (let n = 1; n <= 5000; n += 1) {
+    fill(tail, 1)
+    const [first] = tail.after(tail.floor, main).messages
+    assert.equal(first?.seq, Math.max(1, n - 99))
+  }
+  assert.equal(tail.after(tail.floor, main).messages.length, 100)
+})
+
+test('counts the bytes of what it has, cut or not', () => {
+  const tail = openTail({ ...tailBounds, messages: 2000, bytes: 5000 }, () => 0)
+  const sizeAt = (seq: number) => (seq % 7) + 1
+  for (let seq = 1; seq <= 8000; seq += 1) tail.add(messageAt(seq), sizeAt(seq))
+  let least = 8000
+  for (let sum = sizeAt(least); sum <= 5000; sum += sizeAt(least)) least -= 1
+  assert.equal(tail.floor, least)
+})
+
+test('knows the ids of what it has and of the newest, and of nothing else', () => {
+  const tail = openTail({ ...tailBounds, messages: 2 }, () => 0)
+  tail.add(messageAt(1, 0, 'quiet'), 1)
+  fill(tail, 4)
+  const find = (seq: number, channel: string) =>
+    tail.find(keyOf({ id: `w1-${seq}`, from: 'w1', channel }))?.seq
+  const known = () => [1, 2, 3, 4, 5].filter((seq) => find(seq, seq === 1 ? 'quiet' : 'main') === seq)
+  assert.deepEqual(known(), [1, 4, 5])
+  tail.add(messageAt(6, 0, 'quiet'), 1)
+  assert.deepEqual(known(), [5])
+  assert.deepEqual([find(6, 'quiet'), find(6, 'main')], [6, undefined])
+})
+
+test('begins at a given floor, with the newest messages up to there', () => {
+  const tail = openTail(tailBounds, () => 0, 7, [messageAt(3), messageAt(7, 0, 'other')])
+  const third = keyOf({ id: 'w1-3', from: 'w1', channel: 'main' })
+  assert.deepEqual([tail.floor, tail.head, tail.find(third)?.seq], [7, 7, 3])
+  assert.deepEqual(seqsOf(tail.newestOn(['other', 'main'])), [3, 7])
+  tail.add(messageAt(8), 1)
+  assert.equal(tail.find(third), undefined)
+  assert.deepEqual(
+    [...tail.heads],
+    [
+      ['main', 8],
+      ['other', 7],
+    ],
+  )
+})
+
+test('reads a portion at a time, of so many messages or bytes, and says how far it looked', () => {
+  const tail = openTail({ ...tailBounds, messages: 5000, bytes: 1e9 }, () => 0)
+  fill(tail, 1)
+  for (let seq = 2; seq <= 601; seq += 1) tail.add(messageAt(seq, 0, 'other'), 10)
+  fill(tail, portion.messages)
+  const first = tail.after(0, main)
+  // Up to where the next one of these channels would be too many, not only to the last one that was taken.
+  assert.deepEqual([first.messages.length, first.upTo], [500, 1100])
+  assert.deepEqual(seqsOf(tail.after(first.upTo, main).messages), [1101])
+  assert.deepEqual(tail.after(0, new Set(['never'])), { messages: [], upTo: 1101 })
+
+  const half = portion.bytes / 2
+  for (const [place, bytes] of [half, half, 1, portion.bytes + 1, 1].entries()) {
+    tail.add(messageAt(1102 + place), bytes)
+  }
+  const ends = [1101]
+  for (let end = 1101; end < tail.head; ends.push(end)) end = tail.after(end, main).upTo
+  assert.deepEqual(ends, [1101, 1103, 1104, 1105, 1106])
 })

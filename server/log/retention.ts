@@ -1,6 +1,8 @@
-// The log's bounds: which messages to drop, and in which portions to erase them.
+// What the log retains: its bounds, the recent messages in memory, and what leaves a file.
 
+import type { Draft, Kind, Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
+import type { Folding } from './folding.ts'
 
 export interface Bounds {
   /** Kept for clients that resume. */
@@ -12,7 +14,7 @@ export interface Bounds {
 }
 
 /** Whether the oldest must go, which was accepted at `oldestAt` (ms since the epoch). */
-export function exceeds(
+function exceeds(
   bounds: Bounds,
   held: Omit<Bounds, 'ageMs'> & { readonly oldestAt: number },
   now: number,
@@ -47,7 +49,7 @@ const erasePortion = {
   most: { messages: 256, bytes: 2_097_152 },
 }
 
-/** Dropped messages count as gone at once and are erased later. */
+/** Which messages a file holds. Dropped ones count as gone at once and are erased later, in portions. */
 export function createRetention({ bounds, now, extent, oldestAfter }: RetentionParts) {
   let { floor, head, bytes: heldBytes } = extent
   /** Read-ahead after the floor, and the index of the oldest. */
@@ -100,5 +102,147 @@ export function createRetention({ bounds, now, extent, oldestAfter }: RetentionP
     erased(count: number): void {
       for (const size of gone.splice(0, count)) goneBytes -= size
     },
+  }
+}
+
+export interface Portion {
+  readonly messages: Message[]
+  /** Last number examined. */
+  readonly upTo: number
+}
+
+/** A few ms of work. A larger message is a portion of its own. */
+export const portion = { messages: 500, bytes: 1_048_576 }
+
+/** Ids and senders contain no spaces. */
+export const keyOf = ({ id, from, channel }: Omit<Draft, 'kind' | 'at' | 'body'>) =>
+  `${id} ${from} ${channel}`
+
+export class Tail {
+  readonly #bounds: Bounds
+  readonly #now: Clock
+  readonly #folding: Folding
+  #floor: number
+  #head: number
+  readonly #held = new Map<number, { readonly message: Message; readonly bytes: number }>()
+  #bytes = 0
+  /** The tail and the messages of snapshots, but not bases, by `keyOf`. */
+  readonly #byKey = new Map<string, Message>()
+  readonly #newest = new Map<string, Map<Kind, Message>>()
+  readonly #newestSeqs = new Set<number>()
+  readonly #heads = new Map<string, number>()
+
+  /**
+   * Begins after `floor`; `newest` are the newest of each channel and kind up to there, in order. `folding` has those of
+   * cumulative kinds.
+   */
+  constructor(bounds: Bounds, now: Clock, folding: Folding, floor = 0, newest: readonly Message[] = []) {
+    this.#bounds = bounds
+    this.#now = now
+    this.#folding = folding
+    this.#floor = floor
+    this.#head = floor
+    for (const message of newest) {
+      this.#setNewest(message)
+      this.#byKey.set(keyOf(message), message)
+    }
+    for (const [channel, seq] of folding.heads()) {
+      this.#heads.set(channel, Math.max(seq, this.#heads.get(channel) ?? 0))
+    }
+  }
+
+  /** The newest number, 0 for none. */
+  get head(): number {
+    return this.#head
+  }
+
+  /** All messages after this number are held. */
+  get floor(): number {
+    return this.#floor
+  }
+
+  get heads(): ReadonlyMap<string, number> {
+    return this.#heads
+  }
+
+  /** `message.seq` is `head + 1`; `bytes` is its body's size. Enforces the bounds. */
+  add(message: Message, bytes: number): void {
+    this.#head = message.seq
+    this.#held.set(message.seq, { message, bytes })
+    this.#bytes += bytes
+    this.#byKey.set(keyOf(message), message)
+    if (this.#folding.isCumulative(message.kind)) {
+      this.#heads.set(message.channel, message.seq)
+      this.#folding.add(message, bytes)
+    } else {
+      const former = this.#setNewest(message)
+      if (former) this.superseded(former)
+    }
+    this.forget()
+  }
+
+  forget(): void {
+    const time = this.#now()
+    for (let oldest = this.#held.get(this.#floor + 1); oldest; oldest = this.#held.get(this.#floor + 1)) {
+      const { message, bytes } = oldest
+      const held = { messages: this.#held.size, bytes: this.#bytes, oldestAt: message.acceptedAt }
+      if (!exceeds(this.#bounds, held, time)) return
+      this.#floor = message.seq
+      this.#bytes -= bytes
+      this.#held.delete(message.seq)
+      const { seq } = message
+      if (!this.isNewest(seq) && !this.#folding.isLoose(seq)) this.#byKey.delete(keyOf(message))
+    }
+  }
+
+  /** Snapshots contain this message no more: below the floor its id is forgotten. */
+  superseded(message: Message): void {
+    const key = keyOf(message)
+    if (message.seq <= this.#floor && this.#byKey.get(key) === message) this.#byKey.delete(key)
+  }
+
+  find(key: string): Message | undefined {
+    return this.#byKey.get(key)
+  }
+
+  /** A portion after `seq`, which must be at least `floor`. */
+  after(seq: number, channels: ReadonlySet<string>): Portion {
+    const messages: Message[] = []
+    let size = 0
+    for (let held = this.#held.get(seq + 1); held; held = this.#held.get(held.message.seq + 1)) {
+      const { message, bytes } = held
+      if (!channels.has(message.channel)) continue
+      size += bytes
+      const isFull = messages.length === portion.messages || size > portion.bytes
+      if (messages.length > 0 && isFull) return { messages, upTo: message.seq - 1 }
+      messages.push(message)
+    }
+    return { messages, upTo: this.#head }
+  }
+
+  /** The newest of each kind on these channels, and all of cumulative kinds, in order; not subject to the bounds. */
+  newestOn(channels: Iterable<string>): Message[] {
+    const found = Array.from(channels, (channel) => [
+      ...(this.#newest.get(channel)?.values() ?? []),
+      ...this.#folding.on(channel),
+    ])
+    return found.flat().sort((one, other) => one.seq - other.seq)
+  }
+
+  isNewest(seq: number): boolean {
+    return this.#newestSeqs.has(seq)
+  }
+
+  /** Returns the superseded message. */
+  #setNewest(message: Message): Message | undefined {
+    const { channel, kind, seq } = message
+    const kinds = this.#newest.get(channel) ?? new Map<Kind, Message>()
+    const former = kinds.get(kind)
+    kinds.set(kind, message)
+    this.#newest.set(channel, kinds)
+    this.#heads.set(channel, seq)
+    this.#newestSeqs.add(seq)
+    if (former) this.#newestSeqs.delete(former.seq)
+    return former
   }
 }

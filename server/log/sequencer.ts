@@ -3,7 +3,7 @@
 import { type Draft, formatCursor, type Kind } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import type { Defer, Log, OldestContent, OnFailure, OnMessage, Snapshot } from './log.ts'
-import { keyOf, type Portion, type Tail } from './log-tail.ts'
+import { keyOf, type Portion, type Tail } from './retention.ts'
 
 export interface Entry {
   readonly draft: Draft

@@ -5,8 +5,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import type { Kind, Message } from '../wire/messages.ts'
 import type { StoredBase } from './folding.ts'
-import type { Portion } from './log-tail.ts'
-import type { Bounds, Extent, Stored } from './retention.ts'
+import type { Bounds, Extent, Portion, Stored } from './retention.ts'
 import type { Entry } from './sequencer.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */

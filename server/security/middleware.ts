@@ -5,8 +5,7 @@ import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import { Refusal } from '../refusal.ts'
 import { documentPath } from '../wire/documents.ts'
-import { type Access, type Entry, joinPath } from './access.ts'
-import { firstChannel, type Grant } from './grant.ts'
+import { type Access, type Entry, firstChannel, type Grant, joinPath } from './access.ts'
 
 export const securityHeaders: Middleware = async (ctx, next) => {
   ctx.set({

@@ -11,8 +11,7 @@ import type { TestContext } from 'node:test'
 import Router from '@koa/router'
 import Koa from 'koa'
 import { answerErrors } from '../refusal.ts'
-import { type Access, makeInvitation } from './access.ts'
-import type { Permission } from './grant.ts'
+import { type Access, makeInvitation, type Permission } from './access.ts'
 import { crossOrigin, mountSession, requireSession, securityHeaders } from './middleware.ts'
 
 export const key = createSecretKey(Buffer.alloc(32, 'a'))

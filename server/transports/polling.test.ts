@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { idsIn, openHub, refusalOf, settled, typesIn } from '../hub/hub-testing.ts'
 import { draft } from '../log/log-testing.ts'
-import { openGrant } from '../security/grant.ts'
+import { openGrant } from '../security/access.ts'
 import type { DownFrame, PollAnswer } from '../wire/messages.ts'
 import { longPolling } from './polling.ts'
 

@@ -1,8 +1,8 @@
 // Polling at an interval, each request answered at once; long polling, held for messages (2012 paper).
 
 import { Readable } from 'node:stream'
-import type { Delivery } from '../hub/delivery.ts'
 import type { PollReply } from '../hub/polls.ts'
+import type { Delivery } from '../hub/subscriber.ts'
 import { estimateLength } from '../wire/messages.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { admit, jsonFraming, type Mounting, openingIn, type ServerTransport } from './transport.ts'

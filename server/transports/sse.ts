@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { ParameterizedContext } from 'koa'
-import type { Framing } from '../hub/delivery.ts'
+import type { Framing } from '../hub/subscriber.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { formatEvent } from '../wire/sse-framing.ts'
 import { admit, type Mounting, openingIn, type ServerTransport } from './transport.ts'

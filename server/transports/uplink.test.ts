@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import type { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
+import type { Delivery } from '../hub/subscriber.ts'
 import { Refusal } from '../refusal.ts'
-import { fingerprintFor, type Grant, openGrant } from '../security/grant.ts'
+import { fingerprintFor, type Grant, openGrant } from '../security/access.ts'
 import type { DownFrame } from '../wire/messages.ts'
 import { createInboundFrames, mountUplink } from './uplink.ts'
 

@@ -1,7 +1,7 @@
 // WebSocket, both ways: each frame is one JSON text (RFC 6455; over HTTP/2, RFC 8441).
 
 import type { WebSocket } from 'ws'
-import type { Framing } from '../hub/delivery.ts'
+import type { Framing } from '../hub/subscriber.ts'
 import { incidents } from '../process.ts'
 import { Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'

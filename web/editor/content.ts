@@ -1,4 +1,4 @@
-// The mirror's editable content: reports the user's changes, shows others' without moving the caret, runs commands.
+// The mirror's editable content: reports the user's changes, shows others', runs commands.
 
 import DOMPurify, { type Config } from 'dompurify'
 import imported from 'morphdom'

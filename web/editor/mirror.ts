@@ -1,4 +1,4 @@
-// The editor of the 2021 paper, loaded only where the server asks for it: each edit carries the whole content.
+// The editor of the 2021 paper, whole: each edit carries all content, and the newest one wins.
 
 import type { Message } from '../../server/wire/messages.ts'
 import type { DraftStore } from '../link/draft-store.ts'
