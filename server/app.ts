@@ -36,7 +36,7 @@ import {
 import { mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
 import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
-import { documentPath, documentsPath } from './wire/documents.ts'
+import { documentPath, documentsPath } from './wire/document-api.ts'
 import {
   formatCursor,
   overviewChannel,

@@ -1,4 +1,4 @@
-// This process: its clock, timers and exit, its use of CPU and memory, and what it prints of failures.
+// This process: clock, timers, exit, use of CPU and memory, and how failures are printed.
 
 import { inspect } from 'node:util'
 import type { Timers } from './wire/time.ts'

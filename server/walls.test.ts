@@ -140,7 +140,7 @@ test('browsers are driven from one folder', () => {
 /** What may compare with a name of the table all the same, and why. */
 const comparing: Readonly<Record<string, string>> = {
   'server/http/websockets.ts': 'RFC 8441 names the protocol that a CONNECT asks for',
-  'e2e/clients/http.ts': 'Node has a client of its own for each HTTP version',
+  'e2e/clients/http-client.ts': 'Node has a client of its own for each HTTP version',
   'e2e/scenarios/scenario-options.ts': 'the papers’ baseline is WebSocket, unless the command names another',
 }
 

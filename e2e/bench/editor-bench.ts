@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
-import { documentPath } from '../../server/wire/documents.ts'
+import { documentPath } from '../../server/wire/document-api.ts'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage } from '../browser/measured-page.ts'

@@ -1,4 +1,4 @@
-// Pages driven by real keys and compositions (IME): Puppeteer, which Selenium's WebDriver has no words for.
+// Drives pages by real keys and compositions (IME), with Puppeteer: WebDriver has no compositions.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -8,7 +8,7 @@ import type { WebSocket } from 'ws'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { createSseReader } from '../../server/wire/sse-framing.ts'
 import type { Platform } from '../../web/transports/transport.ts'
-import { connectHttp } from './http.ts'
+import { connectHttp } from './http-client.ts'
 
 /** The connections of one client. */
 export interface NodePlatform extends Platform {

@@ -5,7 +5,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { httpVersions, type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
-import { connectHttp, redeem, textOf } from '../clients/http.ts'
+import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 import { nobodySpeaksFor } from './transport-contract.ts'
 

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { httpVersions } from '../../server/wire/modes.ts'
-import { connectHttp, type HttpClient } from '../clients/http.ts'
+import { connectHttp, type HttpClient } from '../clients/http-client.ts'
 
 const script = 'export const gusts = 1\n'.repeat(100)
 const icon = '<svg xmlns="http://www.w3.org/2000/svg"/>'

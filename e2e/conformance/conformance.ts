@@ -3,7 +3,7 @@
 import { describe } from 'node:test'
 import { z } from 'zod'
 import { type Mode, modes } from '../../server/wire/modes.ts'
-import { connectHttp, redeem, textOf } from '../clients/http.ts'
+import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 import { readFlags } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { type Subject, testTransportContract } from './transport-contract.ts'

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
-import type { DocumentList, HistoryPortion, InvitationAnswer } from '../../server/wire/documents.ts'
+import type { DocumentList, HistoryPortion, InvitationAnswer } from '../../server/wire/document-api.ts'
 import { httpVersions } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
-import { connectHttp, type HttpClient, type HttpRequest, redeem, textOf } from '../clients/http.ts'
+import { connectHttp, type HttpClient, type HttpRequest, redeem, textOf } from '../clients/http-client.ts'
 
 const post = (path: string, content: unknown): HttpRequest => ({
   method: 'POST',

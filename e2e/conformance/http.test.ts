@@ -14,7 +14,7 @@ import { WebSocket } from 'ws'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type HttpVersion, httpVersions, modeFor } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
-import { connectHttp, type HttpClient, type HttpRequest, textOf } from '../clients/http.ts'
+import { connectHttp, type HttpClient, type HttpRequest, textOf } from '../clients/http-client.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 import {
   fieldBlock,

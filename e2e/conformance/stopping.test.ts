@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
 import { type HttpVersion, httpVersions } from '../../server/wire/modes.ts'
-import { connectHttp } from '../clients/http.ts'
+import { connectHttp } from '../clients/http-client.ts'
 
 const root = join(import.meta.dirname, '../..')
 const stops = Number(process.env.CROSSWIND_STOPS ?? 3)

@@ -6,7 +6,7 @@ import * as Y from 'yjs'
 import type { AwarenessState } from '../../server/wire/messages.ts'
 import type { Mode } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
-import { connectHttp, type HttpClient, textOf } from '../clients/http.ts'
+import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 
 export interface Subject {

@@ -11,7 +11,7 @@ import { isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { now } from '../../web/transports/transport.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
-import { connectHttp, textOf } from '../clients/http.ts'
+import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 import { testTransportContract } from './transport-contract.ts'
 

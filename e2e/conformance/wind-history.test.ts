@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { httpVersions, type Mode, modes } from '../../server/wire/modes.ts'
 import { readSnapshot } from '../../server/wire/wind-history.ts'
-import { connectHttp, redeem, textOf } from '../clients/http.ts'
+import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 import { openClient } from './contract-client.ts'
 
 const path = '/api/wind/history'

@@ -1,4 +1,4 @@
-// Names of what is measured: modes, `sse/2 mirror` with an editor, `bare:sse/2` of a peer; and their labels.
+// Names of what is measured, and their labels: `sse/2`, `sse/2 mirror`, `bare:sse/2` of a peer.
 
 import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 

@@ -1,4 +1,4 @@
-// The 200 keystrokes of the 2021 paper (4.2), in several sessions: one window types, all receive, modes take turns.
+// The 200 keystrokes of the 2021 paper (4.2), in sessions: one window types, all receive.
 
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'

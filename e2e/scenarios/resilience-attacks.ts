@@ -9,7 +9,7 @@ import { WebSocket } from 'ws'
 import { connections, type HttpVersion, modeNamed } from '../../server/wire/modes.ts'
 import { BusyError } from '../../web/transports/transport.ts'
 import { draftOf, nameOf, newKey, openTransport } from '../clients/client.ts'
-import { connectHttp, type HttpRequest, textOf } from '../clients/http.ts'
+import { connectHttp, type HttpRequest, textOf } from '../clients/http-client.ts'
 import type { RestartingServer } from './resilience-server.ts'
 
 type Target = Pick<RestartingServer, 'ports' | 'origin' | 'ca'>

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Message, PollAnswer } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
-import { connectHttp, textOf } from '../clients/http.ts'
+import { connectHttp, textOf } from '../clients/http-client.ts'
 import {
   findFreePorts,
   type Ports,

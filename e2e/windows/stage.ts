@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import type { Config } from '../../server/config/config.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
-import { documentPath } from '../../server/wire/documents.ts'
+import { documentPath } from '../../server/wire/document-api.ts'
 import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
 import {
   type Browser,

@@ -1,4 +1,4 @@
-// Every setting: the source of defaults, checks, flags, variables, help and the table in docs/settings.md.
+// Every setting: the source of defaults, checks, flags, variables, help and docs/settings.md.
 
 import { z } from 'zod'
 import { editorNames } from '../wire/messages.ts'

@@ -1,8 +1,8 @@
-// Reads documents from the log: their lines, from the shared document or the last mirrored page, and their history.
+// Reads documents from the log: lines of the shared document or the mirrored page, and the history.
 
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
-import type { HistoryPortion, HistoryUpdate } from '../wire/documents.ts'
+import type { HistoryPortion, HistoryUpdate } from '../wire/document-api.ts'
 import { type Cursor, formatCursor, isKind, type Message } from '../wire/messages.ts'
 import { linesOfHtml } from './html-lines.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'

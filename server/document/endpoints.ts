@@ -10,7 +10,7 @@ import { type Access, invitationPath, refuseReading, refuseWriting } from '../se
 import { grantOf } from '../security/middleware.ts'
 import type { TransportLimits } from '../transports/transport.ts'
 import { connectionOf, mustBeOfType, parseJson, readText } from '../transports/uplink.ts'
-import { type DocumentList, documentsPath } from '../wire/documents.ts'
+import { type DocumentList, documentsPath } from '../wire/document-api.ts'
 import { parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Directory } from './directory.ts'

@@ -1,4 +1,4 @@
-// The shared document's text: what a Y.Text means as lines, and lines as HTML, Markdown and plain text.
+// The shared document's text: a Y.Text as lines, and lines as HTML, Markdown and plain text.
 //
 // One flat Y.Text. Each `\n` ends a line and carries its block attributes. The last line may lack its `\n`;
 // then it is a paragraph. So '' and '\n' are one empty paragraph, and 'a', 'a\n' one line: a `\n` at the very

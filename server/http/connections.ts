@@ -1,4 +1,4 @@
-// Connections of both ports, from socket to TLS to HTTP/2 session; ends those that are dead, stuck or idle.
+// Connections of both ports, from socket to HTTP/2 session; ends the dead, the stuck and the idle.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-// The order of a log: groups drafts, stores each group in one commit, notifies followers, then resolves.
+// The order of a log: stores a group of drafts in one commit, notifies followers, then resolves.
 
 import { type Draft, formatCursor, type Kind } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'

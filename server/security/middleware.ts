@@ -4,7 +4,7 @@ import { posix } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import { Refusal } from '../refusal.ts'
-import { documentPath } from '../wire/documents.ts'
+import { documentPath } from '../wire/document-api.ts'
 import { type Access, type Entry, firstChannel, type Grant, joinPath } from './access.ts'
 
 export const securityHeaders: Middleware = async (ctx, next) => {

@@ -1,4 +1,4 @@
-// Reads raw logs of a sensor: messages, the timestamps that a logger put before them, and what a log is like.
+// Reads raw logs of a sensor: messages and the timestamps that a logger put before them.
 
 import { createFrameSplitter } from './frame-splitter.ts'
 import { isIntact, type RefusalCode } from './windsonic-frame.ts'

@@ -1,4 +1,4 @@
-// Polling at an interval, each request answered at once; long polling, held for messages (2012 paper).
+// Polling, answered at once, and long polling, held until there are messages (2012 paper).
 
 import { Readable } from 'node:stream'
 import type { PollReply } from '../hub/polls.ts'

@@ -1,4 +1,4 @@
-// Wire types: messages, channels, senders, cursors, frames, page settings. PROTOCOL.md explains the fields.
+// Wire types: messages, channels, senders, cursors, frames, page settings (PROTOCOL.md).
 
 import type { HttpVersion, Share, TransportName } from './modes.ts'
 import type { WindUnit } from './wind-units.ts'

@@ -1,7 +1,7 @@
 // The document's title, editable in place, and the controls of the document.
 
 import { type ComponentType, type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
-import { documentPath } from '../../server/wire/documents.ts'
+import { documentPath } from '../../server/wire/document-api.ts'
 import { mostTitleLength, type PageStart, titleFrom } from '../../server/wire/messages.ts'
 import { type CommonProps, indexAfterKey, useView } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'

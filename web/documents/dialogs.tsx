@@ -1,13 +1,18 @@
 // Dialogs of the document: the list of documents, and its links.
 
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
-import type { DocumentList, ListedDocument } from '../../server/wire/documents.ts'
-import { documentPath } from '../../server/wire/documents.ts'
+import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
 import { mostTitleLength } from '../../server/wire/messages.ts'
 import { browserTimers } from '../link/browser-services.ts'
 import { timeOfDay } from '../page/wording.ts'
 import type { DocumentBarProps } from './DocumentBar.tsx'
-import { addressOfDocument, askDocuments, channelFor, inviteReaders, readOnlyAddress } from './documents.ts'
+import {
+  addressOfDocument,
+  askDocuments,
+  channelFor,
+  inviteReaders,
+  readOnlyAddress,
+} from './document-requests.ts'
 
 export interface DialogProps extends DocumentBarProps {
   readonly onClose: () => void

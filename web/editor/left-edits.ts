@@ -1,4 +1,4 @@
-// Whole-page edits that are not shown: closed windows' are sent, dropped or offered; replaced ones are offered.
+// Whole-page edits that are not shown: closed windows' and replaced ones; sent, dropped or offered.
 
 import { type Draft, isKind, type Message, parseCursor } from '../../server/wire/messages.ts'
 import type { UnstoredDraft } from '../link/draft-database.ts'

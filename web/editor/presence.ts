@@ -1,4 +1,4 @@
-// Who is here: the windows on the page, their names, carets and typing, and what this window shows of itself.
+// Who is here: names, carets and typing of the windows on the page, and what this window shows.
 
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'

@@ -1,4 +1,4 @@
-// The document's lines as DOM: draws them with the least change, and finds positions in both directions.
+// The document's lines as DOM: draws them with the least change, finds positions both ways.
 
 import {
   type InlineNode,

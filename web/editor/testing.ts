@@ -1,4 +1,4 @@
-// What word processors, pages and plain programs put on the clipboard, and what the document keeps of it.
+// Clipboards of word processors, pages and plain programs, and what the document keeps of each.
 
 import type { ClipboardText } from './foreign-content.ts'
 

@@ -1,5 +1,4 @@
-// Every tool of the editor with its keys: one table for the toolbar, tooltips, key handler and list of shortcuts. Addresses as
-// the link tool takes them.
+// The editor's tools with their keys: one table for toolbar, tooltips, key handler and shortcuts.
 
 import { safeLink } from '../../server/document/rich-text.ts'
 import type { EditorCommands, EditorState } from './commands.ts'

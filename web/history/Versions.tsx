@@ -9,7 +9,7 @@ import {
   partsOf,
 } from '../../server/document/rich-text.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
-import { askHistory } from '../documents/documents.ts'
+import { askHistory } from '../documents/document-requests.ts'
 import { colourFor, guestName } from '../editor/presence.ts'
 import type { CommonProps } from '../page/hooks.ts'
 import { type Author, Replay, type Version } from './replay.ts'

@@ -10,7 +10,7 @@ import {
   linesOf,
   type Run,
 } from '../../server/document/rich-text.ts'
-import type { HistoryPortion } from '../../server/wire/documents.ts'
+import type { HistoryPortion } from '../../server/wire/document-api.ts'
 
 /** Text of a line by one author, in order. */
 export interface Segment {

@@ -1,4 +1,4 @@
-// Polling and long polling: successive requests from the last response's cursor; a POST per message up.
+// Polling and long polling: successive requests from the last response's cursor; POSTs up.
 
 import type { PollAnswer } from '../../server/wire/messages.ts'
 import { asClosing, createHttp, createPostUplink, pick } from './http.ts'

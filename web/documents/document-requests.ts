@@ -5,7 +5,7 @@ import {
   documentPath,
   type HistoryPortion,
   type InvitationAnswer,
-} from '../../server/wire/documents.ts'
+} from '../../server/wire/document-api.ts'
 import {
   isChannelName,
   nameUnder,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressOfDocument, channelFor, readOnlyAddress } from './documents.ts'
+import { addressOfDocument, channelFor, readOnlyAddress } from './document-requests.ts'
 
 test('a document’s name becomes a channel that an address can hold', () => {
   for (const [name, channel] of [

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestServer } from '../../server/testing.ts'
 import { checkClocks, followClock } from '../lab/clock.ts'
-import { exchangeWithServer } from './http.ts'
+import { exchangeWithServer } from './http-client.ts'
 
 test('the offset of the server’s own clock is within the bound', async (t) => {
   const server = await startTestServer()
