@@ -30,7 +30,7 @@ export const noRecorder: Recorder = {
 }
 
 /** By this window's clock. `afterPaint` runs a function after the next paint. */
-export function createRecorder(now: Clock, afterPaint = afterThisFrame) {
+export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
   const sent: SentStamp[] = []
   const received: ReceivedStamp[] = []
   /** Measured when somebody asks: while a message is timed, that would cost time. */
@@ -66,10 +66,17 @@ export function createRecorder(now: Clock, afterPaint = afterThisFrame) {
 const bytesOf = (message: Draft) => new TextEncoder().encode(JSON.stringify(message)).length
 
 /** Within an animation frame, a message port's task runs after the paint. */
-function afterThisFrame(run: () => void): void {
+function createAfterPaint(): (run: () => void) => void {
   const { port1, port2 } = new MessageChannel()
-  port1.onmessage = run
-  port2.postMessage(null)
+  let waiting: (() => void)[] = []
+  port1.onmessage = () => {
+    const due = waiting
+    waiting = []
+    for (const run of due) run()
+  }
+  return (run) => {
+    if (waiting.push(run) === 1) port2.postMessage(null)
+  }
 }
 
 export type LabDoor = ReturnType<typeof createLabDoor>

@@ -10,6 +10,8 @@ import {
   useState,
 } from 'react'
 import { safeLink } from '../../server/document/rich-text.ts'
+import type { Cancel } from '../../server/wire/time.ts'
+import { inNextFrame } from '../link/browser-services.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 import { takePastes } from './paste.ts'
 import {
@@ -440,21 +442,21 @@ function useEditorState(editor: ToolbarProps['editor']): EditorState {
   useEffect(() => {
     if (!editor) return
     const { root, commands } = editor
-    let frame = 0
+    let cancelFrame: Cancel | null = null
     const read = () => {
-      frame = 0
+      cancelFrame = null
       // What was there stays while the link form has the selection.
       if (!root.contains(getSelection()?.anchorNode ?? root)) return
       const next = commands.state()
       setState((shown) => (isSame(shown, next) ? shown : next))
     }
     const stop = commands.onState(() => {
-      if (frame === 0) frame = requestAnimationFrame(read)
+      cancelFrame ??= inNextFrame(read)
     })
     read()
     return () => {
       stop()
-      cancelAnimationFrame(frame)
+      cancelFrame?.()
     }
   }, [editor])
   return state

@@ -19,6 +19,8 @@ import {
   softBreak,
   type TextRange,
 } from '../../server/document/rich-text.ts'
+import type { Cancel } from '../../server/wire/time.ts'
+import { inNextFrame } from '../link/browser-services.ts'
 import type { EditorCommands, EditorState, Mark } from './commands.ts'
 import { linesFrom, offsetIn, Rendering } from './rendering.ts'
 
@@ -55,8 +57,6 @@ interface Selected {
   readonly head: number
 }
 
-/** Hidden and occluded windows get no animation frames. */
-const withoutFramesMs = 100
 const undoPauseMs = 500
 /** UTF-16 units of one transaction, so that its update fits into a message. */
 const mostInserted = 16_000
@@ -84,9 +84,10 @@ class DocumentBinding implements Binding {
   /** Changes of the text that are not drawn yet. */
   #pending: (readonly Change[])[] = []
   #hasRemote = false
+  #hasLocal = false
   /** The selection before pending changes; `selected` is what it is in the lines that are drawn. */
   #kept: { readonly selected: Selected; readonly selection: ReturnType<Binding['selection']> } | null = null
-  #cancelFrame: (() => void) | null = null
+  #cancelFrame: Cancel | null = null
   #isComposing = false
   /** Of a composition: the last one may come before the composition ends. */
   readonly #unread: MutationRecord[] = []
@@ -129,7 +130,8 @@ class DocumentBinding implements Binding {
   #relative({ anchor, head }: Selected) {
     const relative = (index: number) =>
       Y.createRelativePositionFromTypeIndex(this.#text, this.#mapPending(index), -1)
-    return { anchor: relative(anchor), head: relative(head) }
+    const place = relative(anchor)
+    return { anchor: place, head: anchor === head ? place : relative(head) }
   }
 
   rectsOf(from: number, to: number): DOMRect[] {
@@ -192,24 +194,19 @@ class DocumentBinding implements Binding {
     const changes = changesOf(event)
     if (changes.length === 0) return
     this.#pending.push(changes)
-    if (transaction.origin === this.origin || transaction.origin === this.#undo) return
-    this.#hasRemote = true
-    this.#flushLater()
+    if (transaction.origin === this.origin || transaction.origin === this.#undo) this.#hasLocal = true
+    else {
+      this.#hasRemote = true
+      this.#flushLater()
+    }
   }
 
   #flushLater(): void {
-    if (this.#cancelFrame || this.#isComposing) return
-    const run = () => {
-      this.#cancelFrame?.()
+    if (this.#isComposing) return
+    this.#cancelFrame ??= inNextFrame(() => {
       this.#cancelFrame = null
       this.#flush()
-    }
-    const frame = requestAnimationFrame(run)
-    const timer = setTimeout(run, withoutFramesMs)
-    this.#cancelFrame = () => {
-      cancelAnimationFrame(frame)
-      clearTimeout(timer)
-    }
+    })
   }
 
   /** Draws pending changes. `after`: the selection then; without it the present one stays at its words. */
@@ -234,9 +231,14 @@ class DocumentBinding implements Binding {
     this.#pending = []
     // Unless the user has selected something else meanwhile.
     const kept = present && this.#kept && isSameSelected(present, this.#kept.selected) ? this.#kept : null
-    const [anchor, head] = [this.#absolute(kept?.selection?.anchor), this.#absolute(kept?.selection?.head)]
-    if (anchor !== null && head !== null) selected = { anchor, head }
+    if (kept?.selection) {
+      const anchor = this.#absolute(kept.selection.anchor)
+      const isCaret = kept.selected.anchor === kept.selected.head
+      const head = isCaret ? anchor : this.#absolute(kept.selection.head)
+      if (anchor !== null && head !== null) selected = { anchor, head }
+    }
     this.#kept = null
+    const lineBefore = this.#lineOfCaret(present)
     for (const line of lines) length += lengthOf(line) + (isEnded(line) ? 1 : 0)
     if (length === this.#text.length) this.#keepScroll(lines)
     else this.#rendering.redraw(linesOf(this.#text))
@@ -246,19 +248,26 @@ class DocumentBinding implements Binding {
       this.#hasRemote = false
       this.#parts.onApplied?.()
     }
-    this.#tellState()
+    // Others' changes elsewhere leave the toolbar as it is.
+    if (this.#hasLocal || lineBefore === null || lineBefore !== this.#lineOfCaret(selected)) this.#tellState()
+    this.#hasLocal = false
+  }
+
+  /** Null for a range, or for no selection. */
+  #lineOfCaret(selected: Selected | null): Line | null {
+    return selected?.anchor === selected?.head && selected ? this.#rendering.find(selected.head).line : null
   }
 
   /** Draws others' changes while the first visible line stays where it is on the screen. */
   #keepScroll(lines: readonly Line[]): void {
-    const seen = this.#hasRemote ? this.#firstVisible() : null
     const old = this.#rendering.lines
-    this.#rendering.show(lines)
-    if (!seen) return
-    const isAbove = (place: number) => place <= seen.place && old[place] !== lines[place]
     let changed = 0
-    while (changed <= seen.place && !isAbove(changed)) changed += 1
-    if (changed > seen.place || !seen.host.isConnected) return
+    while (changed < old.length && old[changed] === lines[changed]) changed += 1
+    const changedHost = this.#hasRemote ? this.#rendering.hostAt(changed) : null
+    const isBelow = !changedHost || changedHost.getBoundingClientRect().top >= innerHeight
+    const seen = isBelow ? null : this.#firstVisible()
+    this.#rendering.show(lines)
+    if (!seen || changed > seen.place || !seen.host.isConnected) return
     const movedBy = seen.host.getBoundingClientRect().top - seen.top
     if (movedBy !== 0) seen.scroller.scrollBy({ top: movedBy, behavior: 'instant' })
   }
@@ -952,7 +961,7 @@ class DocumentBinding implements Binding {
 
   /** Scrolls to the caret, which the browser does only for its own changes. */
   #reveal(): void {
-    requestAnimationFrame(() => {
+    inNextFrame(() => {
       const selected = this.#isComposing ? null : this.#selected()
       const rect = selected && this.rectsOf(selected.head, selected.head).at(-1)
       if (!rect) return

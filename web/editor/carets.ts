@@ -1,6 +1,7 @@
 // Draws the other windows' carets and selections beside the text, never inside it.
 
-import type { Timers } from '../../server/wire/time.ts'
+import type { Cancel, Timers } from '../../server/wire/time.ts'
+import { inNextFrame } from '../link/browser-services.ts'
 import type { Binding } from './binding.ts'
 import type { Caret } from './presence.ts'
 
@@ -46,13 +47,14 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
   const trigger = element('carets-trigger')
   layer.append(trigger)
   const layouts = new ResizeObserver(draw)
-  let frame = 0
+  let cancelFrame: Cancel | null = null
   let stopFlags: (() => void) | null = null
   let pointer: { readonly x: number; readonly y: number } | null = null
 
   function redraw(): void {
-    frame ||= requestAnimationFrame(() => {
-      frame = 0
+    if (ending.signal.aborted) return
+    cancelFrame ??= inNextFrame(() => {
+      cancelFrame = null
       trigger.style.width = trigger.style.width === '1px' ? '2px' : '1px'
     })
   }
@@ -154,9 +156,7 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
   return {
     redraw,
     stop(): void {
-      cancelAnimationFrame(frame)
-      // No later frame.
-      frame = -1
+      cancelFrame?.()
       stopFlags?.()
       ending.abort()
       resizes.disconnect()

@@ -2,6 +2,7 @@
 
 import DOMPurify, { type Config } from 'dompurify'
 import imported from 'morphdom'
+import { inNextFrame } from '../link/browser-services.ts'
 import type { EditorCommands, Mark } from './commands.ts'
 
 // morphdom's types describe CommonJS; the bundle contains its ES module.
@@ -14,9 +15,6 @@ const morphdom = imported as unknown as typeof imported.default
 export type OnEdit = (html: string, inputAt: number | null) => void
 
 export type Content = ReturnType<typeof bindContent>
-
-/** Hidden and occluded windows get no animation frames. */
-const withoutFramesMs = 100
 
 export function bindContent(root: HTMLElement, onEdit: OnEdit) {
   const ending = new AbortController()
@@ -92,12 +90,7 @@ export function bindContent(root: HTMLElement, onEdit: OnEdit) {
     show(html: string, onShown?: () => void): void {
       waiting = { html, onShown }
       if (cancelFrame !== null) return
-      const frame = requestAnimationFrame(runFrame)
-      const timer = setTimeout(runFrame, withoutFramesMs)
-      cancelFrame = () => {
-        cancelAnimationFrame(frame)
-        clearTimeout(timer)
-      }
+      cancelFrame = inNextFrame(runFrame)
     },
     /** Shows pending content, releases the element, returns its content. */
     stop(): string {

@@ -97,6 +97,7 @@ export function createPresence(parts: PresenceParts) {
   let isStale = false
   let hasNewcomer = false
   let stopRefreshing = nothingPlanned
+  let refreshAt = Number.POSITIVE_INFINITY
   let people: readonly Person[] = []
   let colourOf: ReadonlyMap<string, number> = new Map()
 
@@ -170,7 +171,6 @@ export function createPresence(parts: PresenceParts) {
 
   /** Also plans the next refresh: somebody stops typing, or is gone for good. */
   function refresh(): void {
-    stopRefreshing()
     const now = timers.now()
     let next = Number.POSITIVE_INFINITY
     const listed: Omit<Person, 'colour'>[] = []
@@ -187,7 +187,15 @@ export function createPresence(parts: PresenceParts) {
     const self = { window, name: name || guestName(window), isSelf: true, isTyping: false }
     colourOf = coloursOf([window, ...others.keys()])
     tell([self, ...listed].map((person) => ({ ...person, colour: colourOf.get(person.window) ?? 0 })))
-    stopRefreshing = next === Number.POSITIVE_INFINITY ? nothingPlanned : timers.later(refresh, next - now)
+    // One that comes too early plans the next.
+    if (next < refreshAt) {
+      stopRefreshing()
+      refreshAt = next
+      stopRefreshing = timers.later(() => {
+        refreshAt = Number.POSITIVE_INFINITY
+        refresh()
+      }, next - now)
+    }
     onCarets()
   }
 

@@ -70,14 +70,16 @@ export function createSharedDocument(parts: SharedDocumentParts) {
   /** What a new log holds, until this window has compared it with its document. */
   let newLog: { readonly updates: Uint8Array[]; readonly cancel: () => void } | null = null
 
-  doc.on('update', (update: Uint8Array, origin: unknown) => {
+  function onUpdate(update: Uint8Array, origin: unknown): void {
     if (origin === fromLog) return
     unsent.push(update)
     firstInputAt ??= inputAt
     inputAt = null
     plan()
     tellWaiting()
-  })
+  }
+
+  doc.on('update', onUpdate)
 
   /** The first update after a pause leaves at once, later ones when `mergeMs` are over. */
   function plan(): void {
@@ -135,11 +137,15 @@ export function createSharedDocument(parts: SharedDocumentParts) {
   }
 
   function apply(update: Uint8Array): void {
+    // While anybody listens, Yjs encodes what it was given anew.
+    doc.off('update', onUpdate)
     try {
       Y.applyUpdate(doc, update, fromLog)
     } catch (error) {
       // The server admits no such update; if one comes all the same, the others must still be shown.
       console.error('An update of the document could not be applied.', error)
+    } finally {
+      doc.on('update', onUpdate)
     }
   }
 
