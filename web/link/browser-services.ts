@@ -22,7 +22,7 @@ interface FrameParts {
   readonly onFailure: (error: unknown) => void
 }
 
-/** For all who want to do something in the next animation frame: one request to the browser, which costs as much as a letter. */
+/** One request to the browser for all that waits for the next animation frame: a request costs as much as drawing a letter. */
 export function createFrames({ timers, request, cancel, onFailure }: FrameParts) {
   let waiting = new Set<() => void>()
   let frame: number | null = null
