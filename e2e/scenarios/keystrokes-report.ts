@@ -98,16 +98,16 @@ function modesSection({ modes, baseline, sessions }: Summary): Section {
     caption: 'Modes of this run; times in milliseconds',
     columns: [
       text('Mode'),
-      ...['Received', 'Expected', 'Lost', 'Dup.', 'Reord.'].map(number),
       ...['Mean ± sd', 'Median', 'p95', 'p99', 'Max.'].map(number),
       ...(sessions > 1 ? [number('Means of the sessions')] : []),
+      ...['Received', 'Expected', 'Lost', 'Dup.', 'Reord.'].map(number),
     ],
     rows: modes.map((mode) => [
       mode.mode === baseline ? `${labelOf(mode.mode)} (baseline)` : labelOf(mode.mode),
-      ...[mode.n, mode.expected, mode.lost, mode.duplicated, mode.reordered].map(count),
       spread(mode.meanMs, mode.sdMs),
       ...[mode.p50Ms, mode.p95Ms, mode.p99Ms, mode.maxMs].map(figure),
       ...(sessions > 1 ? [rangeOf(mode.sessionMeansMs)] : []),
+      ...[mode.n, mode.expected, mode.lost, mode.duplicated, mode.reordered].map(count),
     ]),
   }
   return {
