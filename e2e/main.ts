@@ -1,6 +1,7 @@
 // Entry point of the lab: `npm run lab -- SCENARIO [flags]`.
 
 import { leaveWhenDone } from '../server/process.ts'
+import { brokenBounds, readBudget } from './lab/budget.ts'
 import {
   keystrokesHelp,
   readKeystrokeOptions,
@@ -18,7 +19,11 @@ const help = `npm run lab -- SCENARIO [flags]
     resilience   counts lost, repeated and reordered messages under cuts, stalls, restarts, kills and floods
     windcomm     times wind readings to distant windows, over all transports at once
 
-  npm run lab -- SCENARIO --help lists its flags.
+  npm run lab -- SCENARIO --help lists its flags. Every scenario takes one more:
+    --budget FILE  bounds of its figures, JSON; docs/measuring.md describes it
+
+  Exit status: 0; 1 if the run failed or a promise of the scenario was broken; 2 if a figure is out of its bounds;
+  130 if it was stopped.
 `
 
 interface Outcome {
@@ -80,10 +85,27 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
     throw new Error(`There is no scenario "${name}"; there are ${Object.keys(scenarios).join(', ')}.`)
   if (flags.includes('--help') || flags.includes('-h')) return void process.stdout.write(scenario.help)
   const command = ['npm run lab --', name, ...flags].join(' ')
-  const { folder, summary, table, isFailure } = await scenario.run(flags, command, stopping.signal)
+  const { budgetFile, rest } = withoutBudget(flags)
+  // Before the run, which takes minutes.
+  const budget = budgetFile === null ? null : await readBudget(budgetFile)
+  const { folder, summary, table, isFailure } = await scenario.run(rest, command, stopping.signal)
   if (table !== undefined) console.log(`\n${table}`)
   console.log(`\n  ${summary.finding}\n\n  ${folder}/report.html\n`)
   process.exitCode = isFailure ? 1 : 0
+  if (budget === null) return
+  const broken = brokenBounds(budget, summary)
+  for (const sentence of broken) console.error(`  Over budget: ${sentence}`)
+  if (broken.length > 0) process.exitCode ||= 2
+  else console.log(`  Within the budget of ${budgetFile}.\n`)
+}
+
+function withoutBudget(flags: readonly string[]) {
+  const place = flags.findIndex((flag) => flag === '--budget' || flag.startsWith('--budget='))
+  if (place < 0) return { budgetFile: null, rest: flags }
+  const [name = '', joined] = (flags[place] ?? '').split(/=(.*)/s)
+  const budgetFile = joined ?? flags[place + 1] ?? ''
+  if (budgetFile === '' || budgetFile.startsWith('--')) throw new Error(`${name} needs a file.`)
+  return { budgetFile, rest: flags.toSpliced(place, joined === undefined ? 2 : 1) }
 }
 
 /** The first signal closes browsers and servers; the second exits at once. */

@@ -17,6 +17,8 @@ const commands = {
     return launchProgram(['e2e/bench/bench.ts', ...words], { needsPage, needsBrowser: needsPage })
   },
   conformance: (words) => launchProgram(['e2e/conformance/conformance.ts', ...words]),
+  report: (words) => launchProgram(['e2e/report/compare-runs.ts', ...words]),
+  doctor: (words) => launchProgram(['e2e/doctor/doctor.ts', ...words]),
   invite: (words) => launchProgram(['server/invite.ts', ...words]),
   sensor: (words) => launchProgram(['server/sensor/command/sensor-command.ts', ...words]),
   async build() {

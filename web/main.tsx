@@ -60,7 +60,10 @@ Promise.all([
   browserKey(),
   given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
   mirrored ? import('./editor/foreign-content.ts') : null,
-]).then((parts) => openWindow(...parts))
+]).then(
+  (parts) => openWindow(...parts),
+  () => document.getElementById('crosswind')?.append('A part of this page could not be loaded. Reload it.'),
+)
 
 function openWindow(
   { key, fingerprint }: BrowserKey,

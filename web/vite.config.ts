@@ -45,8 +45,8 @@ const preloadParts: Plugin = {
 
 /**
  * Replaces files of libraries whose work the page does without. All requests use axios's XHR adapter, without status
- * names, forms, query parameters, cancel tokens, cookies or unknown options; axios's package replaces its Node adapter in the
- * same way. Yjs logs two warnings, in plain words.
+ * names, forms, query parameters, cancel tokens, cookies or unknown options; axios's package replaces its Node
+ * adapter in the same way. What Yjs logs has no colours.
  */
 const replacedFiles: Readonly<Record<string, string>> = {
   'axios/lib/adapters/fetch.js': 'export const getFetch = () => null',
@@ -118,7 +118,7 @@ const compressedFiles: Plugin = {
   },
 }
 
-/** Module ids that every view has, from the entry on. One file for all of them compresses best. */
+/** Module ids that every view has: what the entry imports. One file for all of them compresses best. */
 const commonModules = new Set<string>()
 
 const commonFile: Plugin = {
@@ -130,8 +130,7 @@ const commonFile: Plugin = {
       commonModules.add(id)
       this.getModuleInfo(id)?.importedIds.forEach(add)
     }
-    add(join(import.meta.dirname, 'main.tsx'))
-    add('\0rolldown/runtime.js')
+    for (const id of this.getModuleIds()) if (this.getModuleInfo(id)?.isEntry) add(id)
   },
 }
 

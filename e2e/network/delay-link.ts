@@ -18,6 +18,13 @@ type Way = 'up' | 'down'
 
 export type LinkFigures = ReturnType<Link['figures']>
 
+/** Mean lateness of all these links since their start; 0 without traffic. */
+export function meanLateness(links: readonly Pick<LinkFigures, Way>[]): number {
+  const ways = links.flatMap(({ up, down }) => [up, down]).filter(({ n }) => n > 0)
+  const entries = ways.reduce((sum, { n }) => sum + n, 0)
+  return entries === 0 ? 0 : ways.reduce((sum, { n, meanMs }) => sum + n * meanMs, 0) / entries
+}
+
 /** Mean lateness over both directions between two readings of a link; 0 without traffic. */
 export function lateBetween(before: LinkFigures, after: LinkFigures): number {
   const left = after.up.n + after.down.n - before.up.n - before.down.n

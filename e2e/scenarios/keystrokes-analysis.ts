@@ -55,6 +55,13 @@ export interface Run extends Circumstances {
   readonly growing?: readonly { readonly characters: number; readonly samples: readonly Sample[] }[]
   /** Absent where the number of sessions was fixed. */
   readonly until?: { readonly matters: Matters; readonly outcome: 'decided' | 'limit' }
+  /** Absent where windows reach the server without a simulated network. */
+  readonly network?: {
+    readonly profile: string
+    readonly source: string
+    /** What the relay itself adds, mean. */
+    readonly lateMs: number
+  }
   readonly clock: {
     /** `one machine`: system clock alignment; `server exchange`: repeated exchanges, fastest kept. */
     readonly method: 'one machine' | 'server exchange'
@@ -160,7 +167,8 @@ export function analyse(run: Run) {
   )
   const notCompared = pairs.filter((_, place) => contrasts[place] === undefined)
   const isApart = (best: string, other: string) => isBelow(contrast(run, best, other), clock.boundMs)
-  const finding = findingOf({ modes, comparisons, baseline, sessions, isApart })
+  const words = findingOf({ modes, comparisons, baseline, sessions, isApart })
+  const finding = run.network ? `Over the simulated network “${run.network.profile}”: ${words}` : words
   const growing = growingOf(run)
   const circumstances = { command, startedAt, finishedAt, environment, parameters, clock, baseline }
   return {
@@ -168,6 +176,7 @@ export function analyse(run: Run) {
     ...circumstances,
     sessions,
     until: run.until ?? null,
+    network: run.network ?? null,
     modes,
     growing,
     comparisons,

@@ -53,7 +53,7 @@ export function keystrokesFiles(run: Run, summary: Summary): Readonly<Record<str
     runAgainSection(summary, summary.command),
   ]
   const report = {
-    title: 'Crosswind lab: keystrokes',
+    title: `Crosswind lab: keystrokes${summary.network ? ` over a simulated network, “${summary.network.profile}”` : ''}`,
     subtitle: `${moment(summary.startedAt)}, commit ${summary.environment.commit}`,
     finding: summary.finding,
     sections,
@@ -470,7 +470,7 @@ function costSection({ modes }: Summary): Section {
   }
 }
 
-function methodSection({ clock, environment }: Summary): Section {
+function methodSection({ clock, environment, network }: Summary): Section {
   const anew = environment.server.startsWith('https:')
     ? 'Each session started browsers and windows anew; the server ran on.'
     : 'Each session started a server process, browsers and windows anew.'
@@ -482,6 +482,11 @@ function methodSection({ clock, environment }: Summary): Section {
     title: 'How it was measured',
     paragraphs: [
       `${anew} In it the modes took turns in short blocks, in an order drawn for the session, so that a drift of the machine or the network meets all of them alike. Every mode was warmed up once before the first block and again before each of its turns; none of that is among the samples.`,
+      ...(network
+        ? [
+            `Between windows and server was a simulated network, “${network.profile}”: a relay on this machine that delays every byte in both directions. ${network.source} The relay itself added ${figure(network.lateMs)} ms to each way in the mean.`,
+          ]
+        : []),
       `${clock.method === 'one machine' ? sameClock : exchanges} Two windows’ stamps can differ by at most ${figure(clock.boundMs)} ms from this.`,
       'Quantiles are of type 7 (Hyndman and Fan, 1996). Means, deviations and quantiles are over all samples; tests and intervals are over sessions, which are taken as independent. All of them ran one after the other on this machine: another machine, or another day, may differ by more.',
       'Every sample, lost ones included, is in samples.csv; the figures of this report are in summary.json.',

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -66,6 +66,28 @@ test('a small run of both editors with their bare peer ends with nothing lost an
   assert.match(await readFile(join(out, 'report.md'), 'utf8'), /Table 1/)
 })
 
+test('over a simulated network, and over budget: the delay is measured, and the status says that a figure is too high', async (t) => {
+  const [out, budget] = [join(folder, 'mobile'), join(folder, 'budget.json')]
+  await writeFile(budget, '{"modes":{"*":{"lost":0,"meanMs":20}}}')
+  const size = ['--sessions', '1', '--keys', '4', '--blocks', '1', '--windows', '2', '--warmup', '1']
+  const network = ['--profile', 'mobile', '--modes', 'websocket/1.1', '--peers', 'bare']
+  const run = startLab(t, 'keystrokes', ...size, ...network, '--budget', budget, '--out', out)
+  const [code] = await run.ended
+  assert.equal(code, 2, run.said())
+  assert.match(run.said(), /Over budget: websocket\/1\.1: meanMs is \d+\.?\d*, at most 20 allowed/)
+  assert.doesNotMatch(run.said(), /Over budget: .*lost/)
+  const { modes, network: simulated, finding } = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  // 25 ms each way at least, to the server and to the window.
+  for (const { mode, meanMs, n } of modes)
+    assert.ok(meanMs > 50 && meanMs < 1000 && n === 8, `${mode} ${meanMs}`)
+  assert.deepEqual([simulated.profile, simulated.lateMs < 5], ['mobile', true])
+  assert.match(finding, /^Over the simulated network “mobile”: /)
+  assert.match(
+    await readFile(join(out, 'report.md'), 'utf8'),
+    /keystrokes over a simulated network, “mobile”/,
+  )
+})
+
 test('Ctrl-C ends it in order and leaves nothing that looks whole', async (t) => {
   const out = join(folder, 'stopped')
   const run = startLab(t, 'keystrokes', '--keys', '400', '--windows', '2', '--out', out)
@@ -90,6 +112,10 @@ for (const [flags, sentence] of [
   [['--until', 'done'], /--until is "done": must be decided\./],
   [['--matters', '5'], /--matters is "5": must be like 1ms or 5%\./],
   [['--until', 'decided', '--sessions', '2'], /with --until, --sessions is the fewest, 3 or more/],
+  [['--profile', 'mars'], /--profile is "mars": there are loopback, lan, mobile, edmonton/],
+  [['--profile', 'lan', '--server', 'https://x'], /a profile is simulated on this machine/],
+  [['--budget', 'none.json'], /--budget names none\.json, which cannot be read \(ENOENT\)/],
+  [['--budget'], /--budget needs a file/],
   [['--wibble'], /wibble/],
 ] as const) {
   test(`${flags.join(' ')}: one sentence, and nothing is started`, async (t) => {

@@ -19,14 +19,18 @@ import { boundBetween, combine } from '../lab/clock.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
 import {
+  findFreePorts,
   joinServer,
   type MeasuredServer,
   makeServerFolder,
+  type Ports,
   serverProgram,
   startServerProcess,
 } from '../lab/server-process.ts'
-import { median } from '../lab/statistics.ts'
+import { median, rounded } from '../lab/statistics.ts'
 import { Progress } from '../lab/terminal-output.ts'
+import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
+import { profiles } from '../network/profiles.ts'
 import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
 import {
   analyse,
@@ -123,9 +127,17 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
           matters: `${options.matters.amount}${options.matters.unit}`,
           limit: options.limit,
         }),
+        ...(options.profile && { profile: options.profile }),
         headed,
         remotes: remote.length,
       },
+      ...(options.profile && {
+        network: {
+          profile: options.profile,
+          source: profiles[options.profile].source,
+          lateMs: rounded(Math.max(...measured.map(({ lateMs }) => lateMs))),
+        },
+      }),
       modes: namesOf(options),
       baseline: nameWith(options, options.baseline, 'mirror'),
       samples: measured.flatMap(({ samples }) => samples),
@@ -138,7 +150,11 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
       finishedAt: new Date().toISOString(),
       environment: describeEnvironment({
         browser: measured[0]?.version ?? '',
-        server: options.server ?? 'a process of its own on this machine, over loopback',
+        server:
+          options.server ??
+          (options.profile
+            ? `a process of its own on this machine, behind a simulated network (${options.profile})`
+            : 'a process of its own on this machine, over loopback'),
         loadBefore,
       }),
     }
@@ -147,6 +163,8 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
 
 interface Rig {
   readonly subjects: readonly Subject[]
+  /** Between the windows and the servers, where a network is simulated. */
+  readonly links: readonly Link[]
   readonly browsers: readonly Browser[]
 }
 
@@ -157,10 +175,11 @@ async function inSession<Result>(
   act: (rig: Rig) => Promise<Result>,
 ): Promise<Result> {
   await using opened = new AsyncDisposableStack()
-  const subjects = await openSubjects(options, opened)
+  const links: Link[] = []
+  const subjects = await openSubjects(options, links, opened)
   const browsers = await openBrowsers(options, opened)
   signal.throwIfAborted()
-  return await act({ subjects, browsers })
+  return await act({ subjects, links, browsers })
 }
 
 /** Fisher and Yates, "Statistical Tables", 1938; D. E. Knuth, "The Art of Computer Programming" 2, 3.4.2. */
@@ -190,19 +209,26 @@ function useOf(name: string, measured: readonly Awaited<ReturnType<typeof measur
   }
 }
 
-async function openSubjects(options: KeystrokeOptions, opened: AsyncDisposableStack): Promise<Subject[]> {
+/** Adds the links that it starts. */
+async function openSubjects(
+  options: KeystrokeOptions,
+  links: Link[],
+  opened: AsyncDisposableStack,
+): Promise<Subject[]> {
   const modes = options.modes.map(requireMode)
   const subjects: Subject[] = []
   for (const editor of options.editors) {
-    const server = await openServer(options, editor, opened)
+    const server = await openServer(options, editor, links, opened)
     opened.defer(server.close)
     for (const mode of modes)
       subjects.push({ name: nameWith(options, mode.name, editor), editor, mode, server, forgets: false })
   }
   for (const peer of options.peers) {
     const program = join(import.meta.dirname, '../peers/relays.ts')
-    const peerServer = await startServerProcess(program, [peer])
-    opened.defer(peerServer.close)
+    const peerProcess = await startServerProcess(program, [peer])
+    opened.defer(peerProcess.close)
+    const origin = await linkTo(portsOf(peerProcess), options, links, opened)
+    const peerServer = { ...peerProcess, origin: origin ?? peerProcess.origin }
     for (const mode of modes)
       subjects.push({
         ...{ name: `${peer}:${mode.name}`, editor: 'mirror', mode, server: peerServer, forgets: true },
@@ -217,10 +243,12 @@ function nameWith({ editors }: Pick<KeystrokeOptions, 'editors'>, mode: string, 
 }
 
 async function openServer(
-  { server, sensor }: KeystrokeOptions,
+  options: KeystrokeOptions,
   editor: EditorName,
+  links: Link[],
   opened: AsyncDisposableStack,
 ): Promise<MeasuredServer> {
+  const { server, sensor, profile } = options
   if (server !== undefined) {
     const joined = await joinServer(server)
     if (joined.editor === editor) return joined
@@ -228,12 +256,40 @@ async function openServer(
   }
   const folder = await makeServerFolder('keystrokes')
   opened.defer(folder.remove)
+  // Chosen first where links are, because server and links need each other's addresses.
+  const ports = profile ? await findFreePorts() : { '2': 0, '1.1': 0 }
+  const origin = await linkTo(ports, options, links, opened)
   const settings = {
-    ...{ host: 'localhost', port: 0, 'http1-port': 0, 'sensor-source': sensor, share: 'none' },
+    ...{ host: 'localhost', port: ports['2'], 'http1-port': ports['1.1'] },
+    ...{ 'sensor-source': sensor, share: 'none' },
+    ...(origin && { 'allowed-origins': Object.values(origin).join(',') }),
     // One key is one message.
     ...{ editor, 'merge-ms': 0 },
   }
-  return startServerProcess(serverProgram, folder.flags(settings))
+  const started = await startServerProcess(serverProgram, folder.flags(settings))
+  return { ...started, origin: origin ?? started.origin }
+}
+
+const portsOf = ({ origin }: Pick<MeasuredServer, 'origin'>): Ports => ({
+  '2': Number(new URL(origin['2']).port),
+  '1.1': Number(new URL(origin['1.1']).port),
+})
+
+/** The addresses of links to these ports; null where no network is simulated. */
+async function linkTo(
+  ports: Ports,
+  { profile, seed }: KeystrokeOptions,
+  links: Link[],
+  opened: AsyncDisposableStack,
+): Promise<MeasuredServer['origin'] | null> {
+  if (profile === undefined) return null
+  const start = async (targetPort: number) => {
+    const link = await startLink({ targetPort, profile: profiles[profile], random: createSeededRandom(seed) })
+    opened.defer(link.close)
+    links.push(link)
+    return `https://localhost:${link.port}`
+  }
+  return { '2': await start(ports['2']), '1.1': await start(ports['1.1']) }
 }
 
 async function openBrowsers({ headed, remote }: KeystrokeOptions, opened: AsyncDisposableStack) {
@@ -253,7 +309,7 @@ const firstWarmupIntervalMs = 20
 /** The subjects take turns. Rejects on abort, when a page does not open, or without exactly one message per key. */
 async function measure(
   { windows: count, sessions, keys, blocks, warmup, interval, remote }: KeystrokeOptions,
-  { subjects, browsers, session }: Rig & { readonly session: number },
+  { subjects, links, browsers, session }: Rig & { readonly session: number },
   progress: Progress,
   signal: AbortSignal,
 ) {
@@ -312,7 +368,8 @@ async function measure(
   }
   // A browser has few HTTP/1.1 connections to a server.
   for (const window of windows) await window.close()
-  return { samples, uses, boundMs, version: browsers.map((browser) => browser.version).join(', ') }
+  const lateMs = meanLateness(links.map((link) => link.figures()))
+  return { samples, uses, boundMs, lateMs, version: browsers.map((browser) => browser.version).join(', ') }
 }
 
 const growingSizes = [200, 10_000, 100_000]

@@ -28,6 +28,9 @@ const keystrokes = z
       .array(z.url({ protocol: /^https?$/, error: 'must be a WebDriver address, http://laptop:4444' }))
       .default([]),
     sensor: z.enum(['none', 'simulated']).default('none'),
+    profile: z
+      .enum(Object.keys(profiles) as ProfileName[], `there are ${Object.keys(profiles).join(', ')}`)
+      .optional(),
     until: z.enum(['decided'], 'must be decided').optional(),
     matters: z
       .string()
@@ -46,6 +49,10 @@ const keystrokes = z
   .refine(
     ({ editor, server }) => editor.length === 1 || server === undefined,
     'a server has one editor: leave out --server or name one --editor',
+  )
+  .refine(
+    ({ profile, server, remote }) => profile === undefined || (server === undefined && remote.length === 0),
+    'a profile is simulated on this machine: leave out --server and --remote, or --profile',
   )
   .refine(
     ({ peers, server }) => peers.length === 0 || server === undefined,
@@ -76,6 +83,7 @@ export const keystrokesHelp = `npm run lab -- keystrokes [flags]
   --peers bare      also measures a page without a framework
   --server URL      a running server                 one started for the run
   --remote URL      a WebDriver on another machine that opens a share of the windows; repeatable
+  --profile NAME    a simulated network between windows and server: ${Object.keys(profiles).join(', ')}
   --sensor NAME     none, or simulated: wind during the typing
   --seed N          repeats the order of the modes   drawn, and printed
   --out DIR         folder of the report             reports/<date>-keystrokes

@@ -1,0 +1,260 @@
+// The doctor before a real server, directly and behind proxies that do what proxies do.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import https from 'node:https'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream'
+import { after, before, test } from 'node:test'
+import tls from 'node:tls'
+import { ensureCertificate } from '../../certs/certificate.ts'
+import { startTestServer, type TestServer } from '../../server/testing.ts'
+import { connectHttp, textOf } from '../clients/http-client.ts'
+import { diagnose } from './doctor.ts'
+import { type Examination, examine } from './examination.ts'
+
+let server: TestServer
+/** Without anything between. */
+let base: Examination
+before(async () => {
+  server = await startTestServer({ heartbeatMs: 1000 })
+  base = (await find(server.origin['2'])).examination
+})
+after(() => server.close())
+
+const opened: (() => Promise<unknown>)[] = []
+after(() => Promise.all(opened.map((close) => close())))
+
+async function find(url: string, change: { idleMs?: number; patienceMs?: number } = {}) {
+  const options = { url, idleMs: 500, patienceMs: 2000, ...change }
+  const examination = await examine(options, () => undefined, new AbortController().signal)
+  return { ...diagnose(examination), examination }
+}
+
+const said = (findings: readonly string[], words: RegExp) =>
+  assert.ok(
+    findings.some((finding) => words.test(finding)),
+    `${words} is not in\n${findings.join('\n')}`,
+  )
+
+test('nothing between: every mode gets through, and the first of the table is chosen', async () => {
+  const { findings, choice, reason, examination } = await find(server.origin['2'])
+  assert.deepEqual(
+    examination.trials.filter(({ openMs, closing }) => openMs === null || closing !== null),
+    [],
+  )
+  assert.equal(choice?.name, 'sse/2')
+  assert.match(reason, /stayed open/)
+  for (const words of [
+    /^HTTP\/2 arrives\.$/,
+    /^Streams \(SSE\) flow/,
+    /^WebSockets get through/,
+    /^Idle connections stay open/,
+  ])
+    said(findings, words)
+  said(findings, /^8 streams at once over HTTP\/1\.1 all open/)
+  said(findings, /certificate \(/)
+  // Both ends have one clock.
+  said(findings, /^The clocks agree within \d+\.\d ms/)
+})
+
+test('nobody sees the doctor on a page of theirs, and no message is written', async () => {
+  const before = await countsOf(server)
+  await find(server.origin['2'])
+  assert.deepEqual(await countsOf(server), before)
+})
+
+async function countsOf({ origin }: TestServer): Promise<unknown> {
+  const http = connectHttp('2', origin['2'], null)
+  try {
+    return JSON.parse(await textOf((await http.ask({ path: '/api/documents' })).body))
+  } finally {
+    http.close()
+  }
+}
+
+test('a listener for HTTP/1.1 alone: HTTP/2 is said not to arrive, and a WebSocket is chosen', async () => {
+  const { findings, choice } = await find(server.origin['1.1'])
+  said(findings, /^HTTP\/2 does not arrive/)
+  assert.equal(choice?.name, 'websocket/1.1')
+})
+
+test('a proxy that holds answers back until they end: streams are said to be held back', async () => {
+  const { findings, choice } = await find(await startBuffering(server), { patienceMs: 700 })
+  said(findings, /^Streams are held back \(sse\/1\.1\)/)
+  said(findings, /^A WebSocket gets through over websocket\/1\.1/)
+  assert.equal(choice?.name, 'websocket/1.1')
+})
+
+test('one that also knows no WebSocket: long polling is chosen', async () => {
+  const { findings, choice, reason } = await find(await startBuffering(server, { takesSockets: false }), {
+    patienceMs: 700,
+  })
+  said(findings, /^No WebSocket gets through/)
+  assert.deepEqual([choice?.name, reason], ['long-polling/1.1', 'no stream gets through'])
+})
+
+test('something that cuts idle connections: after how long, and which heartbeats would keep them', async () => {
+  const slow = await startTestServer({ heartbeatMs: 60_000 })
+  opened.push(() => slow.close())
+  const { findings, choice, examination } = await find(await startCutting(slow, 2500), { idleMs: 4000 })
+  const cut = examination.trials.filter(({ mode }) => mode.isPush)
+  for (const { cutAfterMs } of cut)
+    assert.ok(cutAfterMs !== null && cutAfterMs > 2000 && cutAfterMs < 4000, `${cutAfterMs}`)
+  said(findings, /^Idle connections are cut after about [23] s .*start the server with --heartbeat-ms 1000/)
+  assert.equal(choice?.name, 'sse/2')
+})
+
+test('a stream that opens and takes nothing is not said to get through', () => {
+  const trials = base.trials.map((trial) =>
+    trial.mode.uplink === 'streamed' ? { ...trial, roundTripMs: null, cutAfterMs: 3 } : trial,
+  )
+  const { findings } = diagnose({ ...base, trials })
+  said(findings, /^Streams \(SSE\) flow: sse\/2, sse\/1\.1\. What is sent over streaming\/2 does not arrive/)
+  said(findings, /^Idle connections stay open/)
+})
+
+test('nothing there, or something else: one sentence', async () => {
+  const free = await listen(net.createServer())
+  await free.close()
+  await assert.rejects(find(`https://localhost:${free.port}`), /Nothing answers over TLS at .*ECONNREFUSED/)
+  const other = await startOther()
+  await assert.rejects(find(other), /There is no Crosswind at .*: \/api\/settings answered 404/)
+})
+
+test('a server by invitation: one sentence without it, and with it the page that it opens', async () => {
+  const invited = await startTestServer({ access: 'invited' })
+  opened.push(() => invited.close())
+  await assert.rejects(
+    find(invited.origin['2']),
+    /asks for an invitation; give its whole link with --invitation/,
+  )
+  const invitation = await invited.invite({ channels: ['notes'], may: 'read' })
+  const options = { url: invited.origin['2'], invitation, idleMs: 200, patienceMs: 2000 }
+  const found = diagnose(await examine(options, () => undefined, new AbortController().signal))
+  assert.equal(found.choice?.name, 'sse/2')
+})
+
+test('of modes that open, one for every browser that is not cut goes first', () => {
+  const examination = (cut: readonly string[], closed: readonly string[] = []): Examination => ({
+    ...{
+      origin: 'https://x',
+      alpn: 'h2',
+      distrust: null,
+      heartbeatMs: 15_000,
+      idleMs: 40_000,
+      parallel: null,
+    },
+    trials: base.trials.map((trial) => ({
+      ...trial,
+      openMs: closed.includes(trial.mode.name) ? null : 5,
+      roundTripMs: 1,
+      cutAfterMs: cut.includes(trial.mode.name) ? 10_000 : null,
+    })),
+  })
+  assert.equal(diagnose(examination(['sse/2', 'sse/1.1'])).choice?.name, 'websocket/1.1')
+  assert.equal(diagnose(examination([], ['sse/2', 'websocket/1.1'])).choice?.name, 'sse/1.1')
+  const all = base.trials.map(({ mode }) => mode.name)
+  assert.equal(diagnose(examination([], all)).choice, null)
+  assert.equal(diagnose(examination(all)).choice?.name, 'sse/2')
+  assert.match(diagnose(examination(all)).findings.join('\n'), /after about 10 s .*--heartbeat-ms 5000/)
+})
+
+// Proxies
+
+async function listen(proxy: net.Server): Promise<{ port: number; close: () => Promise<void> }> {
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const sockets = new Set<net.Socket>()
+  proxy.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  const close = () =>
+    new Promise<void>((resolve) => {
+      for (const socket of sockets) socket.destroy()
+      proxy.close(() => resolve())
+    })
+  opened.push(close)
+  return { port: (proxy.address() as net.AddressInfo).port, close }
+}
+
+type Pair = { readonly key: string; readonly cert: string }
+let pair: Promise<Pair> | undefined
+
+/** Another certificate than the server's, as a proxy has. */
+function certificate(): Promise<Pair> {
+  pair ??= mkdtemp(join(tmpdir(), 'crosswind-doctor-')).then(async (directory) => {
+    opened.push(() => rm(directory, { recursive: true, force: true }))
+    return ensureCertificate({ directory, now: new Date() })
+  })
+  return pair
+}
+
+/** Speaks HTTP/1.1 on both sides, and answers once the server's answer has ended. */
+async function startBuffering({ origin }: TestServer, { takesSockets = true } = {}): Promise<string> {
+  const target = new URL(origin['1.1'])
+  const proxy = https.createServer(await certificate(), (asked, answer) => {
+    const { method, url: path, headers } = asked
+    const request = https.request(
+      target,
+      { method, path, headers, rejectUnauthorized: false },
+      async (response) => {
+        try {
+          const chunks: Buffer[] = []
+          for await (const chunk of response) chunks.push(chunk)
+          answer.writeHead(response.statusCode ?? 500, response.headers).end(Buffer.concat(chunks))
+        } catch {
+          answer.destroy()
+        }
+      },
+    )
+    request.on('error', () => answer.destroy())
+    answer.on('close', () => request.destroy())
+    asked.pipe(request)
+  })
+  proxy.on('upgrade', (asked, socket, head) => {
+    if (!takesSockets) {
+      socket.end('HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
+      return
+    }
+    const lines = [`GET ${asked.url} HTTP/1.1`]
+    for (let place = 0; place < asked.rawHeaders.length; place += 2)
+      lines.push(`${asked.rawHeaders[place]}: ${asked.rawHeaders[place + 1]}`)
+    const upstream = tls.connect({
+      host: target.hostname,
+      port: Number(target.port),
+      rejectUnauthorized: false,
+    })
+    upstream.write(`${lines.join('\r\n')}\r\n\r\n`)
+    upstream.write(head)
+    connect(socket, upstream)
+  })
+  return `https://localhost:${(await listen(proxy)).port}`
+}
+
+/** Passes bytes on, and ends a connection on which none has moved for that long. */
+async function startCutting({ origin }: TestServer, idleMs: number): Promise<string> {
+  const target = new URL(origin['2'])
+  const proxy = net.createServer((socket) => {
+    const upstream = net.connect(Number(target.port), '127.0.0.1')
+    connect(socket, upstream)
+    socket.setTimeout(idleMs, () => socket.destroy())
+  })
+  return `https://localhost:${(await listen(proxy)).port}`
+}
+
+async function startOther(): Promise<string> {
+  const other = https.createServer(await certificate(), (_asked, answer) => {
+    answer.writeHead(404).end('no such page')
+  })
+  return `https://localhost:${(await listen(other)).port}`
+}
+
+/** Each ends with the other. */
+function connect(one: NodeJS.ReadWriteStream, other: NodeJS.ReadWriteStream): void {
+  const ignore = () => undefined
+  pipeline(one, other, ignore)
+  pipeline(other, one, ignore)
+}

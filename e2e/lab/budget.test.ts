@@ -1,0 +1,84 @@
+// Bounds of a run's figures: kept, broken, and wrong ones.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Budget, brokenBounds, readBudget } from './budget.ts'
+
+let folder: string
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-budget-'))
+})
+after(() => rm(folder, { recursive: true }))
+
+async function budgetOf(content: unknown): Promise<Budget> {
+  const file = join(folder, 'budget.json')
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return readBudget(file)
+}
+
+const summary = {
+  finding: 'x',
+  growing: [],
+  modes: [
+    { mode: 'sse/2', p95Ms: 14, lost: 0, n: 5000, sessionMeansMs: [1, 2] },
+    { mode: 'websocket/1.1', p95Ms: 10.4, lost: 2, n: 4998, sessionMeansMs: [1, 2] },
+  ],
+  comparisons: [{ mode: 'sse/2', differenceMs: 3.6, p: null }],
+}
+
+test('a run within its bounds breaks none', async () => {
+  const budget = await budgetOf({
+    modes: { 'sse/2': { p95Ms: 14, lost: 0 }, '*': { n: { least: 4998 } } },
+    comparisons: { 'sse/2': { differenceMs: { least: 3, most: 4 } } },
+  })
+  assert.deepEqual(brokenBounds(budget, summary), [])
+})
+
+test('each figure beyond a bound is named, with the bound', async () => {
+  const budget = await budgetOf({ modes: { '*': { lost: 0, p95Ms: 12 }, 'sse/2': { n: { least: 6000 } } } })
+  assert.deepEqual(brokenBounds(budget, summary), [
+    'sse/2: p95Ms is 14, at most 12 allowed',
+    'websocket/1.1: lost is 2, at most 0 allowed',
+    'sse/2: n is 5000, at least 6000 wanted',
+  ])
+})
+
+test('what was not measured keeps to no bound', async () => {
+  const budget = await budgetOf({ comparisons: { '*': { p: 0.05 } } })
+  assert.deepEqual(brokenBounds(budget, summary), ['sse/2: p was not measured, and has a bound'])
+})
+
+test('a bound on what the run has not is refused, with what it has', async () => {
+  for (const [content, words] of [
+    [{ mode: { 'sse/2': { lost: 0 } } }, /bounds mode, which this run has not; it has modes, comparisons\./],
+    [{ modes: { 'sse/3': { lost: 0 } } }, /bounds modes → sse\/3, .* it has sse\/2, websocket\/1\.1\./],
+    [{ modes: { '*': { p95: 1 } } }, /bounds modes → \* → p95, .* it has p95Ms, lost, n\./],
+  ] as const) {
+    const budget = await budgetOf(content)
+    assert.throws(() => brokenBounds(budget, summary), words)
+  }
+})
+
+test('a file that is no budget is refused by place', async () => {
+  await assert.rejects(readBudget(join(folder, 'none.json')), /none\.json, which cannot be read \(ENOENT\)/)
+  await assert.rejects(budgetOf('{'), /is no JSON/)
+  await assert.rejects(
+    budgetOf({ modes: { 'sse/2': { p95Ms: 'low' } } }),
+    /wrong at modes → sse\/2 → p95Ms: a bound is a number, or an object/,
+  )
+  await assert.rejects(
+    budgetOf({ modes: { 'sse/2': { p95Ms: {} } } }),
+    /a bound is a number, or an object with least, most or both/,
+  )
+  await assert.rejects(budgetOf({}), /bounds nothing/)
+})
+
+test('the example of the documents bounds what a run has', async () => {
+  const page = await readFile(join(import.meta.dirname, '../../docs/measuring.md'), 'utf8')
+  const example = /```json\n(\{\n {2}"modes"[\s\S]*?)```/.exec(page)?.[1] ?? ''
+  const reference = join(import.meta.dirname, '../../reports/reference-keystrokes/summary.json')
+  assert.deepEqual(brokenBounds(await budgetOf(example), JSON.parse(await readFile(reference, 'utf8'))), [])
+})

@@ -1,0 +1,109 @@
+// Two runs side by side: what is decided, what is not, and what cannot be compared.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type ComparedRun, compareRuns, comparisonReport, readRun } from './compare-runs.ts'
+import { reportFiles } from './render.ts'
+
+function runOf(
+  means: Readonly<Record<string, readonly number[]>>,
+  change: Partial<ComparedRun> = {},
+): ComparedRun {
+  const modes = Object.entries(means).map(([mode, sessionMeansMs]) => {
+    const mean = sessionMeansMs.reduce((sum, ms) => sum + ms, 0) / sessionMeansMs.length
+    return {
+      mode,
+      n: 5000,
+      lost: 0,
+      meanMs: mean,
+      p50Ms: mean,
+      p95Ms: mean * 2,
+      sessionMeansMs: [...sessionMeansMs],
+    }
+  })
+  return {
+    scenario: 'keystrokes',
+    command: 'npm run lab -- keystrokes',
+    startedAt: '2026-11-23T01:02:03.000Z',
+    environment: { commit: 'abc', node: 'v26' },
+    parameters: { windows: 5, seed: 1 },
+    folder: 'a',
+    modes,
+    ...change,
+  }
+}
+
+test('a difference larger than the sessions’ is decided, a smaller one is not', () => {
+  const first = runOf({ 'sse/2': [7, 7.2, 6.9, 7.1, 7], 'websocket/1.1': [3, 4, 3.5, 3.2, 3.9] })
+  const second = runOf({ 'sse/2': [5, 5.1, 4.9, 5.2, 5], 'websocket/1.1': [3.3, 3.9, 3.6, 3.4, 4] })
+  const { modes, finding } = compareRuns(first, second)
+  assert.deepEqual(
+    modes.map(({ mode, verdict }) => [mode, verdict]),
+    [
+      ['sse/2', 'faster'],
+      ['websocket/1.1', 'undecided'],
+    ],
+  )
+  // R 4.4: t.test(c(5,5.1,4.9,5.2,5), c(7,7.2,6.9,7.1,7))
+  const [sse] = modes
+  assert.ok(Math.abs((sse?.differenceMs ?? 0) + 2) < 1e-9)
+  assert.match(
+    finding,
+    /^Faster in the second run: SSE \+ XHR, HTTP\/2 by 2\.00 ms \(1\.\d\d to 2\.\d\d\)\. Undecided: WebSocket\.$/,
+  )
+})
+
+test('runs that do not differ, and runs of one session', () => {
+  const five = runOf({ 'sse/2': [7, 7.2, 6.9, 7.1, 7] })
+  assert.equal(
+    compareRuns(five, five).finding,
+    'No mode differs between the two runs by more than their sessions do.',
+  )
+  const one = runOf({ 'sse/2': [7] })
+  const { modes, finding } = compareRuns(one, five)
+  assert.deepEqual([modes[0]?.verdict, modes[0]?.ci95Ms], ['one session', null])
+  assert.equal(finding, 'A run of one session decides nothing.')
+})
+
+test('says what else differs, and which modes only one run has', () => {
+  const first = runOf({ 'sse/2': [7, 7.2], 'sse/1.1': [5, 5] })
+  const second = runOf(
+    { 'sse/2': [7, 7.3], 'websocket/2': [4, 4] },
+    { environment: { commit: 'def', node: 'v27' }, parameters: { windows: 5, seed: 2 }, folder: 'b' },
+  )
+  const comparison = compareRuns(first, second)
+  assert.deepEqual(comparison.circumstances, [{ name: 'node', before: 'v26', after: 'v27' }])
+  const words = reportFiles(comparisonReport(comparison), comparison)['report.md'] ?? ''
+  assert.match(words, /Only in the first run: SSE \+ XHR, HTTP\/1\.1\./)
+  assert.match(words, /Only in the second run: WebSocket, HTTP\/2\./)
+  assert.match(words, /node \| v26 \| v27/)
+})
+
+test('what cannot be compared is refused by name', () => {
+  const first = runOf({ 'sse/2': [7, 7.2] })
+  assert.throws(
+    () => compareRuns(first, runOf({ 'sse/2': [7] }, { scenario: 'windcomm', folder: 'b' })),
+    /a is a run of keystrokes, b of windcomm/,
+  )
+  assert.throws(() => compareRuns(first, runOf({ 'sse/1.1': [7, 8] })), /no mode in common/)
+})
+
+let folder: string
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-compare-'))
+})
+after(() => rm(folder, { recursive: true }))
+
+test('reads a report, and says what a folder lacks', async () => {
+  const reference = join(import.meta.dirname, '../../reports/reference-keystrokes')
+  const run = await readRun(reference)
+  assert.equal(run.modes.find(({ mode }) => mode === 'sse/2')?.sessionMeansMs.length, 5)
+  assert.equal(compareRuns(run, run).modes.length, run.modes.length)
+  await assert.rejects(readRun(join(folder, 'none')), /is no folder; name the folder of a report/)
+  await assert.rejects(readRun(folder), /holds no summary\.json/)
+  await writeFile(join(folder, 'summary.json'), '{"scenario":"windcomm"}')
+  await assert.rejects(readRun(folder), /has no times by session/)
+})

@@ -1,0 +1,317 @@
+// `npm run report -- --compare A B`: two runs side by side, with intervals.
+
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { readFlags } from '../lab/flags.ts'
+import { labelOf } from '../lab/mode-names.ts'
+import { holm, standardDeviation, welch } from '../lab/statistics.ts'
+import { intervals } from './charts.ts'
+import { reportFiles, requireFree, writeFolder } from './render.ts'
+import {
+  count,
+  figure,
+  interval,
+  moment,
+  number,
+  type Report,
+  type Section,
+  signed,
+  text,
+} from './section.ts'
+
+const help = `npm run report -- --compare A B [flags]
+
+  Sets two runs of one scenario side by side: for each mode that both measured, both means and the difference, with a
+  95 % interval over the sessions of each run (Welch), corrected for their number (Holm).
+
+  --compare A B  folders of two reports, the earlier one first
+  --out DIR      also writes report.html, report.md and summary.json there
+
+  Exits with 0 whatever the difference is.
+`
+
+const runSchema = z.object({
+  scenario: z.string(),
+  command: z.string(),
+  startedAt: z.string(),
+  environment: z.looseObject({ commit: z.string() }),
+  parameters: z.record(z.string(), z.unknown()),
+  modes: z
+    .array(
+      z.object({
+        mode: z.string(),
+        meanMs: z.number().nullable(),
+        p50Ms: z.number().nullable(),
+        p95Ms: z.number().nullable(),
+        n: z.number(),
+        lost: z.number(),
+        sessionMeansMs: z.array(z.number().nullable()),
+      }),
+    )
+    .min(1),
+})
+
+export type ComparedRun = z.output<typeof runSchema> & { readonly folder: string }
+
+/** Rejects with a sentence for a folder that holds no report with times by session. */
+export async function readRun(folder: string): Promise<ComparedRun> {
+  const file = join(folder, 'summary.json')
+  const words = await readFile(file, 'utf8').catch(async () => {
+    const isFolder = await stat(folder).then(
+      (found) => found.isDirectory(),
+      () => false,
+    )
+    const why = isFolder ? 'holds no summary.json' : 'is no folder'
+    throw new Error(`${folder} ${why}; name the folder of a report, such as reports/reference-keystrokes.`)
+  })
+  const parsed = runSchema.safeParse(JSON.parse(words))
+  if (parsed.success) return { ...parsed.data, folder }
+  throw new Error(`${file} has no times by session; reports of keystrokes have them.`)
+}
+
+type ComparedMode = ReturnType<typeof compareModes>[number]
+
+function compareModes(before: ComparedRun, after: ComparedRun) {
+  const pairs = before.modes.flatMap((first) => {
+    const second = after.modes.find(({ mode }) => mode === first.mode)
+    return second ? [{ first, second }] : []
+  })
+  const tested = pairs.map(({ first, second }) => {
+    const [one, other] = [first, second].map(({ sessionMeansMs }) =>
+      sessionMeansMs.filter((ms) => ms !== null),
+    )
+    const isTested = (one?.length ?? 0) > 1 && (other?.length ?? 0) > 1
+    const test = isTested ? welch(groupOf(other ?? []), groupOf(one ?? [])) : null
+    return { mode: first.mode, first, second, test }
+  })
+  const corrected = holm(tested.flatMap(({ test }) => (test ? [test.p] : [])))
+  let place = 0
+  return tested.map(({ test, ...rest }) => {
+    const p = test ? (corrected[place++] ?? 1) : null
+    const isDecided = p !== null && p < 0.05
+    const verdict =
+      p === null
+        ? 'one session'
+        : !isDecided
+          ? 'undecided'
+          : (test?.difference ?? 0) > 0
+            ? 'slower'
+            : 'faster'
+    return {
+      ...rest,
+      differenceMs: test?.difference ?? null,
+      ci95Ms: test?.interval ?? null,
+      pCorrected: p,
+      verdict,
+    }
+  })
+}
+
+const groupOf = (means: readonly number[]) => ({
+  n: means.length,
+  mean: means.reduce((sum, ms) => sum + ms, 0) / means.length,
+  sd: standardDeviation(means),
+})
+
+export function compareRuns(before: ComparedRun, after: ComparedRun) {
+  if (before.scenario !== after.scenario)
+    throw new Error(
+      `${before.folder} is a run of ${before.scenario}, ${after.folder} of ${after.scenario}; compare two of one scenario.`,
+    )
+  const modes = compareModes(before, after)
+  if (modes.length === 0) throw new Error('The two runs have no mode in common.')
+  const onlyIn = (one: ComparedRun, other: ComparedRun) =>
+    one.modes.filter(({ mode }) => !other.modes.some((found) => found.mode === mode)).map(({ mode }) => mode)
+  return {
+    scenario: before.scenario,
+    before: identityOf(before),
+    after: identityOf(after),
+    modes,
+    onlyBefore: onlyIn(before, after),
+    onlyAfter: onlyIn(after, before),
+    circumstances: [
+      ...changed(before.environment, after.environment),
+      ...changed(before.parameters, after.parameters),
+    ],
+    finding: findingOf(modes),
+  }
+}
+
+export type Comparison = ReturnType<typeof compareRuns>
+
+const identityOf = ({ folder, command, startedAt, environment: { commit } }: ComparedRun) => ({
+  folder,
+  command,
+  startedAt,
+  commit,
+})
+
+/** The load differs in every pair of runs, and has rows of its own in both reports. */
+const neverTheSame = new Set(['loadBefore', 'loadAfter', 'commit', 'seed'])
+
+function changed(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>) {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  return names
+    .filter((name) => !neverTheSame.has(name) && JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+    .map((name) => ({ name, before: String(before[name] ?? '–'), after: String(after[name] ?? '–') }))
+}
+
+function findingOf(modes: readonly ComparedMode[]): string {
+  const words = (verdict: string) =>
+    modes
+      .filter((one) => one.verdict === verdict)
+      .map(({ mode, differenceMs, ci95Ms }) => {
+        const by = ci95Ms ? `${figure(Math.abs(differenceMs ?? 0))} ms (${interval(sizesOf(ci95Ms))})` : ''
+        return `${labelOf(mode)} by ${by}`
+      })
+  const list = (all: readonly string[]) => new Intl.ListFormat('en-GB').format(all)
+  const [slower, faster, undecided] = ['slower', 'faster', 'undecided'].map(words) as [
+    string[],
+    string[],
+    string[],
+  ]
+  const alone = modes.filter(({ verdict }) => verdict === 'one session').length
+  if (alone === modes.length) return 'A run of one session decides nothing.'
+  const parts = [
+    slower.length > 0 ? `Slower in the second run: ${list(slower)}.` : '',
+    faster.length > 0 ? `Faster in the second run: ${list(faster)}.` : '',
+    undecided.length === modes.length
+      ? 'No mode differs between the two runs by more than their sessions do.'
+      : undecided.length > 0
+        ? `Undecided: ${list(modes.filter(({ verdict }) => verdict === 'undecided').map(({ mode }) => labelOf(mode)))}.`
+        : '',
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+/** Of a difference without its sign, the smaller first. */
+function sizesOf([low, high]: readonly [number, number]): readonly [number, number] {
+  return high <= 0 ? [-high, -low] : [low, high]
+}
+
+export function comparisonReport(comparison: Comparison): Report {
+  const { scenario, before, after, modes, onlyBefore, onlyAfter, circumstances, finding } = comparison
+  const doubts = [
+    'The interval tells how far sessions of each run differ. Sessions of one run lie close together in time: what else changed between the two runs, the machine’s other work included, counts as their difference.',
+    ...(onlyBefore.length > 0 ? [`Only in the first run: ${onlyBefore.map(labelOf).join(', ')}.`] : []),
+    ...(onlyAfter.length > 0 ? [`Only in the second run: ${onlyAfter.map(labelOf).join(', ')}.`] : []),
+  ]
+  const compared: Section = {
+    title: 'Mean transmission times',
+    tables: [
+      {
+        caption: 'Both runs; times in milliseconds',
+        columns: [
+          text('Mode'),
+          ...['First run', 'Second run', 'Second − first', '95 % interval'].map(number),
+          text('Verdict'),
+          ...[
+            'Median, first',
+            'Median, second',
+            'p95, first',
+            'p95, second',
+            'Lost, first',
+            'Lost, second',
+          ].map(number),
+        ],
+        rows: modes.map(({ mode, first, second, differenceMs, ci95Ms, verdict }) => [
+          labelOf(mode),
+          ...[first.meanMs, second.meanMs].map(figure),
+          differenceMs === null ? '–' : signed(differenceMs),
+          ci95Ms === null ? '–' : interval(ci95Ms),
+          verdict,
+          ...[first.p50Ms, second.p50Ms, first.p95Ms, second.p95Ms].map(figure),
+          ...[first.lost, second.lost].map(count),
+        ]),
+      },
+    ],
+    paragraphs: doubts,
+  }
+  const tested = modes.flatMap(({ mode, differenceMs, ci95Ms, verdict }) =>
+    differenceMs === null || ci95Ms === null
+      ? []
+      : [
+          {
+            label: labelOf(mode),
+            point: differenceMs,
+            interval: ci95Ms,
+            isDecided: verdict !== 'undecided',
+            sessions: [],
+          },
+        ],
+  )
+  const drawn: Section[] =
+    tested.length === 0
+      ? []
+      : [
+          {
+            title: 'Differences',
+            figure: {
+              caption: 'Second run minus first, ms, with 95 % intervals; left of 0 the second run is faster',
+              description: tested
+                .map(({ label, point, interval: ends }) => `${label}: ${signed(point)} ms, ${interval(ends)}`)
+                .join('; '),
+              draw: (width) =>
+                intervals(tested, { width, axis: 'Second − first, ms', references: [0], shadedTo: 0 }),
+            },
+          },
+        ]
+  const runs: Section = {
+    title: 'The two runs',
+    tables: [
+      {
+        caption: 'Where the figures are from',
+        columns: [text('Run'), text('Folder'), text('Started'), text('Commit'), text('Command')],
+        rows: [
+          ['first', before.folder, moment(before.startedAt), before.commit, before.command],
+          ['second', after.folder, moment(after.startedAt), after.commit, after.command],
+        ],
+      },
+      {
+        caption: 'What else differs',
+        columns: [text('What'), text('First run'), text('Second run')],
+        rows: circumstances.map(({ name, before: one, after: other }) => [name, one, other]),
+      },
+    ].filter(({ rows }) => rows.length > 0),
+  }
+  return {
+    title: `Crosswind lab: ${scenario}, two runs`,
+    subtitle: `${moment(before.startedAt)} and ${moment(after.startedAt)}`,
+    finding,
+    sections: [compared, ...drawn, runs],
+  }
+}
+
+const schema = z.object({ compare: z.string('names the first folder'), out: z.string().min(1).optional() })
+
+if (import.meta.main) {
+  try {
+    await run(process.argv.slice(2))
+  } catch (error) {
+    console.error(`\n  ${(error as Error).message}`)
+    process.exitCode = 1
+  }
+}
+
+async function run(argv: readonly string[]): Promise<void> {
+  if (argv.length === 0 || argv.some((flag) => flag === '--help' || flag === '-h')) {
+    process.exitCode = argv.length === 0 ? 1 : 0
+    return void process.stdout.write(help)
+  }
+  // The second folder follows the first without a flag of its own.
+  const place = argv.indexOf('--compare') + 2
+  const second = place > 1 ? argv[place] : undefined
+  if (second === undefined || second.startsWith('--'))
+    throw new Error('Two folders are needed: npm run report -- --compare A B')
+  const { compare, out } = readFlags(schema, argv.toSpliced(place, 1))
+  if (out !== undefined) await requireFree(out)
+  const comparison = compareRuns(await readRun(compare), await readRun(second))
+  const report = comparisonReport(comparison)
+  const { 'report.md': words = '', ...files } = reportFiles(report, comparison)
+  if (out === undefined) process.stdout.write(`\n${words}\n`)
+  else {
+    await writeFolder(out, { ...files, 'report.md': words })
+    console.log(`\n  ${report.finding}\n\n  ${out}/report.html\n`)
+  }
+}
