@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { leaveWhenDone } from '../../server/process.ts'
-import type { Mode } from '../../server/wire/modes.ts'
+import { connections, type Mode } from '../../server/wire/modes.ts'
 import { readFlags, whole } from '../lab/flags.ts'
 import { Progress, textTable } from '../lab/terminal-output.ts'
 import { type Examination, examine, type Trial } from './examination.ts'
@@ -81,10 +81,11 @@ function certificateWords({ origin, distrust }: Examination): string {
 }
 
 function http2Words({ alpn, trials }: Examination): string {
-  const overHttp2 = trials.filter((trial) => trial.mode.http === '2' && getsThrough(trial))
-  if (alpn !== 'h2') return 'HTTP/2 does not arrive: what answers there speaks HTTP/1.1 only.'
+  const overHttp2 = trials.filter((trial) => connections[trial.mode.http].isShared && getsThrough(trial))
+  if (alpn !== connections['2'].alpn)
+    return 'HTTP/2 does not arrive: what answers there speaks HTTP/1.1 only.'
   if (overHttp2.length === 0) return 'HTTP/2 is agreed on, but no mode gets through over it.'
-  if (overHttp2.every(({ serverHttp }) => serverHttp === '1.1'))
+  if (overHttp2.every(({ mode, serverHttp }) => serverHttp !== mode.http))
     return 'HTTP/2 arrives at a proxy, which speaks HTTP/1.1 to the server; windows have its advantages all the same.'
   return 'HTTP/2 arrives.'
 }
