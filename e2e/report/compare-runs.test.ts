@@ -56,6 +56,19 @@ test('a difference larger than the sessions’ is decided, a smaller one is not'
   )
 })
 
+test('when every mode moved the same way it is said once, and peers tell that it was the machine', () => {
+  const times = (by: number) => ({
+    'sse/2': [7 + by, 7.1 + by],
+    'sse/1.1': [5 + by, 5.1 + by],
+    'bare:sse/2': [4 + by, 4.1 + by],
+  })
+  const { finding } = compareRuns(runOf(times(0)), runOf(times(2)))
+  assert.equal(
+    finding,
+    'All 3 were slower in the second run, by 2.00 to 2.00 ms. The peers are none of Crosswind’s code: the machine, or what else it did, differs.',
+  )
+})
+
 test('runs that do not differ, and runs of one session', () => {
   const five = runOf({ 'sse/2': [7, 7.2, 6.9, 7.1, 7] })
   assert.equal(

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { readFlags } from '../lab/flags.ts'
-import { labelOf } from '../lab/mode-names.ts'
+import { isPeer, labelOf } from '../lab/mode-names.ts'
 import { holm, standardDeviation, welch } from '../lab/statistics.ts'
 import { intervals } from './charts.ts'
 import { reportFiles, requireFree, writeFolder } from './render.ts'
@@ -171,6 +171,16 @@ function findingOf(modes: readonly ComparedMode[]): string {
     string[],
     string[],
   ]
+  const [first] = modes
+  const isAlike = modes.length > 2 && modes.every(({ verdict }) => verdict === first?.verdict)
+  if (isAlike && (first?.verdict === 'slower' || first?.verdict === 'faster')) {
+    const sizes = modes.map(({ differenceMs }) => Math.abs(differenceMs ?? 0))
+    const by = `${figure(Math.min(...sizes))} to ${figure(Math.max(...sizes))} ms`
+    const peers = modes.some(({ mode }) => isPeer(mode))
+      ? ' The peers are none of Crosswind’s code: the machine, or what else it did, differs.'
+      : ''
+    return `All ${modes.length} were ${first.verdict} in the second run, by ${by}.${peers}`
+  }
   const alone = modes.filter(({ verdict }) => verdict === 'one session').length
   if (alone === modes.length) return 'A run of one session decides nothing.'
   const parts = [
@@ -206,14 +216,6 @@ export function comparisonReport(comparison: Comparison): Report {
           text('Mode'),
           ...['First run', 'Second run', 'Second − first', '95 % interval'].map(number),
           text('Verdict'),
-          ...[
-            'Median, first',
-            'Median, second',
-            'p95, first',
-            'p95, second',
-            'Lost, first',
-            'Lost, second',
-          ].map(number),
         ],
         rows: modes.map(({ mode, first, second, differenceMs, ci95Ms, verdict }) => [
           labelOf(mode),
@@ -221,8 +223,16 @@ export function comparisonReport(comparison: Comparison): Report {
           differenceMs === null ? '–' : signed(differenceMs),
           ci95Ms === null ? '–' : interval(ci95Ms),
           verdict,
-          ...[first.p50Ms, second.p50Ms, first.p95Ms, second.p95Ms].map(figure),
-          ...[first.lost, second.lost].map(count),
+        ]),
+      },
+      {
+        caption: 'Quantiles in milliseconds, and messages lost; the first run before the second',
+        columns: [text('Mode'), ...['Medians', 'p95', 'Lost'].map(number)],
+        rows: modes.map(({ mode, first, second }) => [
+          labelOf(mode),
+          `${figure(first.p50Ms)}, ${figure(second.p50Ms)}`,
+          `${figure(first.p95Ms)}, ${figure(second.p95Ms)}`,
+          `${count(first.lost)}, ${count(second.lost)}`,
         ]),
       },
     ],
