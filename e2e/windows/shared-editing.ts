@@ -81,9 +81,10 @@ export async function untilHtml(windows: readonly BrowserWindow[], expected: str
   assert.equal(await untilEqual(windows), expected)
 }
 
-/** Console warnings and errors but for those of cut connections. */
+/** Console warnings and errors but for those of cut connections; 409 answers an upload whose stream was cut meanwhile. */
 export async function faultsSaid(browser: Browser): Promise<string[]> {
-  const network = /net::ERR_|WebSocket connection to|can’t establish a connection|was interrupted/
+  const network =
+    /net::ERR_|WebSocket connection to|can’t establish a connection|was interrupted|api\/streaming\?.* status of 409/
   return (await browser.consoleMessages()).filter((message) => !network.test(message))
 }
 
