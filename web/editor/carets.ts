@@ -46,7 +46,11 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
   /** Changes its size in a frame, so that its observer draws after that frame's layout and forces none. */
   const trigger = element('carets-trigger')
   layer.append(trigger)
-  const layouts = new ResizeObserver(draw)
+  let observedPx = 0
+  const layouts = new ResizeObserver(() => {
+    observedPx = Number.parseFloat(trigger.style.width) || 0
+    draw()
+  })
   let cancelFrame: Cancel | null = null
   let stopFlags: (() => void) | null = null
   let pointer: { readonly x: number; readonly y: number } | null = null
@@ -55,7 +59,8 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
     if (ending.signal.aborted) return
     cancelFrame ??= inNextFrame(() => {
       cancelFrame = null
-      trigger.style.width = trigger.style.width === '1px' ? '2px' : '1px'
+      // Another size than the observed one, however often this ran without a frame, as in a hidden page.
+      trigger.style.width = observedPx === 1 ? '2px' : '1px'
     })
   }
 
