@@ -21,6 +21,7 @@ export default defineConfig({
 
   storage: 'sqlite', // 'sqlite' survives a restart; 'memory' does not
   dataFolder: 'data', // folder of the log and the key
+  reportsFolder: 'reports', // folder of the lab's reports, which /lab lists
   durability: 'process', // an acknowledged message survives a killed process; 'machine': also a power cut
 
   editor: 'shared', // merges what several people type at once; 'mirror': the last one wins, as in the paper

@@ -4,20 +4,26 @@ import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import {
   keystrokesHelp,
+  payloadHelp,
   readKeystrokeOptions,
+  readPayloadOptions,
   readReanalysis,
   readResilienceOptions,
   readWindcommOptions,
+  readWindowsOptions,
   resilienceHelp,
   windcommHelp,
+  windowsHelp,
 } from './scenarios/scenario-options.ts'
 
 const help = `npm run lab -- SCENARIO [flags]
 
   Scenarios
     keystrokes   types 200 keys in one of five windows and times each to every window, mode by mode
+    payload      times messages of 10 B to 1 MB
     resilience   counts lost, repeated and reordered messages under cuts, stalls, restarts, kills and floods
     windcomm     times wind readings to distant windows, over all transports at once
+    windows      counts how many windows each mode carries, and times keys to 1 to 32 of them
 
   npm run lab -- SCENARIO --help lists its flags. Every scenario takes one more:
     --budget FILE  bounds of its figures, JSON; docs/measuring.md describes it
@@ -47,11 +53,25 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       return (await import('./scenarios/keystrokes.ts')).keystrokeRun(options, ...rest)
     },
   },
+  payload: {
+    help: payloadHelp,
+    async run(flags, ...rest) {
+      const options = readPayloadOptions(flags)
+      return (await import('./scenarios/payload.ts')).payloadRun(options, ...rest)
+    },
+  },
   resilience: {
     help: resilienceHelp,
     async run(flags, ...rest) {
       const options = readResilienceOptions(flags)
       return (await import('./scenarios/resilience.ts')).resilienceRun(options, ...rest)
+    },
+  },
+  windows: {
+    help: windowsHelp,
+    async run(flags, ...rest) {
+      const options = readWindowsOptions(flags)
+      return (await import('./scenarios/windows.ts')).windowsRun(options, ...rest)
     },
   },
   windcomm: {

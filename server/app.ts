@@ -13,6 +13,7 @@ import { admitChannel } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { incidents, readFigures } from './process.ts'
 import { answerErrors } from './refusal.ts'
+import { mountReports } from './reports.ts'
 import { type Access, firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
 import {
   crossOrigin,
@@ -56,6 +57,7 @@ interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'limits' | 'heartbe
   readonly origins: OriginRules
   readonly settings: () => PageSettings
   readonly webFolder: string
+  readonly reportsFolder: string
 }
 
 export type App = ReturnType<typeof createApp>
@@ -76,6 +78,7 @@ export function createApp(parts: AppParts) {
   mountWindHistory(router, windRecorder)
   mountSession(router, access)
   mountDocuments(router, parts)
+  mountReports(router, parts)
   mountPage(router, parts)
 
   app.use(answerErrors)

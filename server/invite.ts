@@ -22,7 +22,7 @@ import {
   originFor,
   type Permission,
 } from './security/access.ts'
-import { isChannelName, mostChannelBytes } from './wire/messages.ts'
+import { isChannelName, mostChannelBytes, probesChannel, windChannel } from './wire/messages.ts'
 
 const help = `Prints an invitation link. Until it expires, it admits every browser that opens it.
 
@@ -35,7 +35,7 @@ The flags of \`npm start\` tell which server it is for: --config, --host, --port
 To revoke all links and sessions, delete access.key in the data folder and restart the server.
 `
 
-const isPage = (name: string) => isChannelName(name) && name !== 'wind' && name !== 'all'
+const isPage = (name: string) => isChannelName(name) && ![windChannel, probesChannel, 'all'].includes(name)
 
 const flags = {
   channels: z

@@ -102,6 +102,7 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
       limits,
       heartbeatMs,
       webFolder,
+      reportsFolder: resolve(root, config.reportsFolder),
     }
     return listen(createApp(parts), { ...config, ...limits, ...tls }, origins)
   }

@@ -84,7 +84,15 @@ function withoutComments(text: string): string {
 }
 
 test('the log knows the wire and what keeps it, and nothing else', () => {
-  const keeping = ['node:sqlite', 'node:fs', 'node:path', 'node:os', 'node:crypto', 'node:perf_hooks']
+  const keeping = [
+    'node:diagnostics_channel',
+    'node:sqlite',
+    'node:fs',
+    'node:path',
+    'node:os',
+    'node:crypto',
+    'node:perf_hooks',
+  ]
   const inTests = ['node:child_process', 'node:events', 'node:url', 'node:readline', 'server/process.ts']
   const may = ['server/log/', 'server/wire/', ...keeping]
   const isForTests = (found: string) => /^\S*(\.test|-contract|-testing)\.ts /.test(found)

@@ -16,7 +16,13 @@ interface AppProps extends HistoryProps {
   readonly onEditorReady: SheetProps['onReady']
 }
 
-const labels = { document: 'Document', wind: 'Wind', overview: 'Overview', history: 'History' }
+const labels = {
+  document: 'Document',
+  wind: 'Wind',
+  overview: 'Overview',
+  history: 'History',
+  comparison: 'Comparison',
+}
 
 /** Each part is a separate chunk; its id, also the skip link's target, is its name. */
 const parts: Readonly<Record<Part, () => Promise<(props: AppProps) => ReactNode>>> = {
@@ -37,6 +43,10 @@ const parts: Readonly<Record<Part, () => Promise<(props: AppProps) => ReactNode>
   async history() {
     const { Versions } = await import('./history/Versions.tsx')
     return ({ actions, start }) => <Versions actions={actions} start={start} />
+  },
+  async comparison() {
+    const { Compare } = await import('./compare/Compare.tsx')
+    return (props) => <Compare {...props} />
   },
 }
 

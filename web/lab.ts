@@ -5,7 +5,7 @@ import type { Clock } from '../server/wire/time.ts'
 import type { Store } from './store.ts'
 
 export interface SentStamp {
-  readonly id: string
+  id: string
   readonly sentAt: number
   readonly inputAt: number | null
   /** Of the message as JSON, UTF-8: over XHR the body. */
@@ -24,6 +24,7 @@ export type Recorder = ReturnType<typeof createRecorder>
 
 export const noRecorder: Recorder = {
   sent: () => undefined,
+  renamed: () => undefined,
   received: () => undefined,
   applied: () => undefined,
   take: () => ({ sent: [], received: [] }),
@@ -40,6 +41,17 @@ export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
       const stamp = { id: message.id, sentAt: message.at, inputAt, bytes: 0 }
       sent.push(stamp)
       unmeasured.push({ stamp, message })
+    },
+    /** `draft` goes in its place, perhaps with others. */
+    renamed(id: string, draft: Draft): void {
+      const place = sent.findIndex((stamp) => stamp.id === id)
+      const stamp = sent[place]
+      if (!stamp) return
+      if (sent.some((other) => other.id === draft.id)) sent.splice(place, 1)
+      else {
+        stamp.id = draft.id
+        unmeasured.push({ stamp, message: draft })
+      }
     },
     received(message: Message, receivedAt: number): void {
       const { id, kind, seq, acceptedAt } = message
@@ -87,13 +99,24 @@ declare global {
   }
 }
 
-export function createLabDoor(store: Store, recorder: Recorder, switchMode: (name: string) => void) {
+export function createLabDoor(
+  store: Store,
+  recorder: Recorder,
+  switchMode: (name: string) => void,
+  publishProbe: (body: { readonly text: string }) => Draft | null,
+) {
   return {
     view: store.view,
     take: recorder.take,
     /** Offset from window to server time, and its error bound. */
     clock: () => store.view().link.clock,
     switchMode,
+    /** Publishes a probe with a text of so many bytes; false if the outbox has no room. With `?record&probes` only. */
+    probe(bytes: number): boolean {
+      const draft = publishProbe({ text: 'x'.repeat(bytes) })
+      if (draft) recorder.sent(draft, null)
+      return draft !== null
+    },
     /** Overrides part of the view until its next real change. */
     show: store.change,
   }

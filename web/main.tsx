@@ -3,7 +3,7 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { documentText } from '../server/document/rich-text.ts'
-import { isKind, type Message, nameUnder, type PageStart } from '../server/wire/messages.ts'
+import { isKind, type Message, nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
 import { modeNamed } from '../server/wire/modes.ts'
 import { App, loadView } from './App.tsx'
 import { addressOfDocument, createDocument } from './documents/document-requests.ts'
@@ -76,6 +76,8 @@ function openWindow(
   const { channel } = start
   const { mode, notice: modeNotice } = modeAsked(start, location.search)
   const view = viewAsked(location.search)
+  /** For the lab: the link carries probes alone, whose log has cursors of its own. */
+  const isProbing = query.has('record') && query.has('probes')
   const recorder = query.has('record') ? createRecorder(browserTimers.now) : noRecorder
   const window = nameUnder(fingerprint, newName('w'))
 
@@ -150,12 +152,13 @@ function openWindow(
     polling: start.polling,
     window,
     key,
-    channels: channelsFor(channel, store.view().shown.name),
+    channels: isProbing ? [probesChannel] : channelsFor(channel, store.view().shown.name),
     mode,
-    cursor: start.cursor,
+    cursor: isProbing ? null : start.cursor,
     bounds: { messages: start.limits.outboxMessages, bytes: start.limits.outboxBytes },
     store: draftStore,
     mergeUpdates,
+    mergesWaiting: start.mergeMs > 0,
     renewSession: async () => (await renewSession()) !== null,
     timers: browserTimers,
     random: Math.random,
@@ -196,7 +199,10 @@ function openWindow(
       store.change({ refusal: refusedSentence })
     },
     onSuperseded: editing.superseded,
-    onRenamed: editing.renamed,
+    onRenamed(id, draft) {
+      recorder.renamed(id, draft)
+      editing.renamed(id, draft)
+    },
   })
 
   let carets: ReturnType<typeof drawCarets> | null = null
@@ -205,7 +211,7 @@ function openWindow(
     doc: mirror ? null : shared.doc,
     timers: browserTimers,
     name: readName(choiceStorage),
-    send: link.setAwareness,
+    send: isProbing ? () => undefined : link.setAwareness,
     onPeople: (people) => store.change({ people }),
     onCarets: () => carets?.redraw(),
   })
@@ -354,7 +360,10 @@ function openWindow(
     },
   }
 
-  if (query.has('record')) globalThis.window.crosswind = createLabDoor(store, recorder, actions.switchMode)
+  if (query.has('record'))
+    globalThis.window.crosswind = createLabDoor(store, recorder, actions.switchMode, (body) =>
+      link.publish(probesChannel, 'probe', body),
+    )
 
   function mountEditor(element: HTMLElement): MountedEditor {
     const { commands, release } = attachEditor(element)

@@ -185,6 +185,33 @@ export function keepChoices(storage: ChoiceStorage, choices: WindChoices): void 
   }
 }
 
+const mediansKey = 'crosswind.medians'
+
+/** Of the last comparison in this browser: medians in ms by the mode's name; `at`: ms since the epoch. */
+export interface LastMedians {
+  readonly at: number
+  readonly ms: Readonly<Record<string, number>>
+}
+
+/** Null where none is kept. */
+export function readMedians(storage: ChoiceStorage): LastMedians | null {
+  try {
+    const { at, ms } = JSON.parse(storage().getItem(mediansKey) ?? '{}')
+    return Number.isFinite(at) && ms ? { at, ms } : null
+  } catch {
+    return null
+  }
+}
+
+/** Without storage none is kept. */
+export function keepMedians(storage: ChoiceStorage, medians: LastMedians): void {
+  try {
+    storage().setItem(mediansKey, JSON.stringify(medians))
+  } catch {
+    // Storage is denied or full.
+  }
+}
+
 export const nameKey = 'crosswind.name'
 
 /** Null where none is kept. */

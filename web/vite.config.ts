@@ -13,6 +13,7 @@ const partFiles: Readonly<Record<Part, string>> = {
   wind: 'wind/WindPanel.tsx',
   overview: 'overview/Overview.tsx',
   history: 'history/Versions.tsx',
+  comparison: 'compare/Compare.tsx',
 }
 
 /** Preloads the scripts of every view; the server keeps those of the requested view. */

@@ -17,11 +17,12 @@ export interface BenchServer {
 
 /**
  * One process per mode: JIT optimisation for one must not affect another. Like `npm start`, with its file log; only the
- * limits are raised to fit the load.
+ * limits are raised to fit the load. With `stages` it stamps them, as the lab's servers do.
  */
 export async function startMode(
   { transport, http }: Mode,
   { windows, perBrowser, rate }: { windows: number; perBrowser: number; rate: number },
+  stages = false,
 ): Promise<BenchServer> {
   const folder = await makeServerFolder('bench')
   const { limits } = defaultConfig
@@ -37,7 +38,7 @@ export async function startMode(
     'limits-streams-per-session': Math.max(limits.streamsPerSession, perBrowser * 2 + 10),
     'limits-messages-per-second': Math.max(limits.messagesPerSecond, rate * 2),
   })
-  const server = await start(serverProgram, flags, { client: transport, http })
+  const server = await start(serverProgram, flags, { client: transport, http }, stages)
   return { ...server, close: () => server.close().then(folder.remove) }
 }
 
@@ -53,8 +54,9 @@ async function start(
   program: string,
   args: readonly string[],
   { client, http }: Pick<Target, 'client' | 'http'>,
+  stages = false,
 ): Promise<BenchServer> {
-  const { origin, close } = await startServerProcess(program, args)
+  const { origin, close } = await startServerProcess(program, args, { stages })
   // Keep-alive: handshakes would be measured too.
   const httpsAgent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   return {

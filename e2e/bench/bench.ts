@@ -8,12 +8,14 @@ import { crowdBench } from './crowd-bench.ts'
 import { editorBench } from './editor-bench.ts'
 import { fanoutBench } from './fanout-bench.ts'
 import { framesBench } from './frames-bench.ts'
+import { stagesBench } from './stages-bench.ts'
 
 const help = `npm run bench -- BENCH [flags]
 
   fanout   the server's processor time per delivered message, for each mode, ws and Socket.IO
   crowd    memory, load and latency with ten thousand windows at one server process
   frames   processor time per frame of a wind sensor
+  stages   what the stamps of the lab's stages add to the time of a message
   editor   what a keystroke costs both editors in Chromium, and opening a document with a long history
 
   npm run bench -- fanout --help lists its flags.
@@ -30,6 +32,7 @@ const benches = {
   crowd: { ...crowdBench, ...overLoopback },
   editor: { ...editorBench, browser: 'Chromium', server: overLoopback.server },
   frames: { ...framesBench, browser: 'none', server: 'none: the parser alone' },
+  stages: { ...stagesBench, ...overLoopback },
 }
 
 leaveWhenDone()

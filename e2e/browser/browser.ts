@@ -15,6 +15,8 @@ interface BrowserOpening {
   readonly profile?: string
   /** WebDriver address of a Chromium on another machine. */
   readonly remote?: string | undefined
+  /** False: `open` returns at once. A script in a window whose page has not come ends with an error after 2 s. */
+  readonly waitsForLoad?: boolean
 }
 
 export interface BrowserWindow {
@@ -64,6 +66,9 @@ export async function until(
   }
 }
 
+/** Chromium holds back scripts for a page that is under way. */
+const pendingScriptMs = 2000
+
 /** Against throttled background windows and Chromium's own requests. */
 const switches = [
   '--disable-background-timer-throttling',
@@ -89,7 +94,12 @@ export async function startBrowser(opening: BrowserOpening = {}): Promise<Browse
   }
 }
 
-async function build({ headed = false, remote, profile }: BrowserOpening): Promise<WebDriver> {
+async function build({
+  headed = false,
+  remote,
+  profile,
+  waitsForLoad = true,
+}: BrowserOpening): Promise<WebDriver> {
   const options = new chrome.Options()
   options.addArguments(...switches)
   if (!headed) options.addArguments('--headless=new', '--disable-gpu')
@@ -97,6 +107,10 @@ async function build({ headed = false, remote, profile }: BrowserOpening): Promi
   // Chromium refuses to run as root with its sandbox.
   if (process.getuid?.() === 0 || remote) options.addArguments('--no-sandbox')
   options.setAcceptInsecureCerts(true)
+  if (!waitsForLoad) {
+    options.setPageLoadStrategy('none')
+    options.set('timeouts', { script: pendingScriptMs })
+  }
   const wanted = new logging.Preferences()
   wanted.setLevel(logging.Type.BROWSER, logging.Level.WARNING)
   options.setLoggingPrefs(wanted)

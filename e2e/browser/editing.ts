@@ -1,6 +1,6 @@
 // Drives pages by real keys and compositions (IME), with Puppeteer: WebDriver has no compositions.
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import puppeteer, { type CDPSession, type KeyInput, type Page } from 'puppeteer-core'
@@ -26,15 +26,29 @@ export interface EditingPage {
   readonly close: () => Promise<void>
 }
 
+interface Surroundings {
+  /** Added to the page's clocks, before its scripts run, in its frames too. */
+  readonly clockShiftMs?: number
+  /** A command that starts Chromium, `ip netns exec NAME`. */
+  readonly through?: readonly string[]
+}
+
 /** Opens one window with that address. */
-export async function openEditingPage(name: BrowserName, address: string): Promise<EditingPage> {
+export async function openEditingPage(
+  name: BrowserName,
+  address: string,
+  { clockShiftMs = 0, through }: Surroundings = {},
+): Promise<EditingPage> {
   const home = await mkdtemp(join(tmpdir(), 'crosswind-editing-'))
   const isChromium = name === 'chromium'
+  const program = isChromium
+    ? findBrowser('chromium').CROSSWIND_CHROMIUM
+    : findBrowser('firefox').CROSSWIND_FIREFOX
   const browser = await puppeteer.launch({
     browser: isChromium ? 'chrome' : 'firefox',
-    executablePath: isChromium
-      ? findBrowser('chromium').CROSSWIND_CHROMIUM
-      : findBrowser('firefox').CROSSWIND_FIREFOX,
+    executablePath: through ? await startingThrough(home, through, program) : program,
+    // A port of another namespace cannot be reached.
+    pipe: through !== undefined,
     userDataDir: join(home, 'profile'),
     env: { ...process.env, HOME: home, MOZ_CRASHREPORTER_DISABLE: '1' },
     args: isChromium ? ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] : [],
@@ -54,6 +68,7 @@ export async function openEditingPage(name: BrowserName, address: string): Promi
     page.on('console', (message) => {
       if (message.type() === 'error') errors.push(message.text())
     })
+    if (clockShiftMs !== 0) await page.evaluateOnNewDocument(shiftClocks, clockShiftMs)
     await page.goto(address)
     const session = isChromium ? await page.createCDPSession() : null
     return { page, ...driving(page, session), errors: () => errors.splice(0), close }
@@ -61,6 +76,24 @@ export async function openEditingPage(name: BrowserName, address: string): Promi
     await close()
     throw error
   }
+}
+
+async function startingThrough(home: string, through: readonly string[], program: string): Promise<string> {
+  const script = join(home, 'browser.sh')
+  const words = [...through, program].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
+  await writeFile(script, `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`, { mode: 0o755 })
+  return script
+}
+
+/** In the page. Chromium does not start under libfaketime. */
+function shiftClocks(byMs: number): void {
+  const { timeOrigin } = performance
+  Object.defineProperty(Performance.prototype, 'timeOrigin', { get: () => timeOrigin + byMs })
+  globalThis.Date = new Proxy(Date, {
+    construct: (right, given) =>
+      new right(...((given.length > 0 ? given : [right.now() + byMs]) as [number])),
+    get: (right, name) => (name === 'now' ? () => right.now() + byMs : Reflect.get(right, name)),
+  })
 }
 
 function driving(page: Page, session: CDPSession | null): Omit<EditingPage, 'page' | 'errors' | 'close'> {

@@ -3,7 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Exchange } from '../../server/wire/clock-estimate.ts'
 import type { EditorName } from '../../server/wire/messages.ts'
-import type { LabDoor, ReceivedStamp } from '../../web/lab.ts'
+import type { LabDoor, ReceivedStamp, SentStamp } from '../../web/lab.ts'
+import type { Fall } from '../../web/link/fallback.ts'
 import {
   type CheckedClock,
   type ClockReading,
@@ -20,6 +21,12 @@ const clockExchanges = 30
 const openWithinMs = 20_000
 const receiveWithinMs = 5000
 
+/** What a measurement needs of a window: a browser's, over WebDriver, or a joined device's. */
+export interface RecordingWindow extends Pick<BrowserWindow, 'open' | 'run' | 'close'> {
+  /** Of windows that a measurement goes on without: leaves this one out until its next page, and says why. */
+  readonly miss?: (why: string) => void
+}
+
 export async function openWindows(browsers: readonly Browser[], count: number): Promise<BrowserWindow[]> {
   const windows: BrowserWindow[] = []
   for (let index = 0; index < count; index += 1) {
@@ -30,46 +37,116 @@ export async function openWindows(browsers: readonly Browser[], count: number): 
 }
 
 export async function showPages(
-  windows: readonly BrowserWindow[],
+  windows: readonly RecordingWindow[],
   address: string,
   { text, forgets }: { readonly text: string; readonly forgets: boolean },
 ): Promise<void> {
   const where = `A window at ${address}`
   for (const window of windows) await window.open(address)
   for (const window of windows) {
-    await until(() => window.run(isLinked), `${where} did not open its link`, openWithinMs)
+    await untilOrMissed(window, () => window.run(isLinked), where, 'did not open its link')
     if (forgets && text !== '') await window.run(putText, text)
-    await until(() => window.run(showsText, text), `${where} does not show its text`, openWithinMs)
+    await untilOrMissed(window, () => window.run(showsText, text), where, 'does not show its text')
   }
   await first(windows).run(placeCaretAtEnd)
 }
 
+export interface WindowState {
+  /** The page is there, with its document. */
+  readonly isShown: boolean
+  /** Its link is open too. */
+  readonly isOpen: boolean
+  /** In use; null where the page does not tell. */
+  readonly mode: string | null
+  /** Why `mode` is not the one asked for; null where it is. */
+  readonly fall: Fall | null
+}
+
+const absent: WindowState = { isShown: false, isOpen: false, mode: null, fall: null }
+
+/**
+ * One after the other, each for `patienceMs` at most; after one that did not open, all others together. Places the caret
+ * in the first. For browsers that do not wait for the load.
+ */
+export async function openPatiently(
+  windows: readonly BrowserWindow[],
+  address: string,
+  patienceMs: number,
+  signal?: AbortSignal,
+): Promise<WindowState[]> {
+  const states = windows.map(() => absent)
+  const see = async (window: BrowserWindow) => {
+    const state = await window.run(readState).catch(() => absent)
+    states[windows.indexOf(window)] = state
+    return state.isOpen
+  }
+  const opensWithin = (window: BrowserWindow, withinMs: number) =>
+    until(() => see(window), '', withinMs).then(
+      () => true,
+      () => false,
+    )
+  for (const [place, window] of windows.entries()) {
+    signal?.throwIfAborted()
+    await window.open(address)
+    if (await opensWithin(window, patienceMs)) continue
+    const others = windows.slice(place + 1)
+    for (const other of others) await other.open(address)
+    await delay(patienceMs, undefined, { signal })
+    for (const other of [window, ...others]) await see(other)
+    break
+  }
+  if (states[0]?.isOpen) await first(windows).run(placeCaretAtEnd)
+  return states
+}
+
+/** Of windows whose pages are there. */
+export async function readStates(windows: readonly BrowserWindow[]): Promise<WindowState[]> {
+  const states: WindowState[] = []
+  for (const window of windows) states.push(await window.run(readState))
+  return states
+}
+
+async function untilOrMissed(
+  window: RecordingWindow,
+  holds: () => Promise<boolean>,
+  where: string,
+  what: string,
+): Promise<void> {
+  try {
+    await until(holds, `${where} ${what}`, openWithinMs)
+  } catch (error) {
+    if (!window.miss) throw error
+    window.miss(`${what} in time`)
+  }
+}
+
 /** Fills the first window's empty document; resolves when all show it, with the caret at its end. */
 export async function fillPages(
-  windows: readonly BrowserWindow[],
+  windows: readonly RecordingWindow[],
   paragraphs: readonly string[],
   editor: EditorName,
 ): Promise<void> {
   await first(windows).run(fillEditor, paragraphs, editor === 'shared')
   const length = paragraphs.join('').length
   for (const window of windows)
-    await until(() => window.run(editorShows, length), 'A window does not show its text', openWithinMs)
+    await untilOrMissed(window, () => window.run(editorShows, length), 'A window', 'does not show its text')
   await first(windows).run(placeCaretAtEnd)
 }
 
 export async function warmUp(
-  windows: readonly BrowserWindow[],
+  windows: readonly RecordingWindow[],
   keys: number,
   intervalMs: number,
+  receivedWithinMs = receiveWithinMs,
 ): Promise<void> {
   const backspace = '\uE003'
   const marks = await typeKeys(windows, [...'x'.repeat(keys), ...backspace.repeat(keys)], intervalMs)
-  await stampsOf(windows, marks)
+  await stampsOf(windows, marks, receivedWithinMs)
 }
 
 /** Fixed schedule: a slow key does not delay the next. Resolves to the windows' stamp counts at its beginning. */
 export async function typeKeys(
-  windows: readonly BrowserWindow[],
+  windows: readonly RecordingWindow[],
   keys: readonly string[],
   intervalMs: number,
   onKey: (typed: number) => void = () => undefined,
@@ -88,38 +165,85 @@ export async function typeKeys(
   return { sent: counts[0]?.sent ?? 0, received: counts.map(({ received }) => received) }
 }
 
-/** Waits for all messages, with a timeout. `marks`: where the stamps begin. */
+/** Waits for all messages, at most `receivedWithinMs` in all. `marks`: where the stamps begin. */
 export async function stampsOf(
-  windows: readonly BrowserWindow[],
+  windows: readonly RecordingWindow[],
   marks: Awaited<ReturnType<typeof typeKeys>>,
+  receivedWithinMs = receiveWithinMs,
 ) {
   const typist = first(windows)
   const sentSince = (await typist.run(readStamps, marks.sent, 0)).sent
   const ids = sentSince.map(({ id }) => id)
   const received: ReceivedStamp[][] = []
+  const end = performance.now() + receivedWithinMs
   for (const [index, window] of windows.entries()) {
     const from = marks.received[index] ?? 0
+    const leftMs = Math.max(0, end - performance.now())
     // A timeout is no error here: lost messages are counted later.
-    await until(() => window.run(hasAll, ids, from), '', receiveWithinMs).catch(() => undefined)
+    await until(() => window.run(hasAll, ids, from), '', leftMs).catch(() => undefined)
     received.push((await window.run(readStamps, 0, from)).received)
   }
   return { sent: sentSince, received }
 }
 
-/** `server exchange` is for windows on several machines. */
+interface Probing {
+  /** Of a probe's text. */
+  readonly bytes: number
+  readonly times: number
+  /** Before the windows are asked, which would disturb a message under way; doubled while that is too early. */
+  readonly intervalMs: number
+  readonly receivedWithinMs: number
+}
+
+/** From the first window, one after the other: the next when all windows have the one before, or its time is over. */
+export async function sendProbes(windows: readonly BrowserWindow[], probing: Probing, signal?: AbortSignal) {
+  const { bytes, times, receivedWithinMs } = probing
+  const sent: SentStamp[] = []
+  const received: ReceivedStamp[][] = windows.map(() => [])
+  let pauseMs = probing.intervalMs
+  for (let time = 1; time <= times; time += 1) {
+    signal?.throwIfAborted()
+    const counts = await Promise.all(windows.map((window) => window.run(countStamps)))
+    const marks = { sent: counts[0]?.sent ?? 0, received: counts.map((count) => count.received) }
+    const publishedAt = performance.now()
+    if (!(await first(windows).run(publishProbe, bytes))) break
+    await delay(pauseMs)
+    const stamps = await stampsOf(windows, marks, receivedWithinMs - pauseMs)
+    sent.push(...stamps.sent)
+    for (const [index, one] of stamps.received.entries()) received[index]?.push(...one)
+    const last = Math.max(...stamps.received.flat().map(({ receivedAt }) => receivedAt))
+    const [{ sentAt } = { sentAt: last }] = stamps.sent
+    if (performance.now() - publishedAt < receivedWithinMs && last - sentAt > pauseMs)
+      pauseMs = Math.min(2 * pauseMs, receivedWithinMs / 2)
+  }
+  return { sent, received }
+}
+
+/** Offsets to the machine's clock, or, for windows on several machines, to that of the server at `origin`. */
 export async function readClocks(
-  windows: readonly BrowserWindow[],
+  windows: readonly RecordingWindow[],
   method: 'one machine' | 'server exchange',
+  origin = '',
+  enoughMs = closeEnoughMs,
 ): Promise<ClockReading[]> {
-  const overServer = (window: BrowserWindow) => compareClock(pageClock(window, 'a window'), clockExchanges)
-  const read = method === 'one machine' ? readMachineClock : overServer
+  const overServer = (window: RecordingWindow) =>
+    compareClock(pageClock(window, 'a window', origin), clockExchanges)
+  const overSystem = (window: RecordingWindow) => readMachineClock(window, enoughMs)
+  const read = method === 'one machine' ? overSystem : overServer
   const readings: ClockReading[] = []
-  for (const window of windows) readings.push(await read(window))
+  for (const window of windows) {
+    const reading = await read(window).catch((error) => {
+      if (!window.miss) throw error
+      window.miss('had a clock that was set meanwhile')
+      return { offsetMs: 0, boundMs: 0 }
+    })
+    readings.push(reading)
+  }
   return readings
 }
 
 /** `origin`: see `exchangeClocks`. */
-export function pageClock(window: BrowserWindow, name: string, origin = ''): FollowedClock {
+export function pageClock(window: RecordingWindow, name: string, origin = ''): FollowedClock {
   return followClock(name, (times) => window.run(exchangeClocks, times, origin))
 }
 
@@ -131,20 +255,32 @@ export async function compareClock(clock: FollowedClock, exchanges = 24): Promis
 }
 
 /** Against the machine's clock. A busy machine widens the bound: retries and keeps the closest. */
-export async function readMachineClock(window: BrowserWindow): Promise<ClockReading> {
+export async function readMachineClock(
+  window: RecordingWindow,
+  enoughMs = closeEnoughMs,
+): Promise<ClockReading> {
   let best = await window.run(readTickOffset, clockTicks)
-  for (let again = 0; again < clockRetries && best.boundMs > closeEnoughMs; again += 1) {
+  for (let again = 0; again < clockRetries && best.boundMs > enoughMs; again += 1) {
     const next = await window.run(readTickOffset, clockTicks)
     if (next.boundMs < best.boundMs) best = next
   }
   return best
 }
 
-function first(windows: readonly BrowserWindow[]): BrowserWindow {
+/** Keys from `from` to before `next`, numbered from 1: always letters, as editors treat spaces specially. */
+export function textBetween(from: number, next: number): string {
+  const keys = Array.from({ length: next - from }, (_, place) => from + place)
+  return keys.map((key) => String.fromCharCode(97 + ((key - 1) % 26))).join('')
+}
+
+function first(windows: readonly RecordingWindow[]): RecordingWindow & Pick<BrowserWindow, 'key'> {
   const [window] = windows
-  if (!window) throw new Error('There is no window to type into.')
+  if (!window || !isTypist(window)) throw new Error('There is no window to type into.')
   return window
 }
+
+const isTypist = (window: RecordingWindow): window is RecordingWindow & Pick<BrowserWindow, 'key'> =>
+  'key' in window
 
 // The functions below run in the page: no outer variables.
 
@@ -156,6 +292,19 @@ export function isLinked(): boolean {
     document.querySelector('#document') !== null &&
     (globalThis as Page).crosswind?.view().link.state === 'open'
   )
+}
+
+/** A page that is no Crosswind page tells its state alone. */
+function readState(): WindowState {
+  const link: Partial<ReturnType<LabDoor['view']>['link']> | undefined = (
+    globalThis as Page
+  ).crosswind?.view().link
+  return {
+    isShown: document.querySelector('#document') !== null,
+    isOpen: link?.state === 'open',
+    mode: link?.mode ?? null,
+    fall: link?.fall ?? null,
+  }
 }
 
 function showsText(text: string): boolean {
@@ -210,6 +359,10 @@ function placeCaretAtEnd(): void {
   editor.focus()
   getSelection()?.selectAllChildren(editor.lastElementChild ?? editor)
   getSelection()?.collapseToEnd()
+}
+
+function publishProbe(bytes: number): boolean {
+  return (globalThis as Page).crosswind?.probe(bytes) ?? false
 }
 
 function countStamps() {
@@ -275,4 +428,15 @@ export async function exchangeClocks(times: number, origin: string): Promise<Exc
     exchanges.push({ sentAt, receivedAt: at, answeredAt: at, returnedAt })
   }
   return exchanges
+}
+
+/** What a receiving window runs: a joined device loads these functions with its page. */
+export const receiverFunctions = {
+  isLinked,
+  showsText,
+  editorShows,
+  countStamps,
+  hasAll,
+  readStamps,
+  exchangeClocks,
 }

@@ -98,6 +98,8 @@ export const floods = {
   /** Continues a refused body while the stream is open. */
   async 'a body without an end, HTTP/2'({ '2': port }) {
     const raw = await openPost(port)
+    // Before, the server's stream window is that of the RFC, 65,535.
+    await raw.acknowledged
     // Below the server's initial stream window: this client ignores WINDOW_UPDATE.
     const part = frames.data(1, 'x'.repeat(16_000))
     for (let count = 0; count < 15; count += 1) await raw.send(part)

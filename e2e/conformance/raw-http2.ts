@@ -158,6 +158,7 @@ export async function openRawHttp2(port: number, ...own: readonly Setting[]) {
   let answers = 0
   const soFar = (): RawEnding => ({ goaway, resets, answers })
   const ended = Promise.withResolvers<RawEnding>()
+  const acknowledged = Promise.withResolvers<unknown>()
   if (socket.destroyed) ended.resolve(soFar())
   else socket.once('close', () => ended.resolve(soFar()))
   socket.on('data', createFrameReader(take))
@@ -177,7 +178,8 @@ export async function openRawHttp2(port: number, ...own: readonly Setting[]) {
     }
     if (ends.has(stream)) socket.emit('end of stream')
     // Settings apply once acknowledged (RFC 9113, section 6.5.3).
-    if (type === types.settings && flag !== flags.ack) send(frame(types.settings, flags.ack, 0))
+    if (type === types.settings && flag !== flags.ack)
+      send(frame(types.settings, flags.ack, 0)).then(acknowledged.resolve)
     if (type === types.goaway) goaway ??= nameOf(payload.readUInt32BE(4))
   }
 
@@ -193,6 +195,8 @@ export async function openRawHttp2(port: number, ...own: readonly Setting[]) {
     send,
     stopReading: () => void socket.pause(),
     ended: ended.promise,
+    /** The server's settings hold from then on; also resolves when the connection ends. */
+    acknowledged: Promise.race([acknowledged.promise, ended.promise]),
     async answered(count: number): Promise<void> {
       while (answers < count && !socket.destroyed) await nextOf(socket, 'answer')
     },

@@ -254,6 +254,34 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
     assert.equal((await client.next('message')).message.id, good.id)
   })
 
+  test('probes reach every stream of their channel, and no other kind does', async () => {
+    const [author, reader] = [await joined('probes'), await joined('probes')]
+    const name = newWindow()
+    const probe = {
+      id: `${name}-1`,
+      channel: 'probes',
+      kind: 'probe',
+      from: name,
+      at: 1,
+      body: { text: 'x' },
+    }
+    const answer = await author.send(probe)
+    assert.equal(answer.type, 'stored')
+    for (const client of [author, reader]) {
+      for (;;) {
+        // Others may measure at the same time, and a snapshot has an older probe.
+        const { message } = await client.next('message')
+        if (message.id !== probe.id) continue
+        assert.deepEqual([message.kind, message.body], ['probe', probe.body])
+        break
+      }
+    }
+    for (const draft of [draftOf(name, 2, 'x', 'probes'), { ...probe, channel: newChannel() }]) {
+      const refused = await author.send(draft)
+      assert.equal(refused.type === 'refused' && refused.code, 'bad-shape')
+    }
+  })
+
   test('updates of a shared document are delivered, and refused where they do not fit it', async () => {
     const channel = newChannel()
     const client = await joined(channel)

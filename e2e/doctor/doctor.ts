@@ -3,7 +3,16 @@
 import { writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { leaveWhenDone } from '../../server/process.ts'
-import { connections, type Mode } from '../../server/wire/modes.ts'
+import type { Mode } from '../../server/wire/modes.ts'
+import {
+  choices,
+  clockWords,
+  getsThrough,
+  http2Words,
+  names,
+  socketWords,
+  streamWords,
+} from '../../web/compare/diagnosis.ts'
 import { readFlags, whole } from '../lab/flags.ts'
 import { Progress, textTable } from '../lab/terminal-output.ts'
 import { type Examination, examine, type Trial } from './examination.ts'
@@ -43,29 +52,15 @@ export function diagnose(examination: Examination): Diagnosis {
   const { trials } = examination
   const findings = [
     certificateWords(examination),
-    http2Words(examination),
+    http2Words(examination.alpn, trials),
     streamWords(trials),
     socketWords(trials),
     idleWords(examination),
     parallelWords(examination),
-    clockWords(trials),
+    clockWords(bestClock(trials)),
   ].filter((sentence) => sentence !== null)
-  const ranked = trials.filter(getsThrough).toSorted((one, other) => rankOf(one) - rankOf(other))
-  const choice = ranked[0]?.mode ?? null
-  return { findings, choice, reason: reasonFor(ranked[0], examination) }
-}
-
-/** In both directions. */
-const getsThrough = ({ openMs, roundTripMs }: Trial) => openMs !== null && roundTripMs !== null
-
-/** Lower is better: a stream that stays open, for any browser and any number of windows; then in the table's order. */
-function rankOf({ mode, cutAfterMs }: Trial): number {
-  const isForAll = mode.uplink !== 'streamed' && !mode.joinsConnection
-  const isLimited = mode.isPush && mode.windowsPerBrowser !== null
-  return [!isForAll, !mode.isPush, cutAfterMs !== null, isLimited].reduce(
-    (rank, isWorse) => rank * 2 + Number(isWorse),
-    0,
-  )
+  const [best] = choices(trials)
+  return { findings, choice: best?.mode ?? null, reason: reasonFor(best, examination) }
 }
 
 function reasonFor(best: Trial | undefined, { idleMs }: Examination): string {
@@ -78,41 +73,6 @@ function reasonFor(best: Trial | undefined, { idleMs }: Examination): string {
 function certificateWords({ origin, distrust }: Examination): string {
   if (distrust === null) return `${origin} answers, with a certificate that this machine trusts.`
   return `${origin} answers; this machine does not trust its certificate (${distrust}), and browsers may warn.`
-}
-
-function http2Words({ alpn, trials }: Examination): string {
-  const overHttp2 = trials.filter((trial) => connections[trial.mode.http].isShared && getsThrough(trial))
-  if (alpn !== connections['2'].alpn)
-    return 'HTTP/2 does not arrive: what answers there speaks HTTP/1.1 only.'
-  if (overHttp2.length === 0) return 'HTTP/2 is agreed on, but no mode gets through over it.'
-  if (overHttp2.every(({ mode, serverHttp }) => serverHttp !== mode.http))
-    return 'HTTP/2 arrives at a proxy, which speaks HTTP/1.1 to the server; windows have its advantages all the same.'
-  return 'HTTP/2 arrives.'
-}
-
-function streamWords(trials: readonly Trial[]): string {
-  const streams = trials.filter(({ mode }) => mode.isPush && mode.uplink !== 'socket')
-  const requests = trials.filter((trial) => !trial.mode.isPush && getsThrough(trial))
-  const heldBack = streams.filter(
-    ({ mode, openMs, closing }) =>
-      openMs === null && closing === null && requests.some((one) => one.mode.http === mode.http),
-  )
-  if (heldBack.length > 0)
-    return `Streams are held back (${names(heldBack)}): requests that end are answered, but of an answer that goes on nothing arrives. A proxy buffers it (in nginx: proxy_buffering off).`
-  const open = streams.filter(getsThrough)
-  const deaf = streams.filter((trial) => trial.openMs !== null && !getsThrough(trial))
-  const words = open.length === 0 ? 'No stream (SSE) gets through.' : `Streams (SSE) flow: ${names(open)}.`
-  if (deaf.length === 0) return words
-  return `${words} What is sent over ${names(deaf)} does not arrive: a proxy holds requests back until they end (in nginx: proxy_request_buffering off).`
-}
-
-function socketWords(trials: readonly Trial[]): string {
-  const sockets = trials.filter(({ mode }) => mode.uplink === 'socket')
-  const open = sockets.filter(getsThrough)
-  const closed = sockets.filter((trial) => !getsThrough(trial))
-  if (open.length === 0) return 'No WebSocket gets through.'
-  if (closed.length === 0) return `WebSockets get through: ${names(open)}.`
-  return `A WebSocket gets through over ${names(open)}, not over ${names(closed)}.`
 }
 
 function idleWords({ trials, idleMs, heartbeatMs }: Examination): string | null {
@@ -144,18 +104,11 @@ function parallelWords({ parallel }: Examination): string | null {
   return `Of ${tried} streams at once over HTTP/1.1 ${opened} open: what stands between allows no more.`
 }
 
-function clockWords(trials: readonly Trial[]): string | null {
-  const [best] = trials
+/** Of the narrowest bound. */
+const bestClock = (trials: readonly Trial[]) =>
+  trials
     .flatMap(({ clock }) => (clock ? [clock] : []))
-    .toSorted((one, other) => one.boundMs - other.boundMs)
-  if (!best) return null
-  const { offsetMs, boundMs } = best
-  const [offset, bound] = [Math.abs(offsetMs), boundMs].map((ms) => ms.toFixed(1))
-  if (Math.abs(offsetMs) <= boundMs) return `The clocks agree within ${bound} ms.`
-  return `The server's clock is ${offset} ms ${offsetMs > 0 ? 'ahead of' : 'behind'} this machine's (±${bound} ms); Crosswind allows for it.`
-}
-
-const names = (trials: readonly Trial[]) => trials.map(({ mode }) => mode.name).join(', ')
+    .toSorted((one, other) => one.boundMs - other.boundMs)[0] ?? null
 
 const seconds = (ms: number) => `${Number((ms / 1000).toFixed(ms < 2000 ? 1 : 0))} s`
 

@@ -6,6 +6,7 @@ import tls from 'node:tls'
 import { z } from 'zod'
 import { type ClockReading, createClockEstimate, roundTripMs } from '../../server/wire/clock-estimate.ts'
 import { connections, type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
+import type { Trial as ModeTrial } from '../../web/compare/diagnosis.ts'
 import { type Closing, now } from '../../web/transports/transport.ts'
 import { type NodeTransport, nameOf, newKey, openTransport } from '../clients/client.ts'
 import { connectHttp, type HttpClient, redeem, textOf } from '../clients/http-client.ts'
@@ -21,19 +22,8 @@ export interface ExaminationOptions {
   readonly patienceMs: number
 }
 
-export interface Trial {
-  readonly mode: Mode
-  /** From the request to the welcome; null if none came. */
-  readonly openMs: number | null
-  /** The version that the server sees, which differs behind some proxies. */
-  readonly serverHttp: HttpVersion | null
-  /** Fastest of some exchanges over the mode itself; null if none was answered. */
-  readonly roundTripMs: number | null
+export interface Trial extends ModeTrial {
   readonly clock: ClockReading | null
-  /** How it ended by itself, while it was opened or held. */
-  readonly closing: Closing | null
-  /** From the last byte either way to that end; null if it did not end, or is no stream. */
-  readonly cutAfterMs: number | null
 }
 
 export interface Examination {

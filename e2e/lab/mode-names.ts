@@ -1,6 +1,7 @@
 // Names of what is measured, and their labels: `sse/2`, `sse/2 mirror`, `bare:sse/2` of a peer.
 
 import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
+import { isBare, peerLabel } from '../peers/peers.ts'
 
 export function requireMode(name: string): Mode {
   const mode = modeNamed(name)
@@ -9,7 +10,7 @@ export function requireMode(name: string): Mode {
   return mode
 }
 
-/** `bare:sse/2` imitates `sse/2`; Crosswind's own modes have no colon. */
+/** `bare:sse/2` imitates `sse/2`, `socket.io:websocket/1.1` uses its transport; Crosswind's own modes have no colon. */
 export function imitatedBy(mode: string): string | undefined {
   return mode.split(':')[1]
 }
@@ -28,18 +29,33 @@ export function isPeer(mode: string): boolean {
   return mode.includes(':')
 }
 
-/** `SSE + XHR, HTTP/2`, with an editor `SSE + XHR, HTTP/2 (mirror)`, or a peer's `bare: SSE + XHR, HTTP/2`. */
+/** `bare:sse/2` of `bare+5ms:sse/2`; any other is its own. */
+export function soundPeer(mode: string): string {
+  return mode.replace(/\+[^:]*:/, ':')
+}
+
+/** A peer that imitates each mode, without a framework. */
+export function isBarePeer(mode: string): boolean {
+  return isPeer(mode) && isBare(peerOf(mode))
+}
+
+/** `bare` of `bare:sse/2`. */
+function peerOf(mode: string): string {
+  return mode.split(':')[0] ?? mode
+}
+
+/** `SSE + XHR, HTTP/2`, with an editor `SSE + XHR, HTTP/2 (mirror)`; of peers `bare: SSE + XHR, HTTP/2` or `Socket.IO`. */
 export function labelOf(mode: string): string {
   const [name = '', imitated] = mode.split(':')
-  if (imitated !== undefined) return `${name}: ${labelOf(imitated)}`
+  if (imitated !== undefined) return isBare(name) ? `${name}: ${labelOf(imitated)}` : peerLabel(name)
   const known = modeNamed(withoutEditor(mode))
   const editor = editorOf(mode)
   return known ? known.label + (editor === undefined ? '' : ` (${editor})`) : name
 }
 
-/** Label of a comparison's second mode: `bare` for a peer, `mirror` for the same mode with the other editor. */
+/** Label of a comparison's second mode: `bare` or `Socket.IO` for a peer, `mirror` for the same mode with the other editor. */
 export function opponentLabel(baseline: string, mode: string): string {
-  if (isPeer(baseline)) return baseline.replace(/:.*/, '')
+  if (isPeer(baseline)) return peerLabel(peerOf(baseline))
   const isSame = withoutEditor(mode) === withoutEditor(baseline)
   return (isSame && editorOf(baseline)) || labelOf(baseline)
 }

@@ -50,6 +50,7 @@ export function openNodeLink({ name, mode, mayFall, connect, ...parts }: NodeOpe
     // A program's drafts end with it.
     store: { save: async () => true },
     mergeUpdates: () => null,
+    mergesWaiting: false,
     renewSession: () => Promise.resolve(true),
     timers: processTimers,
   })

@@ -42,6 +42,16 @@ export function loadNow(): number {
   return os.loadavg()[0] ?? 0
 }
 
+/** Of all cores since the system started, ms. */
+export function processorTimes() {
+  const cores = os.cpus().map(({ times: { idle, user, nice, sys, irq } }) => ({
+    idleMs: idle,
+    busyMs: user + nice + sys + irq,
+  }))
+  const sum = (name: 'idleMs' | 'busyMs') => cores.reduce((total, core) => total + core[name], 0)
+  return { idleMs: sum('idleMs'), busyMs: sum('busyMs') }
+}
+
 /** `abc1234`, ` with changes` for a dirty tree, `unknown` outside a checkout. */
 export function commitNow(): string {
   try {

@@ -4,14 +4,17 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import https from 'node:https'
-import net from 'node:net'
+import net, { isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import { ensureCertificate } from '../../certs/certificate.ts'
+import { pathToFileURL } from 'node:url'
+import { ensureCertificate, machineAddresses, machineNames } from '../../certs/certificate.ts'
 import type { Figures } from '../../server/process.ts'
+import { originFor } from '../../server/security/access.ts'
 import type { EditorName } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { StampsById } from './stage-stamps.ts'
 
 export type Ports = Readonly<Record<HttpVersion, number>>
 
@@ -24,11 +27,27 @@ const mostWritten = 4000
 const mostErrors = 20_000
 
 export type StartedServer = Awaited<ReturnType<typeof startServerProcess>>
-export type MeasuredServer = Pick<StartedServer, 'origin' | 'figures' | 'close'>
+export type MeasuredServer = Pick<StartedServer, 'origin' | 'figures' | 'stages' | 'close'>
+
+const stageStamps = join(import.meta.dirname, 'stage-stamps.ts')
+
+interface Starting {
+  /** Stamps the stages of messages. */
+  readonly stages?: boolean
+  /** The name in its addresses. */
+  readonly host?: string | undefined
+}
 
 /** Starts a program that sends `{ type: 'ready', ports }` over IPC. Rejects with its output if it exits first. */
-export async function startServerProcess(program: string, args: readonly string[]) {
-  const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+export async function startServerProcess(
+  program: string,
+  args: readonly string[],
+  { stages = false, host = 'localhost' }: Starting = {},
+) {
+  const execArgv = stages
+    ? [...process.execArgv, '--import', pathToFileURL(stageStamps).href]
+    : process.execArgv
+  const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv })
   const exited = once(child, 'exit').then(() => undefined)
   let written = ''
   let errors = ''
@@ -43,10 +62,18 @@ export async function startServerProcess(program: string, args: readonly string[
   const ready = await Promise.race([once(child, 'message'), exited])
   clearTimeout(tooLate)
   if (!ready) throw new Error(`${program} ended before it was ready:\n${written}`)
-  const origin = originOf('https://localhost', ready[0].ports)
+  const named = (port: number) => originFor(host, port)
+  const origin = { '2': named(ready[0].ports['2']), '1.1': named(ready[0].ports['1.1']) }
   return {
     origin,
     figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
+    /** Since the last call; empty without `stages`. */
+    async stages(): Promise<StampsById> {
+      if (!stages) return {}
+      child.send('take stages')
+      const [answer] = await Promise.race([once(child, 'message'), exited.then(() => [])])
+      return answer?.stamps ?? {}
+    },
     async close() {
       child.kill('SIGTERM')
       const timeout = setTimeout(() => child.kill('SIGKILL'), stopWithinMs)
@@ -77,6 +104,7 @@ export async function joinServer(address: string): Promise<MeasuredServer & { re
     origin,
     editor,
     figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
+    stages: async () => ({}),
     close: async () => undefined,
   }
 }
@@ -94,17 +122,36 @@ async function getJson<Answer>(address: string): Promise<Answer> {
   throw new Error(`${address} answered ${response.statusCode}: is it a Crosswind server?`)
 }
 
+export interface CertificateFiles {
+  /** PEM. */
+  readonly cert: string
+  readonly key: string
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** One that this machine signs; made or renewed where it does not cover the machine's names, addresses and `host`. */
+export async function certificateIn(directory: string, host = 'localhost'): Promise<CertificateFiles> {
+  const [names, addresses] = [machineNames(), machineAddresses()]
+  const { cert, key } = await ensureCertificate({
+    directory,
+    now: new Date(),
+    names: isIP(host) === 0 ? [...new Set([...names, host])] : names,
+    addresses: isIP(host) === 0 ? addresses : [...new Set([...addresses, host])],
+  })
+  return { cert, key, certFile: join(directory, 'server.pem'), keyFile: join(directory, 'server.key') }
+}
+
 export type ServerFolder = Awaited<ReturnType<typeof makeServerFolder>>
 
-/** A temporary folder with a certificate and an empty data folder. */
-export async function makeServerFolder(scenario: string) {
+/** A temporary folder with an empty data folder and, unless one is given, a certificate. */
+export async function makeServerFolder(scenario: string, given?: CertificateFiles) {
   const folder = await mkdtemp(join(tmpdir(), `crosswind-${scenario}-`))
-  const certs = join(folder, 'certs')
-  const { cert } = await ensureCertificate({ directory: certs, now: new Date() })
+  const { cert, certFile, keyFile } = given ?? (await certificateIn(join(folder, 'certs')))
   const paths = {
     'data-folder': join(folder, 'data'),
-    'tls-cert-file': join(certs, 'server.pem'),
-    'tls-key-file': join(certs, 'server.key'),
+    'tls-cert-file': certFile,
+    'tls-key-file': keyFile,
   }
   return {
     ca: cert,

@@ -57,6 +57,12 @@ export function quantile(sorted: readonly number[], probability: number): number
   return below + (above - below) * (rank - Math.floor(rank))
 }
 
+/** First and last third of a series, to compare for a trend; empty for fewer than three values. */
+export function outerThirds<Value>(values: readonly Value[]): readonly [readonly Value[], readonly Value[]] {
+  const third = Math.floor(values.length / 3)
+  return [values.slice(0, third), values.slice(values.length - third)]
+}
+
 /** Rounded to six significant digits; null unless finite, as in JSON. */
 export function significant(value: number): number | null {
   return Number.isFinite(value) ? rounded(value) : null

@@ -8,11 +8,17 @@ import { createPaths, type Profile } from './profiles.ts'
 
 interface LinkSettings {
   readonly targetPort: number
+  /** Default: 127.0.0.1. */
+  readonly targetHost?: string
+  /** Where it listens; default: a free port of 127.0.0.1. */
+  readonly listen?: { readonly host: string; readonly port: number }
   readonly profile: Profile
   /** Equal seeds give equal queues and stalls, from the link's start. */
   readonly random: Random
   readonly timers?: Timers
 }
+
+const local = '127.0.0.1'
 
 type Way = 'up' | 'down'
 
@@ -54,7 +60,8 @@ export async function startLink(settings: LinkSettings): Promise<Link> {
  * late.
  */
 export class Link {
-  readonly #targetPort: number
+  readonly #target: { readonly host: string; readonly port: number }
+  readonly #listen: { readonly host: string; readonly port: number }
   readonly #queues: Readonly<Record<Way, DelayQueue>>
   readonly #bytes: Record<Way, number> = { up: 0, down: 0 }
   readonly #mostBytesAtOnce: number
@@ -64,8 +71,9 @@ export class Link {
   )
   #opened = 0
 
-  constructor({ targetPort, profile, random, timers }: LinkSettings) {
-    this.#targetPort = targetPort
+  constructor({ targetPort, targetHost = local, listen, profile, random, timers }: LinkSettings) {
+    this.#target = { host: targetHost, port: targetPort }
+    this.#listen = listen ?? { host: local, port: 0 }
     this.#mostBytesAtOnce = profile.kilobitsPerSecond === null ? Number.POSITIVE_INFINITY : segmentBytes
     const paths = createPaths(profile, random)
     const floorMs = Math.min(profile.up.floorMs, profile.down.floorMs)
@@ -90,7 +98,7 @@ export class Link {
   }
 
   async listen(): Promise<void> {
-    this.#server.listen(0, '127.0.0.1')
+    this.#server.listen(this.#listen)
     await once(this.#server, 'listening')
   }
 
@@ -130,7 +138,7 @@ export class Link {
     const { up, down } = this.#queues
     up.enter(0, () =>
       down.enter(0, () => {
-        up.enter(0, () => !far.destroyed && far.connect(this.#targetPort, '127.0.0.1'))
+        up.enter(0, () => !far.destroyed && far.connect(this.#target))
         near.resume()
       }),
     )

@@ -1,56 +1,49 @@
 // Minimal mirrored editor: contenteditable, one transport, no framework.
 
-const transport = new URLSearchParams(location.search).get('transport')
+import peer from '/peer.json' with { type: 'json' }
+import { transports } from '/transports.js'
+
 const editor = document.querySelector('#document')
 const name = `b${Math.random().toString(36).slice(2, 12)}`
 const sent = []
 const received = []
+/** Measured when somebody asks: while a message is timed, that would cost time. */
+const unmeasured = []
 let state = 'opening'
 let count = 0
-let send
 
 const now = () => performance.timeOrigin + performance.now()
 
-function take(text) {
+/** As JSON, or decoded by the peer's client. */
+function take(data) {
   const receivedAt = now()
-  const message = JSON.parse(text)
+  const message = typeof data === 'string' ? JSON.parse(data) : data
   const stamp = {
     id: message.id,
     kind: message.kind,
     seq: 0,
-    acceptedAt: message.acceptedAt,
+    acceptedAt: message.acceptedAt ?? null,
     receivedAt,
     appliedAt: null,
     paintedAt: null,
-    bytes: text.length,
+    bytes: 0,
   }
   received.push(stamp)
+  unmeasured.push({ stamp, message })
   if (message.from !== name) editor.innerHTML = message.body.html
   stamp.appliedAt = now()
 }
 
-if (transport === 'websocket') {
-  const socket = new WebSocket(`wss://${location.host}/socket`)
-  socket.onopen = () => {
-    state = 'open'
-  }
-  socket.onmessage = ({ data }) => take(data)
-  send = (text) => socket.send(text)
-} else {
-  const source = new EventSource('/stream')
-  source.onopen = () => {
-    state = 'open'
-  }
-  source.onmessage = ({ data }) => take(data)
-  // Chromium's back/forward cache would keep the stream, one of six connections per host over HTTP/1.1.
-  addEventListener('pagehide', () => source.close())
-  send = (text) => {
-    const request = new XMLHttpRequest()
-    request.open('POST', '/messages')
-    request.setRequestHeader('Content-Type', 'application/json')
-    request.send(text)
-  }
+function takeStamps() {
+  for (const { stamp, message } of unmeasured.splice(0)) stamp.bytes = JSON.stringify(message).length
+  return { sent, received }
 }
+
+// Interface that the lab expects of a measured page.
+window.crosswind = { take: takeStamps, view: () => ({ link: { state } }) }
+
+const send = await transports[peer.name](peer, take)
+state = 'open'
 
 editor.addEventListener('input', (event) => {
   count += 1
@@ -64,11 +57,8 @@ editor.addEventListener('input', (event) => {
     at,
     body: { html: editor.innerHTML },
   }
-  const text = JSON.stringify(message)
-  const inputAt = performance.timeOrigin + event.timeStamp
-  sent.push({ id: message.id, sentAt: at, inputAt, bytes: text.length })
-  send(text)
+  const stamp = { id: message.id, sentAt: at, inputAt: performance.timeOrigin + event.timeStamp, bytes: 0 }
+  sent.push(stamp)
+  unmeasured.push({ stamp, message })
+  send(message)
 })
-
-// Interface that the lab expects of a measured page.
-window.crosswind = { take: () => ({ sent, received }), view: () => ({ link: { state } }) }

@@ -1,5 +1,6 @@
-// `node relays.ts NAME`: minimal relays to measure beside Crosswind, without log or checks.
+// `node relays.ts NAME [ADDRESS] [FAULT]`: relays and their pages to measure beside Crosswind, without log or checks.
 
+import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
@@ -9,15 +10,28 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { WebSocketServer } from 'ws'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { readFigures } from '../../server/process.ts'
+import { addedMsOf, faultOf } from './peers.ts'
 
 const here = import.meta.dirname
 const { cert, key } = await ensureCertificate({ directory: join(here, '../../certs'), now: new Date() })
 
-/** Each starts a relay: its server for HTTP/2, and for HTTP/1.1 if another. */
-const relays: Readonly<Record<string, () => readonly Server[] | Promise<readonly Server[]>>> = {
+/** As the server has them, for the lab's stamps. */
+const diagnostics = {
+  arrived: channel('crosswind:arrived'),
+  admitted: channel('crosswind:admitted'),
+  committing: channel('crosswind:committing'),
+  told: channel('crosswind:told'),
+}
+
+/** Its server for HTTP/2, and for HTTP/1.1 if another. `address`: of a server that runs elsewhere; `fault`: see peers.ts. */
+type Start = (address: string, fault: string) => readonly Server[] | Promise<readonly Server[]>
+
+/** Each starts a relay. */
+const relays: Readonly<Record<string, Start>> = {
   ws() {
     const server = figuresServer(() => sockets.clients.size)
     const sockets = new WebSocketServer({ server, perMessageDeflate: false })
@@ -31,16 +45,67 @@ const relays: Readonly<Record<string, () => readonly Server[] | Promise<readonly
     return [server]
   },
 
-  /** Socket.IO 4: WebSocket only, otherwise defaults. */
+  /** Socket.IO's defaults. The page sends objects; the bench sends text, which is passed on as it is. */
   async 'socket.io'() {
     const socketIo = await import('socket.io')
-    const server = figuresServer(() => io.engine.clientsCount)
-    const io = new socketIo.Server(server, { transports: ['websocket'] })
+    const server = httpsServer(
+      answerPage(
+        'socket.io',
+        () => io.engine.clientsCount,
+        shipped('socket.io-client/dist/socket.io.esm.min.js'),
+      ),
+    )
+    const io = new socketIo.Server(server)
     io.on('connection', (socket) => {
-      socket.on('message', (message: string) => io.emit('message', message))
+      socket.on('message', (message: object | string) =>
+        io.emit('message', typeof message === 'string' ? message : accepted(message)),
+      )
     })
     return [server]
   },
+
+  /** Engine.IO's defaults, and a loop over the sockets: it has no broadcast. */
+  async 'engine.io'() {
+    const engineIo = await import('engine.io')
+    const sockets = new Set<import('engine.io').Socket>()
+    const server = httpsServer(
+      answerPage('engine.io', () => sockets.size, shipped('engine.io-client/dist/engine.io.esm.min.js')),
+    )
+    engineIo.attach(server, {}).on('connection', (socket: import('engine.io').Socket) => {
+      sockets.add(socket)
+      socket.on('close', () => sockets.delete(socket))
+      socket.on('message', (draft) => {
+        const message = acceptedText(String(draft))
+        for (const client of sockets) client.send(message)
+      })
+    })
+    return [server]
+  },
+
+  /** SocketCluster's defaults: windows publish to a channel and subscribe to it. */
+  async socketcluster() {
+    const { attach } = await import('socketcluster-server')
+    const server = httpsServer(
+      answerPage(
+        'socketcluster',
+        () => cluster.clientsCount,
+        shipped('socketcluster-client/socketcluster-client.min.js'),
+      ),
+    )
+    const cluster = attach(server)
+    cluster.setMiddleware(cluster.MIDDLEWARE_INBOUND, async (actions) => {
+      for await (const action of actions) {
+        if (action.type === action.PUBLISH_IN) action.allow({ data: accepted(action.data) })
+        else action.allow()
+      }
+    })
+    return [server]
+  },
+
+  centrifugo: async (address) => pageServers('centrifugo', { address }, await bundled('centrifuge')),
+  mercure: (address) => pageServers('mercure', { address, token: process.env.MERCURE_JWT ?? null }),
+  hocuspocus: async (address) =>
+    pageServers('hocuspocus', { address }, await bundled('@hocuspocus/provider')),
 
   /** Each POST goes to all event streams. */
   http2() {
@@ -66,33 +131,34 @@ const relays: Readonly<Record<string, () => readonly Server[] | Promise<readonly
   },
 
   /** With pages, over event streams and WebSocket, for the keystrokes scenario. */
-  bare() {
+  bare(_address, fault) {
     const streams = new Set<ServerResponse>()
     const sockets = new WebSocketServer({ noServer: true })
-    // Isolation headers give the page the same fine clock as Crosswind's.
-    const isolation = {
-      'Cross-Origin-Opener-Policy': 'same-origin',
-      'Cross-Origin-Embedder-Policy': 'require-corp',
-    }
-    const page = readFileSync(join(here, 'bare-page.html'))
-    const script = readFileSync(join(here, 'bare-page.js'))
+    const answerRest = answerPage('bare', () => streams.size + sockets.clients.size)
 
-    /** Adds `acceptedAt`, so that the report separates uplink from downlink. */
-    function relay(draft: string): void {
-      const message = draft.replace('{', `{"acceptedAt":${performance.timeOrigin + performance.now()},`)
+    /** `source` brought it. */
+    function relay(draft: string, source: object): void {
+      const [, id = ''] = /"id":"([^"]+)"/.exec(draft) ?? []
+      diagnostics.admitted.publish({ id, source })
+      const message = acceptedText(draft)
+      spoil(id, () => send(message, id))
+    }
+
+    const spoil = createFault(fault)
+
+    function send(message: string, id: string): void {
+      diagnostics.committing.publish([{ draft: { id } }])
       for (const stream of streams) stream.write(`data: ${message}\n\n`)
       for (const socket of sockets.clients) socket.send(message)
+      diagnostics.told.publish([{ draft: { id } }])
     }
 
     function answer(request: IncomingMessage, response: ServerResponse): void {
-      const [path] = (request.url ?? '/').split('?', 1)
-      const send = (type: string, body: Buffer) =>
-        response.writeHead(200, { 'Content-Type': `${type}; charset=utf-8`, ...isolation }).end(body)
-      if (path === '/') send('text/html', page)
-      else if (path === '/page.js') send('text/javascript', script)
-      else if (path === '/stream') listen(response)
+      diagnostics.arrived.publish(request)
+      const path = pathOf(request)
+      if (path === '/stream') listen(response)
       else if (path === '/messages') receive(request, response)
-      else answerFigures(request, response, streams.size + sockets.clients.size)
+      else answerRest(request, response)
     }
 
     function listen(response: ServerResponse): void {
@@ -104,29 +170,119 @@ const relays: Readonly<Record<string, () => readonly Server[] | Promise<readonly
 
     function receive(request: IncomingMessage, response: ServerResponse): void {
       whenRead(request, (draft) => {
-        relay(draft)
+        relay(draft, request)
         response.end('{}')
       })
     }
 
-    // The compatibility API of `http2` mirrors HTTP/1.1's.
-    const compatible = answer as unknown as (
-      request: http2.Http2ServerRequest,
-      response: http2.Http2ServerResponse,
-    ) => void
-    const servers = [
-      http2.createSecureServer({ cert, key, allowHTTP1: true }, compatible),
-      httpsServer(answer),
-    ]
+    const servers = bothServers(answer)
     for (const server of servers) {
       server.on('upgrade', (request, socket, head) => {
         sockets.handleUpgrade(request, socket, head, (client) =>
-          client.on('message', (data) => relay(String(data))),
+          client.on('message', (data) => {
+            diagnostics.arrived.publish(client)
+            relay(String(data), client)
+          }),
         )
       })
     }
     return servers
   },
+}
+
+/** Runs `send` as often and as late as the fault wants. */
+function createFault(fault: string): (id: string, send: () => void) => void {
+  const addedMs = addedMsOf(fault)
+  let held: (() => void) | null = null
+  return (id, send) => {
+    if (fault === '') return send()
+    if (fault !== 'faults') return runAt(performance.now() + addedMs, send)
+    const doing = faultOf(id)
+    if (doing === 'reordered') {
+      held = send
+      return
+    }
+    if (doing !== 'lost') send()
+    if (doing === 'duplicated') send()
+    held?.()
+    held = null
+  }
+}
+
+/** Timers are late by up to a millisecond: the last one is waited for in turns of the event loop. */
+function runAt(at: number, run: () => void): void {
+  const restMs = at - performance.now()
+  if (restMs <= 0) run()
+  else if (restMs > 2) setTimeout(runAt, restMs - 2, at, run)
+  else setImmediate(runAt, at, run)
+}
+
+/** `acceptedAt` separates uplink from downlink in the report. */
+const accepted = (draft: object) => ({ acceptedAt: performance.timeOrigin + performance.now(), ...draft })
+
+const acceptedText = (draft: string) =>
+  draft.replace('{', `{"acceptedAt":${performance.timeOrigin + performance.now()},`)
+
+/** What a package ships for browsers. */
+const shipped = (file: string) => readFileSync(join(here, '../../node_modules', file))
+
+/** Of a package that ships no file for browsers. */
+async function bundled(name: string): Promise<string> {
+  const { build } = await import('vite')
+  const built = await build({
+    ...{ configFile: false, logLevel: 'silent' },
+    define: { 'process.env.NODE_ENV': '"production"' },
+    build: {
+      write: false,
+      lib: { entry: fileURLToPath(import.meta.resolve(name)), formats: ['es'], fileName: 'client' },
+    },
+  })
+  const [output] = [built].flat()
+  if (!output || !('output' in output)) throw new Error(`${name} was not bundled.`)
+  return output.output[0].code
+}
+
+/** Serves the measured page of a peer. `facts`: what the page needs to know beside the peer's name. */
+function answerPage(
+  name: string,
+  windows: () => number,
+  client?: string | Buffer,
+  facts?: object,
+): RequestListener {
+  const files = new Map([
+    ['/', { type: 'text/html', body: readFileSync(join(here, 'bare-page.html')) }],
+    ['/page.js', { type: 'text/javascript', body: readFileSync(join(here, 'bare-page.js')) }],
+    ['/transports.js', { type: 'text/javascript', body: readFileSync(join(here, 'transports.js')) }],
+    ['/client.js', { type: 'text/javascript', body: client ?? '' }],
+    ['/peer.json', { type: 'application/json', body: JSON.stringify({ name, ...facts }) }],
+  ])
+  return (request, response) => {
+    const file = files.get(pathOf(request))
+    if (!file) return answerFigures(request, response, windows())
+    response.writeHead(200, {
+      'Content-Type': `${file.type}; charset=utf-8`,
+      // Isolation gives the page the same fine clock as Crosswind's.
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cross-Origin-Embedder-Policy': 'require-corp',
+    })
+    response.end(file.body)
+  }
+}
+
+const pathOf = ({ url = '/' }: IncomingMessage) => url.split('?', 1)[0] ?? '/'
+
+/** Of a peer that runs elsewhere: this process serves its page alone. */
+function pageServers(name: string, facts: object, client?: string): readonly Server[] {
+  return bothServers(answerPage(name, () => 0, client, facts))
+}
+
+function bothServers(answer: RequestListener) {
+  // The compatibility API of `http2` mirrors HTTP/1.1's.
+  const compatible = answer as unknown as (
+    request: http2.Http2ServerRequest,
+    response: http2.Http2ServerResponse,
+  ) => void
+  return [http2.createSecureServer({ cert, key, allowHTTP1: true }, compatible), httpsServer(answer)] as const
 }
 
 function httpsServer(answer: RequestListener): https.Server {
@@ -155,10 +311,10 @@ async function open(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-const [name = ''] = process.argv.slice(2)
+const [name = '', address = '', fault = ''] = process.argv.slice(2)
 const start = relays[name]
 if (!start) throw new Error(`There is no relay "${name}"; there are ${Object.keys(relays).join(', ')}.`)
-const [first, second = first] = await Promise.all((await start()).map(open))
+const [first, second = first] = await Promise.all((await start(address, fault)).map(open))
 process.send?.({ type: 'ready', ports: { '2': first, '1.1': second } })
 process.once('SIGTERM', () => process.exit(0))
 process.once('disconnect', () => process.exit(0))

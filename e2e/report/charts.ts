@@ -12,11 +12,30 @@ export function svg(options: Plot.PlotOptions): string {
   const drawn = Plot.plot({
     document,
     style: { fontFamily: 'inherit', fontSize: '12.5px', background: 'none' },
-    ...options,
+    ...withEveryTickNamed(options),
   })
   // The page describes the figure; reading out its parts would be noise.
   drawn.setAttribute('aria-hidden', 'true')
   return drawn.outerHTML
+}
+
+/** Plot leaves some ticks of a logarithmic axis without their figures, unless the axis is a mark with texts of its own. */
+function withEveryTickNamed(options: Plot.PlotOptions): Plot.PlotOptions {
+  const { x = {}, y = {}, marks = [] } = options
+  const isLog = ({ type, ticks, axis }: Plot.ScaleOptions) =>
+    type === 'log' && Array.isArray(ticks) && axis !== null
+  const axisOf = ({ ticks, label = null, labelAnchor = 'right', labelArrow = 'auto' }: Plot.ScaleOptions) =>
+    [ticks as number[], { text: (ms: number) => String(ms), label, labelAnchor, labelArrow }] as const
+  const axes = [
+    ...(isLog(x) ? [Plot.axisX(...axisOf(x))] : []),
+    ...(isLog(y) ? [Plot.axisY(...axisOf({ labelAnchor: 'top', ...y }))] : []),
+  ]
+  return {
+    ...options,
+    ...(isLog(x) && { x: { ...x, axis: null } }),
+    ...(isLog(y) && { y: { ...y, axis: null } }),
+    marks: [...axes, ...marks],
+  }
 }
 
 /** Dots as one path of short strokes with round ends: a tenth of the size of thousands of circles. */
@@ -88,10 +107,15 @@ function roundTicks(low: number, high: number): number[] {
 }
 
 /**
- * 5th to 95th percentile, quartiles and the labelled median. `sorted`: ascending, not empty. `y` and `medianHeight` in
- * rows.
+ * 5th to 95th percentile, quartiles and the median, labelled where `label` says for its ends. `sorted`: ascending, not
+ * empty. `y` and `medianHeight` in rows.
  */
-function box(sorted: readonly number[], y: number, medianHeight: number): Plot.Markish[] {
+function box(
+  sorted: readonly number[],
+  y: number,
+  medianHeight: number,
+  label: (ends: Interval) => Plot.TextOptions,
+): Plot.Markish[] {
   const at = (probability: number) => quantile(sorted, probability)
   const stroke = 'var(--ink)'
   const half = medianHeight / 2
@@ -99,7 +123,7 @@ function box(sorted: readonly number[], y: number, medianHeight: number): Plot.M
     Plot.ruleY([y], { x1: at(0.05), x2: at(0.95), stroke, strokeWidth: 1.2 }),
     Plot.ruleY([y], { x1: at(0.25), x2: at(0.75), stroke, strokeWidth: 4.5 }),
     Plot.ruleX([at(0.5)], { y1: y - half, y2: y + half, stroke, strokeWidth: 2.5 }),
-    Plot.text([`median ${figure(at(0.5))}`], { x: [at(0.95)], y: [y], dx: 7, textAnchor: 'start', ...halo }),
+    Plot.text([`median ${figure(at(0.5))}`], { y: [y], ...halo, ...label([at(0.05), at(0.95)]) }),
   ]
 }
 
@@ -113,6 +137,21 @@ const timesIn = (rows: readonly Row<unknown>[]) => rows.flatMap(({ values }) => 
 
 /** Positions in a row: 0 is its top, 1 its foot. */
 const cloudPlaces = { label: 0.08, cloud: 0.5, cloudHeight: 0.56, box: 0.87 }
+
+/** Pixels. */
+const labelWidth = 92
+
+/** Beside the box, at its right end if there is room. */
+function besideBox({ type, domain }: ReturnType<typeof timeAxis>, width: number) {
+  const scale = type === 'log' ? Math.log : (ms: number) => ms
+  const [low, high] = [scale(domain[0]), scale(domain[1])]
+  const place = (ms: number) => (width * (scale(ms) - low)) / (high - low)
+  return ([left, right]: Interval): Plot.TextOptions => {
+    if (place(right) + labelWidth < width) return { x: [right], dx: 7, textAnchor: 'start' }
+    if (place(left) > labelWidth) return { x: [left], dx: -7, textAnchor: 'end' }
+    return { x: [domain[1]], textAnchor: 'end' }
+  }
+}
 
 /** Dots above a box, one row for each mode on one axis. */
 export function distribution(rows: readonly Row<unknown>[], width: number): string {
@@ -134,7 +173,7 @@ export function distribution(rows: readonly Row<unknown>[], width: number): stri
         y: offsets.map((offset) => row + cloudPlaces.cloud + cloudPlaces.cloudHeight * offset),
         render: asOnePath(colour, sorted.length > 3000 || width < 500 ? 1.7 : 2.6, 0.65),
       })
-      return [cloud, ...box(sorted, row + cloudPlaces.box, 0.2), name]
+      return [cloud, ...box(sorted, row + cloudPlaces.box, 0.2, besideBox(axis, width)), name]
     }),
   })
 }
@@ -155,6 +194,87 @@ function cloudOffsets(positions: readonly number[]): number[] {
   const most = neighbours.reduce((largest, number) => Math.max(largest, number), 1)
   return neighbours.map((number, place) => (((place * 0.618034) % 1) - 0.5) * (number / most))
 }
+
+interface CurveRow extends Row<unknown> {
+  /** Samples, those that did not arrive included. */
+  readonly expected: number
+  readonly isDashed: boolean
+}
+
+/** Points of a curve. */
+const curveSteps = 300
+
+/** Share of the samples that arrived within a time: one line a mode, named beside it, or by a digit where it is narrow. */
+export function cumulative(rows: readonly CurveRow[], width: number): string {
+  const isNarrow = width < 500
+  const axis = timeAxis(timesIn(rows))
+  const drawn = rows.filter(({ values }) => values.length > 0)
+  const curves = drawn
+    .map((row) => {
+      const sorted = ascending(row.values.map(({ ms }) => ms))
+      const reached = sorted.length / row.expected
+      const points = Array.from({ length: curveSteps + 1 }, (_, step) => {
+        const probability = step / curveSteps
+        return { ms: quantile(sorted, probability), share: 100 * probability * reached }
+      })
+      return { ...row, sorted, reached, points, median: quantile(sorted, 0.5) }
+    })
+    .toSorted((one, other) => other.median - one.median)
+  // The slowest has the lowest name: its leader crosses no other curve.
+  const named = curves.map((curve, place) => {
+    const share = 100 * ((place + 0.5) / curves.length) * 0.86 + 4
+    const at = Math.min(share, 96 * curve.reached)
+    const digit = String(curves.length - place)
+    return { ...curve, share, digit, at, ms: quantile(curve.sorted, at / 100 / curve.reached) }
+  })
+  const [, right] = axis.domain
+  const longest = drawn.reduce((most, { label }) => Math.max(most, label.length), 0)
+  const keyHeight = 17
+  const lineOf = ({ points, colour, isDashed }: (typeof named)[number]) =>
+    Plot.line(points, {
+      ...{ x: 'ms', y: 'share', stroke: colour, strokeWidth: 2, clip: true },
+      strokeDasharray: isDashed ? '6 3' : 'none',
+    })
+  const leaderOf = ({ ms, at, share, colour }: (typeof named)[number]) =>
+    Plot.link([0], { x1: [ms], y1: [at], x2: [right], y2: [share], stroke: colour, strokeDasharray: '1 3' })
+  const nameOf = (curve: (typeof named)[number]) =>
+    Plot.text([curve.label], {
+      x: [right],
+      y: [curve.share],
+      dx: 6,
+      textAnchor: 'start',
+      ...ownColour(curve),
+    })
+  const digitOf = (curve: (typeof named)[number]) =>
+    Plot.text([curve.digit], { x: [curve.ms], y: [curve.at], fontSize: 13, ...ownColour(curve) })
+  const keyOf = (curve: (typeof named)[number]) =>
+    Plot.text([`${curve.digit}  ${curve.label}`], {
+      ...{ frameAnchor: 'top-left', textAnchor: 'start', lineAnchor: 'top' },
+      dy: keyHeight * (Number(curve.digit) - 1 - curves.length) - 8,
+      ...ownColour(curve),
+    })
+  return svg({
+    width,
+    height: isNarrow ? 300 + keyHeight * curves.length : 400,
+    marginLeft: 46,
+    marginRight: isNarrow ? 8 : 14 + longest * 7.4,
+    marginTop: isNarrow ? 16 + keyHeight * curves.length : 14,
+    marginBottom: 42,
+    x: { ...axis, grid: true, label: 'ms', labelAnchor: 'center', labelArrow: 'none' },
+    y: {
+      ...{ domain: [0, 100], label: null, grid: true, ticks: [0, 25, 50, 75, 95] },
+      tickFormat: (share: number) => `${share} %`,
+    },
+    marks: [
+      ...(isNarrow ? [] : named.map(leaderOf)),
+      ...named.map(lineOf),
+      ...(isNarrow ? [...named.map(digitOf), ...named.map(keyOf)] : named.map(nameOf)),
+    ],
+  })
+}
+
+const ownColour = ({ colour }: { readonly colour: string }) =>
+  ({ ...halo, fill: colour, fontWeight: 600 }) as const
 
 /** `key` counts through the sessions; `turn` tells blocks of one session, and sessions, apart. */
 export function timeline(rows: readonly Row<{ key: number; turn: string }>[], width: number): string {
@@ -181,6 +301,65 @@ export function timeline(rows: readonly Row<{ key: number; turn: string }>[], wi
         Plot.dot(values, { x: 'key', y: 'ms', fy: () => label, render: asOnePath(colour, 2, 0.8) }),
       ),
       Plot.text(labels, { fy: labels, dy: -3, ...panelName }),
+    ],
+  })
+}
+
+interface StackRow {
+  readonly label: string
+  /** In order from 0, ms. */
+  readonly parts: readonly { readonly by: keyof typeof stackFills; readonly meanMs: number }[]
+}
+
+/** By who spends the time. */
+const stackFills = { page: 'var(--accent)', way: 'var(--shade)', server: 'var(--peer)' } as const
+
+/** Bars of parts that add up, each with its ms where it has room. */
+export function stacks(rows: readonly StackRow[], width: number): string {
+  const bars = rows.flatMap(({ parts }, row) => {
+    let end = 0
+    return parts.map(({ by, meanMs }) => {
+      // A clock's error can make a stage negative; the bar cannot show that, the table does.
+      const start = end
+      end += Math.max(0, meanMs)
+      return { row, by, meanMs, start, end }
+    })
+  })
+  const most = bars.reduce((furthest, { end }) => Math.max(furthest, end), 0)
+  const wideEnough = bars.filter(({ start, end }) => ((end - start) / most) * width > 34)
+  const totals = rows.map(({ parts }) => parts.reduce((sum, { meanMs }) => sum + meanMs, 0))
+  return svg({
+    width,
+    ...inRows(rows.length + 0.6, 62),
+    x: { domain: [0, most * 1.02], grid: true, label: 'ms', labelAnchor: 'right' },
+    marks: [
+      Plot.rect(bars, {
+        x1: 'start',
+        x2: 'end',
+        y1: ({ row }) => row + 0.45,
+        y2: ({ row }) => row + 0.88,
+        fill: ({ by }: (typeof bars)[number]) => stackFills[by],
+        stroke: 'var(--paper)',
+        strokeWidth: 1,
+      }),
+      Plot.text(wideEnough, {
+        x: ({ start, end }) => (start + end) / 2,
+        y: ({ row }) => row + 0.665,
+        text: ({ meanMs }) => figure(meanMs),
+        ...halo,
+      }),
+      Plot.text(rows, {
+        y: (_, row) => row + 0.24,
+        text: ({ label }, row) => `${label}: ${figure(totals[row])} ms`,
+        ...rowName,
+      }),
+      ...Object.entries(stackFills).flatMap(([by, fill], place) => {
+        const at = { x: [0], y: [rows.length + 0.4], dx: place * 66 }
+        return [
+          Plot.dot([by], { ...at, dx: at.dx + 6, r: 5.5, symbol: 'square', fill }),
+          Plot.text([by], { ...at, dx: at.dx + 17, textAnchor: 'start', fill: 'var(--soft)' }),
+        ]
+      }),
     ],
   })
 }
@@ -225,7 +404,7 @@ export function intervals(
       grid: true,
       domain: [Math.min(...drawn) - room, Math.max(...drawn) + room],
       ticks: width < 500 ? 5 : 9,
-      tickFormat: (value: number) => (value === 0 ? '0' : figure(value).replace(/\.?0+$/, '')),
+      tickFormat: (value: number) => String(Number(value.toPrecision(4))).replace('-', '−'),
     },
     marks: [
       Plot.rectX(shade, { x1: (x) => -x, x2: (x) => x, fill: 'var(--shade)' }),
@@ -256,4 +435,156 @@ export function intervals(
       Plot.text(placed, { y: ({ y }) => y - 0.42, text: 'label', ...rowName }),
     ],
   })
+}
+
+export interface LinePoint {
+  readonly x: number
+  /** Null leaves a gap. */
+  readonly y: number | null
+  /** `open`: a hollow mark. `failed`: a cross at the top, and a gap. */
+  readonly mark: 'filled' | 'open' | 'failed'
+}
+
+export interface LineSeries {
+  readonly label: string
+  readonly isDashed: boolean
+  /** From 0; series of one colour belong together. */
+  readonly colour: number
+  readonly points: readonly LinePoint[]
+}
+
+export interface LinePanel {
+  /** Empty for none. */
+  readonly title: string
+  readonly series: readonly LineSeries[]
+}
+
+interface LineLook {
+  readonly width: number
+  readonly axis: string
+  /** Of the logarithmic x axis: every x of the points. */
+  readonly ticks: readonly number[]
+  readonly tickFormat?: (x: number) => string
+}
+
+/** On paper and on the dark page at least 4.5:1 (WCAG 2.2, 1.4.3). */
+const lineColours = [
+  'light-dark(#1f66a6, #7fb2e5)',
+  'light-dark(#b3431f, #ef9a76)',
+  'light-dark(#2f7336, #86c98c)',
+  'light-dark(#7a4aa3, #c3a0e6)',
+  'light-dark(#85693a, #cdb682)',
+]
+
+/** Crosses of the series are stacked by this many pixels, below the panel's title. */
+const crossHeight = 13
+
+/** A line for each series over logarithmic axes, one panel below the other on common scales. */
+export function lines(
+  panels: readonly LinePanel[],
+  { width, axis, ticks, tickFormat = String }: LineLook,
+): string {
+  const all = panels.flatMap(({ series }) => series)
+  const legend = [...new Map(all.map((series) => [series.label, series])).values()]
+  const times = all.flatMap(({ points }) =>
+    points.flatMap(({ y, mark }) => (y === null || mark === 'failed' ? [] : [y])),
+  )
+  const crossed = legend.filter(({ label }) =>
+    all.some((series) => series.label === label && series.points.some(({ mark }) => mark === 'failed')),
+  )
+  const topPx = crossed.length * crossHeight + 18
+  const titles = panels.map(({ title }) => title)
+  const perRow = width < 500 ? 1 : 2
+  const legendPx = Math.ceil(legend.length / perRow) * 18 + (titles.some(Boolean) ? 14 : 0)
+  const colourOf = ({ colour }: LineSeries) => lineColours[colour % lineColours.length] ?? 'var(--ink)'
+  // Logarithms on a linear scale: a logarithmic one of d3's leaves out labels, of 5 and 8 among them.
+  const { type, domain, ticks: yTicks } = timeAxis(times.length === 0 ? [1] : times)
+  const toY = type === 'log' ? Math.log : Number
+  const yShown = typeof yTicks === 'number' ? null : yTicks
+  const axisY = {
+    domain: domain.map(toY),
+    ticks: yShown === null ? yTicks : yShown.map(toY),
+    ...(yShown && { tickFormat: (_: number, place: number) => String(yShown[place]) }),
+  }
+  const marks = panels.flatMap(({ title, series }) =>
+    series.flatMap((one): Plot.Markish[] => {
+      const stroke = () => colourOf(one)
+      const dash = one.isDashed ? { strokeDasharray: '5 4' } : {}
+      const drawn = one.points.filter(({ y, mark }) => y !== null && mark !== 'failed')
+      const failed = one.points.filter(({ mark }) => mark === 'failed')
+      const dy = topPx - 8 - crossHeight * (crossed.findIndex(({ label }) => label === one.label) + 0.5)
+      const y = ({ y, mark }: LinePoint) => (mark === 'failed' || y === null ? Number.NaN : toY(y))
+      return [
+        Plot.line(one.points, {
+          x: ({ x }: LinePoint) => Math.log(x),
+          y,
+          fy: () => title,
+          stroke,
+          strokeWidth: 2,
+          ...dash,
+        }),
+        Plot.dot(drawn, {
+          x: ({ x }: LinePoint) => Math.log(x),
+          y,
+          fy: () => title,
+          r: 4,
+          fill: ({ mark }) => (mark === 'open' ? 'var(--paper)' : colourOf(one)),
+          stroke,
+          strokeWidth: 1.8,
+        }),
+        Plot.dot(failed, {
+          x: ({ x }: LinePoint) => Math.log(x),
+          fy: () => title,
+          frameAnchor: 'top',
+          dy: -dy,
+          symbol: 'times',
+          r: 4,
+          stroke,
+          strokeWidth: 2,
+        }),
+      ]
+    }),
+  )
+  return svg({
+    width,
+    height: legendPx + panels.length * (topPx + (width < 500 ? 230 : 280)) + 44,
+    marginLeft: 40,
+    marginRight: 14,
+    marginTop: legendPx + topPx,
+    marginBottom: 42,
+    // Colours are CSS, which Plot would take for categories.
+    color: { type: 'identity' },
+    fy: { axis: null, domain: titles, padding: panels.length > 1 ? 0.24 : 0 },
+    x: {
+      domain: domainAround(ticks),
+      ticks: ticks.map(Math.log),
+      tickFormat: (_, place) => tickFormat(ticks[place] ?? Number.NaN),
+      label: axis,
+      labelAnchor: 'center',
+      labelArrow: 'none',
+    },
+    y: { ...axisY, label: null, grid: true },
+    marks: [
+      ...marks,
+      Plot.text(titles, { fy: titles, dy: -topPx + 6, ...panelName }),
+      ...legend.map((one, place) =>
+        Plot.text([`${one.isDashed ? '┅┅' : '━━'}  ${one.label}`], {
+          fy: () => titles[0],
+          frameAnchor: 'top-left',
+          textAnchor: 'start',
+          lineAnchor: 'middle',
+          fontWeight: 600,
+          fill: () => colourOf(one),
+          dx: (place % perRow) * ((width - 60) / perRow),
+          dy: -topPx - legendPx + 18 * Math.floor(place / perRow) + 9,
+        }),
+      ),
+    ],
+  })
+}
+
+function domainAround(ticks: readonly number[]): [number, number] {
+  const [low, high] = [Math.log(Math.min(...ticks)), Math.log(Math.max(...ticks))]
+  const margin = (high - low) / 25 || 1
+  return [low - margin, high + margin]
 }

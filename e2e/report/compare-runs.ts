@@ -1,4 +1,4 @@
-// `npm run report -- --compare A B`: two runs side by side, with intervals.
+// `npm run report`: two runs side by side with intervals, or many runs of one comparison.
 
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,8 @@ import { readFlags } from '../lab/flags.ts'
 import { isPeer, labelOf } from '../lab/mode-names.ts'
 import { holm, standardDeviation, welch } from '../lab/statistics.ts'
 import { intervals } from './charts.ts'
-import { reportFiles, requireFree, writeFolder } from './render.ts'
+import { coverageFiles, coverageOf, coverageReport, readRepeatedRun } from './coverage.ts'
+import { reportFiles, reportText, requireFree, writeFolder } from './render.ts'
 import {
   count,
   figure,
@@ -26,6 +27,7 @@ const help = `npm run report -- --compare A B [flags]
   95 % interval over the sessions of each run (Welch), corrected for their number (Holm).
 
   --compare A B  folders of two reports, the earlier one first
+  --coverage DIR…  instead: folders of runs that repeat one comparison; how many of their intervals hold what all found
   --out DIR      also writes report.html, report.md and summary.json there
 
   Exits with 0 whatever the difference is.
@@ -310,6 +312,7 @@ async function run(argv: readonly string[]): Promise<void> {
     return void process.stdout.write(help)
   }
   // The second folder follows the first without a flag of its own.
+  if (argv[0] === '--coverage') return runCoverage(argv.slice(1))
   const place = argv.indexOf('--compare') + 2
   const second = place > 1 ? argv[place] : undefined
   if (second === undefined || second.startsWith('--'))
@@ -317,11 +320,29 @@ async function run(argv: readonly string[]): Promise<void> {
   const { compare, out } = readFlags(schema, argv.toSpliced(place, 1))
   if (out !== undefined) await requireFree(out)
   const comparison = compareRuns(await readRun(compare), await readRun(second))
-  const report = comparisonReport(comparison)
-  const { 'report.md': words = '', ...files } = reportFiles(report, comparison)
-  if (out === undefined) process.stdout.write(`\n${words}\n`)
+  await give(comparisonReport(comparison), comparison, {}, out)
+}
+
+/** `DIR… [--out DIR]` */
+async function runCoverage(argv: readonly string[]): Promise<void> {
+  const place = argv.indexOf('--out')
+  const out = place < 0 ? undefined : argv[place + 1]
+  if (place >= 0 && out === undefined) throw new Error('--out needs a folder.')
+  const folders = place < 0 ? argv : argv.toSpliced(place, 2)
+  if (out !== undefined) await requireFree(out)
+  const coverage = coverageOf(await Promise.all(folders.map(readRepeatedRun)))
+  await give(coverageReport(coverage), coverage, coverageFiles(coverage), out)
+}
+
+async function give(
+  report: Report,
+  summary: object,
+  more: Readonly<Record<string, string>>,
+  out: string | undefined,
+): Promise<void> {
+  if (out === undefined) process.stdout.write(`\n${reportText(report)}\n`)
   else {
-    await writeFolder(out, { ...files, 'report.md': words })
+    await writeFolder(out, reportFiles(report, summary, more))
     console.log(`\n  ${report.finding}\n\n  ${out}/report.html\n`)
   }
 }

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { JSDOM } from 'jsdom'
-import { csv, csvTime, reportFiles, reportFolder, requireFree, writeFolder } from './render.ts'
+import { marked } from 'marked'
+import { csv, csvTime, reportFiles, reportFolder, reportText, requireFree, writeFolder } from './render.ts'
 import { number, type Report, text } from './section.ts'
 
 const evil = `<a href="x">&' a|b *c* [d](e)\n# <f> \`\`\``
@@ -24,20 +25,31 @@ const report: Report = {
       paragraphs: [evil],
     },
     { title: 'Empty' },
+    {
+      title: 'Éach site: how, & when?',
+      figures: ['First', 'Second'].map((caption) => ({
+        caption,
+        description: evil,
+        draw: (width: number) =>
+          `<svg width="${width}" height="50"><path stroke="var(--ink)" fill="currentColor" d="M0 0h9"></path>&nbsp;</svg>`,
+      })),
+    },
+    { title: 'Section' },
   ],
 }
 
-const files = reportFiles(report, { finding: 'Finding.', figures: [1] })
+const data = { 'samples.csv': 'a,b\n1,"x\ny"\n2,z\n', 'errors.txt': '' }
+const files = reportFiles(report, { finding: 'Finding.', figures: [1] }, data)
 
 test('the page shows the finding, the table and the figure at both widths, and hostile text as text', () => {
   const { document } = new JSDOM(files['report.html']).window
   assert.equal(document.querySelector('header .finding')?.textContent, 'Finding.')
-  assert.equal(document.querySelectorAll('a, f').length, 0)
+  assert.equal(document.querySelectorAll('f, a[href=x]').length, 0)
   assert.equal(document.querySelector('tbody th')?.textContent, evil)
   assert.equal(document.querySelector('td.number')?.textContent, '1')
   assert.equal(document.querySelector('section p')?.textContent, evil)
   assert.equal(document.querySelector('pre')?.textContent, 'echo ```')
-  const drawn = [...document.querySelectorAll('[role=img]')]
+  const drawn = [...document.querySelectorAll('#section [role=img]')]
   assert.deepEqual(
     drawn.map((figure) => figure.getAttribute('aria-label')),
     [evil, evil],
@@ -46,6 +58,58 @@ test('the page shows the finding, the table and the figure at both widths, and h
     drawn.map((figure) => figure.querySelector('svg')?.getAttribute('width')),
     ['980', '330'],
   )
+})
+
+test('the contents name every section, and every link leads to a section or to a file of the report', () => {
+  const { document } = new JSDOM(files['report.html']).window
+  const ids = ['section', 'empty', 'each-site-how-when', 'section-2']
+  for (const contents of ['nav', 'details.contents'])
+    assert.deepEqual(
+      [...document.querySelectorAll(`${contents} a`)].map((link) => link.getAttribute('href')),
+      ids.map((id) => `#${id}`),
+    )
+  const links = [...document.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
+  for (const link of links)
+    assert.ok(link.startsWith('#') ? document.querySelector(`section${link}`) : files[link], link)
+  assert.match(document.querySelector('.files')?.textContent ?? '', /samples\.csv \(2 rows, 1 kB\)/)
+  assert.ok(!links.includes('errors.txt'), 'an empty file has no link')
+})
+
+test('each figure is a file that stands alone: well-formed, with its colours, readable in light and dark', () => {
+  assert.deepEqual(
+    Object.keys(files).filter((name) => name.startsWith('figures/')),
+    ['figures/section.svg', 'figures/each-site-how-when.svg', 'figures/each-site-how-when-2.svg'],
+  )
+  const text = files['figures/each-site-how-when.svg'] ?? ''
+  const { document } = new JSDOM(text, { contentType: 'image/svg+xml' }).window
+  const svg = document.documentElement
+  assert.equal(svg.getAttribute('viewBox'), '-16 -16 1012 82')
+  assert.equal(svg.querySelector('title')?.textContent, 'Éach site: how, & when?')
+  assert.equal(svg.querySelector('desc')?.textContent, evil)
+  assert.ok(!text.includes('var(--'))
+  assert.equal(svg.querySelector('path')?.getAttribute('stroke'), '#1d1f21')
+  assert.match(
+    svg.querySelector('style')?.textContent ?? '',
+    /dark[\s\S]*\[stroke="#1d1f21"\] \{ stroke: #e4e3df \}/,
+  )
+  assert.equal(svg.querySelector('rect')?.getAttribute('fill'), '#fdfdfb')
+})
+
+test('the Markdown begins with finding, table and files, and folds the rest', () => {
+  const words = files['report.md'] ?? ''
+  const { document } = new JSDOM(marked.parse(words, { async: false })).window
+  assert.deepEqual(
+    [...document.body.children].map(({ tagName }) => tagName).filter((name) => name !== 'P'),
+    ['H1', 'PRE', 'TABLE', 'DETAILS', 'DETAILS', 'DETAILS'],
+  )
+  assert.deepEqual(
+    [...document.querySelectorAll('summary')].map(({ textContent }) => textContent),
+    ['Empty', 'Éach site: how, & when?', 'Section'],
+  )
+  const links = [...document.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
+  assert.ok(links.includes('report.html') && links.includes('samples.csv'))
+  assert.ok(links.every((link) => files[link]))
+  assert.ok(!/<details>|report\.html/.test(reportText(report)), 'a terminal has no files to link to')
 })
 
 test('the Markdown has the same, escaped, and a fence longer than any in the command', () => {
@@ -85,12 +149,17 @@ async function emptyParent(t: TestContext): Promise<string> {
 test('a report is written whole, and a second one neither takes its place nor is lost', async (t) => {
   const parent = await emptyParent(t)
   const folder = join(parent, 'reports', 'first')
-  await writeFolder(folder, { 'report.md': 'one', 'samples.csv': '' })
+  await writeFolder(folder, { 'report.md': 'one', 'samples.csv': '', 'figures/one.svg': '<svg/>' })
   await assert.rejects(
     writeFolder(folder, { 'report.md': 'two' }),
     /could not be written to .*first: .* is in .*first\.unfinished\.$/,
   )
-  assert.deepEqual((await readdir(folder)).sort(), ['report.md', 'samples.csv'])
+  assert.deepEqual((await readdir(folder, { recursive: true })).sort(), [
+    'figures',
+    join('figures', 'one.svg'),
+    'report.md',
+    'samples.csv',
+  ])
   assert.equal(await readFile(join(folder, 'report.md'), 'utf8'), 'one')
   assert.equal(await readFile(join(`${folder}.unfinished`, 'report.md'), 'utf8'), 'two')
 })
@@ -109,4 +178,20 @@ test('a folder that has no room for a report is refused before the run', async (
   await mkdir(`${folder}.unfinished`)
   await writeFile(join(`${folder}.unfinished`, 'report.md'), 'two')
   await assert.rejects(requireFree(folder), /run\.unfinished is there already/)
+})
+
+test('the columns of the reference runs are described, and their Markdown fits into a pull request', async () => {
+  const reports = join(import.meta.dirname, '../../reports')
+  const words = await readFile(join(reports, 'README.md'), 'utf8')
+  const files = await readdir(reports, { recursive: true })
+  const tables = files.filter((name) => name.endsWith('.csv'))
+  assert.ok(tables.length > 5)
+  for (const name of tables) {
+    const [header = ''] = (await readFile(join(reports, name), 'utf8')).split('\n', 1)
+    for (const column of header.split(',')) assert.ok(words.includes(`\`${column}\``), `${column} of ${name}`)
+  }
+  for (const name of files.filter((name) => name.endsWith('report.md'))) {
+    // The most that GitHub takes.
+    assert.ok((await readFile(join(reports, name), 'utf8')).length < 65_536, name)
+  }
 })

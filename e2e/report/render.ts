@@ -1,8 +1,17 @@
-// A report's files: HTML, Markdown, JSON and CSV, in a folder that is never overwritten.
+// A report's files: HTML, Markdown, JSON, CSV and SVG, in a folder that is never overwritten.
 
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Column, Figure, Report, Section, Table } from './section.ts'
+import { figureFile, paletteDeclarations } from './figure-file.ts'
+import {
+  type Column,
+  count,
+  type Figure,
+  fileSize,
+  type Report,
+  type Section,
+  type Table,
+} from './section.ts'
 
 /** Dated to the second, so that each run has its own. */
 export function reportFolder(scenario: string, startedAt: Date): string {
@@ -22,12 +31,15 @@ export async function requireFree(folder: string): Promise<void> {
   }
 }
 
-/** Renamed into place when complete. Rejects when the folder exists, and names the one that holds the files instead. */
+/** Names may contain folders. Renamed into place when complete. Rejects when the folder exists, and names the one that holds the files instead. */
 export async function writeFolder(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   const unfinished = unfinishedName(folder)
   try {
     await mkdir(unfinished, { recursive: true })
-    for (const [name, text] of Object.entries(files)) await writeFile(join(unfinished, name), text)
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(unfinished, name)), { recursive: true })
+      await writeFile(join(unfinished, name), text)
+    }
     await mkdir(dirname(folder), { recursive: true })
     await rename(unfinished, folder)
   } catch (cause) {
@@ -37,13 +49,100 @@ export async function writeFolder(folder: string, files: Readonly<Record<string,
   }
 }
 
-/** Files common to all reports; summary.json is indented for comparison by line. */
-export function reportFiles(report: Report, summary: object): Record<string, string> {
-  return {
+/**
+ * Every file of a report, by its path in the folder. `data`: further files, which the report links to. summary.json is
+ * indented for comparison by line.
+ */
+export function reportFiles(
+  report: Report,
+  summary: object,
+  data: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const sections = placed(report)
+  const figures = sections.flatMap(({ drawn }) =>
+    drawn.map(
+      ({ file, figure, wide }) => [file, figureFile(wide, figure.title, figure.description)] as const,
+    ),
+  )
+  const files: Record<string, string> = {
+    ...data,
     'summary.json': `${JSON.stringify(summary, null, 2)}\n`,
-    'report.md': markdown(report),
-    'report.html': html(report),
+    ...Object.fromEntries(figures),
   }
+  files['report.md'] = markdown(report, sections, linksTo(files))
+  files['report.html'] = html(report, sections, linksTo(files))
+  return files
+}
+
+/** For a terminal: without links to files. */
+export function reportText(report: Report): string {
+  return markdown(report, placed(report), [])
+}
+
+interface Drawn {
+  readonly figure: Figure & { readonly title: string }
+  /** Path in the report's folder. */
+  readonly file: string
+  readonly wide: string
+}
+
+interface PlacedSection extends Section {
+  /** Of its anchor; unique in the report. */
+  readonly id: string
+  readonly drawn: readonly Drawn[]
+}
+
+/** Gives sections their anchors and figures their files, both named after the section. */
+function placed({ sections }: Report): readonly PlacedSection[] {
+  const taken = new Map<string, number>()
+  return sections.map((section) => {
+    const { title, figure, figures = [] } = section
+    const name = slug(title)
+    const times = (taken.get(name) ?? 0) + 1
+    taken.set(name, times)
+    const id = times === 1 ? name : `${name}-${times}`
+    const drawn = [...(figure ? [figure] : []), ...figures].map((one, place) => ({
+      figure: { ...one, title },
+      file: `figures/${place === 0 ? id : `${id}-${place + 1}`}.svg`,
+      wide: one.draw(wide),
+    }))
+    return { ...section, id, drawn }
+  })
+}
+
+/** `edmonton-how-the-times-spread`: fit for an anchor and a file. */
+function slug(title: string): string {
+  const plain = title.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
+  return (
+    plain
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .replaceAll(/^-|-$/g, '')
+      .slice(0, 60) || 'section'
+  )
+}
+
+interface FileLink {
+  readonly file: string
+  /** `30,000 rows, 5.1 MB` */
+  readonly size: string
+}
+
+/** Data first, then figures. Empty files have no link. */
+function linksTo(files: Readonly<Record<string, string>>): readonly FileLink[] {
+  const links = Object.entries(files)
+    .filter(([, content]) => content !== '')
+    .map(([file, content]) => {
+      const size = fileSize(Buffer.byteLength(content))
+      return { file, size: file.endsWith('.csv') ? `${count(rowsOf(content))} rows, ${size}` : size }
+    })
+  return [...links.filter(({ file }) => !isFigure(file)), ...links.filter(({ file }) => isFigure(file))]
+}
+
+const isFigure = (file: string) => file.startsWith('figures/')
+
+/** Without the header. A quoted field may hold line ends. */
+function rowsOf(table: string): number {
+  return Math.max(0, table.replaceAll(/"[^"]*"/g, '').split('\n').length - 2)
 }
 
 type CsvCell = string | number | boolean | null
@@ -73,7 +172,13 @@ const wide = 980
 const narrow = 330
 
 /** No script and no external resource. */
-function html({ title, subtitle, finding, sections }: Report): string {
+function html(
+  { title, subtitle, finding }: Report,
+  sections: readonly PlacedSection[],
+  links: readonly FileLink[],
+): string {
+  const [answer, ...others] = sections.map(sectionHtml)
+  const contents = `<ol>\n${sections.map(({ id, title }) => `<li><a href="#${id}">${escapeHtml(title)}</a></li>`).join('\n')}\n</ol>`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -90,30 +195,56 @@ function html({ title, subtitle, finding, sections }: Report): string {
 <p class="finding">${escapeHtml(finding)}</p>
 <p class="subtitle">${escapeHtml(subtitle)}</p>
 </header>
-${sections.map((section) => `<section>\n${sectionHtml(section).filter(Boolean).join('\n')}\n</section>`).join('\n')}
+${answer ?? ''}
+<details class="contents"><summary>Contents</summary>
+${contents}
+</details>
+${linksHtml(links)}
+${others.join('\n')}
 </main>
+<nav aria-label="Contents">
+<p>Contents</p>
+${contents}
+</nav>
 </body>
 </html>
 `
 }
 
-function sectionHtml({ title, figure, tables = [], paragraphs = [], command }: Section) {
-  return [
+function linksHtml(links: readonly FileLink[]): string {
+  const link = ({ file }: FileLink, words: string) => `<a href="${escapeHtml(file)}">${escapeHtml(words)}</a>`
+  const data = links
+    .filter(({ file }) => !isFigure(file))
+    .map((one) => `${link(one, one.file)} (${one.size})`)
+  const figures = links
+    .filter(({ file }) => isFigure(file))
+    .map((one) => link(one, one.file.replace(/^figures\/|\.svg$/g, '')))
+  const drawn = `<details><summary>${figures.length === 1 ? '1 figure' : `${figures.length} figures`} as SVG</summary>
+<p>${figures.join(', ')}</p></details>`
+  return `<aside class="files" aria-label="Files">
+<p>Beside this page: ${data.join(', ')}.</p>
+${figures.length === 0 ? '' : drawn}
+</aside>`
+}
+
+function sectionHtml({ id, title, drawn, tables = [], paragraphs = [], command }: PlacedSection): string {
+  const parts = [
     `<h2>${escapeHtml(title)}</h2>`,
     command && `<pre tabindex="0"><code>${escapeHtml(command)}</code></pre>`,
-    figure && figureHtml(figure),
+    ...drawn.map(figureHtml),
     ...tables.map(tableHtml),
     ...paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`),
   ]
+  return `<section id="${id}">\n${parts.filter(Boolean).join('\n')}\n</section>`
 }
 
-function figureHtml({ caption, description, draw }: Figure): string {
-  const drawn = (kind: string, width: number) =>
-    `<div class="${kind}" role="img" aria-label="${escapeHtml(description)}">${draw(width)}</div>`
+function figureHtml({ figure: { caption, description, draw }, file, wide: drawnWide }: Drawn): string {
+  const drawn = (kind: string, svg: string) =>
+    `<div class="${kind}" role="img" aria-label="${escapeHtml(description)}">${svg}</div>`
   return `<figure>
-${drawn('wide', wide)}
-${drawn('narrow', narrow)}
-<figcaption>${escapeHtml(caption)}</figcaption>
+${drawn('wide', drawnWide)}
+${drawn('narrow', draw(narrow))}
+<figcaption>${escapeHtml(caption)} <a href="${file}">SVG</a></figcaption>
 </figure>`
 }
 
@@ -136,20 +267,45 @@ ${rows.map((row) => `<tr>${row.map(cellOf).join('')}</tr>`).join('\n')}
 </div>`
 }
 
-function markdown({ title, subtitle, finding, sections }: Report): string {
+/** The finding, the answer's table and the files; the other sections are folded. Without `links` nothing is. */
+function markdown(
+  { title, subtitle, finding }: Report,
+  sections: readonly PlacedSection[],
+  links: readonly FileLink[],
+): string {
+  const hasFiles = links.length > 0
+  const [answer, ...others] = sections.map((section) => sectionMarkdown(section, hasFiles))
+  const data = links
+    .filter(({ file }) => !isFigure(file))
+    .map(({ file, size }) => `[${escapeMarkdown(file)}](${file}) (${size})`)
   const parts = [
     `# ${escapeMarkdown(title)}`,
     `**${escapeMarkdown(finding)}**`,
     escapeMarkdown(subtitle),
-    ...sections.flatMap(({ title, figure, tables = [], paragraphs = [], command }) => [
-      `## ${escapeMarkdown(title)}`,
-      command && codeMarkdown(command),
-      figure && 'Drawn in report.html.',
-      ...tables.flatMap((table) => [escapeMarkdown(table.caption), tableMarkdown(table)]),
-      ...paragraphs.map(escapeMarkdown),
-    ]),
+    ...(answer ?? []),
+    hasFiles && `With the figures: [report.html](report.html). Data: ${data.join(', ')}.`,
+    ...others.flatMap((words, place) => {
+      const { title = '' } = sections[place + 1] ?? {}
+      if (!hasFiles) return [`## ${escapeMarkdown(title)}`, ...words]
+      return [`<details>\n<summary>${escapeHtml(title)}</summary>`, ...words, '</details>']
+    }),
   ]
   return `${parts.filter(Boolean).join('\n\n')}\n`
+}
+
+/** Without its title. */
+function sectionMarkdown(
+  { drawn, tables = [], paragraphs = [], command }: PlacedSection,
+  hasFiles: boolean,
+): readonly string[] {
+  return [
+    command ? codeMarkdown(command) : '',
+    ...drawn.map(({ figure: { caption }, file }) =>
+      hasFiles ? `[Figure](${file}): ${escapeMarkdown(caption)}` : '',
+    ),
+    ...tables.flatMap((table) => [escapeMarkdown(table.caption), tableMarkdown(table)]),
+    ...paragraphs.map(escapeMarkdown),
+  ].filter(Boolean)
 }
 
 function tableMarkdown({ columns, rows }: Table): string {
@@ -191,13 +347,11 @@ const entities: Readonly<Record<string, string>> = {
 
 const style = `
 :root {
-  --paper: #fdfdfb; --ink: #1d1f21; --soft: #5d6165; --line: #d9d9d3; --fill: #f4f4f0;
-  --accent: #1f66a6; --peer: #85693a; --shade: #e6e7e3;
+  ${paletteDeclarations('light')}
   color-scheme: light dark;
 }
 @media screen and (prefers-color-scheme: dark) { :root {
-  --paper: #16181b; --ink: #e4e3df; --soft: #a3a5a8; --line: #34373b; --fill: #1e2124;
-  --accent: #7fb2e5; --peer: #b9a27a; --shade: #2a2e33;
+  ${paletteDeclarations('dark')}
 } }
 * { box-sizing: border-box; }
 body {
@@ -216,6 +370,19 @@ section > p { color: var(--soft); font-size: 0.925rem; }
 figure { margin: 0 0 1.75rem; }
 figure svg { display: block; width: 100%; height: auto; max-width: 100%; overflow: visible; }
 figcaption { max-width: 46em; margin-top: 0.6rem; color: var(--soft); font-size: 0.875rem; line-height: 1.5; }
+a { color: var(--accent); text-underline-offset: 0.15em; text-decoration-thickness: 0.06em; }
+a:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; }
+section { scroll-margin-top: 1rem; }
+.contents { margin-top: 2rem; border: 1px solid var(--line); border-width: 1px 0; }
+.contents summary { padding: 0.7rem 0; font-size: 0.925rem; font-weight: 600; cursor: pointer; }
+ol { margin: 0; padding: 0; list-style: none; font-size: 0.875rem; line-height: 1.35; }
+.contents ol { padding-bottom: 0.7rem; columns: 18rem 2; }
+ol a { display: block; padding: 0.3rem 0; color: inherit; text-decoration: none; }
+ol a:hover { color: var(--accent); text-decoration: underline; }
+nav { display: none; }
+.files { margin-top: 1rem; }
+.files p, .files details { max-width: 60em; margin-top: 0.5rem; color: var(--soft); font-size: 0.875rem; }
+.files summary { width: max-content; cursor: pointer; }
 .narrow { display: none; }
 .scroll {
   overflow-x: auto; margin: 0 0 1.75rem;
@@ -235,12 +402,23 @@ thead th { color: var(--soft); font-weight: 500; border-bottom-color: var(--soft
 tbody th { font-weight: 500; }
 .number { text-align: right; }
 pre { overflow-x: auto; margin: 0 0 1.5rem; padding: 0.8rem 1rem; background: var(--fill); border: 1px solid var(--line); border-radius: 4px; font: 0.85rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
+@media screen and (min-width: 84rem) {
+  body { display: grid; grid-template-columns: minmax(0, 66rem) 13rem; justify-content: center; column-gap: 1.5rem; }
+  main { margin: 0; }
+  .contents { display: none; }
+  .files { margin-top: 2rem; }
+  nav { display: block; position: sticky; top: 0; max-height: 100vh; overflow-y: auto; align-self: start; padding: 3.5rem 0.25rem 2rem; }
+  nav p { margin: 0 0 0.4rem; color: var(--soft); font-size: 0.875rem; font-weight: 600; }
+  nav ol { color: var(--soft); }
+}
 @media screen and (max-width: 44rem) {
-  main { padding: 2rem 1rem 3rem; }
+  main { padding: 1.5rem 1rem 3rem; }
   .wide { display: none; }
   .narrow { display: block; max-width: 30rem; }
   tbody th { position: sticky; left: 0; min-width: 6.5rem; max-width: 8rem; white-space: normal; background: var(--paper); }
-  section { margin-top: 2.5rem; }
+  section { margin-top: 2.25rem; }
+  header + section { margin-top: 1.75rem; }
+  ol a { padding: 0.45rem 0; }
 }
 @media print {
   :root { font-size: 10pt; --paper: white; }
@@ -252,5 +430,7 @@ pre { overflow-x: auto; margin: 0 0 1.5rem; padding: 0.8rem 1rem; background: va
   th, td { padding-left: 0.7rem; }
   table { font-size: 8pt; }
   pre { white-space: pre-wrap; }
+  .contents, .files details, figcaption a { display: none; }
+  .files a { color: inherit; text-decoration: none; }
 }
 `

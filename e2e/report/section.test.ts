@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import {
   count,
   figure,
+  fileSize,
   interval,
   megabytes,
   moment,
@@ -27,6 +28,7 @@ test('figures have few digits, a true minus and a dash for nothing', () => {
   assert.equal(interval([-1.2, 0.4]), '−1.20 to 0.40')
   assert.deepEqual([spread(2, 0.5), spread(2, null), spread(null, null)], ['2.00 ± 0.50', '2.00', '–'])
   assert.deepEqual([count(1200), megabytes(94_300_000), megabytes(null)], ['1,200', '94 MB', '–'])
+  assert.deepEqual([1, 84_585, 5_126_036].map(fileSize), ['1 kB', '85 kB', '5.1 MB'])
 })
 
 test('a small p keeps its power of ten', () => {

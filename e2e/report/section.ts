@@ -6,13 +6,16 @@ export interface Report {
   readonly title: string
   readonly subtitle: string
   readonly finding: string
+  /** The first is the answer: its table follows the finding. */
   readonly sections: readonly Section[]
 }
 
 /** Plain text; the renderer escapes it. */
 export interface Section {
   readonly title: string
+  /** Above the tables; `figure` before `figures`. */
   readonly figure?: Figure
+  readonly figures?: readonly Figure[]
   readonly tables?: readonly Table[]
   readonly paragraphs?: readonly string[]
   readonly command?: string
@@ -118,6 +121,11 @@ const superscripts: Readonly<Record<string, string>> = {
 /** `94 MB`, in powers of ten. */
 export function megabytes(bytes: number | null): string {
   return bytes === null ? nothing : `${count(Math.round(bytes / 1e6))} MB`
+}
+
+/** `5.1 MB`, `12 kB`, in powers of ten. */
+export function fileSize(bytes: number): string {
+  return bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : `${count(Math.ceil(bytes / 1000))} kB`
 }
 
 /** `2026-05-12 09:30 UTC` from ISO 8601 in UTC. */

@@ -1,23 +1,31 @@
 // Data of a keystroke run, and its summary: figures, comparisons, the finding.
 
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
-import { editorOf, imitatedBy, isPeer, spokenName, withoutEditor } from '../lab/mode-names.ts'
+import { editorOf, imitatedBy, isPeer, soundPeer, spokenName, withoutEditor } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
+import type { ServerStamps, StampsById } from '../lab/stage-stamps.ts'
 import {
   type Figures,
   holm,
   mean,
   meanOfClusters,
   median,
+  outerThirds,
   rounded,
   roundedInterval,
   significant,
+  standardDeviation,
   summarise,
 } from '../lab/statistics.ts'
+import type { PeerFacts } from '../peers/peers.ts'
+import { faultOf } from '../peers/peers.ts'
 import { count } from '../report/section.ts'
 
-/** One message at one receiving window. Times are ms since the epoch on one common clock; null is "never". */
-export interface Sample {
+/**
+ * One message at one receiving window, with the server's stamps of the message. Times are ms since the epoch on one common
+ * clock; null is "never".
+ */
+export interface Sample extends Readonly<ServerStamps> {
   readonly mode: string
   /** From 1: a server process, browsers and windows of their own. */
   readonly session: number
@@ -55,6 +63,8 @@ export interface Run extends Circumstances {
   readonly growing?: readonly { readonly characters: number; readonly samples: readonly Sample[] }[]
   /** Absent where the number of sessions was fixed. */
   readonly until?: { readonly matters: Matters; readonly outcome: 'decided' | 'limit' }
+  /** What the peers are; absent without any. */
+  readonly peers?: readonly PeerFacts[]
   /** Absent where windows reach the server without a simulated network. */
   readonly network?: {
     readonly profile: string
@@ -62,6 +72,8 @@ export interface Run extends Circumstances {
     /** What the relay itself adds, mean. */
     readonly lateMs: number
   }
+  /** Where some are not of this machine: in order of `receiver`. */
+  readonly windows?: readonly RunWindow[]
   readonly clock: {
     /** `one machine`: system clock alignment; `server exchange`: repeated exchanges, fastest kept. */
     readonly method: 'one machine' | 'server exchange'
@@ -70,15 +82,31 @@ export interface Run extends Circumstances {
   }
 }
 
+export interface RunWindow {
+  readonly receiver: number
+  /** `window 2, this machine`, `device 1, Chrome 156 on Android` */
+  readonly name: string
+  /** Largest error of its clock against the server's. */
+  readonly boundMs: number
+  /** Turns whose samples are left out, each with the reason. */
+  readonly missed: readonly string[]
+}
+
 /** A difference that matters: in ms, or in percent of the mean that a mode is compared with. */
 export interface Matters {
   readonly amount: number
   readonly unit: 'ms' | '%'
 }
 
+/**
+ * Mean transmission times in ms: 2021 thesis on SSE and XHR over HTTP/2, Table 1 (section 5); n = 200, three computers
+ * on a LAN. It gives no standard deviation, hence no intervals here.
+ */
+export const publishedMeansMs = { 'sse/2': 79.889, 'sse/1.1': 198.45, 'websocket/1.1': 88.171 } as const
+
 type Received = Sample & { readonly receivedAt: number }
 
-export function hasArrived(sample: Sample): sample is Received {
+export function hasArrived<One extends Sample>(sample: One): sample is One & Received {
   return sample.receivedAt !== null
 }
 
@@ -98,10 +126,13 @@ export interface Block {
   readonly received: readonly (readonly ReceivedStamp[])[]
   /** Added to a window's stamps gives the common clock, ms. */
   readonly offsetsMs: readonly number[]
+  /** By message; on the common clock. */
+  readonly stamps?: StampsById
 }
 
 /** Matched by message ID; includes lost messages. */
-export function matchBlock({ mode, session, block, firstKey, sent, received, offsetsMs }: Block): Sample[] {
+export function matchBlock(given: Block): Sample[] {
+  const { mode, session, block, firstKey, sent, received, offsetsMs, stamps: server = {} } = given
   const [typistMs = 0] = offsetsMs
   const placeSent = new Map(sent.map(({ id }, place) => [id, place]))
   return received.flatMap((stamps, window) => {
@@ -116,6 +147,7 @@ export function matchBlock({ mode, session, block, firstKey, sent, received, off
         ...{ mode, session, block, key: firstKey + place, id, receiver: window + 1 },
         inputAt: inputAt === null ? null : inputAt + typistMs,
         sentAt: sentAt + typistMs,
+        ...(server[id] ?? noStamps),
         acceptedAt: first?.acceptedAt ?? null,
         receivedAt: here(first?.receivedAt),
         appliedAt: here(first?.appliedAt),
@@ -128,6 +160,8 @@ export function matchBlock({ mode, session, block, firstKey, sent, received, off
     })
   })
 }
+
+const noStamps: ServerStamps = { arrivedAt: null, committingAt: null, storedAt: null, writtenAt: null }
 
 /** IDs whose first copy came after a later one's. `arrivals`: in order of arrival; `places`: order of sending. */
 export function overtaken(
@@ -177,10 +211,14 @@ export function analyse(run: Run) {
     sessions,
     until: run.until ?? null,
     network: run.network ?? null,
+    peers: run.peers ?? [],
     modes,
+    windows: (run.windows ?? []).map((window) => summariseWindow(run, window)),
     growing,
+    knownFaults: knownFaultsOf(run),
     comparisons,
     notCompared,
+    drifts: driftsOf(run),
     finding,
   }
 }
@@ -191,11 +229,11 @@ export const growingTurns = 2
 export const growingIntervalMs = 200
 
 /** One row for each size and mode; medians in ms, means of bytes. */
-function growingOf({ growing = [], clock }: Run) {
+function growingOf({ growing = [] }: Run) {
   return growing.flatMap(({ characters, samples }) =>
     [...Map.groupBy(samples, ({ mode }) => mode)].map(([mode, taken]) => {
       const times = taken.filter(hasArrived).map(transmissionMs)
-      const { applyMs = null, showMs = null } = stagesOf(taken, clock.method)
+      const { applyMs = null, showMs = null } = stagesOf(taken)
       return {
         ...{ characters, mode, n: times.length, expected: taken.length },
         p50Ms: times.length === 0 ? null : significant(median(times)),
@@ -213,6 +251,7 @@ function summariseMode(run: Run, mode: string) {
   const figures = times.length === 0 ? undefined : summarise(times)
   const inMs = (name: Exclude<keyof Figures, 'n'>) => significant(figures?.[name] ?? Number.NaN)
   const use = run.serverUse[mode]
+  const sessionMeans = sessionsOf(samples).map(({ times }) => (times.length === 0 ? Number.NaN : mean(times)))
   return {
     mode,
     n: times.length,
@@ -228,14 +267,90 @@ function summariseMode(run: Run, mode: string) {
     minMs: inMs('min'),
     maxMs: inMs('max'),
     /** In order of the sessions; null for one in which nothing arrived. */
-    sessionMeansMs: sessionsOf(samples).map(({ times }) =>
-      significant(times.length === 0 ? Number.NaN : mean(times)),
-    ),
+    sessionMeansMs: sessionMeans.map(significant),
+    effectiveN: effectiveN(times.length, figures?.sd ?? Number.NaN, sessionMeans),
     ...bytesOf(samples),
     serverCpuMs: significant(use?.cpuMs ?? Number.NaN),
     serverRssBytes: significant(use?.rssBytes ?? Number.NaN),
-    ...stagesOf(samples, run.clock.method),
+    ...stagesOf(samples),
+    path: pathOf(samples),
   }
+}
+
+/** Medians in ms by mode; null without arrivals. */
+function summariseWindow({ modes, samples }: Run, { receiver, name, boundMs, missed }: RunWindow) {
+  const own = samples.filter((sample) => sample.receiver === receiver)
+  const medians = modes.map((mode) => {
+    const times = own
+      .filter((sample) => sample.mode === mode)
+      .filter(hasArrived)
+      .map(transmissionMs)
+    return [mode, times.length === 0 ? null : significant(median(times))] as const
+  })
+  const n = own.filter(hasArrived).length
+  return {
+    ...{ receiver, name, n, lost: own.length - n },
+    p50Ms: Object.fromEntries(medians),
+    boundMs: rounded(boundMs),
+    missed,
+  }
+}
+
+/**
+ * Of each peer with a fault built in, what was built in and what was found. The delay is the relay's own, by its stamps, and
+ * is found in the difference from the sound relay.
+ */
+function knownFaultsOf(run: Run) {
+  return run.modes.flatMap((mode) => {
+    const sound = soundPeer(mode)
+    const found = sound === mode ? undefined : contrast(run, mode, sound)
+    if (!found) return []
+    const samples = run.samples.filter((sample) => sample.mode === mode)
+    const builtMs = relayMs(samples) - relayMs(run.samples.filter((sample) => sample.mode === sound))
+    const [low, high] = found.interval
+    const lastKeys = new Map(samples.map(({ session, block, key }) => [`${session} ${block}`, key]))
+    const isLast = ({ session, block, key }: Sample) => lastKeys.get(`${session} ${block}`) === key
+    const hasFaults = mode.includes('+faults')
+    const built = (fault: ReturnType<typeof faultOf>) =>
+      // One that waits for the next message of its turn, which there is not, does not arrive in it.
+      samples.filter(
+        (sample) =>
+          hasFaults &&
+          (faultOf(sample.id) === fault ||
+            (fault === 'lost' && faultOf(sample.id) === 'reordered' && isLast(sample))) &&
+          !(fault === 'reordered' && isLast(sample)),
+      ).length
+    return {
+      mode,
+      sound,
+      hasFaults,
+      builtMs: significant(builtMs),
+      foundMs: rounded(found.difference),
+      foundCi95Ms: roundedInterval(found.interval),
+      holds: low <= builtMs && builtMs <= high,
+      lost: { built: built('lost'), found: samples.filter((sample) => !hasArrived(sample)).length },
+      duplicated: { built: built('duplicated'), found: samples.filter(({ copies }) => copies > 1).length },
+      reordered: { built: built('reordered'), found: samples.filter(({ reordered }) => reordered).length },
+    }
+  })
+}
+
+/** Mean time in the relay before it begins to send, ms. */
+function relayMs(samples: readonly Sample[]): number {
+  const times = samples.flatMap(({ acceptedAt, committingAt }) =>
+    acceptedAt === null || committingAt === null ? [] : [committingAt - acceptedAt],
+  )
+  return times.length === 0 ? Number.NaN : mean(times)
+}
+
+/**
+ * How many independent samples would have a mean as sure as these sessions' means say: the samples' variance over the
+ * variance of the mean of the sessions. Rough with few sessions; at most `n`; null below two sessions.
+ */
+function effectiveN(n: number, sd: number, sessionMeans: readonly number[]): number | null {
+  const known = sessionMeans.filter(Number.isFinite)
+  const variance = standardDeviation(known) ** 2 / known.length
+  return known.length < 2 || variance === 0 ? null : Math.min(n, Math.round(sd ** 2 / variance))
 }
 
 /** Means, of messages and of samples that arrived; null without any. */
@@ -261,12 +376,10 @@ export const stages = {
 export const stageNames = Object.keys(stages) as (keyof typeof stages)[]
 
 /** Medians in ms, which need not add up; a stage without stamps is absent. */
-function stagesOf(samples: readonly Sample[], method: Run['clock']['method']) {
+function stagesOf(samples: readonly Sample[]) {
   const messages = [...new Map(samples.map((sample) => [sample.id, sample])).values()]
   const medians: { -readonly [Name in keyof typeof stages]?: number } = {}
   for (const name of stageNames) {
-    // A remote server's clock is not compared with the windows'.
-    if (method !== 'one machine' && (name === 'upMs' || name === 'downMs')) continue
     const { from, to, each } = stages[name]
     const times = (each === 'message' ? messages : samples).flatMap(({ [from]: start, [to]: end }) =>
       start === null || end === null ? [] : [end - start],
@@ -276,10 +389,52 @@ function stagesOf(samples: readonly Sample[], method: Run['clock']['method']) {
   return medians
 }
 
+/** The stamps of a message on its way, in order, and who spends the time up to each. */
+export const wayPoints = [
+  { stamp: 'inputAt', stage: 'Input', by: 'page' },
+  { stamp: 'sentAt', stage: 'Input → sent', by: 'page' },
+  { stamp: 'arrivedAt', stage: 'Way up', by: 'way' },
+  { stamp: 'acceptedAt', stage: 'Read, checked', by: 'server' },
+  { stamp: 'committingAt', stage: 'Waits for its commit', by: 'server' },
+  { stamp: 'storedAt', stage: 'Numbered, stored', by: 'server' },
+  { stamp: 'writtenAt', stage: 'Written to all', by: 'server' },
+  { stamp: 'receivedAt', stage: 'Way down', by: 'way' },
+  { stamp: 'appliedAt', stage: 'Applied', by: 'page' },
+  { stamp: 'paintedAt', stage: 'Painted', by: 'page' },
+] as const satisfies readonly { stamp: keyof Sample; stage: string; by: 'page' | 'way' | 'server' }[]
+
+export type WayPoint = (typeof wayPoints)[number]
+
+/**
+ * Mean ms of the stages of one message to one window, which add up to the whole. Stages between which the mode has no stamp
+ * are one, and the way's if that is among them. Without the typing window, which does not draw its own message. Over the samples that have every stamp that the mode has; empty without any.
+ */
+function pathOf(samples: readonly Sample[]) {
+  const others = samples.filter(({ receiver }) => receiver !== 1)
+  const arrived = (others.length > 0 ? others : samples).filter(hasArrived)
+  // Nine in ten, as the last paint may not come.
+  const known = wayPoints.filter(
+    ({ stamp }) => arrived.filter((sample) => sample[stamp] !== null).length > 0.9 * arrived.length,
+  )
+  const whole = arrived.filter((sample) => known.every(({ stamp }) => sample[stamp] !== null))
+  if (whole.length === 0) return []
+  return known.slice(1).map((to, place) => {
+    const from = known[place] ?? to
+    const parts = wayPoints.slice(wayPoints.indexOf(from) + 1, wayPoints.indexOf(to) + 1)
+    const times = whole.map((sample) => (sample[to.stamp] ?? 0) - (sample[from.stamp] ?? 0))
+    return {
+      stage: [...new Set([parts[0]?.stage ?? '', to.stage])].join(' … '),
+      by: parts.find(({ by }) => by === 'way')?.by ?? to.by,
+      meanMs: rounded(mean(times)),
+    }
+  })
+}
+
 /** Each mode against the baseline, then the shared editor against mirroring in the same mode, then against peers. */
 function pairsOf({ modes, baseline }: Run) {
   const own = modes.filter((mode) => !isPeer(mode))
-  const peersOf = (mode: string) => modes.filter((peer) => imitatedBy(peer) === withoutEditor(mode))
+  const peersOf = (mode: string) =>
+    modes.filter((peer) => imitatedBy(peer) === withoutEditor(mode) && soundPeer(peer) === peer)
   const mirrorsOf = (mode: string) =>
     modes.filter((other) => editorOf(other) === 'mirror' && other === `${withoutEditor(mode)} mirror`)
   return [
@@ -327,6 +482,45 @@ function sessionsOf(samples: readonly Sample[]) {
       const times = messages.map((message) => message.map(transmissionMs))
       return { session, times: times.flat(), messageMeans: times.map(mean) }
     })
+}
+
+/**
+ * Whether a mode became slower or faster within its sessions: mean of the last third of its messages minus that of the
+ * first, one figure a session. Omits modes with fewer than two such sessions.
+ */
+function driftsOf({ modes, samples, clock }: Run) {
+  const found = modes.flatMap((mode) => {
+    const inOrder = samples
+      .filter((sample) => sample.mode === mode)
+      .toSorted((one, other) => one.key - other.key)
+    const differences = sessionsOf(inOrder).flatMap(({ messageMeans }) => {
+      const [first, last] = outerThirds(messageMeans)
+      return first.length === 0 ? [] : [mean(last) - mean(first)]
+    })
+    return differences.length < 2
+      ? []
+      : [{ mode, sessions: differences.length, ...meanOfClusters(differences) }]
+  })
+  const corrected = holm(found.map(({ p }) => p))
+  return found.map(({ mode, sessions, difference, interval, p }, place) => {
+    const pCorrected = corrected[place] ?? 1
+    const isFound = pCorrected <= 0.05 && Math.abs(difference) > clock.boundMs
+    return {
+      ...{
+        mode,
+        sessions,
+        differenceMs: rounded(difference),
+        ci95Ms: roundedInterval(interval),
+        p,
+        pCorrected,
+      },
+      verdict: !isFound
+        ? ('none found' as const)
+        : difference > 0
+          ? ('slower' as const)
+          : ('faster' as const),
+    }
+  })
 }
 
 function mattersIn({ until, samples }: Run, { baseline }: { readonly baseline: string }): number | null {

@@ -36,7 +36,7 @@ test('every table has a caption and scopes, every figure a caption and a descrip
     assert.equal(widths.size, 1)
   }
   const figures = [...page.querySelectorAll('figure')]
-  assert.equal(figures.length, 4)
+  assert.equal(figures.length, 6)
   for (const figure of figures) {
     assert.ok(figure.querySelector('figcaption')?.textContent)
     assert.ok([...figure.querySelectorAll('[role=img]')].every((drawn) => drawn.getAttribute('aria-label')))
@@ -47,7 +47,7 @@ test('every sample that arrived is drawn', () => {
   const run = madeRun({ ...small, behaviours: [{ mode: 'sse/2', medianMs: 4, lost: 0.2 }] })
   const arrived = run.samples.filter(({ receivedAt }) => receivedAt !== null).length
   assert.ok(arrived > 0 && arrived < run.samples.length)
-  for (const drawn of pageOf(run).querySelectorAll('figure .wide')) {
+  for (const drawn of pageOf(run).querySelectorAll('#every-sample .wide, #through-the-run .wide')) {
     const strokes = [...drawn.querySelectorAll('path[stroke-linecap=round]')].map(
       (path) => path.getAttribute('d') ?? '',
     )
@@ -56,8 +56,13 @@ test('every sample that arrived is drawn', () => {
 })
 
 test('nothing is asked of anybody, and no script runs', () => {
-  const page = pageOf(madeRun({ ...small, behaviours: withPeers }))
-  assert.equal(page.querySelectorAll('script, link, img, iframe, [src], [href]').length, 0)
+  const run = madeRun({ ...small, behaviours: withPeers })
+  const files = keystrokesFiles(run, analyse(run))
+  const page = new JSDOM(files['report.html']).window.document
+  assert.equal(page.querySelectorAll('script, link, img, iframe, [src], :not(a)[href]').length, 0)
+  const links = [...page.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
+  assert.ok(links.includes('samples.csv'))
+  assert.ok(links.every((link) => link.startsWith('#') || files[link]))
   assert.ok(
     ![...page.querySelectorAll('style')].some((style) => /url\(|@import/.test(style.textContent ?? '')),
   )
@@ -90,6 +95,34 @@ test('peers are set against the goal only where they ran', () => {
   assert.ok(textOf(madeRun({ ...small, behaviours: withPeers })).includes('Against bare peers'))
 })
 
+test('the axis of large differences has whole figures', () => {
+  const behaviours = threeModes.map((mode, place) => ({ ...mode, medianMs: place === 0 ? 2000 : 2 }))
+  const titles = [...pageOf(madeRun({ ...small, behaviours })).querySelectorAll('h2')]
+  const differences = titles.find(({ textContent }) => textContent === 'Differences')?.parentElement
+  assert.match(differences?.querySelector('svg')?.outerHTML ?? '', />−2000</)
+})
+
+test('other systems are named with their versions, and have no goal', () => {
+  const behaviours = [
+    ...threeModes,
+    { mode: 'socket.io:websocket/1.1', medianMs: 2 },
+    { mode: 'mercure:sse/3', medianMs: 5 },
+  ]
+  const local = { name: 'socket.io', label: 'Socket.IO', transport: 'WebSocket' } as const
+  const distant = { name: 'mercure', label: 'Mercure', transport: 'SSE' } as const
+  const peers = [
+    { ...local, serverVersion: '4.8.4', clientVersion: '4.8.3', address: null },
+    { ...distant, serverVersion: null, clientVersion: null, address: 'https://host/hub' },
+  ]
+  const text = textOf({ ...madeRun({ ...small, behaviours }), peers })
+  assert.ok(!text.includes('Against bare peers') && !text.includes('goal'))
+  assert.match(text, /Against other systems/)
+  assert.match(text, /WebSocket \/ Socket\.IO/)
+  assert.match(text, /Socket\.IO4\.8\.4, client 4\.8\.3WebSocketstarted for the run/)
+  assert.match(text, /MercureunknownSSEhttps:\/\/host\/hub/)
+  assert.match(text, /Mercure has no comparison/)
+})
+
 test('a run in which all was lost says so', () => {
   const text = textOf(madeRun({ ...small, behaviours: threeModes.map((mode) => ({ ...mode, lost: 1 })) }))
   assert.ok(text.includes('Nothing arrived: there is nothing to draw.'))
@@ -110,6 +143,19 @@ test('one mode, one sample and no mode at all are reports too', () => {
   }
 })
 
+test('each window stands by itself where some are elsewhere, with its clock and what it missed', () => {
+  const run = madeRun({ ...small, oneMachine: false })
+  const missed = Array.from({ length: 7 }, (_, turn) => `session 1, block ${turn + 1}, sse/2: was hidden`)
+  const windows = [
+    { receiver: 1, name: 'window 1, this machine, types', boundMs: 0.2, missed: [] },
+    { receiver: 2, name: 'device 1, Chrome 156 on Android', boundMs: 7.5, missed },
+  ]
+  const text = markdown({ ...run, windows })
+  assert.match(text, /\| device 1, Chrome 156 on Android \| .* \| ± 7\.5\d* \| 60 \| 0 \| 7 \|/)
+  assert.match(text, /block 5, sse\/2: was hidden; and 2 more\. Its samples of these turns are left out/)
+  assert.doesNotMatch(markdown(run), /Window by window/)
+})
+
 test('times that a clock made negative are drawn on a linear axis, and it is said', () => {
   const run = madeRun(small)
   const early = run.samples.map((sample) => ({
@@ -126,6 +172,46 @@ test('times that a clock made negative are drawn on a linear axis, and it is sai
   assert.ok(textOf(run).includes('The axis is logarithmic'))
 })
 
+test('a line for each mode ends where its share arrived, and the caption says what is lost', () => {
+  const behaviours = [
+    { mode: 'sse/2', medianMs: 4, lost: 0.5 },
+    { mode: 'websocket/1.1', medianMs: 3, lost: 1 },
+    { mode: 'bare:sse/2', medianMs: 3 },
+  ]
+  const page = pageOf(madeRun({ ...small, behaviours }))
+  const [wide, narrow] = ['wide', 'narrow'].map((kind) =>
+    page.querySelector(`#how-many-arrive-within-a-time .${kind}`),
+  )
+  const lines = [...(wide?.querySelectorAll('g[aria-label=line] path') ?? [])]
+  assert.equal(lines.length, 2)
+  const [whole, half] = lines
+    .map((line) =>
+      Math.min(
+        ...(line.getAttribute('d') ?? '')
+          .split(/[ML]/)
+          .slice(1)
+          .map((at) => Number(at.split(',')[1])),
+      ),
+    )
+    .sort((one, other) => one - other)
+  assert.ok((half ?? 0) > (whole ?? 0) + 100, `${whole}, ${half}`)
+  assert.ok(wide?.textContent?.includes('bare: SSE + XHR, HTTP/2'))
+  assert.ok(narrow?.textContent?.includes('1  bare: SSE + XHR, HTTP/2'))
+  assert.match(wide?.closest('figure')?.textContent ?? '', /dashed line .* ends below 100 % lost the rest/)
+})
+
+test('the doubts name clock, drift, dependence and loss, with what is known of each', () => {
+  const doubts = (run: Run) => pageOf(run).querySelector('#doubts')?.textContent ?? ''
+  assert.match(
+    doubts(madeRun(small)),
+    /Clock: .* ms.*Drift: none was found .*Dependence: .*independent.*Lost: none of 180 /s,
+  )
+  const one = doubts(madeRun({ ...small, sessions: 1 }))
+  assert.match(one, /Drift: one session cannot tell.*not known from one session/s)
+  const lost = doubts(madeRun({ ...small, behaviours: [{ mode: 'sse/2', medianMs: 4, lost: 0.5 }] }))
+  assert.match(lost, /Lost: \d+ of 60 samples were, and are in no mean/)
+})
+
 test('two editors are told apart, and the paper stands beside mirroring', () => {
   const behaviours = ['websocket/1.1 mirror', 'websocket/1.1 shared'].map((mode) => ({ mode, medianMs: 4 }))
   const run = { ...madeRun({ ...small, behaviours }), baseline: 'websocket/1.1 mirror' }
@@ -133,7 +219,10 @@ test('two editors are told apart, and the paper stands beside mirroring', () => 
   const text = markdown({ ...run, growing })
   assert.match(text, /\| WebSocket \(shared\) − mirror \|/)
   assert.match(text, /\| WebSocket \| [\d.]+ \| 1\.00 \| 88\.171 \|/)
-  assert.match(text, /## A growing document[\s\S]*\| 10,000 \| WebSocket \(shared\) \| 60 \| 0 \|/)
+  assert.match(
+    text,
+    /<summary>A growing document<\/summary>[\s\S]*\| 10,000 \| WebSocket \(shared\) \| 60 \| 0 \|/,
+  )
   assert.ok(fileOf({ ...run, growing }, 'growing.csv').startsWith('mode,session,block,key'))
   assert.ok(!markdown(run).includes('A growing document'))
 })
@@ -151,7 +240,7 @@ test('summary.json holds the summary, and nothing of it is lost', () => {
 })
 
 const header =
-  'mode,session,block,key,id,receiver,own,sent_at,received_at,transmission_ms,input_at,accepted_at,applied_at,painted_at,sent_bytes,received_bytes,copies,reordered'
+  'mode,session,block,key,id,receiver,own,sent_at,received_at,transmission_ms,input_at,arrived_at,accepted_at,committing_at,stored_at,written_at,applied_at,painted_at,sent_bytes,received_bytes,copies,reordered'
 
 const csvOf = (run: Run) => fileOf(run, 'samples.csv')
 
@@ -161,7 +250,7 @@ test('samples.csv: a header and a row for each message and window', () => {
   assert.equal(lines[0], header)
   assert.equal(lines.length, 1 + run.samples.length + 1)
   assert.equal(lines.at(-1), '')
-  assert.ok(lines.slice(1, -1).every((line) => line.split(',').length === 18))
+  assert.ok(lines.slice(1, -1).every((line) => line.split(',').length === 22))
 })
 
 test('samples.csv: times have three decimals, and never is empty', () => {
@@ -169,7 +258,11 @@ test('samples.csv: times have three decimals, and never is empty', () => {
   const times = {
     inputAt: 999.9,
     sentAt: 1000,
+    arrivedAt: 1001,
     acceptedAt: null,
+    committingAt: null,
+    storedAt: null,
+    writtenAt: 1002,
     receivedAt: 1002.5,
     appliedAt: 1003,
     paintedAt: 1016.12345,
@@ -178,7 +271,7 @@ test('samples.csv: times have three decimals, and never is empty', () => {
   const row = csvOf({ ...run, samples }).split('\n')[1]
   assert.equal(
     row,
-    'sse/2,1,1,1,window1:1,1,true,1000.000,1002.500,2.500,999.900,,1003.000,1016.123,151,191,1,false',
+    'sse/2,1,1,1,window1:1,1,true,1000.000,1002.500,2.500,999.900,1001.000,,,,1002.000,1003.000,1016.123,151,191,1,false',
   )
 })
 
@@ -189,6 +282,6 @@ test('samples.csv: a lost sample is a row without a time', () => {
     .split('\n')
     .slice(1)) {
     assert.deepEqual(row.split(',').slice(8, 10), ['', ''])
-    assert.deepEqual(row.split(',').slice(15, 17), ['', '0'])
+    assert.deepEqual(row.split(',').slice(19, 21), ['', '0'])
   }
 })

@@ -1,8 +1,19 @@
 // Report of a keystroke run: sections and files.
 
-import { isPeer, labelOf, opponentLabel, spokenName } from '../lab/mode-names.ts'
+import {
+  editorOf,
+  imitatedBy,
+  isBarePeer,
+  isPeer,
+  labelOf,
+  opponentLabel,
+  spokenName,
+  withoutEditor,
+} from '../lab/mode-names.ts'
 import { clustersForHalf } from '../lab/statistics.ts'
-import { distribution, intervals, isLogarithmic, timeline } from '../report/charts.ts'
+import { isBare, type PeerFacts } from '../peers/peers.ts'
+import { cumulative, distribution, intervals, isLogarithmic, stacks, timeline } from '../report/charts.ts'
+import { lineColour } from '../report/figure-file.ts'
 import { csv, csvTime, reportFiles } from '../report/render.ts'
 import {
   count,
@@ -26,30 +37,33 @@ import {
   growingTurns,
   hasArrived,
   type ModeSummary,
+  publishedMeansMs,
   type Run,
   type Sample,
   type Summary,
   sessionsNeeded,
-  stageNames,
-  stages,
   transmissionMs,
 } from './keystrokes-analysis.ts'
 
 export function keystrokesFiles(run: Run, summary: Summary): Readonly<Record<string, string>> {
-  const [distributed, timed] = sampleSections(run)
+  const [distributed, cumulated, timed] = sampleSections(run)
   const hasTimes = run.samples.some(hasArrived)
   const sections = [
     modesSection(summary),
-    hasTimes ? distributed : nothingArrived,
+    ...(hasTimes ? [distributed, cumulated] : [nothingArrived]),
     comparisonsSection(summary),
     ...peersSections(summary),
+    ...knownFaultsSections(summary),
+    paperSection(summary),
     faultsSection(summary),
+    ...windowsSections(summary),
     stagesSection(summary),
     bytesSection(summary),
     ...growingSections(summary),
     ...(hasTimes ? [timed, slowestSection(run)] : []),
     costSection(summary),
     methodSection(summary),
+    doubtsSection(summary),
     runAgainSection(summary, summary.command),
   ]
   const report = {
@@ -59,11 +73,10 @@ export function keystrokesFiles(run: Run, summary: Summary): Readonly<Record<str
     sections,
   }
   const growing = run.growing?.flatMap(({ samples }) => samples)
-  return {
-    ...reportFiles(report, summary),
+  return reportFiles(report, summary, {
     'samples.csv': samplesCsv(run.samples),
     ...(growing && { 'growing.csv': samplesCsv(growing) }),
-  }
+  })
 }
 
 /** Times are ms since the epoch; empty is "never". */
@@ -81,7 +94,11 @@ function samplesCsv(samples: readonly Sample[]): string {
       ['received_at', ({ receivedAt }) => csvTime(receivedAt)],
       ['transmission_ms', (sample) => csvTime(hasArrived(sample) ? transmissionMs(sample) : null)],
       ['input_at', ({ inputAt }) => csvTime(inputAt)],
+      ['arrived_at', ({ arrivedAt }) => csvTime(arrivedAt)],
       ['accepted_at', ({ acceptedAt }) => csvTime(acceptedAt)],
+      ['committing_at', ({ committingAt }) => csvTime(committingAt)],
+      ['stored_at', ({ storedAt }) => csvTime(storedAt)],
+      ['written_at', ({ writtenAt }) => csvTime(writtenAt)],
       ['applied_at', ({ appliedAt }) => csvTime(appliedAt)],
       ['painted_at', ({ paintedAt }) => csvTime(paintedAt)],
       ['sent_bytes', ({ sentBytes }) => sentBytes],
@@ -112,9 +129,18 @@ function modesSection({ modes, baseline, sessions }: Summary): Section {
   }
   return {
     title: 'Transmission times',
-    tables: [times, publishedTable(modes)],
+    tables: [times],
     paragraphs: [
       'A sample is one message at one receiving window; its time runs from being handed to the transport to being received. Lost samples have no time: they are counted, and are in no mean.',
+    ],
+  }
+}
+
+function paperSection({ modes }: Summary): Section {
+  return {
+    title: 'Beside the 2021 paper',
+    tables: [publishedTable(modes)],
+    paragraphs: [
       'The paper measured with three computers on a LAN in 2021. Milliseconds of different machines cannot be compared; ratios within one set of machines can, with care. It printed no standard deviations, so how sure its ratios are is unknown.',
     ],
   }
@@ -126,12 +152,6 @@ function rangeOf(means: readonly (number | null)[]): string {
   return known.length === 0 ? '–' : `${figure(Math.min(...known))} to ${figure(Math.max(...known))}`
 }
 
-/**
- * Mean transmission times in ms: 2021 thesis on SSE and XHR over HTTP/2, Table 1 (section 5); n = 200, three computers
- * on a LAN. It gives no standard deviation, hence no intervals here.
- */
-const publishedMeansMs = { 'sse/2': 79.889, 'sse/1.1': 198.45, 'websocket/1.1': 88.171 } as const
-
 /** Ratios compare roughly across machines; milliseconds do not. */
 const ratioBase = 'websocket/1.1'
 
@@ -141,7 +161,7 @@ function publishedTable(modes: readonly ModeSummary[]): Table {
     modes.find(({ mode }) => mode === name || mode === `${name} mirror`)?.meanMs ?? Number.NaN
   return {
     caption:
-      'Beside Table 1 of the 2021 paper (n = 200); means in milliseconds, and how many times WebSocket’s they are',
+      'Here, and in the paper’s Table 1 (n = 200); means in milliseconds, and how many times WebSocket’s they are',
     columns: [text('Mode'), ...['Here', 'Ratio here', 'Paper', 'Ratio in paper'].map(number)],
     rows: Object.entries(publishedMeansMs).map(([mode, published]) => [
       labelOf(mode),
@@ -158,8 +178,8 @@ const nothingArrived: Section = {
   paragraphs: ['Nothing arrived: there is nothing to draw.'],
 }
 
-/** Every sample by its time, and by its key. */
-function sampleSections({ modes, samples }: Run): readonly [Section, Section] {
+/** Every sample by its time, how many arrive within a time, and every sample by its key. */
+function sampleSections({ modes, samples }: Run): readonly [Section, Section, Section] {
   const keys = samples.reduce((most, { key }) => Math.max(most, key), 0)
   const arrived = samples.filter(hasArrived).map((sample) => ({
     mode: sample.mode,
@@ -173,6 +193,14 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section] {
     colour: isPeer(mode) ? 'var(--peer)' : 'var(--accent)',
     values: byMode.get(mode) ?? [],
   }))
+  const expected = Map.groupBy(samples, ({ mode }) => mode)
+  const kinds = [...new Set(modes.map(kindOf))]
+  const curves = rows.map((row, place) => {
+    const mode = modes[place] ?? ''
+    const colour = lineColour(kinds.indexOf(kindOf(mode)))
+    const isDashed = isPeer(mode) || editorOf(mode) === 'mirror'
+    return { ...row, colour, isDashed, expected: expected.get(mode)?.length ?? 0 }
+  })
   const labels = modes.map(labelOf).join('; ')
   const isLog = isLogarithmic(arrived.map(({ ms }) => ms))
   const axis = isLog ? 'The axis is logarithmic' : 'The axis is linear, as some times are not above 0'
@@ -181,6 +209,13 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section] {
     description: `Distribution of transmission times for ${labels}. The table of transmission times gives the same in figures.`,
     draw: (width: number) => distribution(rows, width),
   }
+  const hasLost = curves.some(({ values, expected }) => values.length < expected)
+  const hasDashes = curves.some(({ isDashed }) => isDashed)
+  const byShare = {
+    caption: `How many of all samples had arrived within a time, in milliseconds${isLog ? ' (logarithmic)' : ''}. Read from the left: where a line crosses 50 % is its median; at 95 % all but one sample in twenty have arrived. A line further left is faster; where two cross, neither is faster for all samples.${hasDashes ? ' A dashed line has the colour of the mode that it is compared with.' : ''}${hasLost ? ' A line that ends below 100 % lost the rest.' : ''}`,
+    description: `Cumulative distribution of transmission times for ${labels}. The table of transmission times gives median, 95th and 99th percentile.`,
+    draw: (width: number) => cumulative(curves, width),
+  }
   const byKey = {
     caption: `Transmission time in milliseconds${isLog ? ' (logarithmic)' : ''} by key, in the order of sending, one session after the other. Upright lines part the turns of the mode, between which the other modes had theirs.`,
     description: `Transmission time of each sample by key for ${labels}.`,
@@ -188,9 +223,13 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section] {
   }
   return [
     { title: 'Every sample', figure: byTime },
+    { title: 'How many arrive within a time', figure: byShare },
     { title: 'Through the run', figure: byKey },
   ]
 }
+
+/** `sse/2` of `bare:sse/2` and of `sse/2 mirror`: they share a colour. */
+const kindOf = (mode: string) => imitatedBy(mode) ?? withoutEditor(mode)
 
 const minusLabel = ({ mode, baseline }: Comparison) => `${labelOf(mode)} − ${opponentLabel(baseline, mode)}`
 
@@ -286,42 +325,160 @@ function sessionsTable(comparisons: readonly Comparison[]): Table {
   }
 }
 
-/** Largest accepted ratio of a mode's median to its peer's. */
+/** Largest accepted ratio of a mode's median to a bare page's. */
 const goal = 1.3
 
-function peersSections({ comparisons }: Summary): readonly Section[] {
-  const rows = comparisons
-    .filter(({ baseline }) => isPeer(baseline))
-    .map(({ mode, baseline, medianRatio, medianRatioCi95: [low, high], sessions }) => ({
-      label: `${labelOf(mode)} / ${opponentLabel(baseline, mode)}`,
-      point: medianRatio,
-      interval: [low, high] as const,
-      outcome: high <= goal ? 'met' : low > goal ? 'missed' : 'undecided',
-      isDecided: high <= goal || low > goal,
-      sessions: sessions.map((one) => one.medianRatio),
-    }))
-  if (rows.length === 0) return []
+function peersSections(summary: Summary): readonly Section[] {
+  const against = summary.comparisons.filter(({ baseline }) => isPeer(baseline))
+  const bare = against.filter(({ baseline }) => isBarePeer(baseline))
+  const systems = against.filter(({ baseline }) => !isBarePeer(baseline))
+  const others = summary.modes.filter(({ mode }) => isPeer(mode) && !isBarePeer(mode))
+  return [
+    ...(bare.length > 0 ? [barePeersSection(bare)] : []),
+    ...(others.length > 0 ? [systemsSection(summary, systems)] : []),
+  ]
+}
+
+const ratioRow = ({ mode, baseline, medianRatio, medianRatioCi95: [low, high], sessions }: Comparison) => ({
+  label: `${labelOf(mode)} / ${opponentLabel(baseline, mode)}`,
+  point: medianRatio,
+  interval: [low, high] as const,
+  sessions: sessions.map((one) => one.medianRatio),
+})
+
+const ratioAxis = 'times the peer’s median'
+const ratioWords =
+  'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms.'
+
+function barePeersSection(comparisons: readonly Comparison[]): Section {
+  const rows = comparisons.map(ratioRow).map((row) => {
+    const [low, high] = row.interval
+    const outcome = high <= goal ? 'met' : low > goal ? 'missed' : 'undecided'
+    return { ...row, outcome, isDecided: outcome !== 'undecided' }
+  })
   const words = rows.map(
     (row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}, goal ${row.outcome}`,
   )
-  const axis = 'times the peer’s median'
+  return {
+    title: 'Against bare peers',
+    figure: {
+      caption: `Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`,
+      description: words.join('; '),
+      draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1, goal], shadedTo: 0 }),
+    },
+    tables: [
+      {
+        caption: `Ratio of the medians, mode over peer; the goal is at most ${goal}`,
+        columns: [text('Mode / peer'), number('Ratio'), number('95 % interval'), text('Goal')],
+        rows: rows.map((row) => [row.label, figure(row.point), interval(row.interval), row.outcome]),
+      },
+    ],
+    paragraphs: [
+      `${ratioWords} The goal is met where the whole interval keeps to it and missed where the whole interval is beyond.`,
+    ],
+  }
+}
+
+/** Names the systems also where there was nothing to compare them with. */
+function systemsSection({ peers, modes }: Summary, comparisons: readonly Comparison[]): Section {
+  const rows = comparisons.map((comparison) => {
+    const row = ratioRow(comparison)
+    const [low, high] = row.interval
+    return { ...row, isDecided: low > 1 || high < 1 }
+  })
+  const words = rows.map((row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}`)
+  const systems = peers.filter(({ name }) => !isBare(name))
+  const isElsewhere = systems.some(({ address }) => address !== null)
+  const own = modes.filter(({ mode }) => !isPeer(mode)).map(({ mode }) => withoutEditor(mode))
+  const alone = modes.filter(({ mode }) => isPeer(mode) && !own.includes(imitatedBy(mode) ?? ''))
+  return {
+    title: 'Against other systems',
+    ...(rows.length > 0 && {
+      figure: {
+        caption:
+          'Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval does not hold 1; hollow: it does. Each interval is by itself; the verdicts are those of the differences above.',
+        description: words.join('; '),
+        draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1], shadedTo: 0 }),
+      },
+    }),
+    tables: [
+      ...(rows.length > 0
+        ? [
+            {
+              caption: 'Ratio of the medians, mode over system',
+              columns: [text('Mode / system'), number('Ratio'), number('95 % interval')],
+              rows: rows.map((row) => [row.label, figure(row.point), interval(row.interval)]),
+            },
+          ]
+        : []),
+      {
+        caption: 'The systems of this run',
+        columns: [
+          text('System'),
+          text('Version'),
+          text('Transport'),
+          ...(isElsewhere ? [text('Server')] : []),
+        ],
+        rows: systems.map((system) => [
+          system.label,
+          versionWords(system),
+          system.transport,
+          ...(isElsewhere ? [system.address ?? 'started for the run'] : []),
+        ]),
+      },
+    ],
+    paragraphs: [
+      `${rows.length > 0 ? `${ratioWords} ` : ''}Each system relays the messages of the bare page, which sends the whole content at each key. The relays started for the run store, merge and check nothing; Crosswind does, and its times include that.`,
+      'A message is received when the system’s client hands it to the page, after its own decoding; on the bare page and on Crosswind’s, before.',
+      ...alone.map(
+        ({ mode }) => `${labelOf(mode)} has no comparison: no mode with its transport was measured.`,
+      ),
+    ],
+  }
+}
+
+/** `4.8.4`, or `6.6.12, client 6.6.8`. */
+function versionWords({ serverVersion, clientVersion, address }: PeerFacts): string {
+  const isOne = clientVersion === null || clientVersion === serverVersion
+  const server = address === null ? serverVersion : 'unknown'
+  return isOne ? `${server}` : `${server}, client ${clientVersion}`
+}
+
+function knownFaultsSections({ knownFaults }: Summary): readonly Section[] {
+  if (knownFaults.length === 0) return []
+  const [spoiled, delayed] = [true, false].map((wanted) =>
+    knownFaults.filter(({ hasFaults }) => hasFaults === wanted),
+  ) as [typeof knownFaults, typeof knownFaults]
+  const delays: Table = {
+    caption: 'Delays built into a relay, and what the lab found; in milliseconds',
+    columns: [
+      text('Relay'),
+      ...['Built in', 'Found', '95 % interval', 'Found, % of built in'].map(number),
+      text('In the interval'),
+    ],
+    rows: delayed.map(({ mode, builtMs, foundMs, foundCi95Ms, holds }) => [
+      labelOf(mode),
+      ...[builtMs, foundMs].map(figure),
+      interval(foundCi95Ms),
+      figure((100 * foundMs) / (builtMs ?? Number.NaN)),
+      holds ? 'yes' : 'no',
+    ]),
+  }
+  const pair = ({ built, found }: { built: number; found: number }) => `${count(found)} of ${count(built)}`
+  const counts: Table = {
+    caption: 'Samples spoiled by a relay, found of built in',
+    columns: [text('Relay'), ...['Lost', 'Duplicated', 'Reordered'].map(number)],
+    rows: spoiled.map(({ mode, lost, duplicated, reordered }) => [
+      labelOf(mode),
+      ...[lost, duplicated, reordered].map(pair),
+    ]),
+  }
   return [
     {
-      title: 'Against bare peers',
-      figure: {
-        caption: `Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`,
-        description: words.join('; '),
-        draw: (width) => intervals(rows, { width, axis, references: [1, goal], shadedTo: 0 }),
-      },
-      tables: [
-        {
-          caption: `Ratio of the medians, mode over peer; the goal is at most ${goal}`,
-          columns: [text('Mode / peer'), number('Ratio'), number('95 % interval'), text('Goal')],
-          rows: rows.map((row) => [row.label, figure(row.point), interval(row.interval), row.outcome]),
-        },
-      ],
+      title: 'Known faults',
+      tables: [delays, counts].filter(({ rows }) => rows.length > 0),
       paragraphs: [
-        'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms. The goal is met where the whole interval keeps to it and missed where the whole interval is beyond.',
+        'These relays are wrong on purpose, so that the lab itself can be checked. The delay that is built in is the relay’s own, by its stamps of each message, less that of the sound relay; what is found is the difference of the transmission times.',
       ],
     },
   ]
@@ -351,23 +508,81 @@ function faultsSection({ modes }: Summary): Section {
 
 function stagesSection({ modes, clock }: Summary): Section {
   const title = 'Where the time goes'
-  const stamped = stageNames.filter((stage) => modes.some((mode) => stage in mode))
-  const absent =
+  const exchanged =
     clock.method === 'one machine'
       ? []
-      : ['The server’s stamps are left out: it ran on another machine, with a clock of its own.']
-  if (stamped.length === 0) return { title, paragraphs: ['No stage was stamped.', ...absent] }
-  const medians: Table = {
-    caption: 'Median of each stage, in milliseconds',
-    columns: [text('Mode'), ...stamped.map((stage) => number(stages[stage].title))],
-    rows: modes.map((mode) => [labelOf(mode.mode), ...stamped.map((stage) => figure(mode[stage]))]),
+      : [
+          `Every window’s stamps are on the server’s clock; the ways to and from the server hold its error, at most ${figure(clock.boundMs)} ms.`,
+        ]
+  const known = modes.filter(({ path }) => path.length > 0)
+  if (known.length === 0) return { title, paragraphs: ['No stage was stamped.'] }
+  const names = new Set(known.flatMap(({ path }) => path.map(({ stage }) => stage)))
+  const means: Table = {
+    caption: 'Mean of each stage, in milliseconds',
+    columns: [text('Mode'), ...[...names, 'Sum'].map(number)],
+    rows: known.map(({ mode, path }) => [
+      labelOf(mode),
+      ...Array.from(names, (name) => figure(path.find(({ stage }) => stage === name)?.meanMs)),
+      figure(path.reduce((sum, { meanMs }) => sum + meanMs, 0)),
+    ]),
   }
+  const rows = known.map(({ mode, path }) => ({ label: labelOf(mode), parts: path }))
+  const spoken = known.map(
+    ({ mode, path }) =>
+      `${labelOf(mode)}: ${path.map(({ stage, meanMs }) => `${stage} ${figure(meanMs)} ms`).join(', ')}`,
+  )
   return {
     title,
-    tables: [medians],
-    paragraphs: ['Medians of the parts need not add up to the median of the whole.', ...absent],
+    figure: {
+      caption:
+        'Mean time from input to paint, stage by stage from left to right as in the table. The transmission time is all but the page’s own stages at both ends.',
+      description: spoken.join('; '),
+      draw: (width) => stacks(rows, width),
+    },
+    tables: [means],
+    paragraphs: [
+      'The ways up and down run from the page’s call to the server’s first line of JavaScript, and back: they include the browser’s network process, the system and TLS on both sides, and waiting for a processor. A poll’s way down includes the wait for the next request.',
+      ...exchanged,
+    ],
   }
 }
+
+/** Empty where all windows are of this machine. */
+function windowsSections({ windows, modes, sessions }: Summary): readonly Section[] {
+  if (windows.length === 0) return []
+  const table: Table = {
+    caption: 'Median transmission time to each window, and the largest error of its clock, in milliseconds',
+    columns: [
+      text('Window'),
+      ...modes.map(({ mode }) => number(labelOf(mode))),
+      ...['Clock', 'Received', 'Lost', 'Turns missed'].map(number),
+    ],
+    rows: windows.map(({ name, p50Ms, boundMs, n, lost, missed }) => [
+      name,
+      ...modes.map(({ mode }) => figure(p50Ms[mode] ?? null)),
+      n + lost === 0 ? '–' : `± ${figure(boundMs)}`,
+      ...[n, lost, missed.length].map(count),
+    ]),
+  }
+  const absent = windows
+    .filter(({ missed }) => missed.length > 0)
+    .map(({ name, missed }) => {
+      const more = missed.length > mostNamed ? `; and ${count(missed.length - mostNamed)} more` : ''
+      return `${name}, missed turns: ${missed.slice(0, mostNamed).join('; ')}${more}. Its samples of these turns are left out of every figure.`
+    })
+  return [
+    {
+      title: 'Window by window',
+      tables: [table],
+      paragraphs: [
+        `Over ${sessions > 1 ? 'all sessions' : 'the session'}. A clock’s error is against the server’s clock; a time from window 1 to another window is wrong by at most the sum of both, and one from window 1 to itself by none.`,
+        ...absent,
+      ],
+    },
+  ]
+}
+
+const mostNamed = 5
 
 function bytesSection({ modes, parameters: { editors } }: Summary): Section {
   const table: Table = {
@@ -383,7 +598,7 @@ function bytesSection({ modes, parameters: { editors } }: Summary): Section {
     title: 'What a key weighs',
     tables: [table],
     paragraphs: [
-      `${editorWords(String(editors))} Sizes are without the framing of transport, HTTP and TLS. Over XHR the first is the body of the request; the second has the log’s number and time too.`,
+      `${editorWords(String(editors))}${modes.some(({ mode }) => isPeer(mode)) ? ' Peers’ pages send the whole content at each key.' : ''} Sizes are without the framing of transport, HTTP and TLS. Over XHR the first is the body of the request; the second has the log’s number and time too.`,
     ],
   }
 }
@@ -477,7 +692,7 @@ function methodSection({ clock, environment, network }: Summary): Section {
   const sameClock =
     'All windows and the server ran on one machine and used its system clock; each window set its own timer against it.'
   const exchanges =
-    'Each window’s clock was set against the server’s by repeated exchanges, of which the fastest was kept.'
+    'Each window’s clock, those of this machine too, was set against the server’s by repeated exchanges before and after each turn, of which the fastest was kept.'
   return {
     title: 'How it was measured',
     paragraphs: [
@@ -492,4 +707,44 @@ function methodSection({ clock, environment, network }: Summary): Section {
       'Every sample, lost ones included, is in samples.csv; the figures of this report are in summary.json.',
     ],
   }
+}
+
+function doubtsSection({ clock, drifts, modes, sessions }: Summary): Section {
+  const changed = drifts.filter(({ verdict }) => verdict !== 'none found')
+  const drift = ({ mode, differenceMs, ci95Ms }: (typeof drifts)[number]) =>
+    `${spokenName(mode)} ${signed(differenceMs)} ms (${interval(ci95Ms)})`
+  const trend =
+    'from the first to the last third of a mode’s messages in each session, in the mean over the sessions'
+  const drifted =
+    drifts.length === 0
+      ? 'one session cannot tell a trend from chance.'
+      : changed.length === 0
+        ? `none was found ${trend}: ${drifts.map(drift).join('; ')}. A trend smaller than these intervals would not be seen.`
+        : `${trend} the time changed: ${changed.map(drift).join('; ')}. The modes took turns, so that what changed with time met all of them; the means hold for sessions of this length.`
+  const worth = modes.flatMap(({ effectiveN }) => effectiveN ?? [])
+  const resembled =
+    worth.length === 0
+      ? 'how far sessions differ is not known from one session, so that there is no interval.'
+      : `by how far the sessions’ means lie apart, the samples of a mode are worth ${range(worth)} independent ones, by a rough estimate from ${count(sessions)} sessions. Intervals are over sessions for that reason; the deviations and quantiles of the tables describe samples.`
+  const expected = modes.reduce((sum, mode) => sum + mode.expected, 0)
+  const lost = modes.reduce((sum, mode) => sum + mode.lost, 0)
+  const missing =
+    lost === 0
+      ? `none of ${count(expected)} samples was; no mean leaves out a slow one for it.`
+      : `${count(lost)} of ${count(expected)} samples were, and are in no mean. If the slow ones are those that were lost, the means are too low.`
+  return {
+    title: 'Doubts',
+    paragraphs: [
+      `Clock: two windows’ stamps may differ by up to ${figure(clock.boundMs)} ms, and so may every time and every difference. A difference no larger than that is called undecided.`,
+      `Drift: ${drifted}`,
+      `Dependence: samples of one session resemble each other; ${resembled}`,
+      `Lost: ${missing}`,
+    ],
+  }
+}
+
+/** `26 to 90`, or one figure when equal. */
+function range(values: readonly number[]): string {
+  const [least, most] = [Math.min(...values), Math.max(...values)].map(count)
+  return least === most ? `${least}` : `${least} to ${most}`
 }

@@ -1,11 +1,15 @@
 // The keystroke scenario as a person runs it: a small run from the command line to the report.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { text } from 'node:stream/consumers'
+import { after, before, type TestContext, test } from 'node:test'
 import { startLab } from './testing.ts'
 
 let folder: string
@@ -13,6 +17,29 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
 })
 after(() => rm(folder, { recursive: true, force: true }))
+
+const allStages = [
+  ...[
+    'Input → sent',
+    'Way up',
+    'Read, checked',
+    'Waits for its commit',
+    'Numbered, stored',
+    'Written to all',
+  ],
+  ...['Way down', 'Applied', 'Painted'],
+]
+const bareStages = [
+  ...[
+    'Input → sent',
+    'Way up',
+    'Read, checked',
+    'Waits for its commit',
+    'Numbered, stored … Written to all',
+    'Way down',
+    'Applied',
+  ],
+]
 
 test('a small run of both editors with their bare peer ends with nothing lost and a whole report', async (t) => {
   const out = join(folder, 'report')
@@ -59,6 +86,9 @@ test('a small run of both editors with their bare peer ends with nothing lost an
       mode.mode,
     )
     assert.ok(mode.meanMs > 0 && mode.serverRssBytes > 0, mode.mode)
+    // Of each message, in the order in which they pass; a bare relay stores nothing.
+    const stages = mode.path.map(({ stage }: { stage: string }) => stage)
+    assert.deepEqual(stages, mode.mode.startsWith('bare') ? bareStages : allStages, mode.mode)
   }
   const csv = await readFile(join(out, 'samples.csv'), 'utf8')
   assert.equal(csv.trim().split('\n').length, 1 + 6 * 12)
@@ -88,6 +118,71 @@ test('over a simulated network, and over budget: the delay is measured, and the 
   )
 })
 
+test('other systems take turns with the modes: those started here, and one by address', async (t) => {
+  const out = join(folder, 'peers')
+  const hub = await startHub(t)
+  const size = ['--sessions', '1', '--keys', '3', '--blocks', '1', '--windows', '2', '--warmup', '1']
+  const local = 'bare,ws,socket.io,engine.io,socketcluster'
+  const peers = ['--modes', 'websocket/1.1', '--peers', `${local},mercure=${hub}`]
+  const { MERCURE_JWT: before } = process.env
+  process.env.MERCURE_JWT = 'a token'
+  const run = startLab(t, 'keystrokes', ...size, ...peers, '--out', out)
+  if (before === undefined) delete process.env.MERCURE_JWT
+  else process.env.MERCURE_JWT = before
+  const [code] = await run.ended
+  assert.equal(code, 0, run.said())
+  const summary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  const names = [...local.split(',').map((name) => `${name}:websocket/1.1`), 'mercure:sse/1.1']
+  assert.deepEqual(
+    summary.modes.map(({ mode }: { mode: string }) => mode),
+    ['websocket/1.1', ...names],
+  )
+  for (const {
+    mode,
+    n,
+    expected,
+    lost,
+    duplicated,
+    upMs,
+    sentBytes,
+    receivedBytes,
+    serverRssBytes,
+  } of summary.modes) {
+    assert.deepEqual([n, expected, lost, duplicated], [6, 6, 0, 0], mode)
+    assert.ok(sentBytes > 0 && receivedBytes >= sentBytes, mode)
+    const isHere = !mode.startsWith('mercure')
+    assert.deepEqual([upMs !== undefined, serverRssBytes !== null], [isHere, isHere], mode)
+  }
+  assert.match(summary.peers[2].serverVersion, /^\d/)
+  const report = await readFile(join(out, 'report.md'), 'utf8')
+  assert.match(report, /Against other systems/)
+  assert.ok(!report.includes('a token'))
+})
+
+/** What the page needs of a Mercure hub: updates to a topic go to its event streams. Resolves to its address. */
+async function startHub(t: TestContext): Promise<string> {
+  const streams = new Set<ServerResponse>()
+  const hub = createServer(async (request, response) => {
+    response.setHeader('Access-Control-Allow-Origin', '*')
+    const { searchParams } = new URL(request.url ?? '', 'http://hub')
+    if (searchParams.get('authorization') !== 'a token') return response.writeHead(401).end()
+    if (request.method === 'POST') {
+      const data = new URLSearchParams(await text(request)).get('data')
+      for (const stream of streams) stream.write(`data: ${data}\n\n`)
+      return response.end('an id')
+    }
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders()
+    streams.add(response)
+    response.on('close', () => streams.delete(response))
+  }).listen(0, '127.0.0.1')
+  t.after(() => {
+    hub.close()
+    hub.closeAllConnections()
+  })
+  await once(hub, 'listening')
+  return `http://127.0.0.1:${(hub.address() as AddressInfo).port}`
+}
+
 test('Ctrl-C ends it in order and leaves nothing that looks whole', async (t) => {
   const out = join(folder, 'stopped')
   const run = startLab(t, 'keystrokes', '--keys', '400', '--windows', '2', '--out', out)
@@ -103,7 +198,9 @@ test('Ctrl-C ends it in order and leaves nothing that looks whole', async (t) =>
 for (const [flags, sentence] of [
   [['--modes', 'sse/3'], /--modes names "sse\/3"; there are sse\/2, sse\/1.1, websocket\/1.1, /],
   [['--keys', 'many'], /--keys is "many"/],
-  [['--peers', 'ws'], /--peers names "ws"; there is bare\./],
+  [['--peers', 'sockjs'], /--peers names "sockjs"; there are bare, ws, socket\.io, .*centrifugo=URL/],
+  [['--peers', 'centrifugo'], /--peers names "centrifugo" without its address: write centrifugo=https/],
+  [['--peers', 'mercure=https://x', '--profile', 'lan'], /--profile is simulated for what runs on this/],
   [['--server', 'http://x'], /--server is "http:\/\/x": must be an https address/],
   [['--keys', '2', '--blocks', '3'], /keys must be at least as many as blocks/],
   [['--editor', 'vi'], /--editor names "vi"; there are shared, mirror\./],
@@ -114,6 +211,12 @@ for (const [flags, sentence] of [
   [['--until', 'decided', '--sessions', '2'], /with --until, --sessions is the fewest, 3 or more/],
   [['--profile', 'mars'], /--profile is "mars": there are loopback, lan, mobile, edmonton/],
   [['--profile', 'lan', '--server', 'https://x'], /a profile is simulated on this machine/],
+  [['--join', '1', '--profile', 'lan'], /a profile is simulated on this machine/],
+  [['--join', '1', '--server', 'https://x'], /the lab starts the server that devices join/],
+  [['--join', '1', '--peers', 'bare'], /peers run on this machine/],
+  [['--join', 'all'], /--join is "all"/],
+  [['--host', 'https://x'], /--host is "https:\/\/x": must be a name or address of this machine/],
+  [['--tls-cert-file', 'a.pem'], /--tls-cert-file and --tls-key-file belong together/],
   [['--budget', 'none.json'], /--budget names none\.json, which cannot be read \(ENOENT\)/],
   [['--budget'], /--budget needs a file/],
   [['--wibble'], /wibble/],

@@ -1,36 +1,40 @@
 // The 200 keystrokes of the 2021 paper (4.2), in sessions: one window types, all receive.
 
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import type { Figures } from '../../server/process.ts'
+import { isLoopback } from '../../server/security/access.ts'
 import type { EditorName } from '../../server/wire/messages.ts'
 import type { Mode } from '../../server/wire/modes.ts'
-import { createSeededRandom, type Random } from '../../server/wire/time.ts'
+import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
+import { DeviceListener, type JoinedDevice } from '../browser/joined-devices.ts'
 import {
   fillPages,
   openWindows,
+  type RecordingWindow,
   readClocks,
   showPages,
   stampsOf,
+  textBetween,
   typeKeys,
   warmUp,
 } from '../browser/typing.ts'
 import { boundBetween, combine } from '../lab/clock.ts'
-import { requireMode } from '../lab/mode-names.ts'
-import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
 import {
-  findFreePorts,
-  joinServer,
-  type MeasuredServer,
-  makeServerFolder,
-  type Ports,
-  serverProgram,
-  startServerProcess,
-} from '../lab/server-process.ts'
-import { median, rounded } from '../lab/statistics.ts'
+  describeNetwork,
+  describePlace,
+  recordingAddress,
+  startMeasuredServer,
+  startPeer,
+} from '../lab/measured-server.ts'
+import { requireMode } from '../lab/mode-names.ts'
+import { Reach } from '../lab/reach.ts'
+import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
+import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
+import { median } from '../lab/statistics.ts'
 import { Progress } from '../lab/terminal-output.ts'
-import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
-import { profiles } from '../network/profiles.ts'
+import { type Link, meanLateness } from '../network/delay-link.ts'
+import { describePeer, imitatedModes, nameOfPeer, peerLabel, relayOf, requirePeers } from '../peers/peers.ts'
 import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
 import {
   analyse,
@@ -41,6 +45,7 @@ import {
   isDecided,
   matchBlock,
   type Run,
+  type RunWindow,
   type Sample,
   sessionsNeeded,
   transmissionMs,
@@ -53,9 +58,13 @@ interface Subject {
   readonly name: string
   readonly editor: EditorName
   readonly mode: Mode
-  readonly server: MeasuredServer
+  readonly server: Pick<MeasuredServer, 'origin' | 'stages' | 'close'> & {
+    readonly figures: () => Promise<Pick<Figures, 'cpuMs' | 'rssBytes'>>
+  }
   /** The server stores nothing; the lab fills each page with the previous block's content. */
   readonly forgets: boolean
+  /** `Mercure at https://…`; only of a peer that runs elsewhere. */
+  readonly elsewhere?: string
 }
 
 /** Writes nothing after a failure or abort. */
@@ -63,14 +72,18 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
   const startedAt = new Date()
   const folder = options.out ?? reportFolder('keystrokes', startedAt)
   await requireFree(folder)
+  await requirePeers(options.peers)
   const loadBefore = loadNow()
   const progress = new Progress(process.stdout)
   const { modes, editors, windows, sessions, keys, blocks, warmup, interval, sensor, headed, remote, peers } =
     options
-  const beside = peers.length > 0 ? `, each beside its ${peers.join(' and ')} page` : ''
+  await using opened = new AsyncDisposableStack()
+  const joined = await openReach(options, progress, signal, opened)
+  const beside =
+    peers.length > 0 ? `, beside ${peers.map((peer) => peerLabel(nameOfPeer(peer))).join(', ')}` : ''
   const inEditors = ` with the editor${editors.length > 1 ? 's' : ''} ${editors.join(' and ')}`
   progress.say(
-    `${keys} keys for each of ${modes.join(', ')}${inEditors}${beside} in each of ${sessions} session${sessions > 1 ? 's' : ''}, in ${blocks} turns, ${windows} windows; --seed ${options.seed}.`,
+    `${keys} keys for each of ${modes.join(', ')}${inEditors}${beside} in each of ${sessions} session${sessions > 1 ? 's' : ''}, in ${blocks} turns, ${windows} window${windows > 1 ? 's' : ''}${joined.devices.length > 0 ? ` and ${joined.devices.length} joined` : ''}; --seed ${options.seed}.`,
   )
   const random = createSeededRandom(options.seed)
   const measured: Awaited<ReturnType<typeof measure>>[] = []
@@ -78,7 +91,7 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
   while (measured.length < sessions || (options.until && outcome === 'going on')) {
     const session = measured.length + 1
     measured.push(
-      await inSession(options, signal, (rig) =>
+      await inSession(options, joined, signal, (rig) =>
         measure(options, { ...rig, subjects: shuffled(rig.subjects, random), session }, progress, signal),
       ),
     )
@@ -95,7 +108,7 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
     )
   }
   const growing = options.growing
-    ? await inSession(options, signal, (rig) => measureGrowing(options, rig, progress, signal))
+    ? await inSession(options, joined, signal, (rig) => measureGrowing(options, rig, progress, signal))
     : null
   const run: Run = {
     ...runOf(),
@@ -107,11 +120,13 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
   }
   const summary = analyse(run)
   await writeFolder(folder, keystrokesFiles(run, summary))
+  await joined.listener?.end('done')
   return { folder, summary }
 
   function runOf(): Run {
     return {
-      command,
+      // Reports are published: without this machine's name.
+      command: command.replaceAll(/(--(?:host|listen)[ =])\S+/g, '$1HOST'),
       parameters: {
         editors: editors.join(', '),
         windows,
@@ -130,38 +145,81 @@ export async function keystrokeRun(options: KeystrokeOptions, command: string, s
         ...(options.profile && { profile: options.profile }),
         headed,
         remotes: remote.length,
+        ...(joined.devices.length > 0 && {
+          joined: joined.devices.map(({ name, agent }) => `${name}: ${agent}`).join('; '),
+        }),
       },
-      ...(options.profile && {
-        network: {
-          profile: options.profile,
-          source: profiles[options.profile].source,
-          lateMs: rounded(Math.max(...measured.map(({ lateMs }) => lateMs))),
-        },
-      }),
+      ...describeNetwork(
+        options.profile,
+        measured.map(({ lateMs }) => lateMs),
+      ),
+      ...(peers.length > 0 && { peers: peers.map(describePeer) }),
       modes: namesOf(options),
       baseline: nameWith(options, options.baseline, 'mirror'),
       samples: measured.flatMap(({ samples }) => samples),
       serverUse: Object.fromEntries(namesOf(options).map((name) => [name, useOf(name, measured)])),
       clock: {
-        method: remote.length > 0 ? 'server exchange' : 'one machine',
+        method: methodOf(options),
         boundMs: Math.max(...measured.map(({ boundMs }) => boundMs)),
       },
+      ...(methodOf(options) === 'server exchange' && {
+        windows: windowsOf(measured.map(({ windows }) => windows)),
+      }),
       startedAt: startedAt.toISOString(),
       finishedAt: new Date().toISOString(),
       environment: describeEnvironment({
         browser: measured[0]?.version ?? '',
         server:
           options.server ??
-          (options.profile
-            ? `a process of its own on this machine, behind a simulated network (${options.profile})`
-            : 'a process of its own on this machine, over loopback'),
+          (joined.reach
+            ? 'a process of its own on this machine, over its network address'
+            : describePlace(options.profile)),
         loadBefore,
       }),
     }
   }
 }
 
-interface Rig {
+/** Windows of several machines are compared with the server's clock. */
+function methodOf({ remote, join }: Pick<KeystrokeOptions, 'remote' | 'join'>): Run['clock']['method'] {
+  return remote.length > 0 || join > 0 ? 'server exchange' : 'one machine'
+}
+
+interface Joined {
+  /** Null where only this machine's windows take part. */
+  readonly reach: Reach | null
+  readonly listener: DeviceListener | null
+  readonly devices: readonly JoinedDevice[]
+}
+
+/** Waits for the devices. */
+async function openReach(
+  options: KeystrokeOptions,
+  progress: Progress,
+  signal: AbortSignal,
+  opened: AsyncDisposableStack,
+): Promise<Joined> {
+  const { join: expected, remote, server, host, listen, port } = options
+  const isElsewhere = remote.some((address) => !isLoopback(new URL(address).hostname))
+  const isNeeded = expected > 0 || host !== undefined || (isElsewhere && server === undefined)
+  if (!isNeeded) return { reach: null, listener: null, devices: [] }
+  const files = { certFile: options['tls-cert-file'], keyFile: options['tls-key-file'] }
+  const reach = await Reach.open({ host, listen, port, ...files })
+  if (expected === 0) return { reach, listener: null, devices: [] }
+  const { cert, key } = reach.certificate
+  const place = { host: reach.host, listen: reach.listen, port: reach.joinPort }
+  const listener = await DeviceListener.start({ ...place, cert, key, expected })
+  opened.defer(() => listener.end('ended'))
+  progress.say(`Open this link on ${expected === 1 ? 'one device' : `${expected} devices`}: ${listener.link}`)
+  if (reach.authorityFile !== null)
+    progress.say(`They must trust ${reach.authorityFile}; docs/operating.md says how, under Certificates.`)
+  const devices = await listener.gather(signal, ({ name, agent }) =>
+    progress.say(`Joined, ${name}: ${agent}.`),
+  )
+  return { reach, listener, devices }
+}
+
+interface Rig extends Joined {
   readonly subjects: readonly Subject[]
   /** Between the windows and the servers, where a network is simulated. */
   readonly links: readonly Link[]
@@ -171,25 +229,16 @@ interface Rig {
 /** With servers and browsers of its own, which end with it; a server of `--server` stays. */
 async function inSession<Result>(
   options: KeystrokeOptions,
+  joined: Joined,
   signal: AbortSignal,
   act: (rig: Rig) => Promise<Result>,
 ): Promise<Result> {
   await using opened = new AsyncDisposableStack()
   const links: Link[] = []
-  const subjects = await openSubjects(options, links, opened)
+  const subjects = await openSubjects(options, joined, links, opened)
   const browsers = await openBrowsers(options, opened)
   signal.throwIfAborted()
-  return await act({ subjects, links, browsers })
-}
-
-/** Fisher and Yates, "Statistical Tables", 1938; D. E. Knuth, "The Art of Computer Programming" 2, 3.4.2. */
-function shuffled<Value>(values: readonly Value[], random: Random): Value[] {
-  const drawn = [...values]
-  for (let last = drawn.length - 1; last > 0; last -= 1) {
-    const place = Math.floor(random() * (last + 1))
-    ;[drawn[last], drawn[place]] = [drawn[place] as Value, drawn[last] as Value]
-  }
-  return drawn
+  return await act({ ...joined, subjects, links, browsers })
 }
 
 /** In the order of the report. */
@@ -197,7 +246,7 @@ function namesOf(options: KeystrokeOptions): readonly string[] {
   const { modes, editors, peers } = options
   return [
     ...editors.flatMap((editor) => modes.map((mode) => nameWith(options, mode, editor))),
-    ...peers.flatMap((peer) => modes.map((mode) => `${peer}:${mode}`)),
+    ...peers.flatMap((peer) => imitatedModes(peer, modes).map((mode) => `${nameOfPeer(peer)}:${mode}`)),
   ]
 }
 
@@ -212,30 +261,33 @@ function useOf(name: string, measured: readonly Awaited<ReturnType<typeof measur
 /** Adds the links that it starts. */
 async function openSubjects(
   options: KeystrokeOptions,
+  joined: Joined,
   links: Link[],
   opened: AsyncDisposableStack,
 ): Promise<Subject[]> {
   const modes = options.modes.map(requireMode)
   const subjects: Subject[] = []
   for (const editor of options.editors) {
-    const server = await openServer(options, editor, links, opened)
-    opened.defer(server.close)
+    const server = await openServer(options, joined, editor, links, opened)
     for (const mode of modes)
       subjects.push({ name: nameWith(options, mode.name, editor), editor, mode, server, forgets: false })
   }
   for (const peer of options.peers) {
-    const program = join(import.meta.dirname, '../peers/relays.ts')
-    const peerProcess = await startServerProcess(program, [peer])
-    opened.defer(peerProcess.close)
-    const origin = await linkTo(portsOf(peerProcess), options, links, opened)
-    const peerServer = { ...peerProcess, origin: origin ?? peerProcess.origin }
-    for (const mode of modes)
+    const started = await startPeer(relayOf(peer), options, links, opened)
+    // Elsewhere it cannot be asked; the process here serves the page alone.
+    const peerServer =
+      peer.address === undefined ? started : { ...started, figures: async () => unknownFigures }
+    const elsewhere = peer.address && `${peerLabel(peer.name)} at ${peer.address}`
+    for (const mode of imitatedModes(peer, options.modes).map(requireMode))
       subjects.push({
-        ...{ name: `${peer}:${mode.name}`, editor: 'mirror', mode, server: peerServer, forgets: true },
+        ...{ name: `${nameOfPeer(peer)}:${mode.name}`, editor: 'mirror', mode, server: peerServer },
+        ...{ forgets: true, ...(elsewhere && { elsewhere }) },
       })
   }
   return subjects
 }
+
+const unknownFigures = { cpuMs: Number.NaN, rssBytes: Number.NaN }
 
 /** The editor is named only where there are two. */
 function nameWith({ editors }: Pick<KeystrokeOptions, 'editors'>, mode: string, editor: EditorName): string {
@@ -244,52 +296,25 @@ function nameWith({ editors }: Pick<KeystrokeOptions, 'editors'>, mode: string, 
 
 async function openServer(
   options: KeystrokeOptions,
+  { reach, listener }: Joined,
   editor: EditorName,
   links: Link[],
   opened: AsyncDisposableStack,
 ): Promise<MeasuredServer> {
-  const { server, sensor, profile } = options
+  const { server, sensor } = options
   if (server !== undefined) {
     const joined = await joinServer(server)
     if (joined.editor === editor) return joined
     throw new Error(`--editor is ${editor}: the server at ${server} has the editor ${joined.editor}.`)
   }
-  const folder = await makeServerFolder('keystrokes')
-  opened.defer(folder.remove)
-  // Chosen first where links are, because server and links need each other's addresses.
-  const ports = profile ? await findFreePorts() : { '2': 0, '1.1': 0 }
-  const origin = await linkTo(ports, options, links, opened)
-  const settings = {
-    ...{ host: 'localhost', port: ports['2'], 'http1-port': ports['1.1'] },
-    ...{ 'sensor-source': sensor, share: 'none' },
-    ...(origin && { 'allowed-origins': Object.values(origin).join(',') }),
-    // One key is one message.
-    ...{ editor, 'merge-ms': 0 },
+  // One key is one message.
+  const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': 0 }
+  const place = reach && {
+    ...{ host: reach.host, listen: reach.listen, certificate: reach.certificate },
+    ports: await reach.portsOf(options.editors.indexOf(editor)),
+    origins: listener ? [listener.origin] : [],
   }
-  const started = await startServerProcess(serverProgram, folder.flags(settings))
-  return { ...started, origin: origin ?? started.origin }
-}
-
-const portsOf = ({ origin }: Pick<MeasuredServer, 'origin'>): Ports => ({
-  '2': Number(new URL(origin['2']).port),
-  '1.1': Number(new URL(origin['1.1']).port),
-})
-
-/** The addresses of links to these ports; null where no network is simulated. */
-async function linkTo(
-  ports: Ports,
-  { profile, seed }: KeystrokeOptions,
-  links: Link[],
-  opened: AsyncDisposableStack,
-): Promise<MeasuredServer['origin'] | null> {
-  if (profile === undefined) return null
-  const start = async (targetPort: number) => {
-    const link = await startLink({ targetPort, profile: profiles[profile], random: createSeededRandom(seed) })
-    opened.defer(link.close)
-    links.push(link)
-    return `https://localhost:${link.port}`
-  }
-  return { '2': await start(ports['2']), '1.1': await start(ports['1.1']) }
+  return startMeasuredServer('keystrokes', settings, options, links, opened, place)
 }
 
 async function openBrowsers({ headed, remote }: KeystrokeOptions, opened: AsyncDisposableStack) {
@@ -308,26 +333,33 @@ const firstWarmupIntervalMs = 20
 
 /** The subjects take turns. Rejects on abort, when a page does not open, or without exactly one message per key. */
 async function measure(
-  { windows: count, sessions, keys, blocks, warmup, interval, remote }: KeystrokeOptions,
-  { subjects, links, browsers, session }: Rig & { readonly session: number },
+  options: KeystrokeOptions,
+  { subjects, links, browsers, devices, listener, session }: Rig & { readonly session: number },
   progress: Progress,
   signal: AbortSignal,
 ) {
-  const method = remote.length > 0 ? 'server exchange' : 'one machine'
+  const { windows: count, sessions, keys, blocks, warmup, interval } = options
+  const method = methodOf(options)
   const run = randomUUID().slice(0, 8)
-  const windows = await openWindows(browsers, count)
+  const own = await openWindows(browsers, count)
+  const windows: readonly RecordingWindow[] = [...own, ...devices]
+  const present = own.map((_, place) => ownWindow(options, place)).concat(devices.map(deviceWindow))
   // Otherwise the first mode pays for code not yet compiled in server and browser.
   if (warmup > 0) {
     progress.say(`Session ${session} of ${sessions}: warming up every mode.`)
+    listener?.say(`Warming up: keep this window in front`)
     for (const subject of subjects) {
       signal.throwIfAborted()
-      await showPages(windows, addressOf(subject, `warm-${run}`), { text: '', forgets: subject.forgets })
+      await showSubject(windows, subject, `warm-${run}`, '')
       await warmUp(windows, firstWarmupKeys, firstWarmupIntervalMs)
     }
   }
+  const labelWidth = Math.max(20, ...subjects.map(({ name }) => name.length))
   const samples: Sample[] = []
   const uses = new Map<string, Run['serverUse'][string]>()
   let boundMs = 0
+  const turns = sessions * blocks * subjects.length
+  let turn = (session - 1) * blocks * subjects.length
   for (let block = 1; block <= blocks; block += 1) {
     const firstKey = Math.floor(((block - 1) * keys) / blocks) + 1
     const text = textBetween(firstKey, Math.floor((block * keys) / blocks) + 1)
@@ -335,29 +367,50 @@ async function measure(
     const first = (block - 1) % subjects.length
     for (const subject of [...subjects.slice(first), ...subjects.slice(0, first)]) {
       signal.throwIfAborted()
-      const { name, server, forgets } = subject
-      const label = `${name.padEnd(20)} block ${block}/${blocks}`
+      const { name, mode, server } = subject
+      const origin = server.origin[mode.http]
+      const label = `${name.padEnd(labelWidth)} block ${block}/${blocks}`
       const showKey = (typed: number) => {
         if (progress.isTerminal) progress.update(`${label}  ${barOf(typed, text.length)}`)
       }
+      turn += 1
+      listener?.say(`Measuring turn ${turn}${options.until ? '' : ` of ${turns}`}: keep this window in front`)
       const channel = `keys-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
-      await showPages(windows, addressOf(subject, channel), { text: textBetween(1, firstKey), forgets })
+      await showSubject(windows, subject, channel, textBetween(1, firstKey))
       await warmUp(windows, warmup, interval)
 
-      const clocksBefore = await readClocks(windows, method)
+      const clocksBefore = await readClocks(windows, method, origin)
       const usedBefore = await server.figures()
+      await server.stages()
       const marks = await typeKeys(windows, [...text], interval, showKey, signal)
       const { sent, received } = await stampsOf(windows, marks)
       const usedAfter = await server.figures()
-      const clocksAfter = await readClocks(windows, method)
+      const clocksAfter = await readClocks(windows, method, origin)
 
       if (sent.length !== text.length)
         throw new Error(`${name}: ${text.length} keys were typed, the page sent ${sent.length} messages.`)
       const clocks = clocksBefore.map((before, window) => combine(before, clocksAfter[window] ?? before))
       const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
-      const taken = matchBlock({ mode: name, session, block, firstKey, sent, received, offsetsMs })
+      const missed = devices.flatMap((device, place) =>
+        device.missed === null
+          ? []
+          : [{ receiver: count + place + 1, name: device.name, why: device.missed }],
+      )
+      const stamps = await server.stages()
+      const taken = matchBlock({
+        ...{ mode: name, session, block, firstKey, sent, received, offsetsMs, stamps },
+      }).filter(({ receiver }) => missed.every((one) => one.receiver !== receiver))
       samples.push(...taken)
-      boundMs = Math.max(boundMs, boundBetween(clocks))
+      for (const { receiver, name, why } of missed) {
+        present[receiver - 1]?.missed.push(`session ${session}, block ${block}, ${subject.name}: ${why}`)
+        progress.say(`${label}  without ${name}, which ${why}`)
+      }
+      const counted = clocks.filter((_, place) => missed.every(({ receiver }) => receiver !== place + 1))
+      boundMs = Math.max(boundMs, boundBetween(counted))
+      for (const [place, clock] of clocks.entries()) {
+        const window = present[place]
+        if (window && counted.includes(clock)) window.boundMs = Math.max(window.boundMs, clock.boundMs)
+      }
       const known = uses.get(name) ?? { cpuMs: 0, rssBytes: 0 }
       uses.set(name, {
         cpuMs: known.cpuMs + usedAfter.cpuMs - usedBefore.cpuMs,
@@ -369,7 +422,49 @@ async function measure(
   // A browser has few HTTP/1.1 connections to a server.
   for (const window of windows) await window.close()
   const lateMs = meanLateness(links.map((link) => link.figures()))
-  return { samples, uses, boundMs, lateMs, version: browsers.map((browser) => browser.version).join(', ') }
+  return {
+    samples,
+    uses,
+    boundMs,
+    windows: present,
+    lateMs,
+    version: browsers.map((browser) => browser.version).join(', '),
+  }
+}
+
+interface TurnWindow {
+  readonly name: string
+  boundMs: number
+  readonly missed: string[]
+}
+
+/** Window 1 types; each browser opens every so many-th. */
+function ownWindow({ remote }: KeystrokeOptions, place: number): TurnWindow {
+  const browser = place % (remote.length + 1)
+  const where = browser === 0 ? 'this machine' : `WebDriver ${browser}`
+  return {
+    name: `window ${place + 1}, ${where}${place === 0 ? ', types' : ''}`,
+    boundMs: 0,
+    missed: [],
+  }
+}
+
+function deviceWindow({ name, agent }: JoinedDevice): TurnWindow {
+  return { name: `${name}, ${agent}`, boundMs: 0, missed: [] }
+}
+
+/** Over all sessions. */
+function windowsOf(sessions: readonly (readonly TurnWindow[])[]): readonly RunWindow[] {
+  const [first = []] = sessions
+  return first.map(({ name }, place) => {
+    const each = sessions.flatMap((windows) => windows[place] ?? [])
+    return {
+      receiver: place + 1,
+      name,
+      boundMs: Math.max(...each.map(({ boundMs }) => boundMs)),
+      missed: each.flatMap(({ missed }) => missed),
+    }
+  })
 }
 
 const growingSizes = [200, 10_000, 100_000]
@@ -377,14 +472,15 @@ const growingParagraph = 200
 
 /** Both editors in one mode, in turns, for each size of the document. */
 async function measureGrowing(
-  { windows: count, warmup, baseline, remote }: KeystrokeOptions,
-  { subjects, browsers }: Rig,
+  options: KeystrokeOptions,
+  { subjects, browsers, devices, listener }: Rig,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<NonNullable<Run['growing']>> {
-  const method = remote.length > 0 ? 'server exchange' : 'one machine'
+  const { windows: count, warmup, baseline } = options
+  const method = methodOf(options)
   const run = randomUUID().slice(0, 8)
-  const windows = await openWindows(browsers, count)
+  const windows: readonly RecordingWindow[] = [...(await openWindows(browsers, count)), ...devices]
   const both = subjects.filter(({ mode, forgets }) => mode.name === baseline && !forgets)
   const growing: { characters: number; samples: Sample[] }[] = []
   for (const characters of growingSizes) {
@@ -394,12 +490,13 @@ async function measureGrowing(
     for (let turn = 1; turn <= growingTurns; turn += 1) {
       for (const subject of turn % 2 === 0 ? both.toReversed() : both) {
         signal.throwIfAborted()
-        const { name, editor } = subject
+        const { name, editor, mode, server } = subject
+        listener?.say(`Measuring a document of ${characters} characters: keep this window in front`)
         const channel = `grow-${run}-${editor}-${characters}-${turn}`
         await showPages(windows, addressOf(subject, channel), { text: '', forgets: false })
         await fillPages(windows, paragraphs, editor)
         await warmUp(windows, warmup, growingIntervalMs)
-        const clocks = await readClocks(windows, method)
+        const clocks = await readClocks(windows, method, server.origin[mode.http])
         const keys = [...textBetween(1, growingKeys + 1)]
         const marks = await typeKeys(windows, keys, growingIntervalMs, undefined, signal)
         const { sent, received } = await stampsOf(windows, marks)
@@ -407,7 +504,12 @@ async function measureGrowing(
           throw new Error(`${name}: ${keys.length} keys were typed, the page sent ${sent.length} messages.`)
         const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
         const firstKey = (turn - 1) * growingKeys + 1
-        const taken = matchBlock({ mode: name, session: 1, block: turn, firstKey, sent, received, offsetsMs })
+        const missed = new Set(
+          devices.flatMap(({ missed }, place) => (missed === null ? [] : count + place + 1)),
+        )
+        const taken = matchBlock({
+          ...{ mode: name, session: 1, block: turn, firstKey, sent, received, offsetsMs },
+        }).filter(({ receiver }) => !missed.has(receiver))
         samples.push(...taken)
         progress.say(`${name.padEnd(20)} ${characters} characters, turn ${turn}  ${outcomeOf(taken)}`)
       }
@@ -418,10 +520,25 @@ async function measureGrowing(
   return growing
 }
 
-function addressOf({ mode, server }: Subject, channel: string): string {
-  const query = new URLSearchParams({ transport: mode.transport, http: mode.http, channel, record: '' })
-  return `${server.origin[mode.http]}/?${query}`
+async function showSubject(
+  windows: readonly RecordingWindow[],
+  subject: Subject,
+  channel: string,
+  text: string,
+): Promise<void> {
+  const { forgets, elsewhere } = subject
+  try {
+    await showPages(windows, addressOf(subject, channel), { text, forgets })
+  } catch (cause) {
+    if (elsewhere === undefined) throw cause
+    throw new Error(
+      `${elsewhere} did not let a window in; docs/measuring.md says under “Peers” what it must allow.`,
+      { cause },
+    )
+  }
 }
+
+const addressOf = ({ mode, server }: Subject, channel: string) => recordingAddress(server, mode, channel)
 
 function barOf(typed: number, keys: number): string {
   const whole = Math.round((typed / keys) * 24)
@@ -433,10 +550,4 @@ function outcomeOf(samples: readonly Sample[]): string {
   const lost = samples.length - times.length
   const middle = times.length > 0 ? `median ${median(times).toFixed(2).padStart(6)} ms` : 'nothing received'
   return `${middle}  ${times.length} of ${samples.length} received${lost > 0 ? `, ${lost} LOST` : ''}`
-}
-
-/** Keys from `first` to before `next`, numbered from 1: always letters, as editors treat spaces specially. */
-function textBetween(first: number, next: number): string {
-  const keys = Array.from({ length: next - first }, (_, place) => first + place)
-  return keys.map((key) => String.fromCharCode(97 + ((key - 1) % 26))).join('')
 }

@@ -34,6 +34,7 @@ import {
 export function resilienceFiles(
   record: ResilienceRecord,
   summary: ResilienceSummary,
+  data: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
   const report = {
     title: 'Crosswind lab: resilience',
@@ -45,10 +46,11 @@ export function resilienceFiles(
       timelineSection(record, summary),
       faultsSection(record, summary),
       memorySection(record, summary),
+      doubtsSection(record, summary),
       circumstancesSection(summary),
     ],
   }
-  return { ...reportFiles(report, summary), ...csvFiles(record) }
+  return reportFiles(report, summary, { ...csvFiles(record), ...data })
 }
 
 /** The report's first tables, for the terminal. */
@@ -335,6 +337,25 @@ function memoryFigure(memory: readonly MemorySample[], width: number): string {
       line(({ heapUsedBytes }) => heapUsedBytes / 1e6, 'var(--peer)'),
     ],
   })
+}
+
+function doubtsSection(
+  { faults, lastedMs }: ResilienceRecord,
+  { modes, returns }: ResilienceSummary,
+): Section {
+  const outages = faults.filter(
+    ({ kind, isDone }) => isDone && (kind === 'restart' || kind === 'kill'),
+  ).length
+  const unacknowledged = modes.reduce((sum, mode) => sum + mode.unacknowledged, 0)
+  return {
+    title: 'Doubts',
+    paragraphs: [
+      'Clock: the fleet’s windows run in the lab’s own process, so that the server’s return and theirs are by one clock; Chromium’s windows use the same machine’s clock, in whole milliseconds.',
+      `Drift: the faults went on for ${Math.round(lastedMs / 1000)} s. What shows only after hours, such as a slow leak, is not tested here; of the memory the next best evidence is the section above.`,
+      `Dependence: windows that come back after the same outage are not independent. The ${count(returns.all.n)} returns that count are of ${count(outages)} outages of one run, so that median and worst have no interval; another run has other ones.`,
+      `Lost: only messages that were acknowledged are expected in the windows. ${unacknowledged === 0 ? 'None was left without an acknowledgement.' : `${count(unacknowledged)} were not acknowledged by the end, and nothing was promised of them.`}`,
+    ],
+  }
 }
 
 function circumstancesSection(summary: ResilienceSummary): Section {

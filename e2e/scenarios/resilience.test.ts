@@ -36,6 +36,7 @@ test('six windows in two modes come through a restart, a kill and cuts with ever
   assert.deepEqual(summary, JSON.parse(await readFile(join(out, 'summary.json'), 'utf8')))
   const files = [
     'faults.csv',
+    'figures',
     'memory.csv',
     'outages.csv',
     'report.html',

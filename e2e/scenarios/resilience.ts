@@ -49,7 +49,7 @@ export async function resilienceRun(options: ResilienceOptions, command: string,
     promised,
     modes,
   })
-  await writeFolder(folder, { ...resilienceFiles(record, summary), 'server-errors.txt': errors })
+  await writeFolder(folder, resilienceFiles(record, summary, { 'server-errors.txt': errors }))
   return { folder, summary, table: resilienceTable(summary), isFailure: summary.failures.length > 0 }
 }
 

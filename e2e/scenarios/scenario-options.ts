@@ -2,13 +2,23 @@
 
 import { z } from 'zod'
 import { editorNames } from '../../server/wire/messages.ts'
-import { modes as allModes, type Mode } from '../../server/wire/modes.ts'
+import { modes as allModes, type Mode, shareNames } from '../../server/wire/modes.ts'
 import { readFlags, seed, whole, words, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { type ProfileName, profiles } from '../network/profiles.ts'
+import { imitatedModes, peerWords, readPeers } from '../peers/peers.ts'
 import { baseline, methods, modeOf, modesBeside } from './windcomm-paper.ts'
 
 const out = z.string().min(1).optional()
+
+const profileName = z.enum(
+  Object.keys(profiles) as ProfileName[],
+  `there are ${Object.keys(profiles).join(', ')}`,
+)
+
+const hostName = z
+  .string()
+  .regex(/^[\w.:-]+$/, 'must be a name or address of this machine, lab.local or 192.168.1.5')
 
 const keystrokes = z
   .strictObject({
@@ -22,15 +32,19 @@ const keystrokes = z
     warmup: whole(0, 200).default(10),
     interval: whole(0, 10_000).default(50),
     baseline: z.string().optional(),
-    peers: words.default([]),
+    peers: wordsOnce.default([]),
     server: z.url({ protocol: /^https$/, error: 'must be an https address, https://host:8443' }).optional(),
     remote: z
       .array(z.url({ protocol: /^https?$/, error: 'must be a WebDriver address, http://laptop:4444' }))
       .default([]),
+    join: whole(0, 50).default(0),
+    host: hostName.optional(),
+    listen: hostName.optional(),
+    port: whole(1, 65_000).optional(),
+    'tls-cert-file': z.string().min(1).optional(),
+    'tls-key-file': z.string().min(1).optional(),
     sensor: z.enum(['none', 'simulated']).default('none'),
-    profile: z
-      .enum(Object.keys(profiles) as ProfileName[], `there are ${Object.keys(profiles).join(', ')}`)
-      .optional(),
+    profile: profileName.optional(),
     until: z.enum(['decided'], 'must be decided').optional(),
     matters: z
       .string()
@@ -51,8 +65,23 @@ const keystrokes = z
     'a server has one editor: leave out --server or name one --editor',
   )
   .refine(
-    ({ profile, server, remote }) => profile === undefined || (server === undefined && remote.length === 0),
-    'a profile is simulated on this machine: leave out --server and --remote, or --profile',
+    ({ profile, server, remote, join, host }) =>
+      profile === undefined ||
+      (server === undefined && remote.length === 0 && join === 0 && host === undefined),
+    'a profile is simulated on this machine: leave out --server, --remote, --join and --host, or --profile',
+  )
+  .refine(
+    ({ join, host, server }) => server === undefined || (join === 0 && host === undefined),
+    'the lab starts the server that devices join: leave out --server, or --join and --host',
+  )
+  .refine(
+    ({ peers, remote, join, host }) =>
+      peers.length === 0 || (remote.length === 0 && join === 0 && host === undefined),
+    'peers run on this machine: leave out --peers, or --remote, --join and --host',
+  )
+  .refine(
+    (given) => (given['tls-cert-file'] === undefined) === (given['tls-key-file'] === undefined),
+    '--tls-cert-file and --tls-key-file belong together',
   )
   .refine(
     ({ peers, server }) => peers.length === 0 || server === undefined,
@@ -80,9 +109,18 @@ export const keystrokesHelp = `npm run lab -- keystrokes [flags]
   --warmup N        uncounted keys before each turn  10
   --interval MS     time between two keys            50
   --baseline MODE   mode to compare the others with  websocket/1.1, else the first mode
-  --peers bare      also measures a page without a framework
+  --peers LIST      also measures the same editor over other systems, in turns with the modes:
+                    ${peerWords}
   --server URL      a running server                 one started for the run
   --remote URL      a WebDriver on another machine that opens a share of the windows; repeatable
+  --join N          waits for N other devices, which open the link that it prints: each is a further window
+  --host NAME       name or address by which other machines reach this one
+                                                     its first address
+  --listen ADDRESS  address to listen on             the host
+  --port N          first of three ports for other machines, of five with two editors
+                                                     free ones
+  --tls-cert-file FILE --tls-key-file FILE
+                    a certificate of your own        the one of npm start
   --profile NAME    a simulated network between windows and server: ${Object.keys(profiles).join(', ')}
   --sensor NAME     none, or simulated: wind during the typing
   --seed N          repeats the order of the modes   drawn, and printed
@@ -97,26 +135,35 @@ export function readKeystrokeOptions(argv: readonly string[]) {
     headed: { type: 'boolean' },
     growing: { type: 'boolean' },
   })
-  const { peers, windows, remote } = options
+  const { windows, remote, profile } = options
   const modes = requireModes(options.modes)
+  const peers = readPeers(options.peers)
+  const distant = peers.find(({ address }) => address !== undefined)
+  if (profile && distant)
+    throw new Error(
+      `--profile is simulated for what runs on this machine: leave it out, or ${distant.name} of --peers.`,
+    )
   if (options.editor.length === 0) throw new Error('--editor names no editor.')
   const editors = options.editor.map((name) => requireKnown('--editor', name, editorNames))
-  for (const peer of peers) requireKnown('--peers', peer, ['bare'])
-  // A browser's connection limit makes any further window hang without an error.
-  const perBrowser = Math.ceil(windows / (remote.length + 1))
-  const crowded = modes.find((mode) => perBrowser > (mode.windowsPerBrowser ?? perBrowser))
-  if (crowded)
-    throw new Error(
-      `--windows is ${windows}: ${crowded.name} carries ${crowded.windowsPerBrowser} windows of one browser; leave that mode out, or add a --remote.`,
-    )
+  const imitated = peers.flatMap((peer) => imitatedModes(peer, options.modes)).map(requireMode)
+  requireRoom([...modes, ...imitated], windows, Math.ceil(windows / (remote.length + 1)))
   const usual = options.modes.find((mode) => mode === 'websocket/1.1') ?? options.modes[0]
   const { baseline = usual ?? '' } = options
   const matters = {
     amount: Number.parseFloat(options.matters),
     unit: options.matters.endsWith('%') ? '%' : 'ms',
   } as const
-  if (options.modes.includes(baseline)) return { ...options, editors, baseline, matters }
+  if (options.modes.includes(baseline)) return { ...options, editors, peers, baseline, matters }
   throw new Error(`--baseline is "${baseline}", which is not among the modes ${options.modes.join(', ')}.`)
+}
+
+/** A browser's connection limit makes any further window hang without an error. */
+function requireRoom(modes: readonly Mode[], windows: number, perBrowser: number): void {
+  const crowded = modes.find((mode) => perBrowser > (mode.windowsPerBrowser ?? perBrowser))
+  if (crowded)
+    throw new Error(
+      `--windows is ${windows}: ${crowded.name} carries ${crowded.windowsPerBrowser} windows of one browser; leave that mode out, or ask for fewer.`,
+    )
 }
 
 function requireModes(names: readonly string[]): readonly Mode[] {
@@ -128,6 +175,141 @@ function requireKnown<Name extends string>(flag: string, name: string, known: re
   const found = known.find((one) => one === name)
   if (found !== undefined) return found
   throw new Error(`${flag} names "${name}"; there ${known.length > 1 ? 'are' : 'is'} ${known.join(', ')}.`)
+}
+
+/** Comma-separated whole numbers, each once, ascending. */
+const numbers = (initial: string, least: number, most: number) =>
+  wordsOnce
+    .refine(
+      (list) => list.length > 0 && list.every((word) => whole(least, most).safeParse(word).success),
+      `must be whole numbers from ${least} to ${most}`,
+    )
+    .transform((list) => list.map(Number).sort((one, other) => one - other))
+    .prefault(initial)
+
+const windows = z
+  .strictObject({
+    counts: numbers('1,2,4,6,8,16,32', 1, 200),
+    browsers: numbers('1', 1, 16),
+    modes: wordsOnce.default(['sse/2', 'sse/1.1', 'websocket/1.1']),
+    share: wordsOnce.default(['none']),
+    peers: wordsOnce.default(['bare']),
+    sessions: whole(1, 1000).default(2),
+    keys: whole(1, 10_000).default(10),
+    interval: whole(0, 10_000).default(200),
+    warmup: whole(0, 200).default(5),
+    patience: whole(1, 600).default(10),
+    wait: whole(1, 600).default(3),
+    profile: profileName.optional(),
+    seed,
+    out,
+    headed: z.boolean().default(false),
+  })
+  .refine(
+    ({ counts, browsers }) => browsers.every((number) => counts.some((count) => count >= number)),
+    'each of --browsers needs a window at least: name a larger one of --counts',
+  )
+
+export type WindowsOptions = ReturnType<typeof readWindowsOptions>
+
+export const windowsHelp = `npm run lab -- windows [flags]
+
+  Opens more and more windows, types in the first and measures the transmission time to each, and what is lost: how many
+  windows each mode carries in one browser and in several. Each session has server processes of its own, each number of
+  windows and mode browsers of its own.
+
+  --counts LIST     windows in all, dealt out to the browsers  1,2,4,6,8,16,32
+  --browsers LIST   separate Chromium processes, each with a profile of its own
+                                                     1
+  --modes LIST      modes to compare                 sse/2,sse/1.1,websocket/1.1
+  --share LIST      the server's setting share: ${shareNames.join(', ')}
+                                                     none
+  --peers NAME      bare: the same modes on a page of a few lines, without Crosswind's limit of five held connections;
+                    or none                          bare
+  --sessions N      at least 2 for intervals         2
+  --keys N          keys of each mode and number of windows in a session
+                                                     10
+  --interval MS     time between two keys            200
+  --warmup N        uncounted keys before them       5
+  --patience S      for a window to open; after one that did not, all others together have as long
+                                                     10
+  --wait S          a key that has not arrived by then is lost
+                                                     3
+  --profile NAME    a simulated network between windows and server: ${Object.keys(profiles).join(', ')}
+  --seed N          repeats the order of the modes   drawn, and printed
+  --out DIR         folder of the report             reports/<date>-windows
+  --headed          shows the windows
+`
+
+/** `baseline` is null where WebSocket is not measured. */
+export function readWindowsOptions(argv: readonly string[]) {
+  const options = readFlags(windows, argv, { headed: { type: 'boolean' } })
+  requireModes(options.modes)
+  if (options.share.length === 0) throw new Error('--share names no setting.')
+  const share = options.share.map((name) => requireKnown('--share', name, shareNames))
+  const peers = options.peers
+    .map((peer) => requireKnown('--peers', peer, ['bare', 'none'] as const))
+    .filter((name) => name !== 'none')
+  return { ...options, share, peers, baseline: baselineOf(options) }
+}
+
+/** WebSocket, with the first setting where there are several. */
+function baselineOf({
+  modes,
+  share,
+}: {
+  readonly modes: readonly string[]
+  readonly share: readonly string[]
+}) {
+  const usual = modes.find((mode) => mode === 'websocket/1.1')
+  return usual === undefined ? null : share.length === 1 ? usual : `${usual} share=${share[0]}`
+}
+
+const payload = z.strictObject({
+  sizes: numbers('10,100,1000,10000,100000,1000000', 1, 2_000_000),
+  modes: wordsOnce.default(['sse/2', 'sse/1.1', 'websocket/1.1']),
+  windows: whole(1, 50).default(3),
+  sessions: whole(1, 1000).default(3),
+  messages: whole(1, 10_000).default(20),
+  warmup: whole(0, 200).default(3),
+  interval: whole(1, 10_000).default(50),
+  wait: whole(1, 600).default(10),
+  profile: profileName.optional(),
+  seed,
+  out,
+  headed: z.boolean().default(false),
+})
+
+export type PayloadOptions = ReturnType<typeof readPayloadOptions>
+
+export const payloadHelp = `npm run lab -- payload [flags]
+
+  Sends messages of growing size from one window to all, one at a time, and measures the transmission time of each to
+  each window, in several sessions.
+
+  --sizes LIST      bytes of a message's text, up to 2000000
+                                                     10,100,1000,10000,100000,1000000
+  --modes LIST      modes to compare                 sse/2,sse/1.1,websocket/1.1
+  --windows N       windows open at a time           3
+  --sessions N      at least 2 for intervals         3
+  --messages N      of each size and mode in a session
+                                                     20
+  --warmup N        uncounted messages before them   3
+  --interval MS     least time between two messages  50
+  --wait S          a message that has not arrived by then is lost
+                                                     10
+  --profile NAME    a simulated network between windows and server: ${Object.keys(profiles).join(', ')}
+  --seed N          repeats the order of modes and sizes
+                                                     drawn, and printed
+  --out DIR         folder of the report             reports/<date>-payload
+  --headed          shows the windows
+`
+
+/** `baseline`: WebSocket, or else the first mode. */
+export function readPayloadOptions(argv: readonly string[]) {
+  const options = readFlags(payload, argv, { headed: { type: 'boolean' } })
+  requireRoom(requireModes(options.modes), options.windows, options.windows)
+  return { ...options, baseline: baselineOf({ ...options, share: ['none'] }) ?? options.modes[0] ?? '' }
 }
 
 const resilience = z.strictObject({

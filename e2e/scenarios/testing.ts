@@ -4,12 +4,19 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { modeNamed } from '../../server/wire/modes.ts'
 import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
 import type { Environment } from '../lab/run-environment.ts'
 import { type ProfileName, profiles, scaled } from '../network/profiles.ts'
 import type { Run, Sample } from './keystrokes-analysis.ts'
+import type { Run as PayloadRun } from './payload-analysis.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
 import type { ComparedClock, LinkUse, Reading, Site, WindRun, WindSample } from './windcomm-samples.ts'
+import {
+  modeOf as modeOfSubject,
+  type Cell as WindowsCell,
+  type Run as WindowsRun,
+} from './windows-analysis.ts'
 
 const main = join(import.meta.dirname, '../main.ts')
 
@@ -52,6 +59,115 @@ function madeEnvironment(server: string): Environment {
   }
 }
 
+/** Of Crosswind's own modes. */
+const isByXhr = (mode: string) => modeNamed(mode)?.uplink === 'xhr'
+
+/** Deterministic. `medianOf`: transmission time by mode and size, ms. */
+export function madePayloadRun({
+  modes = ['sse/2', 'websocket/1.1'],
+  sizes = [10, 1000, 100_000, 1_000_000],
+  sessions = 3,
+  lost = 0,
+  medianOf = (mode: string, bytes: number) => (isByXhr(mode) ? 4 : 2) + bytes / 20_000,
+} = {}): PayloadRun {
+  const random = createSeededRandom(1)
+  const samples = modes.flatMap((mode) =>
+    sizes.flatMap((bytes) => {
+      const behaviour = { mode, medianMs: medianOf(mode, bytes), lost }
+      return Array.from({ length: sessions * 20 }, (_, place) => {
+        const where = { session: (place % sessions) + 1, key: Math.floor(place / sessions) + 1 }
+        return message(behaviour, { ...where, block: 1, windows: 3 }, random)
+      })
+        .flat()
+        .map((sample) => ({ ...sample, bytes, id: `${sample.id}-${bytes}` }))
+    }),
+  )
+  return {
+    ...circumstances(true),
+    command: 'npm run lab -- payload',
+    parameters: { sizes: sizes.join(', '), windows: 3, sessions },
+    ...{ modes, sizes, samples, baseline: modes.at(-1) ?? '', waitMs: 10_000 },
+    serverUse: use(modes.map((mode) => ({ mode, medianMs: 4 }))),
+  }
+}
+
+export interface WindowsMaking {
+  readonly subjects?: readonly string[]
+  readonly baseline?: string | null
+  readonly sessions?: number
+  readonly counts?: readonly number[]
+  readonly browsers?: readonly number[]
+  readonly keys?: number
+  /** Transmission time, ms. */
+  readonly medianOf?: (subject: string, windows: number) => number
+}
+
+/**
+ * As windows of one browser behave: the bare page holds six connections over HTTP/1.1, of which typing needs one;
+ * Crosswind's five, and its other windows use HTTP/2. Deterministic.
+ */
+export function madeWindowsRun({
+  subjects = ['sse/2', 'sse/1.1', 'websocket/1.1', 'bare:sse/2', 'bare:sse/1.1'],
+  baseline = 'websocket/1.1',
+  sessions = 3,
+  counts = [1, 2, 6, 8, 32],
+  browsers = [1],
+  keys = 10,
+  medianOf = (subject, windows) => (isByXhr(subject) ? 4 : 2) + windows / 10,
+}: WindowsMaking = {}): WindowsRun {
+  const random = createSeededRandom(1)
+  const cells = Array.from({ length: sessions }, (_, place) => place + 1).flatMap((session) =>
+    browsers.flatMap((number) =>
+      counts.flatMap((windows) =>
+        subjects.map((subject) =>
+          madeCell({ subject, session, windows, browsers: number, keys }, medianOf, random),
+        ),
+      ),
+    ),
+  )
+  return {
+    ...circumstances(true),
+    command: 'npm run lab -- windows --counts 1,2,6,8,32',
+    parameters: { counts: counts.join(', '), browsers: browsers.join(', '), sessions, keys },
+    ...{ subjects, baseline, cells, patienceMs: 15_000, waitMs: 5000 },
+    clock: { method: 'one machine', boundMs: 0.2 },
+  }
+}
+
+function madeCell(
+  place: Pick<WindowsCell, 'subject' | 'session' | 'windows' | 'browsers' | 'keys'>,
+  medianOf: NonNullable<WindowsMaking['medianOf']>,
+  random: Random,
+): WindowsCell {
+  const { subject, session, windows, browsers, keys } = place
+  const limit = modeOfSubject(subject)?.windowsPerBrowser ?? null
+  const isBare = subject.startsWith('bare:')
+  const states = Array.from({ length: windows }, (_, window) => {
+    const number = Math.floor(window / browsers) + 1
+    if (limit === null || number <= limit)
+      return {
+        isShown: true,
+        isOpen: true,
+        mode: isBare ? null : (modeOfSubject(subject)?.name ?? null),
+        fall: null,
+      }
+    if (isBare) return { isShown: number <= limit + 1, isOpen: number <= limit + 1, mode: null, fall: null }
+    return {
+      isShown: true,
+      isOpen: true,
+      mode: modeOfSubject(subject)?.whenFull ?? null,
+      fall: 'full' as const,
+    }
+  })
+  const isStuck = isBare && limit !== null && Math.ceil(windows / browsers) > limit
+  const behaviour = { mode: subject, medianMs: medianOf(subject, windows), lost: isStuck ? 1 : 0 }
+  const open = states.filter(({ isOpen }) => isOpen).length
+  const samples = Array.from({ length: keys }, (_, key) =>
+    message(behaviour, { session, key: key + 1, block: 1, windows: open }, random),
+  ).flat()
+  return { ...place, states, switched: 0, samples, serverCpuMs: windows * keys, machineBusy: windows / 64 }
+}
+
 /** Times are lognormal, as transmission times are: a floor, a bulk and a long tail. */
 interface Behaviour {
   readonly mode: string
@@ -72,7 +188,7 @@ export interface Making {
   readonly blocks?: number
   readonly windows?: number
   readonly seed?: number
-  /** False for a remote server, which gives no acceptance times. */
+  /** False where stamps are on the server's clock. */
   readonly oneMachine?: boolean
 }
 
@@ -112,7 +228,7 @@ export function madeRun({
       const session = place + 1
       return Array.from({ length: keys }, (_, place) => {
         const block = Math.floor((place * blocks) / keys) + 1
-        return message(here, { session, key: place + 1, block, windows, oneMachine }, random)
+        return message(here, { session, key: place + 1, block, windows }, random)
       }).flat()
     }).flat(),
   )
@@ -129,13 +245,12 @@ interface Place {
   readonly key: number
   readonly block: number
   readonly windows: number
-  readonly oneMachine: boolean
 }
 
 /** Samples of one message are correlated: a slow uplink delays every window. */
 function message(
   behaviour: Behaviour,
-  { session, key, block, windows, oneMachine }: Place,
+  { session, key, block, windows }: Place,
   random: Random,
 ): readonly Sample[] {
   const isOutlier = random() < 0.01
@@ -157,7 +272,11 @@ function message(
       receiver: place + 1,
       inputAt,
       sentAt,
-      acceptedAt: oneMachine ? sentAt + shared * 0.4 : null,
+      arrivedAt: sentAt + shared * 0.3,
+      acceptedAt: sentAt + shared * 0.4,
+      committingAt: sentAt + shared * 0.42,
+      storedAt: sentAt + shared * 0.44,
+      writtenAt: sentAt + shared * 0.47,
       receivedAt,
       appliedAt,
       paintedAt: appliedAt === null ? null : appliedAt + 16 * random(),

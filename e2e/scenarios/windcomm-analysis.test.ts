@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { madeWindRun, type WindMaking } from './testing.ts'
-import { analyse, faultsIn, type WindSummary } from './windcomm-analysis.ts'
+import { analyse, faultsIn, pointsWords, type WindSummary } from './windcomm-analysis.ts'
 import type { WindRun } from './windcomm-samples.ts'
 
 /** Known means: WebSocket 100 ± 1, taking turns; the others so many times that. */
@@ -126,21 +126,37 @@ test('what was lost, repeated and reordered is counted, and said first', () => {
   assert.equal(faultsIn(summaryOf({})), 0)
 })
 
-test('the finding says that the networks are simulated, the paper’s ratios, and which points do not hold', () => {
+test('the finding says that the networks are simulated, and how many of the paper’s points hold', () => {
   const { finding } = summaryOf({ sites: ['lund'] })
   assert.equal(
     finding,
-    'Over simulated networks, at Lund long polling took 1.10 times WebSocket’s mean (paper: 0.95 to 1.03) and polling 2.70 (2.63 to 3.00). 6 of 6 points hold.',
+    'Over simulated networks, at Lund long polling took 1.10 times WebSocket’s mean and polling 2.70. Of the paper’s 3 points 2 hold, 1 only within a wider bound.',
   )
-  assert.match(
+  assert.equal(
     summaryOf({ sites: ['lan'] }).finding,
-    /^Over simulated networks, at Lan long polling took 1\.10 times WebSocket’s mean and polling 2\.70\. 3 of 3 points hold\.$/,
+    'Over simulated networks, at Lan long polling took 1.10 times WebSocket’s mean and polling 2.70.',
   )
   assert.match(
     summaryOf({ sites: ['lund', 'nagaoka'] }).finding,
-    / 6 of 8 points hold; not at Nagaoka: long polling over WebSocket and polling over WebSocket\.$/,
+    / Of the paper’s 5 points 2 hold, 1 only within a wider bound, 2 do not\.$/,
   )
   assert.match(summaryOf({ faster: 10 }).finding, /^10 times as fast as asked for: /)
+})
+
+test('what holds only within the wider bound, and what does not, is named with its site', () => {
+  assert.match(
+    pointsWords(summaryOf({ sites: ['lund', 'nagaoka'] }).checks),
+    / Only within the wider bound at Lund: long polling over WebSocket\. Not at Nagaoka: long polling over WebSocket and polling over WebSocket\.$/,
+  )
+})
+
+test('a trend is found, with its size, where the network became slower', () => {
+  const latencyOf: WindMaking['latencyOf'] = (site, _mode, place) =>
+    100 + (place % 3) + (site === 'nagaoka' ? place / 10 : 0)
+  const { drifts } = summaryOf({ latencyOf, readings: 300 })
+  const found = drifts.filter(({ pCorrected }) => pCorrected <= 0.01)
+  assert.deepEqual([...new Set(found.map(({ site }) => site))], ['nagaoka'])
+  for (const { differenceMs } of found) assert.ok(Math.abs(differenceMs - 20) < 0.5, String(differenceMs))
 })
 
 test('a run of which nothing arrived has a summary too', () => {
@@ -171,12 +187,14 @@ function checks(
   return analyse({ ...run, ...change }).checks
 }
 
-const failing = (found: ReturnType<typeof checks>) =>
-  found.filter(({ holds }) => !holds).map(({ what }) => what)
+const withOutcome = (wanted: 'weaker' | 'fails') => (found: ReturnType<typeof checks>) =>
+  found.filter(({ outcome }) => outcome === wanted).map(({ what }) => what)
+const failing = withOutcome('fails')
+const weaker = withOutcome('weaker')
 
 test('a run as the paper’s holds in every point', () => {
   const found = checks(1.02, 2.7)
-  assert.deepEqual(failing(found), [])
+  assert.deepEqual([...failing(found), ...weaker(found)], [])
   assert.deepEqual(
     found.map(({ what, found }) => [what, found]),
     [
@@ -197,6 +215,16 @@ test('long polling that is slower, polling that is too slow, and not by the form
   assert.deepEqual(failing(checks(1, 3.1)), ['Polling against 2ν + Δ/2'])
 })
 
+test('within the paper’s own range is one thing, within a wider bound another', () => {
+  assert.deepEqual(weaker(checks(1.1, 2.7)), ['Long polling over WebSocket'])
+  // The paper prints two decimals.
+  assert.deepEqual(weaker(checks(1.034, 2.7)), [])
+  assert.deepEqual(weaker(checks(1.036, 2.7)), ['Long polling over WebSocket'])
+  // The paper's own tests at Lund were up to 6.7 % from the formula.
+  assert.deepEqual(weaker(checks(1, 2.99)), ['Polling against 2ν + Δ/2'])
+  assert.deepEqual(weaker(checks(1, 3.01)), ['Polling over WebSocket', 'Polling against 2ν + Δ/2'])
+})
+
 test('a ratio is held to what the paper measured at that site: at Nagaoka it is not enough to be slower', () => {
   const nagaoka: WindMaking = { sites: ['nagaoka'] }
   const both = ['Long polling over WebSocket', 'Polling over WebSocket']
@@ -207,13 +235,13 @@ test('a ratio is held to what the paper measured at that site: at Nagaoka it is 
     checks(4, 4.2, nagaoka)
       .filter(({ site }) => site === 'nagaoka')
       .map(({ wanted }) => wanted),
-    ['3.05–4.85', '3.24–5.15'],
+    ['3.59–4.22', '3.81–4.48'],
   )
 })
 
 test('one reading that is missing, and the least cell’s count', () => {
   const [delivered] = checks(1, 2.7, { lost: 0.1 })
-  assert.ok(delivered && !delivered.holds && (delivered.found ?? 40) < 40)
+  assert.ok(delivered?.outcome === 'fails' && (delivered.found ?? 40) < 40)
 })
 
 test('links that were late, and clocks that were off', () => {

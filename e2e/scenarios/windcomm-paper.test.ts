@@ -12,6 +12,7 @@ import {
   keepsUp,
   type Method,
   methods,
+  paperFormulaError,
   paperRatios,
   paperTests,
   predict,
@@ -228,4 +229,11 @@ test('made ten times as fast, everything takes a tenth', () => {
       slower[method].map((ms) => ms.toFixed(3)),
     )
   }
+})
+
+test('the paper’s own polling tests lie this far from its formula', () => {
+  const percent = (site: string) => Number((100 * (paperFormulaError(site) ?? Number.NaN)).toFixed(1))
+  // 150.4 of 2 · 40.5 + 75; 241.4 of 2 · 91.92 + 75; 283.5 of 2 · 122.9 + 75.
+  assert.deepEqual(['edmonton', 'lund', 'caracas'].map(percent), [3.6, 6.7, 11.6])
+  assert.equal(paperFormulaError('lan'), null)
 })

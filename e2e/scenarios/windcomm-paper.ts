@@ -171,3 +171,16 @@ export function paperRatios(site: string, method: Method): readonly [number, num
   const ratios = paperTests(site, method).map(({ ratio }) => ratio)
   return ratios.length === 0 ? null : [Math.min(...ratios), Math.max(...ratios)]
 }
+
+/** Of the paper's own experiment, ms. */
+const paperTiming = { betweenReadingsMs: 250, intervalMs: 150 } as const
+
+/** Largest distance of the paper's own polling tests from its formula at a site, as a share; null without tests. */
+export function paperFormulaError(site: string): number | null {
+  const sent = paperTests(site, 'websocket')
+  const errors = paperTests(site, 'polling').map(({ meanMs }, place) => {
+    const timing = { ...paperTiming, oneWayMs: sent[place]?.meanMs ?? Number.NaN }
+    return Math.abs(meanMs / expectationOf('polling', timing).expectedMs - 1)
+  })
+  return errors.length === 0 ? null : Math.max(...errors)
+}

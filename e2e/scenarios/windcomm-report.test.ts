@@ -20,17 +20,46 @@ function pageOf(run: WindRun) {
 
 const textOf = (run: WindRun) => pageOf(run).querySelector('main')?.textContent ?? ''
 
-test('the finding stands on top, then whether the paper holds', () => {
+test('the finding stands on top, then the means, then whether the paper holds', () => {
   const run = madeWindRun(small)
   const page = pageOf(run)
+  assert.match(page.querySelector('h1')?.textContent ?? '', /over simulated networks$/)
   assert.equal(page.querySelector('header .finding')?.textContent, analyse(run).finding)
-  assert.equal(page.querySelector('h2')?.textContent, 'Does the paper hold here?')
-  const points = [...page.querySelectorAll('section:first-of-type tbody tr')].map(
+  assert.deepEqual(
+    [...page.querySelectorAll('h2')].slice(0, 2).map(({ textContent }) => textContent),
+    ['Mean times, here and in the paper', 'Does the paper hold here?'],
+  )
+  assert.equal(page.querySelector('thead th:nth-child(2)')?.textContent, 'Here')
+  const verdicts = [...page.querySelectorAll('#does-the-paper-hold-here tbody tr')].map(
     (row) => row.children[1]?.textContent,
   )
+  const words = {
+    holds: ['yes', 'holds'],
+    weaker: ['', 'only wider'],
+    fails: ['NO', 'does NOT hold'],
+  } as const
+  const { checks } = analyse(run)
   assert.deepEqual(
-    points,
-    analyse(run).checks.map(({ holds }) => (holds ? 'yes' : 'NO')),
+    verdicts,
+    (['paper', 'condition'] as const).flatMap((kind) =>
+      checks
+        .filter((check) => check.kind === kind)
+        .map(({ outcome }) => words[outcome][kind === 'paper' ? 1 : 0]),
+    ),
+  )
+  const elsewhere = pageOf(madeWindRun({ ...small, sites: ['lan'] }))
+  assert.equal(elsewhere.querySelector('h2')?.textContent, 'Every method at every site')
+})
+
+test('the doubts name the simulation, clock, drift, dependence and loss', () => {
+  const doubts = (run: WindRun) => pageOf(run).querySelector('#doubts')?.textContent ?? ''
+  assert.match(
+    doubts(madeWindRun({ ...small, readings: 300 })),
+    /Simulation: .*Clock: .*Drift: none was found .*Dependence: .*one session.*Lost: none of 3,600 /s,
+  )
+  assert.match(
+    doubts(madeWindRun({ ...small, lost: 1 })),
+    /Drift: too few.*nothing arrived.*Lost: 360 of 360 /s,
   )
 })
 
@@ -43,7 +72,7 @@ test('every table has a caption and even rows, every figure a caption and a desc
     assert.equal(new Set([...table.querySelectorAll('tr')].map((row) => row.children.length)).size, 1)
   }
   const figures = [...page.querySelectorAll('figure')]
-  assert.equal(figures.length, 2 + 2 * 2)
+  assert.equal(figures.length, 2 + 2 * 3)
   for (const figure of figures) {
     assert.ok(figure.querySelector('figcaption')?.textContent)
     assert.ok([...figure.querySelectorAll('[role=img]')].every((drawn) => drawn.getAttribute('aria-label')))
@@ -69,8 +98,12 @@ test('through the run every reading is drawn, at both widths', () => {
 })
 
 test('nothing is asked of anybody, and no script runs', () => {
-  const page = pageOf(madeWindRun(small))
-  assert.equal(page.querySelectorAll('script, link, img, iframe, [src], [href]').length, 0)
+  const files = filesOf(madeWindRun(small))
+  const page = new JSDOM(files['report.html']).window.document
+  assert.equal(page.querySelectorAll('script, link, img, iframe, [src], :not(a)[href]').length, 0)
+  const links = [...page.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
+  assert.ok(links.includes('samples.csv'))
+  assert.ok(links.every((link) => link.startsWith('#') || files[link]))
 })
 
 test('hostile text stays text', () => {

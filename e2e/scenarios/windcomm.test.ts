@@ -41,7 +41,7 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   assert.match(summary.command, /^npm run lab -- windcomm --sites edmonton,nagaoka /)
   const samples = (await readFile(join(out, 'samples.csv'), 'utf8')).trim().split('\n')
   assert.equal(samples.length, 1 + 12 * 30)
-  const files = ['readings.csv', 'report.html', 'report.md', 'samples.csv', 'summary.json']
+  const files = ['figures', 'readings.csv', 'report.html', 'report.md', 'samples.csv', 'summary.json']
   assert.deepEqual((await readdir(out)).sort(), files)
 })
 

@@ -91,7 +91,7 @@ export async function windcommReanalysis({ from, out }: Reanalysis) {
 
 async function writeReport(folder: string, run: WindRun, measured: Readonly<Record<string, string>> = {}) {
   const summary = analyse(run)
-  await writeFolder(folder, { ...windcommFiles(run, summary), ...measured })
+  await writeFolder(folder, windcommFiles(run, summary, measured))
   // Contradicting the paper is no failure.
   return { folder, summary, table: windcommTable(summary), isFailure: faultsIn(summary) > 0 }
 }

@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import axe from 'axe-core'
 import { testConfig } from '../../server/testing.ts'
+import { modes } from '../../server/wire/modes.ts'
+import { fragmentOf } from '../../web/compare/result-link.ts'
 import { partsOf, views } from '../../web/page/views.ts'
 import { until } from '../browser/browser.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
@@ -82,6 +84,17 @@ describe('axe-core finds nothing', { skip: browserName !== 'chromium' && 'once i
       if (partsOf(name).includes('document')) await page.page.waitForSelector('.caret-flag')
       assert.deepEqual(await findings(), [])
     })
+
+  test('in a comparison that was measured elsewhere', async () => {
+    const rows = modes.map((mode, place) => ({
+      ...{ mode, serverHttp: mode.http, sent: 24, received: 23, failure: null },
+      medians: [2, 3 + place, 4 + place, place === 0 ? null : 5],
+    }))
+    const fragment = fragmentOf({ at: 1_795_000_000_000, browser: 'Firefox 128', rows })
+    await go(page, `/d/full?record&view=compare${fragment}`)
+    await page.page.waitForSelector('.comparison-rows')
+    assert.deepEqual(await findings(), [])
+  })
 
   test('in a read-only document', async () => {
     await go(page, '/d/full?record&read')

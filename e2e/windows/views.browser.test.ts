@@ -84,7 +84,10 @@ test('a view that there is not shows all, and says so until it is dismissed', as
   const window = await openView('view=winds&transport=banana')
   const { document, wind } = await window.run(sides)
   assert.deepEqual({ document, wind }, { document: true, wind: true })
-  assert.match(await window.run(bannerText), /no view “winds”.*all, editor, wind, overview and history/)
+  assert.match(
+    await window.run(bannerText),
+    /no view “winds”.*all, editor, wind, overview, history and compare/,
+  )
   assert.match(await window.run(bannerText), /no transport “banana”.*This window uses SSE \+ XHR, HTTP\/2\./)
   await window.click('.notice .button')
   await until(async () => !/winds|banana/.test(await window.run(bannerText)), 'the notice stayed')

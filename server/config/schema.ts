@@ -98,7 +98,8 @@ export const configSchema = z.strictObject({
     'sqlite',
     'Storage of the log: a file that survives a restart, or memory, as in the paper',
   ),
-  dataFolder: text('paths', 'data', 'Folder of the log and of the invitation key'),
+  dataFolder: text('paths', 'data', 'Folder of the logs and of the invitation key'),
+  reportsFolder: text('paths', 'reports', "Folder of the lab's reports, which /lab lists"),
   durability: choice(
     ['process', 'machine'],
     'process',

@@ -1,7 +1,7 @@
 // The documents in the log: their titles and last changes, known from the first request on.
 
 import type { Log } from '../log/log.ts'
-import { isKind, type Message, pageOfOverview, windChannel } from '../wire/messages.ts'
+import { isKind, type Message, pageOfOverview, probesChannel, windChannel } from '../wire/messages.ts'
 
 export interface DocumentEntry {
   /** Empty until somebody names it. */
@@ -68,4 +68,5 @@ export class Directory {
   }
 }
 
-const mayBeDocument = (channel: string) => channel !== windChannel && pageOfOverview(channel) === null
+const mayBeDocument = (channel: string) =>
+  channel !== windChannel && channel !== probesChannel && pageOfOverview(channel) === null

@@ -1,5 +1,6 @@
 // Passes requests to the application, within limits; HTTP/1.1 one at a time.
 
+import { channel } from 'node:diagnostics_channel'
 import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
@@ -24,6 +25,9 @@ interface RequestParts {
   readonly origins: OriginRules
 }
 
+/** With the request, when its headers have arrived. */
+const arrived = channel('crosswind:arrived')
+
 /** Beyond so many refusals' worth of time, requests of a connection are delayed. */
 const burstMs = 1000
 
@@ -37,6 +41,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     const connection = connections.of(request)
     // A destroyed session can still emit requests already read.
     if (!connection || connection.session?.destroyed) return
+    arrived.publish(request)
     const start = () => {
       if (request.destroyed) return
       response.once('finish', () => response.statusCode >= 400 && countRefusal(connection))

@@ -33,6 +33,8 @@ test('admits a draft that fits, unchanged', () => {
     const named = { ...good, kind: 'title', body: { title } }
     assert.deepEqual(admitDraft(named), named)
   }
+  const probe = { ...good, channel: 'probes', kind: 'probe', body: { text: 'x' } }
+  assert.deepEqual(admitDraft(probe), probe)
 })
 
 const misfits: [given: unknown, named: string][] = [
@@ -62,6 +64,9 @@ const misfits: [given: unknown, named: string][] = [
   [{ ...good, body: 'x' }, 'body'],
   [{ ...good, body: { html: 7 } }, 'body.html'],
   [{ ...good, body: { html: 'x', script: 'y' } }, 'body'],
+  [{ ...good, channel: 'probes' }, 'channel'],
+  [{ ...good, kind: 'probe', body: { text: 'x' } }, 'channel'],
+  [{ ...good, kind: 'probe', channel: 'probes' }, 'body.text'],
   [{ ...good, kind: 'title' }, 'body.title'],
   [{ ...good, kind: 'title', body: { title: 'x'.repeat(81) } }, 'body.title'],
   [{ ...good, kind: 'title', body: { title: ' x' } }, 'body.title'],
@@ -108,6 +113,7 @@ test('reads the window and the channels of a joining query', () => {
     channels: new Set(['main', 'wind']),
   })
   assert.equal(join('window=w1&channels=main').opening, 0)
+  assert.deepEqual(join('window=w1&channels=probes').channels, new Set(['probes']))
 })
 
 const badQueries: [query: string, named: string][] = [
@@ -117,6 +123,7 @@ const badQueries: [query: string, named: string][] = [
   ['window=w1', 'channels'],
   ['window=w1&channels=,', 'channels'],
   ['window=w1&channels=a,b%2Fc', 'channels'],
+  ['window=w1&channels=main,probes', 'channels'],
   ['window=w1&channels=main&opening=-1', 'opening'],
   ['window=w1&channels=main&opening=1.5', 'opening'],
   ['window=w1&channels=main&opening=9007199254740993', 'opening'],
@@ -150,6 +157,9 @@ test('a channel’s name is let in as it is, or refused', () => {
     const { status, code } = refusalFrom(() => admitChannel(name))
     assert.deepEqual([status, code], [400, 'bad-channel'])
   }
+  const probes = refusalFrom(() => admitChannel('probes'))
+  assert.deepEqual([probes.status, probes.code], [400, 'bad-channel'])
+  assert.match(probes.message, /^"probes" cannot name a page: .*another name\.$/)
 })
 
 function openLimit({ perSecond = 10 } = {}) {

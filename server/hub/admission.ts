@@ -13,6 +13,7 @@ import {
   mostNameCharacters,
   mostTitleLength,
   pageOfOverview,
+  probesChannel,
   windChannel,
 } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
@@ -43,8 +44,22 @@ const titleSchema = z.strictObject({
   body: z.strictObject({ title: z.string().refine(isTitle, titleRule) }),
 })
 
+const probeSchema = z.strictObject({
+  ...envelope,
+  kind: z.literal('probe'),
+  body: z.strictObject({ text: z.string() }),
+})
+
 const draftSchema = z
-  .discriminatedUnion('kind', [editSchema, updateSchema, titleSchema], 'must be "edit", "update" or "title"')
+  .discriminatedUnion(
+    'kind',
+    [editSchema, updateSchema, titleSchema, probeSchema],
+    'must be "edit", "update", "title" or "probe"',
+  )
+  .refine(({ channel, kind }) => (channel === probesChannel) === (kind === 'probe'), {
+    path: ['channel'],
+    error: `probes go to "${probesChannel}", and nothing else does`,
+  })
   // Responses are matched by id: another sender's prefix could be mistaken for its message.
   .refine(({ id, from }) => isIdOf(from, id), {
     path: ['id'],
@@ -114,6 +129,10 @@ export function idOf(given: unknown): string | null {
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
 export function admitChannel(given: string): string {
   const normalized = given.normalize('NFC')
+  if (normalized === probesChannel) {
+    const sentence = `"${probesChannel}" cannot name a page: measurements use that channel. Take another name.`
+    throw new Refusal(400, 'bad-channel', sentence)
+  }
   if (isChannelName(normalized)) return normalized
   const shown = JSON.stringify(given.slice(0, 80))
   const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${mostChannelBytes} bytes at most.`
@@ -124,7 +143,15 @@ const windowSchema = z.object({
   window: name(48),
   opening: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
 })
-const joinSchema = windowSchema.extend({ channels: z.array(channelName).min(1, 'name at least one channel') })
+const joinSchema = windowSchema.extend({
+  channels: z
+    .array(channelName)
+    .min(1, 'name at least one channel')
+    .refine(
+      (channels) => channels.length === 1 || !channels.includes(probesChannel),
+      `"${probesChannel}" has cursors of its own; read it over a stream of its own`,
+    ),
+})
 
 /** `?window=…&opening=…`. Throws a `Refusal` (400 `bad-query`). */
 export function admitWindow(query: URLSearchParams) {

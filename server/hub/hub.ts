@@ -9,6 +9,7 @@ import {
   type Draft,
   fingerprintIn,
   pageOfOverview,
+  probesChannel,
   type Stored,
   windChannel,
 } from '../wire/messages.ts'
@@ -169,7 +170,7 @@ export function createHub({ log, timers, random, onFailure, onJoined, settings }
       const sentence = `"${identity.id}" cannot show "${window}", a window of another key; each window shows itself.`
       throw new Refusal(403, 'not-your-name', sentence)
     }
-    if (channel === windChannel || pageOfOverview(channel) !== null) {
+    if (channel === windChannel || channel === probesChannel || pageOfOverview(channel) !== null) {
       const sentence = `Nobody is shown on channel "${channel}"; show the window on the page's own.`
       throw new Refusal(403, 'read-only-channel', sentence)
     }

@@ -638,6 +638,9 @@ test('never gives another message of the same number', () => {
   deliveryOf(recent, messageOf({ seq: 1, id: 'a' }))
   const { frame } = deliveryOf(recent, messageOf({ seq: 1, id: 'b' }), 'life2')
   assert.equal(frame.type === 'message' && frame.message.id, 'b')
+  const probe = messageOf({ seq: 1, id: 'b', channel: 'probes', kind: 'probe', body: { text: 'x' } })
+  const { frame: other } = deliveryOf(recent, probe, 'life3')
+  assert.equal(other.type === 'message' && other.message, probe)
 })
 
 test('never gives an update for the base that ends with it, nor the base for the update', () => {

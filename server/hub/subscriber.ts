@@ -91,9 +91,9 @@ export class RecentDeliveries {
   }
 }
 
-/** A number and an id may belong to a message and to a base that joins it with older ones. */
+/** A number and an id may belong to a message and to a base that joins it with older ones, or to a probe. */
 function isSame(known: Message, message: Message): boolean {
-  if (known.id !== message.id) return false
+  if (known.id !== message.id || known.channel !== message.channel) return false
   if (known.body === message.body || !isKind(known, 'update') || !isKind(message, 'update')) return true
   return known.body.update === message.body.update
 }

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { dirname } from 'node:path'
 import { test } from 'node:test'
-import { createMemoryLog, newEpoch } from './log.ts'
+import { isKind } from '../wire/messages.ts'
+import { createSeededRandom } from '../wire/time.ts'
+import { createMemoryLog, newEpoch, openLog } from './log.ts'
 import { testLogContract } from './log-contract.ts'
-import { ampleLimits, draft } from './log-testing.ts'
+import { ampleLimits, countTo, draft, main, newFile, seqsOf } from './log-testing.ts'
 
 testLogContract('memory', (parts) => createMemoryLog({ epoch: 'life1', ...parts }))
 
@@ -31,3 +34,50 @@ test('an epoch fits into a cursor', () => {
       /^[a-z0-9]{8}$/,
     )
 })
+
+const probes = new Set(['probes'])
+const probe = (n: number) =>
+  ({ id: `p-${n}`, channel: 'probes', kind: 'probe', from: 'p', at: 1, body: { text: 'x' } }) as const
+
+for (const storage of ['memory', 'sqlite'] as const) {
+  test(`${storage}: probes displace no page's message, are forgotten soon, and are numbered apart`, async (context) => {
+    const dataFolder = dirname(newFile(context))
+    const limits = { logMessages: 10, logBytes: 1_000_000, logHours: 1, maxChannels: 1 }
+    let time = 1000
+    const open = () =>
+      openLog(
+        { storage, durability: 'process', limits },
+        {
+          dataFolder,
+          random: createSeededRandom(7),
+          now: () => time,
+          onFailure: (error) => assert.fail(String(error)),
+        },
+      )
+    let log = open()
+    context.after(() => log.close())
+    const told: string[] = []
+    log.follow(({ channel, seq }) => told.push(`${channel} ${seq}`))
+    await log.append(draft('w1-1'), time)
+    const { head: pageCursor } = await log.snapshot(main)
+    const { head: before } = await log.snapshot(probes)
+    await Promise.all(countTo(100).map((n) => log.append(probe(n), time)))
+    await log.append(draft('w1-2'), time)
+    assert.deepEqual([told[0], told[1], told[100], told[101]], ['main 1', 'probes 1', 'probes 100', 'main 2'])
+    const missed = await log.read(pageCursor, main)
+    assert.deepEqual([missed.recovered, seqsOf(missed.messages)], [true, [2]])
+    const measured = await log.read(before, probes)
+    assert.deepEqual([measured.recovered, measured.messages.length], [true, 100])
+    assert.ok(measured.messages.every((message) => isKind(message, 'probe')))
+    assert.deepEqual([...log.heads()], [['main', 2]])
+
+    time += 61_000
+    assert.equal((await log.read(before, probes)).recovered, false)
+    assert.equal((await log.read(pageCursor, main)).recovered, true)
+    if (storage === 'memory') return
+    await log.close()
+    log = open()
+    assert.equal(await log.append(probe(101), time), 101, 'no number twice in an epoch')
+    assert.equal((await log.snapshot(probes)).head.epoch, before.epoch)
+  })
+}

@@ -1,7 +1,7 @@
 // The ordered log's contract, and the log that the configuration selects.
 
 import { join } from 'node:path'
-import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
+import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { type BaseStore, Folding, type Folds } from './folding.ts'
 import { type Bounds, Tail } from './retention.ts'
@@ -63,7 +63,7 @@ export interface Log {
   readonly oldest: (channel: string, kind: Kind) => Promise<OldestContent>
   /** Returns the unsubscribe function. */
   readonly follow: (onMessage: OnMessage) => () => void
-  /** The newest number of each channel, as seen by followers; live. */
+  /** The newest number of each channel but the probes', as seen by followers; live. */
   readonly heads: () => ReadonlyMap<string, number>
   /** Completes pending appends, then closes the store. Idempotent. */
   readonly close: () => Promise<void>
@@ -95,12 +95,47 @@ interface Surroundings extends Omit<LogParts, 'limits'> {
   readonly random: Random
 }
 
+/** Longer than a polling client's pause, short enough for a small file. */
+const probeLimits: LogLimits = { messages: 4096, bytes: 4_194_304, ageMs: 60_000, maxChannels: 1 }
+
 /** Throws a `LogFileError` that names the file. */
 export function openLog({ storage, durability, limits: given }: LogConfig, parts: Surroundings): Log {
   const { logMessages, logBytes, logHours, maxChannels } = given
+  const open = (name: string, limits: LogLimits) =>
+    storage === 'memory'
+      ? createMemoryLog({ epoch: newEpoch(parts.random), limits, ...parts })
+      : openSqliteLog({ file: join(parts.dataFolder, name), limits, durability, ...parts })
   const limits = { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
-  if (storage === 'memory') return createMemoryLog({ epoch: newEpoch(parts.random), limits, ...parts })
-  return openSqliteLog({ file: join(parts.dataFolder, 'log.db'), limits, durability, ...parts })
+  const pages = open('log.db', limits)
+  try {
+    return withProbes(pages, open('probes.db', probeLimits))
+  } catch (error) {
+    void pages.close()
+    throw error
+  }
+}
+
+/**
+ * Probes are stored like other messages, so that they measure what those cost, but apart: no number of them displaces a
+ * page's messages. Channels are read either from one log or from the other.
+ */
+function withProbes(pages: Log, probes: Log): Log {
+  const logOf = (channel: string) => (channel === probesChannel ? probes : pages)
+  const logFor = (channels: ReadonlySet<string>) => (channels.has(probesChannel) ? probes : pages)
+  return {
+    append: (draft, acceptedAt) => logOf(draft.channel).append(draft, acceptedAt),
+    read: (cursor, channels) => logFor(channels).read(cursor, channels),
+    snapshot: (channels) => logFor(channels).snapshot(channels),
+    oldest: (channel, kind) => logOf(channel).oldest(channel, kind),
+    follow(onMessage) {
+      const stops = [pages.follow(onMessage), probes.follow(onMessage)]
+      return () => stops.forEach((stop) => void stop())
+    },
+    heads: pages.heads,
+    async close() {
+      await Promise.all([pages.close(), probes.close()])
+    },
+  }
 }
 
 /** A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each process. */

@@ -1,5 +1,6 @@
 // The order of a log: stores a group of drafts in one commit, notifies followers, then resolves.
 
+import { channel } from 'node:diagnostics_channel'
 import { type Draft, formatCursor, type Kind } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import type { Defer, Log, OldestContent, OnFailure, OnMessage, Snapshot } from './log.ts'
@@ -40,6 +41,13 @@ interface SequencerParts {
   /** Drafts appended before `run` is called form one group. */
   readonly defer: Defer
   readonly onFailure: OnFailure
+}
+
+/** Each with a group of entries: its commit begins; has ended; all followers were told. */
+const diagnostics = {
+  committing: channel('crosswind:committing'),
+  stored: channel('crosswind:stored'),
+  told: channel('crosswind:told'),
 }
 
 export function createSequencer({ epoch, tail, maxChannels, store, defer, onFailure }: SequencerParts): Log {
@@ -96,16 +104,19 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
 
   function storeAndAnswer(group: readonly PendingEntry[]): void {
     let seqs: readonly (number | null)[] = []
+    diagnostics.committing.publish(group)
     try {
       seqs = store.commit(group)
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
+    diagnostics.stored.publish(group)
     for (const [place, entry] of group.entries()) {
       const seq = seqs[place] ?? 0
       // Repeats were told before.
       if (seq > tail.head) tell(entry, seq)
     }
+    diagnostics.told.publish(group)
     for (const [place, { draft, key, resolve, reject }] of group.entries()) {
       const seq = seqs[place]
       if (seq === null) reject(new IdTaken(draft))

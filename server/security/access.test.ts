@@ -377,3 +377,11 @@ test('a reader writes nowhere', () => {
 test('to read the wind is not to write it', () => {
   assert.equal(refuseWriting(writer, 'wind')?.code, 'not-invited-there')
 })
+
+test('every grant reads and writes probes, which opens no overview of that name', () => {
+  for (const grant of [openGrant, guide, writer, reader]) {
+    assert.equal(refuseReading(grant, ['probes']), null)
+    assert.equal(refuseWriting(grant, 'probes', 'w1-4'), null)
+  }
+  assert.equal(refuseReading(reader, ['overview.probes'])?.code, 'not-invited-there')
+})

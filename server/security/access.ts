@@ -14,6 +14,8 @@ import {
   isChannelName,
   keyPattern,
   pageOfOverview,
+  probesChannel,
+  windChannel,
 } from '../wire/messages.ts'
 
 /** Browsers drop cookies of over 4,096 bytes (RFC 6265, 6.1). */
@@ -46,18 +48,20 @@ export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undef
 
 /**
  * Null if allowed; else 403 `not-invited-there`, naming the first channel that is not. An overview is readable if its
- * page is, the wind with every grant.
+ * page is, the wind and probes with every grant.
  */
 export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal | null {
   for (const channel of channels) {
     const source = pageOfOverview(channel) ?? channel
-    if (source !== 'wind' && !isCovered(grant, source)) return notInvitedThere(channel, null)
+    const isForAll = source === windChannel || channel === probesChannel
+    if (!isForAll && !isCovered(grant, source)) return notInvitedThere(channel, null)
   }
   return null
 }
 
-/** Null if allowed; else a 403 with the draft's `id`. */
+/** Null if allowed, as probes are with every grant; else a 403 with the draft's `id`. */
 export function refuseWriting(grant: Grant, channel: string, id: string | null = null): Refusal | null {
+  if (channel === probesChannel) return null
   if (!isCovered(grant, channel)) return notInvitedThere(channel, id)
   if (grant.may === 'write') return null
   const sentence = 'Your invitation is for reading only; ask for one that lets you write.'

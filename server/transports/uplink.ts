@@ -1,5 +1,6 @@
 // Messages from clients: one per POST, or frames in a stream; checked, stored and acknowledged.
 
+import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -16,6 +17,9 @@ import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import { admitOwner, type Mounting, type TransportLimits } from './transport.ts'
 
+/** A frame has arrived, with its stream; a draft was admitted, with the request or stream it came by. */
+const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
+
 const mostBeatBytes = 16_384
 const mostAwarenessBytes = 1024
 
@@ -28,6 +32,7 @@ export function mountUplink({ router, hub, limits, timers }: UplinkParts): void 
     const draft = admitDraft(parseJson(await readText(ctx.req, limits, timers)))
     mayPublish(draft, fingerprint, grantOf(ctx))
     refuseHaste(hub.waitMs(connectionOf(ctx), draft.from), draft.id)
+    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: ctx.req })
     const stored = await hub.publish(draft)
     // Node flushes at the end of a turn: the subscribers' bytes go first.
     await nextTurn()
@@ -186,6 +191,7 @@ export function createInboundFrames(parts: InboundParts) {
     if (bytes > limits.maxMessageBytes) throw tooLarge(limits.maxMessageBytes, idOf(message))
     const draft = admitDraft(message)
     mayPublish(draft, fingerprint, grant)
+    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
     answerInTurn(hub.publish(draft).catch((error) => refusalFor(error, draft.id)))
   }
 
@@ -202,6 +208,7 @@ export function createInboundFrames(parts: InboundParts) {
 
   return {
     take(frame: Received): void {
+      diagnostics.arrived.publish(source)
       held.push(frame)
       if (!stopTimer) takeHeld()
     },

@@ -13,6 +13,7 @@ export interface Bodies {
   reading: ReadingBody
   sensor: SensorBody
   overview: OverviewBody
+  probe: ProbeBody
 }
 
 export type Kind = keyof Bodies
@@ -39,9 +40,10 @@ export function isKind<K extends Kind>(message: Message, kind: K): message is Me
   return message.kind === kind
 }
 
-/** An estimate of a body's size, in characters of JSON: only edits and updates are large. */
+/** An estimate of a body's size, in characters of JSON: only edits, updates and probes are large. */
 export function estimateLength(body: Bodies[Kind]): number {
   if ('html' in body) return body.html.length
+  if ('text' in body) return body.text.length
   return 'update' in body ? body.update.length : 300
 }
 
@@ -143,6 +145,11 @@ export interface WindOverview {
   readonly gustCoversSeconds: number
 }
 
+/** A measurement's own message. Belongs to no page. */
+interface ProbeBody {
+  readonly text: string
+}
+
 /** Longest interval between overviews while a channel has readers, ms. */
 export const longestPauseMs = 5000
 
@@ -150,6 +157,12 @@ export const longestPauseMs = 5000
 
 /** Written by the sensor's source alone. */
 export const windChannel = 'wind'
+
+/**
+ * Takes probes alone, and from every client, a reader too. Has a log, numbers and cursors of its own: a stream reads it
+ * alone.
+ */
+export const probesChannel = 'probes'
 
 /** Largest channel name, in bytes of UTF-8. */
 export const mostChannelBytes = 64

@@ -27,6 +27,16 @@ export function createSeededRandom(seed: number): Random {
   }
 }
 
+/** Fisher and Yates, as R. Durstenfeld, "Algorithm 235: Random permutation" (Commun. ACM 7, 1964). */
+export function shuffled<Value>(values: readonly Value[], random: Random): Value[] {
+  const drawn = [...values]
+  for (let last = drawn.length - 1; last > 0; last -= 1) {
+    const place = Math.floor(random() * (last + 1))
+    ;[drawn[last], drawn[place]] = [drawn[place] as Value, drawn[last] as Value]
+  }
+  return drawn
+}
+
 /** Standard normal (Box and Muller, Ann. Math. Statist. 29, 1958; one of the pair). */
 export function drawNormal(random: Random): number {
   const radius = Math.sqrt(-2 * Math.log(1 - random()))

@@ -60,6 +60,7 @@ export function DocumentBar({ store, actions, start }: DocumentBarProps) {
             { words: 'Export as HTML', onChoose: () => download('html') },
             { words: 'Export as Markdown', onChoose: () => download('md') },
             { words: 'History', onChoose: () => actions.chooseView('history') },
+            { words: 'Lab reports', onChoose: () => open('/lab') },
           ]}
         />
       </div>

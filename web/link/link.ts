@@ -89,12 +89,13 @@ export function createLink(parts: LinkParts) {
       state = next
       reportState()
     },
-    onOpen({ send, abandon, askClock, sendAwareness }, { cursor }) {
+    onOpen({ mode, send, abandon, askClock, sendAwareness }, { cursor }) {
       enterLog(cursor)
-      outbox.connected(send, () =>
-        // All unacknowledged drafts must be resent in order.
-        abandon('lost', 'A message could not be sent; connecting anew.'),
-      )
+      // All unacknowledged drafts must be resent in order.
+      const onBroken = () => abandon('lost', 'A message could not be sent; connecting anew.')
+      // XHR uplinks send one at a time anyway: what waits here can be merged.
+      const isAlone = mode.uplink === 'xhr' && parts.mergesWaiting
+      outbox.connected(send, onBroken, isAlone ? 1 : undefined)
       reading = null
       clock.askOver(askClock)
       awareness.sendOver((state) => sendAwareness({ state }))

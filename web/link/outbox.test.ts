@@ -31,6 +31,7 @@ function openOutbox(bounds: Partial<OutboxParts['bounds']> = {}) {
         return true
       },
     },
+    mergesWaiting: true,
     mergeUpdates: (updates) => ({ update: updates.map(({ update }) => update).join('+') }),
     onOutbox: () => undefined,
     onStored: () => undefined,
@@ -179,6 +180,33 @@ test('an update that is under way, of another window or before one of another wi
   assert.equal(slow.held().length, 96)
   slow.update('97')
   assert.deepEqual([slow.held().length, slow.held()[31]], [34, 'w1-32'])
+})
+
+test('one at a time: what waits behind an update under way becomes one, and the answer sends it', async () => {
+  const { outbox, update, held, renamed } = openOutbox()
+  const answers: ((stored: Stored) => void)[] = []
+  const sent: string[] = []
+  const send = (one: Draft) => {
+    sent.push((one as Draft<'update'>).body.update)
+    return new Promise<Stored>((resolve) => answers.push(resolve))
+  }
+  outbox.connected(send, () => undefined, 1)
+  for (let n = 1; n <= 4; n += 1) update(`${n}`)
+  assert.deepEqual([sent, held().length], [['1'], 4])
+  answers[0]?.({ type: 'stored', id: 'w1-1', seq: 1 })
+  await settled()
+  assert.deepEqual([sent, held()], [['1', '2+3+4'], ['w1-5']])
+  assert.deepEqual([...renamed.values()], ['w1-5', 'w1-5', 'w1-5'])
+  assert.equal(outbox.state().unstored, 3)
+})
+
+test('a link in a mode that posts sends one at a time, where waiting updates may be merged', async () => {
+  const { newest, publish } = openLink({ mergesWaiting: true })
+  newest().welcome()
+  for (const html of ['1', '2']) publish(html)
+  assert.deepEqual(newest().sent, ['w1-1'])
+  await newest().store('w1-1', 1)
+  assert.deepEqual(newest().sent, ['w1-1', 'w1-2'])
 })
 
 test('a merged update does not grow without end', () => {

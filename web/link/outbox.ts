@@ -24,6 +24,8 @@ export interface OutboxParts {
   readonly store: Pick<DraftStore, 'save'>
   /** One update that says what these say together; null where that cannot be told. */
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody | null
+  /** Whether what waits behind a message under way becomes one update; otherwise only very many do. */
+  readonly mergesWaiting: boolean
   readonly timers: Timers
   readonly random: Random
   readonly onOutbox: (outbox: OutboxState) => void
@@ -37,12 +39,12 @@ export interface OutboxParts {
 }
 
 /** A long outbox must not flood a server that just restarted. */
-const mostUnderWay = 32
+const mostAtOnce = 32
 
 /** Edits are usually acknowledged within a few ms; while connected only slower ones are saved. */
 const saveDelayMs = 250
 
-/** So many waiting updates of this window are merged into one, unless it grew larger. */
+/** At so many, waiting updates of this window are merged into one in any case, unless it grew larger. */
 const updatesMerged = 64
 const largestMergedBytes = 65_536
 
@@ -70,7 +72,7 @@ export function createOutbox(parts: OutboxParts) {
   let isSaved = true
   let isClosed = false
 
-  const sender = createSender(drafts, mostUnderWay, timers, answered)
+  const sender = createSender(drafts, timers, answered)
 
   function keep(one: UnstoredDraft, size = bytesOf(one.draft)): void {
     drafts.set(one.draft.id, one.draft)
@@ -104,7 +106,7 @@ export function createOutbox(parts: OutboxParts) {
   }
 
   /** Merges the newest updates of this window that nothing of another one stands between. */
-  function mergeWaiting(channel: string): void {
+  function mergeWaiting(channel: string, least: number): void {
     const waiting: Kept[] = []
     let size = 0
     for (const one of [...kept.values()].reverse()) {
@@ -115,7 +117,7 @@ export function createOutbox(parts: OutboxParts) {
       waiting.unshift(one)
     }
     const newest = waiting.at(-1)
-    if (newest === undefined || waiting.length < updatesMerged) return
+    if (newest === undefined || waiting.length < least) return
     const body = parts.mergeUpdates(waiting.map(({ draft }) => (draft as Draft<'update'>).body))
     if (body === null) return
     numbers += 1
@@ -160,6 +162,8 @@ export function createOutbox(parts: OutboxParts) {
     else supersede(id)
     renamed.delete(id)
     isFull = false
+    // Over a slow network a mode that sends one at a time would fall further behind with each key.
+    if (parts.mergesWaiting) mergeWaiting(draft.channel, 2)
     if (drafts.size === 0) superseded = 0
     changed()
   }
@@ -201,7 +205,7 @@ export function createOutbox(parts: OutboxParts) {
      * when that frees too little.
      */
     publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null) {
-      if (kind === 'update') mergeWaiting(channel)
+      if (kind === 'update') mergeWaiting(channel, updatesMerged)
       numbers += 1
       const draft = { id: `${window}-${numbers}`, channel, kind, from: window, at: timers.now(), body }
       return add(draft, cursor) ? draft : null
@@ -235,17 +239,17 @@ export function createOutbox(parts: OutboxParts) {
 /** A new round begins with each connection and after each busy pause. */
 interface SendRound {
   readonly send: OpenTransport['send']
+  readonly mostUnderWay: number
   readonly onBroken: () => void
   readonly underWay: Set<string>
 }
 
 /**
- * Sends `drafts` in order, at most `mostUnderWay` at a time; all of them again over the next connection or
+ * Sends `drafts` in order, at most `mostUnderWay` of a connection at a time; all of them again over the next connection or
  * when a busy server's pause is over. `onAnswer` removes a draft; it may be called twice for the same one.
  */
 export function createSender(
   drafts: ReadonlyMap<string, Draft>,
-  mostUnderWay: number,
   timers: Timers,
   onAnswer: (draft: Draft, answer: Stored | RefusedError) => void,
 ) {
@@ -253,9 +257,13 @@ export function createSender(
   let stopPause: Cancel | null = null
 
   /** `onBroken`: a send failed, its fate unknown. */
-  function connected(send: OpenTransport['send'], onBroken: () => void): void {
+  function connected(
+    send: OpenTransport['send'],
+    onBroken: () => void,
+    mostUnderWay: number = mostAtOnce,
+  ): void {
     disconnected()
-    round = { send, onBroken, underWay: new Set() }
+    round = { send, mostUnderWay, onBroken, underWay: new Set() }
     sendMore()
   }
 
@@ -269,7 +277,7 @@ export function createSender(
   function sendMore(): void {
     if (round === null || stopPause !== null) return
     for (const draft of drafts.values()) {
-      if (round.underWay.size >= mostUnderWay) return
+      if (round.underWay.size >= round.mostUnderWay) return
       if (!round.underWay.has(draft.id)) send(draft, round)
     }
   }
@@ -295,7 +303,11 @@ export function createSender(
   function failed(error: unknown, own: SendRound): void {
     if (!(error instanceof BusyError)) own.onBroken()
     // The server rejected all later sends too, so that none overtakes another.
-    else stopPause ??= timers.later(() => connected(own.send, own.onBroken), error.retryAfterMs)
+    else
+      stopPause ??= timers.later(
+        () => connected(own.send, own.onBroken, own.mostUnderWay),
+        error.retryAfterMs,
+      )
   }
 
   return { connected, disconnected, sendMore, isUnderWay: (id: string) => round?.underWay.has(id) ?? false }

@@ -233,6 +233,7 @@ export function openLink(change: Partial<LinkParts> = {}) {
     bounds: { messages: 1000, bytes: 1_000_000 },
     store: { save: async () => true },
     mergeUpdates: () => null,
+    mergesWaiting: false,
     renewSession: () => Promise.resolve(true),
     timers: time,
     random: () => 1,

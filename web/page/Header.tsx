@@ -1,8 +1,17 @@
 // The sticky header, of constant height, with the mode menu, and the view switch below it.
 
-import { type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from 'react'
+import {
+  type AnchorHTMLAttributes,
+  type KeyboardEvent,
+  type MouseEvent,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { isShared, modeFor, modes } from '../../server/wire/modes.ts'
+import { browserTimers } from '../link/browser-services.ts'
+import { readMedians } from '../store.ts'
 import { type CommonProps, indexAfterKey, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
 import { LineIcon, LinkShape, Mark } from './Icons.tsx'
 import { People } from './People.tsx'
@@ -12,10 +21,15 @@ import {
   linkAnnouncement,
   linkWords,
   modeWords,
+  msWords,
   spokenWords,
   storedWords,
+  timeOfDay,
   windowsWords,
 } from './wording.ts'
+
+/** In the mode menu instead of the switch. */
+const comparing: ViewName = 'compare'
 
 interface HeaderProps extends CommonProps {
   readonly start: PageStart
@@ -90,6 +104,8 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
   useEffect(() => {
     if (isOpen) menu.current?.querySelector<HTMLElement>('[aria-checked=true]')?.focus()
   }, [isOpen])
+
+  const medians = isOpen ? readMedians(() => localStorage) : null
 
   function close(): void {
     setOpen(false)
@@ -166,6 +182,15 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
                   <span className="mode-label">
                     {label}
                     {name === defaultMode && <span className="mode-default small"> default</span>}
+                    {Number.isFinite(medians?.ms[name]) && (
+                      <span
+                        className="mode-default small"
+                        title={`Median of “Compare here” in this browser, ${timeOfDay(medians?.at ?? 0, browserTimers.now())}`}
+                      >
+                        {' · '}
+                        {msWords(Number(medians?.ms[name]))}
+                      </span>
+                    )}
                   </span>
                   <span className="mode-explanation">
                     {explanation}.
@@ -178,6 +203,16 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
               ))}
             </div>
           ))}
+          <ViewLink
+            className="mode-item mode-compare"
+            role="menuitem"
+            name={comparing}
+            tabIndex={-1}
+            actions={actions}
+            onChosen={close}
+          >
+            Compare here: which mode is fastest in this browser, on this network?
+          </ViewLink>
           {/* The menu's description, not an item. */}
           <p id="clock-line" className="mode-heading small" aria-hidden="true">
             {clockWords(clock)}
@@ -232,28 +267,45 @@ function OpenWindow({ store, actions }: CommonProps) {
   )
 }
 
-/** Links, so that a view can open in another window. */
-export function ViewSwitch({ store, actions }: CommonProps) {
-  const shown = useView(store, (view) => view.shown.name)
-  function choose(event: MouseEvent, name: ViewName): void {
+interface ViewLinkProps
+  extends Pick<AnchorHTMLAttributes<HTMLAnchorElement>, 'className' | 'role' | 'tabIndex' | 'children'> {
+  readonly name: ViewName
+  readonly actions: CommonProps['actions']
+  readonly isShown?: boolean
+  readonly onChosen?: () => void
+}
+
+/** A link, so that a view can open in another window. */
+function ViewLink({ name, actions, isShown, onChosen, ...given }: ViewLinkProps) {
+  function choose(event: MouseEvent): void {
     // With these keys the browser opens another tab or window.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
     event.preventDefault()
+    onChosen?.()
     actions.chooseView(name)
   }
   return (
+    <a
+      {...given}
+      href={addressInView(location.href, name)}
+      aria-current={isShown ? 'page' : undefined}
+      onClick={choose}
+    />
+  )
+}
+
+export function ViewSwitch({ store, actions }: CommonProps) {
+  const shown = useView(store, (view) => view.shown.name)
+  return (
     <nav className="views" aria-label="View">
-      {views.map(({ name, label }) => (
-        <a
-          key={name}
-          className="view-link"
-          href={addressInView(location.href, name)}
-          aria-current={name === shown ? 'page' : undefined}
-          onClick={(event) => choose(event, name)}
-        >
-          {label}
-        </a>
-      ))}
+      {views.map(
+        ({ name, label }) =>
+          name !== comparing && (
+            <ViewLink key={name} className="view-link" name={name} actions={actions} isShown={name === shown}>
+              {label}
+            </ViewLink>
+          ),
+      )}
     </nav>
   )
 }

@@ -2,7 +2,7 @@
 
 import { overviewChannel } from '../../server/wire/messages.ts'
 
-export type Part = 'document' | 'wind' | 'overview' | 'history'
+export type Part = 'document' | 'wind' | 'overview' | 'history' | 'comparison'
 
 type Parts = readonly [main: Part, ...beside: Part[]]
 
@@ -13,6 +13,8 @@ export const views = [
   { name: 'wind', label: 'Wind', parts: ['wind'] },
   { name: 'overview', label: 'Overview', parts: ['overview'] },
   { name: 'history', label: 'History', parts: ['history'] },
+  // In the mode menu: the switch has no room for a sixth on a narrow screen.
+  { name: 'compare', label: 'Compare here', parts: ['comparison'] },
 ] as const satisfies readonly { readonly name: string; readonly label: string; readonly parts: Parts }[]
 
 export type ViewName = (typeof views)[number]['name']

@@ -155,6 +155,11 @@ export function clockWords(clock: LinkState['clock']): string {
   return `Clock: ${aheadMs < 0 ? '−' : '+'}${error} ms ± ${bound} ms against the server`
 }
 
+/** `0.42 ms`, `4.2 ms`, `42 ms`. */
+export function msWords(ms: number): string {
+  return `${ms.toFixed(ms < 0.995 ? 2 : ms < 9.95 ? 1 : 0)} ms`
+}
+
 const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
 

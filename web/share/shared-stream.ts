@@ -136,7 +136,9 @@ export function createSharedStream(
   }
 
   function sendOver(member: Member, { send }: Connection): void {
-    member.sender.connected(send, () => drop(member, sendFailed))
+    // The member bounds what a socket has under way.
+    const mostUnderWay = member.asked.mode.uplink === 'xhr' ? 1 : Number.POSITIVE_INFINITY
+    member.sender.connected(send, () => drop(member, sendFailed), mostUnderWay)
   }
 
   /** To the server, which knows nothing of a new stream; the server's answer follows. */
@@ -348,9 +350,7 @@ class Member {
     this.listener = listener
     this.channels = channelsIn(asked)
     this.page = [...this.channels][0] ?? ''
-    // XHR uplinks send one draft at a time anyway; one that fails must not be overtaken.
-    const mostUnderWay = asked.mode.uplink === 'xhr' ? 1 : Number.POSITIVE_INFINITY
-    this.sender = createSender(this.#unanswered, mostUnderWay, timers, ({ id }, answer) => {
+    this.sender = createSender(this.#unanswered, timers, ({ id }, answer) => {
       if (!this.#unanswered.delete(id)) return
       if (!(answer instanceof RefusedError)) listener.onFrame(answer)
       else listener.onFrame({ type: 'refused', id, code: answer.code, message: answer.message })

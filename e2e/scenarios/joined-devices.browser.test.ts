@@ -1,0 +1,128 @@
+// Devices with wrong clocks join a run by its link, which is all that drives them.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { type EditingPage, openEditingPage } from '../browser/editing.ts'
+import type { Summary } from './keystrokes-analysis.ts'
+import { startLab } from './testing.ts'
+
+const size = ['--sessions', '2', '--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '2']
+const modes = ['--modes', 'sse/2,websocket/1.1']
+
+let folder: string
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-join-'))
+})
+after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+
+function startRun(t: TestContext, out: string, count: number) {
+  const join = ['--join', String(count), '--host', '127.0.0.1']
+  const run = startLab(t, 'keystrokes', ...size, ...modes, ...join, '--out', out)
+  const link = async () => {
+    await run.hasSaid('/lab/join')
+    return /https:\S+\/lab\/join/.exec(run.said())?.[0] ?? assert.fail(run.said())
+  }
+  return { ...run, link }
+}
+
+async function joinWith(
+  t: TestContext,
+  ...opening: Parameters<typeof openEditingPage>
+): Promise<EditingPage> {
+  const page = await openEditingPage(...opening)
+  t.after(page.close)
+  return page
+}
+
+const wordsOf = (page: EditingPage) => page.run(() => document.querySelector('h1')?.textContent ?? '')
+
+async function untilWords({ page }: EditingPage, words: string): Promise<void> {
+  await page.waitForFunction((said) => document.querySelector('h1')?.textContent === said, {}, words)
+}
+
+async function summaryOf(out: string): Promise<Summary> {
+  return JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+}
+
+test('a Chromium 3 s behind and a Firefox 70 s ahead: times are right within the bound', async (t) => {
+  const out = join(folder, 'wrong')
+  const run = startRun(t, out, 2)
+  const link = await run.link()
+  const behind = await joinWith(t, 'chromium', link, { clockShiftMs: -3000 })
+  await untilWords(behind, 'Waiting for the lab to begin')
+  const ahead = await joinWith(t, 'firefox', link, { clockShiftMs: 70_000 })
+  const offMs = (page: EditingPage) => page.run(() => performance.timeOrigin + performance.now())
+  assert.ok(Math.abs((await offMs(behind)) + 3000 - Date.now()) < 1000)
+  assert.ok(Math.abs((await offMs(ahead)) - 70_000 - Date.now()) < 1000)
+  const [code] = await run.ended
+  assert.equal(code, 0, run.said())
+  assert.deepEqual([await wordsOf(behind), await wordsOf(ahead)], ['Done, thank you', 'Done, thank you'])
+
+  const { windows, clock, command } = await summaryOf(out)
+  assert.equal(clock.method, 'server exchange')
+  assert.deepEqual(
+    windows.map(({ name }) => name.replace(/ \d+ /, ' ')),
+    [
+      'window 1, this machine, types',
+      'window 2, this machine',
+      'device 1, headless Chrome on Linux',
+      'device 2, Firefox on Linux',
+    ],
+  )
+  for (const { name, n, lost, missed, boundMs } of windows) {
+    assert.deepEqual([n, lost, missed], [24, 0, []], name)
+    assert.ok(boundMs > 0 && boundMs < 100, `${name}: ± ${boundMs} ms`)
+  }
+  const times = (await readFile(join(out, 'samples.csv'), 'utf8')).trim().split('\n').slice(1)
+  for (const line of times) {
+    const ms = Number(line.split(',')[9])
+    assert.ok(ms > -clock.boundMs && ms < 2000, line)
+  }
+  assert.match(command, /--join 2 --host HOST /)
+  const report = await readFile(join(out, 'report.md'), 'utf8')
+  assert.match(report, /Window by window/)
+  assert.doesNotMatch(report, /127\.0\.0\.1/)
+})
+
+test('a device that is hidden misses the turn; one that goes away is left out, and the run ends without it', async (t) => {
+  const out = join(folder, 'gone')
+  const run = startRun(t, out, 1)
+  const page = await openEditingPage('chromium', await run.link())
+  await untilWords(page, 'Measuring turn 1 of 4: keep this window in front')
+  await page.run(hide)
+  assert.match(
+    await page.run(() => document.querySelector('#detail')?.textContent ?? ''),
+    /was hidden: its times/,
+  )
+  await run.hasSaid('without device 1, which was hidden')
+  await run.hasSaid('Session 2 of 2')
+  await page.close()
+  const [code] = await run.ended
+  assert.equal(code, 0, run.said())
+  assert.match(run.said(), /without device 1, which went away/)
+  const device = (await summaryOf(out)).windows.at(-1)
+  assert.ok(device && device.missed.length > 0 && device.lost === 0, JSON.stringify(device))
+  assert.match(
+    await readFile(join(out, 'report.md'), 'utf8'),
+    /device 1, .*missed turns: session \d, block 1, /,
+  )
+})
+
+test('devices are told when a run is stopped', async (t) => {
+  const run = startRun(t, join(folder, 'stopped'), 2)
+  const page = await joinWith(t, 'chromium', await run.link())
+  await run.hasSaid('Joined, device 1')
+  run.child.kill('SIGINT')
+  const [code] = await run.ended
+  assert.equal(code, 130, run.said())
+  assert.equal(await wordsOf(page), 'The lab has ended')
+})
+
+/** In the page: as when another one is in front. */
+function hide(): void {
+  Object.defineProperty(document, 'visibilityState', { value: 'hidden' })
+  document.dispatchEvent(new Event('visibilitychange'))
+}

@@ -1,0 +1,66 @@
+// Summaries of made-up payload runs: sizes, throughput, ratios, loss, the finding.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { brokenBounds } from '../lab/budget.ts'
+import { analyse, sizeOf } from './payload-analysis.ts'
+import { madePayloadRun } from './testing.ts'
+
+const summary = analyse(madePayloadRun())
+const at = (name: string, { sizes } = summary) => sizes.find(({ mode }) => mode === name)
+
+const isNear = (value: number | null | undefined, wanted: number) =>
+  assert.ok(Math.abs((value ?? Number.NaN) / wanted - 1) < 0.1, `${value}, not ${wanted}`)
+
+test('each size of each mode has its times, and the throughput is the size over them', () => {
+  isNear(at('sse/2, 10 B')?.p50Ms, 4)
+  isNear(at('websocket/1.1, 1 MB')?.p50Ms, 52)
+  isNear(at('websocket/1.1, 1 MB')?.kilobytesPerSecond, 1_000_000 / 52)
+  assert.deepEqual([at('sse/2, 1 kB')?.n, at('sse/2, 1 kB')?.expected], [180, 180])
+})
+
+test('the ratio is to the baseline at the same size, with an interval over sessions', () => {
+  const { ratio, ratioCi95 } = at('sse/2, 10 B') ?? {}
+  isNear(ratio, 2)
+  assert.ok(ratioCi95 && ratioCi95[0] < 2 && 2 < ratioCi95[1])
+  assert.equal(at('websocket/1.1, 10 B')?.ratio, null)
+  assert.equal(at('sse/2, 10 B', analyse(madePayloadRun({ sessions: 1 })))?.ratioCi95, null)
+})
+
+test('the finding says up to which size the size hardly counts, what the largest takes, and where the modes are alike', () => {
+  assert.match(
+    summary.finding,
+    /^Up to 1 kB the size hardly counts: at most 1\.25 times the time of 10 B in every mode; 1 MB takes 5\d\.\d+ ms by WebSocket, 5\d\.\d+ ms by SSE \+ XHR over HTTP\/2\. Within 1\.25 times the fastest, the modes are alike at 100 kB, 1 MB\.$/,
+  )
+  const apart = analyse(
+    madePayloadRun({ medianOf: (mode, bytes) => (mode.startsWith('sse') ? 2 : 1) * bytes }),
+  )
+  assert.match(
+    apart.finding,
+    /^The size counts from 1 kB on in some mode; .* At no size are the modes within 1\.25/,
+  )
+})
+
+test('what is lost is counted, said, and has no time', () => {
+  const { modes, finding } = analyse(madePayloadRun({ lost: 1 }))
+  assert.equal(finding, 'No transmission time was measured.')
+  assert.deepEqual([modes[0]?.lost, modes[0]?.expected, modes[0]?.largestP50Ms], [720, 720, null])
+  assert.match(analyse(madePayloadRun({ lost: 0.1 })).finding, /\d+ samples were lost\.$/)
+})
+
+test('sizes are written in powers of ten', () => {
+  assert.deepEqual([1, 999, 1000, 1500, 100_000, 1_000_000].map(sizeOf), [
+    '1 B',
+    '999 B',
+    '1 kB',
+    '1.5 kB',
+    '100 kB',
+    '1 MB',
+  ])
+})
+
+test('budgets bound modes and sizes', () => {
+  const most = (most: number) => ({ least: Number.NEGATIVE_INFINITY, most })
+  const budget = { modes: { '*': { lost: most(0) } }, sizes: { 'sse/2, 1 MB': { p50Ms: most(10) } } }
+  assert.match(brokenBounds(budget, summary).join(), /^sse\/2, 1 MB: p50Ms is 5\d\.\d+, at most 10 allowed$/)
+})

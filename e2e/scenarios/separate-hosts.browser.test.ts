@@ -1,0 +1,36 @@
+// Several machines: hosts in network namespaces, each with a wrong clock, one behind a known delay.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { browserName } from '../windows/stage.ts'
+import { measureOnHosts, whyNoHosts } from './separate-hosts.ts'
+
+const reason = browserName === 'chromium' ? await whyNoHosts() : 'runs once, in Chromium'
+
+test('a delay added between two hosts with wrong clocks comes out', { skip: reason ?? false }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-hosts-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const addedMs = 40
+  const { delays, boundMs, near, far, summary, delayedBy } = await measureOnHosts({
+    addedMs,
+    wrongMs: { near: -3000, far: 70_000 },
+    flags: ['--sessions', '1', '--blocks', '1', '--windows', '1', '--keys', '40', '--modes', 'websocket/1.1'],
+    out: join(folder, 'report'),
+    print: () => undefined,
+  })
+  const [found] = delays
+  assert.ok(found && delays.length === 1)
+  t.diagnostic(
+    `${found.addedMs.toFixed(1)} ms of ${addedMs} ms added by ${delayedBy}, ± ${boundMs.toFixed(1)} ms`,
+  )
+  assert.equal(summary.clock.method, 'server exchange')
+  for (const { n, lost, missed } of [near, far]) assert.deepEqual([n, lost, missed], [40, 0, []])
+  // No exchange over a round trip of 80 ms can bound its clock closer.
+  assert.ok(far.boundMs >= addedMs && near.boundMs < far.boundMs)
+  assert.ok(Math.abs(found.addedMs - addedMs) <= boundMs, JSON.stringify(found))
+  // Both ways are alike, so that the exchanges’ middle is right: a clock that took one way for the other would be 40 ms off.
+  assert.ok(Math.abs(found.addedMs - addedMs) < addedMs / 2, JSON.stringify(found))
+})

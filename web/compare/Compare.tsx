@@ -1,0 +1,521 @@
+// The view that compares the modes from this browser, and says what stands between it and the server.
+
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { nameUnder, type PageStart } from '../../server/wire/messages.ts'
+import { connections, type Mode, modes } from '../../server/wire/modes.ts'
+import { browserTimers } from '../link/browser-services.ts'
+import { browserKey, newName, originFor } from '../link/page-session.ts'
+import { type CommonProps, useView } from '../page/hooks.ts'
+import { addressInView } from '../page/views.ts'
+import { msWords } from '../page/wording.ts'
+import { keepMedians } from '../store.ts'
+import { transports, transportsByName } from '../transports/index.ts'
+import {
+  estimateOf,
+  type Failure,
+  planAsked,
+  type Result,
+  type Row,
+  ranked,
+  rowsOf,
+  type Turn,
+  usualPlan,
+  verdictOf,
+} from './comparison.ts'
+import { choices, clockWords, http2Words, socketWords, streamWords, type Trial } from './diagnosis.ts'
+import { asLinked, fragmentOf, resultIn } from './result-link.ts'
+import { compare, countStreams, type MeasuringParts, measureTurn, type Progress } from './runner.ts'
+
+interface CompareProps extends CommonProps {
+  readonly start: PageStart
+}
+
+export function Compare({ store, actions, start }: CompareProps) {
+  const linked = useLinkedResult()
+  const [progress, setProgress] = useState<Progress | null>(null)
+  const [finished, setFinished] = useState<Finished | null>(null)
+  const [failure, setFailure] = useState<string | null>(null)
+  const stopping = useRef<AbortController | null>(null)
+  useEffect(() => () => stopping.current?.abort(), [])
+
+  async function run(): Promise<void> {
+    linked.leave()
+    setFailure(null)
+    setFinished(null)
+    const ending = new AbortController()
+    stopping.current = ending
+    const { signal } = ending
+    try {
+      const parts = await measuringParts(start, store)
+      const plan = planAsked(location.search)
+      const rounds = await compare({
+        ...{ modes, plan, timers: browserTimers, random: Math.random, visibility, signal },
+        onProgress: setProgress,
+        measure: (mode, until) => measureTurn(mode, plan, parts, until),
+      })
+      if (rounds.length > 0) {
+        const result = asLinked({ at: browserTimers.now(), browser: browserWords(), rows: rowsOf(rounds) })
+        keepMedians(() => localStorage, mediansIn(result))
+        setFinished({ result, rounds })
+      }
+    } catch (error) {
+      setFailure(`The comparison failed: ${error instanceof Error ? error.message : error}`)
+    } finally {
+      stopping.current = null
+      setProgress(null)
+    }
+  }
+
+  const rounds = progress ? [...progress.rounds, progress.current] : (finished?.rounds ?? [])
+  const rows = linked.result?.rows ?? finished?.result.rows ?? rowsOf(rounds)
+  const hasResult = linked.result !== null || finished !== null
+  return (
+    <div className="comparison" id="comparison" tabIndex={-1}>
+      <div>
+        <h2>Compare here</h2>
+        <p>
+          Which mode is the fastest from this browser, on this network? In each mode this page opens two
+          connections of its own, sends messages as small as one key from the one, and times how long the
+          other waits for them. The modes take turns, for about half a minute; on a slow network for longer.
+        </p>
+      </div>
+      <div className="comparison-controls row">
+        {progress ? (
+          <button type="button" className="button" onClick={() => stopping.current?.abort()}>
+            Stop
+          </button>
+        ) : (
+          <button type="button" className="button comparison-start" onClick={run}>
+            {hasResult ? (linked.result ? 'Measure here' : 'Again') : 'Start'}
+          </button>
+        )}
+        {progress && <ProgressWords progress={progress} />}
+        {!progress && finished && !linked.result && <CopyLink result={finished.result} />}
+      </div>
+      {(linked.fault ?? failure) && <p className="comparison-fault">{linked.fault ?? failure}</p>}
+      <output className="comparison-verdict">
+        {linked.result && <p>{elsewhereWords(linked.result)}</p>}
+        {hasResult && <p>{verdictWords(rows)}</p>}
+      </output>
+      {(hasResult || progress) && (
+        <Rows rows={hasResult ? ranked(rows) : rows} dots={linked.result ? null : dotsOf(rounds)}>
+          {(row) => !linked.result && !progress && <UseMode row={row} store={store} actions={actions} />}
+        </Rows>
+      )}
+      {hasResult && <Method />}
+      <Network
+        store={store}
+        start={start}
+        turns={linked.result ? [] : firstTurns(rounds)}
+        isMeasuring={progress !== null}
+      />
+    </div>
+  )
+}
+
+interface Finished {
+  readonly result: Result
+  readonly rounds: readonly (readonly Turn[])[]
+}
+
+async function measuringParts(start: PageStart, store: CommonProps['store']): Promise<MeasuringParts> {
+  const { key, fingerprint } = await browserKey()
+  return {
+    transports,
+    originFor: (http) => originFor(http, start, location),
+    polling: start.polling,
+    key,
+    heldStreams: store.view().browserHttp1Streams,
+    newName: () => nameUnder(fingerprint, newName('p')),
+    timers: browserTimers,
+    random: Math.random,
+  }
+}
+
+const visibility = {
+  isVisible: () => document.visibilityState === 'visible',
+  onChange(run: () => void) {
+    document.addEventListener('visibilitychange', run)
+    return () => document.removeEventListener('visibilitychange', run)
+  },
+}
+
+/** The result in the address, if any. */
+function useLinkedResult() {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const look = () => setHash(location.hash)
+    addEventListener('hashchange', look)
+    return () => removeEventListener('hashchange', look)
+  }, [])
+  const read = resultIn(hash)
+  return {
+    result: typeof read === 'string' ? null : read,
+    fault: typeof read === 'string' ? read : null,
+    leave(): void {
+      if (read === null) return
+      history.replaceState(null, '', location.pathname + location.search)
+      setHash('')
+    },
+  }
+}
+
+const browserPatterns = [
+  [/Edg\/(\d+)/, 'Edge'],
+  [/Firefox\/(\d+)/, 'Firefox'],
+  [/Chrome\/(\d+)/, 'Chromium'],
+  [/Version\/(\d+).*Safari/, 'Safari'],
+] as const
+
+function browserWords(): string {
+  const named = browserPatterns.map(([pattern, name]) => [name, pattern.exec(navigator.userAgent)?.[1]])
+  return named.find(([, version]) => version)?.join(' ') ?? ''
+}
+
+const mediansIn = ({ at, rows }: Result) => ({
+  at,
+  ms: Object.fromEntries(
+    rows.flatMap((row) => {
+      const estimate = estimateOf(row)
+      return estimate ? [[row.mode.name, estimate.medianMs]] : []
+    }),
+  ),
+})
+
+function ProgressWords({ progress }: { progress: Progress }) {
+  const { rounds, measuring, isPaused, tookMs } = progress
+  const plan = planAsked(location.search)
+  const share = plan.rounds === null ? tookMs / plan.budgetMs : rounds.length / plan.rounds
+  if (isPaused) return <span>Paused: browsers slow hidden pages down. The round is measured again.</span>
+  return (
+    <>
+      <progress max={1} value={Math.min(1, share)} aria-label="Progress" />
+      <span>
+        Round {rounds.length + 1}
+        {measuring && `: ${measuring.label}`}
+      </span>
+    </>
+  )
+}
+
+function CopyLink({ result }: { result: Result }) {
+  const [outcome, setOutcome] = useState('Open it')
+  const address = `${addressInView(location.href, 'compare').split('#')[0]}${fragmentOf(result)}`
+  async function copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(address)
+      setOutcome('Copied')
+    } catch {
+      // Without permission.
+      history.replaceState(null, '', address)
+      setOutcome('Now in the address bar')
+    }
+  }
+  return (
+    <>
+      <button type="button" className="button" onClick={copy}>
+        Copy link to this result
+      </button>
+      <a className="comparison-link small" href={address}>
+        {outcome}
+      </a>
+    </>
+  )
+}
+
+const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short' })
+
+const elsewhereWords = ({ at, browser }: Result) =>
+  `Measured elsewhere: ${browser || 'a browser'}, ${dateTime.format(at)}.`
+
+const listed = new Intl.ListFormat('en-GB')
+const mostNamed = 3
+
+function verdictWords(rows: readonly Row[]): string {
+  const { modes: first, compared } = verdictOf(rows)
+  const [best] = first
+  if (!best) return 'No mode got through.'
+  const figure = figureOf(rows.find(({ mode }) => mode === best))
+  if (compared === 0) return `Only ${best.label} got through: ${figure}.`
+  if (first.length === 1) return `The fastest: ${best.label}, ${figure}.`
+  const named = first.slice(0, mostNamed).map(({ label }) => `“${label}”`)
+  const more = first.length - named.length
+  return `Undecided between ${listed.format(more > 0 ? [...named, `${more} more`] : named)}.`
+}
+
+function figureOf(row: Row | undefined): string {
+  const estimate = row && estimateOf(row)
+  if (!estimate) return '–'
+  const { medianMs, interval } = estimate
+  return interval ? `${msWords(medianMs)} (${intervalWords(interval)})` : msWords(medianMs)
+}
+
+const intervalWords = ([low, high]: readonly [number, number]) =>
+  `${msWords(low).replace(' ms', '')} to ${msWords(high)}`
+
+/** Missing ones show in the count. */
+const failureWords: Readonly<Record<Exclude<Failure, 'missing'>, string>> = {
+  late: `Did not open within ${usualPlan.openWithinMs / 1000} s`,
+  full: 'Other windows of this browser hold the connections',
+  unsupported: 'Not in this browser',
+  refused: 'The server refused it',
+  lost: 'The connection failed',
+}
+
+function noteOf({ mode, serverHttp, sent, received, failure }: Row): string {
+  const counted =
+    sent === 0 ? [] : [received === sent ? `all ${sent} arrived` : `${received} of ${sent} arrived`]
+  const via = serverHttp === null || serverHttp === mode.http ? [] : [`the server sees HTTP/${serverHttp}`]
+  const why = failure && failure !== 'missing' ? [failureWords[failure]] : []
+  return [mode.name, ...why, ...counted, ...via].join(' · ')
+}
+
+const dotsOf = (rounds: readonly (readonly Turn[])[]): ReadonlyMap<string, readonly number[]> =>
+  new Map(
+    modes.map(({ name }) => [
+      name,
+      rounds.flatMap((turns) =>
+        (turns.find(({ mode }) => mode.name === name)?.times ?? []).filter((time) => time !== null),
+      ),
+    ]),
+  )
+
+interface RowsProps {
+  readonly rows: readonly Row[]
+  /** By the mode's name; null shows the rounds' medians. */
+  readonly dots: ReadonlyMap<string, readonly number[]> | null
+  readonly children: (row: Row) => ReactNode
+}
+
+function Rows({ rows, dots, children }: RowsProps) {
+  const dotsIn = (row: Row) => dots?.get(row.mode.name) ?? row.medians.filter((median) => median !== null)
+  const axis = axisOf(rows.flatMap((row) => [...dotsIn(row), ...(estimateOf(row)?.interval ?? [])]))
+  return (
+    <ol className="comparison-rows">
+      {rows.map((row) => (
+        <li key={row.mode.name}>
+          <span className="comparison-mode">{row.mode.label}</span>
+          <Figure row={row} />
+          <Dots times={dotsIn(row)} row={row} axis={axis} />
+          <span className="comparison-note small">{noteOf(row)}</span>
+          <span className="comparison-use">{children(row)}</span>
+        </li>
+      ))}
+      <li className="comparison-axis" aria-hidden="true">
+        <div className="comparison-plot small">
+          {axis.ticks.map((tick) => (
+            <span key={tick} style={{ left: `${axis.placeOf(tick) * 100}%` }}>
+              {tick < 1000 ? `${tick} ms` : `${tick / 1000} s`}
+            </span>
+          ))}
+        </div>
+      </li>
+    </ol>
+  )
+}
+
+function Figure({ row }: { row: Row }) {
+  const estimate = estimateOf(row)
+  return (
+    <span className="comparison-figure">
+      {estimate ? <b>{msWords(estimate.medianMs)}</b> : '–'}
+      {estimate?.interval && <span className="small"> {intervalWords(estimate.interval)}</span>}
+    </span>
+  )
+}
+
+type Axis = ReturnType<typeof axisOf>
+
+/** Logarithmic, between powers of ten or their double or half, with at most five ticks. */
+function axisOf(times: readonly number[]) {
+  const steps = [-2, -1, 0, 1, 2, 3, 4].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power))
+  const [least, most] = [Math.min(1, ...times), Math.max(10, ...times)]
+  const low = steps.findLast((step) => step <= least) ?? 0.01
+  const high = steps.find((step) => step >= most) ?? 50_000
+  const placeOf = (time: number) =>
+    Math.min(1, Math.max(0, Math.log(Math.max(time, low) / low) / Math.log(high / low)))
+  const within = steps.filter((step) => step >= low && step <= high)
+  const isMany = within.length > 5
+  const ticks = within.filter((step) => !isMany || Number.isInteger(Math.log10(step)))
+  return { placeOf, ticks: ticks.map((tick) => Number(tick.toPrecision(1))) }
+}
+
+const width = 1000
+const height = 36
+
+function Dots({ times, row, axis }: { times: readonly number[]; row: Row; axis: Axis }) {
+  const x = (time: number) => (axis.placeOf(time) * width).toFixed(1)
+  const estimate = estimateOf(row)
+  // In five lanes, so that equal ones are seen.
+  const lane = (place: number) => 6 + ((place * 2) % 5) * 6
+  return (
+    <div className="comparison-plot" aria-hidden="true">
+      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+        <path className="plot-ticks" d={axis.ticks.map((tick) => `M${x(tick)} 0v${height}`).join('')} />
+        <path className="plot-dots" d={times.map((time, place) => `M${x(time)} ${lane(place)}h0`).join('')} />
+        {estimate?.interval && (
+          <path
+            className="plot-interval"
+            d={`M${x(estimate.interval[0])} ${height / 2}H${x(estimate.interval[1])}`}
+          />
+        )}
+        {estimate && <path className="plot-median" d={`M${x(estimate.medianMs)} ${height / 2}h0`} />}
+      </svg>
+    </div>
+  )
+}
+
+function UseMode({ row, store, actions }: CommonProps & { row: Row }) {
+  const wished = useView(store, (view) => view.link.wished)
+  if (row.mode.name === wished) return <span className="small">In use</span>
+  if (estimateOf(row) === null) return null
+  return (
+    <button
+      type="button"
+      className="text-button"
+      aria-label={`Use ${row.mode.label}`}
+      onClick={() => actions.switchMode(row.mode.name)}
+    >
+      Use this
+    </button>
+  )
+}
+
+function Method() {
+  return (
+    <p className="small">
+      One clock times both ends, since both are this page. The first message of a turn warms its connections
+      up and is not counted, and the next follows once the last is acknowledged. The figure is the geometric
+      mean of the rounds’ medians, with a 95 % interval from Student’s t over the rounds; a message that does
+      not arrive counts as later than all that do. A mode is called the fastest when each other mode was
+      slower, compared round by round on the logarithms of the medians, at 5 % for all comparisons together
+      (Holm). That holds for this browser, this network and this hour.
+    </p>
+  )
+}
+
+/** The first turn of each mode. */
+const firstTurns = (rounds: readonly (readonly Turn[])[]): Turn[] =>
+  modes.flatMap((mode) => rounds.flatMap((turns) => turns.filter((turn) => turn.mode === mode)).slice(0, 1))
+
+interface NetworkProps {
+  readonly store: CommonProps['store']
+  readonly start: PageStart
+  readonly turns: readonly Turn[]
+  readonly isMeasuring: boolean
+}
+
+const streamsTried = 8
+const streamsWithinMs = 3000
+/** Of these, a browser opens six to a host. */
+const limited = modes.find(({ isPush, windowsPerBrowser }) => isPush && windowsPerBrowser !== null)
+
+function Network({ store, start, turns, isMeasuring }: NetworkProps) {
+  const clock = useView(store, (view) => view.link.clock)
+  const alpn = useAlpn(start)
+  const [opened, setOpened] = useState<Opened | 'counting' | null>(null)
+
+  async function count(mode: Mode): Promise<void> {
+    setOpened('counting')
+    const parts = { ...(await measuringParts(start, store)), transports: transportsByName }
+    setOpened(await countStreams(mode, streamsTried, streamsWithinMs, parts))
+  }
+
+  const findings = [...findingsIn(turns, alpn), clockWords(clock), streamsWords(opened)].filter(Boolean)
+  const hasAll = turns.length === modes.length
+  return (
+    <section aria-labelledby="comparison-network">
+      <h3 id="comparison-network">Your network</h3>
+      <ul className="comparison-findings">
+        {!hasAll && <li>The first round finds out what gets through between this window and the server.</li>}
+        {findings.map((finding) => (
+          <li key={finding}>{finding}</li>
+        ))}
+      </ul>
+      {hasAll && <p>{choiceWords(turns)}</p>}
+      {limited && (
+        <div className="comparison-controls row">
+          <button
+            type="button"
+            className="button"
+            disabled={isMeasuring || opened === 'counting'}
+            onClick={() => count(limited)}
+          >
+            Count streams over HTTP/1.1
+          </button>
+          <span className="small">
+            Opens {streamsTried} at once, for {streamsWithinMs / 1000} s; other windows of this browser may
+            wait meanwhile.
+          </span>
+        </div>
+      )}
+      <p className="small">
+        Not tested here, since it takes longer: whether an idle connection is cut. In a copy of the repository{' '}
+        <code>npm run doctor -- --url {location.origin}</code> finds out.
+      </p>
+    </section>
+  )
+}
+
+/** What is full or not in this browser says nothing of the network. */
+const tellsOfNetwork = (turn: Turn) => turn.closing?.code !== 'full' && turn.closing?.code !== 'unsupported'
+
+const trialsOf = (turns: readonly Turn[]): Trial[] =>
+  turns.filter(tellsOfNetwork).map((turn) => ({ ...turn, cutAfterMs: null }))
+
+function findingsIn(turns: readonly Turn[], alpn: string | null): (string | null)[] {
+  if (turns.length < modes.length) return []
+  const trials = trialsOf(turns)
+  // The server's word where the browser does not tell.
+  const isSeen = trials.some(({ serverHttp }) => serverHttp !== null && connections[serverHttp].isShared)
+  return [
+    isSeen || alpn !== null
+      ? http2Words(isSeen ? connections['2'].alpn : alpn, trials)
+      : 'Whether HTTP/2 arrives is not known: no request that would use it was answered.',
+    streamWords(trials),
+    socketWords(trials),
+  ]
+}
+
+function choiceWords(turns: readonly Turn[]): string {
+  const [best] = choices(trialsOf(turns))
+  if (!best) return 'None to choose: no mode gets through.'
+  const { label, name, isPush, windowsPerBrowser } = best.mode
+  const reason = !isPush
+    ? 'No stream gets through.'
+    : windowsPerBrowser !== null
+      ? 'Of the streams only those over HTTP/1.1 get through.'
+      : 'Of those that get through none suits more browsers and windows.'
+  return `To choose for everybody on this network: ${label} (${name}). ${reason}`
+}
+
+type Opened = Awaited<ReturnType<typeof countStreams>>
+
+function streamsWords(streams: Opened | 'counting' | null): string | null {
+  if (streams === null) return null
+  if (streams === 'counting') return `Opening ${streamsTried} streams at once …`
+  const { opened, http } = streams
+  if (connections[http].isShared)
+    return `${opened} of ${streamsTried} streams at once opened, over HTTP/${http}: HTTP/1.1 is not in use here.`
+  if (opened === streamsTried)
+    return `All ${streamsTried} streams at once over HTTP/${http} opened: this browser has no limit that windows would meet.`
+  return `Of ${streamsTried} streams at once over HTTP/${http} ${opened} opened, beside those that windows of this browser hold: it, or what stands between, allows no more.`
+}
+
+/** ALPN name of the requests to the server's HTTP/2 port; null while unknown. */
+function useAlpn(start: PageStart): string | null {
+  const [alpn, setAlpn] = useState<string | null>(null)
+  useEffect(() => {
+    const [shared] = modes.filter(({ http }) => connections[http].isShared)
+    const address = `${originFor(shared?.http ?? start.http, start, location)}/api/clock?alpn=${newName('')}`
+    // An observer, since the list of entries may be full.
+    const observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntriesByName(address) as PerformanceResourceTiming[])
+        if (entry.nextHopProtocol) setAlpn(entry.nextHopProtocol)
+    })
+    observer.observe({ type: 'resource' })
+    fetch(address, { credentials: 'include', cache: 'no-store' }).catch(() => undefined)
+    return () => observer.disconnect()
+  }, [start])
+  return alpn
+}

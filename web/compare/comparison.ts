@@ -1,0 +1,239 @@
+// A comparison of the modes: its plan, the rows of its result, their intervals, and the verdict.
+
+import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
+import type { Random } from '../../server/wire/time.ts'
+import type { Closing } from '../transports/transport.ts'
+
+export interface Plan {
+  /** Null goes on for `budgetMs`, within `leastRounds` and `mostRounds`. */
+  readonly rounds: number | null
+  readonly budgetMs: number
+  readonly leastRounds: number
+  readonly mostRounds: number
+  /** Of a turn, after those that warm its connections up; `leastProbes` once they have taken `turnMs`. */
+  readonly probes: number
+  readonly leastProbes: number
+  readonly turnMs: number
+  readonly warmUp: number
+  /**
+   * Mean pause from an acknowledgement to the next probe, which would otherwise queue behind the last over XHR. Drawn from
+   * half to one and a half of it: polls must not keep step with probes.
+   */
+  readonly pauseMs: number
+  /** For both connections to open, and for the last probe to arrive. */
+  readonly openWithinMs: number
+  readonly arriveWithinMs: number
+}
+
+export const usualPlan: Plan = {
+  rounds: null,
+  budgetMs: 30_000,
+  leastRounds: 4,
+  mostRounds: 16,
+  probes: 8,
+  leastProbes: 3,
+  turnMs: 600,
+  warmUp: 1,
+  pauseMs: 30,
+  openWithinMs: 5000,
+  arriveWithinMs: 3000,
+}
+
+export const mostRoundsAsked = 60
+
+/** The usual plan, or one of as many rounds as the address's query asks for. */
+export function planAsked(search: string): Plan {
+  const asked = Number(new URLSearchParams(search).get('rounds') ?? Number.NaN)
+  const isRight = Number.isInteger(asked) && asked >= 1 && asked <= mostRoundsAsked
+  return isRight ? { ...usualPlan, rounds: asked } : usualPlan
+}
+
+export function isLastRound(
+  { rounds, budgetMs, leastRounds, mostRounds }: Plan,
+  done: number,
+  tookMs: number,
+): boolean {
+  if (rounds !== null) return done >= rounds
+  // Half a round later than the budget is as near as half a round earlier.
+  return done >= mostRounds || (done >= leastRounds && tookMs + tookMs / done / 2 >= budgetMs)
+}
+
+export const pauseBefore = ({ pauseMs }: Plan, random: Random) => pauseMs * (0.5 + random())
+
+/** One mode's part of a round. */
+export interface Turn {
+  readonly mode: Mode
+  /** From the request to the receiver's welcome; null if either connection did not open. */
+  readonly openMs: number | null
+  /** The version that the server sees. */
+  readonly serverHttp: HttpVersion | null
+  /** Fastest from a probe's departure to its acknowledgement; null without any. */
+  readonly roundTripMs: number | null
+  /** How a connection ended by itself. */
+  readonly closing: Closing | null
+  /** From a probe's departure to its arrival, ms; null for one that did not arrive. Without those that warm up. */
+  readonly times: readonly (number | null)[]
+}
+
+/** Why a mode has no figure, or lacks probes. */
+export const failures = ['late', 'full', 'unsupported', 'refused', 'lost', 'missing'] as const
+export type Failure = (typeof failures)[number]
+
+export function failureOf({ openMs, closing, times }: Turn): Failure | null {
+  if (openMs === null && closing === null) return 'late'
+  if (closing?.code === 'uninvited' || closing?.code === 'expired') return 'refused'
+  if (closing) return failures.find((failure) => failure === closing.code) ?? 'lost'
+  return times.includes(null) ? 'missing' : null
+}
+
+/** A mode's part of a result: all that a link carries. */
+export interface Row {
+  readonly mode: Mode
+  /** Another version than the mode's where a proxy or the browser chose it; null before the first welcome. */
+  readonly serverHttp: HttpVersion | null
+  readonly sent: number
+  readonly received: number
+  /** Of each round, ms; null where it has none. */
+  readonly medians: readonly (number | null)[]
+  /** The last. */
+  readonly failure: Failure | null
+}
+
+export interface Result {
+  /** Of its end; ms since the epoch. */
+  readonly at: number
+  /** Name and version, such as `Firefox 128`. */
+  readonly browser: string
+  /** In the table's order. */
+  readonly rows: readonly Row[]
+}
+
+/** A row for each mode of the table; rounds in which it had no turn have no median. */
+export function rowsOf(rounds: readonly (readonly Turn[])[]): Row[] {
+  return modes.map((mode) => {
+    const turns = rounds.map((round) => round.find((turn) => turn.mode.name === mode.name))
+    const times = turns.flatMap((turn) => turn?.times ?? [])
+    const medians = turns.map((turn) => (turn ? medianOf(turn.times) : null))
+    const failed = turns.findLast((turn) => turn && failureOf(turn) !== null)
+    return {
+      mode,
+      serverHttp: turns.find((turn) => turn?.serverHttp)?.serverHttp ?? null,
+      sent: times.length,
+      received: times.filter((time) => time !== null).length,
+      medians,
+      failure: failed ? failureOf(failed) : null,
+    }
+  })
+}
+
+/** A probe that did not arrive was later than any that did. Null when that makes the median one of them. */
+export function medianOf(times: readonly (number | null)[]): number | null {
+  const sorted = times.map((time) => time ?? Number.POSITIVE_INFINITY).sort((one, other) => one - other)
+  const [below, above] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
+  if (below === undefined || above === undefined || above === Number.POSITIVE_INFINITY) return null
+  return (below + above) / 2
+}
+
+export interface Estimate {
+  readonly medianMs: number
+  /** 95 %; null with too few rounds. */
+  readonly interval: readonly [lowMs: number, highMs: number] | null
+}
+
+/** With fewer, Student's t allows almost any difference. */
+const leastForInterval = 3
+
+/** Below the resolution of a browser's clock. */
+const leastMs = 0.005
+
+const logsOf = ({ medians }: Row) =>
+  medians.map((median) => (median === null ? null : Math.log(Math.max(median, leastMs))))
+
+/**
+ * Geometric mean of the rounds' medians. The unit is the round, since the probes of a round resemble each other; the
+ * logarithm because times are skewed and modes differ by factors.
+ */
+export function estimateOf(row: Row): Estimate | null {
+  const logs = logsOf(row).filter((log) => log !== null)
+  if (logs.length === 0) return null
+  const { mean, standardError } = summaryOf(logs)
+  const medianMs = Math.exp(mean)
+  if (logs.length < leastForInterval) return { medianMs, interval: null }
+  const reach = criticalT(0.05, logs.length - 1) * standardError
+  return { medianMs, interval: [Math.exp(mean - reach), Math.exp(mean + reach)] }
+}
+
+/** `standardError` is NaN for one value. */
+function summaryOf(values: readonly number[]) {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)
+  return { mean, standardError: Math.sqrt(squares / (values.length - 1) / values.length) }
+}
+
+/**
+ * Two-sided p of Student's t, exact for whole degrees of freedom: M. Abramowitz and I. A. Stegun, "Handbook of
+ * Mathematical Functions" (1964), 26.7.3 and 26.7.4.
+ */
+export function twoSidedP(t: number, degreesOfFreedom: number): number {
+  const angle = Math.atan(Math.abs(t) / Math.sqrt(degreesOfFreedom))
+  const [sine, cosine] = [Math.sin(angle), Math.cos(angle)]
+  const isOdd = degreesOfFreedom % 2 === 1
+  let term = isOdd ? cosine : 1
+  let sum = degreesOfFreedom === 1 ? 0 : term
+  for (let k = isOdd ? 3 : 2; k < degreesOfFreedom; k += 2) {
+    term *= (cosine ** 2 * (k - 1)) / k
+    sum += term
+  }
+  const within = isOdd ? (2 / Math.PI) * (angle + sine * sum) : sine * sum
+  return Math.max(0, 1 - within)
+}
+
+/** The t that is exceeded, in either direction, with probability `p`. */
+export function criticalT(p: number, degreesOfFreedom: number): number {
+  let [low, high] = [0, 1000]
+  for (let step = 0; step < 60; step += 1) {
+    const middle = (low + high) / 2
+    if (twoSidedP(middle, degreesOfFreedom) > p) low = middle
+    else high = middle
+  }
+  return high
+}
+
+/** p of the paired difference of two modes over the rounds that have both; 1 with too few. */
+function pairedP(one: Row, other: Row): number {
+  const others = logsOf(other)
+  const differences = logsOf(one).flatMap((log, round) => {
+    const beside = others[round] ?? null
+    return log === null || beside === null ? [] : [log - beside]
+  })
+  if (differences.length < leastForInterval) return 1
+  const { mean, standardError } = summaryOf(differences)
+  return mean === 0 ? 1 : twoSidedP(mean / standardError, differences.length - 1)
+}
+
+export interface Verdict {
+  /** One mode, or those that cannot be told apart from the fastest; the fastest first. Empty when none has a figure. */
+  readonly modes: readonly Mode[]
+  /** How many others it was compared with. */
+  readonly compared: number
+}
+
+/**
+ * The mode with the least estimate, tested against each other one by Student's t on paired logarithms, at 5 % for all of
+ * them together: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure" (Scand. J. Statist. 6, 1979).
+ */
+export function verdictOf(rows: readonly Row[]): Verdict {
+  const [best, ...others] = ranked(rows).filter((row) => estimateOf(row) !== null)
+  if (!best) return { modes: [], compared: 0 }
+  const tests = others.map((row) => ({ row, p: pairedP(row, best) })).sort((one, other) => one.p - other.p)
+  const firstKept = tests.findIndex(({ p }, place) => p * (tests.length - place) >= 0.05)
+  const kept = new Set(firstKept < 0 ? [] : tests.slice(firstKept).map(({ row }) => row))
+  const undecided = others.filter((row) => kept.has(row))
+  return { modes: [best, ...undecided].map(({ mode }) => mode), compared: others.length }
+}
+
+/** The fastest first, those without a figure last, otherwise in the given order. */
+export function ranked(rows: readonly Row[]): Row[] {
+  const placeOf = (row: Row) => estimateOf(row)?.medianMs ?? Number.MAX_VALUE
+  return rows.toSorted((one, other) => placeOf(one) - placeOf(other))
+}

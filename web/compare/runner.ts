@@ -1,0 +1,294 @@
+// Measures modes from this page: a sender and a receiver of its own in each, in turns, with one clock.
+
+import { type DownFrame, probesChannel } from '../../server/wire/messages.ts'
+import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
+import { type Random, shuffled, type Timers } from '../../server/wire/time.ts'
+import { openConnection } from '../link/connection.ts'
+import type { Closing, Opening, Transports } from '../transports/transport.ts'
+import { isLastRound, type Plan, pauseBefore, type Turn } from './comparison.ts'
+
+export interface MeasuringParts {
+  readonly transports: Transports
+  readonly originFor: (http: HttpVersion) => string
+  readonly polling: Opening['polling']
+  readonly key: string
+  /** Streams that windows of this browser hold in modes that limit their number: a page of another port has other slots. */
+  readonly heldStreams: number
+  /** A fresh name under the key. */
+  readonly newName: () => string
+  readonly timers: Timers
+  readonly random: Random
+}
+
+/** About what an update of one key is, in base64. */
+const keystroke = 'x'.repeat(48)
+
+const streamsPerTurn = 2
+
+/** Without opening it: a stream beyond the browser's connections would hold up other windows. */
+function fullTurn(mode: Mode): Turn {
+  const closing: Closing = { code: 'full', sentence: '', retryAfterMs: null }
+  return { mode, closing, openMs: null, serverHttp: null, roundTripMs: null, times: [] }
+}
+
+/** No retry and no fallback: it measures the mode itself. Rejects with the signal's reason. */
+export async function measureTurn(
+  mode: Mode,
+  plan: Plan,
+  parts: MeasuringParts,
+  signal: AbortSignal,
+): Promise<Turn> {
+  const { timers, random, heldStreams } = parts
+  const { windowsPerBrowser } = mode
+  if (windowsPerBrowser !== null && heldStreams + streamsPerTurn > windowsPerBrowser) return fullTurn(mode)
+  /** Of the probes under way, by id. */
+  const sentAt = new Map<string, number>()
+  const times = new Map<string, number>()
+  let roundTripMs: number | null = null
+  /** Whether the newest probe is. */
+  let isAnswered = true
+  let closing: Closing | null = null
+  const changes = createSignalled(timers, signal)
+
+  function open(onFrame: (frame: DownFrame, receivedAt: number) => void) {
+    const name = parts.newName()
+    const state = { openMs: null as number | null, serverHttp: null as HttpVersion | null }
+    const startedAt = timers.now()
+    const query = { window: name, key: parts.key, opening: '1', channels: probesChannel }
+    const opening: Opening = {
+      origin: parts.originFor(mode.http),
+      mode,
+      query: new URLSearchParams(query),
+      polling: parts.polling,
+      onFrame(frame, receivedAt) {
+        if (frame.type === 'welcome') {
+          state.openMs ??= receivedAt - startedAt
+          state.serverHttp = frame.http
+          changes.happened()
+        }
+        onFrame(frame, receivedAt)
+      },
+      onClose(given) {
+        closing ??= given
+        changes.happened()
+      },
+    }
+    return { name, state, ...openConnection(parts.transports[mode.transport], opening, timers) }
+  }
+
+  const receiver = open((frame, receivedAt) => {
+    if (frame.type !== 'message') return
+    const { id } = frame.message
+    const at = sentAt.get(id)
+    // Once: a poll may repeat a message.
+    if (at === undefined || times.has(id)) return
+    times.set(id, receivedAt - at)
+    changes.happened()
+  })
+  const sender = open(() => undefined)
+
+  function send(id: string): void {
+    const at = timers.now()
+    isAnswered = false
+    sentAt.set(id, at)
+    const draft = { id, channel: probesChannel, kind: 'probe', from: sender.name, at } as const
+    sender.send({ ...draft, body: { text: keystroke } }).then(
+      () => {
+        const tookMs = timers.now() - at
+        roundTripMs = Math.min(roundTripMs ?? tookMs, tookMs)
+        answered()
+      },
+      // Counted as missing.
+      answered,
+    )
+    function answered(): void {
+      isAnswered = true
+      changes.happened()
+    }
+  }
+
+  try {
+    const isOpen = () => receiver.state.openMs !== null && sender.state.openMs !== null
+    await changes.until(() => isOpen() || closing !== null, plan.openWithinMs)
+    const ids: string[] = []
+    const firstAt = timers.now()
+    while (isOpen() && !closing && ids.length < plan.warmUp + plan.probes) {
+      const hasEnough = ids.length >= plan.warmUp + plan.leastProbes
+      if (hasEnough && timers.now() - firstAt >= plan.turnMs) break
+      await changes.until(() => closing !== null, pauseBefore(plan, random))
+      ids.push(`${sender.name}-${ids.length + 1}`)
+      send(ids.at(-1) ?? '')
+      await changes.until(() => closing !== null || isAnswered, plan.arriveWithinMs)
+    }
+    await changes.until(() => closing !== null || times.size === ids.length, plan.arriveWithinMs)
+    return {
+      mode,
+      openMs: isOpen() ? receiver.state.openMs : null,
+      serverHttp: receiver.state.serverHttp,
+      roundTripMs,
+      closing,
+      times: isOpen() ? ids.slice(plan.warmUp).map((id) => times.get(id) ?? null) : [],
+    }
+  } finally {
+    sender.leave()
+    receiver.leave()
+  }
+}
+
+/** Waits for a condition that is looked at after each change, no longer than given. */
+function createSignalled(timers: Timers, signal: AbortSignal) {
+  let look: () => void = () => undefined
+  return {
+    happened: () => look(),
+    until(isMet: () => boolean, withinMs: number): Promise<void> {
+      return new Promise((resolve, reject) => {
+        const stopTimer = timers.later(end, withinMs)
+        function end(): void {
+          stopTimer()
+          signal.removeEventListener('abort', abort)
+          look = () => undefined
+          resolve()
+        }
+        function abort(): void {
+          // First: only the first of both counts.
+          reject(signal.reason)
+          end()
+        }
+        look = () => {
+          if (isMet()) end()
+        }
+        if (signal.aborted) return abort()
+        signal.addEventListener('abort', abort, { once: true })
+        look()
+      })
+    },
+  }
+}
+
+export interface Progress {
+  /** Whole ones: a stopped one does not count. */
+  readonly rounds: readonly (readonly Turn[])[]
+  readonly current: readonly Turn[]
+  /** Null between turns. */
+  readonly measuring: Mode | null
+  readonly isPaused: boolean
+  /** Since the start, without pauses. */
+  readonly tookMs: number
+}
+
+interface ComparisonParts {
+  readonly modes: readonly Mode[]
+  readonly plan: Plan
+  readonly timers: Timers
+  readonly random: Random
+  readonly measure: (mode: Mode, signal: AbortSignal) => Promise<Turn>
+  /** Browsers slow a hidden page's timers. `onChange` returns its end. */
+  readonly visibility: {
+    readonly isVisible: () => boolean
+    readonly onChange: (run: () => void) => () => void
+  }
+  /** Between turns, never during one. */
+  readonly onProgress: (progress: Progress) => void
+  readonly signal: AbortSignal
+}
+
+/**
+ * Rounds in which each mode has a turn, in random order. A mode that does not open has no further turn. While the page is
+ * hidden it pauses, and repeats the round. Resolves to the whole rounds, also when stopped.
+ */
+export async function compare(parts: ComparisonParts): Promise<Progress['rounds']> {
+  const { modes, plan, timers, random, measure, visibility, onProgress, signal } = parts
+  const rounds: (readonly Turn[])[] = []
+  const failed = new Map<Mode, Turn>()
+  let current: Turn[] = []
+  let tookMs = 0
+  const tell = (measuring: Mode | null, isPaused = false) =>
+    onProgress({ rounds: [...rounds], current: [...current], measuring, isPaused, tookMs })
+
+  /** False if the page was hidden meanwhile. */
+  async function wholeRound(): Promise<boolean> {
+    const hiding = new AbortController()
+    const stopWatching = visibility.onChange(() => visibility.isVisible() || hiding.abort())
+    const ending = AbortSignal.any([signal, hiding.signal])
+    current = []
+    const startedAt = timers.now()
+    const passedMs = tookMs
+    try {
+      for (const mode of shuffled(modes, random)) {
+        const known = failed.get(mode)
+        if (!known) tell(mode)
+        const turn = known ?? (await measure(mode, ending))
+        if (turn.openMs === null) failed.set(mode, turn)
+        current.push(turn)
+        tookMs = passedMs + timers.now() - startedAt
+      }
+      return true
+    } catch (error) {
+      if (!ending.aborted) throw error
+      tookMs = passedMs
+      return false
+    } finally {
+      stopWatching()
+    }
+  }
+
+  while (!signal.aborted) {
+    if (!visibility.isVisible()) {
+      current = []
+      tell(null, true)
+      await untilVisible(visibility, signal)
+    } else if (await wholeRound()) {
+      rounds.push(current)
+      current = []
+      const nothingOpens = modes.every((mode) => failed.has(mode))
+      if (nothingOpens || isLastRound(plan, rounds.length, tookMs)) break
+    }
+  }
+  current = []
+  tell(null)
+  return rounds
+}
+
+function untilVisible(visibility: ComparisonParts['visibility'], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!visibility.isVisible() && !signal.aborted) return
+      stop()
+      signal.removeEventListener('abort', look)
+      resolve()
+    }
+    const stop = visibility.onChange(look)
+    signal.addEventListener('abort', look)
+  })
+}
+
+/** How many streams open at the same time in a mode, and over which version. `transports` without slots, which would limit them. */
+export async function countStreams(
+  mode: Mode,
+  count: number,
+  withinMs: number,
+  parts: MeasuringParts,
+): Promise<{ readonly opened: number; readonly http: HttpVersion }> {
+  let opened = 0
+  let { http } = mode
+  const streams = Array.from({ length: count }, () => {
+    const query = { window: parts.newName(), key: parts.key, opening: '1', channels: probesChannel }
+    return openConnection(
+      parts.transports[mode.transport],
+      {
+        ...{ origin: parts.originFor(mode.http), mode, polling: parts.polling },
+        query: new URLSearchParams(query),
+        onFrame(frame) {
+          if (frame.type !== 'welcome') return
+          opened += 1
+          http = frame.http
+        },
+        onClose: () => undefined,
+      },
+      parts.timers,
+    )
+  })
+  await new Promise<void>((resolve) => parts.timers.later(resolve, withinMs))
+  for (const { leave } of streams) leave()
+  return { opened, http }
+}
