@@ -21,6 +21,8 @@ interface BrowserOpening {
 
 export interface BrowserWindow {
   readonly open: (address: string) => Promise<void>
+  /** Unlike a script, it does not break off where the page is just leaving for another. */
+  readonly address: () => Promise<string>
   /** Runs a function in the page; it must not close over outer variables. */
   readonly run: <Result, Arguments extends readonly unknown[]>(
     script: (...args: Arguments) => Result | Promise<Result>,
@@ -147,6 +149,7 @@ function asBrowser(driver: WebDriver, version: string, processId: number): Brows
     const here = <Result>(act: () => Promise<Result>) => inTurn(() => to(handle).then(act))
     return {
       open: (address) => here(() => driver.get(address)),
+      address: () => here(() => driver.getCurrentUrl()),
       run: (script, ...args) => here(() => runIn(driver, script, args)),
       click: (selector) => here(() => driver.findElement(By.css(selector)).click()),
       key: (key) => here(() => driver.actions().sendKeys(key).perform()),

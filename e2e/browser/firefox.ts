@@ -138,6 +138,7 @@ function asBrowser(browser: PuppeteerBrowser, version: string, removeFolder: () 
     page.on('pageerror', (error) => messages.push(String(error)))
     return {
       open: async (address) => void (await page.goto(address)),
+      address: async () => page.url(),
       // Puppeteer's equivalent types do not match the generic ones.
       run: (script, ...args) => page.evaluate(script as never, ...(args as never)),
       click: (selector) => toFront(page).then(() => page.click(selector)),

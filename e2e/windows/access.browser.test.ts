@@ -36,7 +36,7 @@ test('without an invitation there is a page that says so, and no document', asyn
 test('a link lets a writer in, in every mode; the address keeps no trace of it', async () => {
   const window = await stage.browser.newWindow()
   await window.open(await stage.server.invite({ channels: ['main'], may: 'write' }))
-  const address: string = await window.run(() => location.href)
+  const address = await window.address()
   assert.doesNotMatch(address, /invitation/)
   await window.open(`${address}?record`)
   await untilOpen(window, sse)
@@ -92,7 +92,7 @@ test('a reader follows, and cannot write', async () => {
   try {
     const reader = await browser.newWindow()
     await reader.open(await stage.server.invite({ channels: ['main'], may: 'read' }))
-    await reader.open(`${await reader.run(() => location.href)}?record`)
+    await reader.open(`${await reader.address()}?record`)
     await untilOpen(reader, sse)
     const isEditable = await reader.run(() =>
       document.querySelector('#document')?.getAttribute('contenteditable'),

@@ -74,11 +74,11 @@ test('a new document opens in the same window, in the same mode, and is on the l
   await window.run(fill, '.new-document input', 'Plan für Mai')
   await window.run(press, '.new-document button', 'Create')
   await until(
-    async () => (await window.run(() => location.pathname)) === `/d/${encodeURIComponent('Plan-für-Mai')}`,
+    async () => new URL(await window.address()).pathname === `/d/${encodeURIComponent('Plan-für-Mai')}`,
     'it did not open',
   )
   await untilOpen(window, mode)
-  assert.equal(await window.run(() => location.search), '?record=&transport=sse&http=2')
+  assert.equal(new URL(await window.address()).search, '?record=&transport=sse&http=2')
   assert.equal(await window.run(shown, '.document-title'), 'Plan für Mai')
   await window.close()
 })

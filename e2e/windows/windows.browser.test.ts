@@ -142,7 +142,7 @@ test('the mode switches live, and typing goes on, in every direction', async () 
     await typeText(typist, 'c')
     expected += 'abc'
     await untilShows(reader, expected)
-    const address: string = await typist.run(() => location.href)
+    const address: string = await typist.address()
     const query = new URL(address).searchParams
     assert.equal(`${query.get('transport')}/${query.get('http')}`, next)
   }
