@@ -6,13 +6,14 @@ import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
 import { Progress } from '../lab/terminal-output.ts'
 import { crowdBench } from './crowd-bench.ts'
 import { editorBench } from './editor-bench.ts'
-import { fanoutBench } from './fanout-bench.ts'
+import { fanoutBench, messageBench } from './fanout-bench.ts'
 import { framesBench } from './frames-bench.ts'
 import { stagesBench } from './stages-bench.ts'
 
 const help = `npm run bench -- BENCH [flags]
 
-  fanout   the server's processor time per delivered message, for each mode, ws and Socket.IO
+  fanout   the server's processor time per delivered message, for each mode and for bare relays
+  message  what one message costs the server, beside bare relays
   crowd    memory, load and latency with ten thousand windows at one server process
   frames   processor time per frame of a wind sensor
   stages   what the stamps of the lab's stages add to the time of a message
@@ -29,6 +30,7 @@ const overLoopback = {
 /** Each rejects a wrong flag before anything starts. */
 const benches = {
   fanout: { ...fanoutBench, ...overLoopback },
+  message: { ...messageBench, ...overLoopback },
   crowd: { ...crowdBench, ...overLoopback },
   editor: { ...editorBench, browser: 'Chromium', server: overLoopback.server },
   frames: { ...framesBench, browser: 'none', server: 'none: the parser alone' },

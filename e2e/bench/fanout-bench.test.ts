@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fanoutBench, fanoutRows } from './fanout-bench.ts'
+import { fanoutBench, fanoutRows, keyOf, type Measured, messageBench } from './fanout-bench.ts'
 
 const run = (flags: string) =>
   fanoutBench.run(flags.split(' '), () => undefined, new AbortController().signal)
@@ -18,22 +18,44 @@ test('a wrong flag is refused by name', async () => {
 
 test('four windows receive all that one of them writes', { timeout: 120_000 }, async () => {
   const { rows, failures, isComplete } = await run(
-    '--modes sse/2,websocket/1.1 --peers ws,socket.io,http2 --windows 4 --rate 10 --seconds 1 --rounds 1 --warmup 0 --per-browser 2',
+    '--modes sse/2,websocket/1.1 --peers ws,socket.io,http2 --windows 4 --rate 10 --seconds 1 --sessions 1 --rounds 1 --warmup 0 --per-browser 2',
   )
   assert.deepEqual([failures, isComplete], [[], true])
-  const counts = { perBrowser: 2, n: 40, lost: 0, duplicated: 0, reordered: 0 }
   assert.deepEqual(
-    rows.map(({ mode, perBrowser, n, lost, duplicated, reordered }) => ({
-      mode,
-      perBrowser,
-      n,
-      lost,
-      duplicated,
-      reordered,
-    })),
-    ['sse/2', 'websocket/1.1', 'ws', 'socket.io', 'http2'].map((mode) => ({ mode, ...counts })),
+    rows.map(({ mode, perBrowser, n, lost, duplicated, reordered }) => [
+      ...[mode, perBrowser],
+      ...[n, lost, duplicated, reordered],
+    ]),
+    (
+      [
+        ['sse/2', 2],
+        ['websocket/1.1', null],
+        ['ws', null],
+        ['socket.io', null],
+        ['http2', 2],
+      ] as const
+    ).map((subject) => [...subject, 40, 0, 0, 0]),
   )
-  for (const { ratioToWs, p50Ms } of rows) assert.ok((ratioToWs ?? 0) > 0 && (p50Ms ?? 0) > 0)
+  for (const { ratioToWs, p50Ms } of rows) assert.ok((ratioToWs.median ?? 0) > 0 && (p50Ms ?? 0) > 0)
+})
+
+test('one message, over sessions with servers of their own', { timeout: 120_000 }, async () => {
+  const flags = '--modes sse/2 --peers http2 --rate 10 --seconds 1 --sessions 2 --rounds 1 --warmup 0'
+  const { rows, isComplete } = await messageBench.run(
+    flags.split(' '),
+    () => undefined,
+    new AbortController().signal,
+  )
+  assert.equal(isComplete, true)
+  assert.deepEqual(
+    rows.map(({ mode, rate, n, sessions }) => [mode, rate, n, sessions]),
+    [
+      ['sse/2', 10, 20, 2],
+      ['http2', 10, 20, 2],
+    ],
+  )
+  for (const { ratioToHttp2, ratioToWs } of rows)
+    assert.ok((ratioToHttp2.median ?? 0) > 0 && ratioToWs.median === null)
 })
 
 function round(cpuMs: number, n: number, latencyMs: number) {
@@ -41,23 +63,31 @@ function round(cpuMs: number, n: number, latencyMs: number) {
   return { ...counts, cpuMs, latenciesMs: Array<number>(n).fill(latencyMs) }
 }
 
-test('ratios are taken within each round', () => {
-  const rows = fanoutRows(
-    new Map([
-      [{ name: 'sse/2', perBrowser: 10 }, [round(1, 100, 2), round(4, 100, 2), round(3, 100, 2)]],
-      [{ name: 'ws', perBrowser: 1 }, [round(2, 100, 4), round(8, 100, 4), round(5, 100, 4)]],
-    ]),
-  )
-  const [sse, ws] = rows
-  assert.equal(sse?.cpuMicrosPerDelivery, 30)
-  assert.deepEqual([sse?.ratioToWs, sse?.ratioToWsMin, sse?.ratioToWsMax], [0.5, 0.5, 0.6])
+test('ratios are taken within each round, and their range over the sessions', () => {
+  const measured: Measured = new Map([
+    [
+      keyOf('sse/2', 10, 50),
+      [[round(1, 100, 2), round(4, 100, 2), round(3, 100, 2)], [round(3, 100, 2)], [round(6, 100, 2)]],
+    ],
+    [
+      keyOf('ws', null, 50),
+      [[round(2, 100, 4), round(8, 100, 4), round(5, 100, 4)], [round(5, 100, 4)], [round(5, 100, 4)]],
+    ],
+    [keyOf('http2', 10, 50), [[], [round(1, 100, 1)], [round(2, 100, 1)]]],
+    [keyOf('http2', 1, 50), [[round(100, 100, 1)], [round(100, 100, 1)], [round(100, 100, 1)]]],
+  ])
+  const [sse, ws] = fanoutRows(measured)
+  assert.deepEqual(sse?.cpuMicrosPerDelivery, { median: 30, min: 30, max: 60 })
+  assert.deepEqual(sse?.ratioToWs, { median: 0.6, min: 0.5, max: 1.2 })
+  assert.deepEqual(sse?.ratioToHttp2, { median: 3, min: 3, max: 3 })
   assert.equal(sse?.p99RatioToWs, 0.5)
-  assert.equal(ws?.ratioToWs, 1)
+  assert.equal(ws?.ratioToWs.median, 1)
+  assert.equal(ws?.ratioToHttp2.median, null)
 })
 
 test('without ws there is no ratio, and without deliveries no figure', () => {
-  const [row] = fanoutRows(new Map([[{ name: 'sse/2', perBrowser: 1 }, [round(1, 0, 0)]]]))
-  assert.equal(row?.ratioToWs, null)
-  assert.equal(row?.cpuMicrosPerDelivery, null)
+  const [row] = fanoutRows(new Map([[keyOf('sse/2', 1, 50), [[round(1, 0, 0)]]]]))
+  assert.equal(row?.ratioToWs.median, null)
+  assert.equal(row?.cpuMicrosPerDelivery.median, null)
   assert.equal(row?.p50Ms, null)
 })

@@ -1,61 +1,81 @@
-// `bench fanout`: one window writes, all receive; modes and peers take turns.
+// `bench fanout` and `bench message`: one window writes, all receive; modes and peers take turns.
 
 import { z } from 'zod'
 import { connections, type HttpVersion, modes } from '../../server/wire/modes.ts'
 import { readFlags, whole, words } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
-import { significant } from '../lab/statistics.ts'
+import { median, significant } from '../lab/statistics.ts'
 import { textTable } from '../lab/terminal-output.ts'
-import { peerHttp, peerNames } from '../load/load-client.ts'
+import { type PeerName, peerHttp, peerNames } from '../load/load-client.ts'
 import { type LoadProcess, startLoadProcess } from '../load/load-process.ts'
 import { count, figure } from '../report/section.ts'
 import { type BenchServer, startMode, startPeer } from './bench-server.ts'
 import { figuresOf, split, takeTurn, type tallied, turnsOf } from './bench-turn.ts'
 
-const schema = z.object({
-  modes: words.default(['all']),
-  windows: whole(1, 20_000).default(200),
-  rate: whole(1, 10_000).default(50),
-  seconds: whole(1, 600).default(5),
-  'per-browser': words
-    .pipe(
-      z.array(z.string().transform(Number).pipe(z.number().int().min(1).max(1000))).min(1, 'names no number'),
-    )
-    .default([1, 10]),
-  peers: words
-    .pipe(z.array(z.enum(peerNames, `there are ${new Intl.ListFormat('en-GB').format(peerNames)}`)))
-    .default(['ws', 'socket.io']),
-  rounds: whole(1, 100).default(5),
-  warmup: whole(0, 60_000).default(500),
-  json: z.string().min(1).optional(),
-})
+interface Defaults {
+  readonly modes: readonly string[]
+  readonly peers: readonly PeerName[]
+  readonly windows: number
+  readonly rates: readonly number[]
+  readonly perBrowser: readonly number[]
+}
 
-const help = `npm run bench -- fanout [flags]
+const numbers = (least: number, most: number) =>
+  words.pipe(
+    z
+      .array(z.string().transform(Number).pipe(z.number().int().min(least).max(most)))
+      .min(1, 'names no number'),
+  )
 
-  One window writes and all receive. Measures the server's processor time per delivered message, and the latency.
-  Each mode and peer has its own server process; they take turns in an order that changes with each round.
+const schemaWith = (defaults: Defaults) =>
+  z.object({
+    modes: words.default([...defaults.modes]),
+    windows: whole(1, 20_000).default(defaults.windows),
+    rate: numbers(1, 10_000).default([...defaults.rates]),
+    seconds: whole(1, 600).default(4),
+    'per-browser': numbers(1, 1000).default([...defaults.perBrowser]),
+    peers: words
+      .pipe(z.array(z.enum(peerNames, `there are ${new Intl.ListFormat('en-GB').format(peerNames)}`)))
+      .default([...defaults.peers]),
+    sessions: whole(1, 100).default(5),
+    rounds: whole(1, 100).default(2),
+    warmup: whole(0, 60_000).default(500),
+    json: z.string().min(1).optional(),
+  })
 
-  --modes LIST         modes of Crosswind, or all           all
-  --peers LIST         ws, socket.io, http2, or nothing ("")  ws,socket.io
-  --windows N          windows that receive                 200
-  --rate N             messages a second                    50
-  --seconds N          measured time of each                5
-  --rounds N           turns of each                        5
-  --warmup MS          uncounted time before each turn      500
-  --per-browser LIST   windows that share an HTTP/2 session 1,10
-  --json FILE          also writes the figures to a file
+const helpOf = (name: string, what: string, { modes, peers, windows, rates, perBrowser }: Defaults) => {
+  const flags = [
+    ['--modes LIST', 'modes of Crosswind, or all', modes],
+    ['--peers LIST', 'ws, socket.io, http2, or nothing ("")', peers],
+    ['--windows N', 'windows that receive', windows],
+    ['--rate LIST', 'messages a second', rates],
+    ['--sessions N', 'fresh server processes for all', 5],
+    ['--rounds N', 'turns of each in a session', 2],
+    ['--seconds N', 'measured time of each in a session', 4],
+    ['--warmup MS', 'uncounted time before each turn', 500],
+    ['--per-browser LIST', 'windows that share an HTTP/2 session', perBrowser],
+    ['--json FILE', 'also writes the figures to a file', ''],
+  ] as const
+  return `npm run bench -- ${name} [flags]
 
-  CPU is the server process's time per message and window, the median of the rounds. Latency counts from the time when
-  the message was due. Ratios are to the bare \`ws\` relay of e2e/peers; that of CPU is computed in each round, and its
-  median shown. A busy machine widens the ranges: use more rounds, or wait.
+${what}
+  Each mode and peer has its own server process, anew in each session; they take turns in an order that changes.
+
+${flags.map(([flag, meaning, value]) => `  ${flag.padEnd(20)} ${meaning.padEnd(38)} ${value}`.trimEnd()).join('\n')}
+
+  CPU is the server process's time per message and window: in each session the median of the rounds, over the sessions
+  the median and the range. Latency counts from the time when the message was due. Ratios are to the bare relays of
+  e2e/peers, on \`ws\` and on \`http2\`; those of CPU are computed in each round. A busy machine widens the ranges.
 `
+}
 
 type FanoutOptions = ReturnType<typeof readOptions>
 
-function readOptions(argv: readonly string[]) {
-  const { modes: names, 'per-browser': perBrowser, ...rest } = readFlags(schema, argv)
-  const options = { ...rest, perBrowser, modes: names.includes('all') ? modes : names.map(requireMode) }
-  const messages = options.rate * options.seconds
+function readOptions(argv: readonly string[], defaults: Defaults) {
+  const { modes: names, 'per-browser': perBrowser, rate, ...rest } = readFlags(schemaWith(defaults), argv)
+  const chosen = names.includes('all') ? modes : names.map(requireMode)
+  const options = { ...rest, perBrowser, rates: rate, modes: chosen }
+  const messages = Math.min(...rate) * options.seconds
   if (messages < options.rounds)
     throw new Error(`--rounds is ${options.rounds}: there are only ${messages} messages to split.`)
   return options
@@ -66,58 +86,108 @@ const graceMs = 5000
 /** Presence is announced up to this long after the last join, plus a poll. */
 const settleMs = (windows: number) => 300 + windows * 1.2
 
-export const fanoutBench = {
-  help,
-  async run(argv: readonly string[], onStep: (step: string) => void, signal: AbortSignal) {
-    const options = readOptions(argv)
-    await using opened = new AsyncDisposableStack()
-    const subjects = await openSubjects(options, opened, onStep, signal)
-    const load = startLoadProcess(signal)
-    opened.defer(load.end)
-    const measured = new Map(subjects.map((subject) => [subject, [] as Round[]]))
-    // Uncounted turn: the first messages run uncompiled code.
-    for (const subject of subjects) {
-      onStep(`warming up  ${titleOf(subject)}`)
-      await measureRound(subject, load, options, 'warmup', options.rate, signal)
-    }
-    const messages = split(options.rate * options.seconds, options.rounds)
-    for (const [round, order] of turnsOf(subjects, options.rounds).entries()) {
-      for (const subject of order) {
-        onStep(`round ${round + 1} of ${options.rounds}  ${titleOf(subject)}`)
-        const taken = await measureRound(subject, load, options, `r${round}`, messages[round] ?? 0, signal)
-        measured.get(subject)?.push(taken)
-      }
-    }
-    const rows = fanoutRows(measured)
-    return {
-      text: fanoutTable(rows.map((row, place) => ({ ...row, sharing: subjects[place]?.sharing ?? null }))),
-      failures: Array.from(measured, ([{ name }, rounds]) =>
-        rounds.flatMap(({ failures }) => failures.map((why) => `${name}: ${why}`)),
-      ).flat(),
-      rows,
-      isComplete: rows.every(({ lost }) => lost === 0),
-      json: options.json,
-    }
+export const fanoutBench = createBench(
+  'fanout',
+  '  One window writes and all receive. Measures the processor time per delivered message, and the latency.',
+  { modes: ['all'], peers: ['ws', 'socket.io', 'http2'], windows: 200, rates: [50], perBrowser: [1, 10] },
+)
+
+export const messageBench = createBench(
+  'message',
+  '  One window writes and receives. Measures what one message costs the server, beside bare relays of the same bytes.',
+  {
+    ...{ modes: ['sse/2', 'websocket/1.1'], peers: ['ws', 'http2'] },
+    ...{ windows: 1, rates: [50, 300], perBrowser: [1] },
   },
+)
+
+function createBench(name: string, what: string, defaults: Defaults) {
+  return {
+    help: helpOf(name, what, defaults),
+    async run(argv: readonly string[], onStep: (step: string) => void, signal: AbortSignal) {
+      const options = readOptions(argv, defaults)
+      const measured: Measured = new Map()
+      for (let session = 1; session <= options.sessions; session += 1) {
+        const onSessionStep = (step: string) => onStep(`session ${session} of ${options.sessions}  ${step}`)
+        for (const [key, rounds] of await measureSession(options, onSessionStep, signal))
+          measured.getOrInsertComputed(key, () => []).push(rounds)
+      }
+      const rows = fanoutRows(measured)
+      return {
+        text: fanoutTable(rows),
+        failures: Array.from(measured, ([key, sessions]) =>
+          sessions.flat().flatMap(({ failures }) => failures.map((why) => `${titleOf(key)}: ${why}`)),
+        ).flat(),
+        rows,
+        isComplete: rows.every(({ lost }) => lost === 0),
+        json: options.json,
+      }
+    },
+  }
+}
+
+/** Rounds by session, by subject. */
+export type Measured = Map<string, (readonly Round[])[]>
+
+async function measureSession(
+  options: FanoutOptions,
+  onStep: (step: string) => void,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, readonly Round[]>> {
+  await using opened = new AsyncDisposableStack()
+  const subjects = await openSubjects(options, opened, onStep, signal)
+  const load = startLoadProcess(signal)
+  opened.defer(load.end)
+  const measured = new Map(subjects.map(({ key }) => [key, [] as Round[]]))
+  // Uncounted turn: the first messages run uncompiled code.
+  for (const subject of subjects) {
+    onStep(`warming up  ${titleOf(subject.key)}`)
+    await measureRound(subject, load, options, 'warmup', subject.rate, signal)
+  }
+  for (const [round, order] of turnsOf(subjects, options.rounds).entries()) {
+    for (const subject of order) {
+      onStep(`round ${round + 1} of ${options.rounds}  ${titleOf(subject.key)}`)
+      const messages = split(subject.rate * options.seconds, options.rounds)[round] ?? 0
+      measured
+        .get(subject.key)
+        ?.push(await measureRound(subject, load, options, `r${round}`, messages, signal))
+    }
+  }
+  return measured
 }
 
 interface Subject {
+  readonly key: string
   readonly name: string
   readonly perBrowser: number
-  /** Windows per connection; null if each has its own. */
-  readonly sharing: number | null
+  readonly rate: number
   readonly server: BenchServer
 }
 
-/** Modes, then peers; each with every `perBrowser` that makes a difference. */
+/** `sharing`: windows per connection; null if each has its own. */
+export function keyOf(name: string, sharing: number | null, rate: number): string {
+  return JSON.stringify([name, sharing, rate])
+}
+
+function partsOf(key: string) {
+  const [name, sharing, rate] = JSON.parse(key) as [string, number | null, number]
+  return { name, sharing, rate }
+}
+
+function titleOf(key: string): string {
+  const { name, sharing, rate } = partsOf(key)
+  return `${name}${sharing === null ? '' : `, ${sharing} to a browser`}, ${rate} a second`
+}
+
+/** Modes, then peers; each with every `perBrowser` that makes a difference, at every rate. */
 async function openSubjects(
-  { modes, peers, windows, rate, perBrowser }: FanoutOptions,
+  { modes, peers, windows, rates, perBrowser }: FanoutOptions,
   opened: AsyncDisposableStack,
   onStep: (step: string) => void,
   signal: AbortSignal,
 ): Promise<Subject[]> {
   const subjects: Subject[] = []
-  const load = { windows, perBrowser: Math.max(...perBrowser), rate }
+  const load = { windows, perBrowser: Math.max(...perBrowser), rate: Math.max(...rates) }
 
   async function add(name: string, http: HttpVersion, start: () => Promise<BenchServer>): Promise<void> {
     onStep(`starting  ${name}`)
@@ -126,7 +196,10 @@ async function openSubjects(
     signal.throwIfAborted()
     // One measurement serves all: windows share no connection.
     for (const sharing of connections[http].isShared ? perBrowser : [null])
-      subjects.push({ name, perBrowser: sharing ?? perBrowser[0] ?? 1, sharing, server })
+      for (const rate of rates) {
+        const key = keyOf(name, sharing, rate)
+        subjects.push({ key, name, perBrowser: sharing ?? perBrowser[0] ?? 1, rate, server })
+      }
   }
 
   for (const mode of modes) await add(mode.name, mode.http, () => startMode(mode, load))
@@ -134,14 +207,10 @@ async function openSubjects(
   return subjects
 }
 
-function titleOf({ name, sharing }: Subject): string {
-  return sharing === null ? name : `${name}, ${sharing} to a browser`
-}
-
 async function measureRound(
-  { name, perBrowser, server }: Subject,
+  { key, perBrowser, rate, server }: Subject,
   load: LoadProcess,
-  { windows, rate, warmup }: FanoutOptions,
+  { windows, warmup }: FanoutOptions,
   round: string,
   messages: number,
   signal: AbortSignal,
@@ -155,71 +224,93 @@ async function measureRound(
     openingAtOnce,
     settleMs: settleMs(windows),
     graceMs,
-    channel: `bench-${perBrowser}-${round}`,
+    channel: `bench-${perBrowser}-${rate}-${round}`,
   }
   try {
     return await takeTurn(server, [load], plan, signal)
   } catch (cause) {
-    throw new Error(`${name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    throw new Error(`${titleOf(key)}: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
 }
 
 type Round = ReturnType<typeof tallied> & { readonly cpuMs: number }
 type FanoutRow = ReturnType<typeof fanoutRows>[number]
 
-/** Ratios are to the bare `ws` relay, null without it. CPU is the server process's. */
-export function fanoutRows(measured: ReadonlyMap<Pick<Subject, 'name' | 'perBrowser'>, readonly Round[]>) {
-  const wsRounds = [...measured].find(([{ name }]) => name === 'ws')?.[1] ?? []
-  const ws = figuresOf(wsRounds.flatMap(({ latenciesMs }) => latenciesMs))
-  return Array.from(measured, ([{ name, perBrowser }, rounds]) => {
+/**
+ * CPU is the server process's; null where nothing was delivered. Ratios are to the bare relays at the same rate, null
+ * without them: to `ws`, and to `http2` with as many windows to a browser.
+ */
+export function fanoutRows(measured: Measured) {
+  return Array.from(measured, ([key, sessions]) => {
+    const { name, sharing, rate } = partsOf(key)
+    const ws = measured.get(keyOf('ws', null, rate)) ?? []
+    const http2 = measured.get(keyOf('http2', sharing, rate)) ?? []
+    const rounds = sessions.flat()
     const sumOf = (counted: 'n' | 'lost' | 'duplicated' | 'reordered') =>
       rounds.reduce((total, round) => total + round[counted], 0)
-    const { p50, p99 } = figuresOf(rounds.flatMap(({ latenciesMs }) => latenciesMs))
-    // Medians are robust against one disturbed round; rounds without deliveries do not count.
-    const cpu = figuresOf(rounds.map(microsOf).filter(Number.isFinite))
-    const ratios = rounds.map((round, place) => microsOf(round) / microsOf(wsRounds[place]))
-    const ratio = figuresOf(ratios.filter(Number.isFinite))
+    const latencyOf = (of: readonly (readonly Round[])[]) =>
+      figuresOf(of.flat().flatMap(({ latenciesMs }) => latenciesMs))
+    const { p50, p99 } = latencyOf(sessions)
     return {
       mode: name,
-      perBrowser,
+      perBrowser: sharing,
+      rate,
       n: sumOf('n'),
       lost: sumOf('lost'),
       duplicated: sumOf('duplicated'),
       reordered: sumOf('reordered'),
-      cpuMicrosPerDelivery: significant(cpu.p50),
-      cpuMicrosMin: significant(cpu.min),
-      cpuMicrosMax: significant(cpu.max),
+      cpuMicrosPerDelivery: overSessions(sessions.map((taken) => taken.map(microsOf))),
+      ratioToWs: overSessions(ratios(sessions, ws)),
+      ratioToHttp2: overSessions(ratios(sessions, http2)),
       p50Ms: significant(p50),
       p99Ms: significant(p99),
-      ratioToWs: significant(ratio.p50),
-      ratioToWsMin: significant(ratio.min),
-      ratioToWsMax: significant(ratio.max),
-      p50RatioToWs: significant(p50 / ws.p50),
-      p99RatioToWs: significant(p99 / ws.p99),
-      rounds: rounds.length,
+      p50RatioToWs: significant(p50 / latencyOf(ws).p50),
+      p99RatioToWs: significant(p99 / latencyOf(ws).p99),
+      sessions: sessions.length,
     }
   })
 }
 
-function microsOf(round: Round | undefined): number {
-  return round === undefined ? Number.NaN : (round.cpuMs * 1000) / round.n
+/** Round by round. */
+function ratios(sessions: readonly (readonly Round[])[], relay: readonly (readonly Round[])[]) {
+  return sessions.map((rounds, session) =>
+    rounds.map((round, place) => microsOf(round) / microsOf(relay[session]?.[place])),
+  )
 }
 
-function fanoutTable(rows: readonly (FanoutRow & Pick<Subject, 'sharing'>)[]): string {
-  return textTable<(typeof rows)[number]>(
+/** The median of each session's median, which one disturbed round does not move, and the range over the sessions. */
+function overSessions(sessions: readonly (readonly number[])[]) {
+  const medians = sessions.flatMap((rounds) => {
+    const known = rounds.filter(Number.isFinite)
+    return known.length === 0 ? [] : [median(known)]
+  })
+  const { p50, min, max } = figuresOf(medians)
+  return { median: significant(p50), min: significant(min), max: significant(max) }
+}
+
+function microsOf(round: Round | undefined): number {
+  return round === undefined || round.n === 0 ? Number.NaN : (round.cpuMs * 1000) / round.n
+}
+
+function fanoutTable(rows: readonly FanoutRow[]): string {
+  const range = ({ min, max }: FanoutRow['ratioToWs']) => `${figure(min)}–${figure(max)}`
+  const hasRates = new Set(rows.map(({ rate }) => rate)).size > 1
+  const rate = ['a second', (row: FanoutRow) => count(row.rate)] as const
+  return textTable<FanoutRow>(
     [
       ['mode', ({ mode }) => mode],
-      ['per browser', ({ sharing }) => (sharing === null ? 'any' : String(sharing))],
+      ['per browser', ({ perBrowser }) => (perBrowser === null ? 'any' : String(perBrowser))],
+      ...(hasRates ? [rate] : []),
       ['n', ({ n }) => count(n)],
       ['lost', ({ lost }) => count(lost)],
-      ['CPU µs', ({ cpuMicrosPerDelivery }) => figure(cpuMicrosPerDelivery)],
-      ['range', ({ cpuMicrosMin, cpuMicrosMax }) => `${figure(cpuMicrosMin)}–${figure(cpuMicrosMax)}`],
-      ['× ws', ({ ratioToWs }) => figure(ratioToWs)],
-      ['range', ({ ratioToWsMin, ratioToWsMax }) => `${figure(ratioToWsMin)}–${figure(ratioToWsMax)}`],
+      ['CPU µs', ({ cpuMicrosPerDelivery }) => figure(cpuMicrosPerDelivery.median)],
+      ['range', ({ cpuMicrosPerDelivery }) => range(cpuMicrosPerDelivery)],
+      ['× ws', ({ ratioToWs }) => figure(ratioToWs.median)],
+      ['range', ({ ratioToWs }) => range(ratioToWs)],
+      ['× http2', ({ ratioToHttp2 }) => figure(ratioToHttp2.median)],
+      ['range', ({ ratioToHttp2 }) => range(ratioToHttp2)],
       ['p50 ms', ({ p50Ms }) => figure(p50Ms)],
-      ['× ws', ({ p50RatioToWs }) => figure(p50RatioToWs)],
       ['p99 ms', ({ p99Ms }) => figure(p99Ms)],
-      ['× ws', ({ p99RatioToWs }) => figure(p99RatioToWs)],
     ],
     rows,
   )
