@@ -55,7 +55,7 @@ export function startLoadProcess(stopping: AbortSignal) {
   )
 
   async function ask(order: Order, withinMs: number): Promise<Measured | null> {
-    const late = AbortSignal.timeout(withinMs)
+    const late = AbortSignal.timeout(Math.ceil(withinMs))
     const signal = AbortSignal.any([ended.signal, stopping, late])
     signal.throwIfAborted()
     const replied = once(child, 'message', { signal })
