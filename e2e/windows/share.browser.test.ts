@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
+import { documentsPath } from '../../server/wire/document-api.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { bannerText, editsReceived, linkState, windowsAtServer } from './page.ts'
@@ -37,9 +38,14 @@ function mode(name: string): Mode {
   return modeNamed(name) ?? assert.fail(`there is no mode ${name}`)
 }
 
-/** Modes of the server's streams and pollers. */
+/**
+ * Modes of the server's streams and pollers on the window's page. A poller of an earlier test may still be listed: a worker
+ * that ends with its last window need not get its farewell out.
+ */
 async function streamModes(window: BrowserWindow): Promise<string[]> {
-  return (await window.run(windowsAtServer)).map(({ mode }) => mode)
+  const page = new URL(await window.address()).pathname.slice(documentsPath.length) || 'main'
+  const listed = (await window.run(windowsAtServer)).filter(({ channels }) => channels.includes(page))
+  return listed.map(({ mode }) => mode)
 }
 
 async function untilStreams(window: BrowserWindow, expected: readonly string[]): Promise<void> {
