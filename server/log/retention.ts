@@ -129,7 +129,7 @@ export class Tail {
   /** The tail and the messages of snapshots, but not bases, by `keyOf`. */
   readonly #byKey = new Map<string, Message>()
   readonly #newest = new Map<string, Map<Kind, Message>>()
-  readonly #newestSeqs = new Set<number>()
+  readonly #newestBySeq = new Map<number, Message>()
   readonly #heads = new Map<string, number>()
 
   /**
@@ -230,7 +230,11 @@ export class Tail {
   }
 
   isNewest(seq: number): boolean {
-    return this.#newestSeqs.has(seq)
+    return this.#newestBySeq.has(seq)
+  }
+
+  newestAt(seq: number): Message | undefined {
+    return this.#newestBySeq.get(seq)
   }
 
   /** Returns the superseded message. */
@@ -241,8 +245,8 @@ export class Tail {
     kinds.set(kind, message)
     this.#newest.set(channel, kinds)
     this.#heads.set(channel, seq)
-    this.#newestSeqs.add(seq)
-    if (former) this.#newestSeqs.delete(former.seq)
+    this.#newestBySeq.set(seq, message)
+    if (former) this.#newestBySeq.delete(former.seq)
     return former
   }
 }

@@ -192,7 +192,7 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
 }
 
 /** A repeat has the sender's timestamp too. */
-function isRepeat(draft: Draft, known: Draft): boolean {
+export function isRepeat(draft: Draft, known: Draft): boolean {
   const { kind, at, body } = known
   return draft.kind === kind && draft.at === at && JSON.stringify(draft.body) === JSON.stringify(body)
 }
@@ -226,5 +226,14 @@ export class LogClosed extends Error {
 
   constructor() {
     super('The log is closed.')
+  }
+}
+
+/** A broker did not answer; the message may be stored, and is not stored twice when it is sent again. */
+export class LogUnavailable extends Error {
+  override readonly name = 'LogUnavailable'
+
+  constructor(cause: unknown) {
+    super('The log does not answer.', { cause })
   }
 }

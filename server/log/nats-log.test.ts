@@ -1,0 +1,174 @@
+// The log on a real NATS server, which this file starts and stops.
+
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import type { Message } from '../wire/messages.ts'
+import { foldAt } from './folding.ts'
+import type { LogLimits } from './log.ts'
+import { testLogContract } from './log-contract.ts'
+import {
+  ampleLimits,
+  countTo,
+  cursorAt,
+  draft,
+  fill,
+  fillAtOnce,
+  fillUpdates,
+  idsOf,
+  main,
+  readAll,
+  readUpdates,
+  seqsOf,
+  startMs,
+  toyFolds,
+} from './log-testing.ts'
+import { openNatsLog } from './nats-log.ts'
+import { startNatsServer, type TestNats } from './nats-testing.ts'
+import { LogUnavailable } from './sequencer.ts'
+
+let nats: TestNats
+before(async () => {
+  nats = await startNatsServer()
+})
+after(() => nats.stop())
+
+let streams = 0
+
+const natsParts = { replicas: 1, messageBytes: 2_000_000 }
+
+testLogContract('nats', async (parts, context) => {
+  streams += 1
+  const connection = await nats.connect()
+  context.after(() => connection.close())
+  return openNatsLog({ ...parts, ...natsParts, connection, name: `contract${streams}` })
+})
+
+/** A server's log, with what its followers heard. Opened again under the same name it is another server's, or the same after a restart. */
+async function openLog(context: TestContext, name: string, limits: Partial<LogLimits> = {}) {
+  const connection = await nats.connect()
+  const log = await openNatsLog({
+    ...{ ...natsParts, connection, name, folds: toyFolds, now: () => startMs },
+    limits: { ...ampleLimits, ...limits },
+    onFailure: (error) => {
+      throw error
+    },
+  })
+  context.after(async () => {
+    await log.close()
+    await connection.close()
+  })
+  const seen: Message[] = []
+  const cursors: string[] = []
+  log.follow((message, cursor) => {
+    seen.push(message)
+    cursors.push(cursor)
+    onHeard()
+  })
+  let onHeard = () => undefined as unknown
+  /** Resolves when so many were heard. */
+  const heard = (count: number) =>
+    new Promise<void>((resolve) => {
+      onHeard = () => seen.length >= count && resolve()
+      onHeard()
+    })
+  return { log, connection, seen, cursors, heard }
+}
+
+test('two servers hear all messages of both in one order, under the same cursors', async (context) => {
+  const [one, other] = [await openLog(context, 'both'), await openLog(context, 'both')]
+  const write = (log: typeof one.log, prefix: string) =>
+    Promise.all(countTo(100).map((n) => log.append({ ...draft(`${prefix}-${n}`), from: prefix }, startMs)))
+  const seqs = await Promise.all([write(one.log, 'a'), write(other.log, 'b')])
+  await Promise.all([one.heard(200), other.heard(200)])
+  assert.deepEqual(
+    seqs.flat().sort((a, b) => a - b),
+    countTo(200),
+  )
+  assert.deepEqual(one.seen, other.seen)
+  assert.deepEqual(one.cursors, other.cursors)
+  for (const prefix of ['a', 'b'])
+    assert.deepEqual(
+      idsOf(one.seen.filter(({ from }) => from === prefix)),
+      countTo(100).map((n) => `${prefix}-${n}`),
+    )
+  const cursor = await cursorAt(one.log, 150)
+  const { recovered, messages } = await other.log.read(cursor, main)
+  assert.deepEqual([recovered, seqsOf(messages)], [true, countTo(200).slice(150)])
+})
+
+test('the same draft sent to both servers is stored once, and acknowledged by both', async (context) => {
+  const [one, other] = [await openLog(context, 'repeats'), await openLog(context, 'repeats')]
+  const both = await Promise.all([one, other].map(({ log }) => log.append(draft('w1-1'), startMs)))
+  assert.deepEqual(both, [1, 1])
+  const taken = await Promise.allSettled([
+    one.log.append(draft('w1-2'), startMs),
+    other.log.append(draft('w1-2', 'else'), startMs),
+  ])
+  assert.deepEqual(taken.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.name)).sort(), [
+    2,
+    'IdTaken',
+  ])
+})
+
+test('an id that JetStream still remembers and the log does not is stored again', async (context) => {
+  const { log } = await openLog(context, 'forgotten', { messages: 3 })
+  assert.equal(await log.append(draft('w1-1'), startMs), 1)
+  await fill(log, 300, 'w2')
+  assert.equal(await log.append(draft('w1-1'), startMs), 302)
+})
+
+test('a server that starts later has the same state', async (context) => {
+  const limits = { messages: 300 }
+  const { log } = await openLog(context, 'later', limits)
+  await log.append(draft('w1-0', 'x', 'quiet'), startMs)
+  const text = await fillUpdates(log, foldAt.messages + 10)
+  await fillAtOnce(log, 400, 'w2')
+  const later = await openLog(context, 'later', limits)
+  assert.deepEqual((await readUpdates(later.log)).text, text)
+  assert.deepEqual(idsOf((await later.log.snapshot(new Set(['quiet']))).messages), ['w1-0'])
+  assert.deepEqual([...later.log.heads()].sort(), [...log.heads()].sort())
+  assert.equal(await later.log.append(draft('w1-0', 'x', 'quiet'), startMs), 1)
+  const cursor = await cursorAt(log, 800)
+  assert.deepEqual(await readAll(later.log, cursor, main), await readAll(log, cursor, main))
+  const lost = await later.log.read(await cursorAt(log, 300), main)
+  assert.equal(lost.recovered, false)
+})
+
+test('NATS is killed and comes back: what was acknowledged is there, and all goes on in order', async (context) => {
+  const { log, seen, heard } = await openLog(context, 'killed')
+  await fill(log, 20)
+  await nats.kill()
+  const appends = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
+  await nats.restart()
+  assert.deepEqual(await Promise.all(appends), [21, 22])
+  await heard(22)
+  assert.deepEqual(idsOf(seen.slice(20)), ['w2-1', 'w2-2'])
+  const other = await openLog(context, 'killed')
+  const { messages } = await readAll(other.log, await cursorAt(log, 0), main)
+  assert.deepEqual(seqsOf(messages), countTo(22))
+})
+
+test('while NATS is away an append is refused after a while, and stored when it is repeated', async (context) => {
+  const { log } = await openLog(context, 'away')
+  await fill(log, 3)
+  await nats.kill()
+  const appends = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
+  await Promise.all(appends.map((append) => assert.rejects(append, LogUnavailable)))
+  await nats.restart()
+  const again = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
+  assert.deepEqual(await Promise.all(again), [4, 5])
+})
+
+test('a server of NATS that takes too small messages is refused by name', async () => {
+  const connection = await nats.connect()
+  const opening = openNatsLog({
+    ...{ ...natsParts, connection, name: 'small', limits: ampleLimits, now: () => startMs },
+    messageBytes: 9_000_000,
+    onFailure: () => undefined,
+  })
+  await assert.rejects(
+    opening,
+    /max_payload in its configuration to 9001024 or more, or lower limits\.maxMessageBytes/,
+  )
+  await connection.close()
+})

@@ -1,0 +1,531 @@
+// The log on NATS JetStream: any number of servers append to one stream, and each keeps a view of it.
+
+import { createHash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type ConsumerMessages,
+  DeliverPolicy,
+  type JsMsg,
+  jetstream,
+  jetstreamManager,
+  StorageType,
+  type StreamInfo,
+} from '@nats-io/jetstream'
+import { type ObjectStore, Objm } from '@nats-io/obj'
+import { type NatsConnection, nanos } from '@nats-io/transport-node'
+import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
+import { type BaseStore, Folding, type StoredBase } from './folding.ts'
+import type { Log, LogParts, OnMessage, Snapshot } from './log.ts'
+import { type Bounds, createRetention, keyOf, type Portion, portion, type Stored, Tail } from './retention.ts'
+import { IdTaken, isRepeat, LogClosed, LogUnavailable, TooManyChannels } from './sequencer.ts'
+
+export interface NatsLogParts extends LogParts {
+  /** Outlives the log. */
+  readonly connection: NatsConnection
+  /** The largest message, bytes as JSON. */
+  readonly messageBytes: number
+  /** Of the stream, and of the bucket with the bases: letters, digits, "-" and "_". */
+  readonly name: string
+  /** 1, or 3 in a cluster of three servers and more. */
+  readonly replicas: number
+  /** Memory cache, within the limits. */
+  readonly memory?: Omit<Bounds, 'ageMs'>
+}
+
+const defaultMemory = { messages: 4096, bytes: 8_388_608 }
+
+/** A repeat within it is found by JetStream, whichever server it comes to; a later one by the view. */
+const duplicatesMs = 120_000
+
+/** For JetStream's answer, a broken connection included; then the sender tries again. */
+const publishWithinMs = 5000
+/** What a message has beside that of a window, `acceptedAt`, and NATS' headers. */
+const envelopeBytes = 1024
+/** While JetStream recovers. */
+const retryMs = 100
+
+/** A draft on its way, until the view has it. */
+interface Entry extends PromiseWithResolvers<number> {
+  readonly draft: Draft
+  readonly key: string
+  readonly payload: string
+}
+
+/**
+ * Rejects if JetStream cannot be used. A message is one message of the stream, and its number is the stream's: cursors are valid on
+ * every server. All servers must have the same limits.
+ */
+export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
+  const { connection, name, replicas, limits, messageBytes, onFailure } = parts
+  const payloadBytes = connection.info?.max_payload ?? 0
+  if (payloadBytes < messageBytes + envelopeBytes)
+    throw new Error(
+      `NATS takes messages of ${payloadBytes} bytes at most: set max_payload in its configuration to ${messageBytes + envelopeBytes} or more, or lower limits.maxMessageBytes.`,
+    )
+  const client = jetstream(connection)
+  const manager = await jetstreamManager(connection)
+  const config = { num_replicas: replicas, storage: StorageType.File }
+  const { created } = await manager.streams.add({
+    ...{ name, subjects: [`${name}.>`], ...config },
+    duplicate_window: nanos(duplicatesMs),
+  })
+  const bucket = await new Objm(client).create(`${name}-bases`, { replicas, storage: StorageType.File })
+  const epoch = epochOf(created)
+  const door = watchDoor(connection)
+  const followers = new Set<OnMessage>()
+  const pending = new Map<string, Entry>()
+  /** By sender: one draft under way at a time, so that a lost one is not overtaken by the next. */
+  const lines = new Map<string, Entry[]>()
+  let isClosed = false
+  let closing: Promise<void> | null = null
+  let view = await load()
+  let consuming = await consume()
+
+  function mustBeOpen(): void {
+    if (isClosed) throw new LogClosed()
+  }
+
+  async function load(): Promise<View> {
+    const { state } = await manager.streams.info(name)
+    const bases = await readBases(bucket)
+    const loaded = createView({ ...parts, state, bases, bucket, erase, epoch })
+    if (state.messages > 0) {
+      const consumer = await client.consumers.get(name, from(state.first_seq))
+      for await (const received of await consumer.consume()) {
+        loaded.take(messageIn(received))
+        if (received.seq >= state.last_seq) break
+      }
+    }
+    return loaded
+  }
+
+  async function consume(): Promise<ConsumerMessages> {
+    const consumer = await client.consumers.get(name, from(view.tail.head + 1))
+    return consumer.consume({ callback: receive })
+  }
+
+  function receive(received: JsMsg): void {
+    const { head } = view.tail
+    if (received.seq <= head) return
+    if (received.seq > head + 1) return void reload()
+    const message = messageIn(received)
+    const key = keyOf(message)
+    view.take(message)
+    tell(message)
+    const entry = pending.get(key)
+    if (!entry) return
+    pending.delete(key)
+    if (isRepeat(message, entry.draft)) entry.resolve(message.seq)
+    else entry.reject(new IdTaken(entry.draft))
+  }
+
+  function tell(message: Message): void {
+    const cursor = formatCursor({ epoch, seq: message.seq })
+    // A copy: a follower added now begins with the next message.
+    for (const onMessage of [...followers]) {
+      if (!followers.has(onMessage)) continue
+      try {
+        onMessage(message, cursor)
+      } catch (error) {
+        onFailure(error)
+      }
+    }
+  }
+
+  /** While this server was away, others erased what it had not received. Windows learn of it by their next heartbeat. */
+  async function reload(): Promise<void> {
+    await consuming.close()
+    try {
+      view = await load()
+      consuming = await consume()
+    } catch (error) {
+      onFailure(error)
+    }
+  }
+
+  function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
+    const { tail } = view
+    const channels = new Set(pending.values().map((entry) => entry.draft.channel))
+    const added = channels.difference(new Set(tail.heads.keys()))
+    if (!tail.heads.has(draft.channel) && !added.has(draft.channel))
+      if (tail.heads.size + added.size >= limits.maxChannels)
+        throw new TooManyChannels(draft.channel, limits.maxChannels)
+    const payload = JSON.stringify({ ...draft, acceptedAt })
+    const entry = { ...Promise.withResolvers<number>(), draft, key, payload }
+    pending.set(key, entry)
+    const line = lines.get(draft.from)
+    if (line) line.push(entry)
+    else {
+      const begun = [entry]
+      lines.set(draft.from, begun)
+      void sendAll(draft.from, begun)
+    }
+    return entry.promise
+  }
+
+  async function sendAll(sender: string, line: Entry[]): Promise<void> {
+    for (let entry = line[0]; entry; entry = line[0]) {
+      try {
+        await publish(entry)
+        line.shift()
+      } catch (cause) {
+        // Those behind it too: the sender repeats all of them, in order.
+        for (const { key, reject } of line.splice(0)) {
+          pending.delete(key)
+          reject(new LogUnavailable(cause))
+        }
+      }
+    }
+    lines.delete(sender)
+  }
+
+  /** Tries until JetStream has it: what was stored and not answered is found by its id. */
+  async function publish({ draft, key, payload }: Entry, msgID = key): Promise<void> {
+    const subject = subjectOf(name, draft.channel)
+    const late = AbortSignal.timeout(publishWithinMs)
+    for (;;) {
+      await door.untilOpen(late)
+      const asked = client.publish(subject, payload, { msgID, timeout: publishWithinMs })
+      const answer = await Promise.race([asked.catch(asError), door.untilShut()])
+      if (answer instanceof Error) {
+        late.throwIfAborted()
+        await pause(retryMs, undefined, { signal: late })
+      } else if (answer) {
+        // JetStream remembers the id of a message that the log has erased.
+        const isErased = answer.duplicate && answer.seq <= view.tail.head && pending.has(key)
+        if (!isErased) return
+        msgID = `${key} ${answer.seq}`
+      }
+    }
+  }
+
+  /** Everything up to this number. */
+  async function erase(seq: number): Promise<void> {
+    await manager.streams.purge(name, { seq: seq + 1 })
+  }
+
+  /** Null if another server has erased some of them. */
+  async function fetchAfter(seq: number, channels: ReadonlySet<string>): Promise<Portion | null> {
+    const count = Math.min(portion.messages, view.tail.floor - seq)
+    const consumer = await client.consumers.get(name, from(seq + 1))
+    try {
+      const messages: Message[] = []
+      let size = 0
+      let upTo = seq
+      for await (const received of await consumer.fetch({ max_messages: count })) {
+        if (received.seq !== upTo + 1) return null
+        const message = messageIn(received)
+        const isAsked = channels.has(message.channel)
+        if (isAsked) size += bytesOf(message)
+        if (messages.length > 0 && size > portion.bytes) break
+        if (isAsked) messages.push(message)
+        upTo = received.seq
+        if (upTo === seq + count) break
+      }
+      return { messages, upTo }
+    } finally {
+      await consumer.delete().catch(onFailure)
+    }
+  }
+
+  function snapshot(channels: ReadonlySet<string>): Snapshot {
+    mustBeOpen()
+    return { messages: view.tail.newestOn(channels), head: { epoch, seq: view.tail.head } }
+  }
+
+  async function finish(): Promise<void> {
+    isClosed = true
+    await Promise.allSettled(Array.from(pending.values(), ({ promise }) => promise))
+    await consuming.close()
+    await view.close()
+  }
+
+  return {
+    async append(draft, acceptedAt) {
+      mustBeOpen()
+      const key = keyOf(draft)
+      const stored = view.tail.find(key)
+      const unanswered = pending.get(key)
+      const known = stored ?? unanswered?.draft
+      if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
+      return stored?.seq ?? unanswered?.promise ?? enter(draft, acceptedAt, key)
+    },
+    follow(onMessage) {
+      followers.add(onMessage)
+      return () => void followers.delete(onMessage)
+    },
+    async read(cursor, channels) {
+      mustBeOpen()
+      const head = { epoch, seq: view.tail.head }
+      const isHeld = cursor?.epoch === epoch && cursor.seq <= head.seq && cursor.seq >= view.floor()
+      const found = !isHeld
+        ? null
+        : cursor.seq >= view.tail.floor
+          ? view.tail.after(cursor.seq, channels)
+          : await fetchAfter(cursor.seq, channels)
+      if (!found) return { recovered: false, ...snapshot(channels), reached: head }
+      return { recovered: true, messages: found.messages, reached: { epoch, seq: found.upTo }, head }
+    },
+    snapshot: async (channels) => snapshot(channels),
+    async oldest(channel, kind) {
+      mustBeOpen()
+      const { base, messages } = view.folding.oldest(channel, kind)
+      return { base, messages, after: { epoch, seq: Math.max(base?.seq ?? 0, view.floor()) } }
+    },
+    heads: () => view.tail.heads,
+    close() {
+      closing ??= finish()
+      return closing
+    },
+  }
+}
+
+type View = ReturnType<typeof createView>
+
+interface ViewParts extends NatsLogParts {
+  readonly state: StreamInfo['state']
+  readonly bases: readonly KeptMessage[]
+  readonly bucket: ObjectStore
+  readonly epoch: string
+  readonly erase: (seq: number) => Promise<void>
+}
+
+/** What one server holds of the stream: the newest messages, the state of every channel, and what may be erased. */
+function createView(parts: ViewParts) {
+  const { limits, folds = {}, now, onFailure, memory = defaultMemory, state, bases, bucket, erase } = parts
+  const kept = createKept(bucket, bases, onFailure)
+  const floor = state.messages > 0 ? state.first_seq - 1 : state.last_seq
+  /** After the retention's floor. */
+  const held = new Map<number, Stored>()
+  const retention = createRetention({
+    bounds: limits,
+    now,
+    extent: { floor, head: floor, bytes: 0 },
+    oldestAfter: (seq) => {
+      const stored = held.get(seq + 1)
+      return stored ? [stored] : []
+    },
+  })
+  const folding = new Folding(
+    {
+      folds,
+      bases: kept.bases,
+      defer: setImmediate,
+      onFailure,
+      onFolded: (messages) => messages.forEach((message) => void tail.superseded(message)),
+      floor: () => retention.floor(),
+    },
+    kept.stored((kind) => folds[kind] !== undefined),
+  )
+  const bounds = {
+    messages: Math.min(memory.messages, limits.messages),
+    bytes: Math.min(memory.bytes, limits.bytes),
+    ageMs: limits.ageMs,
+  }
+  const tail = new Tail(
+    bounds,
+    now,
+    folding,
+    floor,
+    kept.newest((kind) => folds[kind] === undefined),
+  )
+  let erasing: Promise<void> | null = null
+
+  async function eraseSome(): Promise<void> {
+    const count = retention.erasable()
+    const after = retention.erasedTo()
+    if (count === 0 || !folding.areErasable(after, count)) return
+    for (let seq = after + 1; seq <= after + count; seq += 1) {
+      const newest = tail.newestAt(seq)
+      if (newest) kept.keep(newest)
+    }
+    // The stream may lose only what is kept elsewhere for good.
+    await kept.written()
+    await erase(after + count)
+    for (let seq = after + 1; seq <= after + count; seq += 1) held.delete(seq)
+    retention.erased(count)
+  }
+
+  return {
+    tail,
+    folding,
+    take(message: Message): void {
+      const bytes = bytesOf(message)
+      held.set(message.seq, { bytes, acceptedAt: message.acceptedAt })
+      retention.add(bytes)
+      tail.add(message, bytes)
+      retention.forget()
+      erasing ??= eraseSome()
+        .catch(onFailure)
+        .finally(() => {
+          erasing = null
+        })
+    },
+    floor(): number {
+      retention.forget()
+      return retention.floor()
+    },
+    async close(): Promise<void> {
+      await erasing
+      folding.close()
+      await kept.written().catch(onFailure)
+    },
+  }
+}
+
+interface KeptMessage {
+  readonly name: string
+  readonly message: Message
+}
+
+/**
+ * Messages that outlive the stream's bounds, as objects of a bucket: bases, past bases, and the newest of the other kinds. They are
+ * read at the start and written later, one after the other; a newer one of another server stays.
+ */
+function createKept(
+  bucket: ObjectStore,
+  loaded: readonly KeptMessage[],
+  onFailure: (error: unknown) => void,
+) {
+  const messages = new Map(loaded.map(({ name, message }) => [name, message]))
+  const unwritten = new Map<string, Message | null>()
+  let writing: Promise<void> | null = null
+
+  async function writeAll(): Promise<void> {
+    for (const [name, message] of unwritten) {
+      if (message) await put(name, message)
+      else await bucket.delete(name)
+      if (unwritten.get(name) === message) unwritten.delete(name)
+    }
+  }
+
+  async function put(name: string, message: Message): Promise<void> {
+    const known = await bucket.info(name)
+    if (known && !known.deleted && Number(known.metadata?.seq) >= message.seq) return
+    const meta = { name, metadata: { seq: String(message.seq) } }
+    const options = known ? { previousRevision: known.revision } : {}
+    await bucket.putBlob(meta, Buffer.from(JSON.stringify(message)), options)
+  }
+
+  /** Rejects if one of those before it was not written; it is tried again with the next. */
+  async function written(): Promise<void> {
+    while (writing !== null || unwritten.size > 0) {
+      writing ??= writeAll().finally(() => {
+        writing = null
+      })
+      await writing
+    }
+  }
+
+  function set(name: string, message: Message | null): void {
+    if (message) messages.set(name, message)
+    else messages.delete(name)
+    unwritten.set(name, message)
+    written().catch(onFailure)
+  }
+
+  const under = (prefix: string) => [...messages].filter(([name]) => name.startsWith(prefix))
+  const bases: BaseStore = {
+    read: (channel, kind) => messages.get(nameOf('base', channel, kind)),
+    write(base) {
+      set(nameOf('base', base.channel, base.kind), base)
+      return bytesOf(base)
+    },
+    past: (channel, kind) =>
+      under(nameOf('past', channel, kind))
+        .map(([, { seq }]) => seq)
+        .sort((one, other) => one - other),
+    readPast: (channel, kind, seq) => messages.get(pastName(channel, kind, seq)),
+    keepPast: (base) => set(pastName(base.channel, base.kind, base.seq), base),
+    forgetPast: (channel, kind, seq) => set(pastName(channel, kind, seq), null),
+  }
+
+  return {
+    bases,
+    stored: (isCumulative: (kind: Kind) => boolean): StoredBase[] =>
+      under('base.')
+        .filter(([, { kind }]) => isCumulative(kind))
+        .map(([, message]) => ({
+          ...{ channel: message.channel, kind: message.kind, seq: message.seq },
+          bytes: bytesOf(message),
+        })),
+    newest: (isPlain: (kind: Kind) => boolean): Message[] =>
+      under('newest.')
+        .map(([, message]) => message)
+        .filter(({ kind }) => isPlain(kind))
+        .sort((one, other) => one.seq - other.seq),
+    /** The newest of its channel and kind. */
+    keep(message: Message): void {
+      const name = nameOf('newest', message.channel, message.kind)
+      if (messages.get(name)?.seq !== message.seq) set(name, message)
+    },
+    written,
+  }
+}
+
+const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
+
+/** Whether the connection stands: what is sent while it does not is lost, with its answer. */
+function watchDoor(connection: NatsConnection) {
+  let open: PromiseWithResolvers<null> | null = null
+  let shut = Promise.withResolvers<null>()
+
+  async function watch(): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect' && open === null) {
+        open = Promise.withResolvers()
+        shut.resolve(null)
+      } else if (type === 'reconnect' && open !== null) {
+        shut = Promise.withResolvers()
+        open.resolve(null)
+        open = null
+      }
+    }
+  }
+  void watch()
+
+  return {
+    untilShut: () => shut.promise,
+    /** Rejects when `late` is aborted. */
+    async untilOpen(late: AbortSignal): Promise<void> {
+      if (open === null) return
+      const { promise, reject } = Promise.withResolvers<null>()
+      const stop = () => reject(late.reason)
+      late.addEventListener('abort', stop, { once: true })
+      await Promise.race([open.promise, promise]).finally(() => late.removeEventListener('abort', stop))
+    },
+  }
+}
+
+async function readBases(bucket: ObjectStore): Promise<KeptMessage[]> {
+  const found = await bucket.list()
+  const read = async ({ name }: { readonly name: string }) => {
+    const bytes = await bucket.getBlob(name)
+    return bytes ? [{ name, message: JSON.parse(Buffer.from(bytes).toString()) as Message }] : []
+  }
+  return (await Promise.all(found.map(read))).flat()
+}
+
+/** A channel may have a dot, which parts the tokens of a subject. */
+const tokenOf = (channel: string) => Buffer.from(channel).toString('base64url')
+
+const subjectOf = (stream: string, channel: string) => `${stream}.${tokenOf(channel)}`
+
+const nameOf = (role: 'base' | 'past' | 'newest', channel: string, kind: Kind) =>
+  `${role}.${tokenOf(channel)}.${kind}.`
+
+const pastName = (channel: string, kind: Kind, seq: number) => nameOf('past', channel, kind) + seq
+
+const from = (seq: number) => ({ deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: seq })
+
+function messageIn(received: JsMsg): Message {
+  return { ...received.json<Draft & { readonly acceptedAt: number }>(), seq: received.seq }
+}
+
+const bytesOf = ({ body }: Message) => Buffer.byteLength(JSON.stringify(body))
+
+/** Of a stream: one that was deleted and made anew has numbers of its own. Eight letters and digits. */
+function epochOf(created: string): string {
+  const digits = BigInt(`0x${createHash('sha256').update(created).digest('hex')}`).toString(36)
+  return digits.slice(0, 8)
+}

@@ -1,0 +1,89 @@
+// For tests: a NATS server with JetStream, on a free port, with a folder of its own.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { connect as connectTo, type NatsConnection } from '@nats-io/transport-node'
+
+export interface TestNats {
+  readonly connect: () => Promise<NatsConnection>
+  /** Without a farewell, as a crash does. */
+  readonly kill: () => Promise<void>
+  /** After `kill`, on the same port, with what it had stored. */
+  readonly restart: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const startWithinMs = 20_000
+
+/** As docs/scaling.md advises: messages and documents may be larger than NATS takes by default. */
+const settings = (port: number, folder: string) => `
+host: 127.0.0.1
+port: ${port}
+max_payload: 8MB
+ports_file_dir: "${folder}"
+jetstream { store_dir: "${join(folder, 'data')}" }
+`
+
+/** Rejects if the program is not installed, or does not start. */
+export async function startNatsServer(): Promise<TestNats> {
+  const folder = mkdtempSync(join(tmpdir(), 'crosswind-nats-'))
+  let child: ChildProcess | null = null
+  let port = -1
+
+  async function start(): Promise<void> {
+    const file = join(folder, 'nats.conf')
+    writeFileSync(file, settings(port, folder))
+    child = spawn('nats-server', ['-c', file], { stdio: 'ignore' })
+    port = await portOf(child, folder)
+  }
+
+  async function kill(): Promise<void> {
+    if (!child?.pid) return
+    const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null
+    child.kill('SIGKILL')
+    await exited
+  }
+
+  async function stop(): Promise<void> {
+    await kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
+
+  try {
+    await start()
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const connect = () =>
+    connectTo({ servers: `127.0.0.1:${port}`, maxReconnectAttempts: -1, reconnectTimeWait: 50 })
+  return { connect, kill, restart: start, stop }
+}
+
+/** From the file that the server writes when it listens. */
+async function portOf(child: ChildProcess, folder: string): Promise<number> {
+  const failed = once(child, 'error').then(([error]) => {
+    throw new Error('nats-server does not run here; Debian has it as the package nats-server.', {
+      cause: error,
+    })
+  })
+  const file = join(folder, `nats-server_${child.pid}.ports`)
+  const listening = async () => {
+    const end = performance.now() + startWithinMs
+    while (performance.now() < end) {
+      try {
+        const { nats } = JSON.parse(readFileSync(file, 'utf8')) as { nats: string[] }
+        if (nats[0]) return Number(new URL(nats[0]).port)
+      } catch {
+        // It is not there yet, or not whole.
+      }
+      await pause(20)
+    }
+    throw new Error(`nats-server did not listen within ${startWithinMs / 1000} s.`)
+  }
+  return Promise.race([listening(), failed])
+}
