@@ -19,10 +19,18 @@ export default defineConfig({
   accessKeyFile: null, // secret that signs invitations; null creates one in the data folder
   sessionMinutes: 720, // until an invited browser must renew its session
 
+  broker: 'embedded', // the log in the server itself; 'nats': on NATS JetStream, for several servers
   storage: 'sqlite', // 'sqlite' survives a restart; 'memory' does not
   dataFolder: 'data', // folder of the log and the key
   reportsFolder: 'reports', // folder of the lab's reports, which /lab lists
   durability: 'process', // an acknowledged message survives a killed process; 'machine': also a power cut
+
+  nats: {
+    servers: ['127.0.0.1:4222'], // of one cluster
+    stream: 'crosswind', // servers with the same one share their pages
+    replicas: 0, // copies of a new stream; 0: 3 in a cluster of three servers or more
+    credentialsFile: null, // of a NATS user
+  },
 
   editor: 'shared', // merges what several people type at once; 'mirror': the last one wins, as in the paper
   mergeMs: 15, // a window merges its updates for this long
@@ -53,7 +61,7 @@ export default defineConfig({
   },
 
   sensor: {
-    source: 'simulated', // 'simulated', 'serial', 'recorded' or 'none'
+    source: 'simulated', // 'simulated', 'serial', 'recorded', 'remote' or 'none'
     path: null, // serial port of the WindSonic: '/dev/ttyUSB0'; `npm run sensor -- --list` shows them
     baudRate: 9600, // 2400, 4800, 9600, 19200 or 38400
     parity: 'none', // 'none', 'even' or 'odd'

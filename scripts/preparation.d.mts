@@ -1,7 +1,7 @@
 // The types of preparation.mjs that TypeScript uses.
 
-export function findBrowser(name: 'chromium'): {
+export function findPrograms(name: 'chromium'): {
   readonly CROSSWIND_CHROMIUM: string
   readonly CROSSWIND_CHROMEDRIVER: string
 }
-export function findBrowser(name: 'firefox'): { readonly CROSSWIND_FIREFOX: string }
+export function findPrograms(name: 'firefox'): { readonly CROSSWIND_FIREFOX: string }

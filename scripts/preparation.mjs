@@ -1,4 +1,4 @@
-// Installs packages and browsers and builds the web app where needed. Runs on Node 18 and later.
+// Installs packages, browsers and brokers, and builds the web app where needed. Runs on Node 18 and later.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -126,7 +126,7 @@ export function hashOf(files) {
 }
 
 /** By environment variable, which goes before PATH, the usual names of a program. */
-const browsers = {
+const needed = {
   chromium: {
     programs: {
       CROSSWIND_CHROMIUM: ['chromium', 'chromium-browser', 'google-chrome'],
@@ -151,26 +151,38 @@ const browsers = {
   macOS    brew install --cask firefox; CROSSWIND_FIREFOX=/Applications/Firefox.app/Contents/MacOS/firefox
   Windows  winget install Mozilla.Firefox; CROSSWIND_FIREFOX="C:\\Program Files\\Mozilla Firefox\\firefox.exe"`,
   },
+  nats: {
+    programs: { CROSSWIND_NATS_SERVER: ['nats-server'] },
+    packages: ['nats-server'],
+    advice: `The tests of the broker need nats-server. Install it, or name its program in CROSSWIND_NATS_SERVER:
+  Debian   apt-get install nats-server
+  Ubuntu   apt-get install nats-server
+  macOS    brew install nats-server
+  Windows  winget install NATSAuthors.NATSServer`,
+  },
 }
 
-/** Installs Debian's packages if permitted. Resolves and rejects as `findBrowser` does. */
-export async function ensureBrowser(name) {
-  const { packages, advice } = browsers[name]
+/** Installs Debian's packages if permitted. Resolves and rejects as `findPrograms` does. */
+export async function ensurePrograms(name) {
+  const { packages, advice } = needed[name]
   const isReady = () => lookUp(name) !== null && (!packages.includes('socat') || findProgram(['socat']))
   if (!isReady() && findProgram(['apt-get']) && (isRoot() || hasSudo()))
     await prepare(isReady, `installing ${name}`, () => installPackages(packages, advice))
-  return findBrowser(name)
+  return findPrograms(name)
 }
 
 /** The programs' paths by environment variable. Throws StepFailure with advice if one is missing. */
-export function findBrowser(name, env = process.env, folders = outerPath()) {
+export function findPrograms(name, env = process.env, folders = programFolders()) {
   const found = lookUp(name, env, folders)
-  if (found === null) throw new StepFailure(browsers[name].advice)
+  if (found === null) throw new StepFailure(needed[name].advice)
   return found
 }
 
-function lookUp(name, env = process.env, folders = outerPath()) {
-  const found = Object.entries(browsers[name].programs).map(([variable, names]) => [
+/** Debian keeps servers in a folder that is not in everyone's PATH. */
+const programFolders = () => [...outerPath(), '/usr/sbin']
+
+function lookUp(name, env = process.env, folders = programFolders()) {
+  const found = Object.entries(needed[name].programs).map(([variable, names]) => [
     variable,
     env[variable] || findProgram(names, folders),
   ])

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { root } from './child-process.mjs'
-import { filesBelow, findBrowser, hashOf, isComplete, majorOf } from './preparation.mjs'
+import { filesBelow, findPrograms, hashOf, isComplete, majorOf } from './preparation.mjs'
 
 const wanted = {
   '': { version: '0.1.0' },
@@ -60,7 +60,7 @@ const posixOnly = { skip: process.platform === 'win32' ? 'programs are known by 
 
 test('both programs are found in PATH, under their usual names', posixOnly, async (t) => {
   const folder = await folderWith(t, 'google-chrome', 'chromedriver')
-  assert.deepEqual(findBrowser('chromium', {}, ['/none', folder]), {
+  assert.deepEqual(findPrograms('chromium', {}, ['/none', folder]), {
     CROSSWIND_CHROMIUM: join(folder, 'google-chrome'),
     CROSSWIND_CHROMEDRIVER: join(folder, 'chromedriver'),
   })
@@ -68,7 +68,7 @@ test('both programs are found in PATH, under their usual names', posixOnly, asyn
 
 test('variables go before PATH', posixOnly, async (t) => {
   const folder = await folderWith(t, 'chromium', 'chromedriver')
-  const found = findBrowser('chromium', { CROSSWIND_CHROMIUM: '/my/chromium', CROSSWIND_CHROMEDRIVER: '' }, [
+  const found = findPrograms('chromium', { CROSSWIND_CHROMIUM: '/my/chromium', CROSSWIND_CHROMEDRIVER: '' }, [
     folder,
   ])
   assert.equal(found.CROSSWIND_CHROMIUM, '/my/chromium')
@@ -77,7 +77,7 @@ test('variables go before PATH', posixOnly, async (t) => {
 
 test('a browser without its driver is not enough', posixOnly, async (t) => {
   const folder = await folderWith(t, 'chromium')
-  assert.throws(() => findBrowser('chromium', {}, [folder]), /Chromium and ChromeDriver are needed here/)
+  assert.throws(() => findPrograms('chromium', {}, [folder]), /Chromium and ChromeDriver are needed here/)
 })
 
 test(
@@ -85,22 +85,22 @@ test(
   posixOnly,
   async (t) => {
     const [debian, other] = [await folderWith(t, 'firefox', 'firefox-esr'), await folderWith(t, 'firefox')]
-    assert.deepEqual(findBrowser('firefox', {}, [other, debian]), {
+    assert.deepEqual(findPrograms('firefox', {}, [other, debian]), {
       CROSSWIND_FIREFOX: join(debian, 'firefox-esr'),
     })
-    assert.deepEqual(findBrowser('firefox', {}, [other]), { CROSSWIND_FIREFOX: join(other, 'firefox') })
-    assert.deepEqual(findBrowser('firefox', { CROSSWIND_FIREFOX: '/my/firefox' }, [debian]), {
+    assert.deepEqual(findPrograms('firefox', {}, [other]), { CROSSWIND_FIREFOX: join(other, 'firefox') })
+    assert.deepEqual(findPrograms('firefox', { CROSSWIND_FIREFOX: '/my/firefox' }, [debian]), {
       CROSSWIND_FIREFOX: '/my/firefox',
     })
-    assert.throws(() => findBrowser('firefox', {}, ['/none']), /Firefox is needed here/)
+    assert.throws(() => findPrograms('firefox', {}, ['/none']), /Firefox is needed here/)
   },
 )
 
 test('neither a folder nor a file that cannot be run is a program', posixOnly, async (t) => {
   const folder = await folderWith(t, 'firefox', 'chromedriver')
   await mkdir(join(folder, 'chromium'))
-  assert.throws(() => findBrowser('chromium', {}, [folder]), /needed here/)
+  assert.throws(() => findPrograms('chromium', {}, [folder]), /needed here/)
   await chmod(join(folder, 'firefox'), 0o644)
   // To root every file looks readable, yet not runnable.
-  assert.throws(() => findBrowser('firefox', {}, [folder]), /needed here/)
+  assert.throws(() => findPrograms('firefox', {}, [folder]), /needed here/)
 })

@@ -1,7 +1,7 @@
 // The npm commands: `node scripts/run.mjs NAME …`. Runs on Node 18 and later, without packages.
 
 import { launch, StepFailure, showFailure } from './child-process.mjs'
-import { ensureBrowser, ensureBuilt, ensureInstalled } from './preparation.mjs'
+import { ensureBuilt, ensureInstalled, ensurePrograms } from './preparation.mjs'
 import { showShape } from './shape.mjs'
 import { runSuite } from './suite.mjs'
 
@@ -27,8 +27,8 @@ const commands = {
     return 0
   },
   /** Types, lint and all tests; words select test files by path. */
-  test: (words) => runSuite(words, { withBrowser: true }),
-  check: (words) => runSuite(words, { withBrowser: false }),
+  test: (words) => runSuite(words, { withPrograms: true }),
+  check: (words) => runSuite(words, { withPrograms: false }),
   /** Module depth, compared with the last release or a given commit. */
   shape: (words) => showShape(words),
 }
@@ -37,7 +37,7 @@ const wantsHelp = (words) => words.some((word) => word === '--help' || word === 
 
 async function launchProgram(words, { needsBrowser = false, needsPage = false } = {}) {
   await ensureInstalled()
-  const env = needsBrowser ? await ensureBrowser('chromium') : {}
+  const env = needsBrowser ? await ensurePrograms('chromium') : {}
   if (needsPage) await ensureBuilt()
   return launch(words, { env })
 }

@@ -5,7 +5,7 @@ import os from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { launch, runTool, StepFailure, showFailure, step, tool } from './child-process.mjs'
-import { ensureBrowser, ensureBuilt, ensureInstalled, filesBelow } from './preparation.mjs'
+import { ensureBuilt, ensureInstalled, ensurePrograms, filesBelow } from './preparation.mjs'
 
 /** Per file or test, and in total. */
 const fileTimeoutMs = 10 * 60 * 1000
@@ -15,22 +15,30 @@ const totalTimeoutMs = 40 * 60 * 1000
  * Resolves to the exit code. Words select test files by path and skip types and lint; options (`--test-name-pattern=…`)
  * go to Node's test runner.
  */
-export async function runSuite(argv, { withBrowser }) {
+export async function runSuite(argv, { withPrograms }) {
   const patterns = argv.filter((word) => !word.startsWith('--'))
   const options = argv.filter((word) => word.startsWith('--') && word !== '--')
   await ensureInstalled()
   const all = ['server', 'web', 'certs', 'e2e', 'scripts'].flatMap(filesBelow)
   const tests = all.filter((file) => /\.test\.(ts|mjs)$/.test(file))
-  const files = selectTests(tests, patterns).filter((file) => withBrowser || !isBrowserTest(file))
+  const files = selectTests(tests, patterns).filter(
+    (file) => withPrograms || !(isBrowserTest(file) || isBrokerTest(file)),
+  )
   if (files.length === 0) throw new StepFailure(`No test file has ${patterns.join(' or ')} in its path.`)
   const windows = files.filter(isWindowTest)
-  const chromium = files.some(isBrowserTest) ? await ensureBrowser('chromium') : {}
-  const firefox = windows.length > 0 ? await ensureBrowser('firefox') : {}
+  const chromium = files.some(isBrowserTest) ? await ensurePrograms('chromium') : {}
+  const firefox = windows.length > 0 ? await ensurePrograms('firefox') : {}
+  const nats = files.some(isBrokerTest) ? await ensurePrograms('nats') : {}
   // Tests of the server's program and of the lab serve the built page too.
   await ensureBuilt()
   const isSound = patterns.length > 0 || (await check())
   const run = (name, chosen, more, browser) =>
-    runTests(name, chosen, [...options, ...more], { ...chromium, ...firefox, CROSSWIND_BROWSER: browser })
+    runTests(name, chosen, [...options, ...more], {
+      ...chromium,
+      ...firefox,
+      ...nats,
+      CROSSWIND_BROWSER: browser,
+    })
   const failures = join(os.tmpdir(), `crosswind-failures-${process.pid}`)
   const hasReporter = options.some((option) => option.startsWith('--test-reporter'))
   const twice = hasReporter ? [] : alsoTo(failures)
@@ -64,6 +72,9 @@ export function selectTests(files, patterns) {
 }
 
 export const isBrowserTest = (file) => file.endsWith('.browser.test.ts')
+
+/** Of logs on other servers, such as NATS. */
+const isBrokerTest = (file) => file.endsWith('.broker.test.ts')
 
 /** Browser tests that also run in Firefox. */
 const isWindowTest = (file) =>

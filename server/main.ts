@@ -57,6 +57,7 @@ function greeting(config: Config, { ports }: Server, address: string, advice: st
     simulated: `simulated, ${sensor.strength}`,
     serial: `WindSonic on ${sensor.path}`,
     recorded: `recorded, ${sensor.file}`,
+    remote: `from another server of the stream ${config.nats.stream}`,
     none: `none: --sensor-source simulated makes one up,\n          npm run sensor -- --list  names the ports of real ones`,
   }[sensor.source]
   const lines = [
@@ -66,6 +67,9 @@ function greeting(config: Config, { ports }: Server, address: string, advice: st
     `  Mode    ${transport} (HTTP/${http}); change it in a window's menu or in crosswind.config.ts`,
     `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
     `  Wind    ${wind}`,
+    ...(config.broker === 'nats'
+      ? [`  Log     NATS, stream ${config.nats.stream} at ${config.nats.servers.join(', ')}`]
+      : []),
     '',
     `  ${advice}`,
   ]

@@ -30,8 +30,7 @@ const graceMs = 400
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer({ config, tls, webFolder, root }: ServerParts) {
-  const { limits, heartbeatMs } = config
-  const { maxMessageBytes, outboxMessages, outboxBytes } = limits
+  const { heartbeatMs } = config
   const [timers, random] = [processTimers, Math.random]
   const onFailure = (what: string) => (error: unknown) => incidents.report(what, error)
   const access = new Access({
@@ -41,17 +40,27 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
     now: timers.now,
   })
   const ledger = new Ledger({
-    documentBytes: limits.documentBytes,
+    documentBytes: config.limits.documentBytes,
     now: timers.now,
     onFailure: onFailure('A shared document was not joined'),
   })
-  const stored = openLog(config, {
+  const {
+    log: stored,
+    bus,
+    mostBytes = Number.POSITIVE_INFINITY,
+  } = await openLog(config, {
     folds: { update: ledger.fold },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
     onFailure: onFailure('A follower of the log failed'),
   })
+  const limits = { ...config.limits, maxMessageBytes: Math.min(config.limits.maxMessageBytes, mostBytes) }
+  const { maxMessageBytes, outboxMessages, outboxBytes } = limits
+  if (maxMessageBytes < config.limits.maxMessageBytes)
+    console.log(
+      `  Messages may have ${maxMessageBytes} bytes: NATS takes no larger ones (max_payload in its configuration).`,
+    )
   const log = ledger.guard(stored)
   const hub = createHub({
     log,
@@ -59,6 +68,7 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
     random,
     onFailure: onFailure('A window lost its stream'),
     onJoined: (channels) => overview.joined(channels),
+    bus,
     settings: { ...limits, heartbeatMs },
   })
   const overview = startOverview({

@@ -92,6 +92,10 @@ test('the log knows the wire and what keeps it, and nothing else', () => {
     'node:os',
     'node:crypto',
     'node:perf_hooks',
+    'node:timers/promises',
+    '@nats-io/jetstream',
+    '@nats-io/obj',
+    '@nats-io/transport-node',
   ]
   const inTests = ['node:child_process', 'node:events', 'node:url', 'node:readline', 'server/process.ts']
   const may = ['server/log/', 'server/wire/', ...keeping]

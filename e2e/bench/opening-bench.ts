@@ -103,7 +103,7 @@ async function writeHistory(
   }
   const ledger = new Ledger({ documentBytes: defaultConfig.limits.documentBytes, now: Date.now, onFailure })
   await mkdir(dataFolder, { recursive: true })
-  const log = openLog(
+  const { log } = await openLog(
     { ...defaultConfig, durability: 'process' },
     { folds: { update: ledger.fold }, dataFolder, now: Date.now, random: Math.random, onFailure },
   )

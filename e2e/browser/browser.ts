@@ -2,7 +2,7 @@
 
 import { Builder, By, Key, logging, type WebDriver } from 'selenium-webdriver'
 import chrome from 'selenium-webdriver/chrome.js'
-import { findBrowser } from '../../scripts/preparation.mjs'
+import { findPrograms } from '../../scripts/preparation.mjs'
 import { startFirefox } from './firefox.ts'
 
 export const browserNames = ['chromium', 'firefox'] as const
@@ -118,7 +118,7 @@ async function build({
   options.setLoggingPrefs(wanted)
   const builder = new Builder().forBrowser('chrome')
   if (remote) return builder.usingServer(remote).setChromeOptions(options).build()
-  const programs = findBrowser('chromium')
+  const programs = findPrograms('chromium')
   options.setChromeBinaryPath(programs.CROSSWIND_CHROMIUM)
   const service = new chrome.ServiceBuilder(programs.CROSSWIND_CHROMEDRIVER)
   return builder.setChromeOptions(options).setChromeService(service).build()

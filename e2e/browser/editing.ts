@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import puppeteer, { type CDPSession, type KeyInput, type Page } from 'puppeteer-core'
-import { findBrowser } from '../../scripts/preparation.mjs'
+import { findPrograms } from '../../scripts/preparation.mjs'
 import type { BrowserName } from './browser.ts'
 
 export interface EditingPage {
@@ -42,8 +42,8 @@ export async function openEditingPage(
   const home = await mkdtemp(join(tmpdir(), 'crosswind-editing-'))
   const isChromium = name === 'chromium'
   const program = isChromium
-    ? findBrowser('chromium').CROSSWIND_CHROMIUM
-    : findBrowser('firefox').CROSSWIND_FIREFOX
+    ? findPrograms('chromium').CROSSWIND_CHROMIUM
+    : findPrograms('firefox').CROSSWIND_FIREFOX
   const browser = await puppeteer.launch({
     browser: isChromium ? 'chrome' : 'firefox',
     executablePath: through ? await startingThrough(home, through, program) : program,

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import puppeteer, { type KeyInput, type Page, type Browser as PuppeteerBrowser } from 'puppeteer-core'
-import { findBrowser } from '../../scripts/preparation.mjs'
+import { findPrograms } from '../../scripts/preparation.mjs'
 import type { Browser, BrowserWindow } from './browser.ts'
 
 const viewport = { width: 1000, height: 700 }
@@ -29,7 +29,7 @@ const preferences = {
 
 /** Headless, on this machine. `profile`: see `startBrowser`. */
 export async function startFirefox(profile?: string): Promise<Browser> {
-  const program = findBrowser('firefox')
+  const program = findPrograms('firefox')
   const folder = await makeFolder()
   try {
     const browser = await puppeteer.launch({

@@ -19,7 +19,12 @@ before(async () => {
   dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-no-sensor-'))
   const config = { ...testConfig, storage: 'sqlite', dataFolder } as const
   // Past readings do not count as a sensor.
-  const log = openLog(config, { dataFolder, now: Date.now, random: Math.random, onFailure: console.error })
+  const { log } = await openLog(config, {
+    dataFolder,
+    now: Date.now,
+    random: Math.random,
+    onFailure: console.error,
+  })
   await store(log, [Date.now() - 60_000], { speed: 12 })
   await log.close()
   stage = await openStage({ ...config, sensor: { ...testConfig.sensor, source: 'none' } })

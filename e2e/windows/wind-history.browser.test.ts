@@ -36,7 +36,12 @@ after(async () => {
 
 /** The log of an earlier server: a storm, one reading per second. */
 async function storeHalfAnHour(config: Parameters<typeof openLog>[0]): Promise<void> {
-  const log = openLog(config, { dataFolder, now: Date.now, random: Math.random, onFailure: console.error })
+  const { log } = await openLog(config, {
+    dataFolder,
+    now: Date.now,
+    random: Math.random,
+    onFailure: console.error,
+  })
   const endedAt = Date.now()
   const moments = Array.from({ length: 1800 }, (_nothing, n) => endedAt - (1800 - n) * 1000)
   await store(log, moments, { speed: stormMetresPerSecond })

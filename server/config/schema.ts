@@ -59,6 +59,18 @@ function originList(meaning: string) {
   return z.array(z.string().refine(isOrigin)).default([]).register(fieldNotes, { meaning, allowed, fromText })
 }
 
+/** Comma-separated in a flag. */
+function addressList(initial: readonly string[], meaning: string) {
+  const allowed = 'addresses such as nats1.example:4222, separated by commas'
+  const fromText = (given: string) => given.split(',').map((item) => item.trim())
+  const address = z.string().regex(/^[^\s,]+$/)
+  return z
+    .array(address)
+    .min(1)
+    .default([...initial])
+    .register(fieldNotes, { meaning, allowed, fromText })
+}
+
 function group<Shape extends z.ZodRawShape>(meaning: string, shape: Shape) {
   return z
     .strictObject(shape)
@@ -93,11 +105,31 @@ export const configSchema = z.strictObject({
   ),
   accessKeyFile: path('File of the secret that signs invitations; null creates one in the data folder'),
   sessionMinutes: whole(1, 525_600, 720, 'Minutes until an invited browser must renew its session'),
+  broker: choice(
+    ['embedded', 'nats'],
+    'embedded',
+    'Where the log is: in the server itself, or on NATS JetStream, which several servers share',
+  ),
   storage: choice(
     ['sqlite', 'memory'],
     'sqlite',
-    'Storage of the log: a file that survives a restart, or memory, as in the paper',
+    'Storage of the embedded log: a file that survives a restart, or memory, as in the paper',
   ),
+  nats: group('NATS JetStream, as broker', {
+    servers: addressList(['127.0.0.1:4222'], 'NATS servers of one cluster'),
+    stream: text(
+      'names of letters, digits, "-" and "_"',
+      'crosswind',
+      'Stream of the log; servers with the same one share their pages',
+      /^[\w-]{1,64}$/,
+    ),
+    replicas: choice(
+      [0, 1, 3, 5],
+      0,
+      'Copies of a new stream; 0 makes 3 in a cluster of three servers or more, otherwise 1',
+    ),
+    credentialsFile: path('Credentials of a NATS user (.creds); null connects without'),
+  }),
   dataFolder: text('paths', 'data', 'Folder of the logs and of the invitation key'),
   reportsFolder: text('paths', 'reports', "Folder of the lab's reports, which /lab lists"),
   durability: choice(
@@ -161,9 +193,9 @@ export const configSchema = z.strictObject({
   }),
   sensor: group('The wind sensor', {
     source: choice(
-      ['simulated', 'serial', 'recorded', 'none'],
+      ['simulated', 'serial', 'recorded', 'remote', 'none'],
       'simulated',
-      'Source of the readings: the simulator, a WindSonic on a serial port, or a raw log of one',
+      'Source of the readings: the simulator, a WindSonic on a serial port, a raw log of one, or another server of the same NATS stream (remote)',
     ),
     path: path('Serial port of the WindSonic, such as /dev/ttyUSB0'),
     baudRate: choice([2400, 4800, 9600, 19200, 38400], 9600, 'Bit rate of the serial port'),

@@ -27,6 +27,16 @@ interface Holder {
   readonly told: Map<string, number>
   /** Its entries are kept, and not shown. */
   isSilent: boolean
+  /** A client of this server. */
+  readonly isOwn: boolean
+}
+
+/** Of a client of this server; null is gone. */
+export interface OwnChange {
+  readonly channel: string
+  readonly window: string
+  readonly owner: string | null
+  readonly state: AwarenessState | null
 }
 
 interface Room {
@@ -68,6 +78,8 @@ export class Awareness {
   #plannedAt = Number.POSITIVE_INFINITY
   #cancelFlush: Cancel = nothingPlanned
   #isClosed = false
+  /** For the other servers of the log. */
+  onOwn: (change: OwnChange) => void = () => undefined
 
   /** `onChange` wakes the held polls of a channel. */
   constructor(
@@ -82,7 +94,28 @@ export class Awareness {
 
   /** A holder that shows as many windows as it may is not given more. */
   show(client: ClientIdentity, { channel, window, state }: Required<AwarenessReport>): void {
-    const holder = this.#holderOf(clientKey(client), client.owner)
+    this.#show(this.#holderOf(clientKey(client), client.owner), { channel, window, state })
+  }
+
+  /** What a client of another server shows. */
+  showFrom(server: string, owner: string | null, report: Required<AwarenessReport>): void {
+    this.#show(this.#holderOf(`${server} ${owner ?? ''}`, owner, false), report)
+  }
+
+  /** Another server is gone, with everything that it showed. */
+  serverLeft(server: string): void {
+    const isIts = (key: ClientKey) => typeof key === 'string' && key.startsWith(`${server} `)
+    for (const [key, { isOwn }] of [...this.#holders]) if (!isOwn && isIts(key)) this.left(key)
+  }
+
+  /** Everything that clients of this server show. */
+  ownShown(): OwnChange[] {
+    return [...this.#rooms.values()].flatMap(({ entries }) =>
+      [...entries.values()].filter(({ holder }) => holder.isOwn).map(changeOf),
+    )
+  }
+
+  #show(holder: Holder, { channel, window, state }: Required<AwarenessReport>): void {
     const place = placeOf(channel, window)
     const known = holder.entries.get(place)
     if (state === null) {
@@ -178,12 +211,13 @@ export class Awareness {
     this.#cancelFlush()
   }
 
-  #holderOf(key: ClientKey, owner: string | null): Holder {
+  #holderOf(key: ClientKey, owner: string | null, isOwn = true): Holder {
     return this.#holders.getOrInsertComputed(key, () => ({
       owner,
       entries: new Map(),
       told: new Map(),
       isSilent: false,
+      isOwn,
     }))
   }
 
@@ -207,6 +241,7 @@ export class Awareness {
     room.changedAt = entry.version
     room.emptySince = null
     this.#empty.delete(channel)
+    if (entry.holder.isOwn) this.onOwn(changeOf(entry))
     this.#plan(channel, 0)
   }
 
@@ -217,6 +252,7 @@ export class Awareness {
     if (!room || !this.#isShown(entry)) return
     room.entries.delete(window)
     room.gone.add(window)
+    if (entry.holder.isOwn) this.onOwn({ ...changeOf(entry), state: null })
     room.changedAt = this.#nextVersion()
     room.leftAt = room.changedAt
     if (room.entries.size === 0) {
@@ -293,6 +329,10 @@ function createRoom(): Room {
 const placeOf = (channel: string, window: string) => `${channel} ${window}`
 
 const shown = ({ window, state }: Entry) => ({ window, state })
+
+const changeOf = ({ channel, window, state, holder: { owner } }: Entry): OwnChange => ({
+  ...{ channel, window, owner, state },
+})
 
 function wholeOf({ entries }: Room, channel: string): AwarenessFrame {
   return { type: 'awareness', channel, windows: Array.from(entries.values(), shown), whole: true }

@@ -94,17 +94,25 @@ export function identityOf(place: FakePlace): ClientIdentity {
 type HubParts = Parameters<typeof createHub>[0]
 type Poll = Parameters<Hub['poll']>[0]
 
-export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'onJoined'> {
+export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'onJoined' | 'bus'> {
   readonly log?: Log
   readonly random?: Random
+  readonly time?: ReturnType<typeof createManualTime>
 }
 
 /** `ask({ id: 'w1' }, { holdMs: 100 })`. */
 type Question = Partial<Omit<Poll, 'identity' | 'cursor'>> & { readonly cursor?: string | null }
 
 /** The heartbeat is a whole number of turns. */
-export function openHub({ log, random = () => 0.5, onJoined = () => undefined, ...change }: HubChange = {}) {
-  const time = createManualTime()
+export function openHub(given: HubChange = {}) {
+  const {
+    log,
+    random = () => 0.5,
+    onJoined = () => undefined,
+    bus,
+    time = createManualTime(),
+    ...change
+  } = given
   const failures: unknown[] = []
   const settings = {
     heartbeatMs: 16_000,
@@ -115,7 +123,7 @@ export function openHub({ log, random = () => 0.5, onJoined = () => undefined, .
   }
   const kept = log ?? memoryLog(time.now)
   const onFailure = (error: unknown) => void failures.push(error)
-  const hub = createHub({ log: kept, timers: time, random, onFailure, onJoined, settings })
+  const hub = createHub({ log: kept, timers: time, random, onFailure, onJoined, bus, settings })
 
   return {
     hub,

@@ -1,6 +1,14 @@
 // Connects clients to the log: publishes drafts, delivers messages, sends heartbeats, drains.
 
-import { IdTaken, type Log, LogClosed, TooManyChannels } from '../log/log.ts'
+import {
+  type Bus,
+  IdTaken,
+  type Log,
+  LogClosed,
+  LogUnavailable,
+  newEpoch,
+  TooManyChannels,
+} from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
 import {
   type AwarenessReport,
@@ -16,6 +24,7 @@ import {
 import type { Random, Timers } from '../wire/time.ts'
 import { createRateLimit } from './admission.ts'
 import { Awareness } from './awareness.ts'
+import { joinNeighbours, type Said } from './neighbours.ts'
 import { createPolls } from './polls.ts'
 import { type Client, clientKey, pageOf, Registry } from './registry.ts'
 import {
@@ -36,6 +45,8 @@ interface HubParts {
   /** Errors that cost one client its stream: its connection threw, or the log was unreadable. */
   readonly onFailure: (error: unknown) => void
   readonly onJoined?: (channels: ReadonlySet<string>) => void
+  /** To the other servers of the log; absent where there are none. */
+  readonly bus?: Bus | undefined
   readonly settings: {
     readonly heartbeatMs: number
     readonly maxWindows: number
@@ -46,6 +57,9 @@ interface HubParts {
 
 /** Jittered, so that clients do not reconnect at once. */
 const reconnectDelayMs = { least: 300, spread: 1200 }
+
+/** Until a message is sent again that the log's broker did not take. */
+const unavailableMs = 1000
 
 /** Clients counted per stream: more than a person opens, too few to fake a large audience. */
 const mostCarried = 100
@@ -63,7 +77,7 @@ const pollerSilenceMs = 4000
 const drainMsPerStream = 2
 const drainTurnMs = 20
 
-export function createHub({ log, timers, random, onFailure, onJoined, settings }: HubParts) {
+export function createHub({ log, timers, random, onFailure, onJoined, bus, settings }: HubParts) {
   const { heartbeatMs, maxWindows, queueBytesPerWindow, messagesPerSecond } = settings
   const registry = new Registry(timers, maxWindows, (key) => awareness.left(key))
   const awareness: Awareness = new Awareness(
@@ -84,6 +98,8 @@ export function createHub({ log, timers, random, onFailure, onJoined, settings }
     admit,
     onJoined: ({ channels }) => onJoined?.(channels),
   })
+  const neighbours =
+    bus && joinNeighbours({ bus, server: newEpoch(random), timers, heartbeatMs, registry, awareness, onSaid })
   let draining: Promise<void> | null = null
 
   const beatAt = new WeakMap<Client, number>()
@@ -182,6 +198,43 @@ export function createHub({ log, timers, random, onFailure, onJoined, settings }
     if (opening >= identity.opening) awareness.show(identity, { channel, window, state })
   }
 
+  /** What came to another server for a client that is here. */
+  function onSaid(said: Said): void {
+    const client = registry.named(said.window)
+    if (!client) return
+    if (said.type === 'polled') {
+      if (!client.stream) client.heardAt = timers.now()
+    } else if (said.type === 'opened') takeOver(client, said.opening)
+    else if (said.type === 'left') registry.left(said.window, said.opening)
+    else {
+      try {
+        if (said.type === 'heard') hear(client, said.carries)
+        else showOf(client, said.report, said.opening)
+      } catch (error) {
+        // Its sender was answered without knowing this client.
+        if (!(error instanceof Refusal)) throw error
+      }
+    }
+  }
+
+  /** A stream of that name was opened at another server. */
+  function takeOver({ identity, stream }: Client, opening: number): void {
+    if (identity.opening > opening)
+      neighbours?.say({ type: 'opened', window: identity.id, opening: identity.opening })
+    else if (identity.opening === opening) return
+    else if (stream) dismiss(stream, 'replaced', 'A newer stream of this window was opened.')
+    else registry.left(identity.id, opening - 1)
+  }
+
+  function hear(client: Client, carries?: Readonly<Record<string, number>>): void {
+    client.heardAt = timers.now()
+    if (!carries) return
+    const counted = carriedBy(client, carries)
+    if (isSame(client.carries, counted)) return
+    client.carries = counted
+    registry.presenceChanged()
+  }
+
   /** Also disconnects silent clients. */
   function beatTurn(): void {
     const encoded = new Map<number, Delivery>()
@@ -233,6 +286,7 @@ export function createHub({ log, timers, random, onFailure, onJoined, settings }
     // Polling clients learn of it at their next poll.
     await polls.drain(startedAt + withinMs)
     stopBeating()
+    neighbours?.close()
     awareness.close()
     registry.close()
   }
@@ -272,6 +326,8 @@ export function createHub({ log, timers, random, onFailure, onJoined, settings }
       }
       if (joined.replaced) dismiss(joined.replaced, 'replaced', 'A newer stream of this window was opened.')
       begin(stream, cursor).catch((error) => fail(stream, error))
+      if (joining.owner !== null)
+        neighbours?.say({ type: 'opened', window: joining.id, opening: joining.opening })
       onJoined?.(joining.channels)
       return stream
     },
@@ -279,9 +335,16 @@ export function createHub({ log, timers, random, onFailure, onJoined, settings }
       stream.gone()
       registry.leave(stream)
     },
-    poll: polls.poll,
+    poll(poll: Parameters<typeof polls.poll>[0]): ReturnType<typeof polls.poll> {
+      const { identity } = poll
+      if (identity.owner !== null) neighbours?.polled(identity.id, pageOf(identity))
+      return polls.poll(poll)
+    },
     /** A polling client with a proven name leaves. */
-    left: (id: string, opening: number) => registry.left(id, opening),
+    left(id: string, opening: number): void {
+      registry.left(id, opening)
+      neighbours?.say({ type: 'left', window: id, opening })
+    },
     /** Resolves when the message is stored and sent to all streams. Rejects with a `Refusal` or the store's error. */
     async publish(draft: Draft): Promise<Stored> {
       try {
@@ -298,13 +361,9 @@ export function createHub({ log, timers, random, onFailure, onJoined, settings }
      */
     heard(from: Subscriber | string, carries?: Readonly<Record<string, number>>): void {
       const client = typeof from === 'string' ? registry.named(from) : registry.find(from.identity)
-      if (!client) return
-      client.heardAt = timers.now()
-      if (!carries) return
-      const counted = carriedBy(client, carries)
-      if (isSame(client.carries, counted)) return
-      client.carries = counted
-      registry.presenceChanged()
+      if (client) hear(client, carries)
+      if (!client?.stream && typeof from === 'string')
+        neighbours?.say({ type: 'heard', window: from, ...(carries && { carries }) })
     },
     /**
      * What a window shows of itself; `from` is its stream, or a proven name. Nothing for one without a stream that does
@@ -313,6 +372,7 @@ export function createHub({ log, timers, random, onFailure, onJoined, settings }
     show(from: Subscriber | string, report: AwarenessReport, opening = Number.POSITIVE_INFINITY): void {
       const client = typeof from === 'string' ? registry.named(from) : registry.find(from.identity)
       if (client) showOf(client, report, opening)
+      else if (typeof from === 'string') neighbours?.say({ type: 'show', window: from, report, opening })
     },
     streamOf: (id: string) => registry.named(id)?.stream ?? null,
     isRead: (channel: string) => registry.isRead(channel),
@@ -342,6 +402,10 @@ function refusalFor(error: unknown, id: string): unknown {
   if (error instanceof IdTaken) {
     const sentence = `${error.message} Send this one under an id that its sender has not used there.`
     return new Refusal(409, 'id-taken', sentence, id)
+  }
+  if (error instanceof LogUnavailable) {
+    const sentence = 'The broker of the log does not answer; the message is not stored yet. Send it again.'
+    return new Refusal(503, 'log-unavailable', sentence, id, unavailableMs)
   }
   if (error instanceof LogClosed) {
     return new Refusal(503, 'draining', 'The server is shutting down.', id, reconnectDelayMs.least)

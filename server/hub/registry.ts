@@ -2,6 +2,7 @@
 
 import type { Presence } from '../wire/messages.ts'
 import type { Cancel, Timers } from '../wire/time.ts'
+import type { Counts, Elsewhere } from './neighbours.ts'
 import { type ClientIdentity, Delivery, type Subscriber } from './subscriber.ts'
 
 /** One client; see `clientKey`. */
@@ -23,6 +24,7 @@ const shortestPauseMs = 50
 const pausePerClientMs = 1
 
 const noStreams: ReadonlySet<Subscriber> = new Set()
+const noCounts: Counts = { pages: new Map(), owners: new Map() }
 
 export class Registry {
   readonly #timers: Timers
@@ -33,8 +35,12 @@ export class Registry {
   /** Departures of polling clients, oldest first. */
   readonly #departures = new Map<string, { readonly opening: number; readonly at: number }>()
   #windowsByPage = new Map<string, number>()
+  #streamsByPage = new Map<string, number>()
   #streamsByOwner = new Map<string, number>()
+  #elsewhereCounted: Counts = noCounts
   #cancelPresence: Cancel | null = null
+  /** The other servers of the log. */
+  elsewhere: Elsewhere = { counts: () => noCounts, onCounted: () => undefined }
 
   constructor(timers: Timers, mostDepartures: number, onLeft: (key: ClientKey) => void = () => undefined) {
     this.#timers = timers
@@ -160,7 +166,12 @@ export class Registry {
 
   /** As told in the last presence frames. */
   windowsOn(page: string): number {
-    return this.#windowsByPage.get(page) ?? 0
+    return (this.#windowsByPage.get(page) ?? 0) + (this.#elsewhereCounted.pages.get(page) ?? 0)
+  }
+
+  /** Of this server, as in the last presence frames, without polling clients of proven names. */
+  counts(): Counts {
+    return { pages: this.#streamsByPage, owners: this.#streamsByOwner }
   }
 
   streamsOn(channel: string): ReadonlySet<Subscriber> {
@@ -198,14 +209,19 @@ export class Registry {
   #sendPresence(): void {
     this.#cancelPresence = null
     this.#windowsByPage = new Map()
+    this.#streamsByPage = new Map()
     this.#streamsByOwner = new Map()
-    for (const { identity, carries } of this.#clients.values()) {
+    for (const { identity, stream, carries } of this.#clients.values()) {
       const { owner, mode } = identity
+      const polls = stream === null && carries === null && owner !== null
       for (const [page, windows] of carries ?? [[pageOf(identity), 1] as const]) {
         add(this.#windowsByPage, page, windows)
+        if (!polls) add(this.#streamsByPage, page, windows)
       }
       if (owner !== null && mode.windowsPerBrowser !== null) add(this.#streamsByOwner, owner, 1)
     }
+    this.#elsewhereCounted = this.elsewhere.counts()
+    this.elsewhere.onCounted()
     // Clients of a page mostly get the same frame: encode it once.
     const known = new Map<string, Delivery>()
     for (const client of this.#clients.values()) {
@@ -223,7 +239,9 @@ export class Registry {
       ...(carries && {
         channels: Object.fromEntries(Array.from(carries.keys(), (page) => [page, this.windowsOn(page)])),
       }),
-      browserHttp1Streams: this.#streamsByOwner.get(identity.owner ?? '') ?? 0,
+      browserHttp1Streams:
+        (this.#streamsByOwner.get(identity.owner ?? '') ?? 0) +
+        (this.#elsewhereCounted.owners.get(identity.owner ?? '') ?? 0),
     }
   }
 }

@@ -39,14 +39,16 @@ const probes = new Set(['probes'])
 const probe = (n: number) =>
   ({ id: `p-${n}`, channel: 'probes', kind: 'probe', from: 'p', at: 1, body: { text: 'x' } }) as const
 
+const nats = { servers: [], stream: '', replicas: 0, credentialsFile: null }
+
 for (const storage of ['memory', 'sqlite'] as const) {
   test(`${storage}: probes displace no page's message, are forgotten soon, and are numbered apart`, async (context) => {
     const dataFolder = dirname(newFile(context))
     const limits = { logMessages: 10, logBytes: 1_000_000, logHours: 1, maxChannels: 1 }
     let time = 1000
-    const open = () =>
-      openLog(
-        { storage, durability: 'process', limits },
+    const open = async () => {
+      const { log } = await openLog(
+        { broker: 'embedded', nats, storage, durability: 'process', limits },
         {
           dataFolder,
           random: createSeededRandom(7),
@@ -54,7 +56,9 @@ for (const storage of ['memory', 'sqlite'] as const) {
           onFailure: (error) => assert.fail(String(error)),
         },
       )
-    let log = open()
+      return log
+    }
+    let log = await open()
     context.after(() => log.close())
     const told: string[] = []
     log.follow(({ channel, seq }) => told.push(`${channel} ${seq}`))
@@ -76,7 +80,7 @@ for (const storage of ['memory', 'sqlite'] as const) {
     assert.equal((await log.read(pageCursor, main)).recovered, true)
     if (storage === 'memory') return
     await log.close()
-    log = open()
+    log = await open()
     assert.equal(await log.append(probe(101), time), 101, 'no number twice in an epoch')
     assert.equal((await log.snapshot(probes)).head.epoch, before.epoch)
   })

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { type BaseStore, Folding, type Folds } from './folding.ts'
+import type { NatsSettings } from './nats-log.ts'
 import { type Bounds, Tail } from './retention.ts'
 import { createSequencer, newEpoch } from './sequencer.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 
-export { IdTaken, LogClosed, newEpoch, TooManyChannels } from './sequencer.ts'
+export { IdTaken, LogClosed, LogUnavailable, newEpoch, TooManyChannels } from './sequencer.ts'
 
 /** Snapshots outlive all limits but `maxChannels`. */
 export interface LogLimits extends Bounds {
@@ -69,9 +70,26 @@ export interface Log {
   readonly close: () => Promise<void>
 }
 
+/** Takes plain data to all other servers of a log, in order; some may be lost. */
+export interface Bus {
+  readonly post: (note: object) => void
+  /** Once. `onReturned`: notes may have been lost before now. */
+  readonly follow: (onNote: (note: unknown) => void, onReturned: () => void) => void
+}
+
+export interface OpenedLog {
+  readonly log: Log
+  /** Absent where the log has one server. */
+  readonly bus?: Bus
+  /** The largest message that the broker takes, bytes as JSON; absent where it takes any. */
+  readonly mostBytes?: number
+}
+
 const hourMs = 3_600_000
 
 interface LogConfig {
+  readonly broker: 'embedded' | 'nats'
+  readonly nats: NatsSettings
   readonly storage: 'memory' | 'sqlite'
   readonly durability: Durability
   readonly limits: {
@@ -98,17 +116,30 @@ interface Surroundings extends Omit<LogParts, 'limits'> {
 /** Longer than a polling client's pause, short enough for a small file. */
 const probeLimits: LogLimits = { messages: 4096, bytes: 4_194_304, ageMs: 60_000, maxChannels: 1 }
 
-/** Throws a `LogFileError` that names the file. */
-export function openLog({ storage, durability, limits: given }: LogConfig, parts: Surroundings): Log {
+/** Rejects with a `LogFileError` that names the file, or with a sentence about the broker. */
+export async function openLog(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
+  const { broker, nats, storage, durability, limits: given } = config
   const { logMessages, logBytes, logHours, maxChannels } = given
+  const limits = { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
+  if (broker === 'nats') {
+    const { openNats } = await import('./nats-log.ts')
+    const { open, bus, mostBytes, close } = await openNats(nats)
+    try {
+      const pages = await open(nats.stream, { ...parts, limits })
+      const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
+      return { log: withProbes(pages, probes, close), bus, mostBytes }
+    } catch (error) {
+      await close()
+      throw error
+    }
+  }
   const open = (name: string, limits: LogLimits) =>
     storage === 'memory'
       ? createMemoryLog({ epoch: newEpoch(parts.random), limits, ...parts })
       : openSqliteLog({ file: join(parts.dataFolder, name), limits, durability, ...parts })
-  const limits = { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
   const pages = open('log.db', limits)
   try {
-    return withProbes(pages, open('probes.db', probeLimits))
+    return { log: withProbes(pages, open('probes.db', probeLimits)) }
   } catch (error) {
     void pages.close()
     throw error
@@ -119,7 +150,7 @@ export function openLog({ storage, durability, limits: given }: LogConfig, parts
  * Probes are stored like other messages, so that they measure what those cost, but apart: no number of them displaces a
  * page's messages. Channels are read either from one log or from the other.
  */
-function withProbes(pages: Log, probes: Log): Log {
+function withProbes(pages: Log, probes: Log, close?: () => Promise<void>): Log {
   const logOf = (channel: string) => (channel === probesChannel ? probes : pages)
   const logFor = (channels: ReadonlySet<string>) => (channels.has(probesChannel) ? probes : pages)
   return {
@@ -134,6 +165,7 @@ function withProbes(pages: Log, probes: Log): Log {
     heads: pages.heads,
     async close() {
       await Promise.all([pages.close(), probes.close()])
+      await close?.()
     },
   }
 }

@@ -1,10 +1,13 @@
 // The log on NATS JetStream: any number of servers append to one stream, and each keeps a view of it.
 
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type ConsumerMessages,
   DeliverPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
   type JsMsg,
   jetstream,
   jetstreamManager,
@@ -12,21 +15,67 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { type ObjectStore, Objm } from '@nats-io/obj'
-import { type NatsConnection, nanos } from '@nats-io/transport-node'
+import { connect, credsAuthenticator, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import { type BaseStore, Folding, type StoredBase } from './folding.ts'
-import type { Log, LogParts, OnMessage, Snapshot } from './log.ts'
+import type { Bus, Log, LogParts, OnMessage, Snapshot } from './log.ts'
 import { type Bounds, createRetention, keyOf, type Portion, portion, type Stored, Tail } from './retention.ts'
 import { IdTaken, isRepeat, LogClosed, LogUnavailable, TooManyChannels } from './sequencer.ts'
+
+export interface NatsSettings {
+  /** `host:port`, of any servers of the cluster. */
+  readonly servers: readonly string[]
+  /** Of the pages' log; the others' names begin with it. */
+  readonly stream: string
+  /** 0: three in a cluster of at least three servers, otherwise one. */
+  readonly replicas: number
+  readonly credentialsFile: string | null
+}
+
+const connectWithinMs = 5000
+/** After a start, a cluster elects its leaders. */
+const readyWithinMs = 15_000
+
+/** Rejects with a sentence when none of the servers can be reached. */
+export async function openNats({ servers, stream, replicas, credentialsFile }: NatsSettings) {
+  const authenticator =
+    credentialsFile === null ? {} : { authenticator: credsAuthenticator(readFileSync(credentialsFile)) }
+  const connection = await connect({
+    ...{ servers: [...servers], name: 'crosswind', timeout: connectWithinMs, ...authenticator },
+    ...{ maxReconnectAttempts: -1, reconnectTimeWait: 250 },
+  }).catch((cause) => {
+    const sentence = `No NATS server answers at ${servers.join(', ')} (nats.servers): ${asError(cause).message}. Start one with JetStream (nats-server -js), or name another.`
+    throw new Error(sentence, { cause })
+  })
+  return {
+    open: (name: string, parts: Omit<NatsLogParts, 'connection' | 'name' | 'replicas'>) =>
+      openNatsLog({ ...parts, connection, name, replicas }),
+    bus: createBus(connection, `${stream}-notes`),
+    /** The largest message that these servers take, bytes as JSON. */
+    mostBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
+    close: () => connection.close(),
+  }
+}
+
+/** Over core NATS, which stores nothing. */
+export function createBus(connection: NatsConnection, subject: string): Bus {
+  return {
+    post: (note) => connection.publish(subject, JSON.stringify(note)),
+    follow(onNote, onReturned) {
+      connection.subscribe(subject, { callback: (error, note) => void (error ?? onNote(note.json())) })
+      void (async () => {
+        for await (const { type } of connection.status()) if (type === 'reconnect') onReturned()
+      })()
+    },
+  }
+}
 
 export interface NatsLogParts extends LogParts {
   /** Outlives the log. */
   readonly connection: NatsConnection
-  /** The largest message, bytes as JSON. */
-  readonly messageBytes: number
   /** Of the stream, and of the bucket with the bases: letters, digits, "-" and "_". */
   readonly name: string
-  /** 1, or 3 in a cluster of three servers and more. */
+  /** See `NatsSettings`. */
   readonly replicas: number
   /** Memory cache, within the limits. */
   readonly memory?: Omit<Bounds, 'ageMs'>
@@ -56,20 +105,13 @@ interface Entry extends PromiseWithResolvers<number> {
  * every server. All servers must have the same limits.
  */
 export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
-  const { connection, name, replicas, limits, messageBytes, onFailure } = parts
-  const payloadBytes = connection.info?.max_payload ?? 0
-  if (payloadBytes < messageBytes + envelopeBytes)
-    throw new Error(
-      `NATS takes messages of ${payloadBytes} bytes at most: set max_payload in its configuration to ${messageBytes + envelopeBytes} or more, or lower limits.maxMessageBytes.`,
-    )
+  const { connection, name, replicas, limits, onFailure } = parts
   const client = jetstream(connection)
-  const manager = await jetstreamManager(connection)
-  const config = { num_replicas: replicas, storage: StorageType.File }
-  const { created } = await manager.streams.add({
-    ...{ name, subjects: [`${name}.>`], ...config },
-    duplicate_window: nanos(duplicatesMs),
+  const manager = await whenReady(() => jetstreamManager(connection))
+  const { created, config } = await whenReady(() => addStream(manager, name, replicas))
+  const bucket = await new Objm(client).create(`${name}-bases`, {
+    ...{ replicas: config.num_replicas, storage: StorageType.File },
   })
-  const bucket = await new Objm(client).create(`${name}-bases`, { replicas, storage: StorageType.File })
   const epoch = epochOf(created)
   const door = watchDoor(connection)
   const followers = new Set<OnMessage>()
@@ -277,6 +319,41 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
       closing ??= finish()
       return closing
     },
+  }
+}
+
+/** As many replicas as can be had, up to those asked for. */
+async function addStream(manager: JetStreamManager, name: string, replicas: number): Promise<StreamInfo> {
+  const add = (num_replicas: number) =>
+    manager.streams.add({
+      ...{ name, subjects: [`${name}.>`], num_replicas, storage: StorageType.File },
+      duplicate_window: nanos(duplicatesMs),
+    })
+  const found = await manager.streams.info(name).catch(() => null)
+  if (found) return found
+  if (replicas > 0) return add(replicas)
+  return add(3).catch((error) => {
+    if (error instanceof JetStreamApiError && tooFewServers.has(error.code)) return add(1)
+    throw error
+  })
+}
+
+/** Of JetStream's API: no cluster, or no peers for so many replicas. */
+const tooFewServers: ReadonlySet<number> = new Set([10_074, 10_005])
+
+/** Tries again while there is no answer. */
+async function whenReady<Result>(run: () => Promise<Result>): Promise<Result> {
+  const end = performance.now() + readyWithinMs
+  for (;;) {
+    try {
+      return await run()
+    } catch (cause) {
+      if (performance.now() > end) {
+        const sentence = `JetStream does not answer (${asError(cause).message}): NATS needs it switched on, with nats-server -js or a jetstream block.`
+        throw new Error(sentence, { cause })
+      }
+      await pause(retryMs)
+    }
   }
 }
 

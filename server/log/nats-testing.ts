@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTo, type NatsConnection } from '@nats-io/transport-node'
 
 export interface TestNats {
+  readonly address: () => string
   readonly connect: () => Promise<NatsConnection>
   /** Without a farewell, as a crash does. */
   readonly kill: () => Promise<void>
@@ -18,6 +19,9 @@ export interface TestNats {
 }
 
 const startWithinMs = 20_000
+
+/** Set by the test suite. */
+const program = process.env.CROSSWIND_NATS_SERVER ?? 'nats-server'
 
 /** As docs/scaling.md advises: messages and documents may be larger than NATS takes by default. */
 const settings = (port: number, folder: string) => `
@@ -37,7 +41,7 @@ export async function startNatsServer(): Promise<TestNats> {
   async function start(): Promise<void> {
     const file = join(folder, 'nats.conf')
     writeFileSync(file, settings(port, folder))
-    child = spawn('nats-server', ['-c', file], { stdio: 'ignore' })
+    child = spawn(program, ['-c', file], { stdio: 'ignore' })
     port = await portOf(child, folder)
   }
 
@@ -59,9 +63,9 @@ export async function startNatsServer(): Promise<TestNats> {
     await stop()
     throw error
   }
-  const connect = () =>
-    connectTo({ servers: `127.0.0.1:${port}`, maxReconnectAttempts: -1, reconnectTimeWait: 50 })
-  return { connect, kill, restart: start, stop }
+  const address = () => `127.0.0.1:${port}`
+  const connect = () => connectTo({ servers: address(), maxReconnectAttempts: -1, reconnectTimeWait: 50 })
+  return { address, connect, kill, restart: start, stop }
 }
 
 /** From the file that the server writes when it listens. */

@@ -58,7 +58,7 @@ interface Source {
 export function startSource(opening: SourceOpening): Source {
   const { publish, timers, print = () => undefined } = opening
   const { source } = opening.sensor
-  if (source === 'none') return { stop: async () => undefined }
+  if (source === 'none' || source === 'remote') return { stop: async () => undefined }
   const report = new TroubleReport(print, timers)
   const started = starters[source](opening, {
     reading: (reading, at) => publish('reading', { source, ...reading }, at),

@@ -22,7 +22,7 @@ import {
   startMs,
   toyFolds,
 } from './log-testing.ts'
-import { openNatsLog } from './nats-log.ts'
+import { openNats, openNatsLog } from './nats-log.ts'
 import { startNatsServer, type TestNats } from './nats-testing.ts'
 import { LogUnavailable } from './sequencer.ts'
 
@@ -34,7 +34,7 @@ after(() => nats.stop())
 
 let streams = 0
 
-const natsParts = { replicas: 1, messageBytes: 2_000_000 }
+const natsParts = { replicas: 0 }
 
 testLogContract('nats', async (parts, context) => {
   streams += 1
@@ -159,16 +159,13 @@ test('while NATS is away an append is refused after a while, and stored when it 
   assert.deepEqual(await Promise.all(again), [4, 5])
 })
 
-test('a server of NATS that takes too small messages is refused by name', async () => {
-  const connection = await nats.connect()
-  const opening = openNatsLog({
-    ...{ ...natsParts, connection, name: 'small', limits: ampleLimits, now: () => startMs },
-    messageBytes: 9_000_000,
-    onFailure: () => undefined,
-  })
+test('what NATS takes at most is known, and where nothing answers the address is named', async () => {
+  const settings = { stream: 'sizes', replicas: 0, credentialsFile: null }
+  const { mostBytes, close } = await openNats({ ...settings, servers: [nats.address()] })
+  await close()
+  assert.equal(mostBytes, 8 * 1024 * 1024 - 1024)
   await assert.rejects(
-    opening,
-    /max_payload in its configuration to 9001024 or more, or lower limits\.maxMessageBytes/,
+    openNats({ ...settings, servers: ['127.0.0.1:1'] }),
+    /at 127\.0\.0\.1:1 \(nats\.servers\)/,
   )
-  await connection.close()
 })

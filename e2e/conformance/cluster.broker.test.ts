@@ -1,0 +1,137 @@
+// Several servers over one NATS stream: each window is served by any of them, and nothing acknowledged is lost.
+
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import { startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
+import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
+import { isKind, type Message } from '../../server/wire/messages.ts'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import { draftOf, nameOf, newKey } from '../clients/client.ts'
+import { type ContractClient, openClient } from './contract-client.ts'
+
+let nats: TestNats
+before(async () => {
+  nats = await startNatsServer()
+})
+after(() => nats.stop())
+
+const key = newKey()
+let streams = 0
+
+async function startServers(context: TestContext, count: number): Promise<TestServer[]> {
+  streams += 1
+  const settings = { servers: [nats.address()], stream: `cluster${streams}` }
+  const servers: TestServer[] = []
+  for (let place = 0; place < count; place += 1) {
+    const server = await startTestServer({
+      broker: 'nats',
+      nats: { ...testConfig.nats, ...settings },
+      drainMs: 200,
+    })
+    context.after(() => server.close())
+    servers.push(server)
+  }
+  return servers
+}
+
+function open(
+  context: TestContext,
+  { origin, ca }: TestServer,
+  mode: Mode,
+  asked: Record<string, string>,
+): ContractClient {
+  const query = new URLSearchParams({ channels: 'main', key, ...asked })
+  query.set('window', nameOf(key, query.get('window') ?? ''))
+  const client = openClient({ mode, origin: origin[mode.http], ca, query })
+  context.after(() => client.close())
+  return client
+}
+
+const nameIn = (window: string) => nameOf(key, window)
+
+async function take(client: ContractClient, count: number): Promise<Message[]> {
+  const messages: Message[] = []
+  while (messages.length < count) messages.push((await client.next('message')).message)
+  return messages
+}
+
+const texts = (messages: readonly Message[]) =>
+  messages.map((message) => (isKind(message, 'edit') ? message.body.html : message.kind))
+
+for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'long-polling/2'].includes(name))) {
+  test(`${mode.name}: windows of two servers follow each other, and are counted together`, async (context) => {
+    const [one, other] = await startServers(context, 2)
+    assert.ok(one && other)
+    const [first, second] = [
+      open(context, one, mode, { window: 'w1' }),
+      open(context, other, mode, { window: 'w2' }),
+    ]
+    await Promise.all([first.next('welcome'), second.next('welcome')])
+    for (const client of [first, second]) while ((await client.next('presence')).windows < 2);
+    const sent = Promise.all([
+      ...['a', 'b', 'c'].map((text, n) => first.send(draftOf(nameIn('w1'), n, text))),
+      ...['x', 'y', 'z'].map((text, n) => second.send(draftOf(nameIn('w2'), n, text))),
+    ])
+    const [left, right] = await Promise.all([take(first, 6), take(second, 6)])
+    const answers = await sent
+    assert.ok(answers.every(({ type }) => type === 'stored'))
+    assert.deepEqual(left, right)
+    assert.deepEqual(
+      texts(left).filter((text) => 'abc'.includes(text)),
+      ['a', 'b', 'c'],
+    )
+    assert.deepEqual(
+      left.map(({ seq }) => seq),
+      [1, 2, 3, 4, 5, 6],
+    )
+  })
+
+  test(`${mode.name}: a window whose server stops goes on at another one, from its cursor`, async (context) => {
+    const [one, other] = await startServers(context, 2)
+    assert.ok(one && other)
+    const reader = open(context, one, mode, { window: 'w1' })
+    const author = open(context, other, mode, { window: 'w2' })
+    const { cursor } = await reader.next('welcome')
+    await author.next('welcome')
+    await author.send(draftOf(nameIn('w2'), 1, 'before'))
+    assert.deepEqual(texts(await take(reader, 1)), ['before'])
+    await one.close()
+    await reader.ended
+    await author.send(draftOf(nameIn('w2'), 2, 'meanwhile'))
+    const again = open(context, other, mode, { window: 'w1', opening: '1', cursor })
+    const { recovered } = await again.next('welcome')
+    await author.send(draftOf(nameIn('w2'), 3, 'after'))
+    assert.deepEqual([recovered, texts(await take(again, 3))], [true, ['before', 'meanwhile', 'after']])
+    // What the first server had acknowledged is known to the other.
+    assert.deepEqual(await again.send(draftOf(nameIn('w2'), 1, 'before')).then(({ type }) => type), 'stored')
+    assert.deepEqual(
+      again.waiting().filter(({ type }) => type === 'message'),
+      [],
+    )
+  })
+}
+
+test('NATS is killed while windows write: what is acknowledged arrives everywhere, once and in order', async (context) => {
+  const mode = modes[0]
+  assert.ok(mode)
+  const [one, other] = await startServers(context, 2)
+  assert.ok(one && other)
+  const author = open(context, one, mode, { window: 'w1' })
+  const reader = open(context, other, mode, { window: 'w2' })
+  await Promise.all([author.next('welcome'), reader.next('welcome')])
+  const expected: string[] = []
+  const write = async (from: number, to: number) => {
+    for (let n = from; n < to; n += 1) {
+      const draft = draftOf(nameIn('w1'), n, `${n}`)
+      // A window sends again what was refused for a while.
+      while ((await author.send(draft)).type !== 'stored');
+      expected.push(`${n}`)
+    }
+  }
+  await write(0, 20)
+  await nats.kill()
+  const writing = write(20, 40)
+  await nats.restart()
+  await writing
+  assert.deepEqual(texts(await take(reader, 40)), expected)
+})

@@ -1,0 +1,217 @@
+// Checks what servers of one log know of each other's windows, and that a request may come to any of them.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Bus } from '../log/log.ts'
+import { type AwarenessState, type DownFrame, nameUnder } from '../wire/messages.ts'
+import { createManualTime } from '../wire/testing.ts'
+import { type FakeConnection, type FakePlace, memoryLog, openHub, settled } from './hub-testing.ts'
+
+const heartbeatMs = 16_000
+
+/** Servers over one log, on one clock; a note arrives at once, as plain data. */
+function openServers(count: number) {
+  const time = createManualTime()
+  const log = memoryLog(time.now)
+  const followers = new Map<object, (note: unknown) => void>()
+  const lost = new Set<object>()
+
+  function open(place: number) {
+    let onReturned: () => void = () => undefined
+    const bus: Bus = {
+      post(note) {
+        const words = JSON.stringify(note)
+        if (lost.has(bus)) return
+        for (const [other, take] of followers) if (other !== bus && !lost.has(other)) take(JSON.parse(words))
+      },
+      follow(onNote, onBack) {
+        followers.set(bus, onNote)
+        onReturned = onBack
+      },
+    }
+    const opened = openHub({ log, time, bus, heartbeatMs, random: () => (place + 1) / 10 })
+    return {
+      ...opened,
+      async join(place: FakePlace = {}) {
+        const { connection, window } = opened.enter(place)
+        await settled()
+        return {
+          connection,
+          window,
+          show: (state: AwarenessState | null) => opened.hub.show(window, { state }),
+        }
+      },
+      /** Its notes are lost in both directions. */
+      cut: () => void lost.add(bus),
+      heal() {
+        lost.delete(bus)
+        onReturned()
+      },
+    }
+  }
+
+  const servers = Array.from({ length: count }, (_, place) => open(place))
+  const advance = (ms: number) => time.advance(ms)
+  return { servers, time, advance, open: () => open(count) }
+}
+
+const two = () => {
+  const { servers, ...rest } = openServers(2)
+  const [one, other] = servers
+  assert.ok(one && other)
+  return { one, other, ...rest }
+}
+
+const newest = <Type extends DownFrame['type']>({ frames }: FakeConnection, type: Type) =>
+  frames.findLast((frame): frame is Extract<DownFrame, { type: Type }> => frame.type === type)
+
+const windowsSeenBy = (connection: FakeConnection) => newest(connection, 'presence')?.windows
+
+const owned = (place: string): FakePlace => ({ id: nameUnder(fingerprint, place), owner: fingerprint })
+const fingerprint = 'abcdefghij'
+
+const at = (anchor: string): AwarenessState => ({ client: 7, name: 'Ada', anchor, head: anchor })
+
+/** Who is shown on the page, by the frames since the last whole. */
+function shownTo({ frames }: FakeConnection): Record<string, string | null> {
+  const shown = new Map<string, string | null>()
+  for (const frame of frames) {
+    if (frame.type !== 'awareness') continue
+    if (frame.whole) shown.clear()
+    for (const { window, state } of frame.windows)
+      if (state) shown.set(window, state.anchor)
+      else shown.delete(window)
+  }
+  return Object.fromEntries(shown)
+}
+
+test('the windows of a page are counted over all servers', async () => {
+  const { one, other, advance } = two()
+  const first = await one.join({ id: 'a' })
+  const second = await other.join({ id: 'b' })
+  await other.join({ id: 'c', channels: ['notes'] })
+  advance(500)
+  assert.deepEqual(
+    [first, second].map(({ connection }) => windowsSeenBy(connection)),
+    [2, 2],
+  )
+  other.hub.leave(second.window)
+  advance(500)
+  assert.equal(windowsSeenBy(first.connection), 1)
+  const quiet = first.connection.frames.length
+  advance(heartbeatMs / 2)
+  assert.equal(first.connection.frames.slice(quiet).filter(({ type }) => type === 'presence').length, 0)
+})
+
+test('a server that stops, and one that vanishes, takes its windows along', async () => {
+  const { servers, advance } = openServers(3)
+  const [one, stopping, vanishing] = servers
+  assert.ok(one && stopping && vanishing)
+  const { connection } = await one.join({ id: 'a' })
+  for (const server of [stopping, vanishing]) (await server.join()).show(at('x'))
+  advance(500)
+  assert.equal(windowsSeenBy(connection), 3)
+  const drained = stopping.hub.drain(0)
+  advance(500)
+  await drained
+  advance(500)
+  assert.equal(windowsSeenBy(connection), 2)
+  vanishing.cut()
+  advance(heartbeatMs)
+  assert.equal(windowsSeenBy(connection), 2)
+  advance(heartbeatMs)
+  assert.equal(windowsSeenBy(connection), 1)
+  assert.deepEqual(shownTo(connection), {})
+})
+
+test('a window is shown on all servers, also to those that come later, until it leaves', async () => {
+  const { one, other, advance, open } = two()
+  const author = await one.join({ id: 'a' })
+  const reader = await other.join({ id: 'b' })
+  author.show(at('x'))
+  advance(200)
+  author.show(at('y'))
+  advance(200)
+  assert.deepEqual(shownTo(reader.connection), { a: 'y' })
+  const newcomer = await open().join({ id: 'c' })
+  advance(200)
+  assert.deepEqual(shownTo(newcomer.connection), { a: 'y' })
+  one.hub.leave(author.window)
+  advance(200)
+  for (const { connection } of [reader, newcomer]) assert.deepEqual(shownTo(connection), {})
+})
+
+test('after a broken connection the servers tell each other everything anew', async () => {
+  const { one, other, advance } = two()
+  const reader = await other.join({ id: 'b' })
+  one.cut()
+  const author = await one.join({ id: 'a' })
+  author.show(at('x'))
+  advance(500)
+  assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [1, {}])
+  one.heal()
+  advance(500)
+  assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [2, { a: 'x' }])
+  assert.equal(windowsSeenBy(author.connection), 2)
+})
+
+test('a heartbeat and a caret may come to another server than the one with the stream', async () => {
+  const { one, other, advance } = two()
+  const place = owned('w1')
+  const { connection } = await one.join(place)
+  const reader = await one.join({ id: 'b' })
+  const name = String(place.id)
+  one.hub.heard(name)
+  for (let beat = 0; beat < 6; beat += 1) {
+    advance(heartbeatMs)
+    other.hub.heard(name)
+  }
+  assert.deepEqual(connection.byes, [])
+  other.hub.show(name, { state: at('x') })
+  advance(200)
+  assert.deepEqual(shownTo(reader.connection), { [name]: 'x' })
+  advance(heartbeatMs * 3)
+  assert.deepEqual(
+    connection.byes.map(({ code }) => code),
+    ['silent'],
+  )
+})
+
+test('polls that go to any server are one window, which is shown while it polls and leaves once', async () => {
+  const { one, other, advance } = two()
+  const reader = await one.join({ id: 'b' })
+  const place = { ...owned('w1'), mode: 'long-polling/2' }
+  const name = String(place.id)
+  for (let round = 0; round < 30; round += 1) {
+    const server = round % 2 === 0 ? one : other
+    await server.ask(place, { isFirst: round === 0 })
+    if (round === 0) one.hub.show(name, { state: at('x') })
+    advance(1000)
+  }
+  assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [2, { [name]: 'x' }])
+  // From now on the other alone: it still is one, and shown.
+  for (let round = 0; round < 50; round += 1) {
+    await other.ask(place)
+    advance(1000)
+  }
+  assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [2, { [name]: 'x' }])
+  other.hub.left(name, 0)
+  advance(500)
+  assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [1, {}])
+})
+
+test('a newer stream of a window at another server takes the older one’s place, and a late older one does not', async () => {
+  const { one, other } = two()
+  const older = await one.join({ ...owned('w1'), opening: 1 })
+  const newer = await other.join({ ...owned('w1'), opening: 2 })
+  assert.deepEqual(
+    older.connection.byes.map(({ code }) => code),
+    ['replaced'],
+  )
+  const late = await one.join({ ...owned('w1'), opening: 1 })
+  assert.deepEqual(
+    late.connection.byes.map(({ code }) => code),
+    ['replaced'],
+  )
+  assert.deepEqual(newer.connection.byes, [])
+})

@@ -1,0 +1,224 @@
+// What the servers of one log tell each other: how many windows they have, who is shown where, and what a request that came to one
+// of them means for a client of another.
+
+import type { Bus } from '../log/log.ts'
+import type { AwarenessReport, AwarenessState } from '../wire/messages.ts'
+import type { Timers } from '../wire/time.ts'
+import type { Awareness } from './awareness.ts'
+import type { Registry } from './registry.ts'
+
+/** For a client of another server: a request need not come to the server that has the stream. */
+export type Said =
+  | { readonly type: 'polled'; readonly window: string }
+  | { readonly type: 'heard'; readonly window: string; readonly carries?: Readonly<Record<string, number>> }
+  | { readonly type: 'left'; readonly window: string; readonly opening: number }
+  | { readonly type: 'opened'; readonly window: string; readonly opening: number }
+  | {
+      readonly type: 'show'
+      readonly window: string
+      readonly report: AwarenessReport
+      readonly opening: number
+    }
+
+interface ShownElsewhere {
+  readonly channel: string
+  readonly window: string
+  readonly owner: string | null
+  readonly state: AwarenessState | null
+}
+
+export interface Counts {
+  /** Windows by page, without polling ones of proven names. */
+  readonly pages: ReadonlyMap<string, number>
+  /** Streams over connections of which a browser has few, by its fingerprint. */
+  readonly owners: ReadonlyMap<string, number>
+}
+
+export interface Elsewhere {
+  readonly counts: () => Counts
+  /** This server's own may have changed. */
+  readonly onCounted: () => void
+}
+
+type Told =
+  | Said
+  /** A server begins, or has missed something: the others tell it everything. */
+  | { readonly type: 'hello' }
+  | {
+      readonly type: 'counts'
+      readonly pages: Readonly<Record<string, number>>
+      readonly owners: Readonly<Record<string, number>>
+    }
+  /** Pages of polling clients by their proven names; their next poll may come to any server. */
+  | { readonly type: 'polls'; readonly pages: Readonly<Record<string, string>> }
+  | { readonly type: 'shown'; readonly shown: readonly ShownElsewhere[] }
+  | { readonly type: 'gone' }
+
+/** `from` is the server. Others of the same version wrote it: its shape is not checked. */
+type Note = Told & { readonly from: string }
+
+interface NeighboursParts {
+  readonly bus: Bus
+  /** Of this server, unique. */
+  readonly server: string
+  readonly timers: Timers
+  readonly heartbeatMs: number
+  readonly registry: Registry
+  readonly awareness: Awareness
+  /** Where the client is of this server; otherwise nothing. */
+  readonly onSaid: (said: Said) => void
+}
+
+/** Between notes of the same kind, ms. */
+const shownPauseMs = 50
+const polledPauseMs = 1000
+
+/** Counts are repeated twice a heartbeat; a server from which two did not come is gone. */
+const countsPerHeartbeat = 2
+const countsMissed = 2.5
+
+export type Neighbours = ReturnType<typeof joinNeighbours>
+
+export function joinNeighbours(parts: NeighboursParts) {
+  const { bus, server, timers, heartbeatMs, registry, awareness, onSaid } = parts
+  const others = new Map<string, Counts & { heardAt: number }>()
+  const polling = new Map<string, { readonly page: string; readonly at: number }>()
+  /** Not posted yet, by channel and window; the newest of each. */
+  let shown = new Map<string, ShownElsewhere>()
+  let polled = new Map<string, string>()
+  let stopShown: (() => void) | null = null
+  let stopPolled: (() => void) | null = null
+  let stopCounts = timers.later(repeatCounts, heartbeatMs / countsPerHeartbeat)
+  let posted: Counts | null = null
+  let isClosed = false
+
+  const post = (told: Told) => void (isClosed || bus.post({ ...told, from: server }))
+
+  function postCounts(): void {
+    posted = registry.counts()
+    const { pages, owners } = posted
+    post({ type: 'counts', pages: Object.fromEntries(pages), owners: Object.fromEntries(owners) })
+  }
+
+  function repeatCounts(): void {
+    postCounts()
+    const latest = timers.now() - (heartbeatMs / countsPerHeartbeat) * countsMissed
+    for (const [other, { heardAt }] of others) if (heardAt < latest) forget(other)
+    const { size } = polling
+    for (const [window, { at }] of polling) if (at < latest) polling.delete(window)
+    if (polling.size < size) registry.presenceChanged()
+    stopCounts = timers.later(repeatCounts, heartbeatMs / countsPerHeartbeat)
+  }
+
+  function forget(other: string): void {
+    awareness.serverLeft(other)
+    if (others.delete(other)) registry.presenceChanged()
+  }
+
+  function tellAll(): void {
+    postCounts()
+    const all = awareness.ownShown()
+    if (all.length > 0) post({ type: 'shown', shown: all })
+  }
+
+  function take(note: Note): void {
+    const { from } = note
+    if (isClosed || from === server) return
+    const known = others.get(from)
+    if (known) known.heardAt = timers.now()
+    if (note.type === 'hello') tellAll()
+    else if (note.type === 'gone') forget(from)
+    else if (note.type === 'counts') takeCounts(from, note)
+    else if (note.type === 'polls') takePolls(note.pages)
+    else if (note.type === 'shown') {
+      for (const { owner, ...report } of note.shown) awareness.showFrom(from, owner, report)
+    } else {
+      settle(note)
+      onSaid(note)
+    }
+  }
+
+  function takeCounts(from: string, told: Extract<Told, { type: 'counts' }>): void {
+    const [pages, owners] = [told.pages, told.owners].map((counts) => new Map(Object.entries(counts)))
+    const counts = { pages: pages ?? new Map(), owners: owners ?? new Map() }
+    const known = others.get(from)
+    others.set(from, { ...counts, heardAt: timers.now() })
+    if (!known || !isSame(known, counts)) registry.presenceChanged()
+  }
+
+  /** It polls no more. */
+  function settle({ type, window }: Said): void {
+    if ((type === 'left' || type === 'opened') && polling.delete(window)) registry.presenceChanged()
+  }
+
+  function takePolls(pages: Readonly<Record<string, string>>): void {
+    const { size } = polling
+    for (const [window, page] of Object.entries(pages)) {
+      polling.set(window, { page, at: timers.now() })
+      onSaid({ type: 'polled', window })
+    }
+    if (polling.size > size) registry.presenceChanged()
+  }
+
+  awareness.onOwn = (changed) => {
+    shown.set(`${changed.channel} ${changed.window}`, changed)
+    stopShown ??= timers.later(() => {
+      stopShown = null
+      post({ type: 'shown', shown: [...shown.values()] })
+      shown = new Map()
+    }, shownPauseMs)
+  }
+  registry.elsewhere = {
+    counts(): Counts {
+      const pages = new Map<string, number>()
+      const owners = new Map<string, number>()
+      for (const other of others.values()) {
+        for (const [page, windows] of other.pages) pages.set(page, (pages.get(page) ?? 0) + windows)
+        for (const [owner, streams] of other.owners) owners.set(owner, (owners.get(owner) ?? 0) + streams)
+      }
+      for (const [window, { page }] of polling)
+        if (!registry.named(window)) pages.set(page, (pages.get(page) ?? 0) + 1)
+      return { pages, owners }
+    },
+    onCounted() {
+      if (!posted || !isSame(posted, registry.counts())) postCounts()
+    },
+  }
+  bus.follow(
+    (note) => take(note as Note),
+    () => {
+      post({ type: 'hello' })
+      tellAll()
+    },
+  )
+  post({ type: 'hello' })
+
+  return {
+    say(said: Said): void {
+      settle(said)
+      post(said)
+    },
+    /** A poll of a proven name came here. */
+    polled(window: string, page: string): void {
+      polled.set(window, page)
+      stopPolled ??= timers.later(() => {
+        stopPolled = null
+        post({ type: 'polls', pages: Object.fromEntries(polled) })
+        polled = new Map()
+      }, polledPauseMs)
+    },
+    close(): void {
+      post({ type: 'gone' })
+      isClosed = true
+      for (const stop of [stopShown, stopPolled, stopCounts]) stop?.()
+    },
+  }
+}
+
+function isSame(one: Counts, other: Counts): boolean {
+  return isSameMap(one.pages, other.pages) && isSameMap(one.owners, other.owners)
+}
+
+function isSameMap(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
+  return one.size === other.size && [...one].every(([key, value]) => other.get(key) === value)
+}
