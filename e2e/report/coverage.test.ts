@@ -5,50 +5,67 @@ import { test } from 'node:test'
 import { coverageFiles, coverageOf, coverageReport, type RepeatedRun } from './coverage.ts'
 import { reportFiles } from './render.ts'
 
+/** In each session the mode took so many times the baseline's 4 ms. */
 function runOf(
   folder: string,
-  sessions: readonly number[],
-  ci95Ms: [number, number],
+  ratios: readonly number[],
+  medianRatioCi95: [number, number],
   mode = 'sse/2',
 ): RepeatedRun {
-  const differenceMs = sessions.reduce((sum, ms) => sum + ms, 0) / sessions.length
+  const medianRatio = ratios.reduce((product, ratio) => product * ratio, 1) ** (1 / ratios.length)
+  const sessions = ratios.map((one) => ({ medianRatio: one, differenceMs: 4 * (one - 1) }))
+  const differenceMs = sessions.reduce((sum, one) => sum + one.differenceMs, 0) / sessions.length
+  const ci95Ms: [number, number] = [differenceMs - 1, differenceMs + 1]
   return {
     folder,
     command: 'npm run lab -- keystrokes',
     startedAt: `2026-11-23T0${folder}:00:00.000Z`,
     environment: { commit: 'abc', loadBefore: 0.5 },
+    modes: [{ mode: 'websocket/1.1', meanMs: 4 }],
     comparisons: [
       {
-        ...{ mode, baseline: 'websocket/1.1', differenceMs, ci95Ms, verdict: 'slower' },
-        sessions: sessions.map((one) => ({ differenceMs: one })),
+        ...{ mode, baseline: 'websocket/1.1', differenceMs, ci95Ms, medianRatio, medianRatioCi95 },
+        sessions,
       },
     ],
   }
 }
 
-const runs = [runOf('2', [5, 7], [5, 7]), runOf('1', [3, 5], [3, 4.9]), runOf('3', [4, 6], [4.5, 5.5])]
+const runs = [runOf('2', [2, 2], [1.9, 2.1]), runOf('1', [1, 1], [0.9, 1.1]), runOf('3', [4, 4], [1.5, 4.5])]
 
-test('the pooled value is the mean over all sessions; a run holds it in its interval or not', () => {
-  const coverage = coverageOf(runs)
-  assert.equal(coverage.pooledMs, 5)
+test('the pooled ratio is the geometric mean over all sessions; a run holds it in its interval or not', () => {
+  const { ratio, difference, finding } = coverageOf(runs)
+  assert.equal(Math.round(1000 * ratio.pooled), 2000)
   assert.deepEqual(
-    coverage.runs.map(({ folder, holds }) => [folder, holds]),
+    ratio.runs.map(({ value, holds }) => [value, holds]),
     [
-      ['1', false],
-      ['2', true],
-      ['3', true],
+      [1, false],
+      [2, true],
+      [4, true],
     ],
   )
-  assert.match(coverage.finding, /^Of 3 runs .*, 2 \(67 %\) have the pooled difference, 5\.00 ms/)
+  assert.equal(Math.round(1000 * difference.pooled), 5333)
+  assert.deepEqual(
+    difference.runs.map(({ value, holds }) => [value, holds]),
+    [
+      [0, false],
+      [4, false],
+      [12, false],
+    ],
+  )
+  assert.match(
+    finding,
+    /, 2 \(67 %\) have the pooled ratio of the medians, 2\.00, .* and 0 \(0 %\) .* 5\.33 ms\.$/,
+  )
 })
 
 test('the report says it of each run, and its data do too', () => {
   const coverage = coverageOf(runs)
   const { 'report.md': words = '' } = reportFiles(coverageReport(coverage), coverage)
-  assert.match(words, /\+4\.00 \| 3\.00 to 4\.90 \| no/)
+  assert.match(words, /4\.00 \| 1\.00 \| 0\.90 to 1\.10 \| no \| 0(\.00)? \| -?.1\.00 to 1\.00 \| no/)
   assert.equal(
     coverageFiles(coverage)['runs.csv']?.split('\n')[1],
-    '1,2026-11-23T01:00:00.000Z,0.5,4,3,4.9,false,3 5',
+    '1,2026-11-23T01:00:00.000Z,0.5,4,1,0.9,1.1,false,0,-1,1,false,1 1,0 0',
   )
 })
 

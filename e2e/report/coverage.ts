@@ -5,24 +5,25 @@ import { join } from 'node:path'
 import * as Plot from '@observablehq/plot'
 import { z } from 'zod'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
-import { mean, meanOfClusters } from '../lab/statistics.ts'
+import { mean } from '../lab/statistics.ts'
 import { svg } from './charts.ts'
 import { csv } from './render.ts'
 import { count, figure, interval, moment, number, type Report, signed, text } from './section.ts'
+
+const range = z.tuple([z.number(), z.number()])
 
 const runSchema = z.object({
   command: z.string(),
   startedAt: z.string(),
   environment: z.looseObject({ commit: z.string(), loadBefore: z.number() }),
+  modes: z.array(z.object({ mode: z.string(), meanMs: z.number().nullable() })),
   comparisons: z
     .array(
       z.object({
-        mode: z.string(),
-        baseline: z.string(),
-        differenceMs: z.number(),
-        ci95Ms: z.tuple([z.number(), z.number()]),
-        verdict: z.string(),
-        sessions: z.array(z.object({ differenceMs: z.number() })),
+        ...{ mode: z.string(), baseline: z.string() },
+        ...{ differenceMs: z.number(), ci95Ms: range },
+        ...{ medianRatio: z.number(), medianRatioCi95: range },
+        sessions: z.array(z.object({ differenceMs: z.number(), medianRatio: z.number() })),
       }),
     )
     .min(1),
@@ -44,102 +45,164 @@ export async function readRepeatedRun(folder: string): Promise<RepeatedRun> {
 export type Coverage = ReturnType<typeof coverageOf>
 
 /**
- * Of the first comparison of each run. The pooled value is the mean over all sessions of all runs; it stands for the truth,
- * which nobody knows. Throws for different comparisons, or fewer than two runs.
+ * Of the first comparison of each run, for the ratio of the medians and for the difference of the means. The pooled value is the
+ * mean over all sessions of all runs, of ratios the geometric one; it stands for the truth, which nobody knows. Throws for
+ * different comparisons, or fewer than two runs.
  */
-export function coverageOf(runs: readonly RepeatedRun[]) {
-  if (runs.length < 2) throw new Error('Two runs or more are needed; one has nothing to be held against.')
-  const found = runs
+export function coverageOf(given: readonly RepeatedRun[]) {
+  if (given.length < 2) throw new Error('Two runs or more are needed; one has nothing to be held against.')
+  const runs = given
     .toSorted((one, other) => one.startedAt.localeCompare(other.startedAt))
-    .map(({ folder, startedAt, environment: { commit, loadBefore }, comparisons: [comparison] }) => {
+    .map(({ folder, startedAt, environment: { commit, loadBefore }, modes, comparisons: [comparison] }) => {
       if (!comparison) throw new Error(`${folder} compares nothing.`)
-      return { folder, startedAt, commit, loadBefore, ...comparison }
+      const baselineMs = modes.find(({ mode }) => mode === comparison.baseline)?.meanMs ?? null
+      return { folder, startedAt, commit, loadBefore, baselineMs, ...comparison }
     })
-  const [first] = found
-  const other = found.find(({ mode, baseline }) => mode !== first?.mode || baseline !== first.baseline)
+  const [first] = runs
+  const other = runs.find(({ mode, baseline }) => mode !== first?.mode || baseline !== first.baseline)
   if (!first || other)
     throw new Error(`${other?.folder} compares other modes than ${first?.folder}; repeat one comparison.`)
-  const sessions = found.flatMap((one) => one.sessions.map(({ differenceMs }) => differenceMs))
-  const pooledMs = mean(sessions)
-  const taken = found.map((one) => {
-    const [low, high] = one.ci95Ms
-    return { ...one, holds: low <= pooledMs && pooledMs <= high }
-  })
-  const holding = taken.filter(({ holds }) => holds).length
-  const { mode, baseline } = first
+  const ratio = covered(
+    runs.map(({ medianRatio, medianRatioCi95, sessions }) => ({
+      ...{ value: medianRatio, ci95: medianRatioCi95 },
+      sessions: sessions.map((one) => one.medianRatio),
+    })),
+    (values) => Math.exp(mean(values.map(Math.log))),
+  )
+  const difference = covered(
+    runs.map(({ differenceMs, ci95Ms, sessions }) => ({
+      ...{ value: differenceMs, ci95: ci95Ms },
+      sessions: sessions.map((one) => one.differenceMs),
+    })),
+    mean,
+  )
+  const { mode, baseline, startedAt } = first
+  const share = ({ holding }: Covered) => `${holding} (${Math.round((100 * holding) / runs.length)} %)`
   return {
     scenario: 'coverage',
-    startedAt: first.startedAt,
-    ...{ mode, baseline, pooledMs },
-    /** Over the runs, each one figure: whether hours differ more than sessions. */
-    pooledCi95Ms: meanOfClusters(taken.map(({ differenceMs }) => differenceMs)).interval,
-    sessions: sessions.length,
-    holding,
-    runs: taken,
-    finding: `Of ${taken.length} runs of one comparison, ${spokenName(mode)} against ${spokenName(baseline)}, ${holding} (${Math.round((100 * holding) / taken.length)} %) have the pooled difference, ${figure(Math.abs(pooledMs))} ms, in their 95 % interval.`,
+    ...{ startedAt, mode, baseline, ratio, difference },
+    sessions: runs.reduce((sum, one) => sum + one.sessions.length, 0),
+    runs: runs.map(({ folder, startedAt, commit, loadBefore, baselineMs, sessions }) => ({
+      ...{ folder, startedAt, commit, loadBefore, baselineMs, sessions },
+    })),
+    finding: `Of ${runs.length} runs of one comparison, ${spokenName(mode)} against ${spokenName(baseline)}, ${share(ratio)} have the pooled ratio of the medians, ${figure(ratio.pooled)}, in their 95 % interval, and ${share(difference)} the pooled difference of the means, ${figure(Math.abs(difference.pooled))} ms.`,
   }
 }
 
+type Covered = ReturnType<typeof covered>
+
+function covered(
+  runs: readonly {
+    readonly value: number
+    readonly ci95: readonly [number, number]
+    readonly sessions: readonly number[]
+  }[],
+  pool: (values: readonly number[]) => number,
+) {
+  const pooled = pool(runs.flatMap(({ sessions }) => sessions))
+  const taken = runs.map(({ value, ci95 }) => ({
+    ...{ value, ci95 },
+    holds: ci95[0] <= pooled && pooled <= ci95[1],
+  }))
+  return { pooled, holding: taken.filter(({ holds }) => holds).length, runs: taken }
+}
+
 export function coverageReport(coverage: Coverage): Report {
-  const { mode, baseline, runs, pooledMs, pooledCi95Ms, sessions, finding } = coverage
+  const { mode, baseline, runs, ratio, difference, sessions, finding } = coverage
   const last = runs.at(-1) ?? runs[0]
+  const speeds = runs.flatMap(({ baselineMs }) => baselineMs ?? [])
+  const against = `${labelOf(mode)} and ${labelOf(baseline)}`
+  const drawn = (title: string, words: string, axis: string, of: Covered) => ({
+    title,
+    figure: {
+      caption: `${words}, with its 95 % interval over the sessions of the run, in the order of time from top to bottom. Upright: the pooled value, ${figure(of.pooled)}. Hollow: the interval does not hold it.`,
+      description: finding,
+      draw: (width: number) => forest(of, axis, width),
+    },
+  })
   return {
     title: 'Crosswind lab: coverage of the intervals',
     subtitle: `${runs.length} runs from ${moment(coverage.startedAt)} to ${moment(last?.startedAt ?? '')}`,
     finding,
     sections: [
+      drawn(
+        'Ratios of every run',
+        `${against}: each run’s ratio of the medians`,
+        'ratio of the medians',
+        ratio,
+      ),
+      drawn(
+        'Differences of every run',
+        `${labelOf(mode)} − ${labelOf(baseline)}, ms: each run’s difference of means`,
+        'difference, ms',
+        difference,
+      ),
       {
         title: 'Every run',
-        figure: {
-          caption: `${labelOf(mode)} − ${labelOf(baseline)}, ms: each run’s difference of means with its 95 % interval over its sessions, in the order of time from top to bottom. Upright: the pooled difference, ${figure(pooledMs)} ms. Hollow: the interval does not hold it.`,
-          description: finding,
-          draw: (width) => forest(coverage, width),
-        },
         tables: [
           {
-            caption: 'Runs in the order of time; differences in milliseconds',
+            caption: 'Runs in the order of time; times in milliseconds',
             columns: [
               text('Run'),
-              ...['Started', 'Load before', 'Difference', '95 % interval'].map(number),
+              ...['Started', 'Load before', `Mean, ${labelOf(baseline)}`, 'Ratio', '95 % interval'].map(
+                number,
+              ),
+              text('Holds'),
+              ...['Difference', '95 % interval'].map(number),
               text('Holds'),
             ],
-            rows: runs.map((run, place) => [
-              String(place + 1),
-              moment(run.startedAt),
-              figure(run.loadBefore),
-              signed(run.differenceMs),
-              interval(run.ci95Ms),
-              run.holds ? 'yes' : 'no',
-            ]),
+            rows: runs.map((run, place) => {
+              const [one, other] = [ratio.runs[place], difference.runs[place]]
+              return [
+                ...[String(place + 1), moment(run.startedAt), figure(run.loadBefore), figure(run.baselineMs)],
+                ...[figure(one?.value), one ? interval(one.ci95) : '–', one?.holds ? 'yes' : 'no'],
+                ...[signed(other?.value ?? Number.NaN), other ? interval(other.ci95) : '–'],
+                other?.holds ? 'yes' : 'no',
+              ]
+            }),
           },
         ],
         paragraphs: [
-          `The pooled difference is the mean over all ${count(sessions)} sessions; over the runs its own 95 % interval is ${interval(pooledCi95Ms)} ms. Each run is part of it by ${figure(100 / runs.length)} %. Intervals tell how far the sessions of a run differ; where hours differ more than sessions, fewer of them hold it.`,
+          `The pooled values are means over all ${count(sessions)} sessions, of the ratios the geometric one. Each run is part of them by ${figure(100 / runs.length)} %.`,
+          `Intervals tell how far the sessions of a run differ. Where hours differ more than sessions, as when the machine’s speed changes, fewer of them hold the pooled value: ${labelOf(baseline)}’s mean was ${figure(Math.min(...speeds))} to ${figure(Math.max(...speeds))} ms in these runs. A difference in milliseconds changes with the speed; a ratio does not where both modes slow down alike.`,
         ],
       },
     ],
   }
 }
 
-export function coverageFiles({ runs }: Coverage): Readonly<Record<string, string>> {
+export function coverageFiles({ runs, ratio, difference }: Coverage): Readonly<Record<string, string>> {
+  const rows = runs.map((run, place) => ({
+    ...run,
+    ...{ place, ratio: ratio.runs[place], difference: difference.runs[place] },
+  }))
   return {
     'runs.csv': csv(
       [
-        ['run', (_run, place) => place + 1],
+        ['run', ({ place }) => place + 1],
         ['started_at', ({ startedAt }) => startedAt],
         ['load_before', ({ loadBefore }) => loadBefore],
-        ['difference_ms', ({ differenceMs }) => differenceMs],
-        ['ci95_low_ms', ({ ci95Ms }) => ci95Ms[0]],
-        ['ci95_high_ms', ({ ci95Ms }) => ci95Ms[1]],
-        ['holds', ({ holds }) => holds],
-        ['sessions_ms', (run) => run.sessions.map(({ differenceMs }) => differenceMs).join(' ')],
+        ['baseline_ms', ({ baselineMs }) => baselineMs],
+        ['ratio', ({ ratio }) => ratio?.value ?? null],
+        ['ratio_ci95_low', ({ ratio }) => ratio?.ci95[0] ?? null],
+        ['ratio_ci95_high', ({ ratio }) => ratio?.ci95[1] ?? null],
+        ['ratio_holds', ({ ratio }) => ratio?.holds ?? null],
+        ['difference_ms', ({ difference }) => difference?.value ?? null],
+        ['difference_ci95_low_ms', ({ difference }) => difference?.ci95[0] ?? null],
+        ['difference_ci95_high_ms', ({ difference }) => difference?.ci95[1] ?? null],
+        ['difference_holds', ({ difference }) => difference?.holds ?? null],
+        ['session_ratios', ({ sessions }) => sessions.map(({ medianRatio }) => medianRatio).join(' ')],
+        [
+          'session_differences_ms',
+          ({ sessions }) => sessions.map(({ differenceMs }) => differenceMs).join(' '),
+        ],
       ],
-      runs,
+      rows,
     ),
   }
 }
 
-function forest({ runs, pooledMs }: Coverage, width: number): string {
+function forest({ runs, pooled }: Covered, axis: string, width: number): string {
   const rows = runs.map((run, place) => ({ ...run, y: place + 0.5 }))
   const stroke = 'var(--accent)'
   return svg({
@@ -149,19 +212,19 @@ function forest({ runs, pooledMs }: Coverage, width: number): string {
     marginRight: 10,
     marginTop: 8,
     marginBottom: 42,
-    x: { grid: true, label: 'difference, ms', labelAnchor: 'right', ticks: width < 500 ? 5 : 10 },
+    x: { grid: true, label: axis, labelAnchor: 'right', ticks: width < 500 ? 5 : 10 },
     y: { axis: null, domain: [runs.length, 0] },
     marks: [
-      Plot.ruleX([pooledMs], { stroke: 'var(--ink)', strokeWidth: 1.5 }),
+      Plot.ruleX([pooled], { stroke: 'var(--ink)', strokeWidth: 1.5 }),
       Plot.ruleY(rows, {
-        x1: ({ ci95Ms }) => ci95Ms[0],
-        x2: ({ ci95Ms }) => ci95Ms[1],
+        x1: ({ ci95 }) => ci95[0],
+        x2: ({ ci95 }) => ci95[1],
         y: 'y',
         stroke,
         strokeWidth: 2,
       }),
       Plot.dot(rows, {
-        x: 'differenceMs',
+        x: 'value',
         y: 'y',
         r: 3,
         fill: ({ holds }) => (holds ? stroke : 'var(--paper)'),

@@ -478,7 +478,7 @@ function knownFaultsSections({ knownFaults }: Summary): readonly Section[] {
       title: 'Known faults',
       tables: [delays, counts].filter(({ rows }) => rows.length > 0),
       paragraphs: [
-        'These relays are wrong on purpose, so that the lab itself can be checked. The delay that is built in is the relay’s own, by its stamps of each message, less that of the sound relay; what is found is the difference of the transmission times.',
+        'These relays are wrong on purpose, so that the lab itself can be checked. The delay that is built in is the relay’s own, by its stamps of each message, less that of the sound relay; what is found is the difference of the transmission times, at the windows that do not type: the one that types still draws its key when its message comes back at once, which hides some of a delay.',
       ],
     },
   ]

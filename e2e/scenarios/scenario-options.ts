@@ -194,7 +194,7 @@ const windows = z
     modes: wordsOnce.default(['sse/2', 'sse/1.1', 'websocket/1.1']),
     share: wordsOnce.default(['none']),
     peers: wordsOnce.default(['bare']),
-    sessions: whole(1, 1000).default(2),
+    sessions: whole(1, 1000).default(3),
     keys: whole(1, 10_000).default(10),
     interval: whole(0, 10_000).default(200),
     warmup: whole(0, 200).default(5),
@@ -226,7 +226,7 @@ export const windowsHelp = `npm run lab -- windows [flags]
                                                      none
   --peers NAME      bare: the same modes on a page of a few lines, without Crosswind's limit of five held connections;
                     or none                          bare
-  --sessions N      at least 2 for intervals         2
+  --sessions N      at least 2 for intervals         3
   --keys N          keys of each mode and number of windows in a session
                                                      10
   --interval MS     time between two keys            200
