@@ -7,6 +7,7 @@ import { startTestServer, type TestServer, testConfig } from '../../server/testi
 import { isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
+import { startProxy } from '../windows/cutting-proxy.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 
 let nats: TestNats
@@ -20,20 +21,19 @@ let streams = 0
 
 async function startServers(context: TestContext, count: number): Promise<TestServer[]> {
   streams += 1
-  const settings = { servers: [nats.address()], stream: `cluster${streams}` }
   const servers: TestServer[] = []
-  for (let place = 0; place < count; place += 1) {
-    const server = await startTestServer({
-      broker: 'nats',
-      nats: { ...testConfig.nats, ...settings },
-      drainMs: 200,
-    })
-    context.after(() => server.close())
-    servers.push(server)
-  }
+  for (let place = 0; place < count; place += 1) servers.push(await startServer(context, [nats.address()]))
   return servers
 }
 
+/** Of the newest stream. */
+async function startServer(context: TestContext, addresses: readonly string[]): Promise<TestServer> {
+  const settings = { servers: addresses, stream: `cluster${streams}` }
+  const nats = { ...testConfig.nats, ...settings }
+  const server = await startTestServer({ broker: 'nats', nats, drainMs: 200 })
+  context.after(() => server.close())
+  return server
+}
 function open(
   context: TestContext,
   { origin, ca }: TestServer,
@@ -110,6 +110,29 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'long-p
     )
   })
 }
+
+test('a window that comes from a server that was ahead waits, and gets what it missed', async (context) => {
+  const mode = modes[0]
+  assert.ok(mode)
+  const stretch = await startProxy(Number(nats.address().split(':')[1]))
+  context.after(() => stretch.close())
+  const [one] = await startServers(context, 1)
+  const behind = await startServer(context, [`127.0.0.1:${stretch.port}`])
+  assert.ok(one)
+  const author = open(context, one, mode, { window: 'w1' })
+  const { cursor: first } = await author.next('welcome')
+  await author.send(draftOf(nameIn('w1'), 0, 'before'))
+  // It has heard of the first message; the others are held back.
+  const witness = open(context, behind, mode, { window: 'w3', cursor: first })
+  await take(witness, 1)
+  stretch.hold()
+  for (const n of [1, 2, 3]) await author.send(draftOf(nameIn('w1'), n, `${n}`))
+  const [epoch] = first.split(':')
+  const moved = open(context, behind, mode, { window: 'w2', cursor: `${epoch}:3` })
+  stretch.release()
+  const { recovered } = await moved.next('welcome')
+  assert.deepEqual([recovered, texts(await take(moved, 1))], [true, ['3']])
+})
 
 test('NATS is killed while windows write: what is acknowledged arrives everywhere, once and in order', async (context) => {
   const mode = modes[0]

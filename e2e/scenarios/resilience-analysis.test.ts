@@ -130,7 +130,7 @@ test('a run that kept every promise has no failures, and its figures are the rec
     ]),
     [[2, 2, 2, 0, 250, 1]],
   )
-  assert.match(finding, /^Through 1 cut connections, 1 restarts and 1 kills all 2 deliveries came/)
+  assert.match(finding, /^Through 1 cut connection, 1 restart and 1 kill all 2 deliveries came/)
 })
 
 const away = (toMs: number) => ({

@@ -48,7 +48,7 @@ export function createWindowRecord(name: string, mode: string, isWriter: boolean
   }
 }
 
-export type FaultKind = 'cut' | 'stall' | 'restart' | 'kill' | 'flood' | 'broken input'
+export type FaultKind = 'cut' | 'stall' | 'restart' | 'kill' | 'broker' | 'flood' | 'broken input'
 
 export interface FaultRecord {
   readonly kind: FaultKind
@@ -78,6 +78,8 @@ export interface ResilienceRecord {
   readonly browsers: readonly BrowserRecord[]
   /** Standard error of each unexpected exit. */
   readonly crashes: readonly string[]
+  /** Behind one address, over one NATS stream; absent for one server. */
+  readonly servers?: number
   /** Until every window had everything; null on a timeout. */
   readonly settledAfterMs: number | null
 }
@@ -147,6 +149,7 @@ export function summarise(record: ResilienceRecord, { modes: names, ...known }: 
   const found = {
     scenario: 'resilience',
     ...known,
+    servers: record.servers ?? 1,
     faults: countFaults(record.faults, record.windows),
     modes: names.map((mode) => summariseMode(accounts, mode)),
     returns: summariseReturns(record, names),
@@ -187,6 +190,7 @@ export function countFaults(faults: readonly FaultRecord[], windows: readonly Pi
     cuts: windows.reduce((sum, { cuts }) => sum + cuts, 0),
     restarts: done('restart'),
     kills: done('kill'),
+    brokerKills: done('broker'),
     stalls: done('stall'),
     floods: done('flood'),
     brokenInputs: done('broken input'),
@@ -278,11 +282,13 @@ interface WindowReturn {
 }
 
 /** A window still away at the end counts as away until then. */
-export function returnsIn({ faults, lastedMs, settledAfterMs, windows, browsers }: ResilienceRecord) {
+/** Of several servers others are there at once: windows may be back from the fault on. */
+export function returnsIn(record: ResilienceRecord) {
+  const { faults, lastedMs, settledAfterMs, windows, browsers, servers = 1 } = record
   const endMs = lastedMs + (settledAfterMs ?? 0)
   const ends = faults
     .filter(({ kind, isDone }) => isDone && (kind === 'restart' || kind === 'kill'))
-    .map(({ atMs, lastedMs }) => ({ downMs: atMs, upMs: atMs + lastedMs }))
+    .map(({ atMs, lastedMs }) => ({ downMs: atMs, upMs: servers > 1 ? atMs : atMs + lastedMs }))
     .sort((one, other) => one.upMs - other.upMs)
 
   function returnsOf(returning: readonly Returning[]): readonly WindowReturn[] {
@@ -399,7 +405,11 @@ function lateReturns({ modes, browsers, all }: Found['returns']): readonly strin
 
 function findingOf(found: Found, failures: readonly string[]): string {
   const { modes, returns, browsers, faults, memory } = found
-  const through = `${count(faults.cuts)} cut connections, ${faults.restarts} restarts and ${faults.kills} kills`
+  const several = (number: number, what: string) => `${count(number)} ${what}${number === 1 ? '' : 's'}`
+  const ends = `${several(faults.restarts, 'restart')} and ${several(faults.kills, 'kill')}`
+  const broker = faults.brokerKills > 0 ? `, and ${several(faults.brokerKills, 'kill')} of NATS,` : ''
+  const whose = found.servers > 1 ? ` of one of ${found.servers} servers` : ''
+  const through = `${several(faults.cuts, 'cut connection')}, ${ends}${whose}${broker}`
   if (failures.length > 0) return `Not held through ${through}: ${failures.join(' ')}`
   const deliveries = [...modes, ...browsers].reduce((sum, { n }) => sum + n, 0)
   const flat = memory.last === null ? '' : memory.last.isFlat ? '; memory is flat' : '; memory grew'
@@ -407,6 +417,6 @@ function findingOf(found: Found, failures: readonly string[]): string {
   const back =
     n === 0
       ? ''
-      : ` Windows were back ${seconds(medianMs)} after the server’s return in the median, ${seconds(worstMs)} at worst.`
+      : ` Windows were back ${seconds(medianMs)} after the server’s ${found.servers > 1 ? 'end' : 'return'} in the median, ${seconds(worstMs)} at worst.`
   return `Through ${through} all ${count(deliveries)} deliveries came: none lost, none twice, none out of order${flat}.${back}`
 }

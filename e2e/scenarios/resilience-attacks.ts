@@ -10,9 +10,9 @@ import { connections, type HttpVersion, modeNamed } from '../../server/wire/mode
 import { BusyError } from '../../web/transports/transport.ts'
 import { draftOf, nameOf, newKey, openTransport } from '../clients/client.ts'
 import { connectHttp, type HttpRequest, textOf } from '../clients/http-client.ts'
-import type { RestartingServer } from './resilience-server.ts'
+import type { ServerUnderTest } from './resilience-server.ts'
 
-type Target = Pick<RestartingServer, 'ports' | 'origin' | 'ca'>
+type Target = Pick<ServerUnderTest, 'ports' | 'origin' | 'ca'>
 
 /** Resolves to the answer; rejects if the server is unreachable. */
 type Send = (target: Target) => Promise<string>
@@ -120,7 +120,7 @@ export const brokenInputs: Readonly<Record<string, readonly [wanted: string, sen
   'a socket that says nothing known': ['bad-frame', socketSays('{"type":"dance"}')],
 }
 
-interface FloodOrder extends Pick<RestartingServer, 'origin' | 'ca'> {
+interface FloodOrder extends Pick<ServerUnderTest, 'origin' | 'ca'> {
   readonly mode: string
   readonly lastsMs: number
   readonly window: string

@@ -4,7 +4,7 @@ import { createSeededRandom } from '../../server/wire/time.ts'
 import type { FaultKind, FaultRecord } from './resilience-analysis.ts'
 import { brokenInputs, flood, sendBroken } from './resilience-attacks.ts'
 import type { FleetWindow } from './resilience-fleet.ts'
-import type { RestartingServer } from './resilience-server.ts'
+import type { ServerUnderTest } from './resilience-server.ts'
 
 interface PlannedFault extends Pick<FaultRecord, 'kind' | 'how' | 'atMs'> {
   /** Picks among the available targets; 0 to 1, exclusive. */
@@ -24,7 +24,7 @@ const stallMs: Readonly<Record<string, readonly [least: number, most: number]>> 
 const cutsPlannedForOnePromised = 1.05
 
 /** For 60 s; scaled to the run's length, at least one each. */
-const perMinute = { cuts: 200, restarts: 3, kills: 3, stalls: 18, floods: 10, broken: 33 }
+const perMinute = { cuts: 200, restarts: 3, kills: 3, stalls: 18, floods: 10, broken: 33, brokers: 2 }
 
 /** Share of the run without later restarts, so that the last process lives long enough to judge its memory. */
 const lastRestartAt = 0.5
@@ -36,7 +36,7 @@ const longAwayMs = 8000
 const followsMs = { least: 1500, spread: 3000 }
 
 /** `floodKinds` take turns. `promised`: fewest faults for a valid run. Deterministic for a seed. */
-export function planFaults(seed: number, seconds: number, floodKinds: readonly string[]) {
+export function planFaults(seed: number, seconds: number, floodKinds: readonly string[], hasBroker = false) {
   const random = createSeededRandom(seed)
   const wholeMs = seconds * 1000
   const share = (count: number) => Math.max(1, Math.round((count * seconds) / 60))
@@ -88,13 +88,14 @@ export function planFaults(seed: number, seconds: number, floodKinds: readonly s
     ...spread('stall', share(perMinute.stalls), Object.keys(stallMs)),
     ...spread('flood', share(perMinute.floods), floodKinds),
     ...spread('broken input', share(perMinute.broken), Object.keys(brokenInputs)),
+    ...(hasBroker ? spread('broker', share(perMinute.brokers), ['SIGKILL']) : []),
   ]
   return { promised, faults: faults.sort((one, other) => one.atMs - other.atMs) }
 }
 
 interface FaultParts {
   readonly windows: readonly FleetWindow[]
-  readonly server: RestartingServer
+  readonly server: ServerUnderTest
   readonly elapsed: () => number
   /** Deadline for finding a target, ms since the run began. */
   readonly endsAtMs: number
@@ -162,6 +163,12 @@ const byKind: Readonly<Record<FaultKind, (fault: PlannedFault, parts: FaultParts
   restart: ({ lastsMs }, { server }) => server.restart(lastsMs).then(() => lifeOf(server)),
   kill: ({ lastsMs }, { server }) => server.kill(lastsMs).then(() => lifeOf(server)),
 
+  async broker(_fault, { server }) {
+    if (!server.killBroker) return null
+    await server.killBroker()
+    return { target: 'NATS', outcome: 'up again' }
+  },
+
   async flood({ how, lastsMs, draw }, parts) {
     if (!(await serverIsUp(parts))) return null
     const { origin, ca } = parts.server
@@ -176,7 +183,7 @@ const byKind: Readonly<Record<FaultKind, (fault: PlannedFault, parts: FaultParts
   },
 }
 
-const lifeOf = ({ life }: RestartingServer) => ({ target: 'server', outcome: `life ${life}` })
+const lifeOf = ({ life }: ServerUnderTest) => ({ target: 'server', outcome: `life ${life}` })
 
 /** Random, so that waiting faults do not all strike at once. */
 const lookMs = { least: 200, spread: 2000 }

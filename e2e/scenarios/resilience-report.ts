@@ -259,10 +259,10 @@ function faultsSection(
     caption: 'The server’s own outages',
     columns: [text('At, s'), text('What'), number('Until it was up again, s')],
     rows: done
-      .filter(({ kind }) => kind === 'restart' || kind === 'kill')
+      .filter(({ kind }) => kind === 'restart' || kind === 'kill' || kind === 'broker')
       .map(({ atMs, kind, lastedMs }) => [
         inSeconds(atMs),
-        kind === 'kill' ? 'kill -9' : 'graceful restart',
+        kind === 'kill' ? 'kill -9' : kind === 'broker' ? 'kill -9 of NATS' : 'graceful restart',
         inSeconds(lastedMs),
       ]),
   }

@@ -1,6 +1,7 @@
-// The server under test: stopped, killed and restarted with the same ports and log.
+// The server under test, or several over one NATS stream: stopped, killed and restarted with the same ports and log.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { startNatsServer } from '../../server/log/nats-testing.ts'
 import type { Message, PollAnswer } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
@@ -12,6 +13,7 @@ import {
   serverProgram,
   startServerProcess,
 } from '../lab/server-process.ts'
+import { startBalancer } from '../network/balancer.ts'
 import type { MemorySample } from './resilience-analysis.ts'
 
 /** Persistent log, short timeouts and small queues for slow windows. */
@@ -32,6 +34,25 @@ const settings = {
 
 const sampleEveryMs = 500
 
+/** What faults and measurements need of one server, or of several behind one address. */
+export type ServerUnderTest = Pick<
+  RestartingServer,
+  | 'ports'
+  | 'origin'
+  | 'ca'
+  | 'crashes'
+  | 'life'
+  | 'isUp'
+  | 'restart'
+  | 'kill'
+  | 'close'
+  | 'errors'
+  | 'sampleMemory'
+> & {
+  /** SIGKILL for the broker of several servers, which starts again at once. */
+  readonly killBroker?: () => Promise<void>
+}
+
 /** Restarts, kills and closes run one at a time. */
 export class RestartingServer {
   readonly ports: Ports
@@ -49,10 +70,15 @@ export class RestartingServer {
   #server: StartedServer
   #turn: Promise<unknown> = Promise.resolve()
 
-  static async start({ ca, flags }: Pick<ServerFolder, 'ca' | 'flags'>, program = serverProgram) {
-    const ports = await findFreePorts()
-    const args = flags({ ...settings, port: ports['2'], 'http1-port': ports['1.1'] })
-    const launch = () => startServerProcess(program, args)
+  static async start(
+    { ca, flags }: Pick<ServerFolder, 'ca' | 'flags'>,
+    program = serverProgram,
+    place: { readonly ports?: Ports; readonly host?: string } & Readonly<Record<string, unknown>> = {},
+  ) {
+    const { ports = await findFreePorts(), host = 'localhost', ...change } = place
+    const own = { ...settings, ...change, host, port: ports['2'], 'http1-port': ports['1.1'] }
+    const args = flags(own as Readonly<Record<string, string | number>>)
+    const launch = () => startServerProcess(program, args, { host })
     return new RestartingServer(ports, ca, launch, await launch())
   }
 
@@ -128,6 +154,78 @@ export class RestartingServer {
     this.life += 1
     this.isUp = true
     this.#watch(server)
+  }
+}
+
+/** Servers on addresses of their own (127.0.0.2 and so on) over one NATS stream, behind a balancer on localhost. Each fault meets the next server. */
+export async function startCluster(
+  folder: Pick<ServerFolder, 'ca' | 'flags'>,
+  count: number,
+  opened: AsyncDisposableStack,
+): Promise<ServerUnderTest> {
+  const nats = await startNatsServer()
+  opened.defer(nats.stop)
+  const ports = await findFreePorts()
+  const hosts = Array.from({ length: count }, (_, place) => `127.0.0.${place + 2}`)
+  const servers: RestartingServer[] = []
+  for (const host of hosts) {
+    const settings = { broker: 'nats', 'nats-servers': nats.address(), access: 'open' }
+    const server = await RestartingServer.start(folder, serverProgram, { ...settings, ports, host })
+    opened.defer(() => server.close())
+    servers.push(server)
+  }
+  for (const port of Object.values(ports)) {
+    const balancer = await startBalancer(
+      { host: '127.0.0.1', port },
+      hosts.map((host) => ({ host, port })),
+    )
+    opened.defer(balancer.close)
+  }
+  let turn = 0
+  const next = () => {
+    turn += 1
+    return servers[turn % count] as RestartingServer
+  }
+  const origin = { '2': `https://localhost:${ports['2']}`, '1.1': `https://localhost:${ports['1.1']}` }
+  return {
+    ...{ ports, origin, ca: folder.ca },
+    get crashes() {
+      return servers.flatMap(({ crashes }) => crashes)
+    },
+    /** Of all servers together. */
+    get life() {
+      return servers.reduce((sum, { life }) => sum + life, 0)
+    },
+    get isUp() {
+      return servers.some(({ isUp }) => isUp)
+    },
+    restart: (awayMs) => next().restart(awayMs),
+    kill: (awayMs) => next().kill(awayMs),
+    async killBroker() {
+      await nats.kill()
+      await nats.restart()
+    },
+    async close() {
+      await Promise.all(servers.map((server) => server.close()))
+    },
+    errors: () => servers.map((server) => server.errors()).join(''),
+    sampleMemory(elapsed) {
+      const each = servers.map((server) => server.sampleMemory(elapsed))
+      return {
+        /** Processes of the first server are 1, 2 …, of the second 1001, 1002 … */
+        get samples() {
+          return each.flatMap(({ samples }, place) =>
+            samples.map((sample) => ({ ...sample, life: place * 1000 + sample.life })),
+          )
+        },
+        async sampleNow() {
+          await Promise.all(each.map(({ sampleNow }) => sampleNow()))
+        },
+        stop() {
+          for (const { stop } of each) stop()
+        },
+      }
+    },
   }
 }
 

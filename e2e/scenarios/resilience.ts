@@ -18,18 +18,18 @@ import { BrowserWindows, browserChannel } from './resilience-browsers.ts'
 import { carryOut, planFaults } from './resilience-faults.ts'
 import { channelOf, type FleetWindow, openFleet, startWriting } from './resilience-fleet.ts'
 import { resilienceFiles, resilienceTable } from './resilience-report.ts'
-import { RestartingServer, readLog } from './resilience-server.ts'
+import { RestartingServer, readLog, startCluster } from './resilience-server.ts'
 import type { ResilienceOptions } from './scenario-options.ts'
 
 /** Writes nothing on abort. */
 export async function resilienceRun(options: ResilienceOptions, command: string, signal: AbortSignal) {
   const startedAt = new Date()
-  const { modes, windows, seconds, rate, browsers, fallback, seed } = options
+  const { modes, windows, seconds, rate, browsers, fallback, seed, servers } = options
   const folder = options.out ?? reportFolder('resilience', startedAt)
   await requireFree(folder)
   const loadBefore = loadNow()
   const progress = new Progress(process.stdout)
-  const plan = planFaults(seed, seconds, modes)
+  const plan = planFaults(seed, seconds, modes, servers > 1)
   const { promised } = plan
   progress.say(
     `${windows} windows in ${modes.length} modes for ${seconds} s, seed ${seed}: at least ${promised.cuts} cuts, ${promised.restarts} restarts, ${promised.kills} kills.`,
@@ -41,10 +41,13 @@ export async function resilienceRun(options: ResilienceOptions, command: string,
     finishedAt: new Date().toISOString(),
     environment: describeEnvironment({
       browser,
-      server: 'a process of its own on this machine, over loopback, its log in SQLite',
+      server:
+        servers > 1
+          ? `${servers} processes on this machine, over loopback, behind one balancer, their log on NATS JetStream`
+          : 'a process of its own on this machine, over loopback, its log in SQLite',
       loadBefore,
     }),
-    parameters: { windows, seconds, rate, browsers, fallback, seed },
+    parameters: { windows, seconds, rate, browsers, fallback, seed, ...(servers > 1 && { servers }) },
     seed,
     promised,
     modes,
@@ -76,8 +79,11 @@ async function measure(
   const pause = (ms: number) => delay(Math.max(0, ms), undefined, { signal })
   const folder = await makeServerFolder('resilience')
   opened.defer(folder.remove)
-  const server = await RestartingServer.start(folder)
-  opened.defer(() => server.close())
+  const server =
+    options.servers > 1
+      ? await startCluster(folder, options.servers, opened)
+      : await RestartingServer.start(folder)
+  if (options.servers === 1) opened.defer(() => server.close())
   const { origin, ca } = server
   const { seed, fallback: mayFall } = options
   const modes = options.modes.map(requireMode)
@@ -111,8 +117,8 @@ async function measure(
   const done = await carryOut(plan.faults, wholeMs, parts, (fault) => {
     faults.push(fault)
     const { kind, atMs, lastedMs, outcome } = fault
-    if (kind !== 'restart' && kind !== 'kill') return
-    const what = kind === 'kill' ? 'kill -9 ' : 'restart '
+    if (kind !== 'restart' && kind !== 'kill' && kind !== 'broker') return
+    const what = kind === 'kill' ? 'kill -9 ' : kind === 'broker' ? 'NATS -9 ' : 'restart '
     progress.say(`${seconds(atMs).padStart(7)}  ${what} up again after ${seconds(lastedMs)}, ${outcome}`)
   })
 
@@ -134,6 +140,7 @@ async function measure(
     log: await readLog(server, options.modes.map(channelOf)),
     browsers: await browsers.records(await readLog(server, [browserChannel]), elapsed()),
     crashes: server.crashes,
+    ...(options.servers > 1 && { servers: options.servers }),
     settledAfterMs,
   }
   return { record, errors: server.errors(), browser: browsers.version }

@@ -321,6 +321,7 @@ const resilience = z.strictObject({
   seconds: whole(4, 3600).default(60),
   rate: whole(1, 50).default(3),
   browsers: whole(0, 8).default(2),
+  servers: whole(1, 9).default(1),
   seed,
   fallback: z.boolean().default(false),
   out,
@@ -341,6 +342,8 @@ export const resilienceHelp = `npm run lab -- resilience [flags]
   --seconds N    duration                                                     60
   --rate N       messages a second from each of two writers in each mode      3
   --browsers N   additional real Chromium windows; 0 for none                 2
+  --servers N    over one NATS stream, behind a balancer; faults meet them in
+                 turn, and NATS is killed too; needs nats-server              1
   --seed N       repeats the plan of the faults                               drawn, and printed
   --fallback     lets windows fall back to other modes
   --out DIR      folder of the report                                          reports/<date>-resilience

@@ -90,6 +90,11 @@ const duplicatesMs = 120_000
 const publishWithinMs = 5000
 /** What a message has beside that of a window, `acceptedAt`, and NATS' headers. */
 const envelopeBytes = 1024
+/** A consumer that is silent for two of these heartbeats, ms, is made anew. */
+const pulling = { expires: 5000, idle_heartbeat: 1000 } as const
+/** For what another server has heard already. */
+const hearWithinMs = 2000
+const hearAgainMs = 5
 /** While JetStream recovers. */
 const retryMs = 100
 
@@ -113,13 +118,14 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     ...{ replicas: config.num_replicas, storage: StorageType.File },
   })
   const epoch = epochOf(created)
-  const door = watchDoor(connection)
+  const door = watchDoor(connection, () => void rejoin())
   const followers = new Set<OnMessage>()
   const pending = new Map<string, Entry>()
   /** By sender: one draft under way at a time, so that a lost one is not overtaken by the next. */
   const lines = new Map<string, Entry[]>()
   let isClosed = false
   let closing: Promise<void> | null = null
+  let rejoining: Promise<void> | null = null
   let view = await load()
   let consuming = await consume()
 
@@ -133,7 +139,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     const loaded = createView({ ...parts, state, bases, bucket, erase, epoch })
     if (state.messages > 0) {
       const consumer = await client.consumers.get(name, from(state.first_seq))
-      for await (const received of await consumer.consume()) {
+      for await (const received of await consumer.consume(pulling)) {
         loaded.take(messageIn(received))
         if (received.seq >= state.last_seq) break
       }
@@ -143,7 +149,22 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
 
   async function consume(): Promise<ConsumerMessages> {
     const consumer = await client.consumers.get(name, from(view.tail.head + 1))
-    return consumer.consume({ callback: receive })
+    return consumer.consume({ ...pulling, callback: receive })
+  }
+
+  /** JetStream forgets its consumers when it stops. */
+  async function rejoin(): Promise<void> {
+    rejoining ??= (async () => {
+      try {
+        await consuming.close()
+        if (!isClosed) consuming = await whenReady(consume)
+      } catch (error) {
+        if (!isClosed) onFailure(error)
+      } finally {
+        rejoining = null
+      }
+    })()
+    await rejoining
   }
 
   function receive(received: JsMsg): void {
@@ -254,7 +275,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
       const messages: Message[] = []
       let size = 0
       let upTo = seq
-      for await (const received of await consumer.fetch({ max_messages: count })) {
+      for await (const received of await consumer.fetch({ ...pulling, max_messages: count })) {
         if (received.seq !== upTo + 1) return null
         const message = messageIn(received)
         const isAsked = channels.has(message.channel)
@@ -270,6 +291,15 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     }
   }
 
+  /** A window comes from a server that was ahead of this one: waits until it has heard as much, if there is so much. */
+  async function hear(seq: number): Promise<void> {
+    if (seq <= view.tail.head) return
+    const late = AbortSignal.timeout(hearWithinMs)
+    const { state } = await manager.streams.info(name)
+    if (seq > state.last_seq) return
+    while (seq > view.tail.head && !late.aborted) await pause(hearAgainMs)
+  }
+
   function snapshot(channels: ReadonlySet<string>): Snapshot {
     mustBeOpen()
     return { messages: view.tail.newestOn(channels), head: { epoch, seq: view.tail.head } }
@@ -278,6 +308,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
   async function finish(): Promise<void> {
     isClosed = true
     await Promise.allSettled(Array.from(pending.values(), ({ promise }) => promise))
+    await rejoining
     await consuming.close()
     await view.close()
   }
@@ -298,6 +329,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     },
     async read(cursor, channels) {
       mustBeOpen()
+      if (cursor?.epoch === epoch) await hear(cursor.seq)
       const head = { epoch, seq: view.tail.head }
       const isHeld = cursor?.epoch === epoch && cursor.seq <= head.seq && cursor.seq >= view.floor()
       const found = !isHeld
@@ -543,7 +575,7 @@ function createKept(
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
 
 /** Whether the connection stands: what is sent while it does not is lost, with its answer. */
-function watchDoor(connection: NatsConnection) {
+function watchDoor(connection: NatsConnection, onReopened: () => void) {
   let open: PromiseWithResolvers<null> | null = null
   let shut = Promise.withResolvers<null>()
 
@@ -556,6 +588,7 @@ function watchDoor(connection: NatsConnection) {
         shut = Promise.withResolvers()
         open.resolve(null)
         open = null
+        onReopened()
       }
     }
   }
