@@ -164,6 +164,13 @@ export function meanOfClusters(values: readonly number[], level = 0.95) {
   return differenceOfMeans(mean(values), error, level)
 }
 
+/** Geometric mean of one ratio for each cluster, with its interval: `meanOfClusters` of their logarithms. */
+export function meanOfRatios(ratios: readonly number[], level = 0.95) {
+  const { difference, interval } = meanOfClusters(ratios.map(Math.log), level)
+  const [low, high] = interval
+  return { ratio: Math.exp(difference), interval: [Math.exp(low), Math.exp(high)] as const }
+}
+
 /** How many clusters would make the interval of `meanOfClusters` half as wide, if they differ as these do. */
 export function clustersForHalf(n: number, level = 0.95): number {
   const width = (count: number) => studentt.inv((1 + level) / 2, count - 1) / Math.sqrt(count)

@@ -21,7 +21,10 @@ function runOf(
     command: 'npm run lab -- keystrokes',
     startedAt: `2026-11-23T0${folder}:00:00.000Z`,
     environment: { commit: 'abc', loadBefore: 0.5 },
-    modes: [{ mode: 'websocket/1.1', meanMs: 4 }],
+    modes: [
+      { mode, meanMs: 4 * medianRatio, sessionMeansMs: ratios.map((ratio) => 8 * ratio) },
+      { mode: 'websocket/1.1', meanMs: 4, sessionMeansMs: ratios.map(() => 4) },
+    ],
     comparisons: [
       {
         ...{ mode, baseline: 'websocket/1.1', differenceMs, ci95Ms, medianRatio, medianRatioCi95 },
@@ -31,42 +34,35 @@ function runOf(
   }
 }
 
-const runs = [runOf('2', [2, 2], [1.9, 2.1]), runOf('1', [1, 1], [0.9, 1.1]), runOf('3', [4, 4], [1.5, 4.5])]
+const runs = [
+  runOf('2', [1.9, 2.1], [1.9, 2.1]),
+  runOf('1', [0.9, 1.1], [0.9, 1.1]),
+  runOf('3', [3.8, 4.2], [1.5, 4.5]),
+]
 
 test('the pooled ratio is the geometric mean over all sessions; a run holds it in its interval or not', () => {
-  const { ratio, difference, finding } = coverageOf(runs)
-  assert.equal(Math.round(1000 * ratio.pooled), 2000)
-  assert.deepEqual(
-    ratio.runs.map(({ value, holds }) => [value, holds]),
-    [
-      [1, false],
-      [2, true],
-      [4, true],
-    ],
-  )
-  assert.equal(Math.round(1000 * difference.pooled), 5333)
-  assert.deepEqual(
-    difference.runs.map(({ value, holds }) => [value, holds]),
-    [
-      [0, false],
-      [4, false],
-      [12, false],
-    ],
-  )
+  const { means, medians, difference, finding } = coverageOf(runs)
+  const inWords = ({ runs: each }: typeof means) =>
+    each.map(({ value, holds }) => `${value.toFixed(2)} ${holds}`).join(', ')
+  assert.equal(medians.pooled.toFixed(2), '1.99')
+  assert.equal(inWords(medians), '0.99 false, 2.00 true, 3.99 true')
+  // In these runs twice those of the medians, with Student's t over two sessions.
+  assert.equal(means.pooled.toFixed(2), '3.99')
+  assert.equal(inWords(means), '1.99 true, 3.99 true, 7.99 false')
+  assert.equal(difference.pooled.toFixed(2), '5.33')
+  assert.equal(inWords(difference), '0.00 false, 4.00 false, 12.00 false')
   assert.match(
     finding,
-    /, 2 \(67 %\) have the pooled ratio of the medians, 2\.00, .* and 0 \(0 %\) .* 5\.33 ms\.$/,
+    /, 2 \(67 %\) have the pooled ratio of the means, 3\.99, .* 2 \(67 %\) .* 1\.99, and 0 \(0 %\) .* 5\.33 ms\.$/,
   )
 })
 
 test('the report says it of each run, and its data do too', () => {
   const coverage = coverageOf(runs)
   const { 'report.md': words = '' } = reportFiles(coverageReport(coverage), coverage)
-  assert.match(words, /4\.00 \| 1\.00 \| 0\.90 to 1\.10 \| no \| 0(\.00)? \| -?.1\.00 to 1\.00 \| no/)
-  assert.equal(
-    coverageFiles(coverage)['runs.csv']?.split('\n')[1],
-    '1,2026-11-23T01:00:00.000Z,0.5,4,1,0.9,1.1,false,0,-1,1,false,1 1,0 0',
-  )
+  assert.match(words, /\| 4\.00 \| 1\.99 \| .* \| yes \| 0\.99 \| 0\.90 to 1\.10 \| no \|/)
+  const [, first = ''] = coverageFiles(coverage)['runs.csv']?.split('\n') ?? []
+  assert.match(first, /^1,2026-11-23T01:00:00\.000Z,0\.5,4,1\.98997,.*,true,.*,0\.9,1\.1,false,/)
 })
 
 test('one run, and runs of different modes, are refused by name', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import * as Plot from '@observablehq/plot'
 import { z } from 'zod'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
-import { mean } from '../lab/statistics.ts'
+import { mean, meanOfRatios, significant } from '../lab/statistics.ts'
 import { svg } from './charts.ts'
 import { csv } from './render.ts'
 import { count, figure, interval, moment, number, type Report, signed, text } from './section.ts'
@@ -16,7 +16,13 @@ const runSchema = z.object({
   command: z.string(),
   startedAt: z.string(),
   environment: z.looseObject({ commit: z.string(), loadBefore: z.number() }),
-  modes: z.array(z.object({ mode: z.string(), meanMs: z.number().nullable() })),
+  modes: z.array(
+    z.object({
+      mode: z.string(),
+      meanMs: z.number().nullable(),
+      sessionMeansMs: z.array(z.number().nullable()),
+    }),
+  ),
   comparisons: z
     .array(
       z.object({
@@ -45,8 +51,8 @@ export async function readRepeatedRun(folder: string): Promise<RepeatedRun> {
 export type Coverage = ReturnType<typeof coverageOf>
 
 /**
- * Of the first comparison of each run, for the ratio of the medians and for the difference of the means. The pooled value is the
- * mean over all sessions of all runs, of ratios the geometric one; it stands for the truth, which nobody knows. Throws for
+ * Of the first comparison of each run, for the ratio of the means, that of the medians, and the difference of the means. The pooled
+ * value is the mean over all sessions of all runs, of ratios the geometric one; it stands for the truth, which nobody knows. Throws for
  * different comparisons, or fewer than two runs.
  */
 export function coverageOf(given: readonly RepeatedRun[]) {
@@ -55,19 +61,35 @@ export function coverageOf(given: readonly RepeatedRun[]) {
     .toSorted((one, other) => one.startedAt.localeCompare(other.startedAt))
     .map(({ folder, startedAt, environment: { commit, loadBefore }, modes, comparisons: [comparison] }) => {
       if (!comparison) throw new Error(`${folder} compares nothing.`)
-      const baselineMs = modes.find(({ mode }) => mode === comparison.baseline)?.meanMs ?? null
-      return { folder, startedAt, commit, loadBefore, baselineMs, ...comparison }
+      const [own, other] = [comparison.mode, comparison.baseline].map((name) =>
+        modes.find(({ mode }) => mode === name),
+      )
+      const means = other?.sessionMeansMs ?? []
+      const meanRatios = (own?.sessionMeansMs ?? []).flatMap((ms, place) => {
+        const against = means[place]
+        return ms != null && against != null ? [ms / against] : []
+      })
+      const baselineMs = other?.meanMs ?? null
+      return { folder, startedAt, commit, loadBefore, baselineMs, meanRatios, ...comparison }
     })
   const [first] = runs
   const other = runs.find(({ mode, baseline }) => mode !== first?.mode || baseline !== first.baseline)
   if (!first || other)
     throw new Error(`${other?.folder} compares other modes than ${first?.folder}; repeat one comparison.`)
-  const ratio = covered(
+  const geometric = (values: readonly number[]) => Math.exp(mean(values.map(Math.log)))
+  const means = covered(
+    runs.map(({ meanRatios }) => {
+      const { ratio, interval } = meanOfRatios(meanRatios)
+      return { value: ratio, ci95: interval, sessions: meanRatios }
+    }),
+    geometric,
+  )
+  const medians = covered(
     runs.map(({ medianRatio, medianRatioCi95, sessions }) => ({
       ...{ value: medianRatio, ci95: medianRatioCi95 },
       sessions: sessions.map((one) => one.medianRatio),
     })),
-    (values) => Math.exp(mean(values.map(Math.log))),
+    geometric,
   )
   const difference = covered(
     runs.map(({ differenceMs, ci95Ms, sessions }) => ({
@@ -80,12 +102,12 @@ export function coverageOf(given: readonly RepeatedRun[]) {
   const share = ({ holding }: Covered) => `${holding} (${Math.round((100 * holding) / runs.length)} %)`
   return {
     scenario: 'coverage',
-    ...{ startedAt, mode, baseline, ratio, difference },
+    ...{ startedAt, mode, baseline, means, medians, difference },
     sessions: runs.reduce((sum, one) => sum + one.sessions.length, 0),
-    runs: runs.map(({ folder, startedAt, commit, loadBefore, baselineMs, sessions }) => ({
-      ...{ folder, startedAt, commit, loadBefore, baselineMs, sessions },
+    runs: runs.map(({ folder, startedAt, commit, loadBefore, baselineMs, meanRatios, sessions }) => ({
+      ...{ folder, startedAt, commit, loadBefore, baselineMs, meanRatios, sessions },
     })),
-    finding: `Of ${runs.length} runs of one comparison, ${spokenName(mode)} against ${spokenName(baseline)}, ${share(ratio)} have the pooled ratio of the medians, ${figure(ratio.pooled)}, in their 95 % interval, and ${share(difference)} the pooled difference of the means, ${figure(Math.abs(difference.pooled))} ms.`,
+    finding: `Of ${runs.length} runs of one comparison, ${spokenName(mode)} against ${spokenName(baseline)}, ${share(means)} have the pooled ratio of the means, ${figure(means.pooled)}, in their 95 % interval, ${share(medians)} that of the medians, ${figure(medians.pooled)}, and ${share(difference)} the difference of the means, ${figure(Math.abs(difference.pooled))} ms.`,
   }
 }
 
@@ -108,7 +130,7 @@ function covered(
 }
 
 export function coverageReport(coverage: Coverage): Report {
-  const { mode, baseline, runs, ratio, difference, sessions, finding } = coverage
+  const { mode, baseline, runs, means, medians, difference, sessions, finding } = coverage
   const last = runs.at(-1) ?? runs[0]
   const speeds = runs.flatMap(({ baselineMs }) => baselineMs ?? [])
   const against = `${labelOf(mode)} and ${labelOf(baseline)}`
@@ -125,14 +147,15 @@ export function coverageReport(coverage: Coverage): Report {
     subtitle: `${runs.length} runs from ${moment(coverage.startedAt)} to ${moment(last?.startedAt ?? '')}`,
     finding,
     sections: [
+      drawn('Ratios of the means', `${against}: each run’s ratio of the means`, 'ratio of the means', means),
       drawn(
-        'Ratios of every run',
+        'Ratios of the medians',
         `${against}: each run’s ratio of the medians`,
         'ratio of the medians',
-        ratio,
+        medians,
       ),
       drawn(
-        'Differences of every run',
+        'Differences of the means',
         `${labelOf(mode)} − ${labelOf(baseline)}, ms: each run’s difference of means`,
         'difference, ms',
         difference,
@@ -144,20 +167,22 @@ export function coverageReport(coverage: Coverage): Report {
             caption: 'Runs in the order of time; times in milliseconds',
             columns: [
               text('Run'),
-              ...['Started', 'Load before', `Mean, ${labelOf(baseline)}`, 'Ratio', '95 % interval'].map(
-                number,
-              ),
-              text('Holds'),
-              ...['Difference', '95 % interval'].map(number),
-              text('Holds'),
+              ...['Started', 'Load before', `Mean, ${labelOf(baseline)}`].map(number),
+              ...['Ratio of means', 'Ratio of medians', 'Difference'].flatMap((what) => [
+                number(what),
+                number('95 % interval'),
+                text('Holds'),
+              ]),
             ],
             rows: runs.map((run, place) => {
-              const [one, other] = [ratio.runs[place], difference.runs[place]]
+              const cells = [means, medians, difference].flatMap((of) => {
+                const { value = Number.NaN, ci95, holds } = of.runs[place] ?? {}
+                const shown = of === difference ? signed(value) : figure(value)
+                return [shown, ci95 ? interval(ci95) : '–', holds ? 'yes' : 'no']
+              })
               return [
                 ...[String(place + 1), moment(run.startedAt), figure(run.loadBefore), figure(run.baselineMs)],
-                ...[figure(one?.value), one ? interval(one.ci95) : '–', one?.holds ? 'yes' : 'no'],
-                ...[signed(other?.value ?? Number.NaN), other ? interval(other.ci95) : '–'],
-                other?.holds ? 'yes' : 'no',
+                ...cells,
               ]
             }),
           },
@@ -171,10 +196,15 @@ export function coverageReport(coverage: Coverage): Report {
   }
 }
 
-export function coverageFiles({ runs, ratio, difference }: Coverage): Readonly<Record<string, string>> {
+export function coverageFiles({
+  runs,
+  means,
+  medians,
+  difference,
+}: Coverage): Readonly<Record<string, string>> {
   const rows = runs.map((run, place) => ({
     ...run,
-    ...{ place, ratio: ratio.runs[place], difference: difference.runs[place] },
+    ...{ place, means: means.runs[place], medians: medians.runs[place], difference: difference.runs[place] },
   }))
   return {
     'runs.csv': csv(
@@ -183,15 +213,20 @@ export function coverageFiles({ runs, ratio, difference }: Coverage): Readonly<R
         ['started_at', ({ startedAt }) => startedAt],
         ['load_before', ({ loadBefore }) => loadBefore],
         ['baseline_ms', ({ baselineMs }) => baselineMs],
-        ['ratio', ({ ratio }) => ratio?.value ?? null],
-        ['ratio_ci95_low', ({ ratio }) => ratio?.ci95[0] ?? null],
-        ['ratio_ci95_high', ({ ratio }) => ratio?.ci95[1] ?? null],
-        ['ratio_holds', ({ ratio }) => ratio?.holds ?? null],
+        ['mean_ratio', ({ means }) => csvFigure(means?.value)],
+        ['mean_ratio_ci95_low', ({ means }) => csvFigure(means?.ci95[0])],
+        ['mean_ratio_ci95_high', ({ means }) => csvFigure(means?.ci95[1])],
+        ['mean_ratio_holds', ({ means }) => means?.holds ?? null],
+        ['median_ratio', ({ medians }) => csvFigure(medians?.value)],
+        ['median_ratio_ci95_low', ({ medians }) => csvFigure(medians?.ci95[0])],
+        ['median_ratio_ci95_high', ({ medians }) => csvFigure(medians?.ci95[1])],
+        ['median_ratio_holds', ({ medians }) => medians?.holds ?? null],
         ['difference_ms', ({ difference }) => difference?.value ?? null],
         ['difference_ci95_low_ms', ({ difference }) => difference?.ci95[0] ?? null],
         ['difference_ci95_high_ms', ({ difference }) => difference?.ci95[1] ?? null],
         ['difference_holds', ({ difference }) => difference?.holds ?? null],
-        ['session_ratios', ({ sessions }) => sessions.map(({ medianRatio }) => medianRatio).join(' ')],
+        ['session_mean_ratios', ({ meanRatios }) => meanRatios.map(csvFigure).join(' ')],
+        ['session_median_ratios', ({ sessions }) => sessions.map(({ medianRatio }) => medianRatio).join(' ')],
         [
           'session_differences_ms',
           ({ sessions }) => sessions.map(({ differenceMs }) => differenceMs).join(' '),
@@ -201,6 +236,8 @@ export function coverageFiles({ runs, ratio, difference }: Coverage): Readonly<R
     ),
   }
 }
+
+const csvFigure = (value: number | undefined) => (value === undefined ? null : significant(value))
 
 function forest({ runs, pooled }: Covered, axis: string, width: number): string {
   const rows = runs.map((run, place) => ({ ...run, y: place + 0.5 }))

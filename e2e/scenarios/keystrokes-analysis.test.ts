@@ -112,7 +112,7 @@ test('the fastest mode is named with its difference and interval', () => {
   const { finding, comparisons } = summaryOf()
   assert.match(
     finding,
-    /^WebSocket was fastest: \d\.\d ms on average, \d\.\d ms \(\d\.\d to \d\.\d\) less than SSE \+ XHR over HTTP\/2\.$/,
+    /^WebSocket was fastest: \d\.\d ms on average, \d\.\d ms \(\d\.\d to \d\.\d\) less than SSE \+ XHR over HTTP\/2, which took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\)\.$/,
   )
   assert.deepEqual(
     comparisons.map(({ verdict }) => verdict),
@@ -138,7 +138,7 @@ test('when the baseline is fastest, it is said against the next', () => {
   ]
   assert.match(
     summaryOf({ behaviours }).finding,
-    /^SSE \+ XHR over HTTP\/2 was faster: .* less than SSE \+ XHR over HTTP\/1.1\.$/,
+    /^SSE \+ XHR over HTTP\/2 was faster: .* less than SSE \+ XHR over HTTP\/1.1, which took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\)\.$/,
   )
 })
 

@@ -9,6 +9,7 @@ import {
   holm,
   mean,
   meanOfClusters,
+  meanOfRatios,
   median,
   outerThirds,
   rounded,
@@ -452,7 +453,8 @@ function pairsOf({ modes, baseline }: Run) {
 
 /**
  * The unit is the session: messages of one session resemble each other more than those of different ones. Each session
- * gives one difference of means and one ratio of medians; a message counts once, with its mean over the windows.
+ * gives one difference of means, their ratio, and one ratio of medians; a message counts once, with its mean over the windows.
+ * Ratios are pooled by their logarithms.
  */
 function contrast({ samples }: Run, mode: string, baseline: string) {
   const others = new Map(
@@ -461,17 +463,22 @@ function contrast({ samples }: Run, mode: string, baseline: string) {
   const sessions = sessionsOf(samples.filter((sample) => sample.mode === mode)).flatMap((own) => {
     const other = others.get(own.session)
     if (!other || own.times.length === 0 || other.times.length === 0) return []
-    const differenceMs = mean(own.messageMeans) - mean(other.messageMeans)
-    return [{ session: own.session, differenceMs, ratio: median(own.times) / median(other.times) }]
+    const [ownMs, otherMs] = [mean(own.messageMeans), mean(other.messageMeans)]
+    return [
+      {
+        ...{ session: own.session, differenceMs: ownMs - otherMs, meanRatio: ownMs / otherMs },
+        medianRatio: median(own.times) / median(other.times),
+      },
+    ]
   })
   if (sessions.length < 2) return undefined
-  const ratios = meanOfClusters(sessions.map(({ ratio }) => Math.log(ratio)))
-  const [low, high] = ratios.interval
+  const means = meanOfRatios(sessions.map(({ meanRatio }) => meanRatio))
+  const medians = meanOfRatios(sessions.map(({ medianRatio }) => medianRatio))
   return {
     ...{ mode, baseline },
     ...meanOfClusters(sessions.map(({ differenceMs }) => differenceMs)),
-    medianRatio: Math.exp(ratios.difference),
-    medianRatioCi95: [Math.exp(low), Math.exp(high)] as const,
+    ...{ meanRatio: means.ratio, meanRatioCi95: means.interval },
+    ...{ medianRatio: medians.ratio, medianRatioCi95: medians.interval },
     sessions,
   }
 }
@@ -576,12 +583,15 @@ function decide(
     pCorrected,
     verdict: isOpen ? (isAlike ? ('alike' as const) : ('undecided' as const)) : faster,
     mattersMs: mattersMs === null ? null : rounded(mattersMs),
+    meanRatio: rounded(found.meanRatio),
+    meanRatioCi95: roundedInterval(found.meanRatioCi95),
     medianRatio: rounded(found.medianRatio),
     medianRatioCi95: roundedInterval(found.medianRatioCi95),
-    sessions: sessions.map(({ session, differenceMs, ratio }) => ({
+    sessions: sessions.map(({ session, differenceMs, meanRatio, medianRatio }) => ({
       session,
       differenceMs: rounded(differenceMs),
-      medianRatio: rounded(ratio),
+      meanRatio: rounded(meanRatio),
+      medianRatio: rounded(medianRatio),
     })),
   }
 }
@@ -631,8 +641,12 @@ function bestWords(
     `Undecided: ${lowest}, but ${between(one)} is within chance or the clock's error`
   const alike = (one: Comparison) =>
     `No difference that matters: ${lowest}, but ${between(one)} is less than ${ms(one.mattersMs ?? 0)}`
-  const fastest = (rank: string, { differenceMs, ci95Ms }: Comparison, other: string) =>
-    `${name} ${rank}: ${ms(best.meanMs)} on average, ${ms(Math.abs(differenceMs))} (${range(ci95Ms.map(Math.abs))}) less than ${spokenName(other)}`
+  const fastest = (rank: string, comparison: Comparison, other: string) => {
+    const { differenceMs, ci95Ms, meanRatio, meanRatioCi95 } = comparison
+    const times = (ratio: number) => (comparison.mode === best.mode ? 1 / ratio : ratio)
+    const less = `${ms(Math.abs(differenceMs))} (${range(ci95Ms.map(Math.abs))}) less than ${spokenName(other)}`
+    return `${name} ${rank}: ${ms(best.meanMs)} on average, ${less}, which took ${figure(times(meanRatio))} times as long (${range(meanRatioCi95.map(times))})`
+  }
   if (best.mode === baseline) {
     const open = contrasts.find(({ verdict }) => verdict !== 'slower')
     if (open) return open.verdict === 'alike' ? alike(open) : undecided(open)
