@@ -1,4 +1,4 @@
-// `bench stages`: what stamping the stages of messages adds to their time, with and without it in turns.
+// `bench stages`: what stamping the stages of messages adds to their time and to the server's, with and without it in turns.
 
 import { z } from 'zod'
 import { type Mode, modes } from '../../server/wire/modes.ts'
@@ -23,7 +23,8 @@ const schema = z.object({
 const help = `npm run bench -- stages [flags]
 
   One window writes and all receive, over a server that stamps the stages of every message, as those of the lab do, and
-  over one that does not. The two take turns; each round gives one difference of the medians.
+  over one that does not. The two take turns; each round gives one difference of the medians, and one of the server's
+  processor time for a message.
 
   --modes LIST  modes of Crosswind, or all   all
   --windows N   windows that receive         5
@@ -59,7 +60,7 @@ export const stagesBench = {
         subjects.push({ mode, stages, server })
       }
     }
-    const medians = new Map(subjects.map((subject) => [subject, [] as number[]]))
+    const taken = new Map(subjects.map((subject) => [subject, [] as Taken[]]))
     let lost = 0
     // The first round is a warm-up of every server.
     for (const [round, order] of turnsOf(subjects, options.rounds + 1).entries()) {
@@ -70,10 +71,13 @@ export const stagesBench = {
         const turn = await takeOne(subject, load, options, `r${round}`, signal)
         if (round === 0) continue
         lost += turn.lost
-        medians.get(subject)?.push(median(turn.latenciesMs))
+        taken.get(subject)?.push({
+          medianMs: median(turn.latenciesMs),
+          cpuMs: turn.cpuMs / (options.rate * options.seconds),
+        })
       }
     }
-    const rows = measured.map((mode) => rowOf(mode, medians))
+    const rows = measured.map((mode) => rowOf(mode, taken))
     return {
       text: tableOf(rows),
       failures: lost > 0 ? [`${lost} messages were lost.`] : [],
@@ -98,16 +102,26 @@ function takeOne(
   return takeTurn(server, [load], plan, signal)
 }
 
-function rowOf({ name }: Mode, medians: ReadonlyMap<Subject, readonly number[]>) {
+interface Taken {
+  readonly medianMs: number
+  /** Of the server, for a message. */
+  readonly cpuMs: number
+}
+
+function rowOf({ name }: Mode, taken: ReadonlyMap<Subject, readonly Taken[]>) {
   const roundsOf = (stages: boolean) =>
-    [...medians].find(([subject]) => subject.mode.name === name && subject.stages === stages)?.[1] ?? []
+    [...taken].find(([subject]) => subject.mode.name === name && subject.stages === stages)?.[1] ?? []
   const [plain, stamped] = [roundsOf(false), roundsOf(true)]
-  const added = meanOfClusters(stamped.map((ms, round) => 1000 * (ms - (plain[round] ?? Number.NaN))))
+  const addedTo = (figure: keyof Taken) =>
+    meanOfClusters(stamped.map((one, round) => 1000 * (one[figure] - (plain[round]?.[figure] ?? Number.NaN))))
+  const [added, cpuAdded] = [addedTo('medianMs'), addedTo('cpuMs')]
   return {
     mode: name,
-    p50Ms: significant(median(plain)),
+    p50Ms: significant(median(plain.map(({ medianMs }) => medianMs))),
     addedMicros: significant(added.difference),
     addedMicrosCi95: roundedInterval(added.interval),
+    cpuAddedMicros: significant(cpuAdded.difference),
+    cpuAddedMicrosCi95: roundedInterval(cpuAdded.interval),
     rounds: plain.length,
   }
 }
@@ -119,6 +133,8 @@ function tableOf(rows: readonly ReturnType<typeof rowOf>[]): string {
       ['median ms', ({ p50Ms }) => figure(p50Ms)],
       ['stamps add µs', ({ addedMicros }) => figure(addedMicros)],
       ['95 % interval', ({ addedMicrosCi95 }) => interval(addedMicrosCi95)],
+      ['to the CPU µs', ({ cpuAddedMicros }) => figure(cpuAddedMicros)],
+      ['95 % interval', ({ cpuAddedMicrosCi95 }) => interval(cpuAddedMicrosCi95)],
       ['rounds', ({ rounds }) => count(rounds)],
     ],
     rows,

@@ -362,6 +362,23 @@ test('a built-in delay is held against the relay’s own stamps, built-in faults
   )
 })
 
+test('without a sound relay a delay is held against the relay that delays least', () => {
+  const behaviours = ['bare+20ms:sse/2', 'bare+25ms:sse/2'].map((mode, place) => ({
+    mode,
+    medianMs: 20 + 5 * place,
+  }))
+  const made = madeRun({ behaviours, sessionSpread: 0, keys: 40, blocks: 1, windows: 2 })
+  const samples = made.samples.map((sample) => ({
+    ...sample,
+    committingAt: (sample.acceptedAt ?? 0) + (sample.mode.includes('25') ? 25 : 20),
+  }))
+  const { knownFaults } = analyse({ ...made, samples })
+  assert.deepEqual(
+    knownFaults.map(({ mode, sound, builtMs }) => [mode, sound, builtMs]),
+    [['bare+25ms:sse/2', 'bare+20ms:sse/2', 5]],
+  )
+})
+
 const twoEditors = ['sse/2 shared', 'websocket/1.1 shared', 'sse/2 mirror', 'websocket/1.1 mirror'].map(
   (mode, place) => ({ mode, medianMs: 2 + place }),
 )

@@ -350,7 +350,8 @@ async function measure(
     listener?.say(`Warming up: keep this window in front`)
     for (const subject of subjects) {
       signal.throwIfAborted()
-      await showSubject(windows, subject, `warm-${run}`, '')
+      // On a page of its own: over a slow network the last one's keys may still be on their way.
+      await showSubject(windows, subject, channelOf('warm', run, subject), '')
       await warmUp(windows, firstWarmupKeys, firstWarmupIntervalMs)
     }
   }
@@ -375,7 +376,7 @@ async function measure(
       }
       turn += 1
       listener?.say(`Measuring turn ${turn}${options.until ? '' : ` of ${turns}`}: keep this window in front`)
-      const channel = `keys-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
+      const channel = channelOf('keys', run, subject)
       await showSubject(windows, subject, channel, textBetween(1, firstKey))
       await warmUp(windows, warmup, interval)
 
@@ -519,6 +520,9 @@ async function measureGrowing(
   for (const window of windows) await window.close()
   return growing
 }
+
+const channelOf = (what: string, run: string, { name }: Subject) =>
+  `${what}-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
 
 async function showSubject(
   windows: readonly RecordingWindow[],

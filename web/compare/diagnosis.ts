@@ -80,7 +80,7 @@ export function socketWords(trials: readonly Trial[]): string {
 export function clockWords(clock: ClockReading | null): string | null {
   if (!clock) return null
   const { offsetMs, boundMs } = clock
-  const [offset, bound] = [Math.abs(offsetMs), boundMs].map((ms) => ms.toFixed(1))
+  const [offset, bound] = [Math.abs(offsetMs), boundMs].map((ms) => ms.toFixed(ms < 10 ? 1 : 0))
   if (Math.abs(offsetMs) <= boundMs) return `The clocks agree within ${bound} ms.`
   return `The server's clock is ${offset} ms ${offsetMs > 0 ? 'ahead of' : 'behind'} this machine's (±${bound} ms); Crosswind allows for it.`
 }
