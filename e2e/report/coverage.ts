@@ -59,19 +59,28 @@ export function coverageOf(given: readonly RepeatedRun[]) {
   if (given.length < 2) throw new Error('Two runs or more are needed; one has nothing to be held against.')
   const runs = given
     .toSorted((one, other) => one.startedAt.localeCompare(other.startedAt))
-    .map(({ folder, startedAt, environment: { commit, loadBefore }, modes, comparisons: [comparison] }) => {
-      if (!comparison) throw new Error(`${folder} compares nothing.`)
-      const [own, other] = [comparison.mode, comparison.baseline].map((name) =>
-        modes.find(({ mode }) => mode === name),
-      )
-      const means = other?.sessionMeansMs ?? []
-      const meanRatios = (own?.sessionMeansMs ?? []).flatMap((ms, place) => {
-        const against = means[place]
-        return ms != null && against != null ? [ms / against] : []
-      })
-      const baselineMs = other?.meanMs ?? null
-      return { folder, startedAt, commit, loadBefore, baselineMs, meanRatios, ...comparison }
-    })
+    .map(
+      ({
+        folder,
+        command,
+        startedAt,
+        environment: { commit, loadBefore },
+        modes,
+        comparisons: [comparison],
+      }) => {
+        if (!comparison) throw new Error(`${folder} compares nothing.`)
+        const [own, other] = [comparison.mode, comparison.baseline].map((name) =>
+          modes.find(({ mode }) => mode === name),
+        )
+        const means = other?.sessionMeansMs ?? []
+        const meanRatios = (own?.sessionMeansMs ?? []).flatMap((ms, place) => {
+          const against = means[place]
+          return ms != null && against != null ? [ms / against] : []
+        })
+        const baselineMs = other?.meanMs ?? null
+        return { folder, command, startedAt, commit, loadBefore, baselineMs, meanRatios, ...comparison }
+      },
+    )
   const [first] = runs
   const other = runs.find(({ mode, baseline }) => mode !== first?.mode || baseline !== first.baseline)
   if (!first || other)
@@ -104,6 +113,8 @@ export function coverageOf(given: readonly RepeatedRun[]) {
     scenario: 'coverage',
     ...{ startedAt, mode, baseline, means, medians, difference },
     sessions: runs.reduce((sum, one) => sum + one.sessions.length, 0),
+    /** Without what differs by nature. */
+    commands: [...new Set(runs.map(({ command }) => command.replaceAll(/ --(?:seed|out) \S+/g, '')))],
     runs: runs.map(({ folder, startedAt, commit, loadBefore, baselineMs, meanRatios, sessions }) => ({
       ...{ folder, startedAt, commit, loadBefore, baselineMs, meanRatios, sessions },
     })),
@@ -188,6 +199,7 @@ export function coverageReport(coverage: Coverage): Report {
           },
         ],
         paragraphs: [
+          `Each run was ${coverage.commands.map((command) => `“${command}”`).join(' or ')}, with a seed of its own.`,
           `The pooled values are means over all ${count(sessions)} sessions, of the ratios the geometric one. Each run is part of them by ${figure(100 / runs.length)} %.`,
           `Intervals tell how far the sessions of a run differ. Where hours differ more than sessions, as when the machine’s speed changes, fewer of them hold the pooled value: ${labelOf(baseline)}’s mean was ${figure(Math.min(...speeds))} to ${figure(Math.max(...speeds))} ms in these runs. A difference in milliseconds changes with the speed; a ratio does not where both modes slow down alike.`,
         ],
