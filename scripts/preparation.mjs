@@ -152,9 +152,9 @@ const needed = {
   Windows  winget install Mozilla.Firefox; CROSSWIND_FIREFOX="C:\\Program Files\\Mozilla Firefox\\firefox.exe"`,
   },
   nats: {
-    programs: { CROSSWIND_NATS_SERVER: ['nats-server'] },
+    programs: { CROSSWIND_NATS_PROGRAM: ['nats-server'] },
     packages: ['nats-server'],
-    advice: `The tests of the broker need nats-server. Install it, or name its program in CROSSWIND_NATS_SERVER:
+    advice: `The tests of the broker need nats-server. Install it, or name its program in CROSSWIND_NATS_PROGRAM:
   Debian   apt-get install nats-server
   Ubuntu   apt-get install nats-server
   macOS    brew install nats-server

@@ -83,6 +83,7 @@ test('an empty variable counts as not set, and those of the set-up commands are 
     CROSSWIND_PORT: '',
     CROSSWIND_CHROMIUM: '/usr/bin/chromium',
     CROSSWIND_CHROMEDRIVER: '/x',
+    CROSSWIND_NATS_PROGRAM: '/x',
     PATH: '/bin',
   }
   assert.deepEqual(await load('', { env }), defaultConfig)

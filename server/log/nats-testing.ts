@@ -21,7 +21,7 @@ export interface TestNats {
 const startWithinMs = 20_000
 
 /** Set by the test suite. */
-const program = process.env.CROSSWIND_NATS_SERVER ?? 'nats-server'
+const program = process.env.CROSSWIND_NATS_PROGRAM ?? 'nats-server'
 
 /** As docs/scaling.md advises: messages and documents may be larger than NATS takes by default. */
 const settings = (port: number, folder: string) => `
