@@ -1,5 +1,9 @@
 // `bench stages`: what stamping the stages of messages adds to their time and to the server's, with and without it in turns.
 
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { readFlags, whole, words } from '../lab/flags.ts'
@@ -9,7 +13,7 @@ import { textTable } from '../lab/terminal-output.ts'
 import { type LoadProcess, startLoadProcess } from '../load/load-process.ts'
 import { count, figure, interval } from '../report/section.ts'
 import { type BenchServer, startMode } from './bench-server.ts'
-import { takeTurn, turnsOf } from './bench-turn.ts'
+import { figuresOf, takeTurn, turnsOf } from './bench-turn.ts'
 
 const schema = z.object({
   modes: words.default(['all']),
@@ -79,7 +83,7 @@ export const stagesBench = {
     }
     const rows = measured.map((mode) => rowOf(mode, taken))
     return {
-      text: tableOf(rows),
+      text: `${tableOf(rows)}\n\n  ${await loopWords()}`,
       failures: lost > 0 ? [`${lost} messages were lost.`] : [],
       rows,
       isComplete: lost === 0,
@@ -100,6 +104,17 @@ function takeOne(
     ...{ warmupMessages: rate, messages: rate * seconds, settleMs: 500, graceMs: 5000 },
   }
   return takeTurn(server, [load], plan, signal)
+}
+
+/** The stamps alone, without a server: nothing else varies. */
+async function loopWords(): Promise<string> {
+  const stamps = pathToFileURL(join(import.meta.dirname, '../lab/stage-stamps.ts')).href
+  const child = fork(join(import.meta.dirname, 'stages-loop.ts'), [], {
+    execArgv: [...process.execArgv, '--import', stamps],
+  })
+  const [micros] = (await once(child, 'message')) as [number[]]
+  const { p50, min, max } = figuresOf(micros)
+  return `In a loop, the stamps of a message take ${figure(p50)} µs of processor time (${figure(min)} to ${figure(max)}).`
 }
 
 interface Taken {
