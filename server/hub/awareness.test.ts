@@ -61,6 +61,19 @@ test('a state reaches the others on the page, and not the window itself', async 
   assert.deepEqual(told(author.connection), [])
 })
 
+test('a state that is as before is told again once its window has written: the others have moved its caret', async () => {
+  const { hub, join, told } = openPage()
+  const author = await join({ id: 'w1' })
+  const reader = await join({ id: 'w2' })
+  author.show(at('AA'))
+  told(reader.connection)
+  await hub.publish({ id: 'w1-1', channel: 'main', kind: 'edit', from: 'w1', at: 1, body: { html: 'x' } })
+  author.show(at('AA'))
+  assert.deepEqual(told(reader.connection), ['main: w1 AA'])
+  author.show(at('AA'))
+  assert.deepEqual(told(reader.connection), [])
+})
+
 test('a state that is as before is not told again', async () => {
   const { join, told } = openPage()
   const [author, reader] = [await join({ id: 'w1' }), await join({ id: 'w2' })]

@@ -16,6 +16,8 @@ interface Entry {
   readonly window: string
   readonly state: AwarenessState
   readonly version: number
+  /** It wrote since: the others have moved its caret, so that even the same state is news. */
+  hasWritten: boolean
 }
 
 /** A client, with the windows that it shows: its own, or those that its shared stream carries. */
@@ -102,6 +104,12 @@ export class Awareness {
     this.#show(this.#holderOf(`${server} ${owner ?? ''}`, owner, false), report)
   }
 
+  /** A window's message was stored. */
+  wrote(channel: string, window: string): void {
+    const entry = this.#rooms.get(channel)?.entries.get(window)
+    if (entry) entry.hasWritten = true
+  }
+
   /** Another server is gone, with everything that it showed. */
   serverLeft(server: string): void {
     const isIts = (key: ClientKey) => typeof key === 'string' && key.startsWith(`${server} `)
@@ -124,8 +132,8 @@ export class Awareness {
       return
     }
     if (!known && holder.entries.size >= mostPerHolder) return
-    if (known && this.#isShown(known) && isSame(known.state, state)) return
-    const entry = { holder, channel, window, state, version: this.#nextVersion() }
+    if (known && this.#isShown(known) && !known.hasWritten && isSame(known.state, state)) return
+    const entry = { holder, channel, window, state, version: this.#nextVersion(), hasWritten: false }
     holder.entries.set(place, entry)
     if (!holder.isSilent) this.#putIn(entry)
   }

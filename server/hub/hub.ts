@@ -110,6 +110,7 @@ export function createHub({ log, timers, random, onFailure, onJoined, bus, setti
     const delivery = recent.add(message, cursor)
     for (const stream of registry.streamsOn(message.channel)) stream.send(delivery)
     polls.wake(message.channel)
+    awareness.wrote(message.channel, message.from)
   })
 
   /** Throws a `Refusal` when draining, or when full for a new client. */
