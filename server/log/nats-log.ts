@@ -18,9 +18,9 @@ import { type ObjectStore, Objm } from '@nats-io/obj'
 import { connect, credsAuthenticator, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import { type BaseStore, Folding, type StoredBase } from './folding.ts'
-import type { Bus, Log, LogParts, OnMessage, Snapshot } from './log.ts'
+import type { Bus, Log, LogParts, Snapshot } from './log.ts'
 import { type Bounds, createRetention, keyOf, type Portion, portion, type Stored, Tail } from './retention.ts'
-import { IdTaken, isRepeat, LogClosed, LogUnavailable, TooManyChannels } from './sequencer.ts'
+import { Followers, IdTaken, isRepeat, LogClosed, LogUnavailable, TooManyChannels } from './sequencer.ts'
 
 export interface NatsSettings {
   /** `host:port`, of any servers of the cluster. */
@@ -119,7 +119,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
   })
   const epoch = epochOf(created)
   const door = watchDoor(connection, () => void rejoin())
-  const followers = new Set<OnMessage>()
+  const followers = new Followers(onFailure)
   const pending = new Map<string, Entry>()
   /** By sender: one draft under way at a time, so that a lost one is not overtaken by the next. */
   const lines = new Map<string, Entry[]>()
@@ -174,25 +174,12 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     const message = messageIn(received)
     const key = keyOf(message)
     view.take(message)
-    tell(message)
+    followers.tell(message, formatCursor({ epoch, seq: message.seq }))
     const entry = pending.get(key)
     if (!entry) return
     pending.delete(key)
     if (isRepeat(message, entry.draft)) entry.resolve(message.seq)
     else entry.reject(new IdTaken(entry.draft))
-  }
-
-  function tell(message: Message): void {
-    const cursor = formatCursor({ epoch, seq: message.seq })
-    // A copy: a follower added now begins with the next message.
-    for (const onMessage of [...followers]) {
-      if (!followers.has(onMessage)) continue
-      try {
-        onMessage(message, cursor)
-      } catch (error) {
-        onFailure(error)
-      }
-    }
   }
 
   /** While this server was away, others erased what it had not received. Windows learn of it by their next heartbeat. */
@@ -323,10 +310,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
       if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
       return stored?.seq ?? unanswered?.promise ?? enter(draft, acceptedAt, key)
     },
-    follow(onMessage) {
-      followers.add(onMessage)
-      return () => void followers.delete(onMessage)
-    },
+    follow: followers.add,
     async read(cursor, channels) {
       mustBeOpen()
       if (cursor?.epoch === epoch) await hear(cursor.seq)

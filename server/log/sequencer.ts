@@ -1,7 +1,7 @@
 // The order of a log: stores a group of drafts in one commit, notifies followers, then resolves.
 
 import { channel } from 'node:diagnostics_channel'
-import { type Draft, formatCursor, type Kind } from '../wire/messages.ts'
+import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import type { Defer, Log, OldestContent, OnFailure, OnMessage, Snapshot } from './log.ts'
 import { keyOf, type Portion, type Tail } from './retention.ts'
@@ -51,7 +51,7 @@ const diagnostics = {
 }
 
 export function createSequencer({ epoch, tail, maxChannels, store, defer, onFailure }: SequencerParts): Log {
-  const followers = new Set<OnMessage>()
+  const followers = new Followers(onFailure)
   const pending = new Map<string, PendingEntry>()
   /** Pending without a group, and the channels they add. */
   let waiting: PendingEntry[] = []
@@ -128,16 +128,7 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
   function tell({ draft, acceptedAt, bytes }: Entry, seq: number): void {
     const message = { ...draft, seq, acceptedAt }
     tail.add(message, bytes)
-    const cursor = formatCursor({ epoch, seq })
-    // A copy: a follower added now begins with the next message.
-    for (const onMessage of [...followers]) {
-      if (!followers.has(onMessage)) continue
-      try {
-        onMessage(message, cursor)
-      } catch (error) {
-        onFailure(error)
-      }
-    }
+    followers.tell(message, formatCursor({ epoch, seq }))
   }
 
   function snapshot(channels: ReadonlySet<string>): Snapshot {
@@ -163,10 +154,7 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
       if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
       return stored?.seq ?? unanswered?.promise ?? enter(draft, acceptedAt, key)
     },
-    follow(onMessage) {
-      followers.add(onMessage)
-      return () => void followers.delete(onMessage)
-    },
+    follow: followers.add,
     async read(cursor, channels) {
       mustBeOpen()
       const head = { epoch, seq: tail.head }
@@ -188,6 +176,34 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
       closing ??= finish()
       return closing
     },
+  }
+}
+
+/** Told one after the other; one that throws costs the others nothing. */
+export class Followers {
+  readonly #all = new Set<OnMessage>()
+  readonly #onFailure: OnFailure
+
+  constructor(onFailure: OnFailure) {
+    this.#onFailure = onFailure
+  }
+
+  /** Returns the unsubscribe function. */
+  readonly add = (onMessage: OnMessage): (() => void) => {
+    this.#all.add(onMessage)
+    return () => void this.#all.delete(onMessage)
+  }
+
+  tell(message: Message, cursor: string): void {
+    // A copy: a follower added now begins with the next message.
+    for (const onMessage of [...this.#all]) {
+      if (!this.#all.has(onMessage)) continue
+      try {
+        onMessage(message, cursor)
+      } catch (error) {
+        this.#onFailure(error)
+      }
+    }
   }
 }
 
