@@ -19,18 +19,27 @@ after(() => nats.stop())
 const key = newKey()
 let streams = 0
 
-async function startServers(context: TestContext, count: number): Promise<TestServer[]> {
+async function startServers(
+  context: TestContext,
+  count: number,
+  limits = testConfig.limits,
+): Promise<TestServer[]> {
   streams += 1
   const servers: TestServer[] = []
-  for (let place = 0; place < count; place += 1) servers.push(await startServer(context, [nats.address()]))
+  for (let place = 0; place < count; place += 1)
+    servers.push(await startServer(context, [nats.address()], limits))
   return servers
 }
 
 /** Of the newest stream. */
-async function startServer(context: TestContext, addresses: readonly string[]): Promise<TestServer> {
+async function startServer(
+  context: TestContext,
+  addresses: readonly string[],
+  limits = testConfig.limits,
+): Promise<TestServer> {
   const settings = { servers: addresses, stream: `cluster${streams}` }
   const nats = { ...testConfig.nats, ...settings }
-  const server = await startTestServer({ broker: 'nats', nats, drainMs: 200 })
+  const server = await startTestServer({ broker: 'nats', nats, limits, drainMs: 200 })
   context.after(() => server.close())
   return server
 }
@@ -132,6 +141,32 @@ test('a window that comes from a server that was ahead waits, and gets what it m
   stretch.release()
   const { recovered } = await moved.next('welcome')
   assert.deepEqual([recovered, texts(await take(moved, 1))], [true, ['3']])
+})
+
+test('a server that was away while others erased what it missed reads the state anew, and goes on', async (context) => {
+  const mode = modes[0]
+  assert.ok(mode)
+  const stretch = await startProxy(Number(nats.address().split(':')[1]))
+  context.after(() => stretch.close())
+  const limits = { ...testConfig.limits, logMessages: 10 }
+  const [one] = await startServers(context, 1, limits)
+  const away = await startServer(context, [`127.0.0.1:${stretch.port}`], limits)
+  assert.ok(one)
+  const author = open(context, one, mode, { window: 'w1' })
+  const reader = open(context, away, mode, { window: 'w2' })
+  const { cursor } = await author.next('welcome')
+  await reader.next('welcome')
+  const [epoch] = cursor.split(':')
+  stretch.refuse(true)
+  stretch.cut()
+  for (let n = 1; n <= 300; n += 1) await author.send(draftOf(nameIn('w1'), n, `${n}`))
+  stretch.refuse(false)
+  const draft = draftOf(nameIn('w2'), 1, 'back')
+  while ((await reader.send(draft)).type !== 'stored');
+  const late = open(context, away, mode, { window: 'w3', cursor: `${epoch}:300` })
+  assert.deepEqual(texts(await take(late, 1)), ['back'])
+  await author.send(draftOf(nameIn('w1'), 301, 'on'))
+  assert.deepEqual(texts(await take(late, 1)), ['on'])
 })
 
 test('NATS is killed while windows write: what is acknowledged arrives everywhere, once and in order', async (context) => {

@@ -72,9 +72,9 @@ export function coverageOf(given: readonly RepeatedRun[]) {
         const [own, other] = [comparison.mode, comparison.baseline].map((name) =>
           modes.find(({ mode }) => mode === name),
         )
-        const means = other?.sessionMeansMs ?? []
+        const againstMs = other?.sessionMeansMs ?? []
         const meanRatios = (own?.sessionMeansMs ?? []).flatMap((ms, place) => {
-          const against = means[place]
+          const against = againstMs[place]
           return ms != null && against != null ? [ms / against] : []
         })
         const baselineMs = other?.meanMs ?? null

@@ -118,7 +118,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     ...{ replicas: config.num_replicas, storage: StorageType.File },
   })
   const epoch = epochOf(created)
-  const door = watchDoor(connection, () => void rejoin())
+  const door = watchDoor(connection, () => void rejoin(false))
   const followers = new Followers(onFailure)
   const pending = new Map<string, Entry>()
   /** By sender: one draft under way at a time, so that a lost one is not overtaken by the next. */
@@ -126,6 +126,8 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
   let isClosed = false
   let closing: Promise<void> | null = null
   let rejoining: Promise<void> | null = null
+  /** While this server was away, others erased what it had not received. */
+  let isBehind = false
   let view = await load()
   let consuming = await consume()
 
@@ -136,7 +138,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
   async function load(): Promise<View> {
     const { state } = await manager.streams.info(name)
     const bases = await readBases(bucket)
-    const loaded = createView({ ...parts, state, bases, bucket, erase, epoch })
+    const loaded = createView({ ...parts, state, bases, bucket, erase })
     if (state.messages > 0) {
       const consumer = await client.consumers.get(name, from(state.first_seq))
       for await (const received of await consumer.consume(pulling)) {
@@ -152,45 +154,50 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     return consumer.consume({ ...pulling, callback: receive })
   }
 
-  /** JetStream forgets its consumers when it stops. */
-  async function rejoin(): Promise<void> {
-    rejoining ??= (async () => {
+  /** JetStream forgets its consumers when it stops. Of what is read anew windows learn by their next heartbeat. */
+  async function rejoin(isAnew: boolean): Promise<void> {
+    isBehind ||= isAnew
+    rejoining ??= rejoinUntilDone().finally(() => {
+      rejoining = null
+    })
+    await rejoining
+  }
+
+  async function rejoinUntilDone(): Promise<void> {
+    let hasJoined = false
+    while ((!hasJoined || isBehind) && !isClosed) {
       try {
         await consuming.close()
-        if (!isClosed) consuming = await whenReady(consume)
+        if (isBehind) {
+          view = await whenReady(load)
+          isBehind = false
+          for (const { key } of [...pending.values()]) settle(view.tail.find(key))
+        }
+        consuming = await whenReady(consume)
+        hasJoined = true
       } catch (error) {
-        if (!isClosed) onFailure(error)
-      } finally {
-        rejoining = null
+        onFailure(error)
       }
-    })()
-    await rejoining
+    }
   }
 
   function receive(received: JsMsg): void {
     const { head } = view.tail
-    if (received.seq <= head) return
-    if (received.seq > head + 1) return void reload()
+    if (received.seq <= head || isBehind) return
+    if (received.seq > head + 1) return void rejoin(true)
     const message = messageIn(received)
-    const key = keyOf(message)
     view.take(message)
     followers.tell(message, formatCursor({ epoch, seq: message.seq }))
-    const entry = pending.get(key)
-    if (!entry) return
-    pending.delete(key)
-    if (isRepeat(message, entry.draft)) entry.resolve(message.seq)
-    else entry.reject(new IdTaken(entry.draft))
+    settle(message)
   }
 
-  /** While this server was away, others erased what it had not received. Windows learn of it by their next heartbeat. */
-  async function reload(): Promise<void> {
-    await consuming.close()
-    try {
-      view = await load()
-      consuming = await consume()
-    } catch (error) {
-      onFailure(error)
-    }
+  /** The view has it: answers the draft that waits for it. */
+  function settle(message: Message | undefined): void {
+    const entry = message && pending.get(keyOf(message))
+    if (!entry) return
+    pending.delete(entry.key)
+    if (isRepeat(message, entry.draft)) entry.resolve(message.seq)
+    else entry.reject(new IdTaken(entry.draft))
   }
 
   function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
@@ -278,13 +285,19 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     }
   }
 
-  /** A window comes from a server that was ahead of this one: waits until it has heard as much, if there is so much. */
+  /**
+   * A window comes from a server that was ahead of this one: waits until it has heard as much, if there is so much. Rejects when that
+   * takes too long: a snapshot would be older than what the window has.
+   */
   async function hear(seq: number): Promise<void> {
     if (seq <= view.tail.head) return
     const late = AbortSignal.timeout(hearWithinMs)
     const { state } = await manager.streams.info(name)
     if (seq > state.last_seq) return
-    while (seq > view.tail.head && !late.aborted) await pause(hearAgainMs)
+    while (seq > view.tail.head) {
+      if (late.aborted) throw new LogUnavailable(late.reason)
+      await pause(hearAgainMs)
+    }
   }
 
   function snapshot(channels: ReadonlySet<string>): Snapshot {
@@ -379,7 +392,6 @@ interface ViewParts extends NatsLogParts {
   readonly state: StreamInfo['state']
   readonly bases: readonly KeptMessage[]
   readonly bucket: ObjectStore
-  readonly epoch: string
   readonly erase: (seq: number) => Promise<void>
 }
 

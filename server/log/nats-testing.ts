@@ -1,4 +1,4 @@
-// For tests: a NATS server with JetStream, on a free port, with a folder of its own.
+// For tests, and the lab's several servers: a NATS server with JetStream, on a free port, with a folder of its own.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
