@@ -235,6 +235,24 @@ for (const editor of ['shared', 'mirror'] as const)
       )
     })
 
+    test('what is typed while a paste waits for its cleaning comes after it', async () => {
+      const window = await openWindow()
+      await window.run(() => {
+        const root = document.querySelector<HTMLElement>('#document')
+        const data = new DataTransfer()
+        data.setData('text/html', '<p>pasted</p>')
+        const event = new ClipboardEvent('paste', { bubbles: true, cancelable: true })
+        Object.defineProperty(event, 'clipboardData', { value: data })
+        // Focus asks for what cleans it, which no one script can wait for.
+        root?.focus()
+        root?.dispatchEvent(event)
+        document.execCommand('insertText', false, '1')
+      })
+      await untilHtml(window, />pasted1</)
+      await typeText(window, '2')
+      await untilHtml(window, />pasted12</)
+    })
+
     test('pasted code keeps its lines, in a code block too', async () => {
       const window = await openWindow()
       await window.run(paste, '<pre>if (a)\n    b()</pre>', '')

@@ -40,7 +40,8 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
       commands.setLink(address)
       return
     }
-    // At once where possible: the next key comes after the paste.
+    const place = selectedRange()
+    // At once where possible.
     const clean = cleaning ?? (await loadCleaning().catch(() => null))
     if (clean === null) {
       onFailed()
@@ -50,8 +51,20 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
       isText || files.length === 0
         ? clean.cleanText({ html, text }, commands.state().block)
         : await clean.cleanFiles(files)
-    if (content.hasChildNodes()) commands.insert(content)
+    if (content.hasChildNodes()) insertAt(place, content)
     onPasted(unkept)
+  }
+
+  /** What was typed while the paste waited stays behind it, and the caret behind that. */
+  function insertAt(place: Range | null, content: DocumentFragment): void {
+    const caret = selectedRange()
+    if (!place || !caret || isSameRange(place, caret) || !root.contains(place.commonAncestorContainer)) {
+      commands.insert(content)
+      return
+    }
+    select(place)
+    commands.insert(content)
+    select(caret)
   }
 
   const listen = <Type extends keyof HTMLElementEventMap>(
@@ -82,6 +95,21 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     void take(event, event.dataTransfer)
   })
   return () => ending.abort()
+}
+
+/** Moves with what it encloses. */
+function selectedRange(): Range | null {
+  const selection = getSelection()
+  return selection?.rangeCount ? selection.getRangeAt(0).cloneRange() : null
+}
+
+function isSameRange(one: Range, other: Range): boolean {
+  const [start, end] = [Range.START_TO_START, Range.END_TO_END]
+  return one.compareBoundaryPoints(start, other) === 0 && one.compareBoundaryPoints(end, other) === 0
+}
+
+function select({ startContainer, startOffset, endContainer, endOffset }: Range): void {
+  getSelection()?.setBaseAndExtent(startContainer, startOffset, endContainer, endOffset)
 }
 
 /** An address copied alone becomes the link of the selected words. */
