@@ -235,22 +235,22 @@ for (const editor of ['shared', 'mirror'] as const)
       )
     })
 
-    test('what is typed while a paste waits for its cleaning comes after it', async () => {
+    test('what is typed while a pasted image is read comes after it', async () => {
       const window = await openWindow()
-      await window.run(() => {
+      await window.run((base64: string) => {
         const root = document.querySelector<HTMLElement>('#document')
         const data = new DataTransfer()
-        data.setData('text/html', '<p>pasted</p>')
+        const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
+        data.items.add(new File([bytes], 'dot.gif', { type: 'image/gif' }))
         const event = new ClipboardEvent('paste', { bubbles: true, cancelable: true })
         Object.defineProperty(event, 'clipboardData', { value: data })
-        // Focus asks for what cleans it, which no one script can wait for.
         root?.focus()
         root?.dispatchEvent(event)
         document.execCommand('insertText', false, '1')
-      })
-      await untilHtml(window, />pasted1</)
+      }, smallImage.split(',')[1] ?? '')
+      await untilHtml(window, /<img[^>]*>1/)
       await typeText(window, '2')
-      await untilHtml(window, />pasted12</)
+      await untilHtml(window, /<img[^>]*>12/)
     })
 
     test('pasted code keeps its lines, in a code block too', async () => {
