@@ -164,11 +164,11 @@ export function meanOfClusters(values: readonly number[], level = 0.95) {
   return differenceOfMeans(mean(values), error, level)
 }
 
-/** Geometric mean of one ratio for each cluster, with its interval: `meanOfClusters` of their logarithms. */
+/** Geometric mean of one ratio for each cluster, with its interval, and p of a ratio of 1: `meanOfClusters` of their logarithms. */
 export function meanOfRatios(ratios: readonly number[], level = 0.95) {
-  const { difference, interval } = meanOfClusters(ratios.map(Math.log), level)
+  const { difference, interval, p } = meanOfClusters(ratios.map(Math.log), level)
   const [low, high] = interval
-  return { ratio: Math.exp(difference), interval: [Math.exp(low), Math.exp(high)] as const }
+  return { ratio: Math.exp(difference), interval: [Math.exp(low), Math.exp(high)] as const, p }
 }
 
 /** How many clusters would make the interval of `meanOfClusters` half as wide, if they differ as these do. */

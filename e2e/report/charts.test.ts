@@ -21,7 +21,7 @@ test('every round time of a logarithmic axis has its figure', () => {
 })
 
 test('an axis of differences keeps the zeros of hundreds, and drops those behind the point', () => {
-  const look = { width: 980, axis: 'ms', references: [0], shadedTo: 0 }
+  const look = { width: 980, axis: 'ms', references: [0] }
   const row = (low: number, high: number) =>
     intervals([{ label: 'a', point: low, interval: [low, high], isDecided: true, sessions: [] }], look)
   assert.deepEqual(ticksOf(row(-380, 480), 'x'), [

@@ -379,20 +379,21 @@ interface IntervalLook {
   readonly axis: string
   /** Vertical lines; the first solid, the others dashed. */
   readonly references: readonly number[]
-  /** Half-width of the shaded range around 0; 0 for none. */
-  readonly shadedTo: number
 }
 
-export function intervals(
-  rows: readonly IntervalRow[],
-  { width, axis, references, shadedTo }: IntervalLook,
-): string {
+/** Ratios further apart than this have a logarithmic axis. */
+const farApart = 4
+const logTicks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+
+export function intervals(rows: readonly IntervalRow[], { width, axis, references }: IntervalLook): string {
   const placed = rows.map((row, place) => ({ ...row, y: place + 0.68 }))
   const sessions = placed.flatMap(({ sessions, y }) => sessions.map((x) => ({ x, y })))
-  const shade = shadedTo > 0 ? [shadedTo] : []
   const ends = rows.flatMap(({ point, interval, sessions }) => [point, ...interval, ...sessions])
-  const drawn = [...references, ...shade, ...shade.map((x) => -x), ...ends]
-  const room = (Math.max(...drawn) - Math.min(...drawn)) / 20 || 1
+  const drawn = [...references, ...ends]
+  const [low, high] = [Math.min(...drawn), Math.max(...drawn)]
+  const isLog = low > 0 && high / low > farApart
+  const room = isLog ? (high / low) ** 0.05 : (high - low) / 20 || 1
+  const domain = isLog ? [low / room, high * room] : [low - room, high + room]
   const [ink, accent] = ['var(--ink)', 'var(--accent)']
   return svg({
     width,
@@ -402,12 +403,16 @@ export function intervals(
       labelAnchor: 'center',
       labelArrow: 'none',
       grid: true,
-      domain: [Math.min(...drawn) - room, Math.max(...drawn) + room],
-      ticks: width < 500 ? 5 : 9,
+      type: isLog ? 'log' : 'linear',
+      domain,
+      ticks: isLog
+        ? logTicks.filter((tick) => tick >= (domain[0] ?? 0) && tick <= (domain[1] ?? 0))
+        : width < 500
+          ? 5
+          : 9,
       tickFormat: (value: number) => String(Number(value.toPrecision(4))).replace('-', '−'),
     },
     marks: [
-      Plot.rectX(shade, { x1: (x) => -x, x2: (x) => x, fill: 'var(--shade)' }),
       Plot.ruleX(references.slice(0, 1), { stroke: ink, strokeWidth: 1.2 }),
       Plot.ruleX(references.slice(1), { stroke: ink, strokeWidth: 1.2, strokeDasharray: '4 3' }),
       Plot.ruleX(sessions, {

@@ -264,8 +264,7 @@ export function comparisonReport(comparison: Comparison): Report {
               description: tested
                 .map(({ label, point, interval: ends }) => `${label}: ${signed(point)} ms, ${interval(ends)}`)
                 .join('; '),
-              draw: (width) =>
-                intervals(tested, { width, axis: 'Second − first, ms', references: [0], shadedTo: 0 }),
+              draw: (width) => intervals(tested, { width, axis: 'Second − first, ms', references: [0] }),
             },
           },
         ]

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import * as Plot from '@observablehq/plot'
 import { z } from 'zod'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
-import { mean, meanOfRatios, significant } from '../lab/statistics.ts'
+import { mean } from '../lab/statistics.ts'
 import { svg } from './charts.ts'
 import { csv } from './render.ts'
 import { count, figure, interval, moment, number, type Report, signed, text } from './section.ts'
@@ -16,20 +16,17 @@ const runSchema = z.object({
   command: z.string(),
   startedAt: z.string(),
   environment: z.looseObject({ commit: z.string(), loadBefore: z.number() }),
-  modes: z.array(
-    z.object({
-      mode: z.string(),
-      meanMs: z.number().nullable(),
-      sessionMeansMs: z.array(z.number().nullable()),
-    }),
-  ),
+  modes: z.array(z.object({ mode: z.string(), meanMs: z.number().nullable() })),
   comparisons: z
     .array(
       z.object({
         ...{ mode: z.string(), baseline: z.string() },
         ...{ differenceMs: z.number(), ci95Ms: range },
+        ...{ meanRatio: z.number(), meanRatioCi95: range },
         ...{ medianRatio: z.number(), medianRatioCi95: range },
-        sessions: z.array(z.object({ differenceMs: z.number(), medianRatio: z.number() })),
+        sessions: z.array(
+          z.object({ differenceMs: z.number(), meanRatio: z.number(), medianRatio: z.number() }),
+        ),
       }),
     )
     .min(1),
@@ -69,16 +66,9 @@ export function coverageOf(given: readonly RepeatedRun[]) {
         comparisons: [comparison],
       }) => {
         if (!comparison) throw new Error(`${folder} compares nothing.`)
-        const [own, other] = [comparison.mode, comparison.baseline].map((name) =>
-          modes.find(({ mode }) => mode === name),
-        )
-        const againstMs = other?.sessionMeansMs ?? []
-        const meanRatios = (own?.sessionMeansMs ?? []).flatMap((ms, place) => {
-          const against = againstMs[place]
-          return ms != null && against != null ? [ms / against] : []
-        })
+        const other = modes.find(({ mode }) => mode === comparison.baseline)
         const baselineMs = other?.meanMs ?? null
-        return { folder, command, startedAt, commit, loadBefore, baselineMs, meanRatios, ...comparison }
+        return { folder, command, startedAt, commit, loadBefore, baselineMs, ...comparison }
       },
     )
   const [first] = runs
@@ -87,10 +77,10 @@ export function coverageOf(given: readonly RepeatedRun[]) {
     throw new Error(`${other?.folder} compares other modes than ${first?.folder}; repeat one comparison.`)
   const geometric = (values: readonly number[]) => Math.exp(mean(values.map(Math.log)))
   const means = covered(
-    runs.map(({ meanRatios }) => {
-      const { ratio, interval } = meanOfRatios(meanRatios)
-      return { value: ratio, ci95: interval, sessions: meanRatios }
-    }),
+    runs.map(({ meanRatio, meanRatioCi95, sessions }) => ({
+      ...{ value: meanRatio, ci95: meanRatioCi95 },
+      sessions: sessions.map((one) => one.meanRatio),
+    })),
     geometric,
   )
   const medians = covered(
@@ -115,8 +105,8 @@ export function coverageOf(given: readonly RepeatedRun[]) {
     sessions: runs.reduce((sum, one) => sum + one.sessions.length, 0),
     /** Without what differs by nature. */
     commands: [...new Set(runs.map(({ command }) => command.replaceAll(/ --(?:seed|out) \S+/g, '')))],
-    runs: runs.map(({ folder, startedAt, commit, loadBefore, baselineMs, meanRatios, sessions }) => ({
-      ...{ folder, startedAt, commit, loadBefore, baselineMs, meanRatios, sessions },
+    runs: runs.map(({ folder, startedAt, commit, loadBefore, baselineMs, sessions }) => ({
+      ...{ folder, startedAt, commit, loadBefore, baselineMs, sessions },
     })),
     finding: `Of ${runs.length} runs of one comparison, ${spokenName(mode)} against ${spokenName(baseline)}, ${share(means)} have the pooled ratio of the means, ${figure(means.pooled)}, in their 95 % interval, ${share(medians)} that of the medians, ${figure(medians.pooled)}, and ${share(difference)} the difference of the means, ${figure(Math.abs(difference.pooled))} ms.`,
   }
@@ -201,7 +191,7 @@ export function coverageReport(coverage: Coverage): Report {
         paragraphs: [
           `Each run was ${coverage.commands.map((command) => `“${command}”`).join(' or ')}, with a seed of its own.`,
           `The pooled values are means over all ${count(sessions)} sessions, of the ratios the geometric one. Each run is part of them by ${figure(100 / runs.length)} %.`,
-          `Intervals tell how far the sessions of a run differ. Where hours differ more than sessions, as when the machine’s speed changes, fewer of them hold the pooled value: ${labelOf(baseline)}’s mean was ${figure(Math.min(...speeds))} to ${figure(Math.max(...speeds))} ms in these runs. A difference in milliseconds changes with the speed; a ratio does not where both modes slow down alike.`,
+          `Intervals tell how far the sessions of a run differ. Where hours differ more than sessions, as when the machine’s speed changes, fewer of them hold the pooled value: ${labelOf(baseline)}’s mean was ${figure(Math.min(...speeds))} to ${figure(Math.max(...speeds))} ms in these runs. A difference in milliseconds changes with the speed; a ratio does not where both modes slow down alike. The lab’s verdicts rest on the ratio of the means.`,
         ],
       },
     ],
@@ -225,19 +215,19 @@ export function coverageFiles({
         ['started_at', ({ startedAt }) => startedAt],
         ['load_before', ({ loadBefore }) => loadBefore],
         ['baseline_ms', ({ baselineMs }) => baselineMs],
-        ['mean_ratio', ({ means }) => csvFigure(means?.value)],
-        ['mean_ratio_ci95_low', ({ means }) => csvFigure(means?.ci95[0])],
-        ['mean_ratio_ci95_high', ({ means }) => csvFigure(means?.ci95[1])],
+        ['mean_ratio', ({ means }) => means?.value ?? null],
+        ['mean_ratio_ci95_low', ({ means }) => means?.ci95[0] ?? null],
+        ['mean_ratio_ci95_high', ({ means }) => means?.ci95[1] ?? null],
         ['mean_ratio_holds', ({ means }) => means?.holds ?? null],
-        ['median_ratio', ({ medians }) => csvFigure(medians?.value)],
-        ['median_ratio_ci95_low', ({ medians }) => csvFigure(medians?.ci95[0])],
-        ['median_ratio_ci95_high', ({ medians }) => csvFigure(medians?.ci95[1])],
+        ['median_ratio', ({ medians }) => medians?.value ?? null],
+        ['median_ratio_ci95_low', ({ medians }) => medians?.ci95[0] ?? null],
+        ['median_ratio_ci95_high', ({ medians }) => medians?.ci95[1] ?? null],
         ['median_ratio_holds', ({ medians }) => medians?.holds ?? null],
         ['difference_ms', ({ difference }) => difference?.value ?? null],
         ['difference_ci95_low_ms', ({ difference }) => difference?.ci95[0] ?? null],
         ['difference_ci95_high_ms', ({ difference }) => difference?.ci95[1] ?? null],
         ['difference_holds', ({ difference }) => difference?.holds ?? null],
-        ['session_mean_ratios', ({ meanRatios }) => meanRatios.map(csvFigure).join(' ')],
+        ['session_mean_ratios', ({ sessions }) => sessions.map(({ meanRatio }) => meanRatio).join(' ')],
         ['session_median_ratios', ({ sessions }) => sessions.map(({ medianRatio }) => medianRatio).join(' ')],
         [
           'session_differences_ms',
@@ -248,8 +238,6 @@ export function coverageFiles({
     ),
   }
 }
-
-const csvFigure = (value: number | undefined) => (value === undefined ? null : significant(value))
 
 function forest({ runs, pooled }: Covered, axis: string, width: number): string {
   const rows = runs.map((run, place) => ({ ...run, y: place + 0.5 }))

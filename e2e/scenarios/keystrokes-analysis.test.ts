@@ -112,7 +112,7 @@ test('the fastest mode is named with its difference and interval', () => {
   const { finding, comparisons } = summaryOf()
   assert.match(
     finding,
-    /^WebSocket was fastest: \d\.\d ms on average, \d\.\d ms \(\d\.\d to \d\.\d\) less than SSE \+ XHR over HTTP\/2, which took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\)\.$/,
+    /^WebSocket was fastest: \d\.\d ms on average; SSE \+ XHR over HTTP\/2 took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\), a difference of \d\.\d ms \(\d\.\d to \d\.\d\)\.$/,
   )
   assert.deepEqual(
     comparisons.map(({ verdict }) => verdict),
@@ -138,7 +138,7 @@ test('when the baseline is fastest, it is said against the next', () => {
   ]
   assert.match(
     summaryOf({ behaviours }).finding,
-    /^SSE \+ XHR over HTTP\/2 was faster: .* less than SSE \+ XHR over HTTP\/1.1, which took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\)\.$/,
+    /^SSE \+ XHR over HTTP\/2 was faster: .*; SSE \+ XHR over HTTP\/1.1 took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\), a difference of /,
   )
 })
 
@@ -178,22 +178,46 @@ test('sessions that differ more than the modes decide nothing', () => {
   assert.equal(summaryOf({ behaviours, sessionSpread: 0.3, keys: 400 }).comparisons[0]?.verdict, 'undecided')
 })
 
-test('of 1,000 runs whose sessions differ by 20 %, 93 to 97 % have the true difference in their interval, and a mode against itself is undecided', () => {
-  const behaviours = [
-    { mode: 'sse/2', medianMs: 3 },
-    { mode: 'sse/1.1', medianMs: 3 },
-  ]
-  const small = { behaviours, sessions: 5, sessionSpread: 0.2, keys: 8, blocks: 1, windows: 2 }
-  let holding = 0
-  let undecided = 0
-  for (let seed = 1; seed <= 1000; seed += 1) {
-    const [comparison] = summaryOf({ ...small, seed }).comparisons
-    const [low, high] = comparison?.ci95Ms ?? [0, 0]
-    if (low <= 0 && high >= 0) holding += 1
-    if (seed <= 100 && comparison?.verdict === 'undecided') undecided += 1
-  }
+test('of 1,000 runs whose sessions differ by 20 %, 93 to 97 % have the true ratio in their interval, and a mode against itself is undecided', () => {
+  const small = { sessions: 5, sessionSpread: 0.2, keys: 8, blocks: 1, windows: 2 }
+  const runs = (medianMs: number, count: number) =>
+    Array.from({ length: count }, (_, place) => {
+      const behaviours = [
+        { mode: 'sse/2', medianMs: 3 },
+        { mode: 'sse/1.1', medianMs },
+      ]
+      return summaryOf({ ...small, behaviours, seed: place + 1 }).comparisons[0]
+    })
+  const holding = runs(4.5, 1000).filter((comparison) => {
+    const [low, high] = comparison?.meanRatioCi95 ?? [0, 0]
+    return low <= 1.5 && 1.5 <= high
+  }).length
   assert.ok(holding >= 930 && holding <= 970, `${holding} of 1,000`)
+  const undecided = runs(3, 100).filter((comparison) => comparison?.verdict === 'undecided').length
   assert.ok(undecided >= 95, `${undecided} of 100`)
+})
+
+test('where the machine’s speed doubles between sessions, the verdict holds, since it rests on the ratio', () => {
+  const run = madeRun({ sessions: 4, keys: 100 })
+  const samples = run.samples.map((sample) => {
+    const factor = sample.session % 2 ? 1 : 4
+    const receivedAt = sample.receivedAt && sample.sentAt + factor * (sample.receivedAt - sample.sentAt)
+    return { ...sample, receivedAt }
+  })
+  for (const { verdict, ci95Ms } of analyse({ ...run, samples }).comparisons)
+    assert.ok(verdict === 'faster' && ci95Ms[1] > 0, `${verdict}, to ${ci95Ms[1]} ms`)
+})
+
+test('clocks that put the mean of a session below 0 decide nothing', () => {
+  const run = madeRun()
+  const samples = run.samples.map((sample) =>
+    sample.mode === 'websocket/1.1' && sample.session === 1 && sample.receivedAt
+      ? { ...sample, receivedAt: sample.sentAt - 1 }
+      : sample,
+  )
+  const { notCompared, comparisons } = analyse({ ...run, samples })
+  assert.deepEqual(notCompared, [{ mode: 'websocket/1.1', baseline: 'sse/2' }])
+  assert.equal(comparisons.length, 1)
 })
 
 test('until it is decided: narrow intervals settle what matters, wide ones say how many sessions they lack', () => {
@@ -204,7 +228,7 @@ test('until it is decided: narrow intervals settle what matters, wide ones say h
   const until = { matters: { amount: 1, unit: 'ms' }, outcome: 'decided' } as const
   const narrow = analyse({ ...madeRun({ behaviours, keys: 200 }), until })
   assert.equal(narrow.comparisons[0]?.verdict, 'alike')
-  assert.match(narrow.finding, /^No difference that matters: .* is less than 1\.0 ms\.$/)
+  assert.match(narrow.finding, /^No difference that matters: .*, where 1\.0 ms would matter\.$/)
   assert.ok(isDecided(narrow))
   assert.equal(sessionsNeeded(narrow), 4)
   const wide = analyse({ ...madeRun({ behaviours, sessionSpread: 0.5 }), until })

@@ -184,7 +184,7 @@ export type Summary = ReturnType<typeof analyse>
 export type ModeSummary = ReturnType<typeof summariseMode>
 export type Comparison = ReturnType<typeof decide>
 
-/** Deterministic. `notCompared`: fewer than two sessions in which messages arrived on both sides. */
+/** Deterministic. `notCompared`: fewer than two sessions in which messages arrived on both sides, or a mean of one is not above 0. */
 export function analyse(run: Run) {
   const sessions = new Set(run.samples.map(({ session }) => session)).size
   const { command, startedAt, finishedAt, environment, parameters, clock, baseline } = run
@@ -197,7 +197,7 @@ export function analyse(run: Run) {
     decide(one, {
       pCorrected: corrected[place] ?? 1,
       boundMs: clock.boundMs,
-      mattersMs: mattersIn(run, one),
+      matters: mattersIn(run, one),
     }),
   )
   const notCompared = pairs.filter((_, place) => contrasts[place] === undefined)
@@ -462,8 +462,9 @@ function pairsOf({ modes, baseline }: Run) {
 
 /**
  * The unit is the session: messages of one session resemble each other more than those of different ones. Each session
- * gives one difference of means, their ratio, and one ratio of medians; a message counts once, with its mean over the windows.
- * Ratios are pooled by their logarithms.
+ * gives one ratio of means, their difference, and one ratio of medians; a message counts once, with its mean over the windows.
+ * Ratios are pooled by their logarithms. `p` tests the ratio of the means against 1: where a machine's speed changes from run
+ * to run, a ratio of means holds and a difference does not (docs/measuring.md, "Check the intervals").
  */
 function contrast({ samples }: Run, mode: string, baseline: string) {
   const others = new Map(
@@ -480,13 +481,16 @@ function contrast({ samples }: Run, mode: string, baseline: string) {
       },
     ]
   })
-  if (sessions.length < 2) return undefined
+  // Where clocks differ, a mean may be below 0, which has no ratio.
+  if (sessions.length < 2 || sessions.some(({ meanRatio }) => !(meanRatio > 0 && meanRatio < Infinity)))
+    return undefined
   const means = meanOfRatios(sessions.map(({ meanRatio }) => meanRatio))
   const medians = meanOfRatios(sessions.map(({ medianRatio }) => medianRatio))
+  const difference = meanOfClusters(sessions.map(({ differenceMs }) => differenceMs))
   return {
-    ...{ mode, baseline },
-    ...meanOfClusters(sessions.map(({ differenceMs }) => differenceMs)),
+    ...{ mode, baseline, p: means.p },
     ...{ meanRatio: means.ratio, meanRatioCi95: means.interval },
+    ...{ difference: difference.difference, interval: difference.interval },
     ...{ medianRatio: medians.ratio, medianRatioCi95: medians.interval },
     sessions,
   }
@@ -542,21 +546,24 @@ function driftsOf({ modes, samples, clock }: Run) {
   })
 }
 
-function mattersIn({ until, samples }: Run, { baseline }: { readonly baseline: string }): number | null {
+/** In ms, and as a share of the mean that a mode is compared with. */
+function mattersIn({ until, samples }: Run, { baseline }: { readonly baseline: string }) {
   if (!until) return null
   const { amount, unit } = until.matters
-  if (unit === 'ms') return amount
   const times = samples
     .filter((sample) => sample.mode === baseline)
     .filter(hasArrived)
     .map(transmissionMs)
-  return (amount / 100) * mean(times)
+  const meanMs = mean(times)
+  return unit === 'ms'
+    ? { ms: amount, share: amount / meanMs }
+    : { ms: (amount / 100) * meanMs, share: amount / 100 }
 }
 
 /**
- * Every interval reaches at most half of what matters to either side: it then lies beyond zero, or within what matters. A rule
- * by the width alone, not by the verdict, keeps the intervals right although they are looked at after each session (Y. S.
- * Chow and H. Robbins, "On the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals", Ann. Math. Statist. 36, 1965).
+ * Every interval is at most as wide as what matters: it then lies beyond 1, or within what matters. A rule by the width alone,
+ * not by the verdict, keeps the intervals right although they are looked at after each session (Y. S. Chow and H. Robbins, "On
+ * the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals", Ann. Math. Statist. 36, 1965).
  */
 export function isDecided({
   comparisons,
@@ -570,20 +577,25 @@ export function sessionsNeeded({ comparisons, sessions }: Pick<Summary, 'compari
   return Math.ceil(sessions * Math.max(1, ...comparisons.map(widthInMatters)) ** 2)
 }
 
-function widthInMatters({ ci95Ms: [low, high], mattersMs }: Comparison): number {
-  return mattersMs === null ? 0 : (high - low) / mattersMs
+/** Of the logarithms: from a ratio of 1 to the least that matters is one. */
+function widthInMatters({ meanRatioCi95: [low, high], mattersShare }: Comparison): number {
+  return mattersShare === null ? 0 : Math.log(high / low) / Math.log(1 + mattersShare)
 }
 
-/** Mode minus baseline: negative is faster. */
+/** Mode over baseline: below 1 is faster. */
 function decide(
   found: NonNullable<ReturnType<typeof contrast>>,
-  { pCorrected, boundMs, mattersMs }: { pCorrected: number; boundMs: number; mattersMs: number | null },
+  {
+    pCorrected,
+    boundMs,
+    matters,
+  }: { pCorrected: number; boundMs: number; matters: ReturnType<typeof mattersIn> },
 ) {
-  const { mode, baseline, difference, interval, p, sessions } = found
-  const [low, high] = interval
-  const isOpen = pCorrected > 0.05 || (low <= 0 && high >= 0) || Math.abs(difference) <= boundMs
-  const isAlike = mattersMs !== null && low > -mattersMs && high < mattersMs
-  const faster = difference < 0 ? ('faster' as const) : ('slower' as const)
+  const { mode, baseline, difference, interval, meanRatio, meanRatioCi95, p, sessions } = found
+  const [low, high] = meanRatioCi95
+  const isOpen = pCorrected > 0.05 || (low <= 1 && high >= 1) || Math.abs(difference) <= boundMs
+  const isAlike = matters !== null && low > 1 / (1 + matters.share) && high < 1 + matters.share
+  const faster = meanRatio < 1 ? ('faster' as const) : ('slower' as const)
   return {
     ...{ mode, baseline },
     differenceMs: rounded(difference),
@@ -591,9 +603,10 @@ function decide(
     p,
     pCorrected,
     verdict: isOpen ? (isAlike ? ('alike' as const) : ('undecided' as const)) : faster,
-    mattersMs: mattersMs === null ? null : rounded(mattersMs),
-    meanRatio: rounded(found.meanRatio),
-    meanRatioCi95: roundedInterval(found.meanRatioCi95),
+    mattersMs: matters && rounded(matters.ms),
+    mattersShare: matters && rounded(matters.share),
+    meanRatio: rounded(meanRatio),
+    meanRatioCi95: roundedInterval(meanRatioCi95),
     medianRatio: rounded(found.medianRatio),
     medianRatioCi95: roundedInterval(found.medianRatioCi95),
     sessions: sessions.map(({ session, differenceMs, meanRatio, medianRatio }) => ({
@@ -641,26 +654,26 @@ function bestWords(
     return `Undecided: ${lowest}, in one session, which cannot tell how far sessions differ`
   if (contrasts.length === 0)
     return `${name} took ${ms(best.meanMs)} on average, and there was nothing to compare it with`
-  const between = ({ mode, differenceMs, ci95Ms }: Comparison) => {
-    const [other, sign] = mode === best.mode ? [baseline, 1] : [mode, -1]
-    const apart = `${ms(sign * differenceMs)} (${range(ci95Ms.map((end) => sign * end))})`
-    return `its difference from ${spokenName(other)}, ${apart},`
+  /** How much longer than the best the other mode of a comparison took. */
+  const longer = ({ mode, differenceMs, ci95Ms, meanRatio, meanRatioCi95 }: Comparison) => {
+    const isBest = mode === best.mode
+    const times = (ratio: number) => (isBest ? 1 / ratio : ratio)
+    const apart = (difference: number) => (isBest ? -difference : difference)
+    const ratio = `${ratioFigure(times(meanRatio))} times as long (${range(meanRatioCi95.map(times), ratioFigure)})`
+    const inMs = `${ms(apart(differenceMs))} (${range(ci95Ms.map(apart))})`
+    return `${spokenName(isBest ? baseline : mode)} took ${ratio}, a difference of ${inMs}`
   }
   const undecided = (one: Comparison) =>
-    `Undecided: ${lowest}, but ${between(one)} is within chance or the clock's error`
+    `Undecided: ${lowest}, but that ${longer(one)}, is within chance or the clock's error`
   const alike = (one: Comparison) =>
-    `No difference that matters: ${lowest}, but ${between(one)} is less than ${ms(one.mattersMs ?? 0)}`
-  const fastest = (rank: string, comparison: Comparison, other: string) => {
-    const { differenceMs, ci95Ms, meanRatio, meanRatioCi95 } = comparison
-    const times = (ratio: number) => (comparison.mode === best.mode ? 1 / ratio : ratio)
-    const less = `${ms(Math.abs(differenceMs))} (${range(ci95Ms.map(Math.abs))}) less than ${spokenName(other)}`
-    return `${name} ${rank}: ${ms(best.meanMs)} on average, ${less}, which took ${figure(times(meanRatio))} times as long (${range(meanRatioCi95.map(times))})`
-  }
+    `No difference that matters: ${lowest}; ${longer(one)}, where ${ms(one.mattersMs ?? 0)} would matter`
+  const fastest = (rank: string, one: Comparison) =>
+    `${name} ${rank}: ${ms(best.meanMs)} on average; ${longer(one)}`
   if (best.mode === baseline) {
     const open = contrasts.find(({ verdict }) => verdict !== 'slower')
     if (open) return open.verdict === 'alike' ? alike(open) : undecided(open)
-    const nearest = contrasts.reduce((least, one) => (one.differenceMs < least.differenceMs ? one : least))
-    return fastest(`was ${contrasts.length > 1 ? 'fastest' : 'faster'}`, nearest, nearest.mode)
+    const nearest = contrasts.reduce((least, one) => (one.meanRatio < least.meanRatio ? one : least))
+    return fastest(`was ${contrasts.length > 1 ? 'fastest' : 'faster'}`, nearest)
   }
   const lead = contrasts.find(({ mode }) => mode === best.mode)
   if (lead === undefined) return `Undecided: ${lowest}, and no comparison`
@@ -671,7 +684,7 @@ function bestWords(
     rivals.length === 0
       ? `was ${subjects > 2 ? 'fastest' : 'faster'}`
       : `had the lowest mean, not clearly below ${rivals.map(({ mode }) => spokenName(mode)).join(' and ')}`
-  return fastest(rank, lead, baseline)
+  return fastest(rank, lead)
 }
 
 /**
@@ -679,18 +692,19 @@ function bestWords(
  * (R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", Technometrics 24, 1982).
  */
 function isBelow(found: ReturnType<typeof contrast>, boundMs: number): boolean {
-  return found !== undefined && found.interval[1] < 0 && -found.difference > boundMs
+  return found !== undefined && found.meanRatioCi95[1] < 1 && -found.difference > boundMs
 }
 
 const ms = (value: number) => `${figure(value)} ms`
 
 /** `1.2 to 1.6`, the lower end first. */
-function range(ends: readonly number[]): string {
-  return ends
-    .toSorted((a, b) => a - b)
-    .map(figure)
-    .join(' to ')
+function range(ends: readonly number[], inWords = figure): string {
+  const [low = 0, high = 0] = ends.toSorted((a, b) => a - b)
+  return `${inWords(low)} to ${inWords(high)}`
 }
+
+/** Two decimals below 10: between 1.0 and 1.1 lies much. */
+const ratioFigure = (value: number) => (value < 10 ? value.toFixed(2) : figure(value))
 
 /** Two decimals below 1, one below 100, none above. */
 function figure(value: number): string {

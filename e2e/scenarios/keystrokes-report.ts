@@ -231,7 +231,7 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section, Se
 /** `sse/2` of `bare:sse/2` and of `sse/2 mirror`: they share a colour. */
 const kindOf = (mode: string) => imitatedBy(mode) ?? withoutEditor(mode)
 
-const minusLabel = ({ mode, baseline }: Comparison) => `${labelOf(mode)} − ${opponentLabel(baseline, mode)}`
+const overLabel = ({ mode, baseline }: Comparison) => `${labelOf(mode)} / ${opponentLabel(baseline, mode)}`
 
 function comparisonsSection(summary: Summary): Section {
   const {
@@ -240,35 +240,36 @@ function comparisonsSection(summary: Summary): Section {
     clock: { boundMs },
     sessions,
   } = summary
-  const title = 'Differences'
+  const title = 'Comparisons'
   const missing = notCompared.map(
     ({ mode, baseline }) =>
-      `${spokenName(mode)} could not be compared with ${spokenName(baseline)}: ${sessions < 2 ? 'one session gives no interval' : 'messages arrived on both sides in fewer than two sessions'}.`,
+      `${spokenName(mode)} could not be compared with ${spokenName(baseline)}: ${sessions < 2 ? 'one session gives no interval' : 'messages arrived on both sides in fewer than two sessions, or the clocks put the mean of one below 0'}.`,
   )
   if (comparisons.length === 0) return { title, paragraphs: ['Nothing was compared.', ...missing] }
   const rows = comparisons.map((comparison) => ({
-    label: minusLabel(comparison),
-    point: comparison.differenceMs,
-    interval: comparison.ci95Ms,
+    label: overLabel(comparison),
+    point: comparison.meanRatio,
+    interval: comparison.meanRatioCi95,
     isDecided: comparison.verdict !== 'undecided',
-    sessions: comparison.sessions.map(({ differenceMs }) => differenceMs),
+    sessions: comparison.sessions.map(({ meanRatio }) => meanRatio),
   }))
   const words = comparisons.map(
     (comparison) =>
-      `${minusLabel(comparison)}: ${signed(comparison.differenceMs)} ms, ${interval(comparison.ci95Ms)}, ${comparison.verdict}`,
+      `${overLabel(comparison)}: ${figure(comparison.meanRatio)}, ${interval(comparison.meanRatioCi95)}, ${comparison.verdict}`,
   )
-  const axis = '← faster   difference, ms   slower →'
+  const axis = '← faster   times the other’s mean   slower →'
   return {
     title,
     figure: {
-      caption: `Difference of the means in milliseconds with its 95 % interval. Left of zero the first mode is faster. Filled: decided; hollow: undecided. Small uprights: the difference in each session. Shaded: the clock’s error, ± ${figure(boundMs)} ms.`,
+      caption:
+        'How many times the other’s mean, with the 95 % interval. Left of 1 the first mode is faster. Filled: decided; hollow: undecided. Small uprights: the ratio in each session.',
       description: words.join('; '),
-      draw: (width) => intervals(rows, { width, axis, references: [0], shadedTo: boundMs }),
+      draw: (width) => intervals(rows, { width, axis, references: [1] }),
     },
     tables: [testsTable(comparisons, boundMs), sessionsTable(comparisons)],
     paragraphs: [
-      `The unit is the session, which starts everything anew: messages of one session resemble each other, so that more of them would not make a difference surer. Each of the ${count(sessions)} sessions gives one difference of means; Student’s t, two-sided, over these; p corrected by Holm for all comparisons of this run; the intervals are for each comparison by itself. Half as wide intervals would take about ${count(clustersForHalf(sessions))} sessions. A ratio is of the means in each session, pooled by logarithms: where the machine’s speed changes from run to run, it carries over better than a difference in milliseconds.`,
-      `A difference is undecided where the corrected p is above 0.05, where its interval holds 0, or where it is no larger than the clock’s error of ${figure(boundMs)} ms.`,
+      `The unit is the session, which starts everything anew: messages of one session resemble each other, so that more of them would not make a comparison surer. Each of the ${count(sessions)} sessions gives one ratio of means; Student’s t, two-sided, over their logarithms; p corrected by Holm for all comparisons of this run; the intervals are for each comparison by itself. Half as wide intervals would take about ${count(clustersForHalf(sessions))} sessions. Verdicts rest on the ratio, since it holds where a machine’s speed changes from run to run; a difference in milliseconds is that of this machine at this hour.`,
+      `A comparison is undecided where the corrected p is above 0.05, where the interval of the ratio holds 1, or where the difference is no larger than the clock’s error of ${figure(boundMs)} ms.`,
       ...untilWords(summary),
       ...missing,
     ],
@@ -281,11 +282,11 @@ function untilWords(summary: Summary): readonly string[] {
   if (!until) return []
   const { amount, unit } = until.matters
   const least = unit === 'ms' ? `${amount} ms` : `${amount} % of what a mode is compared with`
-  const alike = `A difference of less than ${least} does not matter; where the whole interval is within it, the modes are called alike.`
+  const alike = `A difference of less than ${least} does not matter; where the whole interval of the ratio is within it, the modes are called alike.`
   const end =
     until.outcome === 'decided'
-      ? `The run went on until every interval reached at most half of that to either side, for ${count(sessions)} sessions.`
-      : `The time limit ended it after ${count(sessions)} sessions; about ${count(sessionsNeeded(summary))} would have narrowed every interval to half of that on either side.`
+      ? `The run went on until every interval was at most as wide as that, for ${count(sessions)} sessions.`
+      : `The time limit ended it after ${count(sessions)} sessions; about ${count(sessionsNeeded(summary))} would have made every interval as narrow as that.`
   return [`${alike} ${end}`]
 }
 
@@ -293,19 +294,19 @@ function testsTable(comparisons: readonly Comparison[], boundMs: number): Table 
   const undecided = (differenceMs: number) =>
     Math.abs(differenceMs) <= boundMs ? 'undecided (clock)' : 'undecided (chance)'
   return {
-    caption: 'Differences of the means, in milliseconds, and how many times the other’s mean',
+    caption: 'How many times the other’s mean, and the difference of the means in milliseconds',
     columns: [
-      text('Mode − against'),
-      ...['Difference', '95 % interval', 'Ratio', '95 % interval'].map(number),
+      text('Mode / against'),
+      ...['Ratio', '95 % interval', 'Difference', '95 % interval'].map(number),
       text('Verdict'),
       ...['p', 'p corrected', 'Sessions'].map(number),
     ],
     rows: comparisons.map((comparison) => [
-      minusLabel(comparison),
-      signed(comparison.differenceMs),
-      interval(comparison.ci95Ms),
+      overLabel(comparison),
       figure(comparison.meanRatio),
       interval(comparison.meanRatioCi95),
+      signed(comparison.differenceMs),
+      interval(comparison.ci95Ms),
       comparison.verdict === 'undecided' ? undecided(comparison.differenceMs) : comparison.verdict,
       probability(comparison.p),
       probability(comparison.pCorrected),
@@ -318,11 +319,11 @@ function sessionsTable(comparisons: readonly Comparison[]): Table {
   const all = new Set(comparisons.flatMap(({ sessions }) => sessions.map(({ session }) => session)))
   const numbers = [...all].sort((a, b) => a - b)
   return {
-    caption: 'The same difference in each session, in milliseconds',
-    columns: [text('Mode − against'), ...numbers.map((session) => number(`Session ${session}`))],
+    caption: 'The same ratio in each session',
+    columns: [text('Mode / against'), ...numbers.map((session) => number(`Session ${session}`))],
     rows: comparisons.map((comparison) => {
-      const found = new Map(comparison.sessions.map(({ session, differenceMs }) => [session, differenceMs]))
-      return [minusLabel(comparison), ...numbers.map((session) => signed(found.get(session) ?? Number.NaN))]
+      const found = new Map(comparison.sessions.map(({ session, meanRatio }) => [session, meanRatio]))
+      return [overLabel(comparison), ...numbers.map((session) => figure(found.get(session) ?? Number.NaN))]
     }),
   }
 }
@@ -341,11 +342,11 @@ function peersSections(summary: Summary): readonly Section[] {
   ]
 }
 
-const ratioRow = ({ mode, baseline, medianRatio, medianRatioCi95: [low, high], sessions }: Comparison) => ({
-  label: `${labelOf(mode)} / ${opponentLabel(baseline, mode)}`,
-  point: medianRatio,
-  interval: [low, high] as const,
-  sessions: sessions.map((one) => one.medianRatio),
+const medianRow = (comparison: Comparison) => ({
+  label: overLabel(comparison),
+  point: comparison.medianRatio,
+  interval: comparison.medianRatioCi95,
+  sessions: comparison.sessions.map(({ medianRatio }) => medianRatio),
 })
 
 const ratioAxis = 'times the peer’s median'
@@ -353,7 +354,7 @@ const ratioWords =
   'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms.'
 
 function barePeersSection(comparisons: readonly Comparison[]): Section {
-  const rows = comparisons.map(ratioRow).map((row) => {
+  const rows = comparisons.map(medianRow).map((row) => {
     const [low, high] = row.interval
     const outcome = high <= goal ? 'met' : low > goal ? 'missed' : 'undecided'
     return { ...row, outcome, isDecided: outcome !== 'undecided' }
@@ -366,7 +367,7 @@ function barePeersSection(comparisons: readonly Comparison[]): Section {
     figure: {
       caption: `Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`,
       description: words.join('; '),
-      draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1, goal], shadedTo: 0 }),
+      draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1, goal] }),
     },
     tables: [
       {
@@ -384,7 +385,7 @@ function barePeersSection(comparisons: readonly Comparison[]): Section {
 /** Names the systems also where there was nothing to compare them with. */
 function systemsSection({ peers, modes }: Summary, comparisons: readonly Comparison[]): Section {
   const rows = comparisons.map((comparison) => {
-    const row = ratioRow(comparison)
+    const row = medianRow(comparison)
     const [low, high] = row.interval
     return { ...row, isDecided: low > 1 || high < 1 }
   })
@@ -398,9 +399,9 @@ function systemsSection({ peers, modes }: Summary, comparisons: readonly Compari
     ...(rows.length > 0 && {
       figure: {
         caption:
-          'Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval does not hold 1; hollow: it does. Each interval is by itself; the verdicts are those of the differences above.',
+          'Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval does not hold 1; hollow: it does. Each interval is by itself; the verdicts are those of the comparisons above, of means.',
         description: words.join('; '),
-        draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1], shadedTo: 0 }),
+        draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1] }),
       },
     }),
     tables: [
