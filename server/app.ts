@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { basename, join } from 'node:path'
 import Router from '@koa/router'
 import Koa, { type Middleware, type ParameterizedContext } from 'koa'
@@ -11,6 +12,7 @@ import type { Directory } from './document/directory.ts'
 import { mountDocuments } from './document/endpoints.ts'
 import { admitChannel } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
+import { type Monitor, mountMonitor } from './monitor.ts'
 import { incidents, readFigures } from './process.ts'
 import { answerErrors } from './refusal.ts'
 import { mountReports } from './reports.ts'
@@ -20,8 +22,11 @@ import {
   grantOf,
   mountSession,
   type OriginRules,
+  originFields,
   pageHeaders,
+  refuseForeign,
   requireSession,
+  securityFields,
   securityHeaders,
   workerHeaders,
 } from './security/middleware.ts'
@@ -34,7 +39,7 @@ import {
   type ServerTransport,
   type SocketHandler,
 } from './transports/transport.ts'
-import { mountUplink } from './transports/uplink.ts'
+import { messagesPath, mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
 import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
 import { documentPath, documentsPath } from './wire/document-api.ts'
@@ -53,6 +58,7 @@ interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'limits' | 'heartbe
   readonly windRecorder: WindRecorder
   readonly directory: Directory
   readonly log: Log
+  readonly monitor: Monitor
   readonly access: Access
   readonly origins: OriginRules
   readonly settings: () => PageSettings
@@ -72,13 +78,14 @@ export function createApp(parts: AppParts) {
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
   const mounting = { ...parts, router, onSocket, holdMs: settings().polling.holdMs }
-  mountUplink(mounting)
+  const takePosted = mountUplink(mounting)
   for (const mount of transports) mount(mounting)
   mountService(router, parts)
   mountWindHistory(router, windRecorder)
   mountSession(router, access)
   mountDocuments(router, parts)
   mountReports(router, parts)
+  mountMonitor(router, parts.monitor)
   mountPage(router, parts)
 
   app.use(answerErrors)
@@ -100,10 +107,29 @@ export function createApp(parts: AppParts) {
   })
   return {
     koa: app,
+    messagesPath,
     socketPaths: new Set(socketHandlers.keys()),
+    /**
+     * A message over HTTP/2, by far the most frequent request, without what Koa does for any. Rejects where Koa has to answer,
+     * which then refuses it likewise.
+     */
+    async takeMessage(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
+      const { origin, cookie, authorization, host, ':authority': authority = host } = headers
+      const refusal = refuseForeign(origin, authority, origins)
+      if (refusal) throw refusal
+      const json = await takePosted(stream, headers, await access.grantFor(cookie, authorization))
+      if (stream.destroyed) return
+      stream.respond({
+        ...securityFields,
+        ...(origin && originFields(origin)),
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': Buffer.byteLength(json),
+      })
+      stream.end(json)
+    },
     /** Rejects with a `Refusal` (401) without a session. */
     async authorizeSocket(request: IncomingMessage): Promise<void> {
-      grants.set(request, await access.grantFor(request.headers.cookie))
+      grants.set(request, await access.grantFor(request.headers.cookie, request.headers.authorization))
     },
   }
 }

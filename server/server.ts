@@ -8,6 +8,7 @@ import { Ledger } from './document/ledger.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
 import { newEpoch, openLog } from './log/log.ts'
+import { Monitor } from './monitor.ts'
 import { startOverview } from './overview/overview-publisher.ts'
 import { endsWithin, incidents, processTimers } from './process.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
@@ -48,6 +49,7 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
     log: stored,
     bus,
     mostBytes = Number.POSITIVE_INFINITY,
+    isUp = () => true,
   } = await openLog(config, {
     folds: { update: ledger.fold },
     dataFolder: resolve(root, config.dataFolder),
@@ -62,6 +64,7 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
       `  Messages may have ${maxMessageBytes} bytes: NATS takes no larger ones (max_payload in its configuration).`,
     )
   const log = ledger.guard(stored)
+  const monitor = new Monitor({ timers, windows: () => hub.windows(), log: logWords(config), isLogUp: isUp })
   const hub = createHub({
     log,
     timers,
@@ -69,6 +72,7 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
     onFailure: onFailure('A window lost its stream'),
     onJoined: (channels) => overview.joined(channels),
     bus,
+    meter: monitor,
     settings: { ...limits, heartbeatMs },
   })
   const overview = startOverview({
@@ -105,6 +109,7 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
       windRecorder,
       directory,
       log,
+      monitor,
       timers,
       access,
       origins,
@@ -148,6 +153,7 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
     overview.stop()
     windRecorder.stop()
     directory.stop()
+    monitor.stop()
     // Clients get the first half of the time, their open requests the rest.
     await end('hub', hub.drain(config.drainMs / 2))
     await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
@@ -165,4 +171,9 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
       return closed
     },
   }
+}
+
+function logWords({ broker, storage }: Pick<Config, 'broker' | 'storage'>): string {
+  if (broker === 'nats') return 'NATS JetStream'
+  return storage === 'sqlite' ? 'SQLite' : 'memory'
 }

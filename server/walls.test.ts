@@ -91,6 +91,7 @@ test('the log knows the wire and what keeps it, and nothing else', () => {
     'node:path',
     'node:os',
     'node:crypto',
+    'node:zlib',
     'node:perf_hooks',
     'node:timers/promises',
     '@nats-io/jetstream',

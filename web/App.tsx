@@ -22,6 +22,7 @@ const labels = {
   overview: 'Overview',
   history: 'History',
   comparison: 'Comparison',
+  monitor: 'Monitor',
 }
 
 /** Each part is a separate chunk; its id, also the skip link's target, is its name. */
@@ -47,6 +48,10 @@ const parts: Readonly<Record<Part, () => Promise<(props: AppProps) => ReactNode>
   async comparison() {
     const { Compare } = await import('./compare/Compare.tsx')
     return (props) => <Compare {...props} />
+  },
+  async monitor() {
+    const { Monitor } = await import('./monitor/Monitor.tsx')
+    return () => <Monitor />
   },
 }
 

@@ -14,6 +14,7 @@ const partFiles: Readonly<Record<Part, string>> = {
   overview: 'overview/Overview.tsx',
   history: 'history/Versions.tsx',
   comparison: 'compare/Compare.tsx',
+  monitor: 'monitor/Monitor.tsx',
 }
 
 /** Preloads the scripts of every view; the server keeps those of the requested view. */

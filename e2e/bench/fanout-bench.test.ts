@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fanoutBench, fanoutRows, keyOf, type Measured, messageBench } from './fanout-bench.ts'
+import { fanoutBench, fanoutRows, messageBench, type SubjectName } from './fanout-bench.ts'
 
 const run = (flags: string) =>
   fanoutBench.run(flags.split(' '), () => undefined, new AbortController().signal)
@@ -58,25 +58,29 @@ test('one message, over sessions with servers of their own', { timeout: 120_000 
     assert.ok((ratioToHttp2.median ?? 0) > 0 && ratioToWs.median === null)
 })
 
+function measured(name: string, sharing: number | null, ...sessions: ReturnType<typeof round>[][]) {
+  const subject: SubjectName = { name, sharing, rate: 50 }
+  return { ...subject, sessions }
+}
+
 function round(cpuMs: number, n: number, latencyMs: number) {
   const counts = { n, lost: 0, duplicated: 0, reordered: 0, failures: [] }
   return { ...counts, cpuMs, latenciesMs: Array<number>(n).fill(latencyMs) }
 }
 
 test('ratios are taken within each round, and their range over the sessions', () => {
-  const measured: Measured = new Map([
-    [
-      keyOf('sse/2', 10, 50),
-      [[round(1, 100, 2), round(4, 100, 2), round(3, 100, 2)], [round(3, 100, 2)], [round(6, 100, 2)]],
-    ],
-    [
-      keyOf('ws', null, 50),
-      [[round(2, 100, 4), round(8, 100, 4), round(5, 100, 4)], [round(5, 100, 4)], [round(5, 100, 4)]],
-    ],
-    [keyOf('http2', 10, 50), [[], [round(1, 100, 1)], [round(2, 100, 1)]]],
-    [keyOf('http2', 1, 50), [[round(100, 100, 1)], [round(100, 100, 1)], [round(100, 100, 1)]]],
+  const [sse, ws] = fanoutRows([
+    measured(
+      ...(['sse/2', 10] as const),
+      ...[[round(1, 100, 2), round(4, 100, 2), round(3, 100, 2)], [round(3, 100, 2)], [round(6, 100, 2)]],
+    ),
+    measured(
+      ...(['ws', null] as const),
+      ...[[round(2, 100, 4), round(8, 100, 4), round(5, 100, 4)], [round(5, 100, 4)], [round(5, 100, 4)]],
+    ),
+    measured('http2', 10, [], [round(1, 100, 1)], [round(2, 100, 1)]),
+    measured('http2', 1, [round(100, 100, 1)], [round(100, 100, 1)], [round(100, 100, 1)]),
   ])
-  const [sse, ws] = fanoutRows(measured)
   assert.deepEqual(sse?.cpuMicrosPerDelivery, { median: 30, min: 30, max: 60 })
   assert.deepEqual(sse?.ratioToWs, { median: 0.6, min: 0.5, max: 1.2 })
   assert.deepEqual(sse?.ratioToHttp2, { median: 3, min: 3, max: 3 })
@@ -86,7 +90,7 @@ test('ratios are taken within each round, and their range over the sessions', ()
 })
 
 test('without ws there is no ratio, and without deliveries no figure', () => {
-  const [row] = fanoutRows(new Map([[keyOf('sse/2', 1, 50), [[round(1, 0, 0)]]]]))
+  const [row] = fanoutRows([measured('sse/2', 1, [round(1, 0, 0)])])
   assert.equal(row?.ratioToWs.median, null)
   assert.equal(row?.cpuMicrosPerDelivery.median, null)
   assert.equal(row?.p50Ms, null)

@@ -12,6 +12,9 @@ import { count, figure } from '../report/section.ts'
 import { type BenchServer, startMode, startPeer } from './bench-server.ts'
 import { figuresOf, split, takeTurn, type tallied, turnsOf } from './bench-turn.ts'
 
+/** In each session, before the first round. */
+const warmUpDeliveries = 3000
+
 interface Defaults {
   readonly modes: readonly string[]
   readonly peers: readonly PeerName[]
@@ -63,9 +66,10 @@ ${what}
 
 ${flags.map(([flag, meaning, value]) => `  ${flag.padEnd(20)} ${meaning.padEnd(38)} ${value}`.trimEnd()).join('\n')}
 
-  CPU is the server process's time per message and window: in each session the median of the rounds, over the sessions
-  the median and the range. Latency counts from the time when the message was due. Ratios are to the bare relays of
-  e2e/peers, on \`ws\` and on \`http2\`; those of CPU are computed in each round. A busy machine widens the ranges.
+  CPU is the server process's time per message and window, after ${warmUpDeliveries} deliveries that are not counted: in each
+  session the median of the rounds, over the sessions the median and the range. Latency counts from the time when the
+  message was due. Ratios are to the bare relays of e2e/peers, on \`ws\` and on \`http2\`; those of CPU are computed in
+  each round. A busy machine widens the ranges.
 `
 }
 
@@ -106,18 +110,22 @@ function createBench(name: string, what: string, defaults: Defaults) {
     help: helpOf(name, what, defaults),
     async run(argv: readonly string[], onStep: (step: string) => void, signal: AbortSignal) {
       const options = readOptions(argv, defaults)
-      const measured: Measured = new Map()
+      const measured: Measured[] = []
       for (let session = 1; session <= options.sessions; session += 1) {
         const onSessionStep = (step: string) => onStep(`session ${session} of ${options.sessions}  ${step}`)
-        for (const [key, rounds] of await measureSession(options, onSessionStep, signal))
-          measured.getOrInsertComputed(key, () => []).push(rounds)
+        const found = await measureSession(options, onSessionStep, signal)
+        for (const { rounds, ...subject } of found) {
+          const known = measured.find((one) => isSame(one, subject))
+          if (known) known.sessions.push(rounds)
+          else measured.push({ ...subject, sessions: [rounds] })
+        }
       }
       const rows = fanoutRows(measured)
       return {
         text: fanoutTable(rows),
-        failures: Array.from(measured, ([key, sessions]) =>
-          sessions.flat().flatMap(({ failures }) => failures.map((why) => `${titleOf(key)}: ${why}`)),
-        ).flat(),
+        failures: measured.flatMap((one) =>
+          one.sessions.flat().flatMap(({ failures }) => failures.map((why) => `${titleOf(one)}: ${why}`)),
+        ),
         rows,
         isComplete: rows.every(({ lost }) => lost === 0),
         json: options.json,
@@ -126,57 +134,60 @@ function createBench(name: string, what: string, defaults: Defaults) {
   }
 }
 
-/** Rounds by session, by subject. */
-export type Measured = Map<string, (readonly Round[])[]>
+/** Whose messages are measured, and how often. */
+export interface SubjectName {
+  readonly name: string
+  /** Windows per connection; null if each has its own. */
+  readonly sharing: number | null
+  /** Messages a second. */
+  readonly rate: number
+}
+
+export interface Measured extends SubjectName {
+  /** Rounds by session. */
+  readonly sessions: (readonly Round[])[]
+}
+
+function isSame(one: SubjectName, other: SubjectName): boolean {
+  return one.name === other.name && one.sharing === other.sharing && one.rate === other.rate
+}
+
+function titleOf({ name, sharing, rate }: SubjectName): string {
+  return `${name}${sharing === null ? '' : `, ${sharing} to a browser`}, ${rate} a second`
+}
 
 async function measureSession(
   options: FanoutOptions,
   onStep: (step: string) => void,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, readonly Round[]>> {
+): Promise<readonly (SubjectName & { readonly rounds: readonly Round[] })[]> {
   await using opened = new AsyncDisposableStack()
   const subjects = await openSubjects(options, opened, onStep, signal)
   const load = startLoadProcess(signal)
   opened.defer(load.end)
-  const measured = new Map(subjects.map(({ key }) => [key, [] as Round[]]))
-  // Uncounted turn: the first messages run uncompiled code.
-  for (const subject of subjects) {
-    onStep(`warming up  ${titleOf(subject.key)}`)
-    await measureRound(subject, load, options, 'warmup', subject.rate, signal)
+  const measured = new Map(subjects.map((subject) => [subject, [] as Round[]]))
+  // Uncounted turn: the first messages run uncompiled code, and servers live longer than a session.
+  const isFirst = ({ server, perBrowser }: Subject, place: number) =>
+    subjects.findIndex((one) => one.server === server && one.perBrowser === perBrowser) === place
+  for (const subject of subjects.filter(isFirst)) {
+    onStep(`warming up  ${subject.name}`)
+    const rate = Math.max(subject.rate, Math.min(1000, 10_000 / options.windows))
+    const messages = Math.max(subject.rate, Math.ceil(warmUpDeliveries / options.windows))
+    await measureRound({ ...subject, rate }, load, options, 'warmup', messages, signal)
   }
   for (const [round, order] of turnsOf(subjects, options.rounds).entries()) {
     for (const subject of order) {
-      onStep(`round ${round + 1} of ${options.rounds}  ${titleOf(subject.key)}`)
+      onStep(`round ${round + 1} of ${options.rounds}  ${titleOf(subject)}`)
       const messages = split(subject.rate * options.seconds, options.rounds)[round] ?? 0
-      measured
-        .get(subject.key)
-        ?.push(await measureRound(subject, load, options, `r${round}`, messages, signal))
+      measured.get(subject)?.push(await measureRound(subject, load, options, `r${round}`, messages, signal))
     }
   }
-  return measured
+  return Array.from(measured, ([{ name, sharing, rate }, rounds]) => ({ name, sharing, rate, rounds }))
 }
 
-interface Subject {
-  readonly key: string
-  readonly name: string
+interface Subject extends SubjectName {
   readonly perBrowser: number
-  readonly rate: number
   readonly server: BenchServer
-}
-
-/** `sharing`: windows per connection; null if each has its own. */
-export function keyOf(name: string, sharing: number | null, rate: number): string {
-  return JSON.stringify([name, sharing, rate])
-}
-
-function partsOf(key: string) {
-  const [name, sharing, rate] = JSON.parse(key) as [string, number | null, number]
-  return { name, sharing, rate }
-}
-
-function titleOf(key: string): string {
-  const { name, sharing, rate } = partsOf(key)
-  return `${name}${sharing === null ? '' : `, ${sharing} to a browser`}, ${rate} a second`
 }
 
 /** Modes, then peers; each with every `perBrowser` that makes a difference, at every rate. */
@@ -197,8 +208,7 @@ async function openSubjects(
     // One measurement serves all: windows share no connection.
     for (const sharing of connections[http].isShared ? perBrowser : [null])
       for (const rate of rates) {
-        const key = keyOf(name, sharing, rate)
-        subjects.push({ key, name, perBrowser: sharing ?? perBrowser[0] ?? 1, rate, server })
+        subjects.push({ name, sharing, rate, perBrowser: sharing ?? perBrowser[0] ?? 1, server })
       }
   }
 
@@ -208,13 +218,14 @@ async function openSubjects(
 }
 
 async function measureRound(
-  { key, perBrowser, rate, server }: Subject,
+  subject: Subject,
   load: LoadProcess,
   { windows, warmup }: FanoutOptions,
   round: string,
   messages: number,
   signal: AbortSignal,
 ): Promise<Round> {
+  const { perBrowser, rate, server } = subject
   const plan = {
     windows,
     perBrowser,
@@ -229,7 +240,7 @@ async function measureRound(
   try {
     return await takeTurn(server, [load], plan, signal)
   } catch (cause) {
-    throw new Error(`${titleOf(key)}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    throw new Error(`${titleOf(subject)}: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
 }
 
@@ -240,11 +251,11 @@ type FanoutRow = ReturnType<typeof fanoutRows>[number]
  * CPU is the server process's; null where nothing was delivered. Ratios are to the bare relays at the same rate, null
  * without them: to `ws`, and to `http2` with as many windows to a browser.
  */
-export function fanoutRows(measured: Measured) {
-  return Array.from(measured, ([key, sessions]) => {
-    const { name, sharing, rate } = partsOf(key)
-    const ws = measured.get(keyOf('ws', null, rate)) ?? []
-    const http2 = measured.get(keyOf('http2', sharing, rate)) ?? []
+export function fanoutRows(measured: readonly Measured[]) {
+  const sessionsOf = (name: SubjectName) => measured.find((one) => isSame(one, name))?.sessions ?? []
+  return measured.map(({ name, sharing, rate, sessions }) => {
+    const ws = sessionsOf({ name: 'ws', sharing: null, rate })
+    const http2 = sessionsOf({ name: 'http2', sharing, rate })
     const rounds = sessions.flat()
     const sumOf = (counted: 'n' | 'lost' | 'duplicated' | 'reordered') =>
       rounds.reduce((total, round) => total + round[counted], 0)

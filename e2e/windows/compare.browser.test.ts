@@ -95,7 +95,7 @@ test('every mode has a median or a reason, a link shows the same, and no page’
 test('the mode menu leads there, and a row’s button switches to its mode', async () => {
   const window = await openView(1, 'editor')
   await window.click('.mode-button')
-  await window.click('.mode-compare')
+  await window.click('.mode-view[href*="view=compare"]')
   await until(() => window.run(() => document.querySelector('#comparison') !== null), 'the view is not shown')
   await measured(window)
   const other = modes.find(({ uplink }) => uplink === 'socket') as Mode

@@ -86,7 +86,7 @@ test('a view that there is not shows all, and says so until it is dismissed', as
   assert.deepEqual({ document, wind }, { document: true, wind: true })
   assert.match(
     await window.run(bannerText),
-    /no view “winds”.*all, editor, wind, overview, history and compare/,
+    /no view “winds”.*all, editor, wind, overview, history, compare and monitor/,
   )
   assert.match(await window.run(bannerText), /no transport “banana”.*This window uses SSE \+ XHR, HTTP\/2\./)
   await window.click('.notice .button')

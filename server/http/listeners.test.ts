@@ -33,7 +33,10 @@ async function listenDeaf() {
     resolve(ctx.req)
     return new Promise(() => undefined)
   })
-  const app = { koa, socketPaths: new Set<string>(), authorizeSocket: async () => undefined }
+  const app = {
+    ...{ koa, socketPaths: new Set<string>(), authorizeSocket: async () => undefined },
+    ...{ messagesPath: '/messages', takeMessage: async () => undefined },
+  }
   const origins = { ports: () => [], allowedOrigins: [] }
   return { listeners: await listen(app, settings, origins), asked }
 }

@@ -2,7 +2,12 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type {
+  Http2ServerRequest,
+  Http2ServerResponse,
+  IncomingHttpHeaders,
+  ServerHttp2Stream,
+} from 'node:http2'
 import type { Duplex } from 'node:stream'
 import Koa from 'koa'
 import type { App } from '../app.ts'
@@ -80,6 +85,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
 
   for (const server of servers) {
     server.on('request', onRequest as RequestListener)
+    takeMessages(server, parts)
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex & { bytesRead?: number }) => {
       const connection = connections.at(socket)
       // Before TLS nothing was read; during a response no second one may start.
@@ -88,6 +94,38 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
       else socket.destroy()
     })
   }
+}
+
+/** Of HTTP/2, before Node makes a request and a response of the stream. */
+function takeMessages(server: PortServer, { app, connections }: RequestParts): void {
+  const [makeRequest] = server.listeners('stream')
+  if (!makeRequest) return
+  const isOrdinary = (stream: ServerHttp2Stream, rawHeaders: readonly string[]) => {
+    const connection = connections.at(stream.session)
+    const isPunished = connection && connection.refusedUntil - burstMs > processTimers.now()
+    return (
+      connection && !isPunished && !connection.isOverfull && headerBytes({ rawHeaders }) <= mostHeaderBytes
+    )
+  }
+  server.removeListener('stream', makeRequest as () => void)
+  server.on(
+    'stream',
+    (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => {
+      const leaveToKoa = () => void makeRequest.call(server, stream, headers, flags, rawHeaders)
+      if (!isMessage(headers, app.messagesPath) || !isOrdinary(stream, rawHeaders)) return leaveToKoa()
+      arrived.publish(stream)
+      stream.on('error', () => undefined)
+      app.takeMessage(stream, headers).catch(() => stream.destroyed || leaveToKoa())
+    },
+  )
+}
+
+function isMessage(
+  { ':method': method, ':path': path = '', expect }: IncomingHttpHeaders,
+  messagesPath: string,
+): boolean {
+  const isThere = path === messagesPath || path.startsWith(`${messagesPath}?`)
+  return isThere && method === 'POST' && expect === undefined
 }
 
 /** Browsers do not pipeline. */
@@ -159,7 +197,7 @@ function headersTooLarge(): Refusal {
 const isSmallEnoughToExplain = (request: AnyRequest) => headerBytes(request) <= mostHeaderBytes * 2
 
 /** HTTP/2 adds 32 per field (RFC 9113, section 6.5.2). */
-function headerBytes({ rawHeaders }: Pick<AnyRequest, 'rawHeaders'>): number {
+function headerBytes({ rawHeaders }: { readonly rawHeaders: readonly string[] }): number {
   let bytes = 0
   for (const text of rawHeaders) bytes += text.length + 16
   return bytes

@@ -14,7 +14,7 @@ import type { Connections, PortServer } from './connections.ts'
 import { tooManyConnections } from './requests.ts'
 
 interface WebSocketParts {
-  readonly app: App
+  readonly app: Pick<App, 'koa' | 'socketPaths' | 'authorizeSocket'>
   readonly connections: Pick<Connections, 'of'>
   readonly settings: Pick<Config['limits'], 'maxConnections' | 'maxMessageBytes'>
   readonly origins: OriginRules

@@ -38,6 +38,17 @@ import {
 
 export type Hub = ReturnType<typeof createHub>
 
+/** Counts traffic. */
+export interface Meter {
+  /** A message, so long after it was admitted. */
+  readonly stored: (ms: number) => void
+  readonly sent: (messages: number) => void
+  /** A reading or overview was left out of a full queue. */
+  readonly omitted: () => void
+}
+
+const noMeter: Meter = { stored: () => undefined, sent: () => undefined, omitted: () => undefined }
+
 interface HubParts {
   readonly log: Log
   readonly timers: Timers
@@ -47,6 +58,7 @@ interface HubParts {
   readonly onJoined?: (channels: ReadonlySet<string>) => void
   /** To the other servers of the log; absent where there are none. */
   readonly bus?: Bus | undefined
+  readonly meter?: Meter
   readonly settings: {
     readonly heartbeatMs: number
     readonly maxWindows: number
@@ -77,7 +89,8 @@ const pollerSilenceMs = 4000
 const drainMsPerStream = 2
 const drainTurnMs = 20
 
-export function createHub({ log, timers, random, onFailure, onJoined, bus, settings }: HubParts) {
+export function createHub(parts: HubParts) {
+  const { log, timers, random, onFailure, onJoined, bus, meter = noMeter, settings } = parts
   const { heartbeatMs, maxWindows, queueBytesPerWindow, messagesPerSecond } = settings
   const registry = new Registry(timers, maxWindows, (key) => awareness.left(key))
   const awareness: Awareness = new Awareness(
@@ -97,6 +110,7 @@ export function createHub({ log, timers, random, onFailure, onJoined, bus, setti
     heartbeatMs,
     admit,
     onJoined: ({ channels }) => onJoined?.(channels),
+    onSent: (messages) => meter.sent(messages),
   })
   const neighbours =
     bus && joinNeighbours({ bus, server: newEpoch(random), timers, heartbeatMs, registry, awareness, onSaid })
@@ -108,7 +122,9 @@ export function createHub({ log, timers, random, onFailure, onJoined, bus, setti
 
   log.follow((message, cursor) => {
     const delivery = recent.add(message, cursor)
-    for (const stream of registry.streamsOn(message.channel)) stream.send(delivery)
+    const streams = registry.streamsOn(message.channel)
+    for (const stream of streams) stream.send(delivery)
+    meter.sent(streams.size)
     polls.wake(message.channel)
     awareness.wrote(message.channel, message.from)
   })
@@ -316,6 +332,7 @@ export function createHub({ log, timers, random, onFailure, onJoined, bus, setti
     /** Sends welcome, missed messages or a snapshot, then new messages. Throws a `Refusal` when full or draining. */
     join(joining: Joining, cursor: Cursor | null): Subscriber {
       const stream = new Subscriber(joining, queueBytesPerWindow, {
+        onOmitted: () => meter.omitted(),
         onOverflow: (full) => dismiss(full, 'overflow', 'This window fell too far behind.'),
         onFailure: fail,
       })
@@ -348,8 +365,11 @@ export function createHub({ log, timers, random, onFailure, onJoined, bus, setti
     },
     /** Resolves when the message is stored and sent to all streams. Rejects with a `Refusal` or the store's error. */
     async publish(draft: Draft): Promise<Stored> {
+      const acceptedAt = timers.now()
       try {
-        return { type: 'stored', id: draft.id, seq: await log.append(draft, timers.now()) }
+        const seq = await log.append(draft, acceptedAt)
+        meter.stored(timers.now() - acceptedAt)
+        return { type: 'stored', id: draft.id, seq }
       } catch (error) {
         throw refusalFor(error, draft.id)
       }

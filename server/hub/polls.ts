@@ -35,12 +35,13 @@ interface PollsParts {
   readonly admit: (identity: ClientIdentity) => void
   /** First poll, or a new client. */
   readonly onJoined: (identity: ClientIdentity) => void
+  readonly onSent: (messages: number) => void
 }
 
 const drainLookMs = 10
 
 export function createPolls(parts: PollsParts) {
-  const { log, registry, awareness, timers, recent, mostBytes, heartbeatMs, onJoined } = parts
+  const { log, registry, awareness, timers, recent, mostBytes, heartbeatMs, onJoined, onSent } = parts
   /** Functions that end a hold, by channel. */
   const held = new Map<string, Set<() => void>>()
 
@@ -96,6 +97,7 @@ export function createPolls(parts: PollsParts) {
     const { recovered, head } = found
     // Never cut a snapshot: only the whole matches its cursor.
     const messages = recovered ? asManyAsFit(found.messages, mostBytes) : found.messages
+    onSent(messages.length)
     const last = messages.length < found.messages.length ? messages.at(-1) : undefined
     const client = registry.find(identity)
     // An aborted response must not count as delivered.

@@ -14,7 +14,11 @@ function gather(mostDepartures = 10) {
   function enter(place: FakePlace) {
     const fail = () => assert.fail('no window overflows or fails here')
     const connection = createFakeConnection(place)
-    const window = new Subscriber(connection.joining, 100_000, { onOverflow: fail, onFailure: fail })
+    const window = new Subscriber(connection.joining, 100_000, {
+      onOmitted: fail,
+      onOverflow: fail,
+      onFailure: fail,
+    })
     return { connection, window, joined: registry.join(window) }
   }
 

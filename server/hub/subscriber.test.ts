@@ -29,6 +29,7 @@ function openWindow({ queueBytes = 100_000, closesOnFailure = false } = {}) {
   const overflows: string[] = []
   const failures: unknown[] = []
   const window = new Subscriber(connection.joining, queueBytes, {
+    onOmitted: () => undefined,
     onOverflow: ({ identity }) => void overflows.push(identity.id),
     onFailure: (failed, error) => {
       failures.push(error)

@@ -119,6 +119,8 @@ export interface Joining extends ClientIdentity {
 }
 
 interface SubscriberEvents {
+  /** Left out of a full queue. */
+  readonly onOmitted: () => void
   readonly onOverflow: (subscriber: Subscriber) => void
   readonly onFailure: (subscriber: Subscriber, error: unknown) => void
 }
@@ -141,7 +143,7 @@ export class Subscriber {
   /** The queue holds `queueBytes`, plus one portion of missed messages. */
   constructor(joining: Joining, queueBytes: number, on: SubscriberEvents) {
     this.identity = joining
-    this.#queue = new SendQueue(joining.framing, queueBytes)
+    this.#queue = new SendQueue(joining.framing, queueBytes, on.onOmitted)
     this.#on = on
   }
 
@@ -266,15 +268,17 @@ export class Subscriber {
 class SendQueue {
   readonly #framing: Framing
   readonly #maxBytes: number
+  readonly #onOmitted: () => void
   #waiting: Delivery[] = []
   #replaceable = 0
   bytes = 0
   answerBytes = 0
   omitted = 0
 
-  constructor(framing: Framing, maxBytes: number) {
+  constructor(framing: Framing, maxBytes: number, onOmitted: () => void) {
     this.#framing = framing
     this.#maxBytes = maxBytes
+    this.#onOmitted = onOmitted
   }
 
   /** False if it does not fit: the subscriber must close and resume. */
@@ -289,6 +293,7 @@ class SendQueue {
       if (oldest < 0) return false
       this.#takeOut(oldest)
       this.omitted += 1
+      this.#onOmitted()
     }
     this.#waiting.push(delivery)
     this.#count(delivery, 1)

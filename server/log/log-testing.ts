@@ -1,6 +1,6 @@
 // For tests of a log: drafts, limits, readers, files, and a process that appends until killed.
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -9,7 +9,7 @@ import { createSeededRandom } from '../wire/time.ts'
 import type { Folds } from './folding.ts'
 import type { CatchUp, Log, LogLimits } from './log.ts'
 import { createSqliteLog, openSqliteLog } from './sqlite-log.ts'
-import { openLogFile } from './sqlite-store.ts'
+import { openJournal, openLogFile } from './sqlite-store.ts'
 
 export function draft(id: string, html = id, channel = 'main'): Draft<'edit'> {
   return { id, channel, kind: 'edit', from: 'w1', at: 1000.5, body: { html } }
@@ -142,19 +142,36 @@ export const given = {
 /** Forces most reads to the file. */
 export const littleMemory = { messages: 2, bytes: 100 }
 
-/** A log whose turns end on command. */
+/** A log whose turns end, and whose disk fills up, on command. */
 export function openByHand(context: Context, change: Partial<SqliteLogParts> = {}) {
   const file = newFile(context)
   const planned: (() => void)[] = []
   const database = openLogFile(file)
   const defer = (run: () => void) => void planned.push(run)
-  const log = createSqliteLog(database, { ...given, ...change, defer })
+  const disk = { isFull: false }
+  const journal = openJournal(file)
+  const append: typeof journal.append = (epoch, entries) => {
+    if (disk.isFull) throw new Error('No space is left.')
+    journal.append(epoch, entries)
+  }
+  const log = createSqliteLog(database, { ...journal, append }, { ...given, ...change, defer })
   const endTurn = () => {
     for (const run of planned.splice(0)) run()
   }
   context.after(() => log.close())
-  return { file, database, log, endTurn }
+  return { file, database, log, endTurn, disk }
 }
+
+/** What a log has in its files, as if its process were killed here. Returns the copy's name. */
+export function copyLog(file: string): string {
+  const copy = `${file}.copy`
+  for (const end of ['', '-wal', '-recent'])
+    if (existsSync(`${file}${end}`)) copyFileSync(`${file}${end}`, `${copy}${end}`)
+  return copy
+}
+
+/** Messages that only its journal has. */
+export const countUnsaved = (file: string) => readFileSync(`${file}-recent`, 'utf8').split('\n').length - 1
 
 export const countRows = (database: DatabaseSync, table: string) =>
   database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.count

@@ -83,6 +83,8 @@ export interface OpenedLog {
   readonly bus?: Bus
   /** The largest message that the broker takes, bytes as JSON; absent where it takes any. */
   readonly mostBytes?: number
+  /** Whether the broker is connected; absent without one. */
+  readonly isUp?: () => boolean
 }
 
 const hourMs = 3_600_000
@@ -123,11 +125,11 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
   const limits = { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
   if (broker === 'nats') {
     const { openNats } = await import('./nats-log.ts')
-    const { open, bus, mostBytes, close } = await openNats(nats)
+    const { open, bus, mostBytes, isUp, close } = await openNats(nats)
     try {
       const pages = await open(nats.stream, { ...parts, limits })
       const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
-      return { log: withProbes(pages, probes, close), bus, mostBytes }
+      return { log: withProbes(pages, probes, close), bus, mostBytes, isUp }
     } catch (error) {
       await close()
       throw error

@@ -47,12 +47,20 @@ export async function openNats({ servers, stream, replicas, credentialsFile }: N
     const sentence = `No NATS server answers at ${servers.join(', ')} (nats.servers): ${asError(cause).message}. Start one with JetStream (nats-server -js), or name another.`
     throw new Error(sentence, { cause })
   })
+  let isUp = true
+  void (async () => {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect') isUp = false
+      else if (type === 'reconnect') isUp = true
+    }
+  })()
   return {
     open: (name: string, parts: Omit<NatsLogParts, 'connection' | 'name' | 'replicas'>) =>
       openNatsLog({ ...parts, connection, name, replicas }),
     bus: createBus(connection, `${stream}-notes`),
     /** The largest message that these servers take, bytes as JSON. */
     mostBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
+    isUp: () => isUp,
     close: () => connection.close(),
   }
 }

@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, statSync, truncateSync } from 'node:fs'
+import {
+  copyFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { LogClosed } from './log.ts'
 import { testLogContract } from './log-contract.ts'
 import {
   ampleLimits,
   appenderFor,
+  copyLog,
   countRows,
   countTo,
+  countUnsaved,
   cursorAt,
   draft,
   fillAtOnce,
@@ -43,27 +54,27 @@ testPersistence('sqlite', (context) => {
 })
 
 test('drafts of one turn are committed at its end', async (context) => {
-  const { log, database, endTurn } = openByHand(context)
+  const { file, log, endTurn } = openByHand(context)
   const seen: number[] = []
   log.follow(({ seq }) => seen.push(seq))
   const appends = [log.append(draft('w1-1'), 1), log.append(draft('w1-2'), 1)]
-  assert.deepEqual([seen, countRows(database, 'message')], [[], 0])
+  const kept = () => countUnsaved(file)
+  assert.deepEqual([seen, kept()], [[], 0])
   endTurn()
-  assert.deepEqual([seen, countRows(database, 'message')], [[1, 2], 2])
+  assert.deepEqual([seen, kept()], [[1, 2], 2])
   assert.deepEqual(await Promise.all(appends), [1, 2])
 })
 
 test('a commit that fails rejects its group alone, and its numbers are given again', async (context) => {
-  const { log, database, endTurn } = openByHand(context)
+  const { log, disk, endTurn } = openByHand(context)
   const seen: string[] = []
   log.follow(({ id }) => seen.push(id))
   const before = log.append(draft('w1-1'), 1)
   endTurn()
-  const pages = Object.values(database.prepare('PRAGMA page_count').get() ?? {})[0]
-  database.exec(`PRAGMA max_page_count = ${pages}`)
+  disk.isFull = true
   const group = [log.append(draft('w1-2'), 1), log.append(draft('w1-3', 'x'.repeat(50_000), 'new'), 1)]
   endTurn()
-  assert.equal(database.isTransaction, false)
+  disk.isFull = false
   const after = log.append(draft('w1-4'), 1)
   endTurn()
   const failed = await Promise.allSettled(group)
@@ -74,10 +85,67 @@ test('a commit that fails rejects its group alone, and its numbers are given aga
   assert.deepEqual([await before, await after, seen], [1, 2, ['w1-1', 'w1-4']])
   assert.deepEqual([...log.heads().keys()], ['main'])
 
-  database.exec('PRAGMA max_page_count = 100000')
   const again = log.append(draft('w1-3', 'x'.repeat(50_000)), 1)
   endTurn()
   assert.equal(await again, 3)
+})
+
+test('what the database cannot take stays in the journal, and appends go on until too much does', async (context) => {
+  const failures: unknown[] = []
+  const onFailure = (error: unknown) => void failures.push(error)
+  const saveAt = { messages: 2, bytes: 1_000_000 }
+  const { file, log, database, endTurn } = openByHand(context, { saveAt, onFailure })
+  const pages = Object.values(database.prepare('PRAGMA page_count').get() ?? {})[0]
+  database.exec(`PRAGMA max_page_count = ${pages}`)
+  const append = async (n: number) => {
+    const appended = log.append(draft(`w1-${n}`, 'x'.repeat(20_000)), 1)
+    endTurn()
+    endTurn()
+    return appended
+  }
+  for (const n of countTo(16)) assert.equal(await append(n), n)
+  assert.deepEqual([failures.length, database.isTransaction, countRows(database, 'message')], [15, false, 0])
+  assert.equal(countUnsaved(file), 16)
+  await assert.rejects(append(17), /full/)
+  const copy = openSqliteLog({ ...given, file: copyLog(file) })
+  assert.equal((await copy.snapshot(main)).head.seq, 16)
+  await copy.close()
+
+  database.exec('PRAGMA max_page_count = 100000')
+  assert.equal(await append(17), 17)
+  assert.deepEqual([countRows(database, 'message'), countUnsaved(file)], [16, 1])
+  assert.equal(await append(16), 16)
+  await assert.rejects(log.append(draft('w1-16', 'else'), 1), { name: 'IdTaken' })
+})
+
+test('a journal is read up to the line that a power cut tore, and only where it goes on', async (context) => {
+  const file = newFile(context)
+  const open = openSqliteLog({ ...given, file })
+  await fillAtOnce(open, 5)
+  const { epoch } = (await open.snapshot(main)).head
+  const [whole, torn, gap, other] = ['whole', 'torn', 'gap', 'other'].map((name) => {
+    const copy = copyLog(file)
+    const named = join(dirname(file), name)
+    for (const end of ['', '-wal', '-recent']) renameSync(`${copy}${end}`, `${named}${end}`)
+    return named
+  }) as [string, string, string, string]
+  await open.close()
+  truncateSync(`${torn}-recent`, statSync(`${torn}-recent`).size - 10)
+  const lines = readFileSync(`${gap}-recent`, 'utf8').split('\n')
+  writeFileSync(`${gap}-recent`, lines.toSpliced(2, 1).join('\n'))
+  rmSync(other)
+  rmSync(`${other}-wal`)
+  for (const [name, head] of [
+    [whole, 5],
+    [torn, 4],
+    [gap, 2],
+    [other, 0],
+  ] as const) {
+    const log = openSqliteLog({ ...given, file: name })
+    const found = (await log.snapshot(main)).head
+    assert.deepEqual([found.seq, found.epoch === epoch], [head, name !== other])
+    await log.close()
+  }
 })
 
 test('a draft that only the file knows keeps its number, beside new ones, and its id is taken', async (context) => {
@@ -101,9 +169,11 @@ test('the file is pruned a portion at a time and keeps the snapshot', async (con
   void log.append(draft('w0-1', 'x', 'quiet'), 2000)
   void fillAtOnce(log, 999)
   endTurn()
+  endTurn()
   assert.equal(countRows(database, 'message'), 1000)
   const rows = [1, 2, 3, 4].map((n) => {
     void log.append(draft(`w2-${n}`), 2000)
+    endTurn()
     endTurn()
     return countRows(database, 'message')
   })
@@ -130,8 +200,9 @@ test('messages of a cumulative kind are erased once a base has them, and wait fo
   endTurn()
   void log.append(draft('w2-1'), 2000)
   endTurn()
+  endTurn()
   assert.deepEqual([countRows(database, 'message'), countRows(database, 'survivor')], [401, 0])
-  // That commit planned the fold.
+  // What could not be erased planned the fold.
   endTurn()
   await settled()
   assert.deepEqual([countRows(database, 'message'), countRows(database, 'survivor')], [401, 1])
@@ -147,12 +218,11 @@ test('messages of a cumulative kind are erased once a base has them, and wait fo
   )
   void log.append(draft('w2-2'), 2000)
   endTurn()
+  endTurn()
   assert.equal(countRows(database, 'message'), 146)
 
-  // As if the process were killed here: the base and the rows that it joins are both in the file.
-  const copy = `${file}.copy`
-  for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`)
-  const again = openSqliteLog({ ...given, limits, file: copy })
+  // The base and the rows that it joins are both in the file.
+  const again = openSqliteLog({ ...given, limits, file: copyLog(file) })
   assert.deepEqual(await readUpdates(again), { updates, text })
   await again.close()
 })
@@ -161,8 +231,7 @@ test('a base that was never written costs nothing: the file still has all of its
   const { file, log, endTurn } = openByHand(context)
   for (const n of countTo(600)) void log.append(updateDraft(`w1-${n}`), 2000)
   endTurn()
-  const copy = `${file}.copy`
-  for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`)
+  const copy = copyLog(file)
   const { text } = await readUpdates(log)
   endTurn()
   const again = openSqliteLog({ ...given, file: copy, memory: littleMemory })
@@ -250,9 +319,10 @@ test('numbers go on where all but the snapshot has grown old', async (context) =
 test('a machine that went down costs the epoch, and only then', async (context) => {
   const file = newFile(context)
   const copy = `${file}.copy`
-  const open = openSqliteLog({ ...given, file })
+  const open = openSqliteLog({ ...given, file, saveAt: { messages: 1, bytes: 1 } })
   const epochs = [(await open.snapshot(main)).head.epoch]
   await fillAtOnce(open, 5)
+  await settled()
   // What lies on the disk while the log is open, less the last commit.
   copyFileSync(file, copy)
   copyFileSync(`${file}-wal`, `${copy}-wal`)
@@ -278,10 +348,9 @@ test('a log that waited for the disk keeps its epoch after a power cut, and any 
     ['process', given.bootId],
   ] as const) {
     const file = newFile(context)
-    const copy = `${file}.copy`
     const open = openSqliteLog({ ...given, file, durability })
     const { epoch } = (await open.snapshot(main)).head
-    for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`)
+    const copy = copyLog(file)
     await open.close()
     const again = openSqliteLog({ ...given, file: copy, bootId })
     assert.equal((await again.snapshot(main)).head.epoch, epoch)
@@ -310,7 +379,10 @@ test('commits wait for the disk with durability "machine" only', (context) => {
 test('the write-ahead log stays small', async (context) => {
   const file = newFile(context)
   const log = openSqliteLog({ ...given, file })
-  for (let round = 0; round < 40; round += 1) await fillAtOnce(log, 100, `w${round}`, 'x'.repeat(1000))
+  for (let round = 0; round < 40; round += 1) {
+    await fillAtOnce(log, 100, `w${round}`, 'x'.repeat(1000))
+    await settled()
+  }
   assert.ok(statSync(`${file}-wal`).size < 3_000_000, String(statSync(`${file}-wal`).size))
   await log.close()
 })

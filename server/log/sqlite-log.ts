@@ -6,9 +6,17 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Clock, Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
-import { type Bounds, createRetention, portion, Tail } from './retention.ts'
-import { createSequencer, type Entry, newEpoch } from './sequencer.ts'
-import { createSqliteStore, explain, type Life, openLogFile } from './sqlite-store.ts'
+import { type Bounds, createRetention, keyOf, portion, type Stored, Tail } from './retention.ts'
+import { createSequencer, type Entry, isRepeat, newEpoch } from './sequencer.ts'
+import {
+  createSqliteStore,
+  explain,
+  type Journal,
+  type Life,
+  type Numbered,
+  openJournal,
+  openLogFile,
+} from './sqlite-store.ts'
 
 /** What an acknowledged message survives: a killed process, or also a power cut. */
 export type Durability = Life['durability']
@@ -18,14 +26,22 @@ interface SqliteLogParts extends LogParts {
   readonly file: string
   readonly durability: Durability
   readonly random: Random
-  /** Drafts appended before `run` is called are committed together; default: one event loop turn. */
+  /** Drafts appended before `run` is called are committed together; default: what arrived at once, or in a turn. */
   readonly defer?: Defer
   readonly bootId?: string
   /** Memory cache, within the limits. */
   readonly memory?: Omit<Bounds, 'ageMs'>
+  /** Messages in the journal that are saved to the database together. */
+  readonly saveAt?: Omit<Bounds, 'ageMs'>
 }
 
 const defaultMemory = { messages: 4096, bytes: 8_388_608 }
+
+/** A transaction of one message costs some ten times one of its share, and half of these take about 1 ms. */
+const defaultSaveAt = { messages: 128, bytes: 131_072 }
+
+/** Where saving fails, so many times more are taken before appends are refused. */
+const mostUnsaved = 8
 
 /**
  * SQLite's default, a checkpoint within the commit that reaches 1000 pages, delays that append by two disk flushes: 6
@@ -39,7 +55,7 @@ const pageBytes = 4096
 export function openSqliteLog(parts: SqliteLogParts): Log {
   const database = openLogFile(parts.file)
   try {
-    return createSqliteLog(database, parts)
+    return createSqliteLog(database, openJournal(parts.file), parts)
   } catch (error) {
     database.close()
     throw explain(parts.file, error)
@@ -47,18 +63,37 @@ export function openSqliteLog(parts: SqliteLogParts): Log {
 }
 
 /** Starts a new life of an open file. */
-export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogParts, 'file'>): Log {
+export function createSqliteLog(
+  database: DatabaseSync,
+  journal: Journal,
+  parts: Omit<SqliteLogParts, 'file'>,
+): Log {
   const { limits, folds = {}, durability, random, now, onFailure } = parts
-  const { memory = defaultMemory, bootId = readBootId(now) } = parts
+  const { memory = defaultMemory, bootId = readBootId(now), saveAt = defaultSaveAt } = parts
   const defer: Defer = parts.defer ?? setImmediate
   const store = createSqliteStore(database)
-  const epoch = epochAfter(store.readLife(), bootId) ?? newEpoch(random)
+  const lastLife = store.readLife()
+  if (lastLife) store.recover(journal.read(lastLife.epoch))
+  journal.clear()
+  const epoch = epochAfter(lastLife, bootId) ?? newEpoch(random)
   const life = { epoch, boot: bootId, durability, isClosed: false }
   store.writeLife(life)
   if (durability === 'process') store.stopWaitingForDisk()
+  else journal.waitForDisk()
 
+  /** In the journal alone, by `keyOf`, in order. */
+  const unsaved = new Map<string, Numbered>()
+  let unsavedBytes = 0
   const extent = store.extent()
-  const retention = createRetention({ bounds: limits, now, extent, oldestAfter: store.oldestAfter })
+  const retention = createRetention({
+    bounds: limits,
+    now,
+    extent,
+    oldestAfter(seq) {
+      const saved = store.oldestAfter(seq)
+      return saved.length > 0 ? saved : storedAfter(unsaved.values(), seq)
+    },
+  })
   const bounds = {
     messages: Math.min(memory.messages, limits.messages),
     bytes: Math.min(memory.bytes, limits.bytes),
@@ -70,7 +105,15 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
   const folding = new Folding(
     {
       folds,
-      bases: { read: store.readSurvivor, write: store.writeSurvivor, ...store.pastBases },
+      bases: {
+        read: store.readSurvivor,
+        write(base) {
+          // The database must not have a base of messages that it lacks.
+          save()
+          return store.writeSurvivor(base)
+        },
+        ...store.pastBases,
+      },
       defer,
       onFailure,
       onFolded: (messages) => messages.forEach((message) => void tail.superseded(message)),
@@ -84,31 +127,74 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
   for (const { message, bytes } of recent) tail.add(message, bytes)
   let pagesWritten = 0
   let isCheckpointPlanned = false
+  let isSavePlanned = false
+
+  /** Its number in the log; null if another message has the id, 0 if it is new. */
+  function numberOf({ draft, body }: Entry): number | null {
+    const known = unsaved.get(keyOf(draft))
+    if (!known) return store.numberOf(draft, body)
+    return isRepeat(draft, known.entry.draft) ? known.seq : null
+  }
+
+  const isFull = (times: number) =>
+    unsaved.size >= times * saveAt.messages || unsavedBytes >= times * saveAt.bytes
 
   function commit(group: readonly Entry[]): (number | null)[] {
+    if (isFull(mostUnsaved)) save()
     retention.forget()
-    const dropped = retention.erasable()
+    const added: Numbered[] = []
+    const seqs = group.map((entry) => {
+      const known = numberOf(entry)
+      if (known !== 0) return known
+      const seq = tail.head + 1 + added.length
+      added.push({ seq, entry })
+      return seq
+    })
+    if (added.length === 0) return seqs
+    journal.append(epoch, added)
+    for (const one of added) {
+      const { draft, bytes } = one.entry
+      unsaved.set(keyOf(draft), one)
+      unsavedBytes += bytes
+      retention.add(bytes)
+    }
+    if (isFull(1) || retention.erasable() > 0) planSave()
+    return seqs
+  }
+
+  function planSave(): void {
+    if (isSavePlanned) return
+    isSavePlanned = true
+    defer(() => {
+      isSavePlanned = false
+      try {
+        save()
+      } catch (error) {
+        // The journal has them.
+        onFailure(error)
+      }
+    })
+  }
+
+  /** From the journal to the database; erases what the log has dropped. */
+  function save(): void {
+    if (!database.isOpen) return
+    // The newest stays: the file's numbers go on from it.
+    const dropped = Math.max(0, Math.min(retention.erasable(), tail.head - 1 - retention.erasedTo()))
     const erasable = folding.areErasable(retention.erasedTo(), dropped) ? dropped : 0
-    const seqs = store.transaction(() => {
+    if (unsaved.size === 0 && erasable === 0) return
+    store.transaction(() => {
+      for (const one of unsaved.values()) store.insert(one)
       if (erasable > 0) store.erase(retention.erasedTo(), erasable, (seq) => tail.isNewest(seq))
-      let next = tail.head + 1
-      return group.map((entry) => {
-        const seq = store.insert(entry, next)
-        if (seq === next) next += 1
-        return seq
-      })
     })
     // After the commit: a rollback erases nothing.
     retention.erased(erasable)
-    for (const [place, { bytes }] of group.entries()) {
-      if ((seqs[place] ?? 0) > tail.head) retention.add(bytes)
-      // Estimate: per message an index page and its body.
-      pagesWritten += 1 + bytes / pageBytes
-    }
-    // And the table's last page.
-    pagesWritten += 1
+    // Estimate: neighbours share pages of the table, less so of the index.
+    pagesWritten += 4 + unsaved.size / 4 + unsavedBytes / pageBytes
+    unsaved.clear()
+    unsavedBytes = 0
+    journal.clear()
     if (pagesWritten >= checkpointPages) planCheckpoint()
-    return seqs
   }
 
   function planCheckpoint(): void {
@@ -139,6 +225,8 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
       async after(seq, channels) {
         if (seq >= tail.floor) return tail.after(seq, channels)
         const upTo = Math.min(seq + portion.messages, tail.floor)
+        const [oldest] = unsaved.values()
+        if (oldest && oldest.seq <= upTo) save()
         const found = store.between(seq, upTo, channels, portion.bytes)
         // Yields, so that a client reading the whole log does not block others.
         await new Promise<void>(defer)
@@ -148,15 +236,24 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
       close() {
         folding.close()
         try {
+          save()
           store.writeLife({ ...life, isClosed: true })
+          journal.close()
         } finally {
           database.close()
         }
       },
     },
-    defer,
+    // Waiting for others gains nothing where a commit does not wait for the disk.
+    defer: parts.defer ?? (durability === 'process' ? queueMicrotask : setImmediate),
     onFailure,
   })
+}
+
+function storedAfter(unsaved: Iterable<Numbered>, seq: number): Stored[] {
+  return Array.from(unsaved)
+    .filter((one) => one.seq > seq)
+    .map(({ entry: { bytes, acceptedAt } }) => ({ bytes, acceptedAt }))
 }
 
 /**

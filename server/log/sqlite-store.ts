@@ -1,9 +1,20 @@
-// A log's file in SQLite: opens, checks, migrates and queries it.
+// A log's files: a database in SQLite, and the journal of the newest messages, which it takes in later.
 
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import type { Kind, Message } from '../wire/messages.ts'
+import { crc32 } from 'node:zlib'
+import type { Draft, Kind, Message } from '../wire/messages.ts'
 import type { StoredBase } from './folding.ts'
 import type { Bounds, Extent, Portion, Stored } from './retention.ts'
 import type { Entry } from './sequencer.ts'
@@ -158,16 +169,20 @@ export interface Life {
   readonly isClosed: boolean
 }
 
+export interface Numbered {
+  readonly seq: number
+  readonly entry: Entry
+}
+
 /** Sizes read ahead for retention. */
 const readAhead = 256
 
 /** Throws SQLite's error for damaged tables; see `explain`. */
 export function createSqliteStore(database: DatabaseSync) {
-  const insert = database.prepare(
-    'INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, sender, channel) DO NOTHING',
-  )
-  const seqOfRepeat = database.prepare(
-    'SELECT seq FROM message WHERE id = ? AND sender = ? AND channel = ? AND kind = ? AND at = ? AND body = ?',
+  const insert = database.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const find = database.prepare(
+    `SELECT seq, kind = ? AND at = ? AND body = ? AS is_repeat FROM message
+     WHERE id = ? AND sender = ? AND channel = ?`,
   )
   const moveOut = database.prepare('INSERT OR REPLACE INTO survivor SELECT * FROM message WHERE seq = ?')
   const erase = database.prepare('DELETE FROM message WHERE seq <= ?')
@@ -187,14 +202,31 @@ export function createSqliteStore(database: DatabaseSync) {
   const forgetPast = database.prepare('DELETE FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
   const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
 
+  function insertNumbered({ seq, entry: { draft, acceptedAt, body } }: Numbered): void {
+    const { id, channel, kind, from, at } = draft
+    insert.run(seq, id, channel, kind, from, at, acceptedAt, body)
+  }
+
   return {
     transaction: <Result>(work: () => Result) => inTransaction(database, work),
-    /** Returns `seq`, or the number of its repeat; null if another message has the id. */
-    insert({ draft, acceptedAt, body }: Entry, seq: number): number | null {
-      const { id, channel, kind, from, at } = draft
-      if (insert.run(seq, id, channel, kind, from, at, acceptedAt, body).changes === 1) return seq
-      const known = seqOfRepeat.get(id, from, channel, kind, at, body)
-      return known ? Number(known.seq) : null
+    insert: insertNumbered,
+    /** Of the stored message with the draft's id: null if it is another one, 0 if there is none. `body` is as JSON. */
+    numberOf({ id, channel, kind, from, at }: Draft, body: string): number | null {
+      const known = find.get(kind, at, body, id, from, channel)
+      if (!known) return 0
+      return known.is_repeat === 1 ? Number(known.seq) : null
+    },
+    /** Those that follow the newest without a gap: a power cut may have lost some before them. */
+    recover(numbered: readonly Numbered[]): void {
+      const head = Number(database.prepare('SELECT max(seq) AS head FROM message').get()?.head ?? 0)
+      const following = numbered.filter(({ seq }) => seq > head)
+      if (following.length === 0) return
+      inTransaction(database, () => {
+        for (const [place, one] of following.entries()) {
+          if (one.seq !== head + 1 + place) break
+          insertNumbered(one)
+        }
+      })
     },
     erase(after: number, count: number, survives: (seq: number) => boolean): void {
       for (let seq = after + 1; seq <= after + count; seq += 1) if (survives(seq)) moveOut.run(seq)
@@ -327,4 +359,82 @@ function messageOf(row: Row): Message {
   // STRICT tables, written only by `insert`.
   const { seq, id, channel, kind, sender, at, accepted_at, body } = row as unknown as MessageRow
   return { id, channel, kind, from: sender, at, body: JSON.parse(body), seq, acceptedAt: accepted_at }
+}
+
+/** A line each: one write where the database needs a transaction. */
+export interface Journal {
+  /** Those of an epoch, in order, up to the first line that is damaged. */
+  readonly read: (epoch: string) => readonly Numbered[]
+  /** Survives the process, and the machine if it waits for the disk. Throws if nothing was written. */
+  readonly append: (epoch: string, entries: readonly Numbered[]) => void
+  readonly waitForDisk: () => void
+  readonly clear: () => void
+  /** Removes the file; call after `clear`. */
+  readonly close: () => void
+}
+
+/** Beside the database's `file`, whose lock covers it. */
+export function openJournal(file: string): Journal {
+  const name = `${file}-recent`
+  const descriptor = openSync(name, 'a+', 0o600)
+  let size = fstatSync(descriptor).size
+  let waitsForDisk = false
+
+  function append(epoch: string, entries: readonly Numbered[]): void {
+    let lines = ''
+    for (const one of entries) lines += lineOf(epoch, one)
+    try {
+      const bytes = Buffer.from(lines)
+      for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
+      if (waitsForDisk) fdatasyncSync(descriptor)
+      size += bytes.length
+    } catch (error) {
+      ftruncateSync(descriptor, size)
+      throw error
+    }
+  }
+
+  return {
+    read(epoch) {
+      const found: Numbered[] = []
+      for (const line of readFileSync(name, 'utf8').split('\n')) {
+        const known = numberedIn(line)
+        if (!known) break
+        if (known.epoch === epoch) found.push(known)
+      }
+      return found
+    },
+    append,
+    waitForDisk() {
+      waitsForDisk = true
+    },
+    clear() {
+      if (size > 0) ftruncateSync(descriptor, 0)
+      size = 0
+    },
+    close() {
+      closeSync(descriptor)
+      rmSync(name, { force: true })
+    },
+  }
+}
+
+/** A checksum, since a power cut may leave half a line; the body is JSON already. */
+function lineOf(epoch: string, { seq, entry: { draft, acceptedAt, body } }: Numbered): string {
+  const { id, channel, kind, from, at } = draft
+  const head = JSON.stringify([epoch, seq, id, channel, kind, from, at, acceptedAt])
+  const text = `${head.slice(0, -1)},${body}]`
+  return `${crc32(text).toString(16)} ${text}\n`
+}
+
+type Line = [string, number, string, string, Kind, string, number, number, unknown]
+
+function numberedIn(line: string): (Numbered & { readonly epoch: string }) | null {
+  const end = line.indexOf(' ')
+  const text = line.slice(end + 1)
+  if (end < 0 || crc32(text).toString(16) !== line.slice(0, end)) return null
+  const [epoch, seq, id, channel, kind, from, at, acceptedAt, given] = JSON.parse(text) as Line
+  const body = JSON.stringify(given)
+  const draft = { id, channel, kind, from, at, body: given } as Entry['draft']
+  return { epoch, seq, entry: { draft, acceptedAt, body, bytes: Buffer.byteLength(body) } }
 }

@@ -173,9 +173,16 @@ export class Access {
     this.#parts = parts
   }
 
-  /** Throws a `Refusal`: 401 `no-session` or `session-expired`. Cached after the first check. */
-  async grantFor(cookieHeader: string | undefined): Promise<Grant> {
-    return this.#parts.isOpen ? openGrant : (await this.#sessionFor(cookieHeader)).grant
+  /**
+   * By a session, or a program's invitation (`Bearer …`, RFC 6750). Throws a `Refusal`: 401 `no-session`, `session-expired`,
+   * `invitation-invalid` or `invitation-expired`. Sessions are cached after the first check.
+   */
+  async grantFor(cookieHeader: string | undefined, authorization = ''): Promise<Grant> {
+    if (this.#parts.isOpen) return openGrant
+    const invitation = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
+    if (invitation === undefined) return (await this.#sessionFor(cookieHeader)).grant
+    const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
+    return grantFrom(claims, endsAt)
   }
 
   /** Throws a `Refusal`: 401 `invitation-invalid` or `invitation-expired`. */

@@ -7,13 +7,15 @@ import { Refusal } from '../refusal.ts'
 import { documentPath } from '../wire/document-api.ts'
 import { type Access, type Entry, firstChannel, type Grant, joinPath } from './access.ts'
 
+/** Of every response. No Strict-Transport-Security: on localhost it would bind all servers of this machine. */
+export const securityFields = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Resource-Policy': 'same-site',
+} as const
+
 export const securityHeaders: Middleware = async (ctx, next) => {
-  ctx.set({
-    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-    'X-Content-Type-Options': 'nosniff',
-    'Cross-Origin-Resource-Policy': 'same-site',
-    // No Strict-Transport-Security: on localhost it would bind all servers of this machine.
-  })
+  ctx.set(securityFields)
   await next()
 }
 
@@ -74,18 +76,25 @@ export function refuseForeign(origin: string | undefined, host: string | undefin
   return new Refusal(403, 'foreign-origin', sentence)
 }
 
+/** Of a response to an allowed origin. */
+export function originFields(origin: string): Readonly<Record<string, string>> {
+  return {
+    Vary: 'Origin',
+    'Access-Control-Allow-Origin': origin,
+    // The other port is another origin, and needs the session cookie.
+    'Access-Control-Allow-Credentials': 'true',
+    // Exposes the protocol used (Resource Timing, nextHopProtocol).
+    'Timing-Allow-Origin': origin,
+  }
+}
+
 export function crossOrigin(rules: OriginRules): Middleware {
   return async (ctx, next) => {
     const origin = ctx.get('Origin')
     if (!origin) return next()
     const refusal = refuseForeign(origin, ctx.host, rules)
     if (refusal) throw refusal
-    ctx.vary('Origin')
-    ctx.set('Access-Control-Allow-Origin', origin)
-    // The other port is another origin, and needs the session cookie.
-    ctx.set('Access-Control-Allow-Credentials', 'true')
-    // Exposes the protocol used (Resource Timing, nextHopProtocol).
-    ctx.set('Timing-Allow-Origin', origin)
+    ctx.set(originFields(origin))
     if (ctx.method !== 'OPTIONS') return next()
     ctx.set({
       'Access-Control-Allow-Methods': 'GET, POST',
@@ -105,7 +114,7 @@ const isOpenPath = (path: string) => openPaths.includes(path) || path.startsWith
 export function requireSession(access: Access): Middleware {
   return async (ctx, next) => {
     if (!isOpenPath(ctx.path) || !isOpenPath(servedPath(ctx.path)))
-      ctx.state.grant = await access.grantFor(ctx.req.headers.cookie)
+      ctx.state.grant = await access.grantFor(ctx.req.headers.cookie, ctx.req.headers.authorization)
     return next()
   }
 }

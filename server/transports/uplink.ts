@@ -1,8 +1,9 @@
 // Messages from clients: one per POST, or frames in a stream; checked, stored and acknowledged.
 
 import { channel } from 'node:diagnostics_channel'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2ServerRequest } from 'node:http2'
+import type { ServerResponse } from 'node:http'
+import type { Http2ServerRequest, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
@@ -25,18 +26,45 @@ const mostAwarenessBytes = 1024
 
 type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'limits' | 'timers'>
 
-export function mountUplink({ router, hub, limits, timers }: UplinkParts): void {
-  router.post('/api/messages', async (ctx) => {
-    const fingerprint = fingerprintFor(new URLSearchParams(ctx.querystring))
-    mustBeOfType(ctx, 'Messages', 'application/json')
-    const draft = admitDraft(parseJson(await readText(ctx.req, limits, timers)))
-    mayPublish(draft, fingerprint, grantOf(ctx))
-    refuseHaste(hub.waitMs(connectionOf(ctx), draft.from), draft.id)
-    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: ctx.req })
-    const stored = await hub.publish(draft)
+export const messagesPath = '/api/messages'
+
+/** A message by POST, over either version of HTTP. */
+interface Posted {
+  readonly query: string
+  readonly contentType: string
+  /** Its body; also what the lab's stamps know it by. */
+  readonly source: Body
+  readonly connection: object
+  readonly grant: Grant
+}
+
+/** Returns what takes a message from a stream of HTTP/2. */
+export function mountUplink({ router, hub, limits, timers }: UplinkParts) {
+  const failures = new WeakMap<object, unknown>()
+
+  async function takePosted({ query, contentType, source, connection, grant }: Posted): Promise<string> {
+    const fingerprint = fingerprintFor(new URLSearchParams(query))
+    mustBeType(contentType, 'Messages', 'application/json')
+    const draft = admitDraft(parseJson(await readText(source, limits, timers)))
+    mayPublish(draft, fingerprint, grant)
+    refuseHaste(hub.waitMs(connection, draft.from), draft.id)
+    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
+    return JSON.stringify(await hub.publish(draft))
+  }
+
+  router.post(messagesPath, async (ctx) => {
+    const failure = 'stream' in ctx.req && failures.get(ctx.req.stream as object)
+    if (failure) throw failure
+    const json = await takePosted({
+      query: ctx.querystring,
+      contentType: ctx.get('Content-Type'),
+      source: ctx.req,
+      connection: connectionOf(ctx),
+      grant: grantOf(ctx),
+    })
     // Node flushes at the end of a turn: the subscribers' bytes go first.
     await nextTurn()
-    answer(ctx, JSON.stringify(stored))
+    answer(ctx, json)
   })
 
   router.post('/api/heartbeat', async (ctx) => {
@@ -61,6 +89,24 @@ export function mountUplink({ router, hub, limits, timers }: UplinkParts): void 
     hub.left(window, opening)
     ctx.status = 204
   })
+
+  /** As the route does, with its answer as JSON. If it rejects, the route refuses that stream's request with the reason. */
+  return async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, grant: Grant): Promise<string> => {
+    try {
+      const { ':path': path = '', 'content-type': contentType = '' } = headers
+      const query = path.slice(messagesPath.length)
+      return await takePosted({
+        query,
+        contentType,
+        source: stream,
+        connection: stream.session ?? stream,
+        grant,
+      })
+    } catch (error) {
+      failures.set(stream, error)
+      throw error
+    }
+  }
 }
 
 /** Throws a `Refusal` (429 `too-fast`) if there is anything to wait for. */
@@ -72,9 +118,12 @@ function refuseHaste(waitMs: number, id: string | null): void {
 
 /** Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as absent. */
 export function mustBeOfType(ctx: ParameterizedContext, what: string, type: string): void {
-  if (ctx.request.type === type) return
-  const sentence = `${what} are sent as ${type}, not as ${ctx.get('Content-Type') || 'nothing named'}.`
-  throw new Refusal(415, 'wrong-type', sentence)
+  mustBeType(ctx.get('Content-Type'), what, type)
+}
+
+function mustBeType(given: string, what: string, type: string): void {
+  if (given === type || given.split(';', 1)[0] === type) return
+  throw new Refusal(415, 'wrong-type', `${what} are sent as ${type}, not as ${given || 'nothing named'}.`)
 }
 
 /** Throws a `Refusal` (403). */
@@ -271,12 +320,15 @@ export function aborted(): Refusal {
   return new Refusal(400, 'aborted', 'The request ended before its body did.')
 }
 
+/** A request; or a stream of HTTP/2, which does not keep its headers. */
+export type Body = Readable & { readonly headers?: IncomingHttpHeaders }
+
 /**
  * Rejects with a `Refusal` as soon as the body is too large (413) or too slow (408), and discards it; the listener
  * handles the rest.
  */
 export function readText(
-  request: IncomingMessage,
+  request: Body,
   { maxMessageBytes: maxBytes, bodySeconds }: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>,
   timers: Pick<Timers, 'later'>,
 ): Promise<string> {
@@ -306,13 +358,13 @@ export function readText(
     request.once('end', () => end())
     request.once('error', end)
     request.once('aborted', () => end(aborted()))
-    if (Number(request.headers['content-length'] ?? 0) > maxBytes) end(tooLarge(maxBytes))
+    if (Number(request.headers?.['content-length'] ?? 0) > maxBytes) end(tooLarge(maxBytes))
     else request.on('data', take)
   })
 }
 
 /** Reads up to `mostBytes` more, so that the sender of a slightly larger body sees the response. */
-function discardBody(request: IncomingMessage, mostBytes: number): void {
+function discardBody(request: Body, mostBytes: number): void {
   let left = mostBytes
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length

@@ -28,9 +28,6 @@ import {
   windowsWords,
 } from './wording.ts'
 
-/** In the mode menu instead of the switch. */
-const comparing: ViewName = 'compare'
-
 interface HeaderProps extends CommonProps {
   readonly start: PageStart
 }
@@ -203,16 +200,22 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
               ))}
             </div>
           ))}
-          <ViewLink
-            className="mode-item mode-compare"
-            role="menuitem"
-            name={comparing}
-            tabIndex={-1}
-            actions={actions}
-            onChosen={close}
-          >
-            Compare here: which mode is fastest in this browser, on this network?
-          </ViewLink>
+          {views.map(
+            (view) =>
+              'menuWords' in view && (
+                <ViewLink
+                  key={view.name}
+                  className="mode-item mode-view"
+                  role="menuitem"
+                  name={view.name}
+                  tabIndex={-1}
+                  actions={actions}
+                  onChosen={close}
+                >
+                  {view.menuWords}
+                </ViewLink>
+              ),
+          )}
           {/* The menu's description, not an item. */}
           <p id="clock-line" className="mode-heading small" aria-hidden="true">
             {clockWords(clock)}
@@ -299,10 +302,16 @@ export function ViewSwitch({ store, actions }: CommonProps) {
   return (
     <nav className="views" aria-label="View">
       {views.map(
-        ({ name, label }) =>
-          name !== comparing && (
-            <ViewLink key={name} className="view-link" name={name} actions={actions} isShown={name === shown}>
-              {label}
+        (view) =>
+          !('menuWords' in view) && (
+            <ViewLink
+              key={view.name}
+              className="view-link"
+              name={view.name}
+              actions={actions}
+              isShown={view.name === shown}
+            >
+              {view.label}
             </ViewLink>
           ),
       )}

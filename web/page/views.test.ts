@@ -20,7 +20,7 @@ test('an address that names none shows all, and choosing all leaves none in it',
 test('an unknown one shows all, and says which there are', () => {
   const { name, notice } = viewAsked('?view=winds')
   assert.equal(name, 'all')
-  assert.match(notice ?? '', /“winds”.*all, editor, wind, overview, history and compare/)
+  assert.match(notice ?? '', /“winds”.*all, editor, wind, overview, history, compare and monitor/)
   assert.equal(viewAsked('?view=').name, 'all')
   assert.ok((viewAsked(`?view=${'x'.repeat(5000)}`).notice ?? '').length < 200)
 })

@@ -2,20 +2,37 @@
 
 import { overviewChannel } from '../../server/wire/messages.ts'
 
-export type Part = 'document' | 'wind' | 'overview' | 'history' | 'comparison'
+export type Part = 'document' | 'wind' | 'overview' | 'history' | 'comparison' | 'monitor'
 
 type Parts = readonly [main: Part, ...beside: Part[]]
 
-/** The first is the default. */
+/**
+ * The first is the default. Those with `menuWords` are in the mode menu: the switch has no room for a sixth on a narrow screen.
+ */
 export const views = [
   { name: 'all', label: 'All', parts: ['document', 'wind'] },
   { name: 'editor', label: 'Editor', parts: ['document'] },
   { name: 'wind', label: 'Wind', parts: ['wind'] },
   { name: 'overview', label: 'Overview', parts: ['overview'] },
   { name: 'history', label: 'History', parts: ['history'] },
-  // In the mode menu: the switch has no room for a sixth on a narrow screen.
-  { name: 'compare', label: 'Compare here', parts: ['comparison'] },
-] as const satisfies readonly { readonly name: string; readonly label: string; readonly parts: Parts }[]
+  {
+    name: 'compare',
+    label: 'Compare here',
+    parts: ['comparison'],
+    menuWords: 'Compare here: which mode is fastest in this browser, on this network?',
+  },
+  {
+    name: 'monitor',
+    label: 'Monitor',
+    parts: ['monitor'],
+    menuWords: 'Monitor: the server’s load, live',
+  },
+] as const satisfies readonly {
+  readonly name: string
+  readonly label: string
+  readonly parts: Parts
+  readonly menuWords?: string
+}[]
 
 export type ViewName = (typeof views)[number]['name']
 

@@ -1,0 +1,246 @@
+// What a server tells of its own load: seconds for the monitor's page, metrics for Prometheus.
+
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type Router from '@koa/router'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Hub, Meter } from './hub/hub.ts'
+import { Refusal } from './refusal.ts'
+import { grantOf } from './security/middleware.ts'
+import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
+import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
+
+const secondMs = 1000
+
+/** How long a look keeps the seconds coming: longer than Prometheus pauses between two scrapes. */
+const lookedAtMs = 70_000
+
+/** Of one second; of more messages the quantiles are those of the first ones. */
+const mostLatencies = 5000
+
+/** The event loop's delay is how late a timer of this period fires, ms. */
+const loopTimerMs = 10
+
+interface MonitorParts {
+  readonly timers: Timers
+  readonly windows: () => ReturnType<Hub['windows']>
+  /** `SQLite`, `memory`, `NATS JetStream` */
+  readonly log: string
+  readonly isLogUp: () => boolean
+}
+
+type Windows = ReturnType<Hub['windows']>
+
+/** Counts all the time; samples each second, with the event loop's delay, only while somebody looks. */
+export class Monitor implements Meter {
+  readonly #parts: MonitorParts
+  readonly #registry = new Registry()
+  readonly #durations: Histogram
+  #counts = { stored: 0, sent: 0, omitted: 0 }
+  #seconds: MonitorSecond[] = []
+  #last: Readings | null = null
+  #latencies: number[] = []
+  #loopDelay: ReturnType<typeof monitorEventLoopDelay> | null = null
+  #lookedAt = Number.NEGATIVE_INFINITY
+  #cancel: Cancel = nothingPlanned
+
+  constructor(parts: MonitorParts) {
+    this.#parts = parts
+    this.#durations = new Histogram({
+      name: 'crosswind_publish_duration_seconds',
+      help: 'From the admission of a message until it was stored and written to its windows.',
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers: [this.#registry],
+    })
+    this.#register()
+  }
+
+  stored(ms: number): void {
+    this.#counts.stored += 1
+    this.#durations.observe(ms / 1000)
+    if (this.#last && this.#latencies.length < mostLatencies) this.#latencies.push(ms)
+  }
+
+  sent(messages: number): void {
+    this.#counts.sent += messages
+  }
+
+  omitted(): void {
+    this.#counts.omitted += 1
+  }
+
+  /** Those that ended after `after`, ms since the epoch. */
+  reply(after: number): MonitorReply {
+    this.#look()
+    const { log } = this.#parts
+    const seconds = this.#seconds.filter(({ at }) => at > after)
+    return { node: process.version, uptimeMs: process.uptime() * 1000, log, seconds }
+  }
+
+  /** In Prometheus' text format. */
+  metrics(): Promise<string> {
+    this.#look()
+    return this.#registry.metrics()
+  }
+
+  stop(): void {
+    this.#cancel()
+    this.#loopDelay?.disable()
+    this.#loopDelay = null
+    this.#last = null
+  }
+
+  #look(): void {
+    this.#lookedAt = this.#parts.timers.now()
+    if (this.#last) return
+    this.#loopDelay = monitorEventLoopDelay({ resolution: loopTimerMs })
+    this.#loopDelay.enable()
+    this.#seconds = []
+    this.#last = this.#read()
+    this.#plan()
+  }
+
+  #plan(): void {
+    this.#cancel = this.#parts.timers.later(() => this.#endSecond(), secondMs)
+  }
+
+  #endSecond(): void {
+    const { timers, windows: all, isLogUp } = this.#parts
+    const [last, next] = [this.#last, this.#read()]
+    if (!last || next.at - this.#lookedAt > lookedAtMs) {
+      this.stop()
+      return
+    }
+    const { rss, heapUsed } = process.memoryUsage()
+    const windows = all()
+    this.#seconds.push({
+      at: timers.now(),
+      cpu: (next.cpuMs - last.cpuMs) / (next.at - last.at),
+      rssBytes: rss,
+      heapBytes: heapUsed,
+      loopDelayMs: this.#takeLoopDelay(),
+      windows: windowsByMode(windows),
+      stored: next.stored - last.stored,
+      sent: next.sent - last.sent,
+      omitted: next.omitted - last.omitted,
+      backlogBytes: backlogOf(windows),
+      latencyMs: quantilesOf(this.#latencies),
+      isLogUp: isLogUp(),
+    })
+    if (this.#seconds.length > secondsKept) this.#seconds.shift()
+    this.#latencies = []
+    this.#last = next
+    this.#plan()
+  }
+
+  #read(): Readings {
+    const { user, system } = process.cpuUsage()
+    return { at: this.#parts.timers.now(), cpuMs: (user + system) / 1000, ...this.#counts }
+  }
+
+  #takeLoopDelay(): Quantiles | null {
+    const delay = this.#loopDelay
+    if (!delay || delay.count === 0) return null
+    const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - loopTimerMs)
+    const [p50 = 0, p90 = 0, p99 = 0] = [50, 90, 99].map((share) => late(delay.percentile(share)))
+    const quantiles = { p50, p90, p99, max: late(delay.max) }
+    delay.reset()
+    return quantiles
+  }
+
+  #register(): void {
+    const registers = [this.#registry]
+    const counter = (name: string, help: string, read: () => number) =>
+      new Counter({
+        ...{ name, help, registers },
+        collect() {
+          this.reset()
+          this.inc(read())
+        },
+      })
+    const gauge = (name: string, help: string, read: () => number) =>
+      new Gauge({
+        ...{ name, help, registers },
+        collect() {
+          this.set(read())
+        },
+      })
+    const { windows, isLogUp } = this.#parts
+    const counts = () => this.#counts
+    const loopDelay = () => this.#seconds.at(-1)?.loopDelayMs
+    counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
+    counter('crosswind_messages_sent_total', 'Messages written to windows.', () => counts().sent)
+    counter(
+      'crosswind_readings_omitted_total',
+      'Readings and overviews not sent to windows that read too slowly.',
+      () => counts().omitted,
+    )
+    gauge('crosswind_backlog_bytes', 'Bytes that wait for windows to read.', () => backlogOf(windows()))
+    gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () => Number(isLogUp()))
+    const byMode = new Gauge({
+      ...{ name: 'crosswind_windows', help: 'Connected windows.', labelNames: ['mode'], registers },
+      collect() {
+        byMode.reset()
+        for (const [mode, count] of Object.entries(windowsByMode(windows()))) byMode.set({ mode }, count)
+      },
+    })
+    // The names of prom-client's own metrics of a process, whose event loop timer would never stop.
+    counter('process_cpu_seconds_total', 'Processor time of this process.', () => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1e6
+    })
+    gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
+    gauge('process_start_time_seconds', 'Start, since the epoch.', () => performance.timeOrigin / 1000)
+    gauge('nodejs_heap_size_used_bytes', 'Used heap.', () => process.memoryUsage().heapUsed)
+    for (const name of ['p50', 'p90', 'p99', 'max'] as const)
+      gauge(
+        `nodejs_eventloop_lag_${name}_seconds`,
+        `Delay of the event loop in the last second, ${name}.`,
+        () => (loopDelay()?.[name] ?? Number.NaN) / 1000,
+      )
+  }
+}
+
+interface Readings {
+  readonly at: number
+  readonly cpuMs: number
+  readonly stored: number
+  readonly sent: number
+  readonly omitted: number
+}
+
+function windowsByMode(windows: Windows): Record<string, number> {
+  const counted: Record<string, number> = {}
+  for (const { mode } of windows) counted[mode] = (counted[mode] ?? 0) + 1
+  return counted
+}
+
+const backlogOf = (windows: Windows) => windows.reduce((sum, { backlogBytes }) => sum + backlogBytes, 0)
+
+function quantilesOf(values: readonly number[]): Quantiles | null {
+  if (values.length === 0) return null
+  const sorted = values.toSorted((one, other) => one - other)
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
+  return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) }
+}
+
+/** For those invited to every page, since the figures are of all of them. */
+export function mountMonitor(router: Router, monitor: Monitor): void {
+  router.get('/api/monitor', (ctx) => {
+    mustSeeAll(ctx)
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = monitor.reply(Number(ctx.query.after ?? 0) || 0)
+  })
+  router.get('/metrics', async (ctx) => {
+    mustSeeAll(ctx)
+    ctx.set('Cache-Control', 'no-store')
+    ctx.type = 'text/plain; version=0.0.4; charset=utf-8'
+    ctx.body = await monitor.metrics()
+  })
+}
+
+/** Throws a `Refusal` (403 `not-invited-there`). */
+function mustSeeAll(ctx: Parameters<typeof grantOf>[0]): void {
+  if (grantOf(ctx).channels === 'all') return
+  const sentence = 'The figures are of the whole server; ask for an invitation to all of its pages.'
+  throw new Refusal(403, 'not-invited-there', sentence)
+}

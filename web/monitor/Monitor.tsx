@@ -1,0 +1,113 @@
+// The view of the server's load, live: figures of the last two minutes.
+
+import { useEffect, useState } from 'react'
+import { type MonitorReply, type MonitorSecond, secondsKept } from '../../server/wire/monitor.ts'
+import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
+import { browserTimers } from '../link/browser-services.ts'
+import { asClosing, createHttp } from '../transports/http.ts'
+import { chartsOf, type MonitorChart, serverWords, withReply } from './monitor.ts'
+
+const askMs = 1000
+const timeoutMs = 5000
+
+interface Seen {
+  readonly reply: MonitorReply | null
+  readonly seconds: readonly MonitorSecond[]
+  /** Why there is nothing newer; null while there is. */
+  readonly fault: string | null
+}
+
+export function Monitor() {
+  const { reply, seconds, fault } = useMonitor()
+  const charts = chartsOf(seconds)
+  const isLogDown = seconds.at(-1)?.isLogUp === false
+  return (
+    <div className="monitor" id="monitor" tabIndex={-1}>
+      <div className="monitor-head">
+        <h2>Monitor</h2>
+        <p>{reply ? `This server: ${serverWords(reply)}.` : 'Asking the server…'}</p>
+      </div>
+      <output className="monitor-fault">
+        {fault ?? (isLogDown ? 'The broker of the log does not answer; messages wait in their windows.' : '')}
+      </output>
+      {reply && charts.length === 0 && <p className="small">The first second is being measured.</p>}
+      <dl className="monitor-charts" data-stale={fault !== null}>
+        {charts.map((chart) => (
+          <Chart key={chart.name} chart={chart} />
+        ))}
+      </dl>
+      {charts.length > 0 && (
+        <p className="small">
+          Each line is the last {secondsKept / 60} minutes, from left to right; a paler line belongs to the
+          words below the figure. The server measures while somebody looks.{' '}
+          <a href="/metrics">For Prometheus</a>
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Chart({ chart }: { readonly chart: MonitorChart }) {
+  const { name, figure, beside, line, other, top, topWords } = chart
+  return (
+    <div className="monitor-chart">
+      <dt>{name}</dt>
+      <dd>
+        <span className="monitor-figure">{figure}</span>
+        <span className="monitor-beside">{beside}</span>
+        <span className="monitor-plot" aria-hidden="true">
+          <span className="monitor-top">{topWords}</span>
+          <svg viewBox={`0 0 ${secondsKept - 1} 100`} preserveAspectRatio="none" aria-hidden="true">
+            {other && <path className="monitor-line monitor-other" d={pathOf(other, top)} />}
+            <path className="monitor-line" d={pathOf(line, top)} />
+          </svg>
+        </span>
+      </dd>
+    </div>
+  )
+}
+
+/** Lines and, for a second between gaps, a dot. */
+function pathOf(values: readonly (number | null)[], top: number): string {
+  let path = ''
+  let isOpen = false
+  for (const [second, value] of values.entries()) {
+    if (value !== null) path += `${isOpen ? 'L' : 'M'}${second} ${(100 - (100 * value) / top).toFixed(1)}`
+    if (value !== null && !isOpen) path += 'h0'
+    isOpen = value !== null
+  }
+  return path
+}
+
+/** Asks each second while the page is visible. */
+function useMonitor(): Seen {
+  const [seen, setSeen] = useState<Seen>({ reply: null, seconds: [], fault: null })
+  useEffect(() => {
+    const ending = new AbortController()
+    const http = createHttp('', ending.signal, timeoutMs)
+    let stop: Cancel = nothingPlanned
+    let newestAt = 0
+
+    async function ask(): Promise<void> {
+      try {
+        if (document.visibilityState === 'visible') {
+          const { data: reply } = await http.get<MonitorReply>(`/api/monitor?after=${newestAt}`)
+          newestAt = reply.seconds.at(-1)?.at ?? newestAt
+          setSeen(({ seconds }) => ({ reply, seconds: withReply(seconds, reply), fault: null }))
+        }
+      } catch (error) {
+        if (ending.signal.aborted) return
+        const { sentence } = asClosing(error)
+        setSeen((known) => ({ ...known, fault: sentence }))
+      }
+      stop = browserTimers.later(() => void ask(), askMs)
+    }
+
+    void ask()
+    return () => {
+      ending.abort()
+      stop()
+    }
+  }, [])
+  return seen
+}
