@@ -49,7 +49,10 @@ export function mountUplink({ router, hub, limits, timers }: UplinkParts) {
     mayPublish(draft, fingerprint, grant)
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    return JSON.stringify(await hub.publish(draft))
+    const stored = await hub.publish(draft)
+    // Node flushes at the end of a turn: the subscribers' bytes go first.
+    await nextTurn()
+    return JSON.stringify(stored)
   }
 
   router.post(messagesPath, async (ctx) => {
@@ -62,8 +65,6 @@ export function mountUplink({ router, hub, limits, timers }: UplinkParts) {
       connection: connectionOf(ctx),
       grant: grantOf(ctx),
     })
-    // Node flushes at the end of a turn: the subscribers' bytes go first.
-    await nextTurn()
     answer(ctx, json)
   })
 
