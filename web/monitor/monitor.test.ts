@@ -27,7 +27,7 @@ test('each measure has its newest figure, with units, and an axis from 0 to a ro
       ['Windows', '1,202', '2,000'],
       ['Messages in', '50 a second', '50 a second'],
       ['Messages out', '60,100 a second', '100,000 a second'],
-      ['Latency', '0.40 ms', '5.0 ms'],
+      ['Latency in the server', '0.40 ms', '5.0 ms'],
       ['Processor', '25 %', '100 %'],
       ['Memory', '180 MB', '200 MB'],
       ['Event loop', '0.40 ms late', '50 ms late'],
@@ -50,7 +50,7 @@ test('seconds have places: the newest is last, and a missing one is a gap', () =
 })
 
 test('without messages there is no latency, and the line has a gap', () => {
-  const chart = chartNamed('Latency', [secondAt(1000), secondAt(2000, { latencyMs: null })])
+  const chart = chartNamed('Latency in the server', [secondAt(1000), secondAt(2000, { latencyMs: null })])
   assert.equal(chart?.figure, '–')
   assert.deepEqual(chart?.line.slice(-2), [0.4, null])
   assert.deepEqual(chartsOf([]), [])

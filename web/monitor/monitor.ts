@@ -62,7 +62,7 @@ const measures: readonly Measure[] = [
     beside: () => 'written to windows',
   },
   {
-    name: 'Latency',
+    name: 'Latency in the server',
     inWords: msWords,
     leastTop: 2,
     read: ({ latencyMs }) => latencyMs?.p50 ?? null,
