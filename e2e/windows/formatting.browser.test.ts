@@ -256,8 +256,9 @@ for (const editor of ['shared', 'mirror'] as const)
     test('pasted code keeps its lines, in a code block too', async () => {
       const window = await openWindow()
       await window.run(paste, '<pre>if (a)\n    b()</pre>', '')
-      await typeText(window, '!')
+      // A letter typed before it would give its line to the code’s last one.
       await untilHtml(window, /<pre>if \(a\)/)
+      await typeText(window, '!')
       await window.run(select, '!')
       await window.run(paste, '<p>x</p>', '\n    c()\n')
       const lines = () => window.run(() => document.querySelector<HTMLElement>('#document')?.innerText ?? '')
