@@ -53,6 +53,16 @@ for (const flag of ['--port', '--http1-port']) {
   })
 }
 
+test('--port in use, with workers: the same sentence', async () => {
+  const { port, server } = await taken()
+  const ended = await run(['--port', String(port), '--http1-port', '0', '--workers', '2'])
+  server.close()
+  assert.deepEqual(ended, {
+    code: 1,
+    errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that has it, or choose another with --port (0 takes a free one).\n`,
+  })
+})
+
 /** Ports below this one need a privilege (ip(7)); null where the platform has no such rule. */
 function firstFreePort(): number | null {
   try {

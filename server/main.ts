@@ -1,23 +1,29 @@
 // Entry point of the server: reads the configuration, starts, and drains on a signal.
 
 import { spawn } from 'node:child_process'
+import cluster from 'node:cluster'
 import { once } from 'node:events'
 import { join, relative } from 'node:path'
 import { z } from 'zod'
 import { ensureCertificate, loadCertificate } from '../certs/certificate.ts'
 import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { configHelp } from './config/schema.ts'
-import { leaveWhenDone } from './process.ts'
+import { leaveWhenDone, processTimers } from './process.ts'
 import { isLoopback, isOpenTo, originFor } from './security/access.ts'
-import { type Server, startServer } from './server.ts'
+import { type Server, startLog, startServer, startWorker, workersOf } from './server.ts'
+import { openLink, startWorkers } from './workers/workers.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 const root = join(import.meta.dirname, '..')
+const webFolder = join(root, 'web/dist')
+
+const ownFlags = { open: z.boolean().default(false) }
 
 leaveWhenDone()
 try {
   if (wantsHelp(process.argv)) process.stdout.write(configHelp())
+  else if (cluster.isWorker) await work()
   else await run()
 } catch (error) {
   console.error(`Crosswind did not start. ${error instanceof Error ? error.message : error}`)
@@ -25,10 +31,11 @@ try {
 }
 
 async function run(): Promise<void> {
-  const { own, settings } = readFlags(process.argv.slice(2), { open: z.boolean().default(false) })
+  const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
   const config = await loadConfig({ argv: settings, env: process.env, cwd: root })
   const certificate = await certificateFor(config)
-  const server = await startServer({ config, tls: certificate, webFolder: join(root, 'web/dist'), root })
+  const parts = { config, tls: certificate, webFolder, root }
+  const server = workersOf(config) === 1 ? await startServer(parts) : await startAll(parts)
   for (const signal of signals) process.once(signal, () => stop(server, config))
   process.once('disconnect', () => stop(server, config))
   const address = originFor(config.host, server.ports[config.http])
@@ -36,6 +43,55 @@ async function run(): Promise<void> {
   // For a parent process (lab, tests).
   process.send?.({ type: 'ready', ports: server.ports })
   if (own.open) void openBrowser(address)
+}
+
+type Parts = Parameters<typeof startServer>[0]
+
+/** This process has the log, the workers have the windows. */
+async function startAll(parts: Parts): Promise<Server> {
+  const { drainMs } = parts.config
+  const count = workersOf(parts.config)
+  const { attach, close } = await startLog(parts)
+  const print = (line: string) => console.error(line)
+  try {
+    const workers = await startWorkers({ count, attach, drainMs, timers: processTimers, print })
+    return {
+      ports: workers.ports,
+      async close() {
+        await workers.close()
+        await close()
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** As one of several processes; the first one says when to stop. */
+async function work(): Promise<void> {
+  const stopped = new Promise((resolve) => {
+    process.once('message', resolve)
+    // A terminal signals all its processes.
+    for (const signal of signals) process.on(signal, resolve)
+  })
+  try {
+    const { settings } = readFlags(process.argv.slice(2), ownFlags)
+    const config = await loadConfig({ argv: settings, env: process.env, cwd: root })
+    const parts = { config, tls: await certificateFor(config), webFolder, root }
+    const link = config.broker === 'embedded' ? openLink() : null
+    const server = await startWorker(parts, link)
+    const orphaned = () => process.exit(1)
+    link?.once('close', orphaned)
+    process.send?.({ type: 'ready', ports: server.ports })
+    await stopped
+    link?.off('close', orphaned)
+    await server.close()
+    process.exit()
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    process.send?.({ type: 'failed', why }, () => process.exit(1))
+  }
 }
 
 async function certificateFor({ tls }: Config) {
@@ -67,6 +123,9 @@ function greeting(config: Config, { ports }: Server, address: string, advice: st
     `  Mode    ${transport} (HTTP/${http}); change it in a window's menu or in crosswind.config.ts`,
     `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
     `  Wind    ${wind}`,
+    ...(workersOf(config) > 1
+      ? [`  Workers ${workersOf(config)} processes serve the windows, one more has the log`]
+      : []),
     ...(config.broker === 'nats'
       ? [`  Log     NATS, stream ${config.nats.stream} at ${config.nats.servers.join(', ')}`]
       : []),

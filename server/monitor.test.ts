@@ -13,7 +13,7 @@ const windowOf = (mode: string, backlogBytes = 0) => ({
 function createMonitor() {
   const time = createManualTime()
   const windows = () => [windowOf('sse/2', 100), windowOf('sse/2'), windowOf('polling/2', 20)]
-  const monitor = new Monitor({ timers: time, windows, log: 'memory', isLogUp: () => true })
+  const monitor = new Monitor({ timers: time, windows, log: 'memory', isLogUp: () => true, workers: 1 })
   return { time, monitor }
 }
 

@@ -26,6 +26,7 @@ interface MonitorParts {
   /** `SQLite`, `memory`, `NATS JetStream` */
   readonly log: string
   readonly isLogUp: () => boolean
+  readonly workers: number
 }
 
 type Windows = ReturnType<Hub['windows']>
@@ -71,9 +72,9 @@ export class Monitor implements Meter {
   /** Those that ended after `after`, ms since the epoch. */
   reply(after: number): MonitorReply {
     this.#look()
-    const { log } = this.#parts
+    const { log, workers } = this.#parts
     const seconds = this.#seconds.filter(({ at }) => at > after)
-    return { node: process.version, uptimeMs: process.uptime() * 1000, log, seconds }
+    return { node: process.version, uptimeMs: process.uptime() * 1000, log, workers, seconds }
   }
 
   /** In Prometheus' text format. */

@@ -1,13 +1,15 @@
-// One running server: log, hub, sensor source, application, listeners.
+// One running server: log, hub, sensor source, application, listeners; or the part of it that one of several processes has.
 
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
 import { Ledger } from './document/ledger.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
-import { newEpoch, openLog } from './log/log.ts'
+import { newEpoch, type OpenedLog, openLog } from './log/log.ts'
 import { Monitor } from './monitor.ts'
 import { startOverview } from './overview/overview-publisher.ts'
 import { endsWithin, incidents, processTimers } from './process.ts'
@@ -16,6 +18,8 @@ import type { OriginRules } from './security/middleware.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
 import { WindRecorder } from './wind-recorder.ts'
 import type { PageSettings } from './wire/messages.ts'
+import type { HttpVersion } from './wire/modes.ts'
+import { hostLog, joinLog } from './workers/shared-log.ts'
 
 interface ServerParts {
   readonly config: Config
@@ -24,71 +28,110 @@ interface ServerParts {
   readonly root: string
 }
 
-export type Server = Awaited<ReturnType<typeof startServer>>
+export interface Server {
+  /** Actual ones; 0 in the settings takes a free one. */
+  readonly ports: Readonly<Record<HttpVersion, number>>
+  /** Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later. Idempotent. */
+  readonly close: () => Promise<void>
+}
 
 /** Extra time, ms, for a part to close. */
 const graceMs = 400
 
+const [timers, random] = [processTimers, Math.random]
+const onFailure = (what: string) => (error: unknown) => incidents.report(what, error)
+
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
-export async function startServer({ config, tls, webFolder, root }: ServerParts) {
-  const { heartbeatMs } = config
-  const [timers, random] = [processTimers, Math.random]
-  const onFailure = (what: string) => (error: unknown) => incidents.report(what, error)
-  const access = new Access({
-    isOpen: isOpenTo(config),
-    key: await loadKey(config, root),
-    sessionMs: config.sessionMinutes * 60_000,
-    now: timers.now,
-  })
+export async function startServer(parts: ServerParts): Promise<Server> {
+  return start(parts, await openGuarded(parts), { leads: true, serves: true })
+}
+
+/** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
+export async function startLog(parts: ServerParts) {
+  const opened = await openGuarded(parts)
+  const host = opened.bus ? null : hostLog(opened.log)
+  const started = await start(parts, { bus: host?.bus, ...opened }, { leads: true, serves: false })
+  return { attach: host?.attach, close: started.close }
+}
+
+/** A process that serves windows, and has its log from the other end of the stream; null: from the broker. */
+export async function startWorker(parts: ServerParts, link: Duplex | null): Promise<Server> {
+  const opened = link
+    ? await joinLog(link, onFailure('A follower of the log failed'))
+    : await openGuarded(parts)
+  return start(parts, opened, { leads: false, serves: true })
+}
+
+/** Updates of shared documents are checked before they are stored. */
+async function openGuarded({ config, root }: ServerParts): Promise<OpenedLog> {
   const ledger = new Ledger({
     documentBytes: config.limits.documentBytes,
     now: timers.now,
     onFailure: onFailure('A shared document was not joined'),
   })
-  const {
-    log: stored,
-    bus,
-    mostBytes = Number.POSITIVE_INFINITY,
-    isUp = () => true,
-  } = await openLog(config, {
+  const opened = await openLog(config, {
     folds: { update: ledger.fold },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
     onFailure: onFailure('A follower of the log failed'),
   })
+  return { ...opened, log: ledger.guard(opened.log) }
+}
+
+interface Role {
+  /** Has the sensor, and publishes overviews. */
+  readonly leads: boolean
+  /** Listens on the ports. */
+  readonly serves: boolean
+}
+
+async function start(
+  { config, tls, webFolder, root }: ServerParts,
+  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true }: OpenedLog,
+  { leads, serves }: Role,
+): Promise<Server> {
+  const { heartbeatMs } = config
+  const access = new Access({
+    isOpen: isOpenTo(config),
+    key: await loadKey(config, root),
+    sessionMs: config.sessionMinutes * 60_000,
+    now: timers.now,
+  })
   const limits = { ...config.limits, maxMessageBytes: Math.min(config.limits.maxMessageBytes, mostBytes) }
   const { maxMessageBytes, outboxMessages, outboxBytes } = limits
-  if (maxMessageBytes < config.limits.maxMessageBytes)
+  if (leads && maxMessageBytes < config.limits.maxMessageBytes)
     console.log(
       `  Messages may have ${maxMessageBytes} bytes: NATS takes no larger ones (max_payload in its configuration).`,
     )
-  const log = ledger.guard(stored)
-  const monitor = new Monitor({ timers, windows: () => hub.windows(), log: logWords(config), isLogUp: isUp })
+  const monitor = new Monitor({
+    timers,
+    windows: () => hub.windows(),
+    log: logWords(config),
+    isLogUp: isUp,
+    workers: workersOf(config),
+  })
   const hub = createHub({
     log,
     timers,
     random,
     onFailure: onFailure('A window lost its stream'),
-    onJoined: (channels) => overview.joined(channels),
+    onJoined: (channels) => overview?.joined(channels),
     bus,
+    mayLead: leads,
     meter: monitor,
     settings: { ...limits, heartbeatMs },
   })
-  const overview = startOverview({
-    log,
-    hub,
-    timers,
-    run: newEpoch(random),
-    maxChannels: limits.maxChannels,
-    onFailure: onFailure('An overview was not told'),
-  })
-  const windRecorder = new WindRecorder({
-    log,
-    timers,
-    onFailure: onFailure('The last hour of wind could not be read from the log'),
-  })
-  const directory = new Directory(log)
+  const overview = leads
+    ? startOverview({
+        log,
+        hub,
+        timers,
+        run: newEpoch(random),
+        maxChannels: limits.maxChannels,
+        onFailure: onFailure('An overview was not told'),
+      })
+    : null
   const ports = { '2': config.port, '1.1': config.http1Port }
   const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
   const settings = (): PageSettings => ({
@@ -103,7 +146,13 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
     limits: { maxMessageBytes, outboxMessages, outboxBytes },
   })
 
-  async function open() {
+  async function serve() {
+    const windRecorder = new WindRecorder({
+      log,
+      timers,
+      onFailure: onFailure('The last hour of wind could not be read from the log'),
+    })
+    const directory = new Directory(log)
     const parts = {
       hub,
       windRecorder,
@@ -119,26 +168,34 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
       webFolder,
       reportsFolder: resolve(root, config.reportsFolder),
     }
-    return listen(createApp(parts), { ...config, ...limits, ...tls }, origins)
+    const stopFollowing = () => {
+      windRecorder.stop()
+      directory.stop()
+    }
+    try {
+      const opened = await listen(createApp(parts), { ...config, ...limits, ...tls }, origins)
+      return { ...opened, stopFollowing }
+    } catch (error) {
+      // These would keep the process alive or the log's file open.
+      stopFollowing()
+      overview?.stop()
+      await hub.drain(0)
+      await log.close()
+      throw error
+    }
   }
-  const listeners = await open().catch(async (error) => {
-    // These would keep the process alive or the log's file open.
-    overview.stop()
-    windRecorder.stop()
-    directory.stop()
-    await hub.drain(0)
-    await log.close()
-    throw error
-  })
-  Object.assign(ports, listeners.ports)
-  const source = startSource({
-    sensor: config.sensor,
-    root,
-    publish: publishReadings(hub, newEpoch(random)),
-    print: (line) => console.error(line),
-    timers,
-    random,
-  })
+  const listeners = serves ? await serve() : null
+  Object.assign(ports, listeners?.ports)
+  const source = leads
+    ? startSource({
+        sensor: config.sensor,
+        root,
+        publish: publishReadings(hub, newEpoch(random)),
+        print: (line) => console.error(line),
+        timers,
+        random,
+      })
+    : null
 
   async function closeAll(): Promise<void> {
     const endsAt = timers.now() + config.drainMs
@@ -149,28 +206,30 @@ export async function startServer({ config, tls, webFolder, root }: ServerParts)
       const hasEnded = await endsWithin(work.catch(failed), withinMs)
       if (!hasEnded) console.error(`The server stopped without its ${part}, which did not end in time.`)
     }
-    const sensor = source.stop()
-    overview.stop()
-    windRecorder.stop()
-    directory.stop()
+    const sensor = source?.stop()
+    overview?.stop()
+    listeners?.stopFollowing()
     monitor.stop()
     // Clients get the first half of the time, their open requests the rest.
     await end('hub', hub.drain(config.drainMs / 2))
-    await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
-    await end('sensor', sensor, graceMs)
+    if (listeners) await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
+    if (sensor) await end('sensor', sensor, graceMs)
     await end('log', log.close(), graceMs)
   }
 
   let closed: Promise<void> | null = null
   return {
-    /** Actual ones; 0 in the settings takes a free one. */
-    ports: listeners.ports,
-    /** Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later. Idempotent. */
+    ports,
     close(): Promise<void> {
       closed ??= closeAll()
       return closed
     },
   }
+}
+
+/** Processes that serve windows. */
+export function workersOf({ workers }: Pick<Config, 'workers'>): number {
+  return workers === 'auto' ? availableParallelism() : workers
 }
 
 function logWords({ broker, storage }: Pick<Config, 'broker' | 'storage'>): string {

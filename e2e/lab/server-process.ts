@@ -65,6 +65,7 @@ export async function startServerProcess(
   const named = (port: number) => originFor(host, port)
   const origin = { '2': named(ready[0].ports['2']), '1.1': named(ready[0].ports['1.1']) }
   return {
+    pid: child.pid ?? 0,
     origin,
     figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
     /** Since the last call; empty without `stages`. */

@@ -40,6 +40,12 @@ function whole(from: number, to: number, initial: number, meaning: string) {
   return z.int().min(from).max(to).default(initial).register(fieldNotes, notes)
 }
 
+function wholeOrAuto(from: number, to: number, initial: number, meaning: string) {
+  const notes = { meaning, allowed: `auto, or whole numbers from ${from} to ${to}`, fromText: numberFrom }
+  const value = z.union([z.literal('auto'), z.int().min(from).max(to)])
+  return value.default(initial).register(fieldNotes, notes)
+}
+
 function text(allowed: string, initial: string, meaning: string, pattern = /./) {
   const notes = { meaning, allowed, fromText: (given: string) => given }
   return z.string().regex(pattern).default(initial).register(fieldNotes, notes)
@@ -93,6 +99,12 @@ export const configSchema = z.strictObject({
     'Port for HTTP/2, and for HTTP/1.1 clients without HTTP/2; 0 picks a free port',
   ),
   http1Port: whole(0, 65535, 8444, 'Port for HTTP/1.1 only; 0 picks a free port'),
+  workers: wholeOrAuto(
+    1,
+    64,
+    1,
+    'Processes that serve windows: auto is one for each core; with more than one, another has the log and the sensor',
+  ),
   tls: group('Your own certificate', {
     certFile: path('PEM file of the certificate with its chain; null creates a local one in certs/'),
     keyFile: path("PEM file of the certificate's private key"),

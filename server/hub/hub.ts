@@ -16,6 +16,7 @@ import {
   type Cursor,
   type Draft,
   fingerprintIn,
+  overviewChannel,
   pageOfOverview,
   probesChannel,
   type Stored,
@@ -58,6 +59,8 @@ interface HubParts {
   readonly onJoined?: (channels: ReadonlySet<string>) => void
   /** To the other servers of the log; absent where there are none. */
   readonly bus?: Bus | undefined
+  /** Whether it may do what one server of the log has to do; default: true. */
+  readonly mayLead?: boolean
   readonly meter?: Meter
   readonly settings: {
     readonly heartbeatMs: number
@@ -90,7 +93,7 @@ const drainMsPerStream = 2
 const drainTurnMs = 20
 
 export function createHub(parts: HubParts) {
-  const { log, timers, random, onFailure, onJoined, bus, meter = noMeter, settings } = parts
+  const { log, timers, random, onFailure, onJoined, bus, mayLead = true, meter = noMeter, settings } = parts
   const { heartbeatMs, maxWindows, queueBytesPerWindow, messagesPerSecond } = settings
   const registry = new Registry(timers, maxWindows, (key) => awareness.left(key))
   const awareness: Awareness = new Awareness(
@@ -113,7 +116,11 @@ export function createHub(parts: HubParts) {
     onSent: (messages) => meter.sent(messages),
   })
   const neighbours =
-    bus && joinNeighbours({ bus, server: newEpoch(random), timers, heartbeatMs, registry, awareness, onSaid })
+    bus &&
+    joinNeighbours({
+      ...{ bus, server: newEpoch(random), mayLead, timers, heartbeatMs, registry, awareness, onSaid },
+      onJoined: (page) => void joinedElsewhere(page),
+    })
   let draining: Promise<void> | null = null
 
   const beatAt = new WeakMap<Client, number>()
@@ -232,6 +239,15 @@ export function createHub(parts: HubParts) {
         if (!(error instanceof Refusal)) throw error
       }
     }
+  }
+
+  function joinedElsewhere(page: string): void {
+    const overview = overviewChannel(page)
+    if (overview !== null) onJoined?.(new Set([overview]))
+  }
+
+  function isOpenElsewhere(page: string | null): boolean {
+    return page !== null && (registry.elsewhere.counts().pages.get(page) ?? 0) > 0
   }
 
   /** A stream of that name was opened at another server. */
@@ -396,7 +412,10 @@ export function createHub(parts: HubParts) {
       else if (typeof from === 'string') neighbours?.say({ type: 'show', window: from, report, opening })
     },
     streamOf: (id: string) => registry.named(id)?.stream ?? null,
-    isRead: (channel: string) => registry.isRead(channel),
+    /** Of an overview: by whoever has the page open, here or at another server. */
+    isRead: (channel: string) => registry.isRead(channel) || isOpenElsewhere(pageOfOverview(channel)),
+    /** Alone among the servers of the log. */
+    leads: () => neighbours?.leads() ?? true,
     snapshot: log.snapshot,
     windowCount: () => registry.size,
     windowsOn: (page: string) => registry.windowsOn(page),

@@ -29,9 +29,15 @@ function openServers(count: number) {
         onReturned = onBack
       },
     }
-    const opened = openHub({ log, time, bus, heartbeatMs, random: () => (place + 1) / 10 })
+    const toldOf: string[] = []
+    const opened = openHub({
+      ...{ log, time, bus, heartbeatMs, random: () => (place + 1) / 10 },
+      onJoined: (channels) => void toldOf.push(...channels),
+    })
     return {
       ...opened,
+      /** Channels that somebody began to read, here or elsewhere. */
+      toldOf,
       async join(place: FakePlace = {}) {
         const { connection, window } = opened.enter(place)
         await settled()
@@ -214,4 +220,35 @@ test('a newer stream of a window at another server takes the older one’s place
     ['replaced'],
   )
   assert.deepEqual(newer.connection.byes, [])
+})
+
+test('the server with the least name leads; when it is gone the next one does, and is told of the pages', async () => {
+  const { servers, advance } = openServers(3)
+  const [first, second, third] = servers
+  assert.ok(first && second && third)
+  const leading = () => servers.map(({ hub }) => hub.leads())
+  await third.join({ id: 'c', channels: ['main'] })
+  advance(heartbeatMs)
+  assert.deepEqual(leading(), [true, false, false])
+  assert.deepEqual(first.toldOf, ['overview.main'])
+  second.toldOf.length = 0
+  first.cut()
+  advance(heartbeatMs * 2)
+  // The one that was cut off cannot know.
+  assert.deepEqual(leading(), [true, true, false])
+  assert.deepEqual(second.toldOf, ['overview.main'])
+  first.heal()
+  advance(heartbeatMs)
+  assert.deepEqual(leading(), [true, false, false])
+})
+
+test('an overview is read where its page is open at another server', async () => {
+  const { one, other, advance } = two()
+  assert.equal(one.hub.isRead('overview.main'), false)
+  const { window } = await other.join({ id: 'b', channels: ['main'] })
+  advance(500)
+  assert.deepEqual([one.hub.isRead('overview.main'), one.hub.isRead('overview.else')], [true, false])
+  other.hub.leave(window)
+  advance(heartbeatMs)
+  assert.equal(one.hub.isRead('overview.main'), false)
 })

@@ -48,6 +48,7 @@ type Told =
       readonly type: 'counts'
       readonly pages: Readonly<Record<string, number>>
       readonly owners: Readonly<Record<string, number>>
+      readonly mayLead: boolean
     }
   /** Pages of polling clients by their proven names; their next poll may come to any server. */
   | { readonly type: 'polls'; readonly pages: Readonly<Record<string, string>> }
@@ -61,12 +62,16 @@ interface NeighboursParts {
   readonly bus: Bus
   /** Of this server, unique. */
   readonly server: string
+  /** Of the servers that may, the one with the least name leads: it does what one of them has to do. */
+  readonly mayLead: boolean
   readonly timers: Timers
   readonly heartbeatMs: number
   readonly registry: Registry
   readonly awareness: Awareness
   /** Where the client is of this server; otherwise nothing. */
   readonly onSaid: (said: Said) => void
+  /** Other servers have more windows of this page than before, or this one leads from now on. */
+  readonly onJoined: (page: string) => void
 }
 
 /** Between notes of the same kind, ms. */
@@ -80,8 +85,8 @@ const countsMissed = 2.5
 export type Neighbours = ReturnType<typeof joinNeighbours>
 
 export function joinNeighbours(parts: NeighboursParts) {
-  const { bus, server, timers, heartbeatMs, registry, awareness, onSaid } = parts
-  const others = new Map<string, Counts & { heardAt: number }>()
+  const { bus, server, mayLead, timers, heartbeatMs, registry, awareness, onSaid, onJoined } = parts
+  const others = new Map<string, Counts & { heardAt: number; mayLead: boolean }>()
   const polling = new Map<string, { readonly page: string; readonly at: number }>()
   /** Not posted yet, by channel and window; the newest of each. */
   let shown = new Map<string, ShownElsewhere>()
@@ -97,7 +102,10 @@ export function joinNeighbours(parts: NeighboursParts) {
   function postCounts(): void {
     posted = registry.counts()
     const { pages, owners } = posted
-    post({ type: 'counts', pages: Object.fromEntries(pages), owners: Object.fromEntries(owners) })
+    post({
+      ...{ type: 'counts', mayLead },
+      ...{ pages: Object.fromEntries(pages), owners: Object.fromEntries(owners) },
+    })
   }
 
   function repeatCounts(): void {
@@ -112,7 +120,15 @@ export function joinNeighbours(parts: NeighboursParts) {
 
   function forget(other: string): void {
     awareness.serverLeft(other)
+    const wasLeading = leads()
     if (others.delete(other)) registry.presenceChanged()
+    if (wasLeading || !leads()) return
+    for (const { pages } of [registry.counts(), ...others.values()])
+      for (const page of pages.keys()) onJoined(page)
+  }
+
+  function leads(): boolean {
+    return mayLead && others.entries().every(([name, other]) => !other.mayLead || name > server)
   }
 
   function tellAll(): void {
@@ -142,8 +158,9 @@ export function joinNeighbours(parts: NeighboursParts) {
     const [pages, owners] = [told.pages, told.owners].map((counts) => new Map(Object.entries(counts)))
     const counts = { pages: pages ?? new Map(), owners: owners ?? new Map() }
     const known = others.get(from)
-    others.set(from, { ...counts, heardAt: timers.now() })
+    others.set(from, { ...counts, heardAt: timers.now(), mayLead: told.mayLead })
     if (!known || !isSame(known, counts)) registry.presenceChanged()
+    for (const [page, windows] of counts.pages) if (windows > (known?.pages.get(page) ?? 0)) onJoined(page)
   }
 
   /** It polls no more. */
@@ -191,9 +208,11 @@ export function joinNeighbours(parts: NeighboursParts) {
       tellAll()
     },
   )
+  bus.bequeath?.({ type: 'gone', from: server } satisfies Note)
   post({ type: 'hello' })
 
   return {
+    leads,
     say(said: Said): void {
       settle(said)
       post(said)

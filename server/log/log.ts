@@ -75,12 +75,14 @@ export interface Bus {
   readonly post: (note: object) => void
   /** Once. `onReturned`: notes may have been lost before now. */
   readonly follow: (onNote: (note: unknown) => void, onReturned: () => void) => void
+  /** A will (MQTT 5.0, 3.1.2.5): what the others are told when this server is gone. Absent where nobody would notice. */
+  readonly bequeath?: (note: object) => void
 }
 
 export interface OpenedLog {
   readonly log: Log
   /** Absent where the log has one server. */
-  readonly bus?: Bus
+  readonly bus?: Bus | undefined
   /** The largest message that the broker takes, bytes as JSON; absent where it takes any. */
   readonly mostBytes?: number
   /** Whether the broker is connected; absent without one. */

@@ -1,4 +1,4 @@
-// Publishes the overview of each page that has readers, from its edits and the wind.
+// Publishes the overview of each page that has readers, from its edits and the wind: one server of a log does, for all.
 
 import { overviewName } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
@@ -20,7 +20,7 @@ import { WindRecord } from './wind-overview.ts'
 
 interface OverviewParts {
   readonly log: Pick<Log, 'follow' | 'snapshot' | 'heads'>
-  readonly hub: Pick<Hub, 'publish' | 'isRead'>
+  readonly hub: Pick<Hub, 'publish' | 'isRead' | 'leads'>
   /** Monotonic. */
   readonly timers: Timers
   /** Keeps ids unique across restarts. */
@@ -120,7 +120,7 @@ function createPage(shared: Shared, name: string, channel: string, onForgotten: 
   }
 
   async function update(): Promise<void> {
-    if (!hub.isRead(channel)) {
+    if (!hub.isRead(channel) || !hub.leads()) {
       counter.forget()
       document.forget()
       if (edits === 0) onForgotten()

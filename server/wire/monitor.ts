@@ -36,6 +36,8 @@ export interface MonitorReply {
   readonly uptimeMs: number
   /** `SQLite`, `memory`, `NATS JetStream` */
   readonly log: string
+  /** Processes that share the windows; the reply is of one of them. */
+  readonly workers: number
   /** In order. The first look starts them. */
   readonly seconds: readonly MonitorSecond[]
 }

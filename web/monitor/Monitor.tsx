@@ -25,7 +25,7 @@ export function Monitor() {
     <div className="monitor" id="monitor" tabIndex={-1}>
       <div className="monitor-head">
         <h2>Monitor</h2>
-        <p>{reply ? `This server: ${serverWords(reply)}.` : 'Asking the server…'}</p>
+        <p>{reply ? `${serverWords(reply)}.` : 'Asking the server…'}</p>
       </div>
       <output className="monitor-fault">
         {fault ?? (isLogDown ? 'The broker of the log does not answer; messages wait in their windows.' : '')}

@@ -57,16 +57,17 @@ test('without messages there is no latency, and the line has a gap', () => {
 })
 
 test('a reply adds its newer seconds, and the oldest go', () => {
-  const reply = { node: 'v26.10.0', uptimeMs: 0, log: 'SQLite' }
+  const reply = { node: 'v26.10.0', uptimeMs: 0, log: 'SQLite', workers: 1 }
   const known = Array.from({ length: 119 }, (_second, place) => secondAt(place * 1000))
   const next = withReply(known, { ...reply, seconds: [118, 119, 120].map((at) => secondAt(at * 1000)) })
   assert.deepEqual([next.length, next[0]?.at, next.at(-1)?.at], [120, 1000, 120_000])
 })
 
 test('the server is named by its age, version and log', () => {
-  const words = (minutes: number) =>
-    serverWords({ node: 'v26.10.0', uptimeMs: minutes * 60_000, log: 'SQLite', seconds: [] })
-  assert.equal(words(0.5), 'up 0 min, Node 26.10.0, log in SQLite')
-  assert.equal(words(192), 'up 3 h 12 min, Node 26.10.0, log in SQLite')
-  assert.equal(words(1440 * 2 + 65), 'up 2 d 1 h, Node 26.10.0, log in SQLite')
+  const words = (minutes: number, workers = 1) =>
+    serverWords({ node: 'v26.10.0', uptimeMs: minutes * 60_000, log: 'SQLite', workers, seconds: [] })
+  assert.equal(words(0.5, 2), 'One of 2 workers: up 0 min, Node 26.10.0, log in SQLite')
+  assert.equal(words(0.5), 'This server: up 0 min, Node 26.10.0, log in SQLite')
+  assert.equal(words(192), 'This server: up 3 h 12 min, Node 26.10.0, log in SQLite')
+  assert.equal(words(1440 * 2 + 65), 'This server: up 2 d 1 h, Node 26.10.0, log in SQLite')
 })

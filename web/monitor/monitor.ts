@@ -163,9 +163,10 @@ export function withReply(
 }
 
 /** `up 3 h 12 min, Node 26.10.0, log in SQLite` */
-export function serverWords({ node, uptimeMs, log }: MonitorReply): string {
+export function serverWords({ node, uptimeMs, log, workers }: MonitorReply): string {
   const minutes = Math.floor(uptimeMs / 60_000)
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60) % 24]
   const parts = days > 0 ? [`${days} d`, `${hours} h`] : [hours > 0 && `${hours} h`, `${minutes % 60} min`]
-  return `up ${parts.filter(Boolean).join(' ')}, Node ${node.replace(/^v/, '')}, log in ${log}`
+  const who = workers > 1 ? `One of ${workers} workers` : 'This server'
+  return `${who}: up ${parts.filter(Boolean).join(' ')}, Node ${node.replace(/^v/, '')}, log in ${log}`
 }

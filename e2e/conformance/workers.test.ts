@@ -1,0 +1,123 @@
+// Several processes on the same ports: the transport contract over each mode, and what a window notices when one of them is killed.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { isKind, type Message } from '../../server/wire/messages.ts'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import { draftOf, nameOf, newKey } from '../clients/client.ts'
+import {
+  makeServerFolder,
+  type ServerFolder,
+  type StartedServer,
+  serverProgram,
+  startServerProcess,
+} from '../lab/server-process.ts'
+import { type ContractClient, openClient } from './contract-client.ts'
+import { testTransportContract } from './transport-contract.ts'
+
+const maxMessageBytes = 64 * 1024
+
+let folder: ServerFolder
+let server: StartedServer
+before(async () => {
+  folder = await makeServerFolder('workers')
+  const settings = {
+    ...{ workers: 2, port: 0, 'http1-port': 0, host: 'localhost' },
+    ...{ 'sensor-source': 'none', 'drain-ms': 500 },
+    ...{ 'limits-max-message-bytes': maxMessageBytes, 'limits-messages-per-second': 100_000 },
+    ...{ 'polling-interval-ms': 20, 'polling-hold-ms': 300 },
+  }
+  server = await startServerProcess(serverProgram, folder.flags(settings))
+})
+after(async () => {
+  await server.close()
+  await folder.remove()
+})
+
+for (const mode of modes) {
+  describe(`${mode.name}, two workers`, () => {
+    testTransportContract(mode, () => ({ origin: server.origin[mode.http], ca: folder.ca, maxMessageBytes }))
+  })
+}
+
+const key = newKey()
+const nameIn = (window: string) => nameOf(key, window)
+
+function open(context: TestContext, mode: Mode, asked: Record<string, string>): ContractClient {
+  const query = new URLSearchParams({ key, ...asked })
+  query.set('window', nameIn(query.get('window') ?? ''))
+  const client = openClient({ mode, origin: server.origin[mode.http], ca: folder.ca, query })
+  context.after(() => client.close())
+  return client
+}
+
+async function take(client: ContractClient, count: number): Promise<string[]> {
+  const messages: Message[] = []
+  while (messages.length < count) messages.push((await client.next('message')).message)
+  return messages.map((message) => (isKind(message, 'edit') ? message.body.html : message.kind))
+}
+
+/** By the kernel's table. */
+function workersOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return children.split(' ').filter(Boolean).map(Number)
+}
+
+const needsProc = { skip: process.platform !== 'linux' }
+
+for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'streaming/2'].includes(name))) {
+  test(
+    `${mode.name}: a worker is killed; its windows go on at another, from their cursors`,
+    needsProc,
+    async (context) => {
+      const channels = `killed-${mode.name.replace('/', '-')}`
+      const windows = ['w1', 'w2', 'w3', 'w4']
+      const readers = new Map<string, ContractClient>()
+      const cursors = new Map<string, string>()
+      for (const window of windows) {
+        const client = open(context, mode, { window, channels })
+        readers.set(window, client)
+        cursors.set(window, (await client.next('welcome')).cursor)
+      }
+      const all = [...readers.values()]
+      for (const client of all) while ((await client.next('presence')).windows < windows.length);
+      const send = async (author: string, texts: readonly string[]) => {
+        const client = open(context, mode, { window: author, channels })
+        await client.next('welcome')
+        for (const [n, text] of texts.entries()) {
+          const { type } = await client.send({ ...draftOf(nameIn(author), n, text), channel: channels })
+          assert.equal(type, 'stored')
+        }
+      }
+      await send('a1', ['1', '2', '3'])
+      for (const client of all) assert.deepEqual(await take(client, 3), ['1', '2', '3'])
+
+      const [victim = 0, ...others] = workersOf(server.pid)
+      assert.equal(others.length, 1)
+      const lost = new Set<string>()
+      // Connections go to the workers in turn.
+      const half = new Promise<void>((resolve) => {
+        for (const [window, { ended }] of readers)
+          void ended.then(() => lost.add(window).size === windows.length / 2 && resolve())
+      })
+      process.kill(victim, 'SIGKILL')
+      await half
+      await send('a2', ['4', '5'])
+      for (const window of lost) {
+        const again = open(context, mode, {
+          window,
+          channels,
+          opening: '1',
+          cursor: cursors.get(window) ?? '',
+        })
+        assert.equal((await again.next('welcome')).recovered, true)
+        assert.deepEqual(await take(again, 3), ['1', '2', '3'])
+        readers.set(window, again)
+      }
+      for (const client of readers.values()) assert.deepEqual(await take(client, 2), ['4', '5'])
+      await send('a3', ['6'])
+      for (const client of readers.values()) assert.deepEqual(await take(client, 1), ['6'])
+    },
+  )
+}

@@ -1,0 +1,237 @@
+// One log for several processes of a machine: its host answers what the others ask over a stream, a line of JSON each, and
+// tells all of them what the log takes.
+
+import type { Duplex } from 'node:stream'
+import { type Bus, IdTaken, type Log, LogClosed, LogUnavailable, TooManyChannels } from '../log/log.ts'
+import { Followers } from '../log/sequencer.ts'
+import { Refusal } from '../refusal.ts'
+import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
+
+/** Arguments as plain data: a set of channels is a list. Both ends are of one version: shapes are not checked. */
+interface Calls {
+  readonly append: [draft: Draft, acceptedAt: number]
+  readonly read: [cursor: Cursor | null, channels: readonly string[]]
+  readonly snapshot: [channels: readonly string[]]
+  readonly oldest: [channel: string, kind: Kind]
+}
+
+type Call = keyof Calls
+
+type Asked =
+  | {
+      readonly [Name in Call]: { readonly call: Name; readonly of: number; readonly with: Calls[Name] }
+    }[Call]
+  | { readonly note: object }
+  | { readonly will: object }
+
+interface Greeting {
+  readonly heads: Readonly<Record<string, number>>
+}
+
+type Told =
+  | Greeting
+  | { readonly message: Message; readonly cursor: string }
+  | { readonly answerTo: number; readonly value: unknown }
+  | { readonly answerTo: number; readonly error: SentError }
+  | { readonly note: object }
+
+/** Of one process that does not read, 64 MiB; then it is cut off. */
+const mostWaitingBytes = 67_108_864
+
+export type LogHost = ReturnType<typeof hostLog>
+
+/** Notes that come to `bus` were written by the joined processes; those posted to it go to all of them. */
+export function hostLog(log: Log) {
+  const links = new Map<Duplex, { will: object | null }>()
+  const notes = new Set<(note: unknown) => void>()
+  const calls: { readonly [Name in Call]: (...given: Calls[Name]) => Promise<unknown> } = {
+    append: log.append,
+    read: (cursor, channels) => log.read(cursor, new Set(channels)),
+    snapshot: (channels) => log.snapshot(new Set(channels)),
+    oldest: log.oldest,
+  }
+  log.follow((message, cursor) => tellAll({ message, cursor }))
+
+  function tell(link: Duplex, line: string): void {
+    if (!link.writable) return
+    link.write(line)
+    if (link.writableLength > mostWaitingBytes) link.destroy()
+  }
+
+  function tellAll(told: Told, except?: Duplex): void {
+    if (links.size === 0) return
+    const line = lineOf(told)
+    for (const link of links.keys()) if (link !== except) tell(link, line)
+  }
+
+  function spread(note: object, from?: Duplex): void {
+    tellAll({ note }, from)
+    for (const take of notes) take(note)
+  }
+
+  async function answer(link: Duplex, asked: Extract<Asked, { call: Call }>): Promise<void> {
+    const answerTo = asked.of
+    try {
+      const call = calls[asked.call] as (...given: readonly unknown[]) => Promise<unknown>
+      tell(link, lineOf({ answerTo, value: await call(...asked.with) }))
+    } catch (error) {
+      tell(link, lineOf({ answerTo, error: sent(error) }))
+    }
+  }
+
+  return {
+    /** Tells the process at the other end of the stream from now on. */
+    attach(link: Duplex): void {
+      const known = { will: null as object | null }
+      links.set(link, known)
+      tell(link, lineOf({ heads: Object.fromEntries(log.heads()) }))
+      readLines(link, (asked: Asked) => {
+        if ('call' in asked) void answer(link, asked)
+        else if ('note' in asked) spread(asked.note, link)
+        else known.will = asked.will
+      })
+      link.on('error', () => undefined)
+      link.once('end', () => link.end())
+      link.once('close', () => {
+        links.delete(link)
+        if (known.will) spread(known.will)
+      })
+    },
+    bus: {
+      post: (note) => tellAll({ note }),
+      follow: (onNote) => void notes.add(onNote),
+    } satisfies Bus,
+  }
+}
+
+/** The log at the other end of the stream. Rejects if that ends before it has answered. */
+export async function joinLog(link: Duplex, onFailure: (error: unknown) => void) {
+  const heads = new Map<string, number>()
+  const followers = new Followers(onFailure)
+  const notes = new Set<(note: unknown) => void>()
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>()
+  const greeted = Promise.withResolvers<void>()
+  let asked = 0
+  let isClosed = false
+  let closing: Promise<void> | null = null
+
+  const write = (line: Asked) => void (link.writable && link.write(lineOf(line)))
+
+  function ask<Value>(call: Call, given: Calls[Call]): Promise<Value> {
+    if (!link.writable) return Promise.reject(new LogUnavailable('The process with the log has ended.'))
+    asked += 1
+    const answer = Promise.withResolvers<unknown>()
+    waiting.set(asked, answer)
+    write({ call, of: asked, with: given } as Asked)
+    return answer.promise as Promise<Value>
+  }
+
+  function take(told: Told): void {
+    if ('message' in told) {
+      const { channel, seq } = told.message
+      if (channel !== probesChannel) heads.set(channel, seq)
+      followers.tell(told.message, told.cursor)
+    } else if ('answerTo' in told) settle(told)
+    else if ('note' in told) for (const onNote of notes) onNote(told.note)
+    else {
+      for (const [channel, seq] of Object.entries(told.heads)) heads.set(channel, seq)
+      greeted.resolve()
+    }
+  }
+
+  function settle(told: Extract<Told, { answerTo: number }>): void {
+    const answer = waiting.get(told.answerTo)
+    waiting.delete(told.answerTo)
+    if ('error' in told) answer?.reject(received(told.error))
+    else answer?.resolve(told.value)
+  }
+
+  function mustBeOpen(): void {
+    if (isClosed) throw new LogClosed()
+  }
+
+  async function finish(): Promise<void> {
+    isClosed = true
+    await Promise.allSettled(Array.from(waiting.values(), ({ promise }) => promise))
+    link.end()
+  }
+
+  readLines(link, take)
+  link.on('error', () => undefined)
+  link.once('close', () => {
+    const ended = new LogUnavailable('The process with the log has ended.')
+    greeted.reject(ended)
+    for (const { reject } of waiting.values()) reject(ended)
+    waiting.clear()
+  })
+  await greeted.promise
+
+  const log: Log = {
+    async append(draft, acceptedAt) {
+      mustBeOpen()
+      return ask('append', [draft, acceptedAt])
+    },
+    async read(cursor, channels) {
+      mustBeOpen()
+      return ask('read', [cursor, [...channels]])
+    },
+    async snapshot(channels) {
+      mustBeOpen()
+      return ask('snapshot', [[...channels]])
+    },
+    async oldest(channel, kind) {
+      mustBeOpen()
+      return ask('oldest', [channel, kind])
+    },
+    follow: followers.add,
+    heads: () => heads,
+    close() {
+      closing ??= finish()
+      return closing
+    },
+  }
+  const bus: Bus = {
+    post: (note) => write({ note }),
+    follow: (onNote) => void notes.add(onNote),
+    bequeath: (will) => write({ will }),
+  }
+  return { log, bus }
+}
+
+const lineOf = (told: Told | Asked) => `${JSON.stringify(told)}\n`
+
+function readLines<Line>(link: Duplex, onLine: (line: Line) => void): void {
+  let rest = ''
+  link.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) onLine(JSON.parse(line) as Line)
+  })
+}
+
+/** With the fields of its own. */
+interface SentError {
+  readonly name: string
+  readonly message: string
+}
+
+/** Those that are told apart by their class. */
+const classes: Readonly<Record<string, { readonly prototype: object }>> = {
+  IdTaken,
+  LogClosed,
+  LogUnavailable,
+  Refusal,
+  TooManyChannels,
+}
+
+function sent(error: unknown): SentError {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
+  const { name, message, cause: _, stack: __, ...fields } = error as Error & Readonly<Record<string, unknown>>
+  return { ...fields, name, message }
+}
+
+function received({ message, ...fields }: SentError): Error {
+  const error = Object.assign(new Error(message), fields)
+  const known = classes[fields.name]
+  return known ? Object.setPrototypeOf(error, known.prototype) : error
+}
