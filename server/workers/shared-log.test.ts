@@ -127,9 +127,10 @@ test('a note goes to all others, and the will of one that ends too', async () =>
   )
   one.bus.bequeath?.({ type: 'gone', from: 'one' })
   one.bus.post({ from: 'one' })
-  host.bus.post({ from: 'host' })
-  await other.log.snapshot(main)
   await one.log.snapshot(main)
+  host.bus.post({ from: 'host' })
+  await one.log.snapshot(main)
+  await other.log.snapshot(main)
   assert.deepEqual(notes, {
     host: [{ from: 'one' }],
     one: [{ from: 'host' }],
@@ -148,7 +149,11 @@ test('one that does not read is cut off, and the others go on', async () => {
   const [, stuck] = duplexPair()
   host.attach(stuck)
   const body = 'x'.repeat(1_000_000)
-  for (const n of countTo(70)) await own.append(draft(`w1-${n}`, body), startMs)
+  for (const n of countTo(70)) {
+    await own.append(draft(`w1-${n}`, body), startMs)
+    // The one that reads gets its turn.
+    await log.snapshot(new Set())
+  }
   assert.ok(stuck.destroyed)
   assert.equal((await log.snapshot(main)).head.seq, 70)
 })
