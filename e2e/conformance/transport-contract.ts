@@ -398,7 +398,8 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
       [{ state: { ...state, anchor: '<b>' } }, '400 bad-shape'],
       [{ state: { ...state, client: -1 } }, '400 bad-shape'],
       [{ state: { ...state, more: 1 } }, '400 bad-shape'],
-      [{ state, channel: newChannel() }, '400 bad-shape'],
+      // A server that does not have the window's stream cannot know what it reads.
+      [{ state, channel: newChannel() }, /^(400 bad-shape|204 )$/],
       [{ state, channel: 'wind' }, '403 read-only-channel'],
       [{ state, window: nameOf(newKey(), 'w1') }, '403 not-your-name'],
       [{ state, junk: 'x'.repeat(2000) }, '413 too-large'],
@@ -408,7 +409,10 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
       const { status, body: answer } = await http.ask({
         ...{ method: 'POST', path, body, headers: { 'content-type': 'application/json' } },
       })
-      assert.equal(`${status} ${JSON.parse(await textOf(answer)).code}`, expected)
+      const words = await textOf(answer)
+      const found = `${status} ${words === '' ? '' : JSON.parse(words).code}`
+      if (typeof expected === 'string') assert.equal(found, expected)
+      else assert.match(found, expected)
     }
     author.sendAwareness({ state })
     const { windows } = await reader.next('awareness')

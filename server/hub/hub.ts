@@ -16,7 +16,6 @@ import {
   type Cursor,
   type Draft,
   fingerprintIn,
-  overviewChannel,
   pageOfOverview,
   probesChannel,
   type Stored,
@@ -119,7 +118,7 @@ export function createHub(parts: HubParts) {
     bus &&
     joinNeighbours({
       ...{ bus, server: newEpoch(random), mayLead, timers, heartbeatMs, registry, awareness, onSaid },
-      onJoined: (page) => void joinedElsewhere(page),
+      onJoined: (overview) => onJoined?.(new Set([overview])),
     })
   let draining: Promise<void> | null = null
 
@@ -202,18 +201,23 @@ export function createHub(parts: HubParts) {
     return counted
   }
 
-  function showOf({ identity }: Client, report: AwarenessReport, opening: number): void {
-    const { window = identity.id, channel = pageOf(identity), state } = report
-    const isOwn =
-      window === identity.id || (identity.owner !== null && identity.owner === fingerprintIn(window))
-    if (!isOwn) {
-      const sentence = `"${identity.id}" cannot show "${window}", a window of another key; each window shows itself.`
+  /** Throws what needs no knowledge of the client. */
+  function checkReport(id: string, owner: string | null, { window = id, channel }: AwarenessReport): void {
+    if (window !== id && (owner === null || owner !== fingerprintIn(window))) {
+      const sentence = `"${id}" cannot show "${window}", a window of another key; each window shows itself.`
       throw new Refusal(403, 'not-your-name', sentence)
     }
-    if (channel === windChannel || channel === probesChannel || pageOfOverview(channel) !== null) {
-      const sentence = `Nobody is shown on channel "${channel}"; show the window on the page's own.`
-      throw new Refusal(403, 'read-only-channel', sentence)
-    }
+    const isPage =
+      channel === undefined ||
+      (channel !== windChannel && channel !== probesChannel && pageOfOverview(channel) === null)
+    if (isPage) return
+    const sentence = `Nobody is shown on channel "${channel}"; show the window on the page's own.`
+    throw new Refusal(403, 'read-only-channel', sentence)
+  }
+
+  function showOf({ identity }: Client, report: AwarenessReport, opening: number): void {
+    const { window = identity.id, channel = pageOf(identity), state } = report
+    checkReport(identity.id, identity.owner, { window, channel, state })
     if (!identity.channels.has(channel)) {
       const sentence = `"${identity.id}" does not read channel "${channel}"; a window is shown where it reads.`
       throw new Refusal(400, 'bad-shape', sentence)
@@ -239,15 +243,6 @@ export function createHub(parts: HubParts) {
         if (!(error instanceof Refusal)) throw error
       }
     }
-  }
-
-  function joinedElsewhere(page: string): void {
-    const overview = overviewChannel(page)
-    if (overview !== null) onJoined?.(new Set([overview]))
-  }
-
-  function isOpenElsewhere(page: string | null): boolean {
-    return page !== null && (registry.elsewhere.counts().pages.get(page) ?? 0) > 0
   }
 
   /** A stream of that name was opened at another server. */
@@ -404,16 +399,21 @@ export function createHub(parts: HubParts) {
     },
     /**
      * What a window shows of itself; `from` is its stream, or a proven name. Nothing for one without a stream that does
-     * not poll: it may have left since. Throws a `Refusal`: 400 `bad-shape`, 403 `not-your-name` or `read-only-channel`.
+     * not poll: it may have left since. Throws a `Refusal`: 403 `not-your-name` or `read-only-channel`, and 400
+     * `bad-shape` for a channel that the window does not read; another server's window is not known here.
      */
     show(from: Subscriber | string, report: AwarenessReport, opening = Number.POSITIVE_INFINITY): void {
       const client = typeof from === 'string' ? registry.named(from) : registry.find(from.identity)
       if (client) showOf(client, report, opening)
-      else if (typeof from === 'string') neighbours?.say({ type: 'show', window: from, report, opening })
+      else if (typeof from === 'string') {
+        checkReport(from, fingerprintIn(from), report)
+        neighbours?.say({ type: 'show', window: from, report, opening })
+      }
     },
     streamOf: (id: string) => registry.named(id)?.stream ?? null,
-    /** Of an overview: by whoever has the page open, here or at another server. */
-    isRead: (channel: string) => registry.isRead(channel) || isOpenElsewhere(pageOfOverview(channel)),
+    /** By a client here or, of an overview, at another server. */
+    isRead: (channel: string) =>
+      registry.isRead(channel) || registry.elsewhere.counts().overviews.has(channel),
     /** Alone among the servers of the log. */
     leads: () => neighbours?.leads() ?? true,
     snapshot: log.snapshot,

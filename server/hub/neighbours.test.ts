@@ -25,12 +25,17 @@ function openServers(count: number) {
         for (const [other, take] of followers) if (other !== bus && !lost.has(other)) take(JSON.parse(words))
       },
       follow(onNote, onBack) {
-        followers.set(bus, onNote)
+        followers.set(bus, (note) => {
+          notes.push(note as (typeof notes)[number])
+          onNote(note)
+        })
         onReturned = onBack
       },
     }
     const toldOf: string[] = []
+    const notes: { readonly type: string; readonly pages?: Record<string, number> }[] = []
     const opened = openHub({
+      maxWindows: 10_000,
       ...{ log, time, bus, heartbeatMs, random: () => (place + 1) / 10 },
       onJoined: (channels) => void toldOf.push(...channels),
     })
@@ -38,6 +43,8 @@ function openServers(count: number) {
       ...opened,
       /** Channels that somebody began to read, here or elsewhere. */
       toldOf,
+      /** From the other servers. */
+      notes,
       async join(place: FakePlace = {}) {
         const { connection, window } = opened.enter(place)
         await settled()
@@ -227,7 +234,7 @@ test('the server with the least name leads; when it is gone the next one does, a
   const [first, second, third] = servers
   assert.ok(first && second && third)
   const leading = () => servers.map(({ hub }) => hub.leads())
-  await third.join({ id: 'c', channels: ['main'] })
+  await third.join({ id: 'c', channels: ['main', 'overview.main'] })
   advance(heartbeatMs)
   assert.deepEqual(leading(), [true, false, false])
   assert.deepEqual(first.toldOf, ['overview.main'])
@@ -242,13 +249,41 @@ test('the server with the least name leads; when it is gone the next one does, a
   assert.deepEqual(leading(), [true, false, false])
 })
 
-test('an overview is read where its page is open at another server', async () => {
+test('an overview is read where a window of another server reads it', async () => {
   const { one, other, advance } = two()
-  assert.equal(one.hub.isRead('overview.main'), false)
-  const { window } = await other.join({ id: 'b', channels: ['main'] })
+  await other.join({ id: 'a', channels: ['main'] })
+  advance(500)
+  assert.deepEqual([one.hub.isRead('overview.main'), one.toldOf], [false, []])
+  const { window } = await other.join({ id: 'b', channels: ['main', 'overview.main'] })
   advance(500)
   assert.deepEqual([one.hub.isRead('overview.main'), one.hub.isRead('overview.else')], [true, false])
+  assert.deepEqual(one.toldOf, ['overview.main'])
   other.hub.leave(window)
-  advance(heartbeatMs)
+  advance(500)
   assert.equal(one.hub.isRead('overview.main'), false)
+})
+
+test('counts travel as changes, in notes of a bounded size, and are repeated whole for one that missed the first', async () => {
+  const { one, other, advance } = two()
+  const pages = Array.from({ length: 4500 }, (_, n) => `page-${n}`)
+  for (const page of pages) await other.join({ id: page, channels: [page] })
+  advance(10_000)
+  const reader = await one.join({ id: 'reader', channels: ['page-4499'] })
+  advance(500)
+  assert.equal(windowsSeenBy(reader.connection), 2)
+  const sizes = one.notes.map(({ pages = {} }) => Object.keys(pages).length)
+  assert.ok(Math.max(...sizes) <= 2000, String(sizes))
+  one.notes.length = 0
+  await other.join({ id: 'another', channels: ['page-4499'] })
+  advance(10_000)
+  assert.equal(windowsSeenBy(reader.connection), 3)
+  const changes = one.notes.map(({ pages = {} }) => pages).filter((pages) => Object.keys(pages).length > 0)
+  assert.deepEqual(changes, [{ 'page-4499': 2 }])
+  // So long without a sign that it is taken for gone.
+  other.cut()
+  advance(heartbeatMs * 2)
+  assert.equal(windowsSeenBy(reader.connection), 1)
+  other.heal()
+  advance(10_000)
+  assert.equal(windowsSeenBy(reader.connection), 3)
 })

@@ -32,7 +32,17 @@ export interface Counts {
   readonly pages: ReadonlyMap<string, number>
   /** Streams over connections of which a browser has few, by its fingerprint. */
   readonly owners: ReadonlyMap<string, number>
+  /** Clients that read a page's overview, by the overview's channel. */
+  readonly overviews: ReadonlyMap<string, number>
 }
+
+export const noCounts: Counts = { pages: new Map(), owners: new Map(), overviews: new Map() }
+
+type CountsName = keyof Counts
+
+const countsNames = ['pages', 'owners', 'overviews'] as const satisfies readonly CountsName[]
+
+type PlainCounts = Readonly<Record<CountsName, Readonly<Record<string, number>>>>
 
 export interface Elsewhere {
   readonly counts: () => Counts
@@ -44,12 +54,8 @@ type Told =
   | Said
   /** A server begins, or has missed something: the others tell it everything. */
   | { readonly type: 'hello' }
-  | {
-      readonly type: 'counts'
-      readonly pages: Readonly<Record<string, number>>
-      readonly owners: Readonly<Record<string, number>>
-      readonly mayLead: boolean
-    }
+  /** What has changed since the last ones, 0 for nothing left; `isWhole`: forget those from before. */
+  | ({ readonly type: 'counts'; readonly isWhole: boolean; readonly mayLead: boolean } & PlainCounts)
   /** Pages of polling clients by their proven names; their next poll may come to any server. */
   | { readonly type: 'polls'; readonly pages: Readonly<Record<string, string>> }
   | { readonly type: 'shown'; readonly shown: readonly ShownElsewhere[] }
@@ -70,23 +76,26 @@ interface NeighboursParts {
   readonly awareness: Awareness
   /** Where the client is of this server; otherwise nothing. */
   readonly onSaid: (said: Said) => void
-  /** Other servers have more windows of this page than before, or this one leads from now on. */
-  readonly onJoined: (page: string) => void
+  /** Other servers have more readers of this overview than before, or this server leads from now on. */
+  readonly onJoined: (overview: string) => void
 }
 
 /** Between notes of the same kind, ms. */
 const shownPauseMs = 50
 const polledPauseMs = 1000
 
-/** Counts are repeated twice a heartbeat; a server from which two did not come is gone. */
+/** Counts come at least twice a heartbeat, changed or not; a server from which two did not come is gone. */
 const countsPerHeartbeat = 2
 const countsMissed = 2.5
+
+/** In one note, which a broker takes up to some size. */
+const mostCountsInNote = 2000
 
 export type Neighbours = ReturnType<typeof joinNeighbours>
 
 export function joinNeighbours(parts: NeighboursParts) {
   const { bus, server, mayLead, timers, heartbeatMs, registry, awareness, onSaid, onJoined } = parts
-  const others = new Map<string, Counts & { heardAt: number; mayLead: boolean }>()
+  const others = new Map<string, Other>()
   const polling = new Map<string, { readonly page: string; readonly at: number }>()
   /** Not posted yet, by channel and window; the newest of each. */
   let shown = new Map<string, ShownElsewhere>()
@@ -94,18 +103,22 @@ export function joinNeighbours(parts: NeighboursParts) {
   let stopShown: (() => void) | null = null
   let stopPolled: (() => void) | null = null
   let stopCounts = timers.later(repeatCounts, heartbeatMs / countsPerHeartbeat)
-  let posted: Counts | null = null
+  let posted: Counts = noCounts
   let isClosed = false
 
   const post = (told: Told) => void (isClosed || bus.post({ ...told, from: server }))
 
-  function postCounts(): void {
-    posted = registry.counts()
-    const { pages, owners } = posted
-    post({
-      ...{ type: 'counts', mayLead },
-      ...{ pages: Object.fromEntries(pages), owners: Object.fromEntries(owners) },
-    })
+  /** Posts at least one note. */
+  function postCounts(isWhole = false): void {
+    const counts = registry.counts()
+    const changes = changesOf(isWhole ? noCounts : posted, counts)
+    posted = counts
+    for (let first = 0; first === 0 || first < changes.length; first += mostCountsInNote) {
+      const plain = { pages: {}, owners: {}, overviews: {} } as Record<CountsName, Record<string, number>>
+      for (const [name, key, count] of changes.slice(first, first + mostCountsInNote))
+        plain[name][key] = count
+      post({ type: 'counts', isWhole: isWhole && first === 0, mayLead, ...plain })
+    }
   }
 
   function repeatCounts(): void {
@@ -123,8 +136,8 @@ export function joinNeighbours(parts: NeighboursParts) {
     const wasLeading = leads()
     if (others.delete(other)) registry.presenceChanged()
     if (wasLeading || !leads()) return
-    for (const { pages } of [registry.counts(), ...others.values()])
-      for (const page of pages.keys()) onJoined(page)
+    for (const { overviews } of [registry.counts(), ...others.values()])
+      for (const overview of overviews.keys()) onJoined(overview)
   }
 
   function leads(): boolean {
@@ -132,7 +145,7 @@ export function joinNeighbours(parts: NeighboursParts) {
   }
 
   function tellAll(): void {
-    postCounts()
+    postCounts(true)
     const all = awareness.ownShown()
     if (all.length > 0) post({ type: 'shown', shown: all })
   }
@@ -155,12 +168,28 @@ export function joinNeighbours(parts: NeighboursParts) {
   }
 
   function takeCounts(from: string, told: Extract<Told, { type: 'counts' }>): void {
-    const [pages, owners] = [told.pages, told.owners].map((counts) => new Map(Object.entries(counts)))
-    const counts = { pages: pages ?? new Map(), owners: owners ?? new Map() }
+    const { isWhole, mayLead } = told
     const known = others.get(from)
-    others.set(from, { ...counts, heardAt: timers.now(), mayLead: told.mayLead })
-    if (!known || !isSame(known, counts)) registry.presenceChanged()
-    for (const [page, windows] of counts.pages) if (windows > (known?.pages.get(page) ?? 0)) onJoined(page)
+    // Of one that was taken for gone, or whose first note was lost.
+    if (!known && !isWhole) {
+      post({ type: 'hello' })
+      return
+    }
+    const other: Other =
+      known && !isWhole
+        ? known
+        : { pages: new Map(), owners: new Map(), overviews: new Map(), heardAt: 0, mayLead }
+    other.heardAt = timers.now()
+    const joined = Object.entries(told.overviews).filter(
+      ([key, count]) => count > (known?.overviews.get(key) ?? 0),
+    )
+    for (const name of countsNames)
+      for (const [key, count] of Object.entries(told[name]))
+        if (count > 0) other[name].set(key, count)
+        else other[name].delete(key)
+    others.set(from, other)
+    if (isWhole || countsNames.some((name) => Object.keys(told[name]).length > 0)) registry.presenceChanged()
+    for (const [overview] of joined) onJoined(overview)
   }
 
   /** It polls no more. */
@@ -187,18 +216,16 @@ export function joinNeighbours(parts: NeighboursParts) {
   }
   registry.elsewhere = {
     counts(): Counts {
-      const pages = new Map<string, number>()
-      const owners = new Map<string, number>()
-      for (const other of others.values()) {
-        for (const [page, windows] of other.pages) pages.set(page, (pages.get(page) ?? 0) + windows)
-        for (const [owner, streams] of other.owners) owners.set(owner, (owners.get(owner) ?? 0) + streams)
-      }
+      const sum = { pages: new Map(), owners: new Map(), overviews: new Map() }
+      for (const other of others.values())
+        for (const name of countsNames)
+          for (const [key, count] of other[name]) sum[name].set(key, (sum[name].get(key) ?? 0) + count)
       for (const [window, { page }] of polling)
-        if (!registry.named(window)) pages.set(page, (pages.get(page) ?? 0) + 1)
-      return { pages, owners }
+        if (!registry.named(window)) sum.pages.set(page, (sum.pages.get(page) ?? 0) + 1)
+      return sum
     },
     onCounted() {
-      if (!posted || !isSame(posted, registry.counts())) postCounts()
+      if (changesOf(posted, registry.counts()).length > 0) postCounts()
     },
   }
   bus.follow(
@@ -234,10 +261,19 @@ export function joinNeighbours(parts: NeighboursParts) {
   }
 }
 
-function isSame(one: Counts, other: Counts): boolean {
-  return isSameMap(one.pages, other.pages) && isSameMap(one.owners, other.owners)
+interface Other extends Record<CountsName, Map<string, number>> {
+  heardAt: number
+  readonly mayLead: boolean
 }
 
-function isSameMap(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
-  return one.size === other.size && [...one].every(([key, value]) => other.get(key) === value)
+function changesOf(before: Counts, after: Counts): (readonly [CountsName, key: string, count: number])[] {
+  return countsNames.flatMap((name) => {
+    const [old, young] = [before[name], after[name]]
+    const changed = [...young].filter(([key, count]) => old.get(key) !== count)
+    const gone = [...old.keys()].filter((key) => !young.has(key))
+    return [
+      ...changed.map(([key, count]) => [name, key, count] as const),
+      ...gone.map((key) => [name, key, 0] as const),
+    ]
+  })
 }

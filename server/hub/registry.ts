@@ -1,8 +1,8 @@
 // Connected clients, streams and polling, and their presence frames.
 
-import type { Presence } from '../wire/messages.ts'
+import { type Presence, pageOfOverview } from '../wire/messages.ts'
 import type { Cancel, Timers } from '../wire/time.ts'
-import type { Counts, Elsewhere } from './neighbours.ts'
+import { type Counts, type Elsewhere, noCounts } from './neighbours.ts'
 import { type ClientIdentity, Delivery, type Subscriber } from './subscriber.ts'
 
 /** One client; see `clientKey`. */
@@ -24,7 +24,6 @@ const shortestPauseMs = 50
 const pausePerClientMs = 1
 
 const noStreams: ReadonlySet<Subscriber> = new Set()
-const noCounts: Counts = { pages: new Map(), owners: new Map() }
 
 export class Registry {
   readonly #timers: Timers
@@ -37,6 +36,7 @@ export class Registry {
   #windowsByPage = new Map<string, number>()
   #streamsByPage = new Map<string, number>()
   #streamsByOwner = new Map<string, number>()
+  #clientsByOverview = new Map<string, number>()
   #elsewhereCounted: Counts = noCounts
   #cancelPresence: Cancel | null = null
   /** The other servers of the log. */
@@ -171,7 +171,11 @@ export class Registry {
 
   /** Of this server, as in the last presence frames, without polling clients of proven names. */
   counts(): Counts {
-    return { pages: this.#streamsByPage, owners: this.#streamsByOwner }
+    return {
+      pages: this.#streamsByPage,
+      owners: this.#streamsByOwner,
+      overviews: this.#clientsByOverview,
+    }
   }
 
   streamsOn(channel: string): ReadonlySet<Subscriber> {
@@ -211,6 +215,7 @@ export class Registry {
     this.#windowsByPage = new Map()
     this.#streamsByPage = new Map()
     this.#streamsByOwner = new Map()
+    this.#clientsByOverview = new Map()
     for (const { identity, stream, carries } of this.#clients.values()) {
       const { owner, mode } = identity
       const polls = stream === null && carries === null && owner !== null
@@ -219,6 +224,8 @@ export class Registry {
         if (!polls) add(this.#streamsByPage, page, windows)
       }
       if (owner !== null && mode.windowsPerBrowser !== null) add(this.#streamsByOwner, owner, 1)
+      for (const channel of identity.channels)
+        if (pageOfOverview(channel) !== null) add(this.#clientsByOverview, channel, 1)
     }
     this.#elsewhereCounted = this.elsewhere.counts()
     this.elsewhere.onCounted()
