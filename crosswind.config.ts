@@ -9,6 +9,7 @@ export default defineConfig({
   host: 'localhost', // '0.0.0.0' and '::' accept other machines
   port: 8443, // HTTP/2, and HTTP/1.1 clients without it
   http1Port: 8444, // HTTP/1.1 only
+  workers: 1, // processes that serve windows; 'auto': one for each core
   tls: {
     certFile: null, // your own certificate, PEM; null creates a local one in certs/
     keyFile: null, // its private key
