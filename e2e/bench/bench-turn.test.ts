@@ -24,6 +24,8 @@ const measured: Measured = {
   latenciesMs: Float64Array.of(30, 10, 20, 40),
   cpuMs: 400,
   wallMs: 1000,
+  receivedBytes: 0,
+  sendingMs: 0,
   loopDelayP99Ms: 1,
   loopDelayMaxMs: 2,
   failures: 0,

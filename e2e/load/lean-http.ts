@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import http2 from 'node:http2'
+import net from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import tls from 'node:tls'
 import { connections, type HttpVersion } from '../../server/wire/modes.ts'
@@ -18,6 +19,8 @@ export interface Browser {
   readonly upgrade: (path: string) => Promise<Duplex>
   /** A request with an endless body; `onAnswer` takes the status. Throws over HTTP/1.1. */
   readonly upload: (path: string, type: string, onAnswer: (status: unknown) => void) => Duplex
+  /** Bytes that came over all of its connections so far, TLS included, TCP's and IP's headers not. */
+  readonly receivedBytes: () => number
   readonly close: () => void
 }
 
@@ -26,25 +29,44 @@ interface Answer {
   readonly body: Buffer
 }
 
-export function openBrowser(origin: string, http: HttpVersion): Promise<Browser> {
-  return connections[http].isShared ? openHttp2Browser(origin) : Promise.resolve(openHttp1Browser(origin))
+/** `sourceAddress`: which of this machine's addresses it connects from; default: the system's choice. */
+export function openBrowser(origin: string, http: HttpVersion, sourceAddress?: string): Promise<Browser> {
+  return connections[http].isShared
+    ? openHttp2Browser(origin, sourceAddress)
+    : Promise.resolve(openHttp1Browser(origin, sourceAddress))
+}
+
+interface Connected {
+  readonly socket: tls.TLSSocket
+  readonly receivedBytes: () => number
 }
 
 /** Does not verify the certificate: load clients only measure. */
-async function connectTls(origin: string, protocol: 'h2' | 'http/1.1'): Promise<tls.TLSSocket> {
+async function connectTls(
+  origin: string,
+  protocol: 'h2' | 'http/1.1',
+  localAddress: string | undefined,
+): Promise<Connected> {
   const { hostname, port } = new URL(origin)
-  const socket = tls.connect({
+  // Below TLS, whose own count is of the text.
+  const wire = net.connect({
     // By address: a thousand `localhost` look-ups would queue on four threads.
     host: hostname === 'localhost' ? '127.0.0.1' : hostname,
     port: Number(port),
+    ...(localAddress !== undefined && { localAddress }),
+  })
+  const socket = tls.connect({
+    socket: wire,
     servername: 'localhost',
     ALPNProtocols: [protocol],
     rejectUnauthorized: false,
   })
-  socket.setNoDelay(true)
+  wire.setNoDelay(true)
+  wire.once('error', (error) => socket.destroy(error))
   await once(socket, 'secureConnect')
   // The close follows, and is reported.
-  return socket.on('error', () => undefined)
+  socket.on('error', () => undefined)
+  return { socket, receivedBytes: () => wire.bytesRead }
 }
 
 /** Leaves the stream paused once `parse` finds what it needs; rejects when the stream breaks or closes first. */
@@ -87,14 +109,19 @@ function parseAnswer(bytes: Buffer): Answer | null {
   return { status: head.status, body: head.rest.subarray(0, head.length) }
 }
 
-function openHttp1Browser(origin: string): Browser {
+function openHttp1Browser(origin: string, sourceAddress?: string): Browser {
   const { host } = new URL(origin)
   const idle: tls.TLSSocket[] = []
-  const all = new Set<tls.TLSSocket>()
+  const all = new Set<Connected>()
+
+  async function connect(): Promise<tls.TLSSocket> {
+    const connected = await connectTls(origin, 'http/1.1', sourceAddress)
+    all.add(connected)
+    return connected.socket
+  }
 
   async function ask(request: string): Promise<Answer> {
-    const socket = idle.pop() ?? (await connectTls(origin, 'http/1.1'))
-    all.add(socket)
+    const socket = idle.pop() ?? (await connect())
     socket.write(request)
     const answer = await readUntil(socket, parseAnswer)
     idle.push(socket)
@@ -102,7 +129,7 @@ function openHttp1Browser(origin: string): Browser {
   }
 
   async function begin(path: string, expected: number, ...headers: readonly string[]): Promise<Duplex> {
-    const socket = await connectTls(origin, 'http/1.1')
+    const socket = await connect()
     socket.write([`GET ${path} HTTP/1.1`, `Host: ${host}`, ...headers, '\r\n'].join('\r\n'))
     const { status, rest } = await readUntil(socket, parseHead)
     if (status !== expected) {
@@ -134,8 +161,9 @@ function openHttp1Browser(origin: string): Browser {
     upload() {
       throw new Error('A streamed request needs HTTP/2.')
     },
+    receivedBytes: () => all.values().reduce((sum, { receivedBytes }) => sum + receivedBytes(), 0),
     close() {
-      for (const socket of all) socket.destroy()
+      for (const { socket } of all) socket.destroy()
     },
   }
 }
@@ -144,8 +172,8 @@ function openHttp1Browser(origin: string): Browser {
 const streamWindowBytes = 6 * 1024 * 1024
 const sessionWindowBytes = 15 * 1024 * 1024
 
-async function openHttp2Browser(origin: string): Promise<Browser> {
-  const socket = await connectTls(origin, 'h2')
+async function openHttp2Browser(origin: string, sourceAddress?: string): Promise<Browser> {
+  const { socket, receivedBytes } = await connectTls(origin, 'h2', sourceAddress)
   const session = http2.connect(origin, {
     createConnection: () => socket,
     settings: { enablePush: false, initialWindowSize: streamWindowBytes },
@@ -196,6 +224,7 @@ async function openHttp2Browser(origin: string): Promise<Browser> {
       const stream = request({ ':method': 'POST', ':path': path, 'content-type': type }, false)
       return stream.once('response', ({ ':status': status }) => onAnswer(status))
     },
+    receivedBytes,
     close: () => session.destroy(),
   }
 }

@@ -13,6 +13,8 @@ export interface FleetPlan {
   /** Over HTTP/2 the windows of a browser share its session. */
   readonly perBrowser: number
   readonly channel: string
+  /** Each window reads and writes a channel of its own, `channel` with its number, not one that all share. */
+  readonly hasOwnChannels?: boolean
   readonly openingAtOnce: number
 }
 
@@ -26,17 +28,19 @@ interface FleetListener {
 
 /** Rejects when a client is refused. */
 export async function openFleet(plan: FleetPlan, listener: FleetListener) {
-  const { target, firstWindow, windows, perBrowser, openingAtOnce, channel } = plan
+  const { target, firstWindow, windows, perBrowser, openingAtOnce, channel, hasOwnChannels = false } = plan
   const browsers: Browser[] = []
   const clients: LoadClient[] = []
   // The windows of a browser share a key, as pages do.
   const keys = Array.from({ length: Math.ceil(windows / perBrowser) }, newKey)
-  const nameAt = (key: string, window: number) => nameOf(key, `w${firstWindow + window}`)
+  const nameAt = (window: number) =>
+    nameOf(keys[Math.floor(window / perBrowser)] ?? '', `w${firstWindow + window}`)
+  const channelAt = (window: number) => (hasOwnChannels ? `${channel}-${firstWindow + window}` : channel)
 
   async function openClientAt(browser: Browser, key: string, window: number): Promise<void> {
     clients[window] = await openClient(target, {
       browser,
-      query: new URLSearchParams({ window: nameAt(key, window), key, channels: channel }),
+      query: new URLSearchParams({ window: nameAt(window), key, channels: channelAt(window) }),
       onBytes: createMarkReader((mark) => listener.onMark(window, mark)),
       onFailure: (why) => listener.onFailure(`Window ${firstWindow + window}: ${why}.`),
     })
@@ -46,9 +50,10 @@ export async function openFleet(plan: FleetPlan, listener: FleetListener) {
   const waiting = keys.entries()
   async function lane(): Promise<void> {
     for (const [place, key] of waiting) {
-      const browser = await openBrowser(target.origin, target.http)
-      browsers.push(browser)
       const first = place * perBrowser
+      const address = sourceAddress(firstWindow + first)
+      const browser = await openBrowser(target.origin, target.http, address)
+      browsers.push(browser)
       // Sequential: over HTTP/1.1 each window opens a connection, which counts against the bound.
       for (let window = first; window < Math.min(first + perBrowser, windows); window += 1)
         await openClientAt(browser, key, window)
@@ -56,15 +61,30 @@ export async function openFleet(plan: FleetPlan, listener: FleetListener) {
   }
   await Promise.all(Array.from({ length: Math.min(openingAtOnce, keys.length) }, lane))
 
-  const [first] = clients
-  const author: Author | null =
-    first && firstWindow === 0 ? { name: nameAt(keys[0] ?? '', 0), channel, publish: first.publish } : null
+  /** Who publishes in the window's name. Throws for a window that is not of this fleet. */
+  function authorAt(window: number): Author {
+    const client = clients[window]
+    if (!client) throw new RangeError(`There is no window ${window} among ${windows}.`)
+    return { name: nameAt(window), channel: channelAt(window), publish: client.publish }
+  }
+
   return {
     /** Window 0, which publishes; null in other processes. */
-    author,
+    author: firstWindow === 0 && windows > 0 ? authorAt(0) : null,
+    authorAt,
+    receivedBytes: () => browsers.reduce((sum, browser) => sum + browser.receivedBytes(), 0),
     close(): void {
       for (const client of clients) client.close()
       for (const browser of browsers) browser.close()
     },
   }
+}
+
+/** One address and one port of a server can be joined from 28,000 ports of Linux, of which other programs take some. */
+const windowsPerAddress = 10_000
+
+/** Of 127.0.0.0/8, all of which is Linux's own; other systems have 127.0.0.1 alone. */
+export function sourceAddress(window: number): string | undefined {
+  const place = Math.floor(window / windowsPerAddress)
+  return process.platform === 'linux' ? `127.1.${Math.floor(place / 250)}.${(place % 250) + 1}` : undefined
 }

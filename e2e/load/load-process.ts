@@ -4,18 +4,34 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { type Fleet, type FleetPlan, openFleet } from './load-fleet.ts'
-import { createTallying, type Interval, startAuthor, type Tally, type Tallying } from './marked-messages.ts'
+import {
+  createTallying,
+  type Interval,
+  markedDraft,
+  startAuthor,
+  type Tally,
+  type Tallying,
+} from './marked-messages.ts'
 
-/** The process of window 0 also publishes. */
 interface Measuring extends Interval {
   /** Wait for missing messages after the last one is due. */
   readonly graceMs: number
 }
 
+/** Each window publishes one message, as one after another as the process can, from `startAt` on, and waits for it. */
+type Burst = Pick<Measuring, 'startAt' | 'graceMs'> & {
+  /** Of all these messages. */
+  readonly mark: number
+}
+
 export interface Measured extends Tally {
-  /** Of the load process. */
+  /** Of the load process, from the start on. */
   readonly cpuMs: number
   readonly wallMs: number
+  /** By its connections, TLS included. */
+  readonly receivedBytes: number
+  /** Until the last message of a burst was handed to its connection. */
+  readonly sendingMs: number
   /** Event loop delay, which adds to measured latencies. */
   readonly loopDelayP99Ms: number
   readonly loopDelayMaxMs: number
@@ -27,7 +43,9 @@ export interface Measured extends Tally {
 /** One at a time, each answered by one `Reply`. */
 type Order =
   | { readonly type: 'open'; readonly plan: FleetPlan }
+  /** The process of window 0 also publishes. */
   | { readonly type: 'measure'; readonly measuring: Measuring }
+  | { readonly type: 'burst'; readonly burst: Burst }
   | { readonly type: 'close' }
 
 interface Reply {
@@ -79,6 +97,12 @@ export function startLoadProcess(stopping: AbortSignal) {
       if (!measured) throw new Error('A load process answered without a measurement.')
       return measured
     },
+    /** The windows must have channels of their own. Latencies count from when each message was handed to its connection. */
+    async burst(burst: Burst): Promise<Measured> {
+      const measured = await ask({ type: 'burst', burst }, burst.graceMs + spareMs)
+      if (!measured) throw new Error('A load process answered without a measurement.')
+      return measured
+    },
     async closeWindows(): Promise<void> {
       await ask({ type: 'close' }, spareMs)
     },
@@ -97,6 +121,9 @@ export function createSharedClock(): () => number {
 
 const mostFailureWords = 3
 
+/** Messages of a burst between two reads. */
+const sentInTurn = 20
+
 /** Executes its parent's orders and exits with it. */
 function serveOrders(): void {
   const clock = createSharedClock()
@@ -108,6 +135,7 @@ function serveOrders(): void {
   async function obey(order: Order): Promise<Measured | null> {
     if (order.type === 'open') await open(order.plan)
     else if (order.type === 'measure') return measure(order.measuring)
+    else if (order.type === 'burst') return burst(order.burst)
     else close()
     return null
   }
@@ -127,27 +155,69 @@ function serveOrders(): void {
     fleet = null
   }
 
+  const noWindows = () => new Error('A load process was told to measure before its windows were open.')
+
   async function measure(measuring: Measuring): Promise<Measured> {
-    if (!fleet) throw new Error('A load process was told to measure before its windows were open.')
+    if (!fleet) throw noWindows()
     const { startAt, count, intervalMs, graceMs } = measuring
     const complete = Promise.withResolvers<void>()
     tallying = createTallying(windows, measuring, complete.resolve)
     const stopAuthor = fleet.author && startAuthor(fleet.author, measuring, clock)
     const timer = setTimeout(complete.resolve, startAt + count * intervalMs + graceMs - clock())
+    const measured = await observed(fleet, startAt, tallying, complete.promise)
+    clearTimeout(timer)
+    stopAuthor?.()
+    return measured
+  }
+
+  async function burst({ startAt, mark, graceMs }: Burst): Promise<Measured> {
+    if (!fleet) throw noWindows()
+    const { authorAt } = fleet
+    const complete = Promise.withResolvers<void>()
+    const sentAt = new Float64Array(windows)
+    const interval = { first: mark, count: 1, startAt, intervalMs: 0 }
+    tallying = createTallying(windows, interval, complete.resolve, (window) => sentAt[window] ?? startAt)
+    let sent = 0
+    function send(): void {
+      for (const turnEnds = Math.min(windows, sent + sentInTurn); sent < turnEnds; sent += 1) {
+        const author = authorAt(sent)
+        const draft = markedDraft(author, mark)
+        sentAt[sent] = clock()
+        author.publish(draft)
+      }
+      // Reads what has come, as users do who are not one process.
+      if (sent < windows) setImmediate(send)
+    }
+    const timers = [
+      setTimeout(send, startAt - clock()),
+      setTimeout(complete.resolve, startAt + graceMs - clock()),
+    ]
+    const measured = await observed(fleet, startAt, tallying, complete.promise)
+    for (const timer of timers) clearTimeout(timer)
+    return { ...measured, sendingMs: (sentAt.at(-1) ?? startAt) - startAt }
+  }
+
+  async function observed(
+    { receivedBytes }: Fleet,
+    startAt: number,
+    { result }: Tallying,
+    ended: Promise<void>,
+  ): Promise<Measured> {
     const delay = monitorEventLoopDelay({ resolution: 1 })
     delay.enable()
     const cpuBefore = process.cpuUsage()
-    const startedAt = clock()
-    await complete.promise
+    const bytesBefore = receivedBytes()
+    const startedAt = Math.max(startAt, clock())
+    await ended
     const { user, system } = process.cpuUsage(cpuBefore)
     const wallMs = clock() - startedAt
     delay.disable()
-    clearTimeout(timer)
-    stopAuthor?.()
     return {
-      ...tallying.result(),
+      ...result(),
       cpuMs: (user + system) / 1000,
       wallMs,
+      receivedBytes: receivedBytes() - bytesBefore,
+      sendingMs: 0,
       loopDelayP99Ms: delay.percentile(99) / 1e6,
       loopDelayMaxMs: delay.max / 1e6,
       failures: failures.length,

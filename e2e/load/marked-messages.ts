@@ -42,7 +42,7 @@ export function startAuthor(author: Author, interval: Interval, clock: () => num
 }
 
 /** An edit of some 60 bytes. The mark survives nested JSON. */
-function markedDraft({ name, channel }: Author, mark: number): Draft<'edit'> {
+export function markedDraft({ name, channel }: Author, mark: number): Draft<'edit'> {
   const html = `${opening}${mark}# The wind turns north-west, five metres a second.</p>`
   const at = performance.timeOrigin + performance.now()
   return { id: `${name}-${mark}`, channel, kind: 'edit', from: name, at, body: { html } }
@@ -91,15 +91,22 @@ export interface Tally {
   readonly duplicated: number
   /** First copies that arrived after a later message. */
   readonly reordered: number
-  /** From due to received, one per first copy, unordered. */
+  /** From due, or sent, to received, one per first copy, unordered. */
   readonly latenciesMs: Float64Array
 }
 
 export type Tallying = ReturnType<typeof createTallying>
 
-/** Calls `onComplete` once, when every window has every message. */
-export function createTallying(windows: number, interval: Interval, onComplete: () => void) {
-  const { first, count, startAt, intervalMs } = interval
+/**
+ * Calls `onComplete` once, when every window has every message. `begunAt`: from when a message's latency counts, on the
+ * shared clock; default: from when it was due.
+ */
+export function createTallying(
+  windows: number,
+  { first, count, startAt, intervalMs }: Interval,
+  onComplete: () => void,
+  begunAt = (_window: number, place: number) => startAt + place * intervalMs,
+) {
   const expected = windows * count
   const hasArrived = new Uint8Array(expected)
   const furthest = new Int32Array(windows).fill(-1)
@@ -121,7 +128,7 @@ export function createTallying(windows: number, interval: Interval, onComplete: 
       hasArrived[cell] = 1
       if (place < (furthest[window] ?? 0)) reordered += 1
       else furthest[window] = place
-      latenciesMs[received] = at - (startAt + place * intervalMs)
+      latenciesMs[received] = at - begunAt(window, place)
       received += 1
       if (received === expected) onComplete()
     },
