@@ -130,6 +130,63 @@ const relays: Readonly<Record<string, Start>> = {
     return [server, figuresServer(() => streams.size)]
   },
 
+  /** Publish and subscribe without broker or log, for Crosswind's own load clients: a message goes to all of its channel. */
+  channels() {
+    const subscribers = new Map<string, Set<(message: string) => void>>()
+    const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
+
+    /** Returns how to end it. */
+    function subscribe(
+      { url = '/' }: { readonly url?: string | undefined },
+      take: (message: string) => void,
+    ): () => void {
+      const channel = new URL(url, 'https://localhost').searchParams.get('channels') ?? ''
+      const all = subscribers.getOrInsertComputed(channel, () => new Set())
+      all.add(take)
+      return () => {
+        all.delete(take)
+        if (all.size === 0) subscribers.delete(channel)
+      }
+    }
+
+    function publish(draft: { readonly channel: string }): void {
+      const all = subscribers.get(draft.channel)
+      if (!all) return
+      const message = JSON.stringify(accepted(draft))
+      for (const take of all) take(message)
+    }
+
+    const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 250 } })
+    server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      stream.on('error', () => undefined)
+      if (headers[':method'] === 'POST') {
+        whenRead(stream, (draft) => {
+          publish(JSON.parse(draft))
+          stream.respond({ ':status': 200, 'content-type': 'application/json' })
+          stream.end('{}')
+        })
+      } else {
+        stream.respond({ ':status': 200, 'content-type': 'text/event-stream' })
+        const end = subscribe({ url: headers[':path'] ?? '/' }, (message) =>
+          stream.write(`data: ${message}\n\n`),
+        )
+        stream.once('close', end)
+      }
+    })
+    const socketServer = figuresServer(() => subscribers.size)
+    socketServer.on('upgrade', (request, socket, head) => {
+      sockets.handleUpgrade(request, socket, head, (client) => {
+        client.on('error', () => undefined)
+        client.on('message', (text) => publish(JSON.parse(String(text)).message))
+        client.once(
+          'close',
+          subscribe(request, (message) => client.send(message)),
+        )
+      })
+    })
+    return [server, socketServer]
+  },
+
   /** With pages, over event streams and WebSocket, for the keystrokes scenario. */
   bare(_address, fault) {
     const streams = new Set<ServerResponse>()
