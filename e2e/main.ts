@@ -5,8 +5,10 @@ import { brokenBounds, readBudget } from './lab/budget.ts'
 import {
   keystrokesHelp,
   payloadHelp,
+  pubsubHelp,
   readKeystrokeOptions,
   readPayloadOptions,
+  readPubsubOptions,
   readReanalysis,
   readResilienceOptions,
   readWindcommOptions,
@@ -21,6 +23,7 @@ const help = `npm run lab -- SCENARIO [flags]
   Scenarios
     keystrokes   types 200 keys in one of five windows and times each to every window, mode by mode
     payload      times messages of 10 B to 1 MB
+    pubsub       times a message of each of 50 to 10,000 users at once, without and through brokers
     resilience   counts lost, repeated and reordered messages under cuts, stalls, restarts, kills and floods
     windcomm     times wind readings to distant windows, over all transports at once
     windows      counts how many windows each mode carries, and times keys to 1 to 32 of them
@@ -58,6 +61,13 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     async run(flags, ...rest) {
       const options = readPayloadOptions(flags)
       return (await import('./scenarios/payload.ts')).payloadRun(options, ...rest)
+    },
+  },
+  pubsub: {
+    help: pubsubHelp,
+    async run(flags, ...rest) {
+      const options = readPubsubOptions(flags)
+      return (await import('./scenarios/pubsub.ts')).pubsubRun(options, ...rest)
     },
   },
   resilience: {

@@ -38,19 +38,20 @@ export async function startMode(
     'limits-streams-per-session': Math.max(limits.streamsPerSession, perBrowser * 2 + 10),
     'limits-messages-per-second': Math.max(limits.messagesPerSecond, rate * 2),
   })
-  const server = await start(serverProgram, flags, { client: transport, http }, stages)
+  const server = await startBenchServer(serverProgram, flags, { client: transport, http }, stages)
   return { ...server, close: () => server.close().then(folder.remove) }
 }
 
 export function startPeer(name: PeerName): Promise<BenchServer> {
   const program = join(import.meta.dirname, '../peers/relays.ts')
-  return start(program, [name], { client: name, http: peerHttp[name] })
+  return startBenchServer(program, [name], { client: name, http: peerHttp[name] })
 }
 
 /** A server with ten thousand windows may be busy. */
 const answerWithinMs = 30_000
 
-async function start(
+/** `client` and `http`: of the load clients. */
+export async function startBenchServer(
   program: string,
   args: readonly string[],
   { client, http }: Pick<Target, 'client' | 'http'>,

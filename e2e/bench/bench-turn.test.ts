@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Measured } from '../load/load-process.ts'
-import { figuresOf, split, tallied, turnsOf } from './bench-turn.ts'
+import { split } from '../load/load-process.ts'
+import { figuresOf, tallied, turnsOf } from './bench-turn.ts'
 
 test('each round has everyone once, in another order', () => {
   const rounds = turnsOf(['a', 'b', 'c', 'd'], 4)

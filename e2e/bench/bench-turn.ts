@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { summarise } from '../lab/statistics.ts'
-import { createSharedClock, type LoadProcess, type Measured } from '../load/load-process.ts'
+import { createSharedClock, type LoadProcess, type Measured, openAcross } from '../load/load-process.ts'
 import type { BenchServer } from './bench-server.ts'
 
 interface TurnPlan {
@@ -30,7 +30,9 @@ export async function takeTurn(
   signal: AbortSignal,
 ) {
   const startedAt = clock()
-  await joinWindows(server, loads, plan)
+  const { target } = server
+  const { windows, perBrowser, channel, openingAtOnce } = plan
+  await openAcross(loads, { target, windows, perBrowser, channel, openingAtOnce })
   await untilCounted(server, plan.windows, signal)
   const joinedInMs = clock() - startedAt
   await pause(plan.settleMs, undefined, { signal })
@@ -64,33 +66,14 @@ export function figuresOf(values: readonly number[]) {
   return summarise(values.length === 0 ? [Number.NaN] : values)
 }
 
-/** Each load process gets whole browsers. */
-async function joinWindows(
-  { target }: BenchServer,
-  loads: readonly LoadProcess[],
-  { windows, perBrowser, channel, openingAtOnce }: TurnPlan,
-): Promise<void> {
-  const browsers = split(Math.ceil(windows / perBrowser), loads.length)
-  let firstWindow = 0
-  const openings = loads.map((load, place) => {
-    const share = Math.min((browsers[place] ?? 0) * perBrowser, windows - firstWindow)
-    const opening = load.open({
-      target,
-      firstWindow,
-      windows: share,
-      perBrowser,
-      channel,
-      openingAtOnce: Math.max(1, Math.floor(openingAtOnce / loads.length)),
-    })
-    firstWindow += share
-    return opening
-  })
-  await Promise.all(openings)
-}
-
 const countedWithinMs = 30_000
 
-async function untilCounted(server: BenchServer, expected: number, signal: AbortSignal): Promise<void> {
+/** Rejects after half a minute. */
+export async function untilCounted(
+  server: Pick<BenchServer, 'figures'>,
+  expected: number,
+  signal: AbortSignal,
+): Promise<void> {
   const deadline = clock() + countedWithinMs
   for (;;) {
     const { windows } = await server.figures()
@@ -126,8 +109,4 @@ export function turnsOf<Subject>(
     const turned = [...subjects.slice(start), ...subjects.slice(0, start)]
     return round % 2 === 0 ? turned : turned.reverse()
   })
-}
-
-export function split(total: number, parts: number): readonly number[] {
-  return Array.from({ length: parts }, (_, part) => Math.ceil((total - part) / parts))
 }

@@ -7,10 +7,10 @@ import { requireMode } from '../lab/mode-names.ts'
 import { median, significant } from '../lab/statistics.ts'
 import { textTable } from '../lab/terminal-output.ts'
 import { type PeerName, peerHttp, peerNames } from '../load/load-client.ts'
-import { type LoadProcess, startLoadProcess } from '../load/load-process.ts'
+import { type LoadProcess, split, startLoadProcess } from '../load/load-process.ts'
 import { count, figure } from '../report/section.ts'
 import { type BenchServer, startMode, startPeer } from './bench-server.ts'
-import { figuresOf, split, takeTurn, type tallied, turnsOf } from './bench-turn.ts'
+import { figuresOf, takeTurn, type tallied, turnsOf } from './bench-turn.ts'
 
 /** In each session, before the first round. */
 const warmUpDeliveries = 3000

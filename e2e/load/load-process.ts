@@ -110,6 +110,28 @@ export function startLoadProcess(stopping: AbortSignal) {
   }
 }
 
+/** Opens the plan's windows in all of these processes; each gets whole browsers. */
+export async function openAcross(
+  loads: readonly LoadProcess[],
+  { windows, perBrowser, openingAtOnce, ...plan }: Omit<FleetPlan, 'firstWindow'>,
+): Promise<void> {
+  const browsers = split(Math.ceil(windows / perBrowser), loads.length)
+  let firstWindow = 0
+  const openings = loads.map((load, place) => {
+    const share = Math.min((browsers[place] ?? 0) * perBrowser, windows - firstWindow)
+    const atOnce = Math.max(1, Math.floor(openingAtOnce / loads.length))
+    const opening = load.open({ ...plan, firstWindow, windows: share, perBrowser, openingAtOnce: atOnce })
+    firstWindow += share
+    return opening
+  })
+  await Promise.all(openings)
+}
+
+/** Whole parts that differ by 1 at most, the larger ones first. */
+export function split(total: number, parts: number): readonly number[] {
+  return Array.from({ length: parts }, (_, part) => Math.ceil((total - part) / parts))
+}
+
 /**
  * Fractional ms of a clock that all processes share (CLOCK_MONOTONIC on Linux), since latencies combine stamps of
  * two. `performance.timeOrigin` is each process's wall clock at its start.

@@ -7,6 +7,7 @@ import { readFlags, seed, whole, words, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { type ProfileName, profiles } from '../network/profiles.ts'
 import { imitatedModes, peerWords, readPeers } from '../peers/peers.ts'
+import { brokerNames } from './pubsub-analysis.ts'
 import { baseline, methods, modeOf, modesBeside } from './windcomm-paper.ts'
 
 const out = z.string().min(1).optional()
@@ -310,6 +311,56 @@ export function readPayloadOptions(argv: readonly string[]) {
   const options = readFlags(payload, argv, { headed: { type: 'boolean' } })
   requireRoom(requireModes(options.modes), options.windows, options.windows)
   return { ...options, baseline: baselineOf({ ...options, share: ['none'] }) ?? options.modes[0] ?? '' }
+}
+
+const pubsub = z
+  .strictObject({
+    users: numbers('50,100,500,1000,5000,10000', 1, 20_000),
+    brokers: wordsOnce
+      .pipe(z.array(z.enum(brokerNames, `there are ${brokerNames.join(', ')}`)).min(1, 'names no broker'))
+      .default(['none', 'embedded', 'nats', 'sqs']),
+    modes: wordsOnce.default(['websocket/1.1', 'sse/2']),
+    iterations: whole(1, 1000).default(30),
+    sessions: whole(1, 100).default(5),
+    warmup: whole(0, 100).default(1),
+    processes: whole(1, 64).default(2),
+    wait: whole(1, 600).default(60),
+    out,
+  })
+  .refine(
+    ({ iterations, sessions }) => iterations >= sessions,
+    'iterations must be at least as many as sessions',
+  )
+
+export type PubsubOptions = ReturnType<typeof readPubsubOptions>
+
+export const pubsubHelp = `npm run lab -- pubsub [flags]
+
+  Repeats the experiment of the 2015 publish/subscribe paper: each user sends one message at the same time and waits for it
+  to come back, through each broker in turn. Compares loss, response latency and bandwidth with a bare relay's.
+  Exits with status 1 if a message was lost with a broker.
+
+  --users LIST      users at the same time, up to 20000     50,100,500,1000,5000,10000
+  --brokers LIST    none: a bare relay; embedded, nats, sqs; the last two need the programs that docs/cluster.md
+                    names                                   none,embedded,nats,sqs
+  --modes LIST      modes of the users                      websocket/1.1,sse/2
+  --iterations N    bursts of each                          30
+  --sessions N      fresh servers and users, among which the iterations are divided
+                                                            5
+  --warmup N        uncounted bursts of each                1
+  --processes N     client processes for each broker        2
+  --wait S          time after which a message is lost      60
+  --out DIR         folder of the report                    reports/<date>-pubsub
+`
+
+const publishing = ['sse', 'websocket', 'streaming']
+
+export function readPubsubOptions(argv: readonly string[]) {
+  const options = readFlags(pubsub, argv)
+  for (const { name, transport } of requireModes(options.modes))
+    if (!publishing.includes(transport))
+      throw new Error(`--modes names ${name}: a user of pubsub waits for a message, and does not poll.`)
+  return options
 }
 
 const resilience = z.strictObject({

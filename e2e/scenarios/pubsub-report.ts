@@ -1,0 +1,354 @@
+// Report of a pubsub run: the paper's four tables beside its own figures, drawn too.
+
+import { labelOf, spokenName } from '../lab/mode-names.ts'
+import { type LineSeries, lines } from '../report/charts.ts'
+import { csv, reportFiles } from '../report/render.ts'
+import {
+  count,
+  type Figure,
+  figure,
+  interval,
+  moment,
+  nothing,
+  number,
+  probability,
+  runAgainSection,
+  type Section,
+  spread,
+  type Table,
+  text,
+} from '../report/section.ts'
+import {
+  type BrokerName,
+  brokerLabel,
+  busyShare,
+  type GroupSummary,
+  type Iteration,
+  type paper,
+  paperRow,
+  type Run,
+  type Summary,
+} from './pubsub-analysis.ts'
+
+export function pubsubFiles(run: Run, summary: Summary): Readonly<Record<string, string>> {
+  const report = {
+    title: 'Crosswind lab: publish and subscribe',
+    subtitle: `${moment(summary.startedAt)}, commit ${summary.environment.commit}`,
+    finding: summary.finding,
+    sections: [
+      latencySection(summary),
+      lossSection(summary),
+      bandwidthSection(summary),
+      ...testSections(summary),
+      ...requeuedSections(summary),
+      costSection(summary),
+      doubtsSection(summary),
+      methodSection(summary),
+      runAgainSection(summary, summary.command),
+    ],
+  }
+  return reportFiles(report, summary, { 'iterations.csv': iterationsCsv(run.iterations) })
+}
+
+function iterationsCsv(iterations: readonly Iteration[]): string {
+  const ms = (value: number | null) => (value === null ? null : value.toFixed(3))
+  return csv(
+    [
+      ['mode', ({ mode }) => mode],
+      ['users', ({ users }) => users],
+      ['broker', ({ broker }) => broker],
+      ['session', ({ session }) => session],
+      ['iteration', ({ iteration }) => iteration],
+      ['n', ({ n }) => n],
+      ['duplicated', ({ duplicated }) => duplicated],
+      ['mean_ms', ({ meanMs }) => ms(meanMs)],
+      ['p50_ms', ({ p50Ms }) => ms(p50Ms)],
+      ['p95_ms', ({ p95Ms }) => ms(p95Ms)],
+      ['max_ms', ({ maxMs }) => ms(maxMs)],
+      ['sending_ms', ({ sendingMs }) => ms(sendingMs)],
+      ['last_ms', ({ lastMs }) => ms(lastMs)],
+      ['bytes_out', ({ bytesOut }) => bytesOut],
+      ['server_cpu_ms', ({ serverCpuMs }) => ms(serverCpuMs)],
+      ['client_cpu_share', ({ clientCpuShare }) => clientCpuShare.toFixed(4)],
+    ],
+    iterations,
+  )
+}
+
+const columnName = (broker: BrokerName) =>
+  ({ none: 'None', embedded: 'Embedded', nats: 'NATS', sqs: 'SQS' })[broker]
+
+const find = ({ groups }: Summary, mode: string, users: number, broker: BrokerName) =>
+  groups.find((group) => group.mode === mode && group.users === users && group.broker === broker)
+
+/** A row for each number of users, a column for each broker, and two of the paper. */
+function grid(
+  summary: Summary,
+  mode: string,
+  caption: string,
+  cellOf: (group: GroupSummary) => string,
+  paperCell: ((row: (typeof paper)[number]) => string) | null,
+): Table {
+  const { users, brokers } = summary
+  const ofPaper = paperCell === null ? [] : (['none', 'sqs'] as const)
+  return {
+    caption: `${labelOf(mode)}: ${caption}`,
+    columns: [
+      number('Users'),
+      ...brokers.map((broker) => number(columnName(broker))),
+      ...ofPaper.map((broker) => number(`Paper, ${broker === 'none' ? 'none' : 'SQS'}`)),
+    ],
+    rows: users.map((size) => [
+      count(size),
+      ...brokers.map((broker) => {
+        const group = find(summary, mode, size, broker)
+        return group ? cellOf(group) : nothing
+      }),
+      ...ofPaper.map((broker) => {
+        const row = paperRow(size, broker)
+        return row && paperCell ? paperCell(row) : nothing
+      }),
+    ]),
+  }
+}
+
+const grids = (
+  ...given: [
+    Summary,
+    string,
+    (group: GroupSummary) => string,
+    ((row: (typeof paper)[number]) => string) | null,
+  ]
+) => {
+  const [summary, ...rest] = given
+  return summary.modes.map((mode) => grid(summary, mode, ...rest))
+}
+
+function drawing(
+  summary: Summary,
+  caption: string,
+  read: (group: GroupSummary) => number | null,
+  readPaper: (row: (typeof paper)[number]) => number,
+): Figure {
+  const { modes, users, brokers } = summary
+  const own = (mode: string) =>
+    brokers.map(
+      (broker, colour): LineSeries => ({
+        label: columnName(broker),
+        isDashed: false,
+        colour,
+        points: users.map((size) => {
+          const group = find(summary, mode, size, broker)
+          return { x: size, y: group ? read(group) : null, mark: 'filled' as const }
+        }),
+      }),
+    )
+  const ofPaper = (['none', 'sqs'] as const).map((broker): LineSeries => {
+    const place = brokers.indexOf(broker)
+    return {
+      label: `Paper, ${broker === 'none' ? 'none' : 'SQS'}`,
+      isDashed: true,
+      colour: place < 0 ? brokers.length : place,
+      points: users.flatMap((size) => {
+        const row = paperRow(size, broker)
+        return row ? [{ x: size, y: readPaper(row), mark: 'open' as const }] : []
+      }),
+    }
+  })
+  const panels = modes.map((mode) => ({
+    title: labelOf(mode),
+    series: [...own(mode), ...ofPaper.filter(({ points }) => points.length > 0)],
+  }))
+  return {
+    caption: `${caption} Both axes are logarithmic; dashed: the paper’s.`,
+    description: `${caption} By number of users for ${brokers.map(brokerLabel).join(', ')}, in ${modes.map(spokenName).join(' and ')}. The tables below give the same in figures.`,
+    draw: (width) =>
+      lines(panels, { width, axis: 'users at the same time', ticks: users, tickFormat: count }),
+  }
+}
+
+function latencySection(summary: Summary): Section {
+  return {
+    title: 'Response latency',
+    figure: drawing(
+      summary,
+      'Mean response latency in milliseconds.',
+      ({ latency }) => latency.mean,
+      ({ latencyMs }) => latencyMs,
+    ),
+    tables: [
+      ...grids(
+        summary,
+        'mean ± standard deviation over the iterations, in milliseconds (the paper’s table III)',
+        ({ latency }) => spread(latency.mean, latency.sd),
+        ({ latencyMs, latencySdMs }) => spread(latencyMs, latencySdMs),
+      ),
+      ...grids(
+        summary,
+        'mean latency, times that without a broker',
+        ({ ratio }) =>
+          ratio === null
+            ? nothing
+            : `${figure(ratio.ratio)}${ratio.interval ? ` (${interval(ratio.interval)})` : ''}`,
+        null,
+      ),
+    ],
+    paragraphs: [
+      'The latency of a message runs from the moment it was handed to its user’s connection until it came back over the same user’s stream. All messages of a burst compete for the same two ends, so that the mean grows with what each message costs the server and the clients: it is half of the time that all of them take, not what one message alone would take.',
+      summary.sessions < 2
+        ? 'One session gives no interval of the ratios.'
+        : `In brackets the 95 % interval, Student’s t over the logarithms of the ${summary.sessions} sessions’ ratios: each session has fresh servers and users.`,
+    ],
+  }
+}
+
+function lossSection(summary: Summary): Section {
+  const percent = (value: number | null) => (value === null ? nothing : `${figure(value)} %`)
+  return {
+    title: 'Loss',
+    tables: grids(
+      summary,
+      'messages that did not come back (the paper’s table I)',
+      ({ lost, lossPercent }) => (lost === 0 ? '0' : `${count(lost)} (${percent(lossPercent)})`),
+      ({ lossPercent }) => percent(lossPercent),
+    ),
+    paragraphs: [
+      `Lost: not back within ${summary.waitMs / 1000} s. The paper does not say after what time a message counts as lost, nor where it was lost: a WebSocket over TCP does not lose a message while its connection lasts. There 10,000 users met a server with 1 GB of memory; here no connection broke${summary.groups.every(({ lost }) => lost === 0) ? ', and nothing was lost without a broker either' : ''}.`,
+    ],
+  }
+}
+
+function bandwidthSection(summary: Summary): Section {
+  return {
+    title: 'Bandwidth out',
+    figure: drawing(
+      summary,
+      'Mean bandwidth from the server to the users, in kilobits a second.',
+      ({ kbps }) => kbps.mean,
+      ({ kbps }) => kbps,
+    ),
+    tables: [
+      ...grids(
+        summary,
+        'kilobits a second, mean ± standard deviation (the paper’s table IV)',
+        ({ kbps }) => spread(kbps.mean, kbps.sd),
+        ({ kbps }) => figure(kbps),
+      ),
+      ...grids(
+        summary,
+        'bytes for each message that came back',
+        ({ bytesPerMessage }) => figure(bytesPerMessage),
+        null,
+      ),
+    ],
+    paragraphs: [
+      'Counted at the users’ sockets: what TLS made of all frames, acknowledgements of messages included, without the headers of TCP and IP; divided by the time from the first message to the last answer. A faster answer is a higher bandwidth: the bytes for each message are what a broker adds. The paper’s figures are of a monitor that averages over a longer time.',
+    ],
+  }
+}
+
+function testSections(summary: Summary): readonly Section[] {
+  const { modes, users, brokers } = summary
+  const others = brokers.filter((broker) => broker !== 'none')
+  if (others.length === 0 || !brokers.includes('none')) return []
+  const tested = summary.groups.some(({ latency }) => latency.p !== null)
+  if (!tested) return []
+  const p = (value: number | null) => (value === null ? nothing : probability(value))
+  const table = (mode: string): Table => ({
+    caption: `${labelOf(mode)}: p of Welch’s t-test over the iterations, against no broker`,
+    columns: [number('Users'), text('Broker'), ...['Latency', 'Lost messages', 'Bandwidth'].map(number)],
+    rows: users.flatMap((size) =>
+      others.flatMap((broker) => {
+        const group = find(summary, mode, size, broker)
+        return group
+          ? [[count(size), columnName(broker), p(group.latency.p), p(group.lostEach.p), p(group.kbps.p)]]
+          : []
+      }),
+    ),
+  })
+  return [
+    {
+      title: 't-tests, as in the paper',
+      tables: modes.map(table),
+      paragraphs: [
+        'The paper’s tables II, III and IV: significant below 0.05 from 500 users on for latency, from 1,000 on for bandwidth, and at 5,000 and 10,000 for lost messages. An iteration is one value. Iterations of a session share servers and connections and resemble each other, so that these p are smaller than the evidence; the intervals of the ratios above count sessions.',
+      ],
+    },
+  ]
+}
+
+function requeuedSections({ requeued }: Summary): readonly Section[] {
+  if (!requeued) return []
+  const { users, taken, visibilityMs, n, duplicated, againMeanMs } = requeued
+  return [
+    {
+      title: 'Lost messages are queued again',
+      paragraphs: [
+        `Another consumer took ${count(taken)} of ${count(users)} messages from the queue and never acknowledged them. After the visibility time-out of ${visibilityMs / 1000} s the queue gave them out again: ${count(n)} of ${count(users)} messages came back to their users, ${duplicated === 0 ? 'none' : count(duplicated)} of them twice; those that were taken after ${figure(againMeanMs === null ? null : againMeanMs / 1000)} s in the mean.`,
+      ],
+    },
+  ]
+}
+
+function costSection(summary: Summary): Section {
+  return {
+    title: 'What a message cost',
+    tables: summary.modes.map((mode) => ({
+      caption: `${labelOf(mode)}: over all iterations`,
+      columns: [
+        number('Users'),
+        text('Broker'),
+        ...[
+          'Median, ms',
+          'p95, ms',
+          'Last, ms',
+          'Sending, ms',
+          'Server CPU, µs a message',
+          'Busiest client',
+        ].map(number),
+      ],
+      rows: summary.groups
+        .filter((group) => group.mode === mode)
+        .map((group) => [
+          count(group.users),
+          columnName(group.broker),
+          ...[group.p50Ms, group.p95Ms, group.lastMs, group.sendingMs, group.serverCpuMicrosPerMessage].map(
+            figure,
+          ),
+          group.clientCpuShare === null ? nothing : `${Math.round(100 * group.clientCpuShare)} %`,
+        ]),
+    })),
+    paragraphs: [
+      'Median and p95: means of the iterations’. Last: until the last message was back; sending: until the last one was sent. The server’s processor time is that of its own process, without the broker’s. Busiest client: processor time over the time of the burst, of one core.',
+    ],
+  }
+}
+
+function doubtsSection({ environment, groups, sessions }: Summary): Section {
+  const busy = groups.filter(({ clientCpuShare }) => (clientCpuShare ?? 0) > busyShare)
+  return {
+    title: 'Doubts',
+    paragraphs: [
+      `Users, server and broker shared one machine with ${environment.cores} cores, over loopback; its load average (1 min) was ${figure(environment.loadBefore)} before and ${figure(environment.loadAfter)} after. A broker on a machine of its own costs a network’s time and saves this machine’s.`,
+      busy.length === 0
+        ? `No client process was busy for more than ${100 * busyShare} % of its bursts in the mean.`
+        : `In ${busy.length} of ${groups.length} groups a client process was busy for more than ${100 * busyShare} % of its bursts in the mean: there the clients were the bottleneck, and the differences between brokers are larger than they seem.`,
+      sessions < 2
+        ? 'One session does not tell how far sessions differ.'
+        : `${sessions} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their intervals say.`,
+    ],
+  }
+}
+
+function methodSection({ brokers, waitMs, brokerVersions, parameters }: Summary): Section {
+  const versions = Object.values(brokerVersions)
+  return {
+    title: 'How it was measured',
+    paragraphs: [
+      `For each mode and number of users, in each of ${parameters.sessions} sessions, every broker got a fresh server and fresh users, in ${parameters.processes} client processes; each user had a connection and a channel of its own. Bursts of the brokers took turns in an order that changes. In a burst every user sent one message of some 200 bytes, as fast as its process could write them, reading in between; the next burst began when all were back, or after ${waitMs / 1000} s.`,
+      `${brokers.includes('none') ? 'Without a broker: a bare relay on `ws` or `node:http2` that parses a message, finds its channel and sends it, and neither checks, numbers nor stores it. ' : ''}Crosswind does all three, and acknowledges each message besides; its log is the default one, a file. NATS and SQS ran on the same machine.${versions.length > 0 ? ` ${versions.join('; ')}.` : ''}`,
+      'The paper is Ganaputra and Pardamean, “Asynchronous Publish/Subscribe Architecture over WebSocket for Building Real-time Web Applications”, Internetworking Indonesia Journal, 2015: 30 iterations over the Internet, on one Windows server, with Amazon SQS.',
+      'Every iteration is in iterations.csv; the figures of this report are in summary.json.',
+    ],
+  }
+}
