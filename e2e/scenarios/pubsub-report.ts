@@ -94,7 +94,7 @@ function grid(
   return {
     caption: `${labelOf(mode)}: ${caption}`,
     columns: [
-      number('Users'),
+      text('Users'),
       ...brokers.map((broker) => number(columnName(broker))),
       ...ofPaper.map((broker) => number(`Paper, ${broker === 'none' ? 'none' : 'SQS'}`)),
     ],
@@ -256,7 +256,7 @@ function testSections(summary: Summary): readonly Section[] {
   const p = (value: number | null) => (value === null ? nothing : probability(value))
   const table = (mode: string): Table => ({
     caption: `${labelOf(mode)}: p of Welch’s t-test over the iterations, against no broker`,
-    columns: [number('Users'), text('Broker'), ...['Latency', 'Lost messages', 'Bandwidth'].map(number)],
+    columns: [text('Users'), text('Broker'), ...['Latency', 'Lost messages', 'Bandwidth'].map(number)],
     rows: users.flatMap((size) =>
       others.flatMap((broker) => {
         const group = find(summary, mode, size, broker)
@@ -296,7 +296,7 @@ function costSection(summary: Summary): Section {
     tables: summary.modes.map((mode) => ({
       caption: `${labelOf(mode)}: over all iterations`,
       columns: [
-        number('Users'),
+        text('Users'),
         text('Broker'),
         ...[
           'Median, ms',
