@@ -23,6 +23,7 @@ export async function startMode(
   { transport, http }: Mode,
   { windows, perBrowser, rate }: { windows: number; perBrowser: number; rate: number },
   stages = false,
+  settings: Readonly<Record<string, string | number>> = {},
 ): Promise<BenchServer> {
   const folder = await makeServerFolder('bench')
   const { limits } = defaultConfig
@@ -37,6 +38,7 @@ export async function startMode(
     'limits-max-connections': Math.max(limits.maxConnections, windows * 2 + 100),
     'limits-streams-per-session': Math.max(limits.streamsPerSession, perBrowser * 2 + 10),
     'limits-messages-per-second': Math.max(limits.messagesPerSecond, rate * 2),
+    ...settings,
   })
   const server = await startBenchServer(serverProgram, flags, { client: transport, http }, stages)
   return { ...server, close: () => server.close().then(folder.remove) }

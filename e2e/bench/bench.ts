@@ -8,6 +8,7 @@ import { crowdBench } from './crowd-bench.ts'
 import { editorBench } from './editor-bench.ts'
 import { fanoutBench, messageBench } from './fanout-bench.ts'
 import { framesBench } from './frames-bench.ts'
+import { scalingBench } from './scaling-bench.ts'
 import { stagesBench } from './stages-bench.ts'
 
 const help = `npm run bench -- BENCH [flags]
@@ -15,6 +16,7 @@ const help = `npm run bench -- BENCH [flags]
   fanout   the server's processor time per delivered message, for each mode and for bare relays
   message  what one message costs the server, beside bare relays
   crowd    memory, load and latency with ten thousand windows at one server process
+  scaling  what a million windows need, from what one costs, and whether the model agrees with measurements
   frames   processor time per frame of a wind sensor
   stages   what the stamps of the lab's stages add to the time of a message
   editor   what a keystroke costs both editors in Chromium, and opening a document with a long history
@@ -32,6 +34,7 @@ const benches = {
   fanout: { ...fanoutBench, ...overLoopback },
   message: { ...messageBench, ...overLoopback },
   crowd: { ...crowdBench, ...overLoopback },
+  scaling: { ...scalingBench, ...overLoopback },
   editor: { ...editorBench, browser: 'Chromium', server: overLoopback.server },
   frames: { ...framesBench, browser: 'none', server: 'none: the parser alone' },
   stages: { ...stagesBench, ...overLoopback },

@@ -10,6 +10,8 @@ import { connect as connectTo, type NatsConnection } from '@nats-io/transport-no
 
 export interface TestNats {
   readonly address: () => string
+  /** 0 while it is not running. */
+  readonly pid: () => number
   readonly connect: () => Promise<NatsConnection>
   /** Without a farewell, as a crash does. */
   readonly kill: () => Promise<void>
@@ -65,7 +67,8 @@ export async function startNatsServer(): Promise<TestNats> {
   }
   const address = () => `127.0.0.1:${port}`
   const connect = () => connectTo({ servers: address(), maxReconnectAttempts: -1, reconnectTimeWait: 50 })
-  return { address, connect, kill, restart: start, stop }
+  const pid = () => child?.pid ?? 0
+  return { address, pid, connect, kill, restart: start, stop }
 }
 
 /** From the file that the server writes when it listens. */

@@ -1,0 +1,367 @@
+// `bench scaling`: measures what a message, a delivery and a window cost, checks the model with them, and works out plans.
+
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { startNatsServer } from '../../server/log/nats-testing.ts'
+import type { Mode } from '../../server/wire/modes.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { readFlags, whole } from '../lab/flags.ts'
+import { requireMode } from '../lab/mode-names.ts'
+import { median, rounded } from '../lab/statistics.ts'
+import { textTable } from '../lab/terminal-output.ts'
+import { type LoadProcess, startLoadProcess } from '../load/load-process.ts'
+import { count, figure } from '../report/section.ts'
+import { type BenchServer, startMode } from './bench-server.ts'
+import { figuresOf, takeTurn } from './bench-turn.ts'
+import { type Costs, type Load, type Machine, plan, type SimulatedLoad, simulate } from './scaling-model.ts'
+
+const schema = z.object({
+  mode: z.string().default('sse/2'),
+  'per-browser': whole(1, 250).default(10),
+  windows: whole(100, 18_000).default(5000),
+  sessions: whole(1, 100).default(5),
+  seconds: whole(1, 600).default(8),
+  json: z.string().min(1).optional(),
+})
+
+const help = `npm run bench -- scaling [flags]
+
+  Measures what a message, a delivery and an open window cost one server process, and what following a stream of NATS costs.
+  Checks the model of scaling-model.ts with larger loads that it did not learn from, and prints what many windows need.
+
+  --mode MODE      one mode of Crosswind                sse/2
+  --per-browser K  windows that share an HTTP/2 session 10
+  --windows N      windows of the larger load           5000
+  --sessions N     fresh servers for each               5
+  --seconds N      measured time of each load           8
+  --json FILE      also writes the figures to a file
+
+  Needs nats-server (CROSSWIND_NATS_PROGRAM names another one).
+`
+
+/** One core, a quarter of its memory for what is not windows, a gigabit shared by ten such processes, and what one R3 stream is asked to take. */
+const machine: Machine = {
+  busyShare: 0.6,
+  memoryBytes: 3e9,
+  networkBytes: 12.5e6,
+  streamMessages: 10_000,
+}
+
+/** Ten people on a page, of whom one types three keys a second; and one sensor that all read. */
+const loads: readonly (readonly [name: string, of: (windows: number) => Load])[] = [
+  ['pages of ten', (windows) => ({ windows, windowsPerPage: 10, messageRate: 0.03 })],
+  ['the wind', (windows) => ({ windows, windowsPerPage: windows, messageRate: 4 / windows })],
+]
+const sizes = [10_000, 1_000_000, 100_000_000]
+
+type Options = Omit<z.output<typeof schema>, 'mode' | 'per-browser'> & { mode: Mode; perBrowser: number }
+
+export const scalingBench = {
+  help,
+  async run(argv: readonly string[], onStep: (step: string) => void, signal: AbortSignal) {
+    const { mode, 'per-browser': perBrowser, ...given } = readFlags(schema, argv)
+    const options: Options = { ...given, mode: requireMode(mode), perBrowser }
+    const learnt: Costs[] = []
+    const checks: Check[][] = []
+    for (let session = 1; session <= options.sessions; session += 1) {
+      const step = (what: string) => onStep(`session ${session} of ${options.sessions}  ${what}`)
+      learnt.push(await measureCosts(options, step, signal))
+      checks.push(await measureChecks(options, step, signal))
+    }
+    const costs = medianCosts(learnt)
+    const rows = { costs, learnt, checks: checksOver(checks, costs), plans: plansWith(costs) }
+    return { text: textOf(rows), failures: [], rows: [rows], isComplete: true, json: options.json }
+  },
+}
+
+/** At the same rate: what they differ in is deliveries. */
+const oneWindow = { windows: 1, rate: 50 }
+const someWindows = { windows: 200, rate: 50 }
+/** As in a process with much to do: one that sleeps between messages wakes for each. */
+const manyMessages = { windows: 1, rate: 1000 }
+const idleSeconds = 20
+
+async function measureCosts(
+  options: Options,
+  onStep: (step: string) => void,
+  signal: AbortSignal,
+): Promise<Costs> {
+  const { windows } = options
+  onStep('one window, and 200')
+  const one = await turnAt(options, oneWindow, signal)
+  const some = await turnAt(options, someWindows, signal)
+  const many = await turnAt(options, manyMessages, signal)
+  const deliveryMicros =
+    (some.microsPerMessage - one.microsPerMessage) / (someWindows.windows - oneWindow.windows)
+  onStep(`${windows} idle windows`)
+  const idle = await measureIdle(options, signal)
+  onStep('a stream of NATS')
+  const { followMicros, brokerMicros } = await measureFollowing(options, signal)
+  return {
+    messageMicros: many.microsPerMessage - deliveryMicros,
+    ...{ deliveryMicros, followMicros, brokerMicros },
+    ...idle,
+    bytesPerDelivery: some.bytesPerDelivery,
+  }
+}
+
+interface Turned {
+  readonly microsPerMessage: number
+  readonly bytesPerDelivery: number
+  readonly busyShare: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+async function turnAt(
+  options: Options,
+  at: { readonly windows: number; readonly rate: number },
+  signal: AbortSignal,
+): Promise<Turned> {
+  await using opened = new AsyncDisposableStack()
+  const server = await startMode(options.mode, { ...at, perBrowser: options.perBrowser })
+  opened.defer(server.close)
+  const load = startLoadProcess(signal)
+  opened.defer(load.end)
+  return await takeAndRead(options, server, [load], at, signal)
+}
+
+/** Two seconds, and 3,000 deliveries at least. */
+const warmupMessages = ({ windows, rate }: { readonly windows: number; readonly rate: number }) =>
+  Math.ceil(Math.max(rate * 2, 3000 / windows))
+
+async function takeAndRead(
+  { perBrowser, seconds }: Options,
+  server: BenchServer,
+  clients: readonly LoadProcess[],
+  { windows, rate }: { readonly windows: number; readonly rate: number },
+  signal: AbortSignal,
+): Promise<Turned> {
+  const messages = rate * seconds
+  const turn = await takeTurn(
+    server,
+    clients,
+    {
+      ...{
+        windows,
+        perBrowser,
+        rate,
+        messages,
+        warmupMessages: Math.ceil(Math.max(rate * 2, 3000 / windows)),
+      },
+      ...{ openingAtOnce: 64, settleMs: 500 + windows * 1.2, graceMs: 15_000, channel: 'scaling' },
+    },
+    signal,
+  )
+  if (turn.lost > 0) throw new Error(`${turn.lost} of ${windows * messages} deliveries were lost.`)
+  const { p50, p99 } = figuresOf(turn.latenciesMs)
+  const bytes = turn.measured.reduce((sum, { receivedBytes }) => sum + receivedBytes, 0)
+  return {
+    microsPerMessage: (1000 * turn.cpuMs) / messages,
+    bytesPerDelivery: bytes / turn.n,
+    busyShare: turn.cpuMs / (turn.after.uptimeMs - turn.before.uptimeMs),
+    ...{ p50Ms: p50, p99Ms: p99 },
+  }
+}
+
+async function measureIdle({ mode, windows, perBrowser }: Options, signal: AbortSignal) {
+  await using opened = new AsyncDisposableStack()
+  const server = await startMode(mode, { windows, perBrowser, rate: 1 })
+  opened.defer(server.close)
+  const load = startLoadProcess(signal)
+  opened.defer(load.end)
+  const empty = await server.figures()
+  const { target } = server
+  await load.open({ target, firstWindow: 0, windows, perBrowser, channel: 'idle', openingAtOnce: 64 })
+  await pause(1000 + windows * 1.2, undefined, { signal })
+  const before = await server.figures()
+  await pause(idleSeconds * 1000, undefined, { signal })
+  const after = await server.figures()
+  return {
+    idleMicros: ((after.cpuMs - before.cpuMs) * 1000) / windows / idleSeconds,
+    bytesPerWindow: (before.rssBytes - empty.rssBytes) / windows,
+  }
+}
+
+/** A second server that has no window, while messages come to the first. */
+async function measureFollowing(options: Options, signal: AbortSignal) {
+  await using opened = new AsyncDisposableStack()
+  const nats = await startNatsServer()
+  opened.defer(nats.stop)
+  const settings = { broker: 'nats', 'nats-servers': nats.address() }
+  const [first, second] = await Promise.all(
+    [0, 1].map(async () => {
+      const server = await startMode(options.mode, { ...manyMessages, perBrowser: 1 }, false, settings)
+      opened.defer(server.close)
+      return server
+    }),
+  )
+  if (!first || !second) throw new Error('Two servers are needed.')
+  const load = startLoadProcess(signal)
+  opened.defer(load.end)
+  // Its first messages compile what the later ones run.
+  await takeAndRead({ ...options, seconds: 3 }, first, [load], manyMessages, signal)
+  const [before, brokerBefore] = [await second.figures(), processorMs(nats.pid())]
+  await takeAndRead(options, first, [load], manyMessages, signal)
+  const [after, brokerAfter] = [await second.figures(), processorMs(nats.pid())]
+  const messages = manyMessages.rate * options.seconds + warmupMessages(manyMessages)
+  return {
+    followMicros: ((after.cpuMs - before.cpuMs) * 1000) / messages,
+    brokerMicros: ((brokerAfter - brokerBefore) * 1000) / messages,
+  }
+}
+
+/** Of the kernel's clock ticks, 100 a second on Linux (proc_pid_stat(5)); NaN elsewhere. */
+function processorMs(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) * 10
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** A load that the costs were not learnt from, as it was measured. */
+interface Check {
+  readonly name: string
+  readonly load: SimulatedLoad
+  readonly busyShare: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+async function measureChecks(
+  options: Options,
+  onStep: (step: string) => void,
+  signal: AbortSignal,
+): Promise<Check[]> {
+  const { seconds, windows } = options
+  const given = [
+    { windows: 1000, rate: 20 },
+    { windows, rate: 4 },
+  ]
+  const found: Check[] = []
+  for (const at of given) {
+    onStep(`${at.windows} windows`)
+    const { busyShare, p50Ms, p99Ms } = await turnAt(options, at, signal)
+    const load = {
+      processes: 1,
+      pages: 1,
+      windowsPerPage: at.windows,
+      messageRate: at.rate,
+      isEven: true,
+      seconds,
+    }
+    const name = `${count(at.windows)} windows, ${at.rate} a second`
+    found.push({ ...{ name, load, busyShare, p50Ms, p99Ms } })
+  }
+  return found
+}
+
+function medianCosts(learnt: readonly Costs[]): Costs {
+  const over = (name: keyof Costs) => rounded(median(learnt.map((costs) => costs[name])))
+  return {
+    messageMicros: over('messageMicros'),
+    deliveryMicros: over('deliveryMicros'),
+    followMicros: over('followMicros'),
+    brokerMicros: over('brokerMicros'),
+    idleMicros: over('idleMicros'),
+    bytesPerWindow: over('bytesPerWindow'),
+    bytesPerDelivery: over('bytesPerDelivery'),
+  }
+}
+
+type Compared = ReturnType<typeof checksOver>[number]
+
+function checksOver(sessions: readonly (readonly Check[])[], costs: Costs) {
+  const [first = []] = sessions
+  return first.flatMap(({ name, load }, place) => {
+    const measured = sessions.flatMap((checks) => checks[place] ?? [])
+    const { latenciesMs, busyShares } = simulate(load, costs, createSeededRandom(1))
+    const { p50, p99 } = figuresOf(latenciesMs)
+    const over = (what: string, read: (check: Check) => number, simulated: number) => {
+      const values = measured.map(read)
+      const middle = median(values)
+      return {
+        ...{ name, what, measured: middle, least: Math.min(...values), most: Math.max(...values), simulated },
+        ratio: simulated / middle,
+      }
+    }
+    return [
+      over('processor, % of a core', ({ busyShare }) => 100 * busyShare, 100 * (busyShares[0] ?? 0)),
+      over('median latency, ms', ({ p50Ms }) => p50Ms, p50),
+      over('99th percentile, ms', ({ p99Ms }) => p99Ms, p99),
+    ]
+  })
+}
+
+type Planned = ReturnType<typeof plansWith>[number]
+
+function plansWith(costs: Costs) {
+  return loads.flatMap(([name, of]) =>
+    sizes.map((windows) => ({ name, windows, ...plan(of(windows), costs, machine) })),
+  )
+}
+
+interface Rows {
+  readonly costs: Costs
+  readonly learnt: readonly Costs[]
+  readonly checks: readonly Compared[]
+  readonly plans: readonly Planned[]
+}
+
+function textOf({ costs, learnt, checks, plans }: Rows): string {
+  const units = {
+    messageMicros: 'a message at the process that takes it, µs',
+    deliveryMicros: 'a delivery, µs',
+    followMicros: 'a message at every other process, µs',
+    brokerMicros: 'a message at NATS, µs',
+    idleMicros: 'an idle window, µs a second',
+    bytesPerWindow: 'memory of a window, bytes',
+    bytesPerDelivery: 'a delivery on the wire, bytes',
+  }
+  const costTable = textTable<keyof Costs>(
+    [
+      ['cost', (name) => units[name]],
+      ['median', (name) => figure(costs[name])],
+      ['least', (name) => figure(Math.min(...learnt.map((one) => one[name])))],
+      ['most', (name) => figure(Math.max(...learnt.map((one) => one[name])))],
+    ],
+    Object.keys(units) as (keyof Costs)[],
+  )
+  const checkTable = textTable<Compared>(
+    [
+      ['load', ({ name }) => name],
+      ['', ({ what }) => what],
+      ['measured', ({ measured }) => figure(measured)],
+      ['range', ({ least, most }) => `${figure(least)}–${figure(most)}`],
+      ['simulated', ({ simulated }) => figure(simulated)],
+      ['ratio', ({ ratio }) => figure(ratio)],
+    ],
+    checks,
+    2,
+  )
+  const planTable = textTable<Planned>(
+    [
+      ['load', ({ name }) => name],
+      ['windows', ({ windows }) => count(windows)],
+      ['messages/s', ({ messages }) => count(Math.round(messages))],
+      ['deliveries/s', ({ deliveries }) => count(Math.round(deliveries))],
+      ['out/s', ({ bytesOut }) => sizeWords(bytesOut)],
+      ['memory', ({ memoryBytes }) => sizeWords(memoryBytes)],
+      ['streams', ({ streams }) => count(streams)],
+      ['for CPU', ({ processes }) => count(processes.cpu)],
+      ['memory', ({ processes }) => count(processes.memory)],
+      ['network', ({ processes }) => count(processes.network)],
+      ['processes', ({ needed }) => count(needed)],
+    ],
+    plans,
+  )
+  return [costTable, checkTable, planTable].join('\n\n')
+}
+
+function sizeWords(bytes: number): string {
+  const place = Math.min(4, Math.floor(Math.log10(Math.max(1, bytes)) / 3))
+  return `${figure(bytes / 1000 ** place)} ${['B', 'kB', 'MB', 'GB', 'TB'][place]}`
+}

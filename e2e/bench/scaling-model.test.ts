@@ -1,0 +1,64 @@
+// Checks the queues against what queueing theory says, and the plan's arithmetic.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { mean } from '../lab/statistics.ts'
+import { type Costs, plan, simulate } from './scaling-model.ts'
+
+const costs: Costs = {
+  ...{ messageMicros: 100, deliveryMicros: 10, followMicros: 50, brokerMicros: 40, idleMicros: 0 },
+  ...{ bytesPerWindow: 30_000, bytesPerDelivery: 300 },
+}
+const load = { processes: 1, pages: 1, windowsPerPage: 1, messageRate: 1, isEven: true, seconds: 10 }
+const run = (change: Partial<typeof load>, given: Partial<Costs> = {}) =>
+  simulate({ ...load, ...change }, { ...costs, ...given }, createSeededRandom(1))
+
+test('without a queue a delivery takes its message and the deliveries before it', () => {
+  const { latenciesMs, busyShares } = run({ windowsPerPage: 4 })
+  assert.equal(latenciesMs.length, 40)
+  assert.deepEqual(latenciesMs.slice(0, 4), [0.11, 0.12, 0.13, 0.14])
+  assert.ok(Math.abs((busyShares[0] ?? 0) - 0.00014) < 1e-9)
+})
+
+test('the queue is that of M/D/1: Pollaczek and Khinchine', () => {
+  const serviceMs = 0.11
+  const messageRate = 7000
+  const { latenciesMs, busyShares } = run({ messageRate, isEven: false, seconds: 60 })
+  const busy = (messageRate * serviceMs) / 1000
+  const expected = serviceMs + (busy * serviceMs) / (2 * (1 - busy))
+  assert.ok(Math.abs(mean(latenciesMs) / expected - 1) < 0.03, `${mean(latenciesMs)} for ${expected}`)
+  assert.ok(Math.abs((busyShares[0] ?? 0) / busy - 1) < 0.01)
+})
+
+test('with several processes each message passes the broker, and each process follows all', () => {
+  const { latenciesMs, busyShares, brokerShare } = run({ processes: 4, pages: 100, messageRate: 100 })
+  assert.equal(latenciesMs.length, 1000)
+  // Taken, numbered, followed, delivered.
+  assert.ok(latenciesMs.every((ms) => ms >= 0.1 + 0.04 + 0.05 + 0.01 - 1e-9))
+  const sum = busyShares.reduce((total, share) => total + share, 0)
+  assert.ok(Math.abs(sum - (100 * (100 + 4 * 50 + 10)) / 1e6) < 1e-9, String(sum))
+  assert.ok(Math.abs(brokerShare - 0.004) < 1e-9)
+})
+
+test('a plan names what needs most processes, and how far one stream carries', () => {
+  const machine = { busyShare: 0.6, memoryBytes: 3e9, networkBytes: 1e8, streamMessages: 10_000 }
+  const small = plan({ windows: 1000, windowsPerPage: 10, messageRate: 0.1 }, costs, machine)
+  assert.deepEqual([small.needed, small.streams, small.messages, small.deliveries], [1, 1, 100, 1000])
+  const many = plan({ windows: 1e6, windowsPerPage: 10, messageRate: 0.01 }, costs, machine)
+  // Of 10,000 messages a second a process can follow 6,000 in half of its time: two streams, 0.25 of each core; 0.35 is
+  // left for 1e6 × 0.01 × 200 µs = 2 s.
+  assert.deepEqual(
+    [many.streams, many.followShare, many.processes],
+    [2, 0.25, { cpu: 6, memory: 10, network: 1 }],
+  )
+  assert.deepEqual([many.first, many.needed], ['memory', 10])
+  const all = plan({ windows: 1e8, windowsPerPage: 10, messageRate: 0.01 }, costs, machine)
+  assert.equal(all.streams, 167)
+  const light = plan(
+    { windows: 1e8, windowsPerPage: 10, messageRate: 0.01 },
+    { ...costs, followMicros: 5 },
+    machine,
+  )
+  assert.equal(light.streams, 100)
+})

@@ -1,0 +1,208 @@
+// From what a message, a delivery and a window cost to what many of them need: a plan, and a simulation of its queues.
+
+import type { Random } from '../../server/wire/time.ts'
+
+/** Of one server process, measured: see `scaling-bench.ts`. */
+export interface Costs {
+  /** Processor time of the process that a message is sent to, without its deliveries, µs. */
+  readonly messageMicros: number
+  /** For each window that it goes to, µs. */
+  readonly deliveryMicros: number
+  /** For each message of the stream, also one without a window here, µs. */
+  readonly followMicros: number
+  /** Of the broker, for each message, µs. */
+  readonly brokerMicros: number
+  /** Heartbeats, for each window, µs a second. */
+  readonly idleMicros: number
+  readonly bytesPerWindow: number
+  /** On the wire, TLS included. */
+  readonly bytesPerDelivery: number
+}
+
+export interface Load {
+  readonly windows: number
+  readonly windowsPerPage: number
+  /** From each window, a second. */
+  readonly messageRate: number
+}
+
+/** One process, on a core of its own. */
+export interface Machine {
+  /** Up to which the core may be busy, so that queues stay short. */
+  readonly busyShare: number
+  readonly memoryBytes: number
+  /** A second, out. */
+  readonly networkBytes: number
+  /** A second, that one stream of the broker takes. */
+  readonly streamMessages: number
+}
+
+/** Totals a second, and the processes that each of them needs by itself. */
+export function plan({ windows, windowsPerPage, messageRate }: Load, costs: Costs, machine: Machine) {
+  const messages = windows * messageRate
+  const deliveries = messages * windowsPerPage
+  const shareMicros = 1e6 * machine.busyShare
+  // A process follows one stream: half of its time at most, so that the rest serves windows.
+  const messagesOfStream = Math.min(machine.streamMessages, shareMicros / 2 / costs.followMicros)
+  const streams = Math.max(1, Math.ceil(messages / messagesOfStream))
+  const followMicros = (messages / streams) * costs.followMicros
+  const windowMicros =
+    costs.idleMicros + messageRate * (costs.messageMicros + windowsPerPage * costs.deliveryMicros)
+  const processes = {
+    cpu: Math.ceil((windows * windowMicros) / (shareMicros - followMicros)),
+    memory: Math.ceil((windows * costs.bytesPerWindow) / machine.memoryBytes),
+    network: Math.ceil((deliveries * costs.bytesPerDelivery) / machine.networkBytes),
+  }
+  const needed = Math.max(...Object.values(processes))
+  return {
+    ...{ messages, deliveries, streams, processes, needed },
+    bytesOut: deliveries * costs.bytesPerDelivery,
+    memoryBytes: windows * costs.bytesPerWindow,
+    /** Of a process's core, for messages that it has no window of. */
+    followShare: followMicros / 1e6,
+    first: (Object.entries(processes).toSorted(([, one], [, other]) => other - one)[0] ?? ['cpu'])[0],
+  }
+}
+
+export interface SimulatedLoad {
+  readonly processes: number
+  readonly pages: number
+  readonly windowsPerPage: number
+  /** All pages', a second. */
+  readonly messageRate: number
+  /** Messages at even intervals, as the bench sends them, not at random ones (Poisson). */
+  readonly isEven: boolean
+  readonly seconds: number
+}
+
+/** A job of a queue: `run` is called when it is done. */
+interface Job {
+  readonly micros: number
+  readonly run: (beganAt: number, doneAt: number) => void
+}
+
+/** One server, first come, first served. */
+class Station {
+  #freeAt = 0
+  busyMicros = 0
+
+  /** Returns when the job is done, µs. */
+  take(at: number, { micros, run }: Job, schedule: (at: number, run: () => void) => void): void {
+    const beganAt = Math.max(at, this.#freeAt)
+    this.#freeAt = beganAt + micros
+    this.busyMicros += micros
+    schedule(this.#freeAt, () => run(beganAt, beganAt + micros))
+  }
+}
+
+/**
+ * Each message is taken by one process, numbered by the broker unless there is one process alone, and delivered by all
+ * that have windows of its page, which are dealt out at random. Latencies in ms, from when a message was due to each of its
+ * deliveries; `busyShares` of the processes' cores.
+ */
+export function simulate(load: SimulatedLoad, costs: Costs, random: Random) {
+  const { processes: count, pages, windowsPerPage, messageRate, isEven, seconds } = load
+  const stations = Array.from({ length: count }, () => new Station())
+  const broker = new Station()
+  const readers = Array.from({ length: pages }, () => dealt(windowsPerPage, count, random))
+  const events = new EventQueue()
+  const latenciesMs: number[] = []
+  const schedule = (at: number, run: () => void) => events.add(at, run)
+  const below = (bound: number) => Math.floor(random() * bound)
+
+  function deliver(process: number, page: number, dueAt: number, at: number, extraMicros: number): void {
+    const windows = readers[page]?.[process] ?? 0
+    const micros = extraMicros + windows * costs.deliveryMicros
+    const run = (beganAt: number) => {
+      for (let window = 1; window <= windows; window += 1)
+        latenciesMs.push((beganAt + extraMicros + window * costs.deliveryMicros - dueAt) / 1000)
+    }
+    stations[process]?.take(at, { micros, run }, schedule)
+  }
+
+  function arrive(dueAt: number): void {
+    const [process, page] = [below(count), below(pages)]
+    if (count === 1) {
+      deliver(0, page, dueAt, dueAt, costs.messageMicros)
+      return
+    }
+    const numbered = (_: number, at: number) => {
+      for (let other = 0; other < count; other += 1) deliver(other, page, dueAt, at, costs.followMicros)
+    }
+    const taken = (_: number, at: number) =>
+      broker.take(at, { micros: costs.brokerMicros, run: numbered }, schedule)
+    stations[process]?.take(dueAt, { micros: costs.messageMicros, run: taken }, schedule)
+  }
+
+  const endMicros = seconds * 1e6
+  const meanMicros = 1e6 / messageRate
+  for (let at = 0; at < endMicros; at += isEven ? meanMicros : -Math.log(1 - random()) * meanMicros)
+    schedule(at, () => arrive(at))
+  events.runAll()
+  const idle = (pages * windowsPerPage * costs.idleMicros * seconds) / count
+  return {
+    latenciesMs,
+    busyShares: stations.map(({ busyMicros }) => (busyMicros + idle) / endMicros),
+    brokerShare: broker.busyMicros / endMicros,
+  }
+}
+
+/** Windows of a page at each process. */
+function dealt(windows: number, processes: number, random: Random): readonly number[] {
+  const counts = Array<number>(processes).fill(0)
+  for (let window = 0; window < windows; window += 1) {
+    const place = Math.floor(random() * processes)
+    counts[place] = (counts[place] ?? 0) + 1
+  }
+  return counts
+}
+
+/** A binary heap by time; of equal times the first added runs first. */
+class EventQueue {
+  readonly #heap: { readonly at: number; readonly order: number; readonly run: () => void }[] = []
+  #added = 0
+
+  add(at: number, run: () => void): void {
+    this.#added += 1
+    this.#heap.push({ at, order: this.#added, run })
+    for (let place = this.#heap.length - 1; place > 0; ) {
+      const parent = (place - 1) >> 1
+      if (!this.#isBefore(place, parent)) return
+      this.#swap(place, parent)
+      place = parent
+    }
+  }
+
+  runAll(): void {
+    for (let next = this.#take(); next !== undefined; next = this.#take()) next()
+  }
+
+  #take(): (() => void) | undefined {
+    const [first] = this.#heap
+    const last = this.#heap.pop()
+    if (!first || !last) return undefined
+    if (this.#heap.length > 0) this.#heap[0] = last
+    for (let place = 0; ; ) {
+      const [left, right] = [2 * place + 1, 2 * place + 2]
+      let least = place
+      for (const child of [left, right])
+        if (child < this.#heap.length && this.#isBefore(child, least)) least = child
+      if (least === place) return first.run
+      this.#swap(place, least)
+      place = least
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const [first, second] = [this.#heap[one], this.#heap[other]]
+    if (!first || !second) return false
+    return first.at < second.at || (first.at === second.at && first.order < second.order)
+  }
+
+  #swap(one: number, other: number): void {
+    const [first, second] = [this.#heap[one], this.#heap[other]]
+    if (!first || !second) return
+    this.#heap[one] = second
+    this.#heap[other] = first
+  }
+}
