@@ -48,7 +48,7 @@ export function createWindowRecord(name: string, mode: string, isWriter: boolean
   }
 }
 
-export type FaultKind = 'cut' | 'stall' | 'restart' | 'kill' | 'broker' | 'flood' | 'broken input'
+export type FaultKind = 'cut' | 'stall' | 'restart' | 'kill' | 'worker' | 'broker' | 'flood' | 'broken input'
 
 export interface FaultRecord {
   readonly kind: FaultKind
@@ -80,6 +80,8 @@ export interface ResilienceRecord {
   readonly crashes: readonly string[]
   /** Behind one address, over one NATS stream; absent for one server. */
   readonly servers?: number
+  /** Of each server; absent for one. */
+  readonly workers?: number
   /** Until every window had everything; null on a timeout. */
   readonly settledAfterMs: number | null
 }
@@ -150,6 +152,7 @@ export function summarise(record: ResilienceRecord, { modes: names, ...known }: 
     scenario: 'resilience',
     ...known,
     servers: record.servers ?? 1,
+    workers: record.workers ?? 1,
     faults: countFaults(record.faults, record.windows),
     modes: names.map((mode) => summariseMode(accounts, mode)),
     returns: summariseReturns(record, names),
@@ -191,6 +194,7 @@ export function countFaults(faults: readonly FaultRecord[], windows: readonly Pi
     restarts: done('restart'),
     kills: done('kill'),
     brokerKills: done('broker'),
+    workerKills: done('worker'),
     stalls: done('stall'),
     floods: done('flood'),
     brokenInputs: done('broken input'),
@@ -407,9 +411,13 @@ function findingOf(found: Found, failures: readonly string[]): string {
   const { modes, returns, browsers, faults, memory } = found
   const several = (number: number, what: string) => `${count(number)} ${what}${number === 1 ? '' : 's'}`
   const ends = `${several(faults.restarts, 'restart')} and ${several(faults.kills, 'kill')}`
-  const broker = faults.brokerKills > 0 ? `, and ${several(faults.brokerKills, 'kill')} of NATS,` : ''
+  const others = [
+    ...(faults.workerKills > 0 ? [`${several(faults.workerKills, 'kill')} of a worker`] : []),
+    ...(faults.brokerKills > 0 ? [`${several(faults.brokerKills, 'kill')} of NATS`] : []),
+  ]
+  const beside = others.length > 0 ? `, and ${others.join(' and ')}` : ''
   const whose = found.servers > 1 ? ` of one of ${found.servers} servers` : ''
-  const through = `${several(faults.cuts, 'cut connection')}, ${ends}${whose}${broker}`
+  const through = `${several(faults.cuts, 'cut connection')}, ${ends}${whose}${beside}`
   if (failures.length > 0) return `Not held through ${through}: ${failures.join(' ')}`
   const deliveries = [...modes, ...browsers].reduce((sum, { n }) => sum + n, 0)
   const flat = memory.last === null ? '' : memory.last.isFlat ? '; memory is flat' : '; memory grew'
@@ -418,5 +426,5 @@ function findingOf(found: Found, failures: readonly string[]): string {
     n === 0
       ? ''
       : ` Windows were back ${seconds(medianMs)} after the server’s ${found.servers > 1 ? 'end' : 'return'} in the median, ${seconds(worstMs)} at worst.`
-  return `Through ${through} all ${count(deliveries)} deliveries came: none lost, none twice, none out of order${flat}.${back}`
+  return `Through ${through}${beside && ','} all ${count(deliveries)} deliveries came: none lost, none twice, none out of order${flat}.${back}`
 }

@@ -24,7 +24,16 @@ const stallMs: Readonly<Record<string, readonly [least: number, most: number]>> 
 const cutsPlannedForOnePromised = 1.05
 
 /** For 60 s; scaled to the run's length, at least one each. */
-const perMinute = { cuts: 200, restarts: 3, kills: 3, stalls: 18, floods: 10, broken: 33, brokers: 2 }
+const perMinute = {
+  cuts: 200,
+  restarts: 3,
+  kills: 3,
+  stalls: 18,
+  floods: 10,
+  broken: 33,
+  brokers: 2,
+  workers: 6,
+}
 
 /** Share of the run without later restarts, so that the last process lives long enough to judge its memory. */
 const lastRestartAt = 0.5
@@ -36,7 +45,12 @@ const longAwayMs = 8000
 const followsMs = { least: 1500, spread: 3000 }
 
 /** `floodKinds` take turns. `promised`: fewest faults for a valid run. Deterministic for a seed. */
-export function planFaults(seed: number, seconds: number, floodKinds: readonly string[], hasBroker = false) {
+export function planFaults(
+  seed: number,
+  seconds: number,
+  floodKinds: readonly string[],
+  { hasBroker = false, hasWorkers = false } = {},
+) {
   const random = createSeededRandom(seed)
   const wholeMs = seconds * 1000
   const share = (count: number) => Math.max(1, Math.round((count * seconds) / 60))
@@ -89,6 +103,7 @@ export function planFaults(seed: number, seconds: number, floodKinds: readonly s
     ...spread('flood', share(perMinute.floods), floodKinds),
     ...spread('broken input', share(perMinute.broken), Object.keys(brokenInputs)),
     ...(hasBroker ? spread('broker', share(perMinute.brokers), ['SIGKILL']) : []),
+    ...(hasWorkers ? spread('worker', share(perMinute.workers), ['SIGKILL']) : []),
   ]
   return { promised, faults: faults.sort((one, other) => one.atMs - other.atMs) }
 }
@@ -167,6 +182,12 @@ const byKind: Readonly<Record<FaultKind, (fault: PlannedFault, parts: FaultParts
     if (!server.killBroker) return null
     await server.killBroker()
     return { target: 'NATS', outcome: 'up again' }
+  },
+
+  async worker({ draw }, parts) {
+    if (!(await serverIsUp(parts))) return null
+    const worker = parts.server.killWorker?.(draw)
+    return worker === undefined ? null : { target: `process ${worker}`, outcome: 'killed' }
   },
 
   async flood({ how, lastsMs, draw }, parts) {

@@ -19,6 +19,7 @@ import {
 } from '../report/section.ts'
 import {
   accountsOf,
+  type FaultKind,
   type FaultRecord,
   flatCriterion,
   isInTime,
@@ -45,7 +46,7 @@ export function resilienceFiles(
       outcomeSection(summary),
       timelineSection(record, summary),
       faultsSection(record, summary),
-      memorySection(record, summary),
+      ...(record.memory.length > 0 ? [memorySection(record, summary)] : []),
       doubtsSection(record, summary),
       circumstancesSection(summary),
     ],
@@ -259,12 +260,8 @@ function faultsSection(
     caption: 'The server’s own outages',
     columns: [text('At, s'), text('What'), number('Until it was up again, s')],
     rows: done
-      .filter(({ kind }) => kind === 'restart' || kind === 'kill' || kind === 'broker')
-      .map(({ atMs, kind, lastedMs }) => [
-        inSeconds(atMs),
-        kind === 'kill' ? 'kill -9' : kind === 'broker' ? 'kill -9 of NATS' : 'graceful restart',
-        inSeconds(lastedMs),
-      ]),
+      .filter(({ kind }) => kind in outageWords)
+      .map(({ atMs, kind, lastedMs }) => [inSeconds(atMs), outageWords[kind] ?? kind, inSeconds(lastedMs)]),
   }
   const answers: Table = {
     caption: 'Floods and broken input, and what became of them',
@@ -285,6 +282,14 @@ function faultsSection(
       crashes === 0 ? 'The server did not crash.' : `Server crashes: ${crashes}.`,
     ],
   }
+}
+
+/** Faults that end a process. */
+const outageWords: Readonly<Partial<Record<FaultKind, string>>> = {
+  restart: 'graceful restart',
+  kill: 'kill -9',
+  broker: 'kill -9 of NATS',
+  worker: 'kill -9 of a worker; others go on',
 }
 
 function memorySection(

@@ -1,5 +1,6 @@
 // The server under test, or several over one NATS stream: stopped, killed and restarted with the same ports and log.
 
+import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
 import type { Message, PollAnswer } from '../../server/wire/messages.ts'
@@ -51,6 +52,8 @@ export type ServerUnderTest = Pick<
 > & {
   /** SIGKILL for the broker of several servers, which starts again at once. */
   readonly killBroker?: () => Promise<void>
+  /** SIGKILL for one of the workers, by a draw from 0 to 1; returns its process, undefined if there is none or it is unknown. */
+  readonly killWorker?: (draw: number) => number | undefined
 }
 
 /** Restarts, kills and closes run one at a time. */
@@ -112,6 +115,14 @@ export class RestartingServer {
     return this.#written + this.#server.errors()
   }
 
+  /** See `ServerUnderTest`. */
+  readonly killWorker = (draw: number): number | undefined => {
+    const workers = this.isUp ? childrenOf(this.#server.pid) : []
+    const worker = workers[Math.floor(draw * workers.length)]
+    if (worker !== undefined) process.kill(worker, 'SIGKILL')
+    return worker
+  }
+
   /** Skips times when the server is down. */
   sampleMemory(elapsed: () => number) {
     const samples: MemorySample[] = []
@@ -160,7 +171,7 @@ export class RestartingServer {
 /** Servers on addresses of their own (127.0.0.2 and so on) over one NATS stream, behind a balancer on localhost. Each fault meets the next server. */
 export async function startCluster(
   folder: Pick<ServerFolder, 'ca' | 'flags'>,
-  count: number,
+  { servers: count, workers }: { readonly servers: number; readonly workers: number },
   opened: AsyncDisposableStack,
 ): Promise<ServerUnderTest> {
   const nats = await startNatsServer()
@@ -169,7 +180,7 @@ export async function startCluster(
   const hosts = Array.from({ length: count }, (_, place) => `127.0.0.${place + 2}`)
   const servers: RestartingServer[] = []
   for (const host of hosts) {
-    const settings = { broker: 'nats', 'nats-servers': nats.address(), access: 'open' }
+    const settings = { broker: 'nats', 'nats-servers': nats.address(), access: 'open', workers }
     const server = await RestartingServer.start(folder, serverProgram, { ...settings, ports, host })
     opened.defer(() => server.close())
     servers.push(server)
@@ -201,6 +212,7 @@ export async function startCluster(
     },
     restart: (awayMs) => next().restart(awayMs),
     kill: (awayMs) => next().kill(awayMs),
+    killWorker: (draw) => next().killWorker(draw),
     async killBroker() {
       await nats.kill()
       await nats.restart()
@@ -226,6 +238,16 @@ export async function startCluster(
         },
       }
     },
+  }
+}
+
+/** By the kernel's table; none where it has none (proc_pid_task(5), Linux alone). */
+function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    return children.trim().split(' ').filter(Boolean).map(Number)
+  } catch {
+    return []
   }
 }
 

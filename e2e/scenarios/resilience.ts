@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { requireMode } from '../lab/mode-names.ts'
 import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
-import { makeServerFolder } from '../lab/server-process.ts'
+import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
 import { Progress } from '../lab/terminal-output.ts'
 import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
 import { seconds } from '../report/section.ts'
@@ -24,12 +24,12 @@ import type { ResilienceOptions } from './scenario-options.ts'
 /** Writes nothing on abort. */
 export async function resilienceRun(options: ResilienceOptions, command: string, signal: AbortSignal) {
   const startedAt = new Date()
-  const { modes, windows, seconds, rate, browsers, fallback, seed, servers } = options
+  const { modes, windows, seconds, rate, browsers, fallback, seed, servers, workers } = options
   const folder = options.out ?? reportFolder('resilience', startedAt)
   await requireFree(folder)
   const loadBefore = loadNow()
   const progress = new Progress(process.stdout)
-  const plan = planFaults(seed, seconds, modes, servers > 1)
+  const plan = planFaults(seed, seconds, modes, { hasBroker: servers > 1, hasWorkers: workers > 1 })
   const { promised } = plan
   progress.say(
     `${windows} windows in ${modes.length} modes for ${seconds} s, seed ${seed}: at least ${promised.cuts} cuts, ${promised.restarts} restarts, ${promised.kills} kills.`,
@@ -44,10 +44,14 @@ export async function resilienceRun(options: ResilienceOptions, command: string,
       server:
         servers > 1
           ? `${servers} processes on this machine, over loopback, behind one balancer, their log on NATS JetStream`
-          : 'a process of its own on this machine, over loopback, its log in SQLite',
+          : `${workers > 1 ? `${workers} workers and a process with the log` : 'a process of its own'} on this machine, over loopback, its log in SQLite`,
       loadBefore,
     }),
-    parameters: { windows, seconds, rate, browsers, fallback, seed, ...(servers > 1 && { servers }) },
+    parameters: {
+      ...{ windows, seconds, rate, browsers, fallback, seed },
+      ...(servers > 1 && { servers }),
+      ...(workers > 1 && { workers }),
+    },
     seed,
     promised,
     modes,
@@ -81,8 +85,8 @@ async function measure(
   opened.defer(folder.remove)
   const server =
     options.servers > 1
-      ? await startCluster(folder, options.servers, opened)
-      : await RestartingServer.start(folder)
+      ? await startCluster(folder, options, opened)
+      : await RestartingServer.start(folder, serverProgram, { workers: options.workers })
   if (options.servers === 1) opened.defer(() => server.close())
   const { origin, ca } = server
   const { seed, fallback: mayFall } = options
@@ -117,6 +121,7 @@ async function measure(
   const done = await carryOut(plan.faults, wholeMs, parts, (fault) => {
     faults.push(fault)
     const { kind, atMs, lastedMs, outcome } = fault
+    if (kind === 'worker') progress.say(`${seconds(atMs).padStart(7)}  kill -9 of a worker, ${fault.target}`)
     if (kind !== 'restart' && kind !== 'kill' && kind !== 'broker') return
     const what = kind === 'kill' ? 'kill -9 ' : kind === 'broker' ? 'NATS -9 ' : 'restart '
     progress.say(`${seconds(atMs).padStart(7)}  ${what} up again after ${seconds(lastedMs)}, ${outcome}`)
@@ -136,11 +141,13 @@ async function measure(
     lastedMs,
     windows: windows.map((window) => window.record),
     faults: done,
-    memory: memory.samples,
+    // The figures are of the worker that answers.
+    memory: options.workers > 1 ? [] : memory.samples,
     log: await readLog(server, options.modes.map(channelOf)),
     browsers: await browsers.records(await readLog(server, [browserChannel]), elapsed()),
     crashes: server.crashes,
     ...(options.servers > 1 && { servers: options.servers }),
+    ...(options.workers > 1 && { workers: options.workers }),
     settledAfterMs,
   }
   return { record, errors: server.errors(), browser: browsers.version }

@@ -373,6 +373,7 @@ const resilience = z.strictObject({
   rate: whole(1, 50).default(3),
   browsers: whole(0, 8).default(2),
   servers: whole(1, 9).default(1),
+  workers: whole(1, 16).default(1),
   seed,
   fallback: z.boolean().default(false),
   out,
@@ -395,6 +396,8 @@ export const resilienceHelp = `npm run lab -- resilience [flags]
   --browsers N   additional real Chromium windows; 0 for none                 2
   --servers N    over one NATS stream, behind a balancer; faults meet them in
                  turn, and NATS is killed too; needs nats-server              1
+  --workers N    of each server; one of them is killed (kill -9) six times a
+                 minute                                                       1
   --seed N       repeats the plan of the faults                               drawn, and printed
   --fallback     lets windows fall back to other modes
   --out DIR      folder of the report                                          reports/<date>-resilience
