@@ -208,13 +208,15 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     else entry.reject(new IdTaken(entry.draft))
   }
 
+  function hasRoomFor(channel: string): boolean {
+    const { heads } = view.tail
+    if (heads.has(channel) || heads.size + pending.size < limits.maxChannels) return true
+    const added = new Set(pending.values().map(({ draft }) => draft.channel)).difference(heads)
+    return added.has(channel) || heads.size + added.size < limits.maxChannels
+  }
+
   function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
-    const { tail } = view
-    const channels = new Set(pending.values().map((entry) => entry.draft.channel))
-    const added = channels.difference(new Set(tail.heads.keys()))
-    if (!tail.heads.has(draft.channel) && !added.has(draft.channel))
-      if (tail.heads.size + added.size >= limits.maxChannels)
-        throw new TooManyChannels(draft.channel, limits.maxChannels)
+    if (!hasRoomFor(draft.channel)) throw new TooManyChannels(draft.channel, limits.maxChannels)
     const payload = JSON.stringify({ ...draft, acceptedAt })
     const entry = { ...Promise.withResolvers<number>(), draft, key, payload }
     pending.set(key, entry)
@@ -247,14 +249,14 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
   /** Tries until JetStream has it: what was stored and not answered is found by its id. */
   async function publish({ draft, key, payload }: Entry, msgID = key): Promise<void> {
     const subject = subjectOf(name, draft.channel)
-    const late = AbortSignal.timeout(publishWithinMs)
+    const endsAt = performance.now() + publishWithinMs
     for (;;) {
-      await door.untilOpen(late)
+      await door.untilOpen(endsAt)
       const asked = client.publish(subject, payload, { msgID, timeout: publishWithinMs })
-      const answer = await Promise.race([asked.catch(asError), door.untilShut()])
+      const answer = await door.untilShut(asked.catch(asError))
       if (answer instanceof Error) {
-        late.throwIfAborted()
-        await pause(retryMs, undefined, { signal: late })
+        if (performance.now() + retryMs > endsAt) throw answer
+        await pause(retryMs)
       } else if (answer) {
         // JetStream remembers the id of a message that the log has erased.
         const isErased = answer.duplicate && answer.seq <= view.tail.head && pending.has(key)
@@ -580,17 +582,18 @@ const asError = (error: unknown) => (error instanceof Error ? error : new Error(
 
 /** Whether the connection stands: what is sent while it does not is lost, with its answer. */
 function watchDoor(connection: NatsConnection, onReopened: () => void) {
-  let open: PromiseWithResolvers<null> | null = null
-  let shut = Promise.withResolvers<null>()
+  let open: PromiseWithResolvers<void> | null = null
+  // Not a promise that each of them races with: it would keep them all until the connection breaks.
+  const onShut = new Set<() => void>()
 
   async function watch(): Promise<void> {
     for await (const { type } of connection.status()) {
       if (type === 'disconnect' && open === null) {
         open = Promise.withResolvers()
-        shut.resolve(null)
+        for (const stop of onShut) stop()
+        onShut.clear()
       } else if (type === 'reconnect' && open !== null) {
-        shut = Promise.withResolvers()
-        open.resolve(null)
+        open.resolve()
         open = null
         onReopened()
       }
@@ -599,14 +602,19 @@ function watchDoor(connection: NatsConnection, onReopened: () => void) {
   void watch()
 
   return {
-    untilShut: () => shut.promise,
-    /** Rejects when `late` is aborted. */
-    async untilOpen(late: AbortSignal): Promise<void> {
+    /** Settles as `answer` does, or to null if the connection breaks first. */
+    untilShut<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
+      return new Promise((resolve, reject) => {
+        const stop = () => resolve(null)
+        onShut.add(stop)
+        answer.then(resolve, reject).finally(() => onShut.delete(stop))
+      })
+    },
+    /** Rejects at `endsAt`, as `performance.now` has it. */
+    async untilOpen(endsAt: number): Promise<void> {
       if (open === null) return
-      const { promise, reject } = Promise.withResolvers<null>()
-      const stop = () => reject(late.reason)
-      late.addEventListener('abort', stop, { once: true })
-      await Promise.race([open.promise, promise]).finally(() => late.removeEventListener('abort', stop))
+      const isLate = pause(Math.max(0, endsAt - performance.now()), true, { ref: false })
+      if (await Promise.race([open.promise, isLate])) throw new Error('The connection to NATS is broken.')
     },
   }
 }
