@@ -11,7 +11,7 @@ import { configHelp } from './config/schema.ts'
 import { leaveWhenDone, processTimers } from './process.ts'
 import { isLoopback, isOpenTo, originFor } from './security/access.ts'
 import { type Server, startLog, startServer, startWorker, workersOf } from './server.ts'
-import { openLink, startWorkers } from './workers/workers.ts'
+import { hostSiblings, joinSiblings, openLink, startWorkers, stopWord } from './workers/workers.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -51,10 +51,11 @@ type Parts = Parameters<typeof startServer>[0]
 async function startAll(parts: Parts): Promise<Server> {
   const { drainMs } = parts.config
   const count = workersOf(parts.config)
-  const { attach, close } = await startLog(parts)
+  const siblings = hostSiblings(count)
+  const { attach, close } = await startLog(parts, siblings)
   const print = (line: string) => console.error(line)
   try {
-    const workers = await startWorkers({ count, attach, drainMs, timers: processTimers, print })
+    const workers = await startWorkers({ count, siblings, attach, drainMs, timers: processTimers, print })
     return {
       ports: workers.ports,
       async close() {
@@ -71,7 +72,7 @@ async function startAll(parts: Parts): Promise<Server> {
 /** As one of several processes; the first one says when to stop. */
 async function work(): Promise<void> {
   const stopped = new Promise((resolve) => {
-    process.once('message', resolve)
+    process.on('message', (said) => said === stopWord && resolve(said))
     // A terminal signals all its processes.
     for (const signal of signals) process.on(signal, resolve)
   })
@@ -80,7 +81,7 @@ async function work(): Promise<void> {
     const config = await loadConfig({ argv: settings, env: process.env, cwd: root })
     const parts = { config, tls: await certificateFor(config), webFolder, root }
     const link = config.broker === 'embedded' ? openLink() : null
-    const server = await startWorker(parts, link)
+    const server = await startWorker(parts, link, joinSiblings(workersOf(config)))
     const orphaned = () => process.exit(1)
     link?.once('close', orphaned)
     process.send?.({ type: 'ready', ports: server.ports })

@@ -4,48 +4,50 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Monitor } from './monitor.ts'
 import { createManualTime } from './wire/testing.ts'
+import type { Siblings } from './workers/workers.ts'
 
 const windowOf = (mode: string, backlogBytes = 0) => ({
   ...{ id: 'w1', channels: ['main'], mode, backlogBytes },
   ...{ droppedReadings: 0, heardAt: null },
 })
 
-function createMonitor() {
-  const time = createManualTime()
+function createMonitor(time = createManualTime(), siblings?: Siblings) {
+  const own = siblings?.name ?? 'server'
   const windows = () => [windowOf('sse/2', 100), windowOf('sse/2'), windowOf('polling/2', 20)]
-  const monitor = new Monitor({ timers: time, windows, log: 'memory', isLogUp: () => true, workers: 1 })
-  return { time, monitor }
+  const monitor = new Monitor({ timers: time, windows, log: 'memory', isLogUp: () => true, siblings })
+  const seconds = (after = 0) => monitor.reply(after).processes.find(({ name }) => name === own)?.seconds
+  return { time, monitor, seconds }
 }
 
 test('a look begins the seconds, and each tells what happened in it', () => {
-  const { time, monitor } = createMonitor()
+  const { time, monitor, seconds } = createMonitor()
   monitor.stored(1)
-  assert.deepEqual([monitor.reply(0).seconds, time.pending()], [[], 1])
+  assert.deepEqual([seconds(), time.pending()], [[], 1])
   for (const ms of [1, 2, 3, 40]) monitor.stored(ms)
   monitor.sent(12)
   monitor.omitted()
   time.advance(2000)
-  const [first, second] = monitor.reply(0).seconds
+  const [first, second] = seconds() ?? []
   assert.deepEqual(
     [first?.stored, first?.sent, first?.omitted, first?.windows, first?.backlogBytes],
     [4, 12, 1, { 'sse/2': 2, 'polling/2': 1 }, 120],
   )
   assert.deepEqual(first?.latencyMs, { p50: 3, p90: 40, p99: 40, max: 40 })
   assert.deepEqual([second?.stored, second?.latencyMs], [0, null])
-  assert.deepEqual(monitor.reply(first?.at ?? 0).seconds, [second])
+  assert.deepEqual(seconds(first?.at ?? 0), [second])
   monitor.stop()
 })
 
 test('two minutes are kept, and it ends when nobody looks', () => {
-  const { time, monitor } = createMonitor()
+  const { time, monitor, seconds } = createMonitor()
   for (let second = 0; second < 200; second += 1) {
     monitor.reply(0)
     time.advance(1000)
   }
-  assert.equal(monitor.reply(0).seconds.length, 120)
+  assert.equal(seconds()?.length, 120)
   time.advance(75_000)
   assert.equal(time.pending(), 0)
-  assert.deepEqual([monitor.reply(0).seconds, time.pending()], [[], 1])
+  assert.deepEqual([seconds(), time.pending()], [[], 1])
   monitor.stop()
 })
 
@@ -71,4 +73,87 @@ test('Prometheus gets counters, gauges and a histogram, with units in their name
   for (const line of lines)
     assert.match(line, /^(?:# (?:HELP|TYPE) .+|[a-z_0-9]+(?:\{[a-z]+="[^"]*"(?:,[a-z]+="[^"]*")*\})? \S+|)$/)
   monitor.stop()
+})
+
+/** A note arrives at once, as plain data; `deaf` takes none. */
+function createServer(names: readonly string[], deaf: readonly string[] = []) {
+  const time = createManualTime()
+  const followers = new Map<string, (note: unknown) => void>()
+  const monitors = names.map((name) => {
+    const siblings: Siblings = {
+      ...{ name, count: names.length },
+      post(note) {
+        const words = JSON.stringify(note)
+        for (const [other, take] of followers)
+          if (other !== name && !deaf.includes(other)) take(JSON.parse(words))
+      },
+      follow: (onNote) => void followers.set(name, onNote),
+    }
+    return createMonitor(time, siblings).monitor
+  })
+  return { time, monitors }
+}
+
+test('whichever process is asked, its reply has the seconds of all, which a look at one begins', () => {
+  const { time, monitors } = createServer(['log', 'worker-1', 'worker-2'])
+  const [log, one, two] = monitors
+  assert.ok(log && one && two)
+  one.reply(0)
+  assert.equal(time.pending(), 3)
+  two.stored(1)
+  two.stored(2)
+  time.advance(2000)
+  const processes = one.reply(0).processes
+  assert.deepEqual(
+    processes.map(({ name, seconds }) => [name, seconds.map(({ stored }) => stored)]),
+    [
+      ['log', [0, 0]],
+      ['worker-1', [0, 0]],
+      ['worker-2', [2, 0]],
+    ],
+  )
+  assert.deepEqual(
+    two.reply(0).processes.map(({ name }) => name),
+    ['log', 'worker-1', 'worker-2'],
+  )
+  log.stop()
+  time.advance(6000)
+  assert.deepEqual(
+    one.reply(0).processes.map(({ name }) => name),
+    ['worker-1', 'worker-2'],
+  )
+  for (const monitor of monitors) monitor.stop()
+})
+
+test('one scrape has each metric once, with the samples of all processes; one that is late is left out', async () => {
+  const { time, monitors } = createServer(['log', 'worker-1', 'worker-2'], ['log'])
+  const [, one, two] = monitors
+  assert.ok(one && two)
+  one.stored(3)
+  two.stored(3)
+  two.stored(30)
+  const scrape = one.metrics()
+  await new Promise(setImmediate)
+  time.advance(500)
+  const lines = (await scrape).split('\n')
+  for (const line of [
+    'crosswind_messages_stored_total{process="worker-1"} 1',
+    'crosswind_messages_stored_total{process="worker-2"} 2',
+    'crosswind_publish_duration_seconds_count{process="worker-2"} 2',
+    'crosswind_processes_silent 1',
+  ])
+    assert.ok(lines.includes(line), line)
+  assert.equal(
+    lines.some((line) => line.includes('process="log"')),
+    false,
+  )
+  const heads = lines.filter((line) => line.startsWith('# TYPE'))
+  assert.equal(new Set(heads).size, heads.length)
+  // All samples of a metric follow its head.
+  let metric = ''
+  for (const line of lines) {
+    if (line.startsWith('# TYPE')) metric = line.split(' ')[2] ?? ''
+    else if (line !== '' && !line.startsWith('#')) assert.ok(line.startsWith(metric), line)
+  }
+  for (const monitor of monitors) monitor.stop()
 })

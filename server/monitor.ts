@@ -8,6 +8,7 @@ import { Refusal } from './refusal.ts'
 import { grantOf } from './security/middleware.ts'
 import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
 import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
+import type { Siblings } from './workers/workers.ts'
 
 const secondMs = 1000
 
@@ -26,8 +27,23 @@ interface MonitorParts {
   /** `SQLite`, `memory`, `NATS JetStream` */
   readonly log: string
   readonly isLogUp: () => boolean
-  readonly workers: number
+  /** The server's other processes; absent where there are none. */
+  readonly siblings?: Siblings | undefined
 }
+
+/** Between the monitors of a server's processes. `from` is the process. */
+type Told = { readonly from: string } /** Somebody looks at the server. */ & (
+  | { readonly monitor: 'look' }
+  | { readonly monitor: 'second'; readonly uptimeMs: number; readonly second: MonitorSecond }
+  | { readonly monitor: 'ask'; readonly id: string }
+  | { readonly monitor: 'metrics'; readonly id: string; readonly text: string }
+)
+
+/** For the metrics of the other processes, ms; those that are late are left out. */
+const answerWithinMs = 500
+
+/** One that was silent for so long while somebody looked has ended, ms. */
+const silentMs = 5000
 
 type Windows = ReturnType<Hub['windows']>
 
@@ -41,11 +57,16 @@ export class Monitor implements Meter {
   #last: Readings | null = null
   #latencies: number[] = []
   #loopDelay: ReturnType<typeof monitorEventLoopDelay> | null = null
+  readonly #startedAt: number
   #lookedAt = Number.NEGATIVE_INFINITY
+  readonly #others = new Map<string, { uptimeMs: number; seconds: MonitorSecond[] }>()
+  readonly #asked = new Map<string, (from: string, text: string) => void>()
+  #asks = 0
   #cancel: Cancel = nothingPlanned
 
   constructor(parts: MonitorParts) {
     this.#parts = parts
+    this.#startedAt = parts.timers.now()
     this.#durations = new Histogram({
       name: 'crosswind_publish_duration_seconds',
       help: 'From the admission of a message until it was stored and written to its windows.',
@@ -53,6 +74,10 @@ export class Monitor implements Meter {
       registers: [this.#registry],
     })
     this.#register()
+    const { siblings } = parts
+    if (!siblings) return
+    this.#registry.setDefaultLabels({ process: siblings.name })
+    siblings.follow((note) => void this.#take(note as Told))
   }
 
   stored(ms: number): void {
@@ -72,15 +97,82 @@ export class Monitor implements Meter {
   /** Those that ended after `after`, ms since the epoch. */
   reply(after: number): MonitorReply {
     this.#look()
-    const { log, workers } = this.#parts
-    const seconds = this.#seconds.filter(({ at }) => at > after)
-    return { node: process.version, uptimeMs: process.uptime() * 1000, log, workers, seconds }
+    this.#tell({ monitor: 'look' })
+    const { log, siblings, timers } = this.#parts
+    const own = { uptimeMs: this.#uptimeMs(), seconds: this.#seconds }
+    const latest = timers.now() - silentMs
+    for (const [name, { seconds }] of this.#others)
+      if ((seconds.at(-1)?.at ?? 0) < latest) this.#others.delete(name)
+    const all = [[siblings?.name ?? 'server', own] as const, ...this.#others]
+    const processes = all
+      .map(([name, { uptimeMs, seconds }]) => ({
+        ...{ name, uptimeMs, seconds: seconds.filter(({ at }) => at > after) },
+      }))
+      .sort((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }))
+    return { node: process.version, log, processes }
   }
 
-  /** In Prometheus' text format. */
-  metrics(): Promise<string> {
+  /** In Prometheus' text format, of all processes; each has its name as label. */
+  async metrics(): Promise<string> {
     this.#look()
-    return this.#registry.metrics()
+    const { siblings } = this.#parts
+    const own = await this.#registry.metrics()
+    if (!siblings) return own
+    this.#tell({ monitor: 'look' })
+    const others = await this.#askOthers(siblings.count - 1)
+    return joinedMetrics([
+      ...[own, ...others],
+      `# HELP crosswind_processes_silent Processes of this server that did not answer for their metrics in time.
+# TYPE crosswind_processes_silent gauge
+crosswind_processes_silent ${siblings.count - 1 - others.length}
+`,
+    ])
+  }
+
+  #askOthers(count: number): Promise<readonly string[]> {
+    const texts = new Map<string, string>()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const cancel = this.#parts.timers.later(resolve, answerWithinMs)
+    this.#asks += 1
+    const id = String(this.#asks)
+    this.#asked.set(id, (from, text) => {
+      texts.set(from, text)
+      if (texts.size === count) resolve()
+    })
+    this.#tell({ monitor: 'ask', id })
+    return promise.then(() => {
+      cancel()
+      this.#asked.delete(id)
+      return [...texts.values()]
+    })
+  }
+
+  #tell(told: DistributiveOmit<Told, 'from'>): void {
+    const { siblings } = this.#parts
+    siblings?.post({ ...told, from: siblings.name })
+  }
+
+  async #take(told: Told): Promise<void> {
+    const { from } = told
+    if (told.monitor === 'look') this.#look()
+    else if (told.monitor === 'second') {
+      const { uptimeMs, second } = told
+      const known = this.#others.get(from)?.seconds ?? []
+      // A process that took its place begins anew.
+      const seconds = known.filter(({ at }) => at > second.at - uptimeMs).slice(1 - secondsKept)
+      this.#others.set(from, { uptimeMs, seconds: [...seconds, second] })
+    } else if (told.monitor === 'ask') {
+      // An id is of the process that asks: its answer goes to all.
+      const text = await this.#registry.metrics()
+      this.#tell({ monitor: 'metrics', id: `${from} ${told.id}`, text })
+    } else if (told.monitor === 'metrics') {
+      const [asker, id = ''] = told.id.split(' ')
+      if (asker === this.#parts.siblings?.name) this.#asked.get(id)?.(from, told.text)
+    }
+  }
+
+  #uptimeMs(): number {
+    return this.#parts.timers.now() - this.#startedAt
   }
 
   stop(): void {
@@ -113,7 +205,7 @@ export class Monitor implements Meter {
     }
     const { rss, heapUsed } = process.memoryUsage()
     const windows = all()
-    this.#seconds.push({
+    const second: MonitorSecond = {
       at: timers.now(),
       cpu: (next.cpuMs - last.cpuMs) / (next.at - last.at),
       rssBytes: rss,
@@ -126,7 +218,9 @@ export class Monitor implements Meter {
       backlogBytes: backlogOf(windows),
       latencyMs: quantilesOf(this.#latencies),
       isLogUp: isLogUp(),
-    })
+    }
+    this.#seconds.push(second)
+    this.#tell({ monitor: 'second', uptimeMs: this.#uptimeMs(), second })
     if (this.#seconds.length > secondsKept) this.#seconds.shift()
     this.#latencies = []
     this.#last = next
@@ -207,6 +301,24 @@ interface Readings {
   readonly stored: number
   readonly sent: number
   readonly omitted: number
+}
+
+type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never
+
+/** Each metric once, with the samples of all texts. */
+function joinedMetrics(texts: readonly string[]): string {
+  const joined = new Map<string, { head: string; samples: string[] }>()
+  for (const text of texts)
+    for (const block of text.split(/^(?=# HELP )/m)) {
+      const lines = block.trim().split('\n')
+      const samples = lines.filter((line) => line !== '' && !line.startsWith('#'))
+      const name = /^# HELP (\S+)/.exec(block)?.[1]
+      if (name === undefined) continue
+      const head = lines.filter((line) => line.startsWith('#')).join('\n')
+      joined.getOrInsertComputed(name, () => ({ head, samples: [] })).samples.push(...samples)
+    }
+  const blocks = joined.values().map(({ head, samples }) => `${[head, ...samples].join('\n')}\n`)
+  return [...blocks].join('\n')
 }
 
 function windowsByMode(windows: Windows): Record<string, number> {

@@ -20,6 +20,7 @@ import { WindRecorder } from './wind-recorder.ts'
 import type { PageSettings } from './wire/messages.ts'
 import type { HttpVersion } from './wire/modes.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
+import type { Siblings } from './workers/workers.ts'
 
 interface ServerParts {
   readonly config: Config
@@ -47,19 +48,23 @@ export async function startServer(parts: ServerParts): Promise<Server> {
 }
 
 /** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
-export async function startLog(parts: ServerParts) {
+export async function startLog(parts: ServerParts, siblings: Siblings) {
   const opened = await openGuarded(parts)
   const host = opened.bus ? null : hostLog(opened.log)
-  const started = await start(parts, { bus: host?.bus, ...opened }, { leads: true, serves: false })
+  const started = await start(parts, { bus: host?.bus, ...opened }, { leads: true, serves: false, siblings })
   return { attach: host?.attach, close: started.close }
 }
 
 /** A process that serves windows, and has its log from the other end of the stream; null: from the broker. */
-export async function startWorker(parts: ServerParts, link: Duplex | null): Promise<Server> {
+export async function startWorker(
+  parts: ServerParts,
+  link: Duplex | null,
+  siblings: Siblings,
+): Promise<Server> {
   const opened = link
     ? await joinLog(link, onFailure('A follower of the log failed'))
     : await openGuarded(parts)
-  return start(parts, opened, { leads: false, serves: true })
+  return start(parts, opened, { leads: false, serves: true, siblings })
 }
 
 /** Updates of shared documents are checked before they are stored. */
@@ -84,12 +89,14 @@ interface Role {
   readonly leads: boolean
   /** Listens on the ports. */
   readonly serves: boolean
+  /** Where there are several processes. */
+  readonly siblings?: Siblings
 }
 
 async function start(
   { config, tls, webFolder, root }: ServerParts,
   { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true }: OpenedLog,
-  { leads, serves }: Role,
+  { leads, serves, siblings }: Role,
 ): Promise<Server> {
   const { heartbeatMs } = config
   const access = new Access({
@@ -109,7 +116,7 @@ async function start(
     windows: () => hub.windows(),
     log: logWords(config),
     isLogUp: isUp,
-    workers: workersOf(config),
+    siblings,
   })
   const hub = createHub({
     log,

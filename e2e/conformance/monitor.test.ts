@@ -30,7 +30,10 @@ test('it counts what windows write', async (context) => {
     assert.equal(status, 200)
   }
   const reply: MonitorReply = JSON.parse(await textOf((await http.ask({ path: '/api/monitor' })).body))
-  assert.deepEqual([reply.log, reply.seconds], ['memory', []])
+  assert.deepEqual(
+    [reply.log, reply.processes.map(({ name, seconds }) => [name, seconds])],
+    ['memory', [['server', []]]],
+  )
   const metrics = await http.ask({ path: '/metrics' })
   assert.equal(metrics.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8')
   assert.match(await textOf(metrics.body), /^crosswind_messages_stored_total 3$/m)

@@ -6,6 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
+import { connectHttp, textOf } from '../clients/http-client.ts'
 import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 import { testTransportContract } from './transport-contract.ts'
@@ -45,6 +46,15 @@ for (const mode of modes) {
     testTransportContract(mode, () => ({ origin: shared.origin[mode.http], ca: shared.ca, maxMessageBytes }))
   })
 }
+
+test('one scrape has the metrics of all processes', async (context) => {
+  const http = connectHttp('2', shared.origin['2'], shared.ca)
+  context.after(() => http.close())
+  const text = await textOf((await http.ask({ path: '/metrics' })).body)
+  const processes = text.matchAll(/^process_start_time_seconds\{process="([^"]+)"\} \d/gm)
+  assert.deepEqual(Array.from(processes, ([, name]) => name).sort(), ['log', 'worker-1', 'worker-2'])
+  assert.match(text, /^crosswind_processes_silent 0$/m)
+})
 
 const key = newKey()
 const nameIn = (window: string) => nameOf(key, window)

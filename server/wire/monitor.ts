@@ -1,4 +1,4 @@
-// A server's load, second by second, as its monitor tells it and the page shows it.
+// A server's load, second by second and process by process, as its monitor tells it and the page shows it.
 
 export interface MonitorSecond {
   /** Its end, ms since the epoch. */
@@ -33,11 +33,16 @@ export interface Quantiles {
 
 export interface MonitorReply {
   readonly node: string
-  readonly uptimeMs: number
   /** `SQLite`, `memory`, `NATS JetStream` */
   readonly log: string
-  /** Processes that share the windows; the reply is of one of them. */
-  readonly workers: number
+  /** One, or several that serve windows and one with the log. */
+  readonly processes: readonly MonitorProcess[]
+}
+
+export interface MonitorProcess {
+  /** `server` if it is the only one, else `log`, `worker-1` … */
+  readonly name: string
+  readonly uptimeMs: number
   /** In order. The first look starts them. */
   readonly seconds: readonly MonitorSecond[]
 }

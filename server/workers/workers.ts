@@ -8,6 +8,17 @@ import { endsWithin } from '../process.ts'
 import type { Server } from '../server.ts'
 import type { Timers } from '../wire/time.ts'
 
+/** The processes of one server, to each of them: what one posts, all others get. */
+export interface Siblings {
+  /** Of this process: `log`, `worker-1` …; that of one that ended passes to the one that takes its place. */
+  readonly name: string
+  /** All, this one included. */
+  readonly count: number
+  /** Plain data. */
+  readonly post: (note: object) => void
+  readonly follow: (onNote: (note: unknown) => void) => void
+}
+
 /** Of a worker's file descriptors, after the terminal's three and Node's own channel. */
 const linkDescriptor = 4
 
@@ -19,6 +30,7 @@ const graceMs = 3000
 
 interface WorkersParts {
   readonly count: number
+  readonly siblings: ReturnType<typeof hostSiblings>
   /** Serves the log over the stream; absent where workers have it from a broker. */
   readonly attach: ((link: Duplex) => void) | undefined
   readonly drainMs: number
@@ -33,39 +45,90 @@ type Said =
   | { readonly type: 'ready'; readonly ports: Ports }
   | { readonly type: 'failed'; readonly why: string }
 
+/** Between processes of a server, any number of times. */
+interface Noted {
+  readonly type: 'note'
+  readonly note: object
+}
+
+/** To a worker. */
+export const stopWord = 'stop'
+
+/** In a worker's environment: its number. */
+const numberVariable = 'WORKER_NUMBER'
+
+/** In the first process, which passes on what workers post. */
+export function hostSiblings(count: number) {
+  const followers = new Set<(note: unknown) => void>()
+  function spread(note: object, from?: Worker): void {
+    for (const worker of Object.values(cluster.workers ?? {}))
+      if (worker && worker !== from && worker.isConnected()) send(worker, note)
+  }
+  return {
+    name: 'log',
+    count: count + 1,
+    post: (note: object) => spread(note),
+    follow: (onNote) => void followers.add(onNote),
+    take(said: unknown, from: Worker): void {
+      if (!isNoted(said)) return
+      spread(said.note, from)
+      for (const onNote of followers) onNote(said.note)
+    },
+  } satisfies Siblings & { take: (said: unknown, from: Worker) => void }
+}
+
+/** In a worker. */
+export function joinSiblings(count: number): Siblings {
+  return {
+    name: `worker-${process.env[numberVariable]}`,
+    count: count + 1,
+    post: (note) => void (process.connected && process.send?.({ type: 'note', note } satisfies Noted)),
+    follow: (onNote) => void process.on('message', (said) => isNoted(said) && onNote(said.note)),
+  }
+}
+
+// A worker that has just ended takes nothing: its replacement asks anew.
+const send = (worker: Worker, note: object) =>
+  void worker.send({ type: 'note', note } satisfies Noted, () => undefined)
+
+const isNoted = (said: unknown): said is Noted =>
+  typeof said === 'object' && said !== null && 'type' in said && said.type === 'note'
+
 /** Resolves when all serve. Rejects with the reason of the first that cannot. Connections go to them in turn. */
-export async function startWorkers({ count, attach, drainMs, timers, print }: WorkersParts): Promise<Server> {
+export async function startWorkers(parts: WorkersParts): Promise<Server> {
+  const { count, siblings, attach, drainMs, timers, print } = parts
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] })
   const workers = new Set<Worker>()
   let isStopping = false
 
-  async function begin(): Promise<Ports> {
-    const worker = cluster.fork()
+  async function begin(number: number): Promise<Ports> {
+    const worker = cluster.fork({ [numberVariable]: number })
     const startedAt = timers.now()
     workers.add(worker)
     const link = worker.process.stdio[linkDescriptor] as Duplex
     if (attach) attach(link)
     else link.on('error', () => undefined)
     worker.once('exit', () => workers.delete(worker))
+    worker.on('message', (said) => siblings.take(said, worker))
     const [said] = (await Promise.race([once(worker, 'message'), once(worker, 'exit')])) as [unknown]
     if (!isSaid(said)) throw new Error('A worker ended before it served.')
     if (said.type === 'failed') throw new Error(said.why)
-    worker.once('exit', (code, signal) => replace(timers.now() - startedAt, signal ?? `code ${code}`))
+    worker.once('exit', (code, signal) => replace(number, timers.now() - startedAt, signal ?? `code ${code}`))
     return said.ports
   }
 
-  function replace(livedMs: number, how: string): void {
+  function replace(number: number, livedMs: number, how: string): void {
     if (isStopping) return
     print(`A worker ended (${how}); another one takes its place.`)
-    timers.later(() => void beginAgain(), livedMs < shortLifeMs ? shortLifeMs : 0)
+    timers.later(() => void beginAgain(number), livedMs < shortLifeMs ? shortLifeMs : 0)
   }
 
-  async function beginAgain(): Promise<void> {
+  async function beginAgain(number: number): Promise<void> {
     if (isStopping) return
     try {
-      await begin()
+      await begin(number)
     } catch (error) {
-      replace(0, error instanceof Error ? error.message : String(error))
+      replace(number, 0, error instanceof Error ? error.message : String(error))
     }
   }
 
@@ -79,14 +142,14 @@ export async function startWorkers({ count, attach, drainMs, timers, print }: Wo
   async function stopAll(): Promise<void> {
     const all = [...workers]
     const ended = Promise.all(all.map((worker) => worker.isDead() || once(worker, 'exit')))
-    for (const worker of all) if (worker.isConnected()) worker.send('stop', () => undefined)
+    for (const worker of all) if (worker.isConnected()) worker.send(stopWord, () => undefined)
     if (await endsWithin(ended, drainMs + graceMs, timers)) return
     for (const worker of workers) worker.process.kill('SIGKILL')
     await ended
   }
 
   try {
-    const [ports] = await Promise.all(Array.from({ length: count }, begin))
+    const [ports] = await Promise.all(Array.from({ length: count }, (_, place) => begin(place + 1)))
     if (!ports) throw new Error('There are no workers.')
     return { ports, close }
   } catch (error) {
@@ -95,7 +158,7 @@ export async function startWorkers({ count, attach, drainMs, timers, print }: Wo
   }
 }
 
-const isSaid = (said: unknown): said is Said => typeof said === 'object' && said !== null
+const isSaid = (said: unknown): said is Said => typeof said === 'object' && said !== null && !isNoted(said)
 
 /** In a worker: the stream to the log. */
 export function openLink(): Duplex {

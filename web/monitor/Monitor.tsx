@@ -1,26 +1,35 @@
 // The view of the server's load, live: figures of the last two minutes.
 
 import { useEffect, useState } from 'react'
-import { type MonitorReply, type MonitorSecond, secondsKept } from '../../server/wire/monitor.ts'
+import { type MonitorProcess, type MonitorReply, secondsKept } from '../../server/wire/monitor.ts'
 import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
 import { browserTimers } from '../link/browser-services.ts'
 import { asClosing, createHttp } from '../transports/http.ts'
-import { chartsOf, type MonitorChart, serverWords, withReply } from './monitor.ts'
+import {
+  chartsOf,
+  type MonitorChart,
+  newestOf,
+  type ProcessRow,
+  processRows,
+  serverWords,
+  withReply,
+} from './monitor.ts'
 
 const askMs = 1000
 const timeoutMs = 5000
 
 interface Seen {
   readonly reply: MonitorReply | null
-  readonly seconds: readonly MonitorSecond[]
+  readonly processes: readonly MonitorProcess[]
   /** Why there is nothing newer; null while there is. */
   readonly fault: string | null
 }
 
 export function Monitor() {
-  const { reply, seconds, fault } = useMonitor()
-  const charts = chartsOf(seconds)
-  const isLogDown = seconds.at(-1)?.isLogUp === false
+  const { reply, processes, fault } = useMonitor()
+  const charts = chartsOf(processes)
+  const rows = processRows(processes)
+  const isLogDown = processes.some(({ seconds }) => seconds.at(-1)?.isLogUp === false)
   return (
     <div className="monitor" id="monitor" tabIndex={-1}>
       <div className="monitor-head">
@@ -36,6 +45,7 @@ export function Monitor() {
           <Chart key={chart.name} chart={chart} />
         ))}
       </dl>
+      {rows.length > 0 && <Processes rows={rows} />}
       {charts.length > 0 && (
         <p className="small">
           Each line is the last {secondsKept / 60} minutes, from left to right; a paler line belongs to the
@@ -44,6 +54,44 @@ export function Monitor() {
         </p>
       )}
     </div>
+  )
+}
+
+function Processes({ rows }: { readonly rows: readonly ProcessRow[] }) {
+  return (
+    <table className="monitor-processes">
+      <caption>Each process in the last second</caption>
+      <thead>
+        <tr>
+          <th scope="col">Process</th>
+          <th scope="col">Windows</th>
+          <th scope="col" className="monitor-wide">
+            Messages in
+          </th>
+          <th scope="col" className="monitor-wide">
+            Messages out
+          </th>
+          <th scope="col">Processor</th>
+          <th scope="col">Memory</th>
+          <th scope="col" className="monitor-wide">
+            Event loop late: median, most
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ name, windows, stored, sent, cpu, memory, loop }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{windows}</td>
+            <td className="monitor-wide">{stored}</td>
+            <td className="monitor-wide">{sent}</td>
+            <td>{cpu}</td>
+            <td>{memory}</td>
+            <td className="monitor-wide">{loop}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 
@@ -81,24 +129,24 @@ function pathOf(values: readonly (number | null)[], top: number): string {
 
 /** Asks each second while the page is visible. */
 function useMonitor(): Seen {
-  const [seen, setSeen] = useState<Seen>({ reply: null, seconds: [], fault: null })
+  const [seen, setSeen] = useState<Seen>({ reply: null, processes: [], fault: null })
   useEffect(() => {
     const ending = new AbortController()
     const http = createHttp('', ending.signal, timeoutMs)
     let stop: Cancel = nothingPlanned
-    let newestAt = 0
+    let known: readonly MonitorProcess[] = []
 
     async function ask(): Promise<void> {
       try {
         if (document.visibilityState === 'visible') {
-          const { data: reply } = await http.get<MonitorReply>(`/api/monitor?after=${newestAt}`)
-          newestAt = reply.seconds.at(-1)?.at ?? newestAt
-          setSeen(({ seconds }) => ({ reply, seconds: withReply(seconds, reply), fault: null }))
+          const { data: reply } = await http.get<MonitorReply>(`/api/monitor?after=${newestOf(known)}`)
+          known = withReply(known, reply)
+          setSeen({ reply, processes: known, fault: null })
         }
       } catch (error) {
         if (ending.signal.aborted) return
         const { sentence } = asClosing(error)
-        setSeen((known) => ({ ...known, fault: sentence }))
+        setSeen((last) => ({ ...last, fault: sentence }))
       }
       stop = browserTimers.later(() => void ask(), askMs)
     }

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MonitorSecond } from '../../server/wire/monitor.ts'
-import { chartsOf, serverWords, withReply } from './monitor.ts'
+import type { MonitorProcess, MonitorSecond } from '../../server/wire/monitor.ts'
+import { chartsOf, newestOf, processRows, serverWords, withReply } from './monitor.ts'
 
 const quantiles = { p50: 0.4, p90: 1, p99: 2.5, max: 30 }
 
@@ -16,11 +16,17 @@ function secondAt(at: number, change: Partial<MonitorSecond> = {}): MonitorSecon
   }
 }
 
-const chartNamed = (name: string, seconds: readonly MonitorSecond[]) =>
-  chartsOf(seconds).find((chart) => chart.name === name)
+const processWith = (seconds: readonly MonitorSecond[], name = 'server'): MonitorProcess => ({
+  ...{ name, uptimeMs: 60_000, seconds },
+})
+
+const chartNamed = (name: string, ...processes: readonly (readonly MonitorSecond[])[]) =>
+  chartsOf(processes.map((seconds, place) => processWith(seconds, `worker-${place + 1}`))).find(
+    (chart) => chart.name === name,
+  )
 
 test('each measure has its newest figure, with units, and an axis from 0 to a round figure', () => {
-  const charts = chartsOf([secondAt(1000)])
+  const charts = chartsOf([processWith([secondAt(1000)])])
   assert.deepEqual(
     charts.map(({ name, figure, topWords }) => [name, figure, topWords]),
     [
@@ -56,17 +62,64 @@ test('without messages there is no latency, and the line has a gap', () => {
   assert.deepEqual(chartsOf([]), [])
 })
 
-test('a reply adds its newer seconds, and the oldest go', () => {
-  const reply = { node: 'v26.10.0', uptimeMs: 0, log: 'SQLite', workers: 1 }
-  const known = Array.from({ length: 119 }, (_second, place) => secondAt(place * 1000))
-  const next = withReply(known, { ...reply, seconds: [118, 119, 120].map((at) => secondAt(at * 1000)) })
-  assert.deepEqual([next.length, next[0]?.at, next.at(-1)?.at], [120, 1000, 120_000])
+test('of several processes counts are summed, delays are the worst', () => {
+  const [busy, idle] = [{ p50: 5, p90: 6, p99: 9, max: 40 }, quantiles]
+  const one = [secondAt(1000, { loopDelayMs: busy, latencyMs: null, windows: { 'sse/2': 3 } })]
+  const other = [secondAt(1300, { latencyMs: idle, windows: { 'sse/2': 4, 'polling/2': 1 } })]
+  const chart = (name: string) => {
+    const { figure, beside } = chartNamed(name, one, other) ?? {}
+    return [figure, beside]
+  }
+  assert.deepEqual(chart('Windows'), ['8', 'sse/2 7, polling/2 1'])
+  assert.deepEqual(chart('Messages in'), ['100 a second', 'taken by the log'])
+  assert.deepEqual(chart('Processor'), ['50 %', 'of one core, all processes together'])
+  assert.deepEqual(chart('Latency in the server'), [
+    '0.40 ms',
+    'median of the slowest; 99 % within 2.5 ms',
+  ])
+  assert.deepEqual(chart('Event loop'), ['5.0 ms late', 'median of the latest; at most 40 ms'])
 })
 
-test('the server is named by its age, version and log', () => {
-  const words = (minutes: number, workers = 1) =>
-    serverWords({ node: 'v26.10.0', uptimeMs: minutes * 60_000, log: 'SQLite', workers, seconds: [] })
-  assert.equal(words(0.5, 2), 'One of 2 workers: up 0 min, Node 26.10.0, log in SQLite')
+test('a sum has no dent where the second of one process falls between two places', () => {
+  const even = [1000, 2000, 3000, 4000, 5000].map((at) => secondAt(at, { stored: 1 }))
+  const drifting = [1400, 2450, 3510, 4530].map((at) => secondAt(at, { stored: 10 }))
+  assert.deepEqual(chartNamed('Messages in', even, drifting)?.line.slice(-5), [11, 11, 11, 11, 11])
+})
+
+test('each process has a row, and a server of one process none', () => {
+  const log = processWith([secondAt(1000, { windows: {}, sent: 0 })], 'log')
+  const rows = processRows([log, processWith([secondAt(1000)], 'worker-1')])
+  assert.deepEqual(
+    rows.map(({ name, windows, sent, cpu, loop }) => [name, windows, sent, cpu, loop]),
+    [
+      ['Log', '–', '–', '25 %', '0.40 ms, 30 ms'],
+      ['Worker 1', '1,202', '60,100', '25 %', '0.40 ms, 30 ms'],
+    ],
+  )
+  assert.deepEqual(processRows([processWith([secondAt(1000)])]), [])
+})
+
+test('a reply adds its newer seconds, the oldest go, and so do processes that it does not name', () => {
+  const reply = { node: 'v26.10.0', log: 'SQLite' }
+  const seconds = Array.from({ length: 119 }, (_second, place) => secondAt(place * 1000))
+  const known = [processWith(seconds, 'worker-1'), processWith(seconds, 'worker-2')]
+  const newer = [118, 119, 120].map((at) => secondAt(at * 1000))
+  const next = withReply(known, { ...reply, processes: [processWith(newer, 'worker-2')] })
+  assert.deepEqual(
+    next.map(({ name, seconds }) => [name, seconds.length, seconds[0]?.at, seconds.at(-1)?.at]),
+    [['worker-2', 120, 1000, 120_000]],
+  )
+  assert.deepEqual([newestOf(next), newestOf([...next, ...known]), newestOf([])], [120_000, 118_000, 0])
+})
+
+test('the server is named by its age, workers, version and log', () => {
+  const words = (minutes: number, workers = 0) => {
+    const uptimeMs = minutes * 60_000
+    const names = workers === 0 ? ['server'] : ['log', ...Array(workers).fill('worker-1')]
+    const processes = names.map((name) => ({ name, uptimeMs, seconds: [] }))
+    return serverWords({ node: 'v26.10.0', log: 'SQLite', processes })
+  }
+  assert.equal(words(0.5, 2), 'This server: up 0 min, 2 workers, Node 26.10.0, log in SQLite')
   assert.equal(words(0.5), 'This server: up 0 min, Node 26.10.0, log in SQLite')
   assert.equal(words(192), 'This server: up 3 h 12 min, Node 26.10.0, log in SQLite')
   assert.equal(words(1440 * 2 + 65), 'This server: up 2 d 1 h, Node 26.10.0, log in SQLite')

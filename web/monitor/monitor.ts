@@ -1,6 +1,11 @@
 // The server's load in words and lines: what the monitor shows of its seconds.
 
-import { type MonitorReply, type MonitorSecond, secondsKept } from '../../server/wire/monitor.ts'
+import {
+  type MonitorProcess,
+  type MonitorReply,
+  type MonitorSecond,
+  secondsKept,
+} from '../../server/wire/monitor.ts'
 import { msWords } from '../page/wording.ts'
 
 export interface MonitorChart {
@@ -18,7 +23,10 @@ export interface MonitorChart {
   readonly topWords: string
 }
 
-type Read = (second: MonitorSecond) => number | null
+/** The same second of each process. */
+type Moment = readonly MonitorSecond[]
+
+type Read = (moment: Moment) => number | null
 
 interface Measure {
   readonly name: string
@@ -27,117 +35,186 @@ interface Measure {
   readonly leastTop: number
   readonly read: Read
   readonly readOther?: Read
-  readonly beside: (second: MonitorSecond, all: readonly MonitorSecond[]) => string
+  readonly beside: (moment: Moment, all: readonly Moment[]) => string
 }
 
 const count = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 })
 const perSecond = (value: number) => `${count.format(value)} a second`
+const percent = (value: number) => `${count.format(100 * value)} %`
 const windowsOf = ({ windows }: MonitorSecond) =>
   Object.values(windows).reduce((sum, windows) => sum + windows, 0)
+
+const sumOf = (read: (second: MonitorSecond) => number) => (moment: Moment) =>
+  moment.reduce((sum, second) => sum + read(second), 0)
+
+/** Quantiles of several processes cannot be joined. */
+const worstOf = (read: (second: MonitorSecond) => number | undefined) => (moment: Moment) => {
+  const values = moment.flatMap((second) => read(second) ?? [])
+  return values.length === 0 ? null : Math.max(...values)
+}
+
+const latencyP99 = worstOf(({ latencyMs }) => latencyMs?.p99)
+const loopMax = worstOf(({ loopDelayMs }) => loopDelayMs?.max)
+const heap = sumOf(({ heapBytes }) => heapBytes)
+const omitted = sumOf((second) => second.omitted)
 
 const measures: readonly Measure[] = [
   {
     name: 'Windows',
     inWords: (value) => count.format(value),
     leastTop: 5,
-    read: windowsOf,
-    beside: ({ windows }) =>
-      Object.entries(windows)
+    read: sumOf(windowsOf),
+    beside: (moment) => {
+      const sums = new Map<string, number>()
+      for (const { windows } of moment)
+        for (const [mode, number] of Object.entries(windows)) sums.set(mode, (sums.get(mode) ?? 0) + number)
+      return [...sums]
         .toSorted(([, one], [, other]) => other - one)
-        .map(([mode, windows]) => `${mode} ${count.format(windows)}`)
-        .join(', '),
+        .map(([mode, number]) => `${mode} ${count.format(number)}`)
+        .join(', ')
+    },
   },
   {
     name: 'Messages in',
     inWords: perSecond,
     leastTop: 10,
-    read: ({ stored }) => stored,
+    read: sumOf(({ stored }) => stored),
     beside: () => 'taken by the log',
   },
   {
     name: 'Messages out',
     inWords: perSecond,
     leastTop: 10,
-    read: ({ sent }) => sent,
+    read: sumOf(({ sent }) => sent),
     beside: () => 'written to windows',
   },
   {
     name: 'Latency in the server',
     inWords: msWords,
     leastTop: 2,
-    read: ({ latencyMs }) => latencyMs?.p50 ?? null,
-    readOther: ({ latencyMs }) => latencyMs?.p99 ?? null,
-    beside: ({ latencyMs }) =>
-      latencyMs ? `median; 99 % within ${msWords(latencyMs.p99)}` : 'median, admitted until written',
+    read: worstOf(({ latencyMs }) => latencyMs?.p50),
+    readOther: latencyP99,
+    beside: (moment) => {
+      const p99 = latencyP99(moment)
+      const median = moment.length > 1 ? 'median of the slowest' : 'median'
+      return p99 === null ? `${median}, admitted until written` : `${median}; 99 % within ${msWords(p99)}`
+    },
   },
   {
     name: 'Processor',
-    inWords: (value) => `${count.format(100 * value)} %`,
+    inWords: percent,
     leastTop: 1,
-    read: ({ cpu }) => cpu,
-    beside: () => 'of one core',
+    read: sumOf(({ cpu }) => cpu),
+    beside: (moment) => (moment.length > 1 ? 'of one core, all processes together' : 'of one core'),
   },
   {
     name: 'Memory',
     inWords: (value) => bytesWords(value),
     leastTop: 100_000_000,
-    read: ({ rssBytes }) => rssBytes,
-    readOther: ({ heapBytes }) => heapBytes,
-    beside: ({ heapBytes }) => `${bytesWords(heapBytes)} of it JavaScript’s heap`,
+    read: sumOf(({ rssBytes }) => rssBytes),
+    readOther: heap,
+    beside: (moment) => `${bytesWords(heap(moment))} of it JavaScript’s heap`,
   },
   {
     name: 'Event loop',
     inWords: (value) => `${msWords(value)} late`,
     leastTop: 5,
-    read: ({ loopDelayMs }) => loopDelayMs?.p50 ?? null,
-    readOther: ({ loopDelayMs }) => loopDelayMs?.max ?? null,
-    beside: ({ loopDelayMs }) => (loopDelayMs ? `median; at most ${msWords(loopDelayMs.max)}` : ''),
+    read: worstOf(({ loopDelayMs }) => loopDelayMs?.p50),
+    readOther: loopMax,
+    beside: (moment) => {
+      const max = loopMax(moment)
+      const median = moment.length > 1 ? 'median of the latest' : 'median'
+      return max === null ? '' : `${median}; at most ${msWords(max)}`
+    },
   },
   {
     name: 'Waiting',
     inWords: (value) => bytesWords(value),
     leastTop: 10_000,
-    read: ({ backlogBytes }) => backlogBytes,
+    read: sumOf(({ backlogBytes }) => backlogBytes),
     beside: () => 'for windows that read slowly',
   },
   {
     name: 'Left out',
     inWords: perSecond,
     leastTop: 5,
-    read: ({ omitted }) => omitted,
-    beside: (_second, all) => {
-      const sum = all.reduce((total, { omitted }) => total + omitted, 0)
+    read: omitted,
+    beside: (_moment, all) => {
+      const sum = all.reduce((total, moment) => total + omitted(moment), 0)
       return `readings; ${count.format(sum)} in what is drawn`
     },
   },
 ]
 
 /** Empty without seconds. */
-export function chartsOf(seconds: readonly MonitorSecond[]): MonitorChart[] {
-  const newest = seconds.at(-1)
-  if (!newest) return []
+export function chartsOf(processes: readonly MonitorProcess[]): MonitorChart[] {
+  const moments = momentsOf(processes)
+  const newest = moments.at(-1)
+  if (!newest || newest.length === 0) return []
   return measures.map(({ name, inWords, leastTop, read, readOther, beside }) => {
-    const line = inPlaces(seconds, newest.at, read)
-    const other = readOther ? inPlaces(seconds, newest.at, readOther) : null
+    const lineOf = (readOne: Read) => moments.map((moment) => (moment.length === 0 ? null : readOne(moment)))
+    const line = lineOf(read)
+    const other = readOther ? lineOf(readOther) : null
     const top = niceTop(Math.max(leastTop, ...[...line, ...(other ?? [])].map((value) => value ?? 0)))
     const value = read(newest)
     const figure = value === null ? '–' : inWords(value)
-    return { name, figure, beside: beside(newest, seconds), line, other, top, topWords: inWords(top) }
+    return { name, figure, beside: beside(newest, moments), line, other, top, topWords: inWords(top) }
   })
 }
 
-/** One place a second, up to the newest; a second that is missing is null. */
-function inPlaces(
-  seconds: readonly MonitorSecond[],
-  newestAt: number,
-  read: (second: MonitorSecond) => number | null,
-): (number | null)[] {
-  const places = Array<number | null>(secondsKept).fill(null)
-  for (const second of seconds) {
-    const place = secondsKept - 1 - Math.round((newestAt - second.at) / 1000)
-    if (place >= 0) places[place] = read(second)
+/**
+ * One place a second, up to the newest. Each process has seconds of its own: where one of them falls between two places
+ * the last one stands for it, so that a sum has no dent.
+ */
+function momentsOf(processes: readonly MonitorProcess[]): MonitorSecond[][] {
+  const newestAt = Math.max(...processes.map(({ seconds }) => seconds.at(-1)?.at ?? 0))
+  const moments = Array.from({ length: secondsKept }, (): MonitorSecond[] => [])
+  for (const { seconds } of processes) {
+    let lastPlace = -1
+    const add = (place: number, second: MonitorSecond | undefined) => second && moments[place]?.push(second)
+    for (const [index, second] of seconds.entries()) {
+      const place = secondsKept - 1 - Math.round((newestAt - second.at) / 1000)
+      if (place <= lastPlace) continue
+      if (processes.length > 1 && lastPlace >= 0 && place === lastPlace + 2)
+        add(lastPlace + 1, seconds[index - 1])
+      add(place, second)
+      lastPlace = place
+    }
+    if (lastPlace === secondsKept - 2) add(secondsKept - 1, seconds.at(-1))
   }
-  return places
+  return moments
+}
+
+export interface ProcessRow {
+  readonly name: string
+  readonly windows: string
+  readonly stored: string
+  readonly sent: string
+  readonly cpu: string
+  readonly memory: string
+  /** Median and greatest delay. */
+  readonly loop: string
+}
+
+/** The newest second of each process; empty for one process, of which the charts say it all. */
+export function processRows(processes: readonly MonitorProcess[]): readonly ProcessRow[] {
+  if (processes.length < 2) return []
+  return processes.flatMap(({ name, seconds }) => {
+    const second = seconds.at(-1)
+    if (!second) return []
+    const { stored, sent, cpu, rssBytes, loopDelayMs } = second
+    return [
+      {
+        name: name === 'log' ? 'Log' : name.replace(/^worker-/, 'Worker '),
+        windows: name === 'log' ? '–' : count.format(windowsOf(second)),
+        stored: count.format(stored),
+        sent: name === 'log' ? '–' : count.format(sent),
+        cpu: percent(cpu),
+        memory: bytesWords(rssBytes),
+        loop: loopDelayMs ? `${msWords(loopDelayMs.p50)}, ${msWords(loopDelayMs.max)}` : '–',
+      },
+    ]
+  })
 }
 
 /** 1, 2 or 5 times a power of ten. */
@@ -153,20 +230,31 @@ function bytesWords(bytes: number): string {
   return `${size < 10 ? size.toFixed(1) : count.format(size)} ${unit}`
 }
 
-/** Those of a reply after those that are known; the oldest are dropped. */
+/** Seconds of a reply after those that are known; the oldest are dropped, and processes that the reply does not name. */
 export function withReply(
-  known: readonly MonitorSecond[],
-  { seconds }: MonitorReply,
-): readonly MonitorSecond[] {
-  const newestAt = known.at(-1)?.at ?? Number.NEGATIVE_INFINITY
-  return [...known, ...seconds.filter(({ at }) => at > newestAt)].slice(-secondsKept)
+  known: readonly MonitorProcess[],
+  { processes }: MonitorReply,
+): readonly MonitorProcess[] {
+  return processes.map((process) => {
+    const before = known.find(({ name }) => name === process.name)?.seconds ?? []
+    const newestAt = before.at(-1)?.at ?? Number.NEGATIVE_INFINITY
+    const newer = process.seconds.filter(({ at }) => at > newestAt)
+    return { ...process, seconds: [...before, ...newer].slice(-secondsKept) }
+  })
 }
 
-/** `up 3 h 12 min, Node 26.10.0, log in SQLite` */
-export function serverWords({ node, uptimeMs, log, workers }: MonitorReply): string {
-  const minutes = Math.floor(uptimeMs / 60_000)
+/** To ask for what is newer: the least of the processes' newest, ms since the epoch; 0 without any. */
+export function newestOf(processes: readonly MonitorProcess[]): number {
+  const newest = processes.map(({ seconds }) => seconds.at(-1)?.at ?? 0)
+  return newest.length === 0 ? 0 : Math.min(...newest)
+}
+
+/** `up 3 h 12 min, Node 26.10.0, log in SQLite`; of several processes the age is the oldest's. */
+export function serverWords({ node, log, processes }: MonitorReply): string {
+  const minutes = Math.floor(Math.max(0, ...processes.map(({ uptimeMs }) => uptimeMs)) / 60_000)
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60) % 24]
   const parts = days > 0 ? [`${days} d`, `${hours} h`] : [hours > 0 && `${hours} h`, `${minutes % 60} min`]
-  const who = workers > 1 ? `One of ${workers} workers` : 'This server'
-  return `${who}: up ${parts.filter(Boolean).join(' ')}, Node ${node.replace(/^v/, '')}, log in ${log}`
+  const workers = processes.filter(({ name }) => name.startsWith('worker')).length
+  const many = workers > 0 ? `, ${workers} worker${workers === 1 ? '' : 's'}` : ''
+  return `This server: up ${parts.filter(Boolean).join(' ')}${many}, Node ${node.replace(/^v/, '')}, log in ${log}`
 }
