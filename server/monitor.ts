@@ -23,7 +23,7 @@ const loopTimerMs = 10
 interface MonitorParts {
   readonly timers: Timers
   readonly windows: () => ReturnType<Hub['windows']>
-  /** `SQLite`, `memory`, `NATS JetStream` */
+  /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
   readonly isLogUp: () => boolean
   readonly workers: number

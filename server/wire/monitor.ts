@@ -34,7 +34,7 @@ export interface Quantiles {
 export interface MonitorReply {
   readonly node: string
   readonly uptimeMs: number
-  /** `SQLite`, `memory`, `NATS JetStream` */
+  /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
   /** Processes that share the windows; the reply is of one of them. */
   readonly workers: number
