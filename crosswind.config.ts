@@ -20,7 +20,7 @@ export default defineConfig({
   accessKeyFile: null, // secret that signs invitations; null creates one in the data folder
   sessionMinutes: 720, // until an invited browser must renew its session
 
-  broker: 'embedded', // the log in the server itself; 'nats': on NATS JetStream, for several servers
+  broker: 'embedded', // the log in the server itself; 'nats': on NATS JetStream, for several servers; 'sqs': behind a queue
   storage: 'sqlite', // 'sqlite' survives a restart; 'memory' does not
   dataFolder: 'data', // folder of the log and the key
   reportsFolder: 'reports', // folder of the lab's reports, which /lab lists
@@ -31,6 +31,13 @@ export default defineConfig({
     stream: 'crosswind', // servers with the same one share their pages
     replicas: 0, // copies of a new stream; 0: 3 in a cluster of three servers or more
     credentialsFile: null, // of a NATS user
+  },
+  sqs: {
+    endpoint: null, // of AWS; 'http://127.0.0.1:9324': of a server that speaks the API of SQS
+    region: 'us-east-1',
+    queue: 'crosswind', // of one server; its dead letters are in crosswind-dead
+    visibilitySeconds: 10, // until a message comes again that was received and not deleted
+    maxReceives: 5, // without being deleted; then it is a dead letter
   },
 
   editor: 'shared', // merges what several people type at once; 'mirror': the last one wins, as in the paper

@@ -8,6 +8,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -169,6 +170,36 @@ export async function ensurePrograms(name) {
   if (!isReady() && findProgram(['apt-get']) && (isRoot() || hasSudo()))
     await prepare(isReady, `installing ${name}`, () => installPackages(packages, advice))
   return findPrograms(name)
+}
+
+/** A server that speaks the API of SQS. npm empties the folder of its jars; Maven keeps copies of its own. */
+const elasticMq = { source: 'scripts/elasticmq', jars: join(root, 'node_modules/.elasticmq') }
+const elasticMqStamp = join(elasticMq.jars, '.installed')
+
+const sqsAdvice = `The tests of the queue need ElasticMQ, which Maven installs and Java runs. Install both, or give the command of another
+server that speaks the API of SQS, without its last word, the port, in CROSSWIND_SQS_PROGRAM:
+  Debian   apt-get install default-jdk-headless maven
+  Ubuntu   apt-get install default-jdk-headless maven
+  Fedora   dnf install java-latest-openjdk-devel maven
+  macOS    brew install openjdk maven
+  Others   pip install "moto[server]"; CROSSWIND_SQS_PROGRAM="moto_server -H 127.0.0.1 -p"`
+
+/** The server that `server/log/sqs-testing.ts` starts; Debian's Java and Maven if permitted. Rejects with advice. */
+export async function ensureSqsServer() {
+  const isReady = () => isStamped(elasticMqStamp, hashOf(filesBelow(elasticMq.source)))
+  if (process.env.CROSSWIND_SQS_PROGRAM) return
+  await prepare(isReady, 'installing ElasticMQ', async () => {
+    const hasTools = () => ['java', 'javac', 'mvn'].every((name) => findProgram([name]))
+    if (!hasTools() && findProgram(['apt-get']) && (isRoot() || hasSudo()))
+      await installPackages(['default-jdk-headless', 'maven'], sqsAdvice)
+    if (!hasTools()) throw new StepFailure(sqsAdvice)
+    rmSync(elasticMq.jars, { recursive: true, force: true })
+    const copy = ['dependency:copy-dependencies', `-DoutputDirectory=${elasticMq.jars}`]
+    const args = ['--batch-mode', '--quiet', '--file', join(root, elasticMq.source, 'pom.xml'), ...copy]
+    const sentence = `Maven did not install ElasticMQ.\n${sqsAdvice}`
+    await runTool(findProgram(['mvn']), args, { sentence, env: outerEnvironment() })
+    writeFileSync(elasticMqStamp, hashOf(filesBelow(elasticMq.source)))
+  })
 }
 
 /** The programs' paths by environment variable. Throws StepFailure with advice if one is missing. */

@@ -5,7 +5,7 @@ import os from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { launch, runTool, StepFailure, showFailure, step, tool } from './child-process.mjs'
-import { ensureBuilt, ensureInstalled, ensurePrograms, filesBelow } from './preparation.mjs'
+import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer, filesBelow } from './preparation.mjs'
 
 /** Per file or test, and in total. */
 const fileTimeoutMs = 10 * 60 * 1000
@@ -29,6 +29,7 @@ export async function runSuite(argv, { withPrograms }) {
   const chromium = files.some(isBrowserTest) ? await ensurePrograms('chromium') : {}
   const firefox = windows.length > 0 ? await ensurePrograms('firefox') : {}
   const nats = files.some(isBrokerTest) ? await ensurePrograms('nats') : {}
+  if (files.some(isSqsTest)) await ensureSqsServer()
   // Tests of the server's program and of the lab serve the built page too.
   await ensureBuilt()
   const isSound = patterns.length > 0 || (await check())
@@ -75,6 +76,7 @@ export const isBrowserTest = (file) => file.endsWith('.browser.test.ts')
 
 /** Of logs on other servers, such as NATS. */
 const isBrokerTest = (file) => file.endsWith('.broker.test.ts')
+const isSqsTest = (file) => isBrokerTest(file) && file.includes('sqs')
 
 /** Browser tests that also run in Firefox. */
 const isWindowTest = (file) =>

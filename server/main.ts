@@ -80,7 +80,7 @@ async function work(): Promise<void> {
     const { settings } = readFlags(process.argv.slice(2), ownFlags)
     const config = await loadConfig({ argv: settings, env: process.env, cwd: root })
     const parts = { config, tls: await certificateFor(config), webFolder, root }
-    const link = config.broker === 'embedded' ? openLink() : null
+    const link = config.broker === 'nats' ? null : openLink()
     const server = await startWorker(parts, link, joinSiblings(workersOf(config)))
     const orphaned = () => process.exit(1)
     link?.once('close', orphaned)
@@ -129,6 +129,11 @@ function greeting(config: Config, { ports }: Server, address: string, advice: st
       : []),
     ...(config.broker === 'nats'
       ? [`  Log     NATS, stream ${config.nats.stream} at ${config.nats.servers.join(', ')}`]
+      : []),
+    ...(config.broker === 'sqs'
+      ? [
+          `  Log     behind SQS, queue ${config.sqs.queue} at ${config.sqs.endpoint ?? `AWS, ${config.sqs.region}`}`,
+        ]
       : []),
     '',
     `  ${advice}`,

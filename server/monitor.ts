@@ -24,7 +24,7 @@ const loopTimerMs = 10
 interface MonitorParts {
   readonly timers: Timers
   readonly windows: () => ReturnType<Hub['windows']>
-  /** `SQLite`, `memory`, `NATS JetStream` */
+  /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
   readonly isLogUp: () => boolean
   /** The server's other processes; absent where there are none. */

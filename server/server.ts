@@ -50,7 +50,7 @@ export async function startServer(parts: ServerParts): Promise<Server> {
 /** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
   const opened = await openGuarded(parts)
-  const host = opened.bus ? null : hostLog(opened.log)
+  const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
   const started = await start(parts, { bus: host?.bus, ...opened }, { leads: true, serves: false, siblings })
   return { attach: host?.attach, close: started.close }
 }
@@ -74,14 +74,14 @@ async function openGuarded({ config, root }: ServerParts): Promise<OpenedLog> {
     now: timers.now,
     onFailure: onFailure('A shared document was not joined'),
   })
-  const opened = await openLog(config, {
+  return openLog(config, {
     folds: { update: ledger.fold },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
     onFailure: onFailure('A follower of the log failed'),
+    guard: (log) => ledger.guard(log),
   })
-  return { ...opened, log: ledger.guard(opened.log) }
 }
 
 interface Role {
@@ -109,7 +109,7 @@ async function start(
   const { maxMessageBytes, outboxMessages, outboxBytes } = limits
   if (leads && maxMessageBytes < config.limits.maxMessageBytes)
     console.log(
-      `  Messages may have ${maxMessageBytes} bytes: NATS takes no larger ones (max_payload in its configuration).`,
+      `  Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
     )
   const monitor = new Monitor({
     timers,
@@ -241,5 +241,6 @@ export function workersOf({ workers }: Pick<Config, 'workers'>): number {
 
 function logWords({ broker, storage }: Pick<Config, 'broker' | 'storage'>): string {
   if (broker === 'nats') return 'NATS JetStream'
-  return storage === 'sqlite' ? 'SQLite' : 'memory'
+  const own = storage === 'sqlite' ? 'SQLite' : 'memory'
+  return broker === 'sqs' ? `SQS, ${own}` : own
 }

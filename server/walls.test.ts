@@ -97,8 +97,16 @@ test('the log knows the wire and what keeps it, and nothing else', () => {
     '@nats-io/jetstream',
     '@nats-io/obj',
     '@nats-io/transport-node',
+    '@aws-sdk/client-sqs',
   ]
-  const inTests = ['node:child_process', 'node:events', 'node:url', 'node:readline', 'server/process.ts']
+  const inTests = [
+    'node:child_process',
+    'node:events',
+    'node:net',
+    'node:url',
+    'node:readline',
+    'server/process.ts',
+  ]
   const may = ['server/log/', 'server/wire/', ...keeping]
   const isForTests = (found: string) => /^\S*(\.test|-contract|-testing)\.ts /.test(found)
   const foreign = foreignImports('server/log/', may)

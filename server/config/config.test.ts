@@ -84,6 +84,7 @@ test('an empty variable counts as not set, and those of the set-up commands are 
     CROSSWIND_CHROMIUM: '/usr/bin/chromium',
     CROSSWIND_CHROMEDRIVER: '/x',
     CROSSWIND_NATS_PROGRAM: '/x',
+    CROSSWIND_SQS_PROGRAM: '/x',
     PATH: '/bin',
   }
   assert.deepEqual(await load('', { env }), defaultConfig)

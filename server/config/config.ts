@@ -58,7 +58,7 @@ export async function loadConfig({ argv, env, cwd }: ConfigSources): Promise<Con
 
 /** Used by the set-up commands (scripts/) and the tests. */
 const foreignVariable =
-  /^CROSSWIND_(CHROMIUM|CHROMEDRIVER|FIREFOX|NATS_PROGRAM|BROWSER|STOPS|ATTACK_SECONDS|WIND_SECONDS)$/
+  /^CROSSWIND_(CHROMIUM|CHROMEDRIVER|FIREFOX|NATS_PROGRAM|SQS_PROGRAM|BROWSER|STOPS|ATTACK_SECONDS|WIND_SECONDS)$/
 
 function overridesFromEnvironment(env: ConfigSources['env']): Override[] {
   return Object.entries(env).flatMap(([name, text = '']) => {

@@ -57,6 +57,17 @@ function path(meaning: string) {
   return z.string().min(1).nullable().default(null).register(fieldNotes, notes)
 }
 
+/** HTTP or HTTPS. */
+function url(meaning: string) {
+  const fromText = (given: string) => (given === 'null' ? null : given)
+  const notes = { meaning, allowed: 'URLs such as http://127.0.0.1:9324, or null', fromText }
+  return z
+    .url({ protocol: /^https?$/ })
+    .nullable()
+    .default(null)
+    .register(fieldNotes, notes)
+}
+
 /** Web origins (RFC 6454), comma-separated in a flag. */
 function originList(meaning: string) {
   const isOrigin = (given: string) => URL.canParse(given) && new URL(given).origin === given
@@ -118,14 +129,14 @@ export const configSchema = z.strictObject({
   accessKeyFile: path('File of the secret that signs invitations; null creates one in the data folder'),
   sessionMinutes: whole(1, 525_600, 720, 'Minutes until an invited browser must renew its session'),
   broker: choice(
-    ['embedded', 'nats'],
+    ['embedded', 'nats', 'sqs'],
     'embedded',
-    'Where the log is: in the server itself, or on NATS JetStream, which several servers share',
+    'Where the log is: in the server itself; on NATS JetStream, which several servers share; or in the server behind a queue of Amazon SQS',
   ),
   storage: choice(
     ['sqlite', 'memory'],
     'sqlite',
-    'Storage of the embedded log: a file that survives a restart, or memory, as in the paper',
+    "Storage of the server's own log: a file that survives a restart, or memory, as in the paper",
   ),
   nats: group('NATS JetStream, as broker', {
     servers: addressList(['127.0.0.1:4222'], 'NATS servers of one cluster'),
@@ -141,6 +152,33 @@ export const configSchema = z.strictObject({
       'Copies of a new stream; 0 makes 3 in a cluster of three servers or more, otherwise 1',
     ),
     credentialsFile: path('Credentials of a NATS user (.creds); null connects without'),
+  }),
+  sqs: group('Amazon SQS, as broker', {
+    endpoint: url('Another server that speaks the API of SQS; null is AWS'),
+    region: text(
+      'names of letters, digits and "-"',
+      'us-east-1',
+      'AWS region of the queue',
+      /^[a-z\d-]{1,32}$/,
+    ),
+    queue: text(
+      'names of up to 75 letters, digits, "-" and "_"',
+      'crosswind',
+      'Queue of one server, made if absent; its dead letters are in another with -dead after the name',
+      /^[\w-]{1,75}$/,
+    ),
+    visibilitySeconds: whole(
+      1,
+      43_200,
+      10,
+      'Time after which a message that was received and not deleted comes again, s',
+    ),
+    maxReceives: whole(
+      1,
+      1000,
+      5,
+      'Times that a message is received without being deleted before it is a dead letter',
+    ),
   }),
   dataFolder: text('paths', 'data', 'Folder of the logs and of the invitation key'),
   reportsFolder: text('paths', 'reports', "Folder of the lab's reports, which /lab lists"),

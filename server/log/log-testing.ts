@@ -184,7 +184,7 @@ export const appenderFor = (file: string) => [import.meta.filename, file]
 const lanes = 8
 
 /** Appends `a-FIRST` and so on; prints each number after its acknowledgement. */
-async function appendForever(log: Log, first: number): Promise<void> {
+export async function appendForever(log: Log, first: number): Promise<void> {
   let next = first
 
   async function run(): Promise<void> {

@@ -40,6 +40,7 @@ const probe = (n: number) =>
   ({ id: `p-${n}`, channel: 'probes', kind: 'probe', from: 'p', at: 1, body: { text: 'x' } }) as const
 
 const nats = { servers: [], stream: '', replicas: 0, credentialsFile: null }
+const sqs = { endpoint: null, region: '', queue: '', visibilitySeconds: 1, maxReceives: 1 }
 
 for (const storage of ['memory', 'sqlite'] as const) {
   test(`${storage}: probes displace no page's message, are forgotten soon, and are numbered apart`, async (context) => {
@@ -48,7 +49,7 @@ for (const storage of ['memory', 'sqlite'] as const) {
     let time = 1000
     const open = async () => {
       const { log } = await openLog(
-        { broker: 'embedded', nats, storage, durability: 'process', limits },
+        { broker: 'embedded', nats, sqs, storage, durability: 'process', limits },
         {
           dataFolder,
           random: createSeededRandom(7),

@@ -8,6 +8,7 @@ import type { NatsSettings } from './nats-log.ts'
 import { type Bounds, Tail } from './retention.ts'
 import { createSequencer, newEpoch } from './sequencer.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
+import type { SqsSettings } from './sqs-log.ts'
 
 export { IdTaken, LogClosed, LogUnavailable, newEpoch, TooManyChannels } from './sequencer.ts'
 
@@ -92,8 +93,9 @@ export interface OpenedLog {
 const hourMs = 3_600_000
 
 interface LogConfig {
-  readonly broker: 'embedded' | 'nats'
+  readonly broker: 'embedded' | 'nats' | 'sqs'
   readonly nats: NatsSettings
+  readonly sqs: SqsSettings
   readonly storage: 'memory' | 'sqlite'
   readonly durability: Durability
   readonly limits: {
@@ -115,6 +117,8 @@ export interface LogParts {
 interface Surroundings extends Omit<LogParts, 'limits'> {
   readonly dataFolder: string
   readonly random: Random
+  /** Around what stores: behind a queue, so that drafts are checked in the order in which they are stored. */
+  readonly guard?: (log: Log) => Log
 }
 
 /** Longer than a polling client's pause, short enough for a small file. */
@@ -122,32 +126,54 @@ const probeLimits: LogLimits = { messages: 4096, bytes: 4_194_304, ageMs: 60_000
 
 /** Rejects with a `LogFileError` that names the file, or with a sentence about the broker. */
 export async function openLog(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
-  const { broker, nats, storage, durability, limits: given } = config
-  const { logMessages, logBytes, logHours, maxChannels } = given
-  const limits = { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
-  if (broker === 'nats') {
-    const { openNats } = await import('./nats-log.ts')
-    const { open, bus, mostBytes, isUp, close } = await openNats(nats)
-    try {
-      const pages = await open(nats.stream, { ...parts, limits })
-      const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
-      return { log: withProbes(pages, probes, close), bus, mostBytes, isUp }
-    } catch (error) {
-      await close()
-      throw error
-    }
+  const { guard = (log) => log } = parts
+  if (config.broker === 'nats') {
+    const opened = await openOnNats(config, parts)
+    return { ...opened, log: guard(opened.log) }
   }
+  const log = guard(openEmbedded(config, parts))
+  if (config.broker === 'embedded') return { log }
+  const { openSqs } = await import('./sqs-log.ts')
+  try {
+    return await openSqs(config.sqs, { log, ...parts })
+  } catch (error) {
+    await log.close()
+    throw error
+  }
+}
+
+async function openOnNats(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
+  const { nats } = config
+  const { openNats } = await import('./nats-log.ts')
+  const { open, bus, mostBytes, isUp, close } = await openNats(nats)
+  try {
+    const pages = await open(nats.stream, { ...parts, limits: limitsOf(config) })
+    const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
+    return { log: withProbes(pages, probes, close), bus, mostBytes, isUp }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function openEmbedded(config: LogConfig, parts: Surroundings): Log {
+  const { storage, durability } = config
   const open = (name: string, limits: LogLimits) =>
     storage === 'memory'
       ? createMemoryLog({ epoch: newEpoch(parts.random), limits, ...parts })
       : openSqliteLog({ file: join(parts.dataFolder, name), limits, durability, ...parts })
-  const pages = open('log.db', limits)
+  const pages = open('log.db', limitsOf(config))
   try {
-    return { log: withProbes(pages, open('probes.db', probeLimits)) }
+    return withProbes(pages, open('probes.db', probeLimits))
   } catch (error) {
     void pages.close()
     throw error
   }
+}
+
+function limitsOf({ limits }: LogConfig): LogLimits {
+  const { logMessages, logBytes, logHours, maxChannels } = limits
+  return { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
 }
 
 /**

@@ -33,7 +33,7 @@ export interface Quantiles {
 
 export interface MonitorReply {
   readonly node: string
-  /** `SQLite`, `memory`, `NATS JetStream` */
+  /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
   /** One, or several that serve windows and one with the log. */
   readonly processes: readonly MonitorProcess[]

@@ -26,6 +26,8 @@ type Asked =
 
 interface Greeting {
   readonly heads: Readonly<Record<string, number>>
+  /** See `OpenedLog`. */
+  readonly mostBytes?: number | undefined
 }
 
 type Told =
@@ -41,7 +43,7 @@ const mostWaitingBytes = 67_108_864
 export type LogHost = ReturnType<typeof hostLog>
 
 /** Notes that come to `bus` were written by the joined processes; those posted to it go to all of them. */
-export function hostLog(log: Log) {
+export function hostLog(log: Log, mostBytes?: number) {
   const links = new Map<Duplex, { will: object | null }>()
   const notes = new Set<(note: unknown) => void>()
   const calls: { readonly [Name in Call]: (...given: Calls[Name]) => Promise<unknown> } = {
@@ -84,7 +86,7 @@ export function hostLog(log: Log) {
     attach(link: Duplex): void {
       const known = { will: null as object | null }
       links.set(link, known)
-      tell(link, lineOf({ heads: Object.fromEntries(log.heads()) }))
+      tell(link, lineOf({ heads: Object.fromEntries(log.heads()), mostBytes }))
       readLines(link, (asked: Asked) => {
         if ('call' in asked) void answer(link, asked)
         else if ('note' in asked) spread(asked.note, link)
@@ -110,7 +112,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   const followers = new Followers(onFailure)
   const notes = new Set<(note: unknown) => void>()
   const waiting = new Map<number, PromiseWithResolvers<unknown>>()
-  const greeted = Promise.withResolvers<void>()
+  const greeted = Promise.withResolvers<Greeting>()
   let asked = 0
   let isClosed = false
   let closing: Promise<void> | null = null
@@ -135,7 +137,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     else if ('note' in told) for (const onNote of notes) onNote(told.note)
     else {
       for (const [channel, seq] of Object.entries(told.heads)) heads.set(channel, seq)
-      greeted.resolve()
+      greeted.resolve(told)
     }
   }
 
@@ -164,7 +166,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     for (const { reject } of waiting.values()) reject(ended)
     waiting.clear()
   })
-  await greeted.promise
+  const { mostBytes } = await greeted.promise
 
   const log: Log = {
     async append(draft, acceptedAt) {
@@ -195,7 +197,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     follow: (onNote) => void notes.add(onNote),
     bequeath: (will) => write({ will }),
   }
-  return { log, bus }
+  return { log, bus, ...(mostBytes !== undefined && { mostBytes }) }
 }
 
 const lineOf = (told: Told | Asked) => `${JSON.stringify(told)}\n`

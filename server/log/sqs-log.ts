@@ -1,0 +1,505 @@
+// The log behind a queue of Amazon SQS: a draft goes through the queue before the server's own log stores it.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type BatchResultErrorEntry,
+  CreateQueueCommand,
+  DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
+  GetQueueUrlCommand,
+  QueueDoesNotExist,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SetQueueAttributesCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs'
+import type { Draft } from '../wire/messages.ts'
+import { type Clock, type Random, retryPauseMs } from '../wire/time.ts'
+import type { Log, OnFailure } from './log.ts'
+import { keyOf } from './retention.ts'
+import { IdTaken, isRepeat, LogClosed, LogUnavailable } from './sequencer.ts'
+
+export interface SqsSettings {
+  /** Of a server that speaks SQS's API; null: AWS in the region. */
+  readonly endpoint: string | null
+  readonly region: string
+  /** Made if absent; that of the dead letters has "-dead" after it. */
+  readonly queue: string
+  /** What was received and not deleted comes again after this time. */
+  readonly visibilitySeconds: number
+  /** What was received as often and not deleted becomes a dead letter. */
+  readonly maxReceives: number
+}
+
+interface SqsLogParts {
+  /** Stores, numbers and fans out what comes through the queue; closed with the log in front of it. */
+  readonly log: Log
+  readonly now: Clock
+  readonly random: Random
+  readonly onFailure: OnFailure
+}
+
+/** Long receives at the same time: two, so that one waits while the other's messages are on their way; more under load. */
+const receivers = { least: 2, most: 8 }
+const receivePauses = { firstMs: 100, longestMs: 2000 }
+/** For a message to come again after its visibility time-out. */
+const graceMs = 5000
+const watchMs = 250
+
+/** A draft on its way, until the log behind the queue has answered. */
+interface Entry extends PromiseWithResolvers<number> {
+  readonly draft: Draft
+  readonly key: string
+  /** As JSON, with `acceptedAt`. */
+  readonly text: string
+}
+
+/** The drafts of one sender, in order. */
+interface Line {
+  /** In the queue, as one message. */
+  sent: readonly Entry[]
+  /** When the queue had it. */
+  sentAt: number | null
+  /** For the next message. */
+  waiting: Entry[]
+}
+
+/**
+ * Rejects with a sentence when the queue cannot be used. A message of the queue is a JSON array of the drafts of one
+ * sender, each with `acceptedAt`.
+ *
+ * A standard queue keeps no order, and a message that was lost by its receiver comes much later than the next one. A
+ * sender therefore has one message in the queue at a time; what it appends meanwhile goes together in the next. Holding
+ * early messages back at the receiver would save a sender that waits one round trip, but a crash would leave messages in the
+ * queue of which the later ones come first.
+ */
+export async function openSqs(settings: SqsSettings, { log, now, random, onFailure }: SqsLogParts) {
+  const queue = await openQueue(settings, onFailure)
+  const pending = new Map<string, Entry>()
+  const lines = new Map<string, Line>()
+  const stopping = new AbortController()
+  const receiving = new Set<Promise<void>>()
+  const comesWithinMs = settings.visibilitySeconds * 1000 + graceMs
+  /** When the queue last had more than one receive could take. */
+  let fullAt = Number.NEGATIVE_INFINITY
+  let isUp = true
+  let isClosed = false
+  let closing: Promise<void> | null = null
+  let restoring: Promise<void> | null = null
+
+  function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
+    const text = JSON.stringify({ ...draft, acceptedAt }).replaceAll(/[\ufffe\uffff]/g, escaped)
+    const entry = { ...Promise.withResolvers<number>(), draft, key, text }
+    pending.set(key, entry)
+    const line = lines.get(draft.from)
+    if (line) line.waiting.push(entry)
+    else {
+      const begun = { sent: [], sentAt: null, waiting: [entry] }
+      lines.set(draft.from, begun)
+      // What the sender appends at once goes together.
+      queueMicrotask(() => void sendNext(draft.from, begun))
+    }
+    return entry.promise
+  }
+
+  async function sendNext(sender: string, line: Line): Promise<void> {
+    const count = countWithin(line.waiting, queue.mostBytes)
+    const sent = line.waiting.splice(0, count)
+    Object.assign(line, { sent, sentAt: null })
+    try {
+      await queue.send(`[${sent.map(({ text }) => text).join(',')}]`)
+      isUp = true
+      // It may have been received already.
+      if (line.sent === sent) line.sentAt = now()
+      if (receiving.size * mostInBatch < lines.size) receive()
+    } catch (cause) {
+      isUp = false
+      if (cause instanceof QueueDoesNotExist) await restore(cause)
+      if (line.sent === sent) refuse(sender, line, cause)
+    }
+  }
+
+  /** All of the line: the sender repeats them, in order. A copy that comes after all is recognised as a repeat. */
+  function refuse(sender: string, { sent, waiting }: Line, cause: unknown): void {
+    lines.delete(sender)
+    for (const { key, reject } of [...sent, ...waiting]) {
+      pending.delete(key)
+      reject(new LogUnavailable(cause))
+    }
+  }
+
+  /** Stays in the queue, to come again and become a dead letter, if it cannot be read or stored and nobody can be told why. */
+  async function take({ body, handle }: Received): Promise<void> {
+    const drafts = readDrafts(body)
+    if (!drafts) return
+    const ends = await Promise.allSettled(
+      drafts.map(({ acceptedAt, ...draft }) => log.append(draft, acceptedAt)),
+    )
+    let isDone = true
+    for (const [place, draft] of drafts.entries()) {
+      const end = ends[place] as PromiseSettledResult<number>
+      const entry = pending.get(keyOf(draft))
+      if (entry && isRepeat(draft, entry.draft)) settle(entry, end)
+      else if (end.status === 'rejected') isDone = false
+    }
+    if (isDone) queue.remove(handle)
+  }
+
+  function settle(entry: Entry, end: PromiseSettledResult<number>): void {
+    const { key, draft, resolve, reject } = entry
+    pending.delete(key)
+    if (end.status === 'fulfilled') resolve(end.value)
+    else reject(end.reason)
+    const line = lines.get(draft.from)
+    if (!line) return
+    const others = (one: Entry) => one !== entry
+    // A copy of an earlier attempt may have come before the draft was sent again.
+    line.waiting = line.waiting.filter(others)
+    if (!line.sent.includes(entry)) return
+    line.sent = line.sent.filter(others)
+    if (line.sent.length > 0) return
+    if (line.waiting.length > 0) void sendNext(draft.from, line)
+    else lines.delete(draft.from)
+  }
+
+  function receive(): void {
+    if (receiving.size >= receivers.most) return
+    const ended: Promise<void> = receiveWhileBusy().finally(() => receiving.delete(ended))
+    receiving.add(ended)
+  }
+
+  async function receiveWhileBusy(): Promise<void> {
+    let failures = 0
+    while (!stopping.signal.aborted) {
+      try {
+        const received = await queue.receive(stopping.signal)
+        isUp = true
+        failures = 0
+        if (received.length === mostInBatch) {
+          fullAt = now()
+          receive()
+        } else if (received.length === 0 && receiving.size > receivers.least) return
+        await Promise.all(received.map(take))
+      } catch (error) {
+        if (stopping.signal.aborted) return
+        isUp = false
+        onFailure(error)
+        if (error instanceof QueueDoesNotExist) await restore(error)
+        await pause(retryPauseMs(failures, receivePauses, random), undefined, {
+          signal: stopping.signal,
+        }).catch(() => undefined)
+        failures += 1
+      }
+    }
+  }
+
+  /** What was in a queue that was deleted is lost: its senders repeat it. */
+  async function restore(cause: unknown): Promise<void> {
+    restoring ??= queue
+      .restore()
+      .catch(onFailure)
+      .finally(() => {
+        restoring = null
+        for (const [sender, line] of [...lines]) if (line.sentAt !== null) refuse(sender, line, cause)
+      })
+    await restoring
+  }
+
+  /** Of a message that comes neither at once nor again the sender is told; not while the queue has more than can be received. */
+  async function watch(): Promise<void> {
+    for await (const _nothing of every(watchMs, stopping.signal)) {
+      const before = now() - comesWithinMs
+      if (fullAt > before) continue
+      const cause = new Error(
+        `A message did not come through the queue ${settings.queue} within ${comesWithinMs} ms.`,
+      )
+      for (const [sender, line] of [...lines])
+        if (line.sentAt !== null && line.sentAt < before) refuse(sender, line, cause)
+    }
+  }
+
+  async function finish(): Promise<void> {
+    isClosed = true
+    await Promise.allSettled(Array.from(pending.values(), ({ promise }) => promise))
+    stopping.abort()
+    await Promise.all([...receiving, watching])
+    await queue.close()
+    await log.close()
+  }
+
+  for (let count = 0; count < receivers.least; count += 1) receive()
+  const watching = watch()
+  return {
+    log: {
+      ...log,
+      async append(draft, acceptedAt) {
+        if (isClosed) throw new LogClosed()
+        const key = keyOf(draft)
+        const unanswered = pending.get(key)
+        if (unanswered && !isRepeat(draft, unanswered.draft)) throw new IdTaken(draft)
+        return unanswered?.promise ?? enter(draft, acceptedAt, key)
+      },
+      close() {
+        closing ??= finish()
+        return closing
+      },
+    } satisfies Log,
+    mostBytes: queue.mostBytes - envelopeBytes,
+    isUp: () => isUp,
+  }
+}
+
+/** What a draft has in the queue beside its JSON from a window: `acceptedAt` and the array. */
+const envelopeBytes = 1024
+
+/** SQS takes the characters of XML 1.0: these are all that JSON leaves of the others. */
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16)}`
+
+/** At least one. */
+function countWithin(entries: readonly Entry[], mostBytes: number): number {
+  let bytes = 2
+  for (const [place, { text }] of entries.entries()) {
+    bytes += Buffer.byteLength(text) + 1
+    if (bytes > mostBytes && place > 0) return place
+  }
+  return entries.length
+}
+
+type SentDraft = Draft & { readonly acceptedAt: number }
+
+/** Null for what no server has written. */
+function readDrafts(body: string): readonly SentDraft[] | null {
+  try {
+    const read: unknown = JSON.parse(body)
+    return Array.isArray(read) && read.length > 0 && read.every(isSentDraft) ? read : null
+  } catch {
+    return null
+  }
+}
+
+function isSentDraft(read: unknown): read is SentDraft {
+  if (typeof read !== 'object' || read === null) return false
+  const { id, channel, kind, from, at, acceptedAt, body } = read as Readonly<Record<string, unknown>>
+  return (
+    [id, channel, kind, from].every((name) => typeof name === 'string' && /^\S+$/.test(name)) &&
+    [at, acceptedAt].every((ms) => typeof ms === 'number') &&
+    typeof body === 'object' &&
+    body !== null
+  )
+}
+
+async function* every(ms: number, signal: AbortSignal): AsyncGenerator<void> {
+  while (!signal.aborted) {
+    await pause(ms, undefined, { signal }).catch(() => undefined)
+    if (!signal.aborted) yield
+  }
+}
+
+interface Received {
+  readonly body: string
+  readonly handle: string
+}
+
+/** SQS takes and gives as many in one request. */
+const mostInBatch = 10
+const receiveSeconds = 20
+const deadDays = 14
+/** For an answer, beyond the time that a receive waits. */
+const answerWithinMs = 5000
+/** Of a service that does not say; AWS says more. */
+const usualMostBytes = 262_144
+
+/** The queue with its dead letters, both made if absent. */
+async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
+  const { endpoint, region, queue: name, visibilitySeconds, maxReceives } = settings
+  const client = new SQSClient({
+    region,
+    // Behind a port of another machine or a container the address in a queue's URL may not be the endpoint's.
+    ...(endpoint !== null && { endpoint, useQueueUrlAsEndpoint: false }),
+    requestHandler: { connectionTimeout: answerWithinMs },
+  })
+  const soon = () => ({ abortSignal: AbortSignal.timeout(answerWithinMs) })
+
+  async function openOne(QueueName: string, wanted: Readonly<Record<string, string>>) {
+    const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName }), soon()).catch((error) => {
+      if (!(error instanceof QueueDoesNotExist)) throw error
+      return client.send(new CreateQueueCommand({ QueueName, Attributes: wanted }), soon())
+    })
+    const read = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })
+    const { Attributes } = await client.send(read, soon())
+    const has: Readonly<Record<string, string | undefined>> = Attributes ?? {}
+    // Asks for no permission that it does not need.
+    const other = Object.entries(wanted).filter(([attribute, value]) => !isSameValue(has[attribute], value))
+    if (other.length > 0)
+      await client.send(
+        new SetQueueAttributesCommand({ QueueUrl, Attributes: Object.fromEntries(other) }),
+        soon(),
+      )
+    return { QueueUrl, has }
+  }
+
+  async function openBoth() {
+    const dead = await openOne(`${name}-dead`, { MessageRetentionPeriod: String(deadDays * 86_400) })
+    return openOne(name, {
+      VisibilityTimeout: String(visibilitySeconds),
+      ReceiveMessageWaitTimeSeconds: String(receiveSeconds),
+      RedrivePolicy: JSON.stringify({
+        deadLetterTargetArn: dead.has.QueueArn,
+        maxReceiveCount: maxReceives,
+      }),
+    })
+  }
+
+  let { QueueUrl, has } = await openBoth().catch((cause) => {
+    client.destroy()
+    throw new Error(explain(cause, settings), { cause })
+  })
+  const mostBytes = Number(has.MaximumMessageSize ?? usualMostBytes)
+  const sends = new Batches<string>({
+    mostBytes,
+    bytesOf: (body) => Buffer.byteLength(body),
+    async send(bodies) {
+      const Entries = bodies.map((MessageBody, place) => ({ Id: String(place), MessageBody }))
+      return client.send(new SendMessageBatchCommand({ QueueUrl, Entries }), soon())
+    },
+  })
+  const removals = new Batches<string>({
+    mostBytes,
+    bytesOf: () => 0,
+    async send(handles) {
+      const Entries = handles.map((ReceiptHandle, place) => ({ Id: String(place), ReceiptHandle }))
+      return client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }), soon())
+    },
+  })
+
+  return {
+    mostBytes,
+    /** Resolves when the queue has it. */
+    send: (body: string) => sends.add(body),
+    /** Resolves as soon as there are messages, to none after some time. */
+    async receive(stopping: AbortSignal): Promise<Received[]> {
+      const abortSignal = AbortSignal.any([
+        stopping,
+        AbortSignal.timeout(receiveSeconds * 1000 + answerWithinMs),
+      ])
+      const { Messages = [] } = await client.send(
+        new ReceiveMessageCommand({
+          ...{ QueueUrl, MaxNumberOfMessages: mostInBatch, WaitTimeSeconds: receiveSeconds },
+        }),
+        { abortSignal },
+      )
+      return Messages.map(({ Body = '', ReceiptHandle = '' }) => ({ body: Body, handle: ReceiptHandle }))
+    },
+    /** Soon. One that stays comes again, and is recognised. */
+    remove: (handle: string) => void removals.add(handle).catch(onFailure),
+    /** After it was deleted. */
+    async restore(): Promise<void> {
+      QueueUrl = (await openBoth()).QueueUrl
+    },
+    async close(): Promise<void> {
+      await removals.whenDone()
+      client.destroy()
+    },
+  }
+}
+
+/** Of an attribute; a policy is JSON, whose spelling differs between services. */
+function isSameValue(has: string | undefined, wanted: string): boolean {
+  if (has === undefined || !wanted.startsWith('{')) return has === wanted
+  const known = JSON.parse(has) as Readonly<Record<string, unknown>>
+  return Object.entries(JSON.parse(wanted)).every(([key, value]) => String(known[key]) === String(value))
+}
+
+interface BatchesParts<Entry> {
+  /** Of the entries of one request. */
+  readonly mostBytes: number
+  readonly bytesOf: (entry: Entry) => number
+  /** Those that failed have their place as `Id`. */
+  readonly send: (
+    entries: readonly Entry[],
+  ) => Promise<{ readonly Failed?: BatchResultErrorEntry[] | undefined }>
+}
+
+const mostRequests = 8
+
+/** Gathers entries over a turn of the event loop, or for as long as there are enough requests under way. */
+class Batches<Entry> {
+  readonly #parts: BatchesParts<Entry>
+  #waiting: (PromiseWithResolvers<void> & { readonly entry: Entry })[] = []
+  readonly #requests = new Set<Promise<void>>()
+  #isPlanned = false
+
+  constructor(parts: BatchesParts<Entry>) {
+    this.#parts = parts
+  }
+
+  add(entry: Entry): Promise<void> {
+    const added = { ...Promise.withResolvers<void>(), entry }
+    this.#waiting.push(added)
+    if (!this.#isPlanned) {
+      this.#isPlanned = true
+      setImmediate(() => {
+        this.#isPlanned = false
+        this.#fill()
+      })
+    }
+    return added.promise
+  }
+
+  async whenDone(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#requests.size > 0) {
+      this.#fill()
+      await Promise.race(this.#requests)
+    }
+  }
+
+  #fill(): void {
+    while (this.#waiting.length > 0 && this.#requests.size < mostRequests) {
+      const request: Promise<void> = this.#request().finally(() => {
+        this.#requests.delete(request)
+        this.#fill()
+      })
+      this.#requests.add(request)
+    }
+  }
+
+  async #request(): Promise<void> {
+    const { mostBytes, bytesOf, send } = this.#parts
+    let [count, bytes] = [0, 0]
+    for (const { entry } of this.#waiting.slice(0, mostInBatch)) {
+      bytes += bytesOf(entry)
+      if (count > 0 && bytes > mostBytes) break
+      count += 1
+    }
+    const batch = this.#waiting.splice(0, count)
+    try {
+      const { Failed = [] } = await send(batch.map(({ entry }) => entry))
+      for (const { Id, Code, Message } of Failed)
+        batch[Number(Id)]?.reject(new Error(`SQS did not take an entry: ${Message ?? Code}.`))
+      for (const { resolve } of batch) resolve()
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+}
+
+interface SdkError extends Error {
+  readonly code?: string
+  /** No status: there was no answer. */
+  readonly $metadata?: { readonly httpStatusCode?: number }
+}
+
+/** One sentence about what is wrong and one about what to do. */
+function explain(cause: unknown, { endpoint, region, queue }: SqsSettings): string {
+  const { name, message, code, $metadata } = cause as SdkError
+  const where = endpoint ?? `AWS in ${region}`
+  const why = (message || code || name).replace(/\.$/, '')
+  if (name === 'CredentialsProviderError')
+    return `There are no credentials for SQS at ${where}: ${why}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; a local server takes any.`
+  const status = $metadata?.httpStatusCode
+  if (status === undefined)
+    return `No SQS server answers at ${where} (sqs.endpoint): ${why}. Start one, or name another.`
+  if (status === 401 || status === 403 || /AccessDenied|Signature|InvalidClientTokenId/.test(name))
+    return `SQS at ${where} refuses the queue ${queue} (sqs.queue) to these credentials: ${why}. Allow them to create, read and write it and ${queue}-dead, or name another.`
+  return `The queue ${queue} (sqs.queue) of SQS at ${where} cannot be used: ${name}: ${why}.`
+}
