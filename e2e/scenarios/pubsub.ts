@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
+import { startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
 import { type BenchServer, startBenchServer } from '../bench/bench-server.ts'
 import { turnsOf, untilCounted } from '../bench/bench-turn.ts'
 import { requireMode } from '../lab/mode-names.ts'
@@ -19,7 +20,7 @@ import {
   startLoadProcess,
 } from '../load/load-process.ts'
 import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
-import { analyse, type BrokerName, type Iteration, type Run } from './pubsub-analysis.ts'
+import { analyse, type BrokerName, type Iteration, type Requeued, type Run } from './pubsub-analysis.ts'
 import { pubsubFiles } from './pubsub-report.ts'
 import type { PubsubOptions } from './scenario-options.ts'
 
@@ -30,6 +31,8 @@ interface Group {
   readonly broker: BrokerName
   readonly server: BenchServer
   readonly loads: readonly LoadProcess[]
+  /** Of the queue, where there is one. */
+  readonly sqs: ReturnType<TestSqs['settings']> | null
 }
 
 const clock = createSharedClock()
@@ -62,6 +65,7 @@ export async function pubsubRun(options: PubsubOptions, command: string, signal:
         found.push(...(await measureSize(options, about, progress, signal)))
       }
   }
+  const requeued = brokers.includes('sqs') ? await showRequeueing(options, progress, signal) : null
   const run: Run = {
     command,
     parameters: {
@@ -70,7 +74,7 @@ export async function pubsubRun(options: PubsubOptions, command: string, signal:
     },
     ...{ modes, users, brokers },
     iterations: found,
-    requeued: null,
+    requeued,
     waitMs: wait * 1000,
     brokerVersions: {},
     startedAt: startedAt.toISOString(),
@@ -157,10 +161,11 @@ async function openGroup(
 ): Promise<Group> {
   const { transport, http } = requireMode(modeName)
   const clients = { client: transport, http } as const
+  const sqs = broker === 'sqs' ? await startQueue(opened) : null
   const server =
     broker === 'none'
       ? await startBenchServer(relayProgram, ['channels'], clients)
-      : await startBenchServer(serverProgram, await serverFlags(broker, users, opened), clients)
+      : await startBenchServer(serverProgram, await serverFlags(broker, sqs, users, opened), clients)
   opened.defer(server.close)
   signal.throwIfAborted()
   const loads = Array.from({ length: processes }, () => startLoadProcess(signal))
@@ -171,11 +176,12 @@ async function openGroup(
     ...{ channel: 'user', hasOwnChannels: true },
   })
   await untilCounted(server, users, signal)
-  return { broker, server, loads }
+  return { broker, server, loads, sqs }
 }
 
 async function serverFlags(
   broker: Exclude<BrokerName, 'none'>,
+  sqs: Group['sqs'],
   users: number,
   opened: AsyncDisposableStack,
 ): Promise<readonly string[]> {
@@ -186,34 +192,88 @@ async function serverFlags(
     ...{ 'sensor-source': 'none', 'drain-ms': 0, 'heartbeat-ms': 60_000 },
     ...{ 'limits-max-windows': users + 100, 'limits-max-connections': 3 * users + 100 },
     ...{ 'limits-max-channels': users + 1000, 'limits-messages-per-second': 1000 },
-    ...(await brokerSettings(broker, opened)),
+    ...(await brokerSettings(broker, sqs, opened)),
   })
 }
 
 /** Starts what the broker needs beside the server. */
-async function brokerSettings(broker: Exclude<BrokerName, 'none'>, opened: AsyncDisposableStack) {
+async function brokerSettings(
+  broker: Exclude<BrokerName, 'none'>,
+  sqs: Group['sqs'],
+  opened: AsyncDisposableStack,
+) {
   if (broker === 'nats') {
     const nats = await startNatsServer()
     opened.defer(nats.stop)
     return { broker, 'nats-servers': nats.address() }
   }
-  return { broker }
+  if (sqs === null) return { broker }
+  const { endpoint, queue, visibilitySeconds } = sqs
+  return {
+    broker,
+    'sqs-endpoint': String(endpoint),
+    'sqs-queue': queue,
+    'sqs-visibility-seconds': visibilitySeconds,
+  }
 }
 
-async function runBurst({ server, loads }: Group, mark: number, waitMs: number) {
-  const before = await server.figures()
-  const startAt = clock() + leadMs
-  const measured = await Promise.all(loads.map((load) => load.burst({ startAt, mark, graceMs: waitMs })))
-  const after = await server.figures()
+async function startQueue(opened: AsyncDisposableStack) {
+  const sqs = await startSqsServer()
+  opened.defer(sqs.stop)
+  return { ...sqs.settings('pubsub'), visibilitySeconds: requeueing.visibilitySeconds }
+}
+
+/** Enough to show it: what nobody deletes comes again. */
+const requeueing = { users: 100, taken: 30, visibilitySeconds: 5 } as const
+
+/** Another consumer takes messages from the queue and never deletes them. */
+async function showRequeueing(
+  { modes, processes, wait }: PubsubOptions,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Requeued> {
+  await using opened = new AsyncDisposableStack()
+  const { users, visibilitySeconds } = requeueing
+  const group = await openGroup('sqs', modes[0] ?? '', users, processes, opened, signal)
+  if (!group.sqs) throw new Error('The group of SQS has no queue.')
+  await pause(settleMs(users), undefined, { signal })
+  await runBurst(group, 1, wait * 1000)
+  const thief = await startThief(group.sqs, requeueing.taken)
+  opened.defer(() => thief.stop())
+  const { latenciesMs, duplicated } = joined(await burstOf(group, 2, wait * 1000))
+  const againMs = latenciesMs.filter((ms) => ms >= 1000 * visibilitySeconds)
+  progress.say(
+    `Another consumer took ${thief.taken()} of ${users} messages from the queue: ${latenciesMs.length} came, ${againMs.length} of them again.`,
+  )
+  return {
+    ...{ users, taken: thief.taken(), visibilityMs: 1000 * visibilitySeconds },
+    ...{ n: latenciesMs.length, duplicated, againMs },
+  }
+}
+
+async function runBurst(group: Group, mark: number, waitMs: number) {
+  const before = await group.server.figures()
+  const measured = await burstOf(group, mark, waitMs)
+  const after = await group.server.figures()
   return burstFigures(measured, after.cpuMs - before.cpuMs)
 }
 
+function burstOf({ loads }: Pick<Group, 'loads'>, mark: number, waitMs: number): Promise<Measured[]> {
+  const startAt = clock() + leadMs
+  return Promise.all(loads.map((load) => load.burst({ startAt, mark, graceMs: waitMs })))
+}
+
+const joined = (measured: readonly Measured[]) => ({
+  latenciesMs: measured.flatMap(({ latenciesMs }) => Array.from(latenciesMs)),
+  duplicated: measured.reduce((sum, { duplicated }) => sum + duplicated, 0),
+})
+
 function burstFigures(measured: readonly Measured[], serverCpuMs: number) {
-  const latencies = measured.flatMap(({ latenciesMs }) => Array.from(latenciesMs))
-  const { mean, p50, p95, max } = latencies.length > 0 ? summarise(latencies) : {}
+  const { latenciesMs, duplicated } = joined(measured)
+  const { mean, p50, p95, max } = latenciesMs.length > 0 ? summarise(latenciesMs) : {}
   return {
-    n: latencies.length,
-    duplicated: measured.reduce((sum, { duplicated }) => sum + duplicated, 0),
+    n: latenciesMs.length,
+    duplicated,
     ...{ meanMs: mean ?? null, p50Ms: p50 ?? null, p95Ms: p95 ?? null, maxMs: max ?? null },
     sendingMs: Math.max(...measured.map(({ sendingMs }) => sendingMs)),
     lastMs: Math.max(...measured.map(({ wallMs }) => wallMs)),
