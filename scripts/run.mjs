@@ -1,7 +1,7 @@
 // The npm commands: `node scripts/run.mjs NAME …`. Runs on Node 18 and later, without packages.
 
 import { launch, StepFailure, showFailure } from './child-process.mjs'
-import { ensureBuilt, ensureInstalled, ensurePrograms } from './preparation.mjs'
+import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer } from './preparation.mjs'
 import { showShape } from './shape.mjs'
 import { runSuite } from './suite.mjs'
 
@@ -10,7 +10,9 @@ const commands = {
   start: (words) => launchProgram(['server/main.ts', ...words], { needsPage: !wantsHelp(words) }),
   lab(words) {
     const needsPage = !wantsHelp(words)
-    return launchProgram(['e2e/main.ts', ...words], { needsPage, needsBrowser: needsPage })
+    const needsBrowser = needsPage && !scenariosOfClients.includes(words[0])
+    const brokers = needsPage && words[0] === 'pubsub' ? brokersIn(words) : []
+    return launchProgram(['e2e/main.ts', ...words], { needsPage, needsBrowser, brokers })
   },
   bench(words) {
     const needsPage = words[0] === 'editor' && !wantsHelp(words)
@@ -33,11 +35,25 @@ const commands = {
   shape: (words) => showShape(words),
 }
 
+/** They open load clients and no browser. */
+const scenariosOfClients = ['pubsub', 'capacity']
+
+/** `--brokers none,nats` or `--brokers=none,nats`; all without it. */
+function brokersIn(words) {
+  const place = words.findIndex((word) => word === '--brokers' || word.startsWith('--brokers='))
+  const list = place < 0 ? 'nats,sqs' : (words[place].split('=')[1] ?? words[place + 1] ?? '')
+  return list.split(',').map((name) => name.trim())
+}
+
 const wantsHelp = (words) => words.some((word) => word === '--help' || word === '-h')
 
-async function launchProgram(words, { needsBrowser = false, needsPage = false } = {}) {
+async function launchProgram(words, { needsBrowser = false, needsPage = false, brokers = [] } = {}) {
   await ensureInstalled()
-  const env = needsBrowser ? await ensurePrograms('chromium') : {}
+  const env = {
+    ...(needsBrowser && (await ensurePrograms('chromium'))),
+    ...(brokers.includes('nats') && (await ensurePrograms('nats'))),
+  }
+  if (brokers.includes('sqs')) await ensureSqsServer()
   if (needsPage) await ensureBuilt()
   return launch(words, { env })
 }
