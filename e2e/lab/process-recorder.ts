@@ -34,7 +34,8 @@ export function parseStat(text: string) {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   // From the third field on.
   const [user, system, pages] = [fields[11], fields[12], fields[21]].map(Number)
-  if (![user, system, pages].every(Number.isFinite)) throw new Error(`Not a process's stat: ${text.slice(0, 80)}`)
+  if (![user, system, pages].every(Number.isFinite))
+    throw new Error(`Not a process's stat: ${text.slice(0, 80)}`)
   return {
     cpuMs: ((Number(user) + Number(system)) * 1000) / ticksPerSecond,
     rssBytes: Number(pages) * pageBytes,
@@ -58,7 +59,9 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
 
 export function requireProc(): void {
   if (process.platform === 'linux') return
-  throw new Error('The use of each process is read from /proc, which only Linux has: run this scenario on Linux.')
+  throw new Error(
+    'The use of each process is read from /proc, which only Linux has: run this scenario on Linux.',
+  )
 }
 
 /** `clock` in ms. Looks for new children at each sample. */
@@ -125,7 +128,9 @@ export class ProcessRecorder {
       return kilobytes === undefined ? null : Number(kilobytes) * 1024
     }
     return new Map(
-      await Promise.all(Array.from(this.#records, async ([pid, { name }]) => [name, await read(pid)] as const)),
+      await Promise.all(
+        Array.from(this.#records, async ([pid, { name }]) => [name, await read(pid)] as const),
+      ),
     )
   }
 

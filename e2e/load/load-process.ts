@@ -101,7 +101,10 @@ export function startLoadProcess(stopping: AbortSignal) {
     pid: child.pid ?? 0,
     /** Its connections stay open until `closeWindows`. */
     async ramp(plan: RampPlan): Promise<RampResult> {
-      const { ramp } = await ask({ type: 'ramp', plan }, rampMs(plan) + plan.holdMs + plan.patienceMs + rampSpareMs)
+      const { ramp } = await ask(
+        { type: 'ramp', plan },
+        rampMs(plan) + plan.holdMs + plan.patienceMs + rampSpareMs,
+      )
       if (!ramp) throw new Error('A load process answered without a ramp.')
       return ramp
     },
@@ -257,9 +260,8 @@ function serveOrders(): void {
 
   const reply = (message: Reply) => void process.send?.(message)
   process.on('message', (order: Order) =>
-    obey(order).then(
-      reply,
-      (error) => reply({ failure: error instanceof Error ? error.message : String(error) }),
+    obey(order).then(reply, (error) =>
+      reply({ failure: error instanceof Error ? error.message : String(error) }),
     ),
   )
   process.once('disconnect', () => process.exit(0))

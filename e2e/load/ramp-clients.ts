@@ -5,7 +5,15 @@ import type { TransportName } from '../../server/wire/modes.ts'
 import { type Browser, webSocketFrame } from './lean-http.ts'
 import { openClient, type Target } from './load-client.ts'
 
-export const answeringPeers = ['ws', 'engine.io', 'socket.io', 'socketcluster'] as const
+/** Engine.IO's and Socket.IO's own clients poll first and upgrade, unless told to open a WebSocket at once. */
+export const answeringPeers = [
+  'ws',
+  'engine.io',
+  'engine.io-websocket',
+  'socket.io',
+  'socket.io-websocket',
+  'socketcluster',
+] as const
 export type AnsweringPeer = (typeof answeringPeers)[number]
 
 export interface RampTarget extends Omit<Target, 'client'> {
@@ -38,8 +46,10 @@ const openers: Readonly<Record<TransportName | AnsweringPeer, Opener>> = {
   polling: openPolling,
   'long-polling': openPolling,
   ws: openWs,
-  'engine.io': openEngineIo,
-  'socket.io': openSocketIo,
+  'engine.io': (settings) => openUpgraded('/engine.io/', engineIo, settings),
+  'engine.io-websocket': (settings) => openAtOnce('/engine.io/', engineIo, settings),
+  'socket.io': (settings) => openUpgraded('/socket.io/', socketIo, settings),
+  'socket.io-websocket': (settings) => openAtOnce('/socket.io/', socketIo, settings),
   socketcluster: openSocketCluster,
 }
 
@@ -79,7 +89,9 @@ async function openStreaming(settings: PingSettings, target: RampTarget): Promis
   const { browser, query, onEnd } = settings
   const closeDown = await followEvents(await browser.stream(`/api/streaming?${query}`), settings)
   const path = `/api/streaming?window=${query.get('window')}&key=${query.get('key')}`
-  const up = browser.upload(path, 'application/x-ndjson', (status) => onEnd(`its upload was answered ${status}`))
+  const up = browser.upload(path, 'application/x-ndjson', (status) =>
+    onEnd(`its upload was answered ${status}`),
+  )
   return {
     ping: target.fileChannel === null ? () => void up.write(`${question()}\n`) : asking(settings, target),
     close() {
@@ -92,7 +104,10 @@ async function openStreaming(settings: PingSettings, target: RampTarget): Promis
 async function openPolling(settings: PingSettings, target: RampTarget): Promise<PingClient> {
   const { browser, query, onEnd } = settings
   const client = target.client as TransportName
-  const { close } = await openClient({ ...target, client }, { browser, query, onBytes: () => undefined, onFailure: onEnd })
+  const { close } = await openClient(
+    { ...target, client },
+    { browser, query, onBytes: () => undefined, onFailure: onEnd },
+  )
   return { ping: asking(settings, target), close }
 }
 
@@ -133,7 +148,10 @@ const opcodes = { text: 1, close: 8 } as const
 const mostStart = 128
 
 /** Reads unmasked frames (RFC 6455, 5.2) without keeping long ones. */
-export function createFrameReader(onFrame: (frame: Frame) => void, onClose: () => void): (bytes: Buffer) => void {
+export function createFrameReader(
+  onFrame: (frame: Frame) => void,
+  onClose: () => void,
+): (bytes: Buffer) => void {
   let head: Buffer = Buffer.alloc(0)
   let opcode = 0
   let left = 0
@@ -178,7 +196,11 @@ interface Dialogue {
   readonly take: (frame: Frame, send: Send) => 'opened' | 'pong' | undefined
 }
 
-async function openDialogue(path: string, { opening, question, take }: Dialogue, settings: PingSettings): Promise<PingClient> {
+async function openDialogue(
+  path: string,
+  { opening, question, take }: Dialogue,
+  settings: PingSettings,
+): Promise<PingClient> {
   const { browser, onPong, onEnd } = settings
   const socket = await browser.upgrade(path)
   const send: Send = (text) => void socket.write(webSocketFrame(text))
@@ -230,35 +252,96 @@ function openWs(settings: PingSettings): Promise<PingClient> {
   return openDialogue('/', { opening: null, question: () => 'ping', take: () => 'pong' }, settings)
 }
 
-/** Engine.IO 4 over a WebSocket: `0…` opens, `2` is the server's ping, `4…` a message, a binary frame a buffer. */
-function openEngineIo(settings: PingSettings): Promise<PingClient> {
-  const dialogue: Dialogue = {
-    opening: '',
-    question: () => '4ping',
-    take({ isText, start }, send) {
-      if (start === '2' && isText) send('3')
-      else if (!isText || start.startsWith('4')) return 'pong'
-      else if (start.startsWith('0')) return 'opened'
-      return undefined
-    },
-  }
-  return openDialogue('/engine.io/?EIO=4&transport=websocket', dialogue, settings)
+/** Over Engine.IO 4: `0…` opens, `2` is the server's ping, `4…` a message, a binary frame a buffer. */
+interface EngineProtocol {
+  /** Null: the first packet is the whole greeting. */
+  readonly joining: string | null
+  readonly question: string
+  readonly isJoined: (packet: string) => boolean
+  readonly isPong: (packet: string) => boolean
 }
 
-/** Socket.IO 5 over Engine.IO 4: `40` joins, `42[…]` is an event, `451-[…]` one whose buffer follows in a binary frame. */
-function openSocketIo(settings: PingSettings): Promise<PingClient> {
+const engineIo: EngineProtocol = {
+  joining: null,
+  question: '4ping',
+  isJoined: (packet) => packet.startsWith('0'),
+  isPong: (packet) => packet.startsWith('4'),
+}
+
+/** Socket.IO 5: `40` joins, `42[…]` is an event, `451-[…]` one whose buffer follows in a binary frame. */
+const socketIo: EngineProtocol = {
+  joining: '40',
+  question: '42["ping"]',
+  isJoined: (packet) => packet.startsWith('40'),
+  isPong: (packet) => packet.startsWith('42'),
+}
+
+const webSocketQuery = '?EIO=4&transport=websocket'
+
+function openAtOnce(
+  path: string,
+  { joining, question, isJoined, isPong }: EngineProtocol,
+  settings: PingSettings,
+): Promise<PingClient> {
   const dialogue: Dialogue = {
     opening: '',
-    question: () => '42["ping"]',
+    question: () => question,
     take({ isText, start }, send) {
-      if (!isText || start.startsWith('42')) return 'pong'
-      if (start.startsWith('40')) return 'opened'
+      if (!isText || isPong(start)) return 'pong'
+      if (isJoined(start)) return 'opened'
       if (start === '2') send('3')
-      else if (start.startsWith('0')) send('40')
+      else if (start.startsWith('0') && joining !== null) send(joining)
       return undefined
     },
   }
-  return openDialogue('/socket.io/?EIO=4&transport=websocket', dialogue, settings)
+  return openDialogue(`${path}${webSocketQuery}`, dialogue, settings)
+}
+
+/**
+ * As the clients do (engine.io-client, socket.js and transports/websocket.js): a handshake by GET, Socket.IO's joining by
+ * POST, a held GET, and a WebSocket beside it, which takes over after a probe.
+ */
+async function openUpgraded(
+  path: string,
+  { joining, question, isJoined, isPong }: EngineProtocol,
+  settings: PingSettings,
+): Promise<PingClient> {
+  const { browser } = settings
+  const polling = `${path}?EIO=4&transport=polling`
+  const greeting = await requireBody(browser.get(polling))
+  const [, id] = /"sid":"([^"]+)"/.exec(greeting) ?? []
+  if (id === undefined) throw new Error(`${path} did not greet`)
+  const poll = () => requireBody(browser.get(`${polling}&sid=${id}`))
+  if (joining !== null) {
+    const joined = poll()
+    await requireBody(browser.post(`${polling}&sid=${id}`, 'text/plain;charset=UTF-8', joining))
+    if (!isJoined(await joined)) throw new Error(`${path} did not let it join`)
+  }
+  // The server answers it with a packet that says nothing, when it is probed.
+  const held = poll()
+  held.catch(() => undefined)
+  const dialogue: Dialogue = {
+    opening: '2probe',
+    question: () => question,
+    take({ isText, start }, send) {
+      if (!isText || isPong(start)) return 'pong'
+      if (start === '3probe') {
+        void held.then(() => send('5'))
+        return 'opened'
+      }
+      if (start === '2') send('3')
+      return undefined
+    },
+  }
+  const client = await openDialogue(`${path}${webSocketQuery}&sid=${id}`, dialogue, settings)
+  await held
+  return client
+}
+
+async function requireBody(asked: ReturnType<Browser['get']>): Promise<string> {
+  const { status, body } = await asked
+  if (status !== 200) throw new Error(`a handshake was answered ${status}`)
+  return body.toString('latin1')
 }
 
 /** SocketCluster 20, protocol 2: a handshake answered under its number, then events; an empty text is the server's ping. */

@@ -37,7 +37,10 @@ const periodRange = { least: 0.2, most: 1.8 }
  * Drawn once for each window, uniform, the same however the windows are dealt out. The thesis draws from 0 to twice the
  * mean; without a least period the fastest few clients would send most of the pings.
  */
-export function periodOf(window: number, { seed, meanPeriodMs }: Pick<RampPlan, 'seed' | 'meanPeriodMs'>): number {
+export function periodOf(
+  window: number,
+  { seed, meanPeriodMs }: Pick<RampPlan, 'seed' | 'meanPeriodMs'>,
+): number {
   const { least, most } = periodRange
   return meanPeriodMs * (least + (most - least) * createSeededRandom(seed + window * 0x9e3779b1)())
 }
@@ -154,7 +157,13 @@ export class RampTallying {
     this.#plan = plan
     this.#endAt = endAt
     const seconds = Math.max(1, Math.ceil((endAt - plan.startAt) / 1000))
-    this.#seconds = Array.from({ length: seconds }, () => ({ opened: 0, failed: 0, dropped: 0, sent: 0, answered: 0 }))
+    this.#seconds = Array.from({ length: seconds }, () => ({
+      opened: 0,
+      failed: 0,
+      dropped: 0,
+      sent: 0,
+      answered: 0,
+    }))
   }
 
   #count(what: (typeof counted)[number], at: number): void {
@@ -168,7 +177,13 @@ export class RampTallying {
   }
 
   begins(window: number, periodMs: number, dueAt: number, now: number): void {
-    this.#windows.set(window, { periodMs, openedAt: Number.NaN, endedAt: Number.NaN, client: null, waiting: [] })
+    this.#windows.set(window, {
+      periodMs,
+      openedAt: Number.NaN,
+      endedAt: Number.NaN,
+      client: null,
+      waiting: [],
+    })
     this.#openingLateness.push(now - dueAt)
   }
 
@@ -227,7 +242,8 @@ export class RampTallying {
   result(now: number): RampTally {
     for (const [window, { openedAt, endedAt }] of this.#windows)
       if (Number.isNaN(openedAt) && Number.isNaN(endedAt)) this.ended(window, 'not open at the end', now)
-    const sum = (what: (typeof counted)[number]) => this.#seconds.reduce((total, second) => total + second[what], 0)
+    const sum = (what: (typeof counted)[number]) =>
+      this.#seconds.reduce((total, second) => total + second[what], 0)
     let due = 0
     for (const { openedAt, endedAt, periodMs } of this.#windows.values()) {
       const until = Number.isNaN(endedAt) ? this.#endAt : Math.min(endedAt, this.#endAt)
@@ -240,7 +256,12 @@ export class RampTallying {
     })
     const answered = sum('answered')
     return {
-      ...{ windows: this.#windows.size, opened: sum('opened'), failed: sum('failed'), dropped: sum('dropped') },
+      ...{
+        windows: this.#windows.size,
+        opened: sum('opened'),
+        failed: sum('failed'),
+        dropped: sum('dropped'),
+      },
       ...{ due, sent: sum('sent'), answered, missing: due - answered, repeated: this.#repeated },
       reasons: this.#reasons,
       roundTripsMs: this.#roundTrips.all(),

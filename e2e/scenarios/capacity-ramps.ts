@@ -39,12 +39,21 @@ export interface RampSetup {
 export const isPeerSubject = (subject: string): subject is AnsweringPeer =>
   answeringPeers.some((peer) => peer === subject)
 
-export const subjectLabel = (subject: string) => (isPeerSubject(subject) ? peerLabel(subject) : labelOf(subject))
+const [atOnce, whole] = ['-websocket', 'WebSocket at once'] as const
+
+/** `Engine.IO, WebSocket at once` of `engine.io-websocket`. */
+export function subjectLabel(subject: string): string {
+  if (!isPeerSubject(subject)) return labelOf(subject)
+  return subject.endsWith(atOnce) ? `${peerLabel(serverOf(subject))}, ${whole}` : peerLabel(subject)
+}
+
+/** Those that differ in their clients have one server. */
+const serverOf = (peer: AnsweringPeer) => peer.replace(atOnce, '')
 
 const httpOf = (subject: string): HttpVersion => (isPeerSubject(subject) ? '1.1' : requireMode(subject).http)
 
-/** Peers that run in several processes; SocketCluster 20 does so with a broker of its own alone, Socket.IO with sticky connections. */
-const clusteredPeers: ReadonlySet<string> = new Set(['ws', 'engine.io'])
+/** Peers that run in several processes as they are: polling needs sticky connections, SocketCluster 20 a broker of its own. */
+const clusteredPeers: ReadonlySet<string> = new Set(['ws', 'engine.io-websocket'])
 
 const thesis = { referencePeriodMs: 4000, shorterPeriodMs: 3000, moreClients: 1.5, mostPeriodMs: 6000 }
 
@@ -54,7 +63,19 @@ const sharedPerBrowser = 10
 
 /** Every ramp of one session, by experiment. */
 export function rampsOf(options: CapacityOptions): RampSetup[] {
-  const { modes, peers, workers, rate, seconds, hold, period, file, clients, connections: most, windows } = options
+  const {
+    modes,
+    peers,
+    workers,
+    rate,
+    seconds,
+    hold,
+    period,
+    file,
+    clients,
+    connections: most,
+    windows,
+  } = options
   const [mode = 'websocket/1.1'] = modes
   const base = {
     ...{ subject: mode, workers: 1, clients, perBrowser: 1, perPage: options['per-page'], fileBytes: 0 },
@@ -73,10 +94,13 @@ export function rampsOf(options: CapacityOptions): RampSetup[] {
     ],
     comparison: () =>
       [...modes, ...peers].flatMap((subject) =>
-        (isShared(subject) ? options['per-browser'] : [1]).map((perBrowser) => ({ ...base, subject, perBrowser })),
+        (isShared(subject) ? options['per-browser'] : [1]).map((perBrowser) => ({
+          ...base,
+          subject,
+          perBrowser,
+        })),
       ),
-    switching: () =>
-      [1, 3].map((count) => ({ ...base, workers: count, serverCores: '0', clientCores: '1' })),
+    switching: () => [1, 3].map((count) => ({ ...base, workers: count, serverCores: '0', clientCores: '1' })),
     workers: () =>
       [mode, ...peers.filter((peer) => clusteredPeers.has(peer))].flatMap((subject) =>
         workers.map((count) => ({ ...base, subject, workers: count })),
@@ -231,7 +255,11 @@ export async function measureRamp(
 }
 
 function recorderOf({ workers }: RampSetup, pid: number, loads: readonly LoadProcess[]): ProcessRecorder {
-  const first = { name: workers > 1 ? 'log' : 'server', pid, nameOfChild: (place: number) => `worker ${place}` }
+  const first = {
+    name: workers > 1 ? 'log' : 'server',
+    pid,
+    nameOfChild: (place: number) => `worker ${place}`,
+  }
   return new ProcessRecorder(
     [first, ...loads.map((load, place) => ({ name: `clients ${place + 1}`, pid: load.pid }))],
     clock,
@@ -290,7 +318,7 @@ async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
   const { subject, workers, fileBytes, windows, perBrowser } = setup
   if (isPeerSubject(subject)) {
     const program = join(import.meta.dirname, '../peers/pong-servers.ts')
-    const server = await startServerProcess(program, [subject, String(fileBytes), String(workers)])
+    const server = await startServerProcess(program, [serverOf(subject), String(fileBytes), String(workers)])
     opened.defer(server.kill)
     const target: RampTarget = {
       ...{ client: subject, http: '1.1', origin: server.origin['1.1'], fileChannel: null },
