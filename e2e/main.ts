@@ -3,8 +3,10 @@
 import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import {
+  capacityHelp,
   keystrokesHelp,
   payloadHelp,
+  readCapacityOptions,
   readKeystrokeOptions,
   readPayloadOptions,
   readReanalysis,
@@ -19,6 +21,7 @@ import {
 const help = `npm run lab -- SCENARIO [flags]
 
   Scenarios
+    capacity     opens windows at a steady rate that ping, and records CPU and memory of every process
     keystrokes   types 200 keys in one of five windows and times each to every window, mode by mode
     payload      times messages of 10 B to 1 MB
     resilience   counts lost, repeated and reordered messages under cuts, stalls, restarts, kills and floods
@@ -46,6 +49,13 @@ interface Scenario {
 }
 
 const scenarios: Readonly<Record<string, Scenario>> = {
+  capacity: {
+    help: capacityHelp,
+    async run(flags, ...rest) {
+      const options = readCapacityOptions(flags)
+      return (await import('./scenarios/capacity.ts')).capacityRun(options, ...rest)
+    },
+  },
   keystrokes: {
     help: keystrokesHelp,
     async run(flags, ...rest) {

@@ -63,9 +63,9 @@ async function connectTls(
   })
   wire.setNoDelay(true)
   wire.once('error', (error) => socket.destroy(error))
-  await once(socket, 'secureConnect')
-  // The close follows, and is reported.
+  // Of a connection that was open the close follows, and is reported; one that is refused may report it twice.
   socket.on('error', () => undefined)
+  await once(socket, 'secureConnect')
   return { socket, receivedBytes: () => wire.bytesRead }
 }
 
