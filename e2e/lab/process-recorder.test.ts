@@ -31,23 +31,29 @@ test('this process has used what it says itself', isLinux, async () => {
   assert.ok(shared > rss / 10 && shared <= rss * 1.5, String(shared))
 })
 
-test('children are found and named in order; one that has ended has no further samples', isLinux, async (t) => {
-  const child = fork('-', [], { execArgv: ['-e', 'process.send("up"); process.once("message", () => process.exit())'] })
-  t.after(() => child.kill())
-  await once(child, 'message')
-  const recorder = new ProcessRecorder(
-    [{ name: 'parent', pid: process.pid, nameOfChild: (place) => `child ${place}` }],
-    () => performance.now(),
-  )
-  await recorder.sample()
-  child.send('go')
-  await once(child, 'exit')
-  await recorder.sample()
-  const records = await recorder.stop()
-  const own = records.find(({ pid }) => pid === child.pid)
-  assert.match(own?.name ?? '', /^child \d$/)
-  assert.deepEqual([own?.samples.length, records[0]?.samples.length], [1, 2])
-})
+test(
+  'children are found and named in order; one that has ended has no further samples',
+  isLinux,
+  async (t) => {
+    const child = fork('-', [], {
+      execArgv: ['-e', 'process.send("up"); process.once("message", () => process.exit())'],
+    })
+    t.after(() => child.kill())
+    await once(child, 'message')
+    const recorder = new ProcessRecorder(
+      [{ name: 'parent', pid: process.pid, nameOfChild: (place) => `child ${place}` }],
+      () => performance.now(),
+    )
+    await recorder.sample()
+    child.send('go')
+    await once(child, 'exit')
+    await recorder.sample()
+    const records = await recorder.stop()
+    const own = records.find(({ pid }) => pid === child.pid)
+    assert.match(own?.name ?? '', /^child \d$/)
+    assert.deepEqual([own?.samples.length, records[0]?.samples.length], [1, 2])
+  },
+)
 
 test('a core that is not there is named', isLinux, async () => {
   await assert.rejects(pin(process.pid, '4095'), /could not be bound to core 4095/)

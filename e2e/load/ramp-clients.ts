@@ -276,6 +276,7 @@ const socketIo: EngineProtocol = {
   isPong: (packet) => packet.startsWith('42'),
 }
 
+const serverPing = '2'
 const webSocketQuery = '?EIO=4&transport=websocket'
 
 function openAtOnce(
@@ -289,7 +290,7 @@ function openAtOnce(
     take({ isText, start }, send) {
       if (!isText || isPong(start)) return 'pong'
       if (isJoined(start)) return 'opened'
-      if (start === '2') send('3')
+      if (start === serverPing) send('3')
       else if (start.startsWith('0') && joining !== null) send(joining)
       return undefined
     },
@@ -329,7 +330,7 @@ async function openUpgraded(
         void held.then(() => send('5'))
         return 'opened'
       }
-      if (start === '2') send('3')
+      if (start === serverPing) send('3')
       return undefined
     },
   }

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestServer } from '../../server/testing.ts'
+import { createSharedClock } from './load-process.ts'
 import { DueQueue, periodOf, RampTallying, startRamp } from './ramp.ts'
 import { createFrameReader } from './ramp-clients.ts'
-import { createSharedClock } from './load-process.ts'
 
 const dueBy = (queue: DueQueue, now: number) => Array.from(queue.take(now), ({ item }) => item)
 
@@ -42,7 +42,10 @@ test('periods lie around the mean, and are the window’s own', () => {
   assert.ok(Math.abs(mean - 2500) < 60, String(mean))
   assert.ok(Math.min(...periods) >= 500 && Math.max(...periods) <= 4500)
   assert.ok(Math.min(...periods) < 520 && Math.max(...periods) > 4480)
-  assert.deepEqual(periods.slice(0, 9), Array.from({ length: 9 }, (_, window) => periodOf(window, plan)))
+  assert.deepEqual(
+    periods.slice(0, 9),
+    Array.from({ length: 9 }, (_, window) => periodOf(window, plan)),
+  )
   assert.notEqual(periodOf(1, plan), periodOf(1, { ...plan, seed: 6 }))
 })
 
@@ -58,8 +61,12 @@ test('a window should have had an answer for each of its periods until the end',
   // Too late to count.
   tally.pong(0, 7511)
   tally.sent(0, 10_010, 10_010)
-  const { due, sent, answered, missing, repeated, roundTripsMs, openingLatenessMs, pingLatenessMs } = tally.result(11_500)
-  assert.deepEqual({ due, sent, answered, missing, repeated }, { due: 3, sent: 3, answered: 1, missing: 2, repeated: 0 })
+  const { due, sent, answered, missing, repeated, roundTripsMs, openingLatenessMs, pingLatenessMs } =
+    tally.result(11_500)
+  assert.deepEqual(
+    { due, sent, answered, missing, repeated },
+    { due: 3, sent: 3, answered: 1, missing: 2, repeated: 0 },
+  )
   assert.deepEqual([[...roundTripsMs], [...openingLatenessMs], [...pingLatenessMs]], [[8], [4], [2, 0, 0]])
 })
 
@@ -72,7 +79,10 @@ test('a dropped window has no further pings due; its unanswered one is missing, 
   tally.ended(0, 'closed', 2600)
   assert.equal(tally.isOpen(0), false)
   const { due, missing, dropped, failed, reasons, seconds } = tally.result(11_500)
-  assert.deepEqual({ due, missing, dropped, failed, reasons }, { due: 1, missing: 1, dropped: 1, failed: 0, reasons: { reset: 1 } })
+  assert.deepEqual(
+    { due, missing, dropped, failed, reasons },
+    { due: 1, missing: 1, dropped: 1, failed: 0, reasons: { reset: 1 } },
+  )
   assert.deepEqual(
     seconds.slice(0, 3).map(({ open }) => open),
     [1, 0, 0],
@@ -87,7 +97,10 @@ test('what never opens has failed, and an answer that nobody asked for is repeat
   tally.pong(2, 10_600)
   assert.equal(tally.isWaiting(), true)
   const { opened, failed, dropped, repeated, due, reasons } = tally.result(11_500)
-  assert.deepEqual({ opened, failed, dropped, repeated, due }, { opened: 1, failed: 2, dropped: 0, repeated: 1, due: 0 })
+  assert.deepEqual(
+    { opened, failed, dropped, repeated, due },
+    { opened: 1, failed: 2, dropped: 0, repeated: 1, due: 0 },
+  )
   assert.deepEqual(reasons, { refused: 1, 'not open at the end': 1 })
 })
 
@@ -103,7 +116,13 @@ test('frames are read however they are cut, and of long ones the beginning', () 
     return Buffer.concat([Buffer.from(head), Buffer.from(payload)])
   }
   const long = `{"long":"${'x'.repeat(70_000)}"}`
-  const bytes = Buffer.concat([frame(1, ''), frame(1, 'a'), frame(2, 'y'.repeat(300)), frame(1, long), frame(8, '')])
+  const bytes = Buffer.concat([
+    frame(1, ''),
+    frame(1, 'a'),
+    frame(2, 'y'.repeat(300)),
+    frame(1, long),
+    frame(8, ''),
+  ])
   for (const size of [1, 7, 1000, bytes.length]) {
     const read: string[] = []
     const take = createFrameReader(
@@ -128,7 +147,13 @@ for (const [client, http, perBrowser] of [
     const clock = createSharedClock()
     const ramp = startRamp(
       {
-        target: { client, http, origin: server.origin[http], fileChannel: null, polling: { intervalMs: 50, holdMs: 300 } },
+        target: {
+          client,
+          http,
+          origin: server.origin[http],
+          fileChannel: null,
+          polling: { intervalMs: 50, holdMs: 300 },
+        },
         ...{ windows: 6, windowsPerSecond: 60, perBrowser, perPage: 4, meanPeriodMs: 150, holdMs: 700 },
         ...{ patienceMs: 5000, seed: 3, startAt: clock(), share: { place: 0, of: 1 } },
       },
@@ -136,7 +161,10 @@ for (const [client, http, perBrowser] of [
     )
     t.after(ramp.close)
     const { opened, failed, dropped, due, sent, missing, repeated, reasons } = await ramp.tally
-    assert.deepEqual({ opened, failed, dropped, missing, repeated, reasons }, { opened: 6, failed: 0, dropped: 0, missing: 0, repeated: 0, reasons: {} })
+    assert.deepEqual(
+      { opened, failed, dropped, missing, repeated, reasons },
+      { opened: 6, failed: 0, dropped: 0, missing: 0, repeated: 0, reasons: {} },
+    )
     assert.ok(due >= 12 && sent === due, `${sent} of ${due}`)
   })
 
@@ -144,17 +172,26 @@ test('a server that refuses, or goes away, is noted with its reason', async (t) 
   const server = await startTestServer()
   const clock = createSharedClock()
   const plan = {
-    target: { client: 'websocket', http: '1.1', origin: server.origin['1.1'], fileChannel: null, polling: { intervalMs: 50, holdMs: 300 } },
+    target: {
+      client: 'websocket',
+      http: '1.1',
+      origin: server.origin['1.1'],
+      fileChannel: null,
+      polling: { intervalMs: 50, holdMs: 300 },
+    },
     ...{ windows: 2, windowsPerSecond: 100, perBrowser: 1, perPage: 4, meanPeriodMs: 100, holdMs: 800 },
     ...{ patienceMs: 1000, seed: 3, share: { place: 0, of: 1 } },
   } as const
   const ramp = startRamp({ ...plan, startAt: clock() }, clock)
   t.after(ramp.close)
-  while ((await (await fetchWindows(server.origin['1.1']))) < 2) await new Promise(setImmediate)
+  while ((await await fetchWindows(server.origin['1.1'])) < 2) await new Promise(setImmediate)
   await server.close()
   const { opened, dropped, reasons } = await ramp.tally
   assert.deepEqual([opened, dropped], [2, 2])
-  assert.equal(Object.values(reasons).reduce((sum, times) => sum + times, 0), 2)
+  assert.equal(
+    Object.values(reasons).reduce((sum, times) => sum + times, 0),
+    2,
+  )
   const refused = startRamp({ ...plan, startAt: clock() }, clock)
   t.after(refused.close)
   const second = await refused.tally

@@ -48,9 +48,7 @@ export async function capacityRun(options: CapacityOptions, command: string, sig
       measured.push({ setup, ramp })
     }
   // In the table's order, not in that of the turns.
-  const ramps = setups.flatMap((setup) =>
-    measured.flatMap((one) => (one.setup === setup ? [one.ramp] : [])),
-  )
+  const ramps = setups.flatMap((setup) => measured.flatMap((one) => (one.setup === setup ? [one.ramp] : [])))
   const run: Run = {
     command,
     parameters: {

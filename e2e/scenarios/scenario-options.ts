@@ -494,18 +494,18 @@ export const capacityHelp = `npm run lab -- capacity [flags]
   --seconds N         duration of a ramp             20
   --hold N            seconds after it, with all windows open
                                                      8
-  --period S          mean time between two pings of a window
+  --period S          mean time between two pings of a window; period, connections and size take 1.6 and 1.2 times it
                                                      2.5
   --file LIST         bytes of an answer, in the experiment size
                                                      1000,500000
   --per-browser LIST  windows that share an HTTP/2 session, in the experiment comparison
                                                      1,10
   --per-page N        windows that share a page      100
-  --connections N     of the experiment most, over websocket/1.1; 0 for none
+  --connections N     of the experiment most, over the first mode whose windows share no connection; 0 for none
                                                      25000
-  --windows N         of the experiment most, over sse/2, ten to a session; 0 for none
+  --windows N         of the experiment most, over the first mode of HTTP/2, ten to a session; 0 for none
                                                      100000
-  --most-rate N       WebSockets that open each second in the experiment most; of sse/2 four times as many windows
+  --most-rate N       windows that open each second in the experiment most; of HTTP/2 four times as many
                                                      250
   --most-hold N       seconds after it               30
   --sessions N        turns of every ramp but those of most, which come once
