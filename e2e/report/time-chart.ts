@@ -65,7 +65,7 @@ export function timeLines(panels: readonly TimePanel[], { width, axis, yFormat, 
     x: {
       domain: [0, longest],
       label: axis,
-      labelAnchor: 'right',
+      labelAnchor: 'center',
       labelArrow: 'none',
       ticks: width < 500 ? 5 : 6,
     },

@@ -110,7 +110,11 @@ function figuresOf(ramp: RampRecord) {
   const { server, load, endMs, seconds, counts } = ramp
   const ends = rampMs(ramp)
   const all = server.map((process) => ({ name: process.name, cpuMs: cpuBetween(process, 0, endMs) }))
-  const busiest = all.reduce((most, one) => (one.cpuMs > most.cpuMs ? one : most), { name: '', cpuMs: 0 })
+  const late = server.map((process) => ({
+    name: process.name,
+    cpuMs: cpuBetween(process, ends / 2, endMs),
+  }))
+  const busiest = late.reduce((most, one) => (one.cpuMs > most.cpuMs ? one : most), { name: '', cpuMs: 0 })
   const serverCpuMs = sumOf(all.map(({ cpuMs }) => cpuMs))
   const shareOf = (process: RampProcess) => cpuBetween(process, ends / 2, ends) / (ends / 2)
   const clientShare = mostOf(load.map(shareOf))
@@ -126,7 +130,9 @@ function figuresOf(ramp: RampRecord) {
     ramp,
     serverCpuMs,
     busiest,
-    logCpuMs: all.find(({ name }) => name === 'log')?.cpuMs ?? null,
+    /** Like `busiest`, from the middle of the ramp on: by then most of the code is compiled. */
+    logCpuMs: late.find(({ name }) => name === 'log')?.cpuMs ?? null,
+    lateCpuMs: sumOf(late.map(({ cpuMs }) => cpuMs)),
     clientCpuMs: sumOf(load.map((process) => cpuBetween(process, 0, endMs))),
     clientShare,
     serverShare: mostOf(server.map(shareOf)),
@@ -233,7 +239,7 @@ function summariseSetup(figures: readonly RampFigures[]) {
   }
 }
 
-/** Server CPU per opened window, of each mode over each peer's in the same session. */
+/** Server CPU per opened window, of each mode over each peer's in the same session: of the whole ramp, and of its later part. */
 function comparisonsOf(figures: readonly RampFigures[]) {
   const own = figures.filter(({ ramp }) => ramp.experiment === 'comparison')
   const setups = [...Map.groupBy(own, ({ ramp }) => keyOf(ramp)).values()]
@@ -241,10 +247,13 @@ function comparisonsOf(figures: readonly RampFigures[]) {
   const peers = setups.filter(([first]) => first && isPeerSubject(first.ramp.subject))
   return modes.flatMap((mode) =>
     peers.map((peer) => {
-      const ratios = mode.flatMap(({ ramp, cpuMsPerWindow }) => {
-        const other = peer.find((one) => one.ramp.session === ramp.session)
-        return other ? [cpuMsPerWindow / other.cpuMsPerWindow] : []
-      })
+      const ratiosOf = (value: (figures: RampFigures) => number) =>
+        mode.flatMap((own) => {
+          const other = peer.find(({ ramp }) => ramp.session === own.ramp.session)
+          return other ? [value(own) / value(other)] : []
+        })
+      const ratios = ratiosOf(({ cpuMsPerWindow }) => cpuMsPerWindow)
+      const later = ratiosOf(({ lateCpuMs, ramp }) => lateCpuMs / ramp.counts.opened)
       const [first, second] = [mode[0]?.ramp, peer[0]?.ramp]
       if (!first || !second) throw new Error('There is no ramp to compare.')
       return {
@@ -252,6 +261,7 @@ function comparisonsOf(figures: readonly RampFigures[]) {
         ...{ subject: first.subject, perBrowser: first.perBrowser, peer: second.subject },
         ...{ subjectVariant: variantOf(first), peerVariant: variantOf(second) },
         ...namedSpread('ratio', ratios),
+        ...namedSpread('laterRatio', later),
         ratios: ratios.map((ratio) => significant(ratio)),
         isLimited: [...mode, ...peer].some(({ limitedBy }) => limitedBy !== null),
       }
@@ -261,7 +271,8 @@ function comparisonsOf(figures: readonly RampFigures[]) {
 
 /**
  * Of n workers over one, in the same session: a server carries no more once its busiest process has a whole core, so that
- * the speed-up is that process's CPU per opened window with one worker over that with n. The process with the log counts.
+ * the speed-up is that process's CPU per opened window with one worker over that with n, from the middle of the ramp on. The
+ * process with the log counts.
  */
 function speedUpsOf(figures: readonly RampFigures[]) {
   const own = figures.filter(({ ramp }) => ramp.experiment === 'workers')
@@ -286,7 +297,10 @@ function speedUpsOf(figures: readonly RampFigures[]) {
             busiest: of[0]?.busiest.name ?? '',
             /** All processes together, over the single one. */
             work: spreadOf(
-              pairs.map(({ single, several }) => several.cpuMsPerWindow / single.cpuMsPerWindow),
+              pairs.map(
+                ({ single, several }) =>
+                  perWindow(several.lateCpuMs, several) / perWindow(single.lateCpuMs, single),
+              ),
             ),
             /** What the process with the log, or that accepts connections, would allow with any number of workers. */
             ceiling: spreadOf(

@@ -240,7 +240,9 @@ export async function measureRamp(
   const shared = await recorder.proportionalBytes()
   const tallies = await climbing
   const records = (await recorder.stop()).map(({ name, samples }) => ({
-    ...{ name, samples, pssBytes: shared.get(name) ?? null },
+    name,
+    samples: samples.filter(({ atMs }) => atMs <= endMs),
+    pssBytes: shared.get(name) ?? null,
   }))
   const isLoad = ({ name }: { readonly name: string }) => name.startsWith('clients')
   return {

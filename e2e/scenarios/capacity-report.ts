@@ -16,10 +16,12 @@ import {
 } from '../report/section.ts'
 import { type TimePanel, type TimeSeries, timeLines } from '../report/time-chart.ts'
 import {
+  type Comparison,
   clientBounds,
   type RampSummary,
   type Run,
   type SpeedUp,
+  type Spread,
   type Summary,
   spreadWords,
   variantOf,
@@ -114,10 +116,22 @@ function comparisonSections({ comparisons, sessions }: Summary): readonly Sectio
   if (drawn.length === 0) return []
   const subjects = [...Map.groupBy(drawn, ({ subjectVariant }) => subjectVariant)]
   const peers = [...new Set(drawn.map(({ peerVariant }) => peerVariant))]
+  const grid = (caption: string, value: (comparison: Comparison) => Spread): Table => ({
+    caption: `${caption}; median, and the range of the sessions`,
+    columns: [text('Crosswind'), ...peers.map(number)],
+    rows: subjects.map(([subject, own]) => [
+      subject,
+      ...peers.map((peer) => {
+        const found = own.find(({ peerVariant }) => peerVariant === peer)
+        return found ? spreadWords(value(found)) : nothing
+      }),
+    ]),
+  })
   return [
     {
       title: 'Server CPU against the peers',
-      figures: subjects.map(([subject, own]) => ({
+      // The others are in the tables.
+      figures: subjects.slice(0, 1).map(([subject, own]) => ({
         caption: `Server CPU per window of ${subject} over that of each peer, in the same ramp. The dot is the median of the sessions, the line their range; left of the solid line Crosswind takes less, left of the dashed one at most 0.8.`,
         description: `Ratios of ${subject}: ${own.map(({ peerVariant, ratioRange }) => `${peerVariant} ${spreadWords(ratioRange)}`).join('; ')}.`,
         draw: (width) =>
@@ -133,20 +147,11 @@ function comparisonSections({ comparisons, sessions }: Summary): readonly Sectio
           ),
       })),
       tables: [
-        {
-          caption: 'Times the peer’s server CPU for the same ramp; median, and the range of the sessions',
-          columns: [text('Crosswind'), ...peers.map(number)],
-          rows: subjects.map(([subject, own]) => [
-            subject,
-            ...peers.map((peer) => {
-              const found = own.find(({ peerVariant }) => peerVariant === peer)
-              return found ? spreadWords(found.ratioRange) : nothing
-            }),
-          ]),
-        },
+        grid('Times the peer’s server CPU for the whole ramp and the hold', ({ ratioRange }) => ratioRange),
+        grid('The same from the middle of the ramp on', ({ laterRatioRange }) => laterRatioRange),
       ],
       paragraphs: [
-        `CPU is the user and system time of all server processes from the first window until the end, divided by the windows that opened. Ratios are of ramps in the same session.${sessions < 2 ? ' One session does not tell how far sessions differ.' : ''}`,
+        `CPU is the user and system time of all server processes from the first window until the end, divided by the windows that opened. Ratios are of ramps in the same session. Every server starts cold: the whole ramp includes what compiling its code costs, of which a larger program has more; the later part has little of it.${sessions < 2 ? ' One session does not tell how far sessions differ.' : ''}`,
         'Engine.IO and Socket.IO are opened as their own clients do it by default, by polling and an upgrade, and by a WebSocket at once. No peer compresses by default, and none stores, numbers or checks anything; Crosswind’s windows have a name, a page, a cursor and a place in the log.',
       ],
     },
@@ -200,7 +205,7 @@ function speedUpSections({ speedUps }: Summary): readonly Section[] {
         },
       ],
       paragraphs: [
-        'A server carries no more once its busiest process has a core to itself. The speed-up is therefore the busiest process’s CPU for a window with one worker over that with n workers, for the same ramp in the same session. It assumes a core for each process; server and clients share the cores of this machine, so that it is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, accepts the connections and hands them on, and counts like any other.',
+        'A server carries no more once its busiest process has a core to itself. The speed-up is therefore the busiest process’s CPU for a window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its code anew, which a short ramp would count against several. It assumes a core for each process; server and clients share the cores of this machine, so that it is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, accepts the connections and hands them on, and counts like any other.',
         '“Most” is the speed-up that this first process would allow with any number of workers: one worker’s CPU for a window over the first process’s. The thesis counts cores, of which a third or half are for load balancers and the store, and concludes with n/2 for n cores; here n are the workers.',
       ],
     },
@@ -284,7 +289,7 @@ function processorPanel(ramp: RampRecord): TimePanel {
     points: perSecond(process).filter(({ forMs }) => forMs >= leastMs),
   }))
   const open = {
-    ...{ label: 'windows open, of those planned', colour: null, isDashed: false },
+    ...{ label: 'windows open', colour: null, isDashed: false },
     points: ramp.seconds.map((second, place) => ({ x: place + 1, y: (100 * second.open) / ramp.windows })),
   }
   return { title: variantOf(ramp), series: [...processes, open].sort(byLabel) }
@@ -316,7 +321,12 @@ function timeSections({ ramps }: Run): readonly Section[] {
                 'Resident memory of each process in megabytes, over the seconds of the ramp and the hold.',
               description: `Memory over time: ${titles}.`,
               draw: (width: number) =>
-                timeLines(own.map(memoryPanel), { width, axis: 's', yFormat: (y) => String(y), top: 10 }),
+                timeLines(own.map(memoryPanel), {
+                  width,
+                  axis: 'seconds',
+                  yFormat: (y) => String(y),
+                  top: 10,
+                }),
             },
           ]
         : []
@@ -327,7 +337,12 @@ function timeSections({ ramps }: Run): readonly Section[] {
           caption: `Processor time of each process in each second, in per cent of one core${first.some(({ session }) => session > 1) ? ', first session' : ''}; dotted, the windows open in per cent of those planned.`,
           description: `Processor time over time: ${titles}.`,
           draw: (width) =>
-            timeLines(own.map(processorPanel), { width, axis: 's', yFormat: (y) => `${y} %`, top: 100 }),
+            timeLines(own.map(processorPanel), {
+              width,
+              axis: 'seconds',
+              yFormat: (y) => `${y} %`,
+              top: 100,
+            }),
         },
         ...memory,
       ],
