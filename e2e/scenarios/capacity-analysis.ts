@@ -344,9 +344,11 @@ function findingOf(
           ? 'none failed or was dropped'
           : `${count(failed)} failed and ${count(dropped)} were dropped`
       const answers =
-        missing === 0
-          ? `all ${count(due)} pings were answered`
-          : `${count(missing)} of ${count(due)} pings were not answered in time`
+        due === 0
+          ? 'no ping was due'
+          : missing === 0
+            ? `all ${count(due)} pings were answered`
+            : `${count(missing)} of ${count(due)} pings were not answered in time`
       return `${variant} on ${workers} workers: ${count(opened)} opened, ${lost}, ${answers}.`
     })
   const [subject] = comparisons

@@ -69,18 +69,17 @@ const percent = (share: number | null) => (share === null ? nothing : `${Math.ro
 
 function answersSection({ ramps, sessions }: Summary): Section {
   const table: Table = {
-    caption: `Over ${sessions === 1 ? 'one session' : `${count(sessions)} sessions, “most” once`}; round trips in milliseconds`,
+    caption: `Over ${sessions === 1 ? 'one session' : `${count(sessions)} sessions, “most” once`}; medians of round trips and openings, in milliseconds`,
     columns: [
       text('Ramp'),
-      ...['Planned', 'Opened', 'Failed', 'Dropped', 'Pings due', 'Not answered', 'Repeated'].map(number),
-      ...['Round trip, median', '99 %', 'Opening, median'].map(number),
+      ...['Windows', 'Dropped', 'Pings due', 'Not answered', 'Repeated'].map(number),
+      ...['Round trip', '99 %', 'Opening'].map(number),
       text('Bottleneck'),
     ],
     rows: ramps.map((ramp) => [
       ramp.mode,
-      ...[ramp.planned, ramp.opened, ramp.failed, ramp.dropped, ramp.due, ramp.missing, ramp.repeated].map(
-        count,
-      ),
+      ramp.opened === ramp.planned ? count(ramp.opened) : `${count(ramp.opened)} of ${count(ramp.planned)}`,
+      ...[ramp.dropped, ramp.due, ramp.missing, ramp.repeated].map(count),
       ...[ramp.roundTripP50Ms, ramp.roundTripP99Ms, ramp.openedAfterP50Ms].map(({ median }) =>
         figure(median),
       ),
@@ -91,7 +90,7 @@ function answersSection({ ramps, sessions }: Summary): Section {
     title: 'What was opened and answered',
     tables: [table],
     paragraphs: [
-      'A window counts as open once the server has greeted it; its opening runs from the moment when it was due, TLS and session included. A ping is due at every multiple of its window’s own period after that; one without an answer after 10 s is not answered. “Clients” as the bottleneck means that the load processes, not the server, limited the ramp: what it says about the server is then no limit of the server.',
+      'Windows: those that opened; “of” gives those planned, where some failed to open. A window counts as open once the server has greeted it; its opening runs from the moment when it was due, TLS and session included. A ping is due at every multiple of its window’s own period after that; one without an answer after 10 s is not answered. “Clients” as the bottleneck means that the load processes, not the server, limited the ramp: what it says about the server is then no limit of the server.',
       ...reasonsOf(ramps),
     ],
   }
@@ -218,17 +217,11 @@ function costSection({ ramps }: Summary): Section {
     tables: [
       {
         caption:
-          'Median of the sessions, their range in brackets; shares are of one core, in the second half of the ramp',
+          'Median of the sessions, their range in brackets; server and clients: of one core, the busiest process of each in the second half of the ramp',
         columns: [
           text('Ramp'),
-          ...[
-            'Server CPU, s',
-            'ms an opening',
-            'µs a pong',
-            'Busiest server process',
-            'Busiest load process',
-          ].map(number),
-          ...['Lateness, 99 %, ms', 'Memory, most', 'Shared counted once', 'kB a window'].map(number),
+          ...['Server CPU, s', 'ms an opening', 'µs a pong', 'Server', 'Clients', 'Late, ms'].map(number),
+          ...['Memory', 'kB a window'].map(number),
         ],
         rows: ramps.map((ramp) => [
           ramp.mode,
@@ -239,14 +232,13 @@ function costSection({ ramps }: Summary): Section {
           percent(ramp.clientShare.median),
           orNothing(ramp.latenessP99Ms.median),
           megabytes(ramp.rssBytes.median),
-          megabytes(ramp.pssBytes.median),
           orNothing(ramp.bytesPerWindow.median === null ? null : ramp.bytesPerWindow.median / 1000),
         ]),
       },
     ],
     paragraphs: [
-      'A pong costs what the server spends in the hold, when nothing opens, over the pongs of that time: heartbeats and idle work are in it, and with few pongs a second they outweigh it. An opening costs the rest of the CPU, less the pongs of the ramp at that price; TLS is the larger part of it. Lateness is the load processes’: how long after its time a window was opened, or a ping sent.',
-      'Memory is resident, all server processes together; what they share is in each. A window costs the growth from the start to the end over the windows open at the end, uncollected garbage included.',
+      'A pong costs what the server spends in the hold, when nothing opens, over the pongs of that time: heartbeats and idle work are in it, and with few pongs a second they outweigh it. An opening costs the rest of the CPU, less the pongs of the ramp at that price; TLS is the larger part of it. Late is how long after its time the load processes opened a window or sent a ping, 99 % of them.',
+      'Memory is resident, all server processes together; what they share is in each; summary.json also has the proportional size, in which it counts once. A window costs the growth from the start to the end over the windows open at the end, uncollected garbage included.',
     ],
   }
 }
@@ -369,19 +361,15 @@ function thesisSection({ ramps, speedUps }: Summary): Section {
     const own = ramps.filter(({ experiment }) => experiment === name)
     return own.length === 0
       ? []
-      : [[experimentTitles[name], thesisFound[name], foundHere(name, own, speedUps)]]
+      : [
+          `${experimentTitles[name]}. The thesis: ${thesisFound[name]}. Here: ${foundHere(name, own, speedUps)}.`,
+        ]
   })
   return {
     title: 'Beside the thesis',
-    tables: [
-      {
-        caption:
-          'G. L. Muller, HTML5 WebSocket protocol and its application to distributed computing, Cranfield University, 2014, chapter 3',
-        columns: [text('Experiment'), text('The thesis'), text('Here')],
-        rows,
-      },
-    ],
     paragraphs: [
+      'G. L. Muller, HTML5 WebSocket protocol and its application to distributed computing, Cranfield University, 2014, chapter 3; figures in brackets are of the thesis.',
+      ...rows,
       'The thesis measured SocketCluster of 2014 on virtual machines of 1 to 32 cores, with clients on machines of their own and without TLS. Here server and clients share one machine, all over TLS: the figures beside each other are of different machines, their directions can be compared.',
     ],
   }
