@@ -3,9 +3,11 @@
 import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import {
+  capacityHelp,
   keystrokesHelp,
   payloadHelp,
   pubsubHelp,
+  readCapacityOptions,
   readKeystrokeOptions,
   readPayloadOptions,
   readPubsubOptions,
@@ -21,6 +23,7 @@ import {
 const help = `npm run lab -- SCENARIO [flags]
 
   Scenarios
+    capacity     opens windows at a steady rate that ping, and records CPU and memory of every process
     keystrokes   types 200 keys in one of five windows and times each to every window, mode by mode
     payload      times messages of 10 B to 1 MB
     pubsub       times a message of each of 50 to 10,000 users at once, without and through brokers
@@ -49,6 +52,13 @@ interface Scenario {
 }
 
 const scenarios: Readonly<Record<string, Scenario>> = {
+  capacity: {
+    help: capacityHelp,
+    async run(flags, ...rest) {
+      const options = readCapacityOptions(flags)
+      return (await import('./scenarios/capacity.ts')).capacityRun(options, ...rest)
+    },
+  },
   keystrokes: {
     help: keystrokesHelp,
     async run(flags, ...rest) {

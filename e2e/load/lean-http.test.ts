@@ -74,6 +74,19 @@ test('an answer without a length has no body, and its connection is used again',
   assert.match(asked[1] ?? '', /\r\nContent-Type: text\/plain\r\nContent-Length: 4\r\n\r\nBöe$/)
 })
 
+test('an answer in chunks is complete with its last one, and its connection is used again', async (t) => {
+  const browser = await browserAt(t, (socket) => {
+    socket.on('data', () =>
+      writeByteByByte(
+        socket,
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nB\r\n0\r\n\r\ndefghi\r\n0\r\n\r\n',
+      ),
+    )
+  })
+  for (let times = 0; times < 2; times += 1)
+    assert.deepEqual(await browser.get('/'), { status: 200, body: Buffer.from('abc0\r\n\r\ndefghi') })
+})
+
 test('posts do not wait for each other, and a connection that closes is an error', async (t) => {
   const sockets: TLSSocket[] = []
   const browser = await browserAt(t, (socket) => {

@@ -63,9 +63,9 @@ async function connectTls(
   })
   wire.setNoDelay(true)
   wire.once('error', (error) => socket.destroy(error))
-  await once(socket, 'secureConnect')
-  // The close follows, and is reported.
+  // Of a connection that was open the close follows, and is reported; one that is refused may report it twice.
   socket.on('error', () => undefined)
+  await once(socket, 'secureConnect')
   return { socket, receivedBytes: () => wire.bytesRead }
 }
 
@@ -88,8 +88,10 @@ export function readUntil<Found>(stream: Readable, parse: (bytes: Buffer) => Fou
 
 interface ResponseHead {
   readonly status: number
-  /** Body bytes; 0 without a header. Crosswind's responses have one. */
+  /** Body bytes; 0 without a header. */
   readonly length: number
+  /** Its body comes in chunks, without a length (RFC 9112, 7.1): large ones of Crosswind's. */
+  readonly isChunked: boolean
   /** Body bytes that arrived with the head. */
   readonly rest: Buffer
 }
@@ -100,12 +102,37 @@ export function parseHead(bytes: Buffer): ResponseHead | null {
   if (end < 0) return null
   const head = bytes.toString('latin1', 0, end)
   const [, length = '0'] = /\r\ncontent-length: *(\d+)/i.exec(head) ?? []
-  return { status: Number(head.split(' ', 2)[1]), length: Number(length), rest: bytes.subarray(end + 4) }
+  return {
+    status: Number(head.split(' ', 2)[1]),
+    length: Number(length),
+    isChunked: /\r\ntransfer-encoding: *chunked/i.test(head),
+    rest: bytes.subarray(end + 4),
+  }
+}
+
+/** The body without its framing; null while incomplete. Takes no trailers. */
+function joinChunks(bytes: Buffer): Buffer | null {
+  const chunks: Buffer[] = []
+  for (let at = 0; ; ) {
+    const line = bytes.indexOf('\r\n', at)
+    if (line < 0) return null
+    const length = Number.parseInt(bytes.toString('latin1', at, line), 16)
+    const start = line + 2
+    if (!(bytes.length >= start + length + 2)) return null
+    if (length === 0) return Buffer.concat(chunks)
+    chunks.push(bytes.subarray(start, start + length))
+    at = start + length + 2
+  }
 }
 
 function parseAnswer(bytes: Buffer): Answer | null {
   const head = parseHead(bytes)
-  if (!head || head.rest.length < head.length) return null
+  if (!head) return null
+  if (head.isChunked) {
+    const body = joinChunks(head.rest)
+    return body && { status: head.status, body }
+  }
+  if (head.rest.length < head.length) return null
   return { status: head.status, body: head.rest.subarray(0, head.length) }
 }
 

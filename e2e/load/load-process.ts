@@ -12,6 +12,7 @@ import {
   type Tally,
   type Tallying,
 } from './marked-messages.ts'
+import { type Ramp, type RampPlan, type RampTally, rampMs, startRamp } from './ramp.ts'
 
 interface Measuring extends Interval {
   /** Wait for missing messages after the last one is due. */
@@ -40,23 +41,32 @@ export interface Measured extends Tally {
   readonly failureWords: readonly string[]
 }
 
+export interface RampResult extends RampTally {
+  readonly loopDelayP99Ms: number
+  readonly receivedBytes: number
+}
+
 /** One at a time, each answered by one `Reply`. */
 type Order =
   | { readonly type: 'open'; readonly plan: FleetPlan }
   /** The process of window 0 also publishes. */
   | { readonly type: 'measure'; readonly measuring: Measuring }
   | { readonly type: 'burst'; readonly burst: Burst }
+  | { readonly type: 'ramp'; readonly plan: RampPlan }
   | { readonly type: 'close' }
 
 interface Reply {
-  /** Of `measure`. */
+  /** Of `measure` and `burst`. */
   readonly measured?: Measured | null
+  readonly ramp?: RampResult
   readonly failure?: string
 }
 
 /** A measurement may exceed its plan by `spareMs`. */
 const openWithinMs = { least: 20_000, perWindow: 20 }
 const spareMs = 10_000
+/** Of a process with some ten thousand connections. */
+const rampSpareMs = 60_000
 
 export type LoadProcess = ReturnType<typeof startLoadProcess>
 
@@ -72,34 +82,44 @@ export function startLoadProcess(stopping: AbortSignal) {
     ended.abort(new Error(`A load process ended by itself (${signal ?? code}).`)),
   )
 
-  async function ask(order: Order, withinMs: number): Promise<Measured | null> {
+  async function ask(order: Order, withinMs: number): Promise<Reply> {
     const late = AbortSignal.timeout(Math.ceil(withinMs))
     const signal = AbortSignal.any([ended.signal, stopping, late])
     signal.throwIfAborted()
     const replied = once(child, 'message', { signal })
     child.send(order)
-    const [{ failure, measured = null }] = (await replied.catch(() => {
+    const [reply] = (await replied.catch(() => {
       throw late.aborted
         ? new Error(`The load process did not ${order.type} within ${withinMs / 1000} s.`)
         : signal.reason
     })) as [Reply]
-    if (failure !== undefined) throw new Error(failure)
-    return measured
+    if (reply.failure !== undefined) throw new Error(reply.failure)
+    return reply
   }
 
   return {
+    pid: child.pid ?? 0,
+    /** Its connections stay open until `closeWindows`. */
+    async ramp(plan: RampPlan): Promise<RampResult> {
+      const { ramp } = await ask(
+        { type: 'ramp', plan },
+        rampMs(plan) + plan.holdMs + plan.patienceMs + rampSpareMs,
+      )
+      if (!ramp) throw new Error('A load process answered without a ramp.')
+      return ramp
+    },
     async open(plan: FleetPlan): Promise<void> {
       await ask({ type: 'open', plan }, openWithinMs.least + openWithinMs.perWindow * plan.windows)
     },
     async measure(measuring: Measuring): Promise<Measured> {
       const { count, intervalMs, graceMs } = measuring
-      const measured = await ask({ type: 'measure', measuring }, count * intervalMs + graceMs + spareMs)
+      const { measured } = await ask({ type: 'measure', measuring }, count * intervalMs + graceMs + spareMs)
       if (!measured) throw new Error('A load process answered without a measurement.')
       return measured
     },
     /** The windows must have channels of their own. Latencies count from when each message was handed to its connection. */
     async burst(burst: Burst): Promise<Measured> {
-      const measured = await ask({ type: 'burst', burst }, burst.graceMs + spareMs)
+      const { measured } = await ask({ type: 'burst', burst }, burst.graceMs + spareMs)
       if (!measured) throw new Error('A load process answered without a measurement.')
       return measured
     },
@@ -150,16 +170,18 @@ const sentInTurn = 20
 function serveOrders(): void {
   const clock = createSharedClock()
   let fleet: Fleet | null = null
+  let ramp: Ramp | null = null
   let windows = 0
   let tallying: Tallying | null = null
   let failures: string[] = []
 
-  async function obey(order: Order): Promise<Measured | null> {
+  async function obey(order: Order): Promise<Reply> {
     if (order.type === 'open') await open(order.plan)
-    else if (order.type === 'measure') return measure(order.measuring)
-    else if (order.type === 'burst') return burst(order.burst)
+    else if (order.type === 'measure') return { measured: await measure(order.measuring) }
+    else if (order.type === 'burst') return { measured: await burst(order.burst) }
+    else if (order.type === 'ramp') return { ramp: await climb(order.plan) }
     else close()
-    return null
+    return {}
   }
 
   async function open(plan: FleetPlan): Promise<void> {
@@ -175,6 +197,17 @@ function serveOrders(): void {
     tallying = null
     fleet?.close()
     fleet = null
+    ramp?.close()
+    ramp = null
+  }
+
+  async function climb(plan: RampPlan): Promise<RampResult> {
+    ramp = startRamp(plan, clock)
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    delay.enable()
+    const tally = await ramp.tally
+    delay.disable()
+    return { ...tally, loopDelayP99Ms: delay.percentile(99) / 1e6, receivedBytes: ramp.receivedBytes() }
   }
 
   const noWindows = () => new Error('A load process was told to measure before its windows were open.')
@@ -249,9 +282,8 @@ function serveOrders(): void {
 
   const reply = (message: Reply) => void process.send?.(message)
   process.on('message', (order: Order) =>
-    obey(order).then(
-      (measured) => reply({ measured }),
-      (error) => reply({ failure: error instanceof Error ? error.message : String(error) }),
+    obey(order).then(reply, (error) =>
+      reply({ failure: error instanceof Error ? error.message : String(error) }),
     ),
   )
   process.once('disconnect', () => process.exit(0))

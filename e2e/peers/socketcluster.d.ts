@@ -27,6 +27,11 @@ declare module 'socketcluster-server' {
     readonly clientsCount: number
     readonly MIDDLEWARE_INBOUND: string
     setMiddleware(kind: string, handle: (actions: AsyncIterable<Action>) => Promise<void>): void
+    listener(event: 'connection'): AsyncIterable<{ readonly socket: ServerSocket }>
+  }
+  interface ServerSocket {
+    receiver(event: string): AsyncIterable<unknown>
+    transmit(event: string, data: unknown): void
   }
   export function attach(server: import('node:https').Server): Cluster
 }

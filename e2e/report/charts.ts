@@ -473,7 +473,7 @@ interface LineLook {
 }
 
 /** On paper and on the dark page at least 4.5:1 (WCAG 2.2, 1.4.3). */
-const lineColours = [
+export const lineColours = [
   'light-dark(#1f66a6, #7fb2e5)',
   'light-dark(#b3431f, #ef9a76)',
   'light-dark(#2f7336, #86c98c)',

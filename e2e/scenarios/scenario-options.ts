@@ -5,6 +5,7 @@ import { editorNames } from '../../server/wire/messages.ts'
 import { modes as allModes, type Mode, shareNames } from '../../server/wire/modes.ts'
 import { readFlags, seed, whole, words, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
+import { answeringPeers } from '../load/ramp-clients.ts'
 import { type ProfileName, profiles } from '../network/profiles.ts'
 import { imitatedModes, peerWords, readPeers } from '../peers/peers.ts'
 import { brokerNames } from './pubsub-analysis.ts'
@@ -489,4 +490,90 @@ export function readReanalysis(argv: readonly string[]) {
   throw new Error(
     `--from works a finished run out again as it was measured; ${others.join(', ')} cannot change that.`,
   )
+}
+
+export const experimentNames = [
+  'clients',
+  'comparison',
+  'switching',
+  'workers',
+  'period',
+  'connections',
+  'size',
+  'most',
+] as const
+
+export type ExperimentName = (typeof experimentNames)[number]
+
+const capacity = z.strictObject({
+  experiments: wordsOnce.default([...experimentNames]),
+  modes: wordsOnce.default(['websocket/1.1', 'sse/2']),
+  peers: wordsOnce.default([...answeringPeers]),
+  workers: numbers('1,2,3', 1, 64),
+  clients: whole(1, 64).default(2),
+  rate: whole(1, 5000).default(40),
+  seconds: whole(2, 3600).default(20),
+  hold: whole(1, 3600).default(8),
+  period: z.coerce.number().min(0.1).max(600).default(2.5),
+  file: numbers('1000,500000', 1, 1_000_000),
+  'per-browser': numbers('1,10', 1, 1000),
+  'per-page': whole(1, 100_000).default(100),
+  connections: whole(0, 1_000_000).default(25_000),
+  windows: whole(0, 1_000_000).default(100_000),
+  'most-rate': whole(1, 5000).default(250),
+  'most-hold': whole(1, 3600).default(30),
+  sessions: whole(1, 100).default(2),
+  seed,
+  out,
+})
+
+export type CapacityOptions = ReturnType<typeof readCapacityOptions>
+
+export const capacityHelp = `npm run lab -- capacity [flags]
+
+  Repeats the experiments of the 2014 SocketCluster thesis: windows open at a steady rate, each pings at a random period of
+  its own, and the server answers. Records processor time and memory of every process each second. Each ramp has a server
+  and load processes of its own; modes and peers take turns in an order that changes. Needs Linux. Exits with status 1 if a
+  window of the experiment most failed or was dropped, or a ping of it was not answered.
+
+  --experiments LIST  ${experimentNames.join(', ')}
+                                                     all
+  --modes LIST        modes of Crosswind; the first is also that of the other experiments
+                                                     websocket/1.1,sse/2
+  --peers LIST        ${answeringPeers.join(', ')}; or nothing ("")
+                                                     all
+  --workers LIST      workers to compare             1,2,3
+  --clients N         load processes                 2
+  --rate N            windows that open each second  40
+  --seconds N         duration of a ramp             20
+  --hold N            seconds after it, with all windows open
+                                                     8
+  --period S          mean time between two pings of a window; period, connections and size take 1.6 and 1.2 times it
+                                                     2.5
+  --file LIST         bytes of an answer, in the experiment size
+                                                     1000,500000
+  --per-browser LIST  windows that share an HTTP/2 session, in the experiment comparison
+                                                     1,10
+  --per-page N        windows that share a page      100
+  --connections N     of the experiment most, over the first mode whose windows share no connection; 0 for none
+                                                     25000
+  --windows N         of the experiment most, over the first mode of HTTP/2, ten to a session; 0 for none
+                                                     100000
+  --most-rate N       windows that open each second in the experiment most; of HTTP/2 four times as many
+                                                     250
+  --most-hold N       seconds after it               30
+  --sessions N        turns of every ramp but those of most, which come once
+                                                     2
+  --seed N            repeats the periods, and the order
+                                                     drawn, and printed
+  --out DIR           folder of the report           reports/<date>-capacity
+`
+
+export function readCapacityOptions(argv: readonly string[]) {
+  const options = readFlags(capacity, argv)
+  requireModes(options.modes)
+  if (options.experiments.length === 0) throw new Error('--experiments names no experiment.')
+  const experiments = options.experiments.map((name) => requireKnown('--experiments', name, experimentNames))
+  const peers = options.peers.map((name) => requireKnown('--peers', name, answeringPeers))
+  return { ...options, experiments, peers }
 }

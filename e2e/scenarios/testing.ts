@@ -8,8 +8,11 @@ import { modeNamed } from '../../server/wire/modes.ts'
 import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
 import type { Environment } from '../lab/run-environment.ts'
 import { type ProfileName, profiles, scaled } from '../network/profiles.ts'
+import type { Run as CapacityRun } from './capacity-analysis.ts'
+import { type RampRecord, type RampSetup, rampsOf } from './capacity-ramps.ts'
 import type { Run, Sample } from './keystrokes-analysis.ts'
 import type { Run as PayloadRun } from './payload-analysis.ts'
+import { readCapacityOptions } from './scenario-options.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
 import type { ComparedClock, LinkUse, Reading, Site, WindRun, WindSample } from './windcomm-samples.ts'
 import {
@@ -431,4 +434,77 @@ const windCircumstances = {
   startedAt: '2026-05-12T09:30:00.000Z',
   finishedAt: '2026-05-12T09:36:11.000Z',
   environment: madeEnvironment('a process of its own on this machine, its log in SQLite'),
+}
+
+export interface CapacityMaking {
+  readonly flags?: readonly string[]
+  /** Server CPU of a whole ramp by its processes, ms; spent evenly from the start to the end. */
+  readonly cpuMs?: (setup: RampSetup, session: number) => Readonly<Record<string, number>>
+  /** Of one core, by each load process. */
+  readonly clientShare?: (setup: RampSetup) => number
+  readonly lost?: (setup: RampSetup) => Partial<RampRecord['counts']>
+}
+
+/** Every ramp of the flags, with CPU and losses as told. */
+export function madeCapacityRun({
+  flags = [],
+  cpuMs = () => ({ server: 1000 }),
+  clientShare = () => 0.3,
+  lost = () => ({}),
+}: CapacityMaking = {}): CapacityRun {
+  const options = readCapacityOptions(['--seed', '1', ...flags])
+  const setups = rampsOf(options)
+  const sessions = Array.from({ length: options.sessions }, (_, place) => place + 1)
+  const ramps = sessions.flatMap((session) =>
+    setups.map((setup, place): RampRecord => {
+      const endMs = (setup.windows * 1000) / setup.windowsPerSecond + setup.holdSeconds * 1000
+      const seconds = endMs / 1000
+      const counts = {
+        ...{ opened: setup.windows, failed: 0, dropped: 0, due: setup.windows * 4, sent: setup.windows * 4 },
+        ...{ answered: setup.windows * 4, missing: 0, repeated: 0 },
+        ...lost(setup),
+      }
+      const processOf = (name: string, totalMs: number) => ({
+        name,
+        samples: Array.from({ length: seconds + 1 }, (_, second) => ({
+          atMs: second * 1000,
+          cpuMs: 400 + (totalMs * second) / seconds,
+          rssBytes: 100e6 + (second * setup.windows * 40_000) / seconds,
+        })),
+        pssBytes: 80e6,
+      })
+      const times = { p50: 0.4, p99: 3, max: 9 }
+      return {
+        ...{
+          ...setup,
+          session,
+          turn: place + 1,
+          counts,
+          reasons: counts.failed > 0 ? { ECONNRESET: counts.failed } : {},
+        },
+        ...{ roundTripMs: times, openedAfterMs: times, openingLatenessMs: times, pingLatenessMs: times },
+        ...{ loopDelayP99Ms: 2, receivedBytes: 1e6, endMs },
+        seconds: Array.from({ length: seconds }, (_, second) => ({
+          ...{
+            open: Math.min(counts.opened, (second + 1) * setup.windowsPerSecond),
+            opened: 0,
+            failed: 0,
+            dropped: 0,
+          },
+          ...{ sent: counts.sent / seconds, answered: counts.answered / seconds, roundTripP50Ms: 0.4 },
+        })),
+        server: Object.entries(cpuMs(setup, session)).map(([name, totalMs]) => processOf(name, totalMs)),
+        load: Array.from({ length: setup.clients }, (_, client) =>
+          processOf(`clients ${client + 1}`, clientShare(setup) * endMs),
+        ),
+      }
+    }),
+  )
+  return {
+    ...{ command: 'npm run lab -- capacity', seed: 1, sessions: options.sessions, ramps },
+    parameters: { clients: options.clients, rate: options.rate },
+    startedAt: '2026-11-02T08:00:00.000Z',
+    finishedAt: '2026-11-02T08:40:00.000Z',
+    environment: madeEnvironment('processes of its own on this machine'),
+  }
 }

@@ -44,7 +44,12 @@ export function takeWebSockets(server: PortServer, parts: WebSocketParts): void 
     perMessageDeflate: false,
     verifyClient({ req }, decide) {
       check(req, parts).then(
-        () => decide(true),
+        () => {
+          // The answer to the upgrade and the welcome leave in one write.
+          req.socket.cork()
+          setImmediate(() => req.socket.uncork())
+          decide(true)
+        },
         (error) => {
           const refusal = refusalFor(error)
           decide(false, refusal.status, JSON.stringify(refusal), { 'Content-Type': contentType })

@@ -275,16 +275,31 @@ test('a stream that leaves is told to the others, one that has left already is n
 })
 
 test('the more windows, the longer presence waits', () => {
-  const { time, registry, visit } = gather()
+  const { time, visit } = gather()
   const { told } = visit()
   for (const _n of countTo(999)) visit()
   time.advance(60)
   const before = told().length
-  registry.presenceChanged()
+  visit()
   time.advance(1000)
   assert.equal(told().length, before)
-  time.advance(50)
+  time.advance(51)
   assert.equal(told().length, before + 1)
+})
+
+test('a window is told what has changed for it: nothing when others come to another page', () => {
+  const { time, visit } = gather()
+  const { told } = visit({ channels: ['main'] })
+  time.advance(100)
+  visit({ channels: ['other'] })
+  time.advance(100)
+  assert.deepEqual(told(), [[1, 0]])
+  visit({ channels: ['main'] })
+  time.advance(100)
+  assert.deepEqual(told(), [
+    [1, 0],
+    [2, 0],
+  ])
 })
 
 test('windows of one page get one presence frame, which is encoded once', () => {

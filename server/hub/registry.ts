@@ -230,12 +230,19 @@ export class Registry {
     this.#elsewhereCounted = this.elsewhere.counts()
     this.elsewhere.onCounted()
     // Clients of a page mostly get the same frame: encode it once.
-    const known = new Map<string, Delivery>()
+    const known = new Map<string, { readonly words: string; readonly delivery: Delivery }>()
     for (const client of this.#clients.values()) {
       if (!client.stream) continue
       const presence = this.#presenceFor(client)
-      const words = JSON.stringify(presence)
-      client.stream.send(known.getOrInsertComputed(words, () => new Delivery(presence)))
+      const made = JSON.stringify(presence)
+      // The clients keep one text together, not one each.
+      const { words, delivery } = known.getOrInsertComputed(made, () => ({
+        words: made,
+        delivery: new Delivery(presence),
+      }))
+      if (words === client.lastPresence) continue
+      client.lastPresence = words
+      client.stream.send(delivery)
     }
   }
 

@@ -73,10 +73,7 @@ test('of several processes counts are summed, delays are the worst', () => {
   assert.deepEqual(chart('Windows'), ['8', 'sse/2 7, polling/2 1'])
   assert.deepEqual(chart('Messages in'), ['100 a second', 'taken by the log'])
   assert.deepEqual(chart('Processor'), ['50 %', 'of one core, all processes together'])
-  assert.deepEqual(chart('Latency in the server'), [
-    '0.40 ms',
-    'median of the slowest; 99 % within 2.5 ms',
-  ])
+  assert.deepEqual(chart('Latency in the server'), ['0.40 ms', 'median of the slowest; 99 % within 2.5 ms'])
   assert.deepEqual(chart('Event loop'), ['5.0 ms late', 'median of the latest; at most 40 ms'])
 })
 

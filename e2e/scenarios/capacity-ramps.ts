@@ -1,0 +1,366 @@
+// The ramps of a capacity run: which there are, and how one is measured with a server and load processes of its own.
+
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { defaultConfig } from '../../server/config/schema.ts'
+import type { HttpVersion, TransportName } from '../../server/wire/modes.ts'
+import { connections } from '../../server/wire/modes.ts'
+import { labelOf, requireMode } from '../lab/mode-names.ts'
+import { type ProcessRecord, ProcessRecorder, pin } from '../lab/process-recorder.ts'
+import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
+import { quantile } from '../lab/statistics.ts'
+import { openBrowser } from '../load/lean-http.ts'
+import { createSharedClock, type LoadProcess, startLoadProcess } from '../load/load-process.ts'
+import { type RampSecond, type RampTally, rampMs } from '../load/ramp.ts'
+import { type AnsweringPeer, answeringPeers, type RampTarget } from '../load/ramp-clients.ts'
+import { peerLabel } from '../peers/peers.ts'
+import type { CapacityOptions, ExperimentName } from './scenario-options.ts'
+
+/** One row of the experiments' table. */
+export interface RampSetup {
+  readonly experiment: ExperimentName
+  /** A mode of Crosswind or a peer. */
+  readonly subject: string
+  readonly workers: number
+  readonly clients: number
+  readonly windows: number
+  readonly windowsPerSecond: number
+  readonly holdSeconds: number
+  readonly meanPeriodMs: number
+  readonly perBrowser: number
+  readonly perPage: number
+  /** Of an answer; 0 for the smallest that there is. */
+  readonly fileBytes: number
+  /** The server's, and the clients'; null for all. */
+  readonly serverCores: string | null
+  readonly clientCores: string | null
+}
+
+export const isPeerSubject = (subject: string): subject is AnsweringPeer =>
+  answeringPeers.some((peer) => peer === subject)
+
+const [atOnce, whole] = ['-websocket', 'WebSocket at once'] as const
+
+/** `Engine.IO, WebSocket at once` of `engine.io-websocket`. */
+export function subjectLabel(subject: string): string {
+  if (!isPeerSubject(subject)) return labelOf(subject)
+  return subject.endsWith(atOnce) ? `${peerLabel(serverOf(subject))}, ${whole}` : peerLabel(subject)
+}
+
+/** Those that differ in their clients have one server. */
+const serverOf = (peer: AnsweringPeer) => peer.replace(atOnce, '')
+
+const httpOf = (subject: string): HttpVersion => (isPeerSubject(subject) ? '1.1' : requireMode(subject).http)
+
+/** Peers that run in several processes as they are: polling needs sticky connections, SocketCluster 20 a broker of its own. */
+const clusteredPeers: ReadonlySet<string> = new Set(['ws', 'engine.io-websocket'])
+
+/** Periods over the 2.5 s of most of its experiments, 4 s and 3 s. */
+const thesis = { referencePeriod: 1.6, shorterPeriod: 1.2, moreClients: 1.5, mostPeriodMs: 6000 }
+
+/** Of `most`, over HTTP/2: a window that asks as often as a WebSocket would take both cores for requests alone. */
+const sharedPeriodMs = 60_000
+const sharedPerBrowser = 10
+
+/** Every ramp of one session, by experiment. */
+export function rampsOf(options: CapacityOptions): RampSetup[] {
+  const {
+    modes,
+    peers,
+    workers,
+    rate,
+    seconds,
+    hold,
+    period,
+    file,
+    clients,
+    connections: most,
+    windows,
+  } = options
+  const [mode] = modes
+  if (mode === undefined) return []
+  const base = {
+    ...{ subject: mode, workers: 1, clients, perBrowser: 1, perPage: options['per-page'], fileBytes: 0 },
+    ...{ windows: rate * seconds, windowsPerSecond: rate, holdSeconds: hold, meanPeriodMs: period * 1000 },
+    ...{ serverCores: null, clientCores: null },
+  } as const
+  const reference = { ...base, meanPeriodMs: thesis.referencePeriod * period * 1000 }
+  const isShared = (subject: string) => connections[httpOf(subject)].isShared
+  const filesOf = [mode, ...peers.filter((peer) => peer === 'engine.io' || peer === 'socketcluster')]
+  const mostRate = options['most-rate']
+  const mostHold = options['most-hold']
+  const experiments: Readonly<Record<ExperimentName, () => readonly Omit<RampSetup, 'experiment'>[]>> = {
+    clients: () => [
+      { ...base, clients: 1, windows: base.windows / 2, windowsPerSecond: rate / 2 },
+      { ...base, clients: 2 },
+    ],
+    comparison: () =>
+      [...modes, ...peers].flatMap((subject) =>
+        (isShared(subject) ? options['per-browser'] : [1]).map((perBrowser) => ({
+          ...base,
+          subject,
+          perBrowser,
+        })),
+      ),
+    switching: () => [1, 3].map((count) => ({ ...base, workers: count, serverCores: '0', clientCores: '1' })),
+    workers: () =>
+      [mode, ...peers.filter((peer) => clusteredPeers.has(peer))].flatMap((subject) =>
+        workers.map((count) => ({ ...base, subject, workers: count })),
+      ),
+    period: () => [reference, { ...reference, meanPeriodMs: thesis.shorterPeriod * period * 1000 }],
+    connections: () => [
+      reference,
+      {
+        ...reference,
+        windows: reference.windows * thesis.moreClients,
+        windowsPerSecond: rate * thesis.moreClients,
+      },
+    ],
+    size: () =>
+      filesOf.flatMap((subject) =>
+        file.map((fileBytes) => ({
+          ...reference,
+          // Half a megabyte to as many windows as elsewhere is more than one machine encrypts and decrypts.
+          ...{ windows: base.windows / 4, windowsPerSecond: rate / 4, subject, fileBytes },
+        })),
+      ),
+    most: () => [
+      ...modes
+        .filter((name) => !isShared(name) && most > 0)
+        .slice(0, 1)
+        .map((subject) => ({
+          ...{ ...base, subject, workers: 2, windows: most, windowsPerSecond: mostRate },
+          ...{ holdSeconds: mostHold, meanPeriodMs: thesis.mostPeriodMs },
+        })),
+      ...modes
+        .filter((name) => isShared(name) && windows > 0)
+        .slice(0, 1)
+        .map((subject) => ({
+          ...{ ...base, subject, workers: 2, windows, windowsPerSecond: mostRate * 4 },
+          ...{ holdSeconds: mostHold, meanPeriodMs: sharedPeriodMs, perBrowser: sharedPerBrowser },
+        })),
+    ],
+  }
+  return options.experiments.flatMap((experiment) =>
+    experiments[experiment]().map((setup) => ({
+      ...setup,
+      experiment,
+      windows: Math.round(setup.windows),
+    })),
+  )
+}
+
+/** What a ramp gave: the load processes' counts together, times as quantiles. */
+export interface RampRecord extends RampSetup {
+  readonly session: number
+  /** In the session, from 1. */
+  readonly turn: number
+  readonly counts: Readonly<Record<(typeof countNames)[number], number>>
+  readonly reasons: Readonly<Record<string, number>>
+  readonly roundTripMs: Quantiles
+  readonly openedAfterMs: Quantiles
+  readonly openingLatenessMs: Quantiles
+  readonly pingLatenessMs: Quantiles
+  /** The longest of the load processes'. */
+  readonly loopDelayP99Ms: number
+  readonly receivedBytes: number
+  readonly seconds: readonly (RampSecond & { readonly roundTripP50Ms: number | null })[]
+  /** When the ramp's CPU was read the last time, from its start. */
+  readonly endMs: number
+  readonly server: readonly RampProcess[]
+  readonly load: readonly RampProcess[]
+}
+
+export interface RampProcess extends Pick<ProcessRecord, 'name' | 'samples'> {
+  /** At the end; null where unknown. */
+  readonly pssBytes: number | null
+}
+
+const countNames = ['opened', 'failed', 'dropped', 'due', 'sent', 'answered', 'missing', 'repeated'] as const
+
+/** Null without values. */
+export type Quantiles = ReturnType<typeof quantilesOf>
+
+const quantilesOf = (values: Float64Array) => {
+  const sorted = values.toSorted() as unknown as readonly number[]
+  const at = (probability: number) => (sorted.length === 0 ? null : quantile(sorted, probability))
+  return { p50: at(0.5), p99: at(0.99), max: at(1) }
+}
+
+const clock = createSharedClock()
+/** Until the first window is due: all orders arrive sooner. */
+const leadMs = 400
+const patienceMs = 10_000
+
+interface RampPlace {
+  readonly session: number
+  readonly turn: number
+  readonly seed: number
+}
+
+/** Rejects when a process cannot be started, or does not answer. */
+export async function measureRamp(
+  setup: RampSetup,
+  { session, turn, seed }: RampPlace,
+  signal: AbortSignal,
+): Promise<RampRecord> {
+  await using opened = new AsyncDisposableStack()
+  const { target, pid } = await startSubject(setup, opened)
+  signal.throwIfAborted()
+  const loads = Array.from({ length: setup.clients }, () => {
+    const load = startLoadProcess(signal)
+    opened.defer(load.end)
+    return load
+  })
+  // Each is there once it has answered an order.
+  await Promise.all(loads.map((load) => load.closeWindows()))
+  await pinAll(setup, pid, loads)
+
+  const { windows, windowsPerSecond, perBrowser, perPage, meanPeriodMs, holdSeconds } = setup
+  const startAt = clock() + leadMs
+  const plan = {
+    ...{ target, windows, windowsPerSecond, perBrowser, perPage, meanPeriodMs, seed, startAt, patienceMs },
+    holdMs: holdSeconds * 1000,
+  }
+  const climbing = Promise.all(
+    loads.map((load, place) => load.ramp({ ...plan, share: { place, of: loads.length } })),
+  )
+  // Awaited below; until then its failure is no unhandled rejection.
+  climbing.catch(() => undefined)
+  await delay(Math.max(0, startAt - clock()), undefined, { signal })
+  const recorder = recorderOf(setup, pid, loads)
+  await recorder.start()
+  await Promise.race([
+    delay(Math.max(0, startAt + rampMs(plan) + plan.holdMs - clock()), undefined, { signal }),
+    // Only a failure is sooner.
+    climbing,
+  ])
+  await recorder.sample()
+  const endMs = clock() - startAt
+  const shared = await recorder.proportionalBytes()
+  const tallies = await climbing
+  const records = (await recorder.stop()).map(({ name, samples }) => ({
+    name,
+    samples: samples.filter(({ atMs }) => atMs <= endMs),
+    pssBytes: shared.get(name) ?? null,
+  }))
+  const isLoad = ({ name }: { readonly name: string }) => name.startsWith('clients')
+  return {
+    ...setup,
+    ...{ session, turn, endMs },
+    ...joined(tallies),
+    loopDelayP99Ms: Math.max(...tallies.map(({ loopDelayP99Ms }) => loopDelayP99Ms)),
+    receivedBytes: tallies.reduce((sum, tally) => sum + tally.receivedBytes, 0),
+    server: records.filter((one) => !isLoad(one)),
+    load: records.filter(isLoad),
+  }
+}
+
+function recorderOf({ workers }: RampSetup, pid: number, loads: readonly LoadProcess[]): ProcessRecorder {
+  const first = {
+    name: workers > 1 ? 'log' : 'server',
+    pid,
+    nameOfChild: (place: number) => `worker ${place}`,
+  }
+  return new ProcessRecorder(
+    [first, ...loads.map((load, place) => ({ name: `clients ${place + 1}`, pid: load.pid }))],
+    clock,
+  )
+}
+
+async function pinAll(setup: RampSetup, pid: number, loads: readonly LoadProcess[]): Promise<void> {
+  const { serverCores, clientCores } = setup
+  if (serverCores === null && clientCores === null) return
+  const recorder = recorderOf(setup, pid, loads)
+  await recorder.sample()
+  const loadPids = new Set(loads.map((load) => load.pid))
+  for (const one of recorder.pids()) {
+    const cores = loadPids.has(one) ? clientCores : serverCores
+    if (cores !== null) await pin(one, cores)
+  }
+}
+
+/** Of several processes, which had the same plan. */
+export function joined(tallies: readonly RampTally[]) {
+  const total = (what: (typeof countNames)[number]) => tallies.reduce((sum, tally) => sum + tally[what], 0)
+  const all = (what: 'roundTripsMs' | 'openedAfterMs' | 'openingLatenessMs' | 'pingLatenessMs') =>
+    Float64Array.from(tallies.flatMap((tally) => [...tally[what]]))
+  const reasons: Record<string, number> = {}
+  for (const tally of tallies)
+    for (const [why, times] of Object.entries(tally.reasons)) reasons[why] = (reasons[why] ?? 0) + times
+  const length = Math.max(...tallies.map(({ seconds }) => seconds.length))
+  const bySecond: number[][] = Array.from({ length }, () => [])
+  for (const { roundTripsMs, roundTripSeconds } of tallies)
+    roundTripsMs.forEach((ms, place) => {
+      bySecond[roundTripSeconds[place] ?? 0]?.push(ms)
+    })
+  const seconds = Array.from({ length }, (_, place) => {
+    const sum = (what: keyof RampSecond) =>
+      tallies.reduce((added, tally) => added + (tally.seconds[place]?.[what] ?? 0), 0)
+    return {
+      ...{ open: sum('open'), opened: sum('opened'), failed: sum('failed'), dropped: sum('dropped') },
+      ...{ sent: sum('sent'), answered: sum('answered') },
+      roundTripP50Ms: quantilesOf(Float64Array.from(bySecond[place] ?? [])).p50,
+    }
+  })
+  return {
+    counts: Object.fromEntries(countNames.map((name) => [name, total(name)])) as RampRecord['counts'],
+    reasons,
+    roundTripMs: quantilesOf(all('roundTripsMs')),
+    openedAfterMs: quantilesOf(all('openedAfterMs')),
+    openingLatenessMs: quantilesOf(all('openingLatenessMs')),
+    pingLatenessMs: quantilesOf(all('pingLatenessMs')),
+    seconds,
+  }
+}
+
+const fileChannel = 'ramp-file'
+
+async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
+  const { subject, workers, fileBytes, windows, perBrowser } = setup
+  if (isPeerSubject(subject)) {
+    const program = join(import.meta.dirname, '../peers/pong-servers.ts')
+    const server = await startServerProcess(program, [serverOf(subject), String(fileBytes), String(workers)])
+    opened.defer(server.kill)
+    const target: RampTarget = {
+      ...{ client: subject, http: '1.1', origin: server.origin['1.1'], fileChannel: null },
+      polling: defaultConfig.polling,
+    }
+    return { target, pid: server.pid }
+  }
+  const { transport, http }: { transport: TransportName; http: HttpVersion } = requireMode(subject)
+  const folder = await makeServerFolder('capacity')
+  opened.defer(folder.remove)
+  const { limits } = defaultConfig
+  const flags = folder.flags({
+    ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none', 'sensor-source': 'none', 'drain-ms': 0 },
+    workers,
+    'limits-max-windows': Math.min(100_000, Math.max(limits.maxWindows, windows * 2)),
+    // Beside a WebSocket a file comes over a second one.
+    'limits-max-connections': Math.min(200_000, Math.max(limits.maxConnections, windows * 2 + 100)),
+    'limits-streams-per-session': Math.max(limits.streamsPerSession, perBrowser * 3),
+  })
+  const server = await startServerProcess(serverProgram, flags)
+  opened.defer(server.kill)
+  if (fileBytes > 0) await storeFile(server.origin['2'], fileBytes)
+  const target: RampTarget = {
+    ...{ client: transport, http, origin: server.origin[http], polling: defaultConfig.polling },
+    fileChannel: fileBytes > 0 ? fileChannel : null,
+  }
+  return { target, pid: server.pid }
+}
+
+/** One message of that size: what a page that opens would read. */
+async function storeFile(origin: string, bytes: number): Promise<void> {
+  const browser = await openBrowser(origin, '2')
+  try {
+    const draft = {
+      ...{ id: 'lab-1', channel: fileChannel, kind: 'edit', from: 'lab', at: 0 },
+      body: { html: 'x'.repeat(bytes) },
+    }
+    const { status, body } = await browser.post('/api/messages', 'application/json', JSON.stringify(draft))
+    if (status !== 200) throw new Error(`The file of ${bytes} bytes was not stored: ${status} ${body}`)
+  } finally {
+    browser.close()
+  }
+}

@@ -1,0 +1,538 @@
+// Report of a capacity run: sections and files.
+
+import { intervals, lines } from '../report/charts.ts'
+import { csv, csvTime, reportFiles } from '../report/render.ts'
+import {
+  count,
+  figure,
+  megabytes,
+  moment,
+  nothing,
+  number,
+  runAgainSection,
+  type Section,
+  type Table,
+  text,
+} from '../report/section.ts'
+import { type TimePanel, type TimeSeries, timeLines } from '../report/time-chart.ts'
+import {
+  type Comparison,
+  clientBounds,
+  type RampSummary,
+  type Run,
+  type SpeedUp,
+  type Spread,
+  type Summary,
+  spreadWords,
+  variantOf,
+} from './capacity-analysis.ts'
+import { isPeerSubject, type RampProcess, type RampRecord, subjectLabel } from './capacity-ramps.ts'
+import type { ExperimentName } from './scenario-options.ts'
+
+export function capacityFiles(run: Run, summary: Summary): Readonly<Record<string, string>> {
+  const report = {
+    title: 'Crosswind lab: capacity',
+    subtitle: `${moment(summary.startedAt)}, commit ${summary.environment.commit}`,
+    finding: summary.finding,
+    sections: [
+      answersSection(summary),
+      ...comparisonSections(summary),
+      ...speedUpSections(summary),
+      costSection(summary),
+      ...timeSections(run),
+      thesisSection(summary),
+      doubtsSection(summary),
+      methodSection(summary),
+      runAgainSection(summary, summary.command),
+    ],
+  }
+  return reportFiles(report, summary, {
+    'ramps.csv': rampsCsv(run.ramps),
+    'seconds.csv': secondsCsv(run.ramps),
+    'processes.csv': processesCsv(run.ramps),
+  })
+}
+
+export const experimentTitles: Readonly<Record<ExperimentName, string>> = {
+  clients: 'Clients on one and two cores',
+  comparison: 'The same ramp, modes and peers',
+  switching: 'One core, one and four processes',
+  workers: 'One worker and several',
+  period: 'Mean period of the pings',
+  connections: 'Number of windows',
+  size: 'Size of the answer',
+  most: 'The greatest number',
+}
+
+const orNothing = (value: number | null, unit = '') => (value === null ? nothing : `${figure(value)}${unit}`)
+const percent = (share: number | null) => (share === null ? nothing : `${Math.round(share * 100)} %`)
+
+function answersSection({ ramps, sessions }: Summary): Section {
+  const table: Table = {
+    caption: `Over ${sessions === 1 ? 'one session' : `${count(sessions)} sessions, “most” once`}; medians of round trips and openings, in milliseconds`,
+    columns: [
+      text('Ramp'),
+      ...['Windows', 'Dropped', 'Pings due', 'Not answered', 'Repeated'].map(number),
+      ...['Round trip', '99 %', 'Opening'].map(number),
+      text('Bottleneck'),
+    ],
+    rows: ramps.map((ramp) => [
+      ramp.mode,
+      ramp.opened === ramp.planned ? count(ramp.opened) : `${count(ramp.opened)} of ${count(ramp.planned)}`,
+      ...[ramp.dropped, ramp.due, ramp.missing, ramp.repeated].map(count),
+      ...[ramp.roundTripP50Ms, ramp.roundTripP99Ms, ramp.openedAfterP50Ms].map(({ median }) =>
+        figure(median),
+      ),
+      bottleneckOf(ramp),
+    ]),
+  }
+  return {
+    title: 'What was opened and answered',
+    tables: [table],
+    paragraphs: [
+      'Windows: those that opened; “of” gives those planned, where some failed to open. A window counts as open once the server has greeted it; its opening runs from the moment when it was due, TLS and session included. A ping is due at every multiple of its window’s own period after that; one without an answer after 10 s is not answered. “Clients” as the bottleneck means that the load processes, not the server, limited the ramp: what it says about the server is then no limit of the server.',
+      ...reasonsOf(ramps),
+    ],
+  }
+}
+
+function reasonsOf(ramps: readonly RampSummary[]): readonly string[] {
+  const told = ramps.flatMap(({ mode, reasons }) => {
+    const words = Object.entries(reasons).map(([why, times]) => `${why} (${count(times)})`)
+    return words.length === 0 ? [] : [`${mode}: ${words.join(', ')}.`]
+  })
+  return told.length === 0 ? [] : [`Reasons of what failed or was dropped. ${told.join(' ')}`]
+}
+
+function bottleneckOf({ limitedSessions, sessions, limitedBy, serverShare }: RampSummary): string {
+  if (limitedSessions > 0)
+    return `clients, by ${limitedBy}${limitedSessions < sessions ? ` in ${limitedSessions} of ${sessions} sessions` : ''}`
+  return (serverShare.median ?? 0) > clientBounds.share ? 'server' : 'none'
+}
+
+function comparisonSections({ comparisons, sessions }: Summary): readonly Section[] {
+  const drawn = comparisons.filter(({ ratio }) => ratio !== null)
+  if (drawn.length === 0) return []
+  const subjects = [...Map.groupBy(drawn, ({ subjectVariant }) => subjectVariant)]
+  const peers = [...new Set(drawn.map(({ peerVariant }) => peerVariant))]
+  const grid = (caption: string, value: (comparison: Comparison) => Spread): Table => ({
+    caption: `${caption}; median, and the range of the sessions`,
+    columns: [text('Crosswind'), ...peers.map(number)],
+    rows: subjects.map(([subject, own]) => [
+      subject,
+      ...peers.map((peer) => {
+        const found = own.find(({ peerVariant }) => peerVariant === peer)
+        return found ? spreadWords(value(found)) : nothing
+      }),
+    ]),
+  })
+  return [
+    {
+      title: 'Server CPU against the peers',
+      // The others are in the tables.
+      figures: subjects.slice(0, 1).map(([subject, own]) => ({
+        caption: `Server CPU per window of ${subject} over that of each peer, in the same ramp. The dot is the median of the sessions, the line their range; left of the solid line Crosswind takes less, left of the dashed one at most 0.8.`,
+        description: `Ratios of ${subject}: ${own.map(({ peerVariant, ratioRange }) => `${peerVariant} ${spreadWords(ratioRange)}`).join('; ')}.`,
+        draw: (width) =>
+          intervals(
+            own.map(({ peerVariant, ratio, ratioRange, ratios, isLimited }) => ({
+              label: peerVariant,
+              point: ratio ?? Number.NaN,
+              interval: [ratioRange.min ?? Number.NaN, ratioRange.max ?? Number.NaN],
+              isDecided: !isLimited,
+              sessions: ratios.flatMap((one) => one ?? []),
+            })),
+            { width, axis: 'times the peer’s server CPU', references: [1, 0.8] },
+          ),
+      })),
+      tables: [
+        grid('Times the peer’s server CPU for the whole ramp and the hold', ({ ratioRange }) => ratioRange),
+        grid('The same from the middle of the ramp on', ({ laterRatioRange }) => laterRatioRange),
+      ],
+      paragraphs: [
+        `CPU is the user and system time of all server processes from the first window until the end, divided by the windows that opened. Ratios are of ramps in the same session. Every server starts cold: the whole ramp includes what compiling its code costs, of which a larger program has more; the later part has little of it.${sessions < 2 ? ' One session does not tell how far sessions differ.' : ''}`,
+        'Engine.IO and Socket.IO are opened as their own clients do it by default, by polling and an upgrade, and by a WebSocket at once. No peer compresses by default, and none stores, numbers or checks anything; Crosswind’s windows have a name, a page, a cursor and a place in the log.',
+      ],
+    },
+  ]
+}
+
+function speedUpSections({ speedUps }: Summary): readonly Section[] {
+  if (!speedUps.some(({ workers }) => workers > 1)) return []
+  const bySubject = [...Map.groupBy(speedUps, ({ subject }) => subject)]
+  const numbers = [...new Set(speedUps.map(({ workers }) => workers))].sort((one, other) => one - other)
+  const reference = (label: string, per: number) => ({
+    ...{ label, isDashed: true, colour: label === 'ideal, n' ? 3 : 4 },
+    points: numbers.map((workers) => ({ x: workers, y: workers * per, mark: 'open' as const })),
+  })
+  const series = [
+    ...bySubject.map(([subject, own], place) => ({
+      ...{ label: subjectLabel(subject), isDashed: false, colour: place },
+      points: own.map(({ workers, speedUp }) => ({ x: workers, y: speedUp, mark: 'filled' as const })),
+    })),
+    reference('ideal, n', 1),
+    reference('the thesis, n/2', 0.5),
+  ]
+  const row = ({ subject, workers, speedUpRange, work, ceiling, busiest, thesis }: SpeedUp) => [
+    `${subjectLabel(subject)}, ${workers}`,
+    spreadWords(speedUpRange),
+    figure(thesis),
+    String(workers),
+    spreadWords(work),
+    busiest,
+    ceiling.median === null ? nothing : spreadWords(ceiling),
+  ]
+  return [
+    {
+      title: 'Speed-up with workers',
+      figure: {
+        caption:
+          'How many times the windows of one worker n workers carry, beside the ideal and the n/2 of the thesis; both axes are logarithmic.',
+        description: `Speed-up: ${speedUps.map((one) => `${one.mode} ${figure(one.speedUp)}`).join('; ')}.`,
+        draw: (width) => lines([{ title: '', series }], { width, axis: 'workers', ticks: numbers }),
+      },
+      tables: [
+        {
+          caption: 'Median, and the range of the sessions',
+          columns: [
+            text('Workers'),
+            ...['Speed-up', 'Thesis, n/2', 'Ideal', 'CPU of all, times one worker’s'].map(number),
+            text('Busiest process'),
+            number('Most, by the first process'),
+          ],
+          rows: speedUps.map(row),
+        },
+      ],
+      paragraphs: [
+        'A server carries no more once its busiest process has a core to itself. The speed-up is therefore the busiest process’s CPU for a window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its code anew, which a short ramp would count against several. It assumes a core for each process; server and clients share the cores of this machine, so that it is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, accepts the connections and hands them on, and counts like any other.',
+        '“Most” is the speed-up that this first process would allow with any number of workers: one worker’s CPU for a window over the first process’s. The thesis counts cores, of which a third or half are for load balancers and the store, and concludes with n/2 for n cores; here n are the workers.',
+      ],
+    },
+  ]
+}
+
+function costSection({ ramps }: Summary): Section {
+  return {
+    title: 'CPU and memory of each ramp',
+    tables: [
+      {
+        caption:
+          'Median of the sessions, their range in brackets; server and clients: of one core, the busiest process of each in the second half of the ramp',
+        columns: [
+          text('Ramp'),
+          ...['Server CPU, s', 'ms an opening', 'µs a pong', 'Server', 'Clients', 'Late, ms'].map(number),
+          ...['Memory', 'kB a window'].map(number),
+        ],
+        rows: ramps.map((ramp) => [
+          ramp.mode,
+          secondsOf(ramp.serverCpuMs),
+          orNothing(ramp.cpuMsPerOpening.median),
+          orNothing(ramp.cpuMicrosPerPong.median),
+          percent(ramp.serverShare.median),
+          percent(ramp.clientShare.median),
+          orNothing(ramp.latenessP99Ms.median),
+          megabytes(ramp.rssBytes.median),
+          orNothing(ramp.bytesPerWindow.median === null ? null : ramp.bytesPerWindow.median / 1000),
+        ]),
+      },
+    ],
+    paragraphs: [
+      'A pong costs what the server spends in the hold, when nothing opens, over the pongs of that time: heartbeats and idle work are in it, and with few pongs a second they outweigh it. An opening costs the rest of the CPU, less the pongs of the ramp at that price; TLS is the larger part of it. Late is how long after its time the load processes opened a window or sent a ping, 99 % of them.',
+      'Memory is resident, all server processes together; what they share is in each; summary.json also has the proportional size, in which it counts once. A window costs the growth from the start to the end over the windows open at the end, uncollected garbage included.',
+    ],
+  }
+}
+
+const secondsOf = ({ median, min, max }: RampSummary['serverCpuMs']) => {
+  const inSeconds = (ms: number | null) => (ms === null ? null : ms / 1000)
+  return median === null
+    ? nothing
+    : spreadWords({ median: inSeconds(median), min: inSeconds(min), max: inSeconds(max) })
+}
+
+const perSecond = ({ samples }: RampProcess) =>
+  samples.slice(1).map((sample, place) => {
+    const before = samples[place] ?? sample
+    const share = (sample.cpuMs - before.cpuMs) / Math.max(1, sample.atMs - before.atMs)
+    return { x: sample.atMs / 1000, y: 100 * share, forMs: sample.atMs - before.atMs }
+  })
+
+/** The last sample may come soon after the one before: the kernel's clock is too coarse for so short a time. */
+const leastMs = 500
+
+/** One colour for one process in every panel. */
+function lookOf({ name }: RampProcess): Pick<TimeSeries, 'label' | 'colour' | 'isDashed'> {
+  const [kind = '', place = '1'] = name.split(' ')
+  if (kind === 'clients') return { label: name, colour: 3, isDashed: Number(place) % 2 === 0 }
+  if (kind === 'worker') return { label: name, colour: Number(place) - 1, isDashed: false }
+  return {
+    label: name === 'log' ? 'first process' : name,
+    colour: name === 'log' ? 4 : 0,
+    isDashed: name === 'log',
+  }
+}
+
+const byLabel = (one: TimeSeries, other: TimeSeries) =>
+  Number(one.colour === null) - Number(other.colour === null) || one.label.localeCompare(other.label)
+
+function processorPanel(ramp: RampRecord): TimePanel {
+  const processes = [...ramp.server, ...ramp.load].map((process) => ({
+    ...lookOf(process),
+    points: perSecond(process).filter(({ forMs }) => forMs >= leastMs),
+  }))
+  const open = {
+    ...{ label: 'windows open', colour: null, isDashed: false },
+    points: ramp.seconds.map((second, place) => ({ x: place + 1, y: (100 * second.open) / ramp.windows })),
+  }
+  return { title: variantOf(ramp), series: [...processes, open].sort(byLabel) }
+}
+
+function memoryPanel(ramp: RampRecord): TimePanel {
+  const processes = [...ramp.server, ...ramp.load].map((process) => ({
+    ...lookOf(process),
+    points: process.samples.map(({ atMs, rssBytes }) => ({ x: atMs / 1000, y: rssBytes / 1e6 })),
+  }))
+  return { title: variantOf(ramp), series: processes.sort(byLabel) }
+}
+
+/** Of the first session: the others have the same shape. */
+function timeSections({ ramps }: Run): readonly Section[] {
+  const first = ramps.filter(({ session }) => session === 1)
+  const byExperiment = Map.groupBy(first, ({ experiment }) => experiment)
+  const experiments = (Object.keys(experimentTitles) as ExperimentName[]).flatMap((name) => {
+    const own = byExperiment.get(name)
+    return own ? [{ name, own }] : []
+  })
+  return experiments.map(({ name, own }): Section => {
+    const titles = own.map(variantOf).join('; ')
+    const memory =
+      name === 'most' || name === 'comparison'
+        ? [
+            {
+              caption:
+                'Resident memory of each process in megabytes, over the seconds of the ramp and the hold.',
+              description: `Memory over time: ${titles}.`,
+              draw: (width: number) =>
+                timeLines(own.map(memoryPanel), {
+                  width,
+                  axis: 'seconds',
+                  yFormat: (y) => String(y),
+                  top: 10,
+                }),
+            },
+          ]
+        : []
+    return {
+      title: experimentTitles[name],
+      figures: [
+        {
+          caption: `Processor time of each process in each second, in per cent of one core${first.some(({ session }) => session > 1) ? ', first session' : ''}; dotted, the windows open in per cent of those planned.`,
+          description: `Processor time over time: ${titles}.`,
+          draw: (width) =>
+            timeLines(own.map(processorPanel), {
+              width,
+              axis: 'seconds',
+              yFormat: (y) => `${y} %`,
+              top: 100,
+            }),
+        },
+        ...memory,
+      ],
+    }
+  })
+}
+
+/** What the thesis found, in its words where it gives no figure. */
+const thesisFound: Readonly<Record<ExperimentName, string>> = {
+  clients: 'a second core for the clients opened twice as many connections (figure 3.1)',
+  comparison:
+    'at 2,400 connections engine.io’s one process took up to 75 % of a core, two of SocketCluster’s three almost 100 % (3.3, 3.4)',
+  switching: 'four processes on one core: most connections were dropped, or never opened (3.5)',
+  workers: 'n/2 for n cores: one worker almost a full core, two at most half, three 30 to 50 % (3.7 to 3.9)',
+  period: 'four seconds to three: more CPU (3.10, 3.11)',
+  connections: '2,400 connections to 3,600: more CPU (3.10, 3.12)',
+  size: '1 kB to 500 kB: less influence than period and number (3.10, 3.13)',
+  most: 'some 25,000 connections on 30 processes, a ping every 6 s (3.14)',
+}
+
+function thesisSection({ ramps, speedUps }: Summary): Section {
+  const names = Object.keys(experimentTitles) as ExperimentName[]
+  const rows = names.flatMap((name) => {
+    const own = ramps.filter(({ experiment }) => experiment === name)
+    return own.length === 0
+      ? []
+      : [
+          `${experimentTitles[name]}. The thesis: ${thesisFound[name]}. Here: ${foundHere(name, own, speedUps)}.`,
+        ]
+  })
+  return {
+    title: 'Beside the thesis',
+    paragraphs: [
+      'G. L. Muller, HTML5 WebSocket protocol and its application to distributed computing, Cranfield University, 2014, chapter 3; figures in brackets are of the thesis.',
+      ...rows,
+      'The thesis measured SocketCluster of 2014 on virtual machines of 1 to 32 cores, with clients on machines of their own and without TLS. Here server and clients share one machine, all over TLS: the figures beside each other are of different machines, their directions can be compared.',
+    ],
+  }
+}
+
+function foundHere(name: ExperimentName, own: readonly RampSummary[], speedUps: readonly SpeedUp[]): string {
+  const [first, second] = own
+  const cpu = (ramp: RampSummary | undefined) => ramp?.serverCpuMs.median ?? Number.NaN
+  const share = (ramp: RampSummary | undefined) => percent(ramp?.serverShare.max ?? null)
+  if (!first) return nothing
+  if (name === 'clients' && second) {
+    const per = (ramp: RampSummary) => (ramp.clientCpuMs.median ?? Number.NaN) / (ramp.opened / ramp.sessions)
+    return `${count(first.opened)} and ${count(second.opened)} opened; a window cost the clients ${figure(per(second) / per(first))} times as much CPU`
+  }
+  if (name === 'comparison') return own.map((ramp) => `${ramp.variant} ${share(ramp)}`).join(', ')
+  if (name === 'switching')
+    return own
+      .map(
+        ({ variant, failed, dropped, missing, roundTripP99Ms }) =>
+          `${variant}: ${count(failed + dropped)} failed or dropped, ${count(missing)} pings not answered, 99 % within ${figure(roundTripP99Ms.median)} ms`,
+      )
+      .join('; ')
+  if (name === 'workers')
+    return speedUps
+      .filter(({ subject, workers }) => !isPeerSubject(subject) && workers > 1)
+      .map(({ workers, speedUpRange }) => `${workers} workers ${spreadWords(speedUpRange)}`)
+      .join('; ')
+  if (name === 'size') {
+    const bySubject = [...Map.groupBy(own, ({ subject }) => subject).values()]
+    return bySubject
+      .flatMap((ramps) => {
+        const [small, large] = [ramps.at(0), ramps.at(-1)]
+        return small && large && ramps.length > 1
+          ? [`${subjectLabel(small.subject)} ${figure(cpu(large) / cpu(small))} times the server CPU`]
+          : []
+      })
+      .join('; ')
+  }
+  if (name === 'most')
+    return own
+      .map(
+        ({ variant, opened, dropped, missing }) =>
+          `${variant}: ${count(opened)} open, ${count(dropped)} dropped, ${count(missing)} pings not answered`,
+      )
+      .join('; ')
+  return second ? `${figure(cpu(second) / cpu(first))} times the server CPU` : nothing
+}
+
+function doubtsSection({ ramps, environment, sessions }: Summary): Section {
+  const limited = ramps.filter(({ limitedSessions }) => limitedSessions > 0)
+  return {
+    title: 'Doubts',
+    paragraphs: [
+      `Server and clients shared one machine with ${environment.cores} cores; its load average (1 min) was ${figure(environment.loadBefore)} before and ${figure(environment.loadAfter)} after. Servers are compared by their CPU for the same work, which the sharing disturbs less than it does times. Round trips over loopback say how long servers and clients took, not what a network adds.`,
+      limited.length === 0
+        ? `In no ramp were the clients the bottleneck: no load process took more than ${percent(clientBounds.share)} of a core in the second half of a ramp, and 99 % of its openings and pings were at most ${clientBounds.latenessP99Ms} ms late.`
+        : `The clients were the bottleneck in: ${limited.map(({ mode, limitedBy }) => `${mode} (by ${limitedBy})`).join(', ')}. Their round trips, and what failed or was not answered, are not the server’s.`,
+      'The windows are lean clients, which read what comes and keep no document. Nobody writes: the load is connections and pings. A ping stands in for the window’s own heartbeats, which are optional; those of the server, of Engine.IO, Socket.IO and SocketCluster are answered.',
+      sessions < 2
+        ? 'One session does not tell how far sessions differ: the figures of another may be others.'
+        : `${count(sessions)} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their range.`,
+    ],
+  }
+}
+
+function methodSection({ ramps, parameters }: Summary): Section {
+  const hasFiles = ramps.some(({ experiment }) => experiment === 'size')
+  const perPage = Math.max(...ramps.map((ramp) => ramp.perPage))
+  return {
+    title: 'How it was measured',
+    paragraphs: [
+      `Each ramp started a server and ${parameters.clients} load processes anew, with the settings of npm start but for limits that fit the ramp. Windows opened at fixed times, whether or not earlier ones were open yet; each drew one period, uniform from 0.2 to 1.8 times the mean, and pinged at its multiples without waiting for answers. The thesis draws from 0 to twice the mean, where the fastest few clients send most of the pings. In each session the ramps came in another order.`,
+      'A ping is the smallest exchange of each: over WebSocket and streamed bodies Crosswind’s question for the time, in the other modes GET /api/clock on the window’s connection; with ws and Engine.IO a message and a message, with Socket.IO and SocketCluster an event and an event. The answer is the number of pings, as in the thesis, or the time.',
+      ...(hasFiles
+        ? [
+            'In the experiment “size” a peer answers with a buffer of that size. No frame of Crosswind asks for stored content, so that its windows read a page that holds one message of that size: over HTTP/2 on the window’s session, beside a WebSocket over a second connection, which is kept. That reading is a request with its checks, and costs more than an answer in the stream would.',
+          ]
+        : []),
+      `${count(perPage)} windows shared a page: each hears who else is there, so that thousands on one page would tell each other of every newcomer. Windows connected from addresses of 127.0.0.0/8, one for each ten thousand, because one address has fewer ports than that allows.`,
+      'CPU and memory are the kernel’s, from /proc, in steps of 10 ms and once a second; between two samples CPU counts in proportion. Quantiles are of type 7 (Hyndman and Fan, 1996) over all pings of a ramp.',
+      'Every ramp is in ramps.csv, every second of it in seconds.csv, every process in each second in processes.csv; the figures of this report are in summary.json.',
+    ],
+  }
+}
+
+const setupColumns = [
+  ['experiment', ({ experiment }: RampRecord) => experiment],
+  ['subject', ({ subject }: RampRecord) => subject],
+  ['variant', (ramp: RampRecord) => variantOf(ramp)],
+  ['session', ({ session }: RampRecord) => session],
+  ['turn', ({ turn }: RampRecord) => turn],
+] as const
+
+function rampsCsv(ramps: readonly RampRecord[]): string {
+  return csv<RampRecord>(
+    [
+      ...setupColumns,
+      ['workers', ({ workers }) => workers],
+      ['clients', ({ clients }) => clients],
+      ['windows', ({ windows }) => windows],
+      ['windows_per_second', ({ windowsPerSecond }) => windowsPerSecond],
+      ['hold_seconds', ({ holdSeconds }) => holdSeconds],
+      ['mean_period_ms', ({ meanPeriodMs }) => meanPeriodMs],
+      ['per_browser', ({ perBrowser }) => perBrowser],
+      ['per_page', ({ perPage }) => perPage],
+      ['file_bytes', ({ fileBytes }) => fileBytes],
+      ['opened', ({ counts }) => counts.opened],
+      ['failed', ({ counts }) => counts.failed],
+      ['dropped', ({ counts }) => counts.dropped],
+      ['due', ({ counts }) => counts.due],
+      ['sent', ({ counts }) => counts.sent],
+      ['answered', ({ counts }) => counts.answered],
+      ['missing', ({ counts }) => counts.missing],
+      ['repeated', ({ counts }) => counts.repeated],
+      ['round_trip_p50_ms', ({ roundTripMs }) => csvTime(roundTripMs.p50)],
+      ['round_trip_p99_ms', ({ roundTripMs }) => csvTime(roundTripMs.p99)],
+      ['round_trip_max_ms', ({ roundTripMs }) => csvTime(roundTripMs.max)],
+      ['opened_after_p50_ms', ({ openedAfterMs }) => csvTime(openedAfterMs.p50)],
+      ['opened_after_p99_ms', ({ openedAfterMs }) => csvTime(openedAfterMs.p99)],
+      ['opening_lateness_p99_ms', ({ openingLatenessMs }) => csvTime(openingLatenessMs.p99)],
+      ['ping_lateness_p99_ms', ({ pingLatenessMs }) => csvTime(pingLatenessMs.p99)],
+      ['loop_delay_p99_ms', ({ loopDelayP99Ms }) => csvTime(loopDelayP99Ms)],
+      ['received_bytes', ({ receivedBytes }) => receivedBytes],
+      ['end_ms', ({ endMs }) => csvTime(endMs)],
+    ],
+    ramps,
+  )
+}
+
+function secondsCsv(ramps: readonly RampRecord[]): string {
+  const rows = ramps.flatMap((ramp) => ramp.seconds.map((second, place) => ({ ramp, second, place })))
+  type Row = (typeof rows)[number]
+  return csv<Row>(
+    [
+      ...setupColumns.map(([name, cell]) => [name, ({ ramp }: Row) => cell(ramp)] as const),
+      ['second', ({ place }) => place + 1],
+      ['open', ({ second }) => second.open],
+      ['opened', ({ second }) => second.opened],
+      ['failed', ({ second }) => second.failed],
+      ['dropped', ({ second }) => second.dropped],
+      ['sent', ({ second }) => second.sent],
+      ['answered', ({ second }) => second.answered],
+      ['round_trip_p50_ms', ({ second }) => csvTime(second.roundTripP50Ms)],
+    ],
+    rows,
+  )
+}
+
+function processesCsv(ramps: readonly RampRecord[]): string {
+  const rows = ramps.flatMap((ramp) =>
+    [...ramp.server, ...ramp.load].flatMap(({ name, samples }) =>
+      samples.map((sample) => ({ ramp, name, sample, from: samples[0] ?? sample })),
+    ),
+  )
+  type Row = (typeof rows)[number]
+  return csv<Row>(
+    [
+      ...setupColumns.map(([name, cell]) => [name, ({ ramp }: Row) => cell(ramp)] as const),
+      ['process', ({ name }) => name],
+      ['at_ms', ({ sample }) => csvTime(sample.atMs)],
+      ['cpu_ms', ({ sample, from }) => Math.round(sample.cpuMs - from.cpuMs)],
+      ['rss_bytes', ({ sample }) => sample.rssBytes],
+    ],
+    rows,
+  )
+}

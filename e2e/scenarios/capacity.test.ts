@@ -1,0 +1,72 @@
+// A few windows through the whole scenario: two modes and a peer, a file, and two workers.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { capacityRun } from './capacity.ts'
+import { readCapacityOptions } from './scenario-options.ts'
+
+const skip = process.platform === 'linux' ? false : 'needs /proc'
+
+test('every window opens, every ping is answered, and every process is recorded', {
+  skip,
+  timeout: 120_000,
+}, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-capacity-test-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const out = join(folder, 'report')
+  const flags =
+    '--experiments comparison,size,most --peers engine.io --rate 8 --seconds 2 --hold 1 --period 0.5 --sessions 1'
+  const few = '--file 1000 --per-browser 4 --connections 6 --windows 20 --most-rate 5 --most-hold 7 --seed 4'
+  const options = readCapacityOptions([...`${flags} ${few}`.split(' '), '--out', out])
+  const { summary, isFailure } = await capacityRun(options, 'test', new AbortController().signal)
+  assert.equal(isFailure, false)
+  assert.deepEqual(
+    summary.ramps.map(({ mode }) => mode),
+    [
+      'comparison: WebSocket',
+      'comparison: SSE + XHR, HTTP/2, 4 to a session',
+      'comparison: Engine.IO',
+      'size: WebSocket, 1 kB',
+      'size: Engine.IO, 1 kB',
+      'most: WebSocket, 6 windows',
+      'most: SSE + XHR, HTTP/2, 20 windows',
+    ],
+  )
+  for (const {
+    mode,
+    planned,
+    opened,
+    failed,
+    dropped,
+    due,
+    missing,
+    repeated,
+    serverCpuMs,
+  } of summary.ramps) {
+    assert.deepEqual(
+      { opened, failed, dropped, missing, repeated },
+      { opened: planned, failed: 0, dropped: 0, missing: 0, repeated: 0 },
+      mode,
+    )
+    assert.ok(due > 0 || mode.startsWith('most: SSE'), mode)
+    assert.ok((serverCpuMs.median ?? 0) > 0, mode)
+  }
+  assert.deepEqual(summary, JSON.parse(await readFile(join(out, 'summary.json'), 'utf8')))
+  const csv = await readFile(join(out, 'processes.csv'), 'utf8')
+  const named = new Set(
+    csv.split('\n').flatMap((line) => /,(server|log|worker \d|clients \d),/.exec(line)?.[1] ?? []),
+  )
+  assert.deepEqual([...named].sort(), ['clients 1', 'clients 2', 'log', 'server', 'worker 1', 'worker 2'])
+  assert.deepEqual((await readdir(out)).sort(), [
+    'figures',
+    'processes.csv',
+    'ramps.csv',
+    'report.html',
+    'report.md',
+    'seconds.csv',
+    'summary.json',
+  ])
+})
