@@ -13,6 +13,9 @@ import { testTransportContract } from './transport-contract.ts'
 
 const maxMessageBytes = 64 * 1024
 
+/** Connections go to the workers in turn, so that each has half of the windows (nodejs.org/api/cluster.html). */
+process.env.NODE_CLUSTER_SCHED_POLICY = 'rr'
+
 async function startWorkers() {
   const folder = await makeServerFolder('workers')
   const settings = {
@@ -134,7 +137,6 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'stream
       const [victim = 0, ...others] = workersOf(server.pid)
       assert.equal(others.length, 1)
       const lost = new Set<string>()
-      // Connections go to the workers in turn.
       const half = new Promise<void>((resolve) => {
         for (const [window, { ended }] of readers)
           void ended.then(() => lost.add(window).size === windows.length / 2 && resolve())

@@ -94,9 +94,12 @@ const send = (worker: Worker, note: object) =>
 const isNoted = (said: unknown): said is Noted =>
   typeof said === 'object' && said !== null && 'type' in said && said.type === 'note'
 
-/** Resolves when all serve. Rejects with the reason of the first that cannot. Connections go to them in turn. */
+/** Resolves when all serve. Rejects with the reason of the first that cannot. Each takes connections as it has time. */
 export async function startWorkers(parts: WorkersParts): Promise<Server> {
   const { count, siblings, attach, drainMs, timers, print } = parts
+  // Workers accept for themselves. A connection that the first process hands on costs both of them, and is lost with a
+  // worker that was about to end.
+  if (process.env.NODE_CLUSTER_SCHED_POLICY === undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] })
   const workers = new Set<Worker>()
   let isStopping = false
