@@ -101,7 +101,11 @@ export function createApp(parts: AppParts) {
     const grant = request && grants.get(request)
     if (!grant) return socket.terminate()
     const { pathname, searchParams } = new URL(request.url ?? '', 'https://localhost')
-    socketHandlers.get(pathname)?.(socket, { query: searchParams, http: httpVersionOf({ req: request }), grant })
+    socketHandlers.get(pathname)?.(socket, {
+      query: searchParams,
+      http: httpVersionOf({ req: request }),
+      grant,
+    })
   }
   app.on('error', (error) => {
     const isLost = error instanceof Error && 'code' in error && lostCodes.has(error.code)
