@@ -237,7 +237,7 @@ function costSection({ ramps }: Summary): Section {
       },
     ],
     paragraphs: [
-      'A pong costs what the server spends in the hold, when nothing opens, over the pongs of that time: heartbeats and idle work are in it, and with few pongs a second they outweigh it. An opening costs the rest of the CPU, less the pongs of the ramp at that price; TLS is the larger part of it. Late is how long after its time the load processes opened a window or sent a ping, 99 % of them.',
+      'A pong costs what the server spends in the hold, when nothing opens, over the pongs of that time: heartbeats and idle work are in it, and with few pongs a second they outweigh it. An opening costs the rest of the CPU, less the pongs of the ramp at that price, TLS included. Late is how long after its time the load processes opened a window or sent a ping, 99 % of them.',
       'Memory is resident, all server processes together; what they share is in each; summary.json also has the proportional size, in which it counts once. A window costs the growth from the start to the end over the windows open at the end, uncollected garbage included.',
     ],
   }

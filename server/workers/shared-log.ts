@@ -117,7 +117,15 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   let isClosed = false
   let closing: Promise<void> | null = null
 
-  const write = (line: Asked) => void (link.writable && link.write(lineOf(line)))
+  /** What is asked in one turn leaves in one write: a window that joins asks twice. */
+  function write(line: Asked): void {
+    if (!link.writable) return
+    if (link.writableCorked === 0) {
+      link.cork()
+      process.nextTick(() => link.uncork())
+    }
+    link.write(lineOf(line))
+  }
 
   function ask<Value>(call: Call, given: Calls[Call]): Promise<Value> {
     if (!link.writable) return Promise.reject(new LogUnavailable('The process with the log has ended.'))
