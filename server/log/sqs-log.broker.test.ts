@@ -200,7 +200,7 @@ test('garbage becomes dead letters and harms nobody', async (context) => {
 })
 
 test('a refusal reaches the sender as the log said it, and nothing stays in the queue', async (context) => {
-  const settings = newSettings()
+  const settings = newSettings({ maxReceives: 1000 })
   const { log, seen } = await openBehind(context, settings)
   await log.append(draft('w1-1'), startMs)
   await assert.rejects(log.append(draft('w1-1', 'else'), startMs), IdTaken)
@@ -259,12 +259,19 @@ test('closing answers what is under way and closes the log', async (context) => 
   await untilEmpty(await strangerAt(context, settings))
 })
 
-test('where nothing answers, or without credentials, the start fails with a sentence', async () => {
-  const own = () => createMemoryLog({ ...given, epoch: 'life1' })
-  const refused = (change: Partial<SqsSettings>, sentence: RegExp) =>
-    assert.rejects(openSqs(newSettings(change), { ...given, log: own() }), sentence)
+test('where nothing answers, or without credentials, the start fails with a sentence', async (context) => {
+  const refused = (change: Partial<SqsSettings>, sentence: RegExp) => {
+    const log = createMemoryLog({ ...given, epoch: 'life1' })
+    return assert.rejects(openSqs(newSettings(change), { ...given, log }), sentence)
+  }
   await refused(
     { endpoint: 'http://127.0.0.1:1' },
-    /^Error: No SQS server answers at http:\/\/127\.0\.0\.1:1 \(sqs\.endpoint\): .*ECONNREFUSED.*\./,
+    /^Error: No SQS server answers at http:\/\/127\.0\.0\.1:1 \(sqs\.endpoint\): .*ECONNREFUSED/,
   )
+  const known = { ...process.env }
+  context.after(() => void Object.assign(process.env, known))
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
+  // Nor are there any from files or from Amazon's machines.
+  Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', HOME: '/none' })
+  await refused({}, /^Error: There are no credentials for SQS at http.* Set AWS_ACCESS_KEY_ID and/)
 })
