@@ -200,7 +200,7 @@ test('garbage becomes dead letters and harms nobody', async (context) => {
 })
 
 test('a refusal reaches the sender as the log said it, and nothing stays in the queue', async (context) => {
-  const settings = newSettings()
+  const settings = newSettings({ maxReceives: 1000 })
   const { log, seen } = await openBehind(context, settings)
   await log.append(draft('w1-1'), startMs)
   await assert.rejects(log.append(draft('w1-1', 'else'), startMs), IdTaken)

@@ -58,7 +58,7 @@ interface Entry extends PromiseWithResolvers<number> {
 interface Line {
   /** In the queue, as one message. */
   sent: readonly Entry[]
-  /** When the queue had it. */
+  /** When it was sent; null until the queue has it. */
   sentAt: number | null
   /** For the next message. */
   waiting: Entry[]
@@ -105,12 +105,13 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
   async function sendNext(sender: string, line: Line): Promise<void> {
     const count = countWithin(line.waiting, queue.mostBytes)
     const sent = line.waiting.splice(0, count)
+    const at = now()
     Object.assign(line, { sent, sentAt: null })
     try {
       await queue.send(`[${sent.map(({ text }) => text).join(',')}]`)
       isUp = true
       // It may have been received already.
-      if (line.sent === sent) line.sentAt = now()
+      if (line.sent === sent) line.sentAt = at
       if (receiving.size * mostInBatch < lines.size) receive()
     } catch (cause) {
       isUp = false
