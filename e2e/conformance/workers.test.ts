@@ -13,9 +13,6 @@ import { testTransportContract } from './transport-contract.ts'
 
 const maxMessageBytes = 64 * 1024
 
-/** Connections go to the workers in turn, so that each has half of the windows (nodejs.org/api/cluster.html). */
-process.env.NODE_CLUSTER_SCHED_POLICY = 'rr'
-
 async function startWorkers() {
   const folder = await makeServerFolder('workers')
   const settings = {
@@ -75,7 +72,7 @@ function open(
   return client
 }
 
-/** As a window does: a connection may have been handed to a worker that was about to end. */
+/** As a window does: a worker may have taken the connection just before it ended. */
 async function openWelcomed(
   context: TestContext,
   server: Started,
@@ -98,10 +95,21 @@ async function take(client: ContractClient, count: number): Promise<string[]> {
   return messages.map((message) => (isKind(message, 'edit') ? message.body.html : message.kind))
 }
 
-/** By the kernel's table. */
-function workersOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  return children.split(' ').filter(Boolean).map(Number)
+/** Its number is in its environment. By the kernel's tables. */
+function workerNumbered(pid: number, number: string): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+  const isIt = (child: number) =>
+    readFileSync(`/proc/${child}/environ`, 'utf8').split('\0').includes(`WORKER_NUMBER=${number}`)
+  return children.find(isIt) ?? assert.fail(`There is no worker ${number}.`)
+}
+
+/** Windows by worker. */
+async function windowsOf({ origin, ca }: Started): Promise<ReadonlyMap<string, number>> {
+  const http = connectHttp('2', origin['2'], ca)
+  const text = await textOf((await http.ask({ path: '/metrics' })).body)
+  http.close()
+  const samples = text.matchAll(/^crosswind_windows\{mode="[^"]+",process="worker-(\d+)"\} (\d+)$/gm)
+  return new Map(Array.from(samples, ([, worker = '', windows]) => [worker, Number(windows)]))
 }
 
 const needsProc = { skip: process.platform !== 'linux' }
@@ -114,16 +122,19 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'stream
       const server = await startWorkers()
       context.after(server.stop)
       const channels = 'killed'
-      const windows = ['w1', 'w2', 'w3', 'w4']
       const readers = new Map<string, ContractClient>()
       const cursors = new Map<string, string>()
-      for (const window of windows) {
+      let byWorker: ReadonlyMap<string, number> = new Map()
+      while (byWorker.size < 2 || readers.size < 4) {
+        assert.ok(readers.size < 50, 'Fifty connections went to one worker.')
+        const window = `w${readers.size + 1}`
         const { client, welcome } = await openWelcomed(context, server, mode, { window, channels })
         readers.set(window, client)
         cursors.set(window, welcome.cursor)
+        byWorker = await windowsOf(server)
       }
       const all = [...readers.values()]
-      for (const client of all) while ((await client.next('presence')).windows < windows.length);
+      for (const client of all) while ((await client.next('presence')).windows < readers.size);
       const send = async (author: string, texts: readonly string[]) => {
         const { client } = await openWelcomed(context, server, mode, { window: author, channels })
         for (const [n, text] of texts.entries()) {
@@ -134,15 +145,13 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'stream
       await send('a1', ['1', '2', '3'])
       for (const client of all) assert.deepEqual(await take(client, 3), ['1', '2', '3'])
 
-      const [victim = 0, ...others] = workersOf(server.pid)
-      assert.equal(others.length, 1)
       const lost = new Set<string>()
-      const half = new Promise<void>((resolve) => {
+      const allLost = new Promise<void>((resolve) => {
         for (const [window, { ended }] of readers)
-          void ended.then(() => lost.add(window).size === windows.length / 2 && resolve())
+          void ended.then(() => lost.add(window).size === byWorker.get('1') && resolve())
       })
-      process.kill(victim, 'SIGKILL')
-      await half
+      process.kill(workerNumbered(server.pid, '1'), 'SIGKILL')
+      await allLost
       await send('a2', ['4', '5'])
       for (const window of lost) {
         const place = { window, channels, opening: '1', cursor: cursors.get(window) ?? '' }

@@ -128,13 +128,18 @@ test('the history shows earlier versions and their authors; restoring one is an 
   )
   assert.match(await one.run(shown, '.versions-head'), /every change since the document began/)
   assert.equal(await one.run(() => document.querySelectorAll('.versions-authors li').length), 2)
-  await one.run(() => {
-    const slider = document.querySelector<HTMLInputElement>('.versions-slider')
-    if (slider === null) throw new Error('There is no slider.')
-    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(slider, '5')
-    slider.dispatchEvent(new Event('input', { bubbles: true }))
-  })
-  await until(async () => (await one.run(shown, '.versions-text')) === 'first', 'version 5 is not shown')
+  // Keys that follow each other closely are one version.
+  await until(async () => {
+    if ((await one.run(shown, '.versions-text')) === 'first') return true
+    await one.run(() => {
+      const slider = document.querySelector<HTMLInputElement>('.versions-slider')
+      if (slider === null) throw new Error('There is no slider.')
+      const earlier = String(Math.max(1, Number(slider.value) - 1))
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(slider, earlier)
+      slider.dispatchEvent(new Event('input', { bubbles: true }))
+    })
+    return false
+  }, 'no version is shown that has the first word alone')
   await one.run(press, '.versions-controls button', 'Restore')
   for (const window of [one, other]) await untilShows(window, 'first')
   await one.run(() => {

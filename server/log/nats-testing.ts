@@ -25,7 +25,7 @@ const startWithinMs = 20_000
 /** Set by the test suite. */
 const program = process.env.CROSSWIND_NATS_PROGRAM ?? 'nats-server'
 
-/** As docs/scaling.md advises: messages and documents may be larger than NATS takes by default. */
+/** As docs/cluster.md advises: messages and documents may be larger than NATS takes by default. */
 const settings = (port: number, folder: string) => `
 host: 127.0.0.1
 port: ${port}
