@@ -27,6 +27,8 @@ interface Holder {
   readonly entries: Map<string, Entry>
   /** By channel: the version told last. */
   readonly told: Map<string, number>
+  /** In which it showed something last. */
+  opening: number
   /** Its entries are kept, and not shown. */
   isSilent: boolean
   /** A client of this server. */
@@ -96,7 +98,9 @@ export class Awareness {
 
   /** A holder that shows as many windows as it may is not given more. */
   show(client: ClientIdentity, { channel, window, state }: Required<AwarenessReport>): void {
-    this.#show(this.#holderOf(clientKey(client), client.owner), { channel, window, state })
+    const holder = this.#holderOf(clientKey(client), client.owner)
+    holder.opening = client.opening
+    this.#show(holder, { channel, window, state })
   }
 
   /** What a client of another server shows. */
@@ -155,14 +159,14 @@ export class Awareness {
   }
 
   /** The first poll of a page is told everything anew. */
-  polled(key: ClientKey, isFirst: boolean): void {
-    const holder = this.#holders.get(key)
+  polled(client: ClientIdentity, isFirst: boolean): void {
+    const holder = this.#holders.get(clientKey(client))
     if (!holder) return
     if (isFirst) holder.told.clear()
     if (!holder.isSilent) return
     holder.isSilent = false
-    // A new page, or connection, says anew where it is.
-    if (isFirst) holder.entries.clear()
+    // A new page, or connection, says anew where it is. Its first poll may have come to another server.
+    if (isFirst || client.opening > holder.opening) holder.entries.clear()
     for (const entry of holder.entries.values()) {
       const renewed = { ...entry, version: this.#nextVersion() }
       holder.entries.set(placeOf(entry.channel, entry.window), renewed)
@@ -224,6 +228,7 @@ export class Awareness {
       owner,
       entries: new Map(),
       told: new Map(),
+      opening: Number.NEGATIVE_INFINITY,
       isSilent: false,
       isOwn,
     }))

@@ -213,6 +213,31 @@ test('polls that go to any server are one window, which is shown while it polls 
   assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [1, {}])
 })
 
+test('a page that opens anew is not shown as it was before, though its first poll came to another server', async () => {
+  const { one, other, advance } = two()
+  const reader = await one.join({ id: 'b' })
+  const place = { ...owned('w1'), mode: 'long-polling/2' }
+  const name = String(place.id)
+  await one.ask({ ...place, opening: 1 }, { isFirst: true })
+  one.hub.show(name, { state: at('x') }, 1)
+  advance(200)
+  assert.deepEqual(shownTo(reader.connection), { [name]: 'x' })
+  // Long enough to be taken for silent, not for gone.
+  for (let passed = 0; passed < heartbeatMs && shownTo(reader.connection)[name]; passed += 500) advance(500)
+  assert.deepEqual(shownTo(reader.connection), {})
+  const told = reader.connection.frames.length
+  await other.ask({ ...place, opening: 2 }, { isFirst: true })
+  await one.ask({ ...place, opening: 2 })
+  advance(200)
+  assert.deepEqual(
+    reader.connection.frames.slice(told).filter(({ type }) => type === 'awareness'),
+    [],
+  )
+  other.hub.show(name, { state: at('y') }, 2)
+  advance(200)
+  assert.deepEqual(shownTo(reader.connection), { [name]: 'y' })
+})
+
 test('a newer stream of a window at another server takes the older one’s place, and a late older one does not', async () => {
   const { one, other } = two()
   const older = await one.join({ ...owned('w1'), opening: 1 })

@@ -4,7 +4,7 @@ import type { CatchUp, Log } from '../log/log.ts'
 import { type Cursor, estimateLength, formatCursor, type Message } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Awareness } from './awareness.ts'
-import { clientKey, type Registry } from './registry.ts'
+import type { Registry } from './registry.ts'
 import { type ClientIdentity, Delivery, type RecentDeliveries, welcomeTo } from './subscriber.ts'
 
 interface Poll {
@@ -125,7 +125,7 @@ export function createPolls(parts: PollsParts) {
       if (isNew) registry.presenceChanged()
       if (isNew || isFirst) onJoined(identity)
       // An earlier page of that name got it, not this one.
-      if (client) awareness.polled(clientKey(identity), isFirst)
+      if (client) awareness.polled(identity, isFirst)
       if (client && isFirst) client.lastPresence = null
       // Before reading, so that messages in between end the hold.
       const { ended, end } = hold(identity.channels, holdMs, signal)
