@@ -148,7 +148,7 @@ async function takeAndRead(
         perBrowser,
         rate,
         messages,
-        warmupMessages: Math.ceil(Math.max(rate * 2, 3000 / windows)),
+        warmupMessages: warmupMessages({ windows, rate }),
       },
       ...{ openingAtOnce: 64, settleMs: 500 + windows * 1.2, graceMs: 15_000, channel: 'scaling' },
     },
@@ -298,9 +298,32 @@ function checksOver(sessions: readonly (readonly Check[])[], costs: Costs) {
 
 type Planned = ReturnType<typeof plansWith>[number]
 
+/** Of a plan, so much is simulated; a process differs from the next only by chance. */
+const simulatedSeconds = 5
+const simulatedProcesses = 4
+
 function plansWith(costs: Costs) {
   return loads.flatMap(([name, of]) =>
-    sizes.map((windows) => ({ name, windows, ...plan(of(windows), costs, machine) })),
+    sizes.map((windows) => {
+      const load = of(windows)
+      const planned = plan(load, costs, machine)
+      const { streams, needed, messages } = planned
+      const simulated = simulate(
+        {
+          processes: Math.ceil(needed / streams),
+          pages: Math.ceil(windows / load.windowsPerPage / streams),
+          windowsPerPage: load.windowsPerPage,
+          messageRate: messages / streams,
+          isEven: false,
+          seconds: simulatedSeconds,
+          watched: simulatedProcesses,
+        },
+        costs,
+        createSeededRandom(1),
+      )
+      const { p50, p99 } = figuresOf(simulated.latenciesMs)
+      return { name, windows, ...planned, simulatedMs: { p50, p99 } }
+    }),
   )
 }
 
@@ -355,6 +378,7 @@ function textOf({ costs, learnt, checks, plans }: Rows): string {
       ['memory', ({ processes }) => count(processes.memory)],
       ['network', ({ processes }) => count(processes.network)],
       ['processes', ({ needed }) => count(needed)],
+      ['50th, 99th, ms', ({ simulatedMs: { p50, p99 } }) => `${figure(p50)}, ${figure(p99)}`],
     ],
     plans,
   )

@@ -4,14 +4,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { mean } from '../lab/statistics.ts'
-import { type Costs, plan, simulate } from './scaling-model.ts'
+import { type Costs, plan, type SimulatedLoad, simulate } from './scaling-model.ts'
 
 const costs: Costs = {
   ...{ messageMicros: 100, deliveryMicros: 10, followMicros: 50, brokerMicros: 40, idleMicros: 0 },
   ...{ bytesPerWindow: 30_000, bytesPerDelivery: 300 },
 }
-const load = { processes: 1, pages: 1, windowsPerPage: 1, messageRate: 1, isEven: true, seconds: 10 }
-const run = (change: Partial<typeof load>, given: Partial<Costs> = {}) =>
+const load: SimulatedLoad = {
+  processes: 1,
+  pages: 1,
+  windowsPerPage: 1,
+  messageRate: 1,
+  isEven: true,
+  seconds: 10,
+}
+const run = (change: Partial<SimulatedLoad>, given: Partial<Costs> = {}) =>
   simulate({ ...load, ...change }, { ...costs, ...given }, createSeededRandom(1))
 
 test('without a queue a delivery takes its message and the deliveries before it', () => {
@@ -39,6 +46,22 @@ test('with several processes each message passes the broker, and each process fo
   const sum = busyShares.reduce((total, share) => total + share, 0)
   assert.ok(Math.abs(sum - (100 * (100 + 4 * 50 + 10)) / 1e6) < 1e-9, String(sum))
   assert.ok(Math.abs(brokerShare - 0.004) < 1e-9)
+})
+
+test('of many processes a few stand for all: each is as busy, and as quick', () => {
+  const change = {
+    processes: 40,
+    pages: 2000,
+    windowsPerPage: 10,
+    messageRate: 4000,
+    isEven: false,
+    seconds: 4,
+  }
+  const [all, few] = [run(change), run({ ...change, watched: 4 })]
+  assert.equal(few.busyShares.length, 4)
+  assert.ok(Math.abs(mean(few.busyShares) / mean(all.busyShares) - 1) < 0.03)
+  assert.ok(Math.abs(mean(few.latenciesMs) / mean(all.latenciesMs) - 1) < 0.03)
+  assert.ok(Math.abs(few.latenciesMs.length / all.latenciesMs.length / (4 / 40) - 1) < 0.05)
 })
 
 test('a plan names what needs most processes, and how far one stream carries', () => {

@@ -73,6 +73,8 @@ export interface SimulatedLoad {
   /** Messages at even intervals, as the bench sends them, not at random ones (Poisson). */
   readonly isEven: boolean
   readonly seconds: number
+  /** The queues of so many processes are simulated; what the others do takes its time without a queue. All if absent. */
+  readonly watched?: number
 }
 
 /** A job of a queue: `run` is called when it is done. */
@@ -102,7 +104,8 @@ class Station {
  */
 export function simulate(load: SimulatedLoad, costs: Costs, random: Random) {
   const { processes: count, pages, windowsPerPage, messageRate, isEven, seconds } = load
-  const stations = Array.from({ length: count }, () => new Station())
+  const watched = Math.min(count, load.watched ?? count)
+  const stations = Array.from({ length: watched }, () => new Station())
   const broker = new Station()
   const readers = Array.from({ length: pages }, () => dealt(windowsPerPage, count, random))
   const events = new EventQueue()
@@ -127,11 +130,14 @@ export function simulate(load: SimulatedLoad, costs: Costs, random: Random) {
       return
     }
     const numbered = (_: number, at: number) => {
-      for (let other = 0; other < count; other += 1) deliver(other, page, dueAt, at, costs.followMicros)
+      for (let other = 0; other < watched; other += 1) deliver(other, page, dueAt, at, costs.followMicros)
     }
     const taken = (_: number, at: number) =>
       broker.take(at, { micros: costs.brokerMicros, run: numbered }, schedule)
-    stations[process]?.take(dueAt, { micros: costs.messageMicros, run: taken }, schedule)
+    const { messageMicros: micros } = costs
+    const station = stations[process]
+    if (station) station.take(dueAt, { micros, run: taken }, schedule)
+    else schedule(dueAt + micros, () => taken(dueAt, dueAt + micros))
   }
 
   const endMicros = seconds * 1e6
@@ -147,10 +153,10 @@ export function simulate(load: SimulatedLoad, costs: Costs, random: Random) {
   }
 }
 
-/** Windows of a page at each process. */
+/** Windows of a page at each process: as many at each, and the rest at random. */
 function dealt(windows: number, processes: number, random: Random): readonly number[] {
-  const counts = Array<number>(processes).fill(0)
-  for (let window = 0; window < windows; window += 1) {
+  const counts = Array<number>(processes).fill(Math.floor(windows / processes))
+  for (let window = 0; window < windows % processes; window += 1) {
     const place = Math.floor(random() * processes)
     counts[place] = (counts[place] ?? 0) + 1
   }

@@ -51,7 +51,7 @@ export async function openFleet(plan: FleetPlan, listener: FleetListener) {
   async function lane(): Promise<void> {
     for (const [place, key] of waiting) {
       const first = place * perBrowser
-      const address = sourceAddress(firstWindow + first)
+      const address = sourceAddress(firstWindow + first, target.origin)
       const browser = await openBrowser(target.origin, target.http, address)
       browsers.push(browser)
       // Sequential: over HTTP/1.1 each window opens a connection, which counts against the bound.
@@ -83,8 +83,12 @@ export async function openFleet(plan: FleetPlan, listener: FleetListener) {
 /** One address and one port of a server can be joined from 28,000 ports of Linux, of which other programs take some. */
 const windowsPerAddress = 10_000
 
-/** Of 127.0.0.0/8, all of which is Linux's own; other systems have 127.0.0.1 alone. */
-export function sourceAddress(window: number): string | undefined {
-  const place = Math.floor(window / windowsPerAddress)
-  return process.platform === 'linux' ? `127.1.${Math.floor(place / 250)}.${(place % 250) + 1}` : undefined
+/**
+ * Of 127.0.0.0/8, all of which is Linux's own; other systems have 127.0.0.1 alone. Each server is joined from addresses of its
+ * own: a socket that is bound to an address takes its port towards all servers, a minute longer than it lives.
+ */
+export function sourceAddress(window: number, origin: string): string | undefined {
+  if (process.platform !== 'linux') return undefined
+  const port = Number(new URL(origin).port)
+  return `127.${port >> 8}.${port & 255}.${Math.floor(window / windowsPerAddress) + 1}`
 }

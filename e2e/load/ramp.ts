@@ -310,7 +310,7 @@ export function startRamp(plan: RampPlan, clock: () => number): Ramp {
     for (const window of all) tallying.begins(window, periodOf(window, plan), dueAt, clock())
     const key = newKey()
     try {
-      const opened = await openBrowser(target.origin, target.http, sourceAddress(first))
+      const opened = await openBrowser(target.origin, target.http, sourceAddress(first, target.origin))
       browsers.push(opened)
       if (isClosed) return opened.close()
       await Promise.all(all.map((window) => openWindow(opened, key, window, dueAt)))
