@@ -70,7 +70,7 @@ export async function pubsubRun(options: PubsubOptions, command: string, signal:
     command,
     parameters: {
       ...{ users: users.join(', '), brokers: brokers.join(', '), iterations, sessions },
-      ...{ processes, wait },
+      ...{ warmup: options.warmup, processes, wait },
     },
     ...{ modes, users, brokers },
     iterations: found,
@@ -122,7 +122,7 @@ async function measureSize(
     mark += 1
     return runBurst(group, mark, wait * 1000)
   }
-  for (const group of groups) for (let time = 0; time < warmup; time += 1) await burst(group)
+  for (const group of groups) for (let sent = 0; sent < warmup; sent += users) await burst(group)
   const found: Iteration[] = []
   for (const [turn, order] of turnsOf(groups, count).entries())
     for (const group of order) {

@@ -323,7 +323,7 @@ const pubsub = z
     modes: wordsOnce.default(['websocket/1.1', 'sse/2']),
     iterations: whole(1, 1000).default(30),
     sessions: whole(1, 100).default(5),
-    warmup: whole(0, 100).default(1),
+    warmup: whole(0, 100_000).default(3000),
     processes: whole(1, 64).default(2),
     wait: whole(1, 600).default(60),
     out,
@@ -348,7 +348,8 @@ export const pubsubHelp = `npm run lab -- pubsub [flags]
   --iterations N    bursts of each                          30
   --sessions N      fresh servers and users, among which the iterations are divided
                                                             5
-  --warmup N        uncounted bursts of each                1
+  --warmup N        uncounted messages of each at least, in whole bursts
+                                                            3000
   --processes N     client processes for each broker        2
   --wait S          time after which a message is lost      60
   --out DIR         folder of the report                    reports/<date>-pubsub
