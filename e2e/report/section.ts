@@ -74,11 +74,12 @@ export function runAgainSection(
 /** For a cell without a value. */
 export const nothing = '–'
 
-/** Two decimals below 10, one below 100, none above; a true minus sign; a dash for no value. */
+/** Two decimals below 10, one below 100, none above, commas from a thousand on; a true minus sign; a dash for no value. */
 export function figure(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return nothing
   const size = Math.abs(value)
-  return value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0).replace('-', '−')
+  const words = Math.round(size) < 1000 ? value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0) : count(Math.round(value))
+  return words.replace('-', '−')
 }
 
 /** `1.4 s`. */

@@ -194,7 +194,7 @@ function latencySection(summary: Summary): Section {
       ),
     ],
     paragraphs: [
-      'The latency of a message runs from the moment it was handed to its user’s connection until it came back over the same user’s stream. All messages of a burst compete for the same two ends, so that the mean grows with what each message costs the server and the clients: it is half of the time that all of them take, not what one message alone would take.',
+      'The latency of a message runs from the moment it was handed to its user’s connection until it came back over the same user’s stream. All messages of a burst compete for the same processors: the mean says how far a server falls behind users that all send at the same moment, not what one message alone would take.',
       summary.sessions < 2
         ? 'One session gives no interval of the ratios.'
         : `In brackets the 95 % interval, Student’s t over the logarithms of the ${summary.sessions} sessions’ ratios: each session has fresh servers and users.`,
@@ -319,7 +319,7 @@ function costSection(summary: Summary): Section {
         ]),
     })),
     paragraphs: [
-      'Median and p95: means of the iterations’. Last: until the last message was back; sending: until the last one was sent. The server’s processor time is that of its own process, without the broker’s. Busiest client: processor time over the time of the burst, of one core.',
+      'Median and p95: means of the iterations’. Last: until the last message was back; sending: until the last one was sent. The server’s processor time is that of its own process, without the broker’s. Busiest client: processor time over the time of the burst, of one core; in bursts of a few milliseconds what the process does just before and after counts too.',
     ],
   }
 }

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startNatsServer } from '../../server/log/nats-testing.ts'
-import { startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
+import { natsServerVersion, startNatsServer } from '../../server/log/nats-testing.ts'
+import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
 import { type BenchServer, startBenchServer } from '../bench/bench-server.ts'
 import { turnsOf, untilCounted } from '../bench/bench-turn.ts'
 import { requireMode } from '../lab/mode-names.ts'
@@ -76,7 +76,10 @@ export async function pubsubRun(options: PubsubOptions, command: string, signal:
     iterations: found,
     requeued,
     waitMs: wait * 1000,
-    brokerVersions: {},
+    brokerVersions: {
+      ...(brokers.includes('nats') && { nats: natsServerVersion() }),
+      ...(brokers.includes('sqs') && { sqs: sqsServerVersion() }),
+    },
     startedAt: startedAt.toISOString(),
     finishedAt: new Date().toISOString(),
     environment: describeEnvironment({

@@ -1,6 +1,6 @@
 // For tests, and the lab's several servers: a NATS server with JetStream, on a free port, with a folder of its own.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,6 +33,11 @@ max_payload: 8MB
 ports_file_dir: "${folder}"
 jetstream { store_dir: "${join(folder, 'data')}" }
 `
+
+/** `nats-server 2.9.10`. Throws if the program is not installed. */
+export function natsServerVersion(): string {
+  return execFileSync(program, ['-v'], { encoding: 'utf8' }).trim().replace(': v', ' ')
+}
 
 /** Rejects if the program is not installed, or does not start. */
 export async function startNatsServer(): Promise<TestNats> {

@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -30,9 +31,10 @@ const startWithinMs = 30_000
 
 /** `scripts/preparation.mjs` installs ElasticMQ. Starts sooner than with Java's defaults, and in less memory. */
 const root = join(import.meta.dirname, '../..')
+const elasticMqFolder = join(root, 'node_modules/.elasticmq')
 const elasticMq = [
   ...['java', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx512m'],
-  ...['-cp', join(root, 'node_modules/.elasticmq/*'), join(root, 'scripts/elasticmq/Start.java')],
+  ...['-cp', join(elasticMqFolder, '*'), join(root, 'scripts/elasticmq/Start.java')],
 ]
 
 /** The port is added. */
@@ -40,6 +42,13 @@ const [program = '', ...args] = process.env.CROSSWIND_SQS_PROGRAM?.split(' ') ??
 
 /** A local server takes any. */
 const credentials = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
+
+/** `ElasticMQ 1.6.15`, or the program that takes its place. Throws if it is not installed. */
+export function sqsServerVersion(): string {
+  if (process.env.CROSSWIND_SQS_PROGRAM) return process.env.CROSSWIND_SQS_PROGRAM
+  const names = readdirSync(elasticMqFolder).map((name) => /^elasticmq-rest-sqs_.*-([\d.]+)\.jar$/.exec(name))
+  return `ElasticMQ ${names.find((found) => found !== null)?.[1] ?? 'of an unknown version'}`
+}
 
 /** Rejects if the program is not installed, or does not start. Gives this process and its children credentials. */
 export async function startSqsServer(): Promise<TestSqs> {
