@@ -204,7 +204,7 @@ function speedUpSections({ speedUps }: Summary): readonly Section[] {
         },
       ],
       paragraphs: [
-        'A server carries no more once its busiest process has a core to itself. The speed-up is therefore the busiest process’s CPU for a window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its code anew, which a short ramp would count against several. It assumes a core for each process; server and clients share the cores of this machine, so that it is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, accepts the connections and hands them on, and counts like any other.',
+        'A server carries no more once its busiest process has a core to itself. The speed-up is therefore the busiest process’s CPU for a window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its code anew, which a short ramp would count against several. It assumes a core for each process; server and clients share the cores of this machine, so that it is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, which counts like any other; workers accept their connections themselves.',
         '“Most” is the speed-up that this first process would allow with any number of workers: one worker’s CPU for a window over the first process’s. The thesis counts cores, of which a third or half are for load balancers and the store, and concludes with n/2 for n cores; here n are the workers.',
       ],
     },
@@ -448,7 +448,7 @@ function methodSection({ ramps, parameters }: Summary): Section {
             'In the experiment “size” a peer answers with a buffer of that size. No frame of Crosswind asks for stored content, so that its windows read a page that holds one message of that size: over HTTP/2 on the window’s session, beside a WebSocket over a second connection, which is kept. That reading is a request with its checks, and costs more than an answer in the stream would.',
           ]
         : []),
-      `${count(perPage)} windows shared a page: each hears who else is there, so that thousands on one page would tell each other of every newcomer. Windows connected from addresses of 127.0.0.0/8, one for each ten thousand, because one address has fewer ports than that allows.`,
+      `${count(perPage)} windows shared a page: each hears who else is there, so that thousands on one page would tell each other of every newcomer. Windows connected from addresses of 127.0.0.0/8, one for each server and each ten thousand, because one address has fewer ports than that allows.`,
       'CPU and memory are the kernel’s, from /proc, in steps of 10 ms and once a second; between two samples CPU counts in proportion. Quantiles are of type 7 (Hyndman and Fan, 1996) over all pings of a ramp.',
       'Every ramp is in ramps.csv, every second of it in seconds.csv, every process in each second in processes.csv; the figures of this report are in summary.json.',
     ],
