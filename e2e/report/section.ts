@@ -78,7 +78,8 @@ export const nothing = '–'
 export function figure(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return nothing
   const size = Math.abs(value)
-  const words = Math.round(size) < 1000 ? value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0) : count(Math.round(value))
+  const words =
+    Math.round(size) < 1000 ? value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0) : count(Math.round(value))
   return words.replace('-', '−')
 }
 
