@@ -48,7 +48,7 @@ const machine: Machine = {
   streamMessages: 10_000,
 }
 
-/** Ten people on a page, of whom one types three keys a second; and one sensor that all read. */
+/** Ten people on a page, and on one page in ten somebody types three keys a second; one sensor that all read. */
 const loads: readonly (readonly [name: string, of: (windows: number) => Load])[] = [
   ['pages of ten', (windows) => ({ windows, windowsPerPage: 10, messageRate: 0.03 })],
   ['the wind', (windows) => ({ windows, windowsPerPage: windows, messageRate: 4 / windows })],
