@@ -102,7 +102,7 @@ test('the report sets the paper beside each group, and has no figure for what wa
   assert.match(text, /\| Users \| None \| Embedded \| SQS \| Paper, none \| Paper, SQS \|/)
   assert.match(
     text,
-    /\| 1,000 \| 400 ± [\d.]+ \| 600 ± [\d.]+ \| 4000 ± [\d.]+ \| 489 ± 7\.76 \| 498 ± 4\.53 \|/,
+    /\| 1,000 \| 400 ± [\d.]+ \| 600 ± [\d.]+ \| 4,000 ± [\d.,]+ \| 489 ± 7\.76 \| 498 ± 4\.53 \|/,
   )
   const makings: Making[] = [
     { sessions: 1, each: 1 },
