@@ -17,6 +17,7 @@ const lookedAtMs = 70_000
 
 /** Of one second; of more messages the quantiles are those of the first ones. */
 const mostLatencies = 5000
+const mostUnobserved = 512
 
 /** The event loop's delay is how late a timer of this period fires, ms. */
 const loopTimerMs = 10
@@ -52,6 +53,7 @@ export class Monitor implements Meter {
   readonly #parts: MonitorParts
   readonly #registry = new Registry()
   readonly #durations: Histogram
+  #unobserved: number[] = []
   #counts = { stored: 0, sent: 0, omitted: 0 }
   #seconds: MonitorSecond[] = []
   #last: Readings | null = null
@@ -72,6 +74,7 @@ export class Monitor implements Meter {
       help: 'From the admission of a message until it was stored and written to its windows.',
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
       registers: [this.#registry],
+      collect: () => this.#observe(),
     })
     this.#register()
     const { siblings } = parts
@@ -82,8 +85,15 @@ export class Monitor implements Meter {
 
   stored(ms: number): void {
     this.#counts.stored += 1
-    this.#durations.observe(ms / 1000)
+    this.#unobserved.push(ms)
+    if (this.#unobserved.length >= mostUnobserved) this.#observe()
     if (this.#last && this.#latencies.length < mostLatencies) this.#latencies.push(ms)
+  }
+
+  /** In portions: one observation among others costs a fifth of one alone. */
+  #observe(): void {
+    for (const ms of this.#unobserved) this.#durations.observe(ms / 1000)
+    this.#unobserved = []
   }
 
   sent(messages: number): void {

@@ -3,9 +3,11 @@
 import { inspect } from 'node:util'
 import type { Timers } from './wire/time.ts'
 
+const originMs = performance.timeOrigin
+
 /** Monotonic: setting the machine's clock has no effect. */
 export const processTimers: Timers = {
-  now: () => performance.timeOrigin + performance.now(),
+  now: () => originMs + performance.now(),
   later(run, delayMs) {
     // Overdue tasks have a negative delay; Node warns of it.
     const timer = setTimeout(run, Math.max(0, delayMs))

@@ -109,7 +109,7 @@ async function writeHistory(
   )
   const startedAt = Date.now() - edits * editEveryMs
   let done = 0
-  let pending: Promise<number>[] = []
+  let pending: (number | Promise<number>)[] = []
   for (const { update, session } of history.updates()) {
     const from = `session${session}`
     const at = startedAt + done * editEveryMs

@@ -284,7 +284,7 @@ test('owners are known after the updates were folded and the server has forgotte
     const body = { update: Buffer.from(last).toString('base64') }
     return { id: `${from}-last`, channel: 'main', kind: 'update', from, at: 1, body }
   }
-  await assert.rejects(fresh.append(draftFrom('eve'), 1), /Client 1 belongs to another sender/)
+  await assert.rejects(async () => fresh.append(draftFrom('eve'), 1), /Client 1 belongs to another sender/)
   assert.equal(await fresh.append(draftFrom(`${annKey}.w1`), 1), foldAt.messages + 1)
   const { owners } = await ledger.fold((await read()).updates)
   assert.deepEqual(owners, { [annKey]: [1] })

@@ -57,15 +57,32 @@ export class Ledger {
     return { update: Buffer.from(update).toString('base64'), owners }
   }
 
-  async #append(log: Log, draft: Draft<'update'>, acceptedAt: number): Promise<number> {
-    const { channel, id, from } = draft
-    const update = readDraft(draft)
-    const known = this.#documents.get(channel)
-    const document = known ?? (await this.#load(log, channel))
-    if (known) {
+  #append(log: Log, draft: Draft<'update'>, acceptedAt: number): number | Promise<number> {
+    const { channel } = draft
+    try {
+      const update = readDraft(draft)
+      const known = this.#documents.get(channel)
+      if (!known) {
+        return this.#load(log, channel).then((document) =>
+          this.#admit(log, document, update, draft, acceptedAt),
+        )
+      }
       this.#documents.delete(channel)
       this.#documents.set(channel, known)
+      return this.#admit(log, known, update, draft, acceptedAt)
+    } catch (error) {
+      return Promise.reject(error)
     }
+  }
+
+  #admit(
+    log: Log,
+    document: DocumentRecord,
+    update: Update,
+    draft: Draft<'update'>,
+    acceptedAt: number,
+  ): number | Promise<number> {
+    const { channel, id, from } = draft
     try {
       document.admit(update, ownerOf(from), id, this.#parts.documentBytes)
     } catch (error) {
@@ -73,15 +90,18 @@ export class Ledger {
       throw error
     }
     document.underWay.add(id)
-    try {
-      return await log.append(draft, acceptedAt)
-    } catch (error) {
-      // The record has what the log lacks.
-      if (this.#documents.get(channel) === document) this.#documents.delete(channel)
-      throw error
-    } finally {
+    const stored = log.append(draft, acceptedAt)
+    if (typeof stored === 'number') {
       document.underWay.delete(id)
+      return stored
     }
+    return stored
+      .catch((error) => {
+        // The record has what the log lacks.
+        if (this.#documents.get(channel) === document) this.#documents.delete(channel)
+        throw error
+      })
+      .finally(() => document.underWay.delete(id))
   }
 
   #load(log: Log, channel: string): Promise<DocumentRecord> {

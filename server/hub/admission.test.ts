@@ -242,3 +242,66 @@ test('a sender is not forgotten while that would give it more than its due', () 
   takenOf(1, 'late')
   assert.equal(takenOf(20, 'w1'), 10)
 })
+
+/** PROTOCOL.md, "Messages", without titles and names in other scripts. */
+function fits({ id, channel, kind, from, at, body, ...rest }: Record<string, unknown>): boolean {
+  const isName = (value: unknown, most: number) =>
+    typeof value === 'string' && value.length <= most && /^[A-Za-z0-9_.-]+$/.test(value)
+  const counter = typeof id === 'string' && typeof from === 'string' ? id.slice(from.length) : ''
+  const isId = isName(id, 64) && String(id).startsWith(String(from)) && /^-[A-Za-z0-9_.]+$/.test(counter)
+  const isRightChannel = isName(channel, 64) && (channel === 'probes') === (kind === 'probe')
+  const [[field, content] = [], ...more] = Object.entries(body ?? {})
+  const isText = kind === 'edit' ? field === 'html' : kind === 'probe' && field === 'text'
+  const isUpdate =
+    kind === 'update' &&
+    field === 'update' &&
+    Buffer.from(String(content), 'base64').toString('base64') === content
+  const isBody = more.length === 0 && typeof content === 'string' && (isText || isUpdate)
+  return (
+    isId &&
+    isName(from, 48) &&
+    isRightChannel &&
+    Number.isFinite(at) &&
+    isBody &&
+    Object.keys(rest).length === 0
+  )
+}
+
+test('of 20,000 drafts with some wrong fields those are admitted that fit', () => {
+  const kinds = [good, { ...good, kind: 'update', body: { update: 'AAA=' } }]
+  kinds.push({ ...good, kind: 'probe', channel: 'probes', body: { text: '' } } as never)
+  const texts = [
+    '',
+    'w1',
+    'w1-1',
+    'w1-',
+    'w1-1-1',
+    'w-1',
+    'probes',
+    'a b',
+    'x'.repeat(65),
+    'edit',
+    'update',
+    'AAA',
+  ]
+  const others = [0, -1, Number.NaN, Number.POSITIVE_INFINITY, null, undefined, [], {}, true]
+  const bodies = [{ html: 'x' }, { html: 'x', more: 1 }, { update: 'AAA' }, { update: 'AA==' }, { text: 1 }]
+  const random = createSeededRandom(7)
+  const pick = <Value>(all: readonly Value[]) => all[Math.floor(random() * all.length)]
+  let admitted = 0
+  for (const _one of countTo(20_000)) {
+    const given: Record<string, unknown> = { ...pick(kinds), ...(random() < 0.1 && { more: 1 }) }
+    for (const field of Object.keys(good))
+      if (random() < 0.15) given[field] = pick(pick<readonly unknown[]>([texts, others, bodies]) ?? [])
+    let isAdmitted = true
+    try {
+      admitDraft(given)
+      admitted += 1
+    } catch (error) {
+      assert.ok(error instanceof Refusal)
+      isAdmitted = false
+    }
+    assert.equal(isAdmitted, fits(given), JSON.stringify(given))
+  }
+  assert.ok(admitted > 2000, `${admitted} admitted`)
+})

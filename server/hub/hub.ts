@@ -126,8 +126,8 @@ export function createHub(parts: HubParts) {
   let beginners = 0
   let stopBeating = timers.later(beatTurn, heartbeatMs / beatTurns)
 
-  log.follow((message, cursor) => {
-    const delivery = recent.add(message, cursor)
+  log.follow((message, cursor, text) => {
+    const delivery = recent.add(message, cursor, text)
     const streams = registry.streamsOn(message.channel)
     for (const stream of streams) stream.send(delivery)
     meter.sent(streams.size)
@@ -374,16 +374,21 @@ export function createHub(parts: HubParts) {
       registry.left(id, opening)
       neighbours?.say({ type: 'left', window: id, opening })
     },
-    /** Resolves when the message is stored and sent to all streams. Rejects with a `Refusal` or the store's error. */
-    async publish(draft: Draft): Promise<Stored> {
+    /**
+     * The answer to the sender, once the message is stored and sent to all streams: at once where the log stores it at once,
+     * else a promise. Rejects, and never throws, with a `Refusal` or the store's error.
+     */
+    publish(draft: Draft): Stored | Promise<Stored> {
       const acceptedAt = timers.now()
-      try {
-        const seq = await log.append(draft, acceptedAt)
+      const answer = (seq: number): Stored => {
         meter.stored(timers.now() - acceptedAt)
         return { type: 'stored', id: draft.id, seq }
-      } catch (error) {
-        throw refusalFor(error, draft.id)
       }
+      const seq = log.append(draft, acceptedAt)
+      if (typeof seq === 'number') return answer(seq)
+      return seq.then(answer, (error) => {
+        throw refusalFor(error, draft.id)
+      })
     },
     /** Ms to wait before the next message; 0 counts it as sent. `connection` is the sender's. */
     waitMs: (connection: object, sender = '') => Math.ceil(takeToken(connection, sender)),

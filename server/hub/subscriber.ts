@@ -13,9 +13,9 @@ import {
 } from '../wire/messages.ts'
 import type { Mode } from '../wire/modes.ts'
 
-/** `cursor` is null except for messages. */
+/** `cursor` is null except for messages; `message`: one as JSON, where it is known. */
 export interface Framing {
-  readonly encode: (frame: DownFrame, cursor: string | null) => Buffer
+  readonly encode: (frame: DownFrame, cursor: string | null, message?: string) => Buffer
 }
 
 export class Delivery {
@@ -30,12 +30,14 @@ export class Delivery {
   /** Responds to the client's own frame. */
   readonly isAnswer: boolean
   readonly #cursor: string | null
+  readonly #text: string | undefined
   // More than one framing is rare.
   #framing: Framing | null = null
   #bytes: Buffer | null = null
   #others: Map<Framing, Buffer> | null = null
 
-  constructor(frame: DownFrame, cursor: string | null = null) {
+  /** `text`: of a message, as JSON. */
+  constructor(frame: DownFrame, cursor: string | null = null, text?: string) {
     const message = frame.type === 'message' ? frame.message : null
     this.frame = frame
     this.seq = message?.seq ?? null
@@ -44,12 +46,13 @@ export class Delivery {
     this.isReplaceable = this.replacesOlder || message?.kind === 'reading'
     this.isAnswer = frame.type === 'stored' || frame.type === 'refused' || frame.type === 'clock'
     this.#cursor = cursor
+    this.#text = text
   }
 
   bytes(framing: Framing): Buffer {
     const known = framing === this.#framing ? this.#bytes : this.#others?.get(framing)
     if (known) return known
-    const bytes = framing.encode(this.frame, this.#cursor)
+    const bytes = framing.encode(this.frame, this.#cursor, this.#text)
     if (this.#framing === null) {
       this.#framing = framing
       this.#bytes = bytes
@@ -69,11 +72,13 @@ export class RecentDeliveries {
   readonly #kept = new Map<number, { delivery: Delivery; message: Message; characters: number }>()
   #characters = 0
 
-  add(message: Message, cursor: string): Delivery {
-    const delivery = new Delivery({ type: 'message', message }, cursor)
-    const characters = estimateLength(message.body)
+  /** `text`: the message as JSON. */
+  add(message: Message, cursor: string, text?: string): Delivery {
+    const delivery = new Delivery({ type: 'message', message }, cursor, text)
+    const characters = text?.length ?? estimateLength(message.body)
     this.#characters += characters - (this.#kept.get(message.seq)?.characters ?? 0)
     this.#kept.set(message.seq, { delivery, message, characters })
+    if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) return delivery
     for (const [seq, oldest] of this.#kept) {
       if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) break
       this.#kept.delete(seq)

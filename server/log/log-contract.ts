@@ -138,7 +138,7 @@ function testOrder(testLog: TestLog): void {
       ]
       for (const other of others) {
         await assert.rejects(
-          log.append(other, 2),
+          async () => log.append(other, 2),
           (error) => error instanceof IdTaken && /"w1-1".*"w1".*"main"/.test(error.message),
         )
       }
@@ -356,7 +356,7 @@ function testFollowers(testLog: TestLog): void {
   })
 
   testLog('a follower may append, and all hear both in order', async ({ log }) => {
-    const answers: Promise<number>[] = []
+    const answers: (number | Promise<number>)[] = []
     const leave = log.follow(({ seq }) => {
       leave()
       for (const _twice of [1, 2]) answers.push(log.append(draft(`answer-${seq}`), 1))
@@ -435,7 +435,7 @@ function testLimits(testLog: TestLog): void {
       await fill(log, 400, 'w2')
       assert.deepEqual(idsOf((await log.snapshot(new Set(['quiet', 'main']))).messages), ['w1-0', 'w2-400'])
       assert.equal(await log.append(draft('w1-0', 'x', 'quiet'), startMs), 1)
-      await assert.rejects(log.append(draft('w1-0', 'else', 'quiet'), startMs), IdTaken)
+      await assert.rejects(async () => log.append(draft('w1-0', 'else', 'quiet'), startMs), IdTaken)
     },
     { messages: 3, ageMs: 1000 },
   )
@@ -450,7 +450,7 @@ function testLimits(testLog: TestLog): void {
         (error) => error instanceof TooManyChannels && /"c"/.test(error.message),
       )
       assert.equal(await both[0], 2)
-      await assert.rejects(log.append(draft('w1-3', 'x', 'c'), 1), TooManyChannels)
+      await assert.rejects(async () => log.append(draft('w1-3', 'x', 'c'), 1), TooManyChannels)
       assert.equal(await log.append(draft('w1-4', 'x', 'b'), 1), 3)
       assert.deepEqual(idsOf(seen), ['w1-1', 'w1-2', 'w1-4'])
       assert.deepEqual((await log.snapshot(new Set(['c']))).messages, [])
@@ -534,7 +534,7 @@ function testFolding(testLog: TestLog): void {
       advance(10_000)
       await fill(log, 20, 'w3')
       assert.equal(await log.append(updateDraft('w1-1'), startMs), 1)
-      await assert.rejects(log.append(updateDraft('w1-2', 'else'), startMs), IdTaken)
+      await assert.rejects(async () => log.append(updateDraft('w1-2', 'else'), startMs), IdTaken)
     },
     { messages: 3, ageMs: 1000 },
   )
@@ -625,12 +625,12 @@ function testClosing(testLog: TestLog): void {
   testLog('closing stores pending drafts, then refuses more', async ({ log, seen }) => {
     const appends = countTo(3).map((n) => log.append(draft(`w1-${n}`), 1))
     const closing = log.close()
-    const late = assert.rejects(log.append(draft('w1-4'), 1), LogClosed)
+    const late = assert.rejects(async () => log.append(draft('w1-4'), 1), LogClosed)
     await closing
     await late
     assert.deepEqual(await Promise.all(appends), [1, 2, 3])
     assert.deepEqual(seqsOf(seen), [1, 2, 3])
-    await assert.rejects(log.append(draft('w1-5'), 1), LogClosed)
+    await assert.rejects(async () => log.append(draft('w1-5'), 1), LogClosed)
     await assert.rejects(log.read(null, main), LogClosed)
     await assert.rejects(log.snapshot(main), LogClosed)
     await log.close()

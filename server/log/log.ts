@@ -40,7 +40,8 @@ export interface OldestContent {
   readonly after: Cursor
 }
 
-export type OnMessage = (message: Message, cursor: string) => void
+/** `text`: the message as JSON, where the log has it anyway. */
+export type OnMessage = (message: Message, cursor: string, text?: string) => void
 
 /** Errors that do not stop the log, such as a follower's. Must not throw. */
 export type OnFailure = (error: unknown) => void
@@ -50,11 +51,12 @@ export type Defer = (run: () => void) => void
 
 export interface Log {
   /**
-   * Stores a draft, notifies followers in order, then resolves to its number. Idempotent: while the log holds it or has
-   * it pending, the same draft (`id`, sender, channel) resolves to the same number; one that is only in a base is stored
-   * again. Rejects with `IdTaken`, `TooManyChannels`, `LogClosed` or the store's error; then nothing is stored.
+   * Stores a draft, notifies followers in order, then answers with its number: at once where it is stored within the call,
+   * else with a promise. Idempotent: while the log holds it or has it pending, the same draft (`id`, sender, channel) has
+   * the same number; one that is only in a base is stored again. Rejects, and never throws, with `IdTaken`,
+   * `TooManyChannels`, `LogClosed` or the store's error; then nothing is stored.
    */
-  readonly append: (draft: Draft, acceptedAt: number) => Promise<number>
+  readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
   /** A portion after the cursor, or a snapshot if the log does not reach back. */
   readonly read: (cursor: Cursor | null, channels: ReadonlySet<string>) => Promise<CatchUp>
   readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>
@@ -222,8 +224,6 @@ export function createMemoryLog({ epoch, limits, folds = {}, now, onFailure }: M
       oldest: (channel, kind) => folding.oldest(channel, kind),
       close: () => folding.close(),
     },
-    // Waiting gains nothing: notify followers within `append`.
-    defer: (run) => run(),
     onFailure,
   })
 }

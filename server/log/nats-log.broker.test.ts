@@ -153,7 +153,7 @@ test('while NATS is away an append is refused after a while, and stored when it 
   await fill(log, 3)
   await nats.kill()
   const appends = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
-  await Promise.all(appends.map((append) => assert.rejects(append, LogUnavailable)))
+  await Promise.all(appends.map((append) => assert.rejects(async () => append, LogUnavailable)))
   await nats.restart()
   const again = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
   assert.deepEqual(await Promise.all(again), [4, 5])

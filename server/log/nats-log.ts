@@ -179,7 +179,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
         if (isBehind) {
           view = await whenReady(load)
           isBehind = false
-          for (const { key } of [...pending.values()]) settle(view.tail.find(key))
+          for (const { draft } of [...pending.values()]) settle(view.tail.find(draft))
         }
         consuming = await whenReady(consume)
         hasJoined = true
@@ -327,7 +327,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     async append(draft, acceptedAt) {
       mustBeOpen()
       const key = keyOf(draft)
-      const stored = view.tail.find(key)
+      const stored = view.tail.find(draft)
       const unanswered = pending.get(key)
       const known = stored ?? unanswered?.draft
       if (known && !isRepeat(draft, known)) throw new IdTaken(draft)

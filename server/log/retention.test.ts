@@ -4,7 +4,7 @@ import type { Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import { draft, idsOf, main, seqsOf } from './log-testing.ts'
-import { type Bounds, createRetention, keyOf, portion, type Stored, Tail } from './retention.ts'
+import { type Bounds, createRetention, portion, type Stored, Tail } from './retention.ts'
 
 const ample = { messages: 1000, bytes: 100_000_000, ageMs: 1000 }
 
@@ -154,8 +154,7 @@ test('knows the ids of what it has and of the newest, and of nothing else', () =
   const tail = openTail({ ...tailBounds, messages: 2 }, () => 0)
   tail.add(messageAt(1, 0, 'quiet'), 1)
   fill(tail, 4)
-  const find = (seq: number, channel: string) =>
-    tail.find(keyOf({ id: `w1-${seq}`, from: 'w1', channel }))?.seq
+  const find = (seq: number, channel: string) => tail.find({ id: `w1-${seq}`, from: 'w1', channel })?.seq
   const known = () => [1, 2, 3, 4, 5].filter((seq) => find(seq, seq === 1 ? 'quiet' : 'main') === seq)
   assert.deepEqual(known(), [1, 4, 5])
   tail.add(messageAt(6, 0, 'quiet'), 1)
@@ -165,7 +164,7 @@ test('knows the ids of what it has and of the newest, and of nothing else', () =
 
 test('begins at a given floor, with the newest messages up to there', () => {
   const tail = openTail(tailBounds, () => 0, 7, [messageAt(3), messageAt(7, 0, 'other')])
-  const third = keyOf({ id: 'w1-3', from: 'w1', channel: 'main' })
+  const third = { id: 'w1-3', from: 'w1', channel: 'main' }
   assert.deepEqual([tail.floor, tail.head, tail.find(third)?.seq], [7, 7, 3])
   assert.deepEqual(seqsOf(tail.newestOn(['other', 'main'])), [3, 7])
   tail.add(messageAt(8), 1)

@@ -115,8 +115,51 @@ export interface Portion {
 export const portion = { messages: 500, bytes: 1_048_576 }
 
 /** Ids and senders contain no spaces. */
-export const keyOf = ({ id, from, channel }: Omit<Draft, 'kind' | 'at' | 'body'>) =>
-  `${id} ${from} ${channel}`
+export const keyOf = ({ id, from, channel }: Identified) => `${id} ${from} ${channel}`
+
+interface Held {
+  readonly message: Message
+  readonly bytes: number
+}
+
+type Identified = Pick<Draft, 'channel' | 'id' | 'from'>
+
+const isSame = (one: Identified, other: Identified) =>
+  one.id === other.id && one.from === other.from && one.channel === other.channel
+
+/** Messages by id, sender and channel. Nearly always the id is enough. */
+class MessageIndex {
+  readonly #byId = new Map<string, readonly Message[] | Message>()
+
+  find(wanted: Identified): Message | undefined {
+    const found = this.#byId.get(wanted.id)
+    if (found === undefined) return undefined
+    return all(found).find((message) => isSame(message, wanted))
+  }
+
+  /** In place of one with the same id, sender and channel. */
+  set(message: Message): void {
+    const found = this.#byId.get(message.id)
+    if (found === undefined) this.#byId.set(message.id, message)
+    else this.#byId.set(message.id, [...all(found).filter((other) => !isSame(other, message)), message])
+  }
+
+  /** This very one. */
+  delete(message: Message): void {
+    const found = this.#byId.get(message.id)
+    if (found === message) this.#byId.delete(message.id)
+    else if (found !== undefined) {
+      const rest = all(found).filter((other) => other !== message)
+      if (rest.length > 0) this.#byId.set(message.id, rest)
+      else this.#byId.delete(message.id)
+    }
+  }
+}
+
+const all = (found: readonly Message[] | Message): readonly Message[] => ('id' in found ? [found] : found)
+
+/** Places of dropped messages until they are cut off. */
+const mostGone = 1024
 
 export class Tail {
   readonly #bounds: Bounds
@@ -124,10 +167,12 @@ export class Tail {
   readonly #folding: Folding
   #floor: number
   #head: number
-  readonly #held = new Map<number, { readonly message: Message; readonly bytes: number }>()
+  /** From number `#floor + 1` on, after `#gone` places of those that were dropped. */
+  #held: (Held | null)[] = []
+  #gone = 0
   #bytes = 0
-  /** The tail and the messages of snapshots, but not bases, by `keyOf`. */
-  readonly #byKey = new Map<string, Message>()
+  /** The tail and the messages of snapshots, but not bases. */
+  readonly #index = new MessageIndex()
   readonly #newest = new Map<string, Map<Kind, Message>>()
   readonly #newestBySeq = new Map<number, Message>()
   readonly #heads = new Map<string, number>()
@@ -144,7 +189,7 @@ export class Tail {
     this.#head = floor
     for (const message of newest) {
       this.#setNewest(message)
-      this.#byKey.set(keyOf(message), message)
+      this.#index.set(message)
     }
     for (const [channel, seq] of folding.heads()) {
       this.#heads.set(channel, Math.max(seq, this.#heads.get(channel) ?? 0))
@@ -168,9 +213,9 @@ export class Tail {
   /** `message.seq` is `head + 1`; `bytes` is its body's size. Enforces the bounds. */
   add(message: Message, bytes: number): void {
     this.#head = message.seq
-    this.#held.set(message.seq, { message, bytes })
+    this.#held.push({ message, bytes })
     this.#bytes += bytes
-    this.#byKey.set(keyOf(message), message)
+    this.#index.set(message)
     if (this.#folding.isCumulative(message.kind)) {
       this.#heads.set(message.channel, message.seq)
       this.#folding.add(message, bytes)
@@ -183,33 +228,42 @@ export class Tail {
 
   forget(): void {
     const time = this.#now()
-    for (let oldest = this.#held.get(this.#floor + 1); oldest; oldest = this.#held.get(this.#floor + 1)) {
+    for (let oldest = this.#at(this.#floor + 1); oldest; oldest = this.#at(this.#floor + 1)) {
       const { message, bytes } = oldest
-      const held = { messages: this.#held.size, bytes: this.#bytes, oldestAt: message.acceptedAt }
+      const messages = this.#held.length - this.#gone
+      const held = { messages, bytes: this.#bytes, oldestAt: message.acceptedAt }
       if (!exceeds(this.#bounds, held, time)) return
       this.#floor = message.seq
       this.#bytes -= bytes
-      this.#held.delete(message.seq)
+      this.#held[this.#gone] = null
+      this.#gone += 1
+      if (this.#gone >= mostGone && this.#gone * 2 >= this.#held.length) {
+        this.#held = this.#held.slice(this.#gone)
+        this.#gone = 0
+      }
       const { seq } = message
-      if (!this.isNewest(seq) && !this.#folding.isLoose(seq)) this.#byKey.delete(keyOf(message))
+      if (!this.isNewest(seq) && !this.#folding.isLoose(seq)) this.#index.delete(message)
     }
+  }
+
+  #at(seq: number): Held | null | undefined {
+    return this.#held[this.#gone + seq - this.#floor - 1]
   }
 
   /** Snapshots contain this message no more: below the floor its id is forgotten. */
   superseded(message: Message): void {
-    const key = keyOf(message)
-    if (message.seq <= this.#floor && this.#byKey.get(key) === message) this.#byKey.delete(key)
+    if (message.seq <= this.#floor) this.#index.delete(message)
   }
 
-  find(key: string): Message | undefined {
-    return this.#byKey.get(key)
+  find(wanted: Identified): Message | undefined {
+    return this.#index.find(wanted)
   }
 
   /** A portion after `seq`, which must be at least `floor`. */
   after(seq: number, channels: ReadonlySet<string>): Portion {
     const messages: Message[] = []
     let size = 0
-    for (let held = this.#held.get(seq + 1); held; held = this.#held.get(held.message.seq + 1)) {
+    for (let held = this.#at(seq + 1); held; held = this.#at(held.message.seq + 1)) {
       const { message, bytes } = held
       if (!channels.has(message.channel)) continue
       size += bytes
@@ -240,10 +294,9 @@ export class Tail {
   /** Returns the superseded message. */
   #setNewest(message: Message): Message | undefined {
     const { channel, kind, seq } = message
-    const kinds = this.#newest.get(channel) ?? new Map<Kind, Message>()
+    const kinds = this.#newest.getOrInsertComputed(channel, () => new Map<Kind, Message>())
     const former = kinds.get(kind)
     kinds.set(kind, message)
-    this.#newest.set(channel, kinds)
     this.#heads.set(channel, seq)
     this.#newestBySeq.set(seq, message)
     if (former) this.#newestBySeq.delete(former.seq)

@@ -1,4 +1,4 @@
-// The order of a log: stores a group of drafts in one commit, notifies followers, then resolves.
+// The order of a log: stores drafts, one or a group in a commit, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
 import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
@@ -6,16 +6,36 @@ import type { Random } from '../wire/time.ts'
 import type { Defer, Log, OldestContent, OnFailure, OnMessage, Snapshot } from './log.ts'
 import { keyOf, type Portion, type Tail } from './retention.ts'
 
-export interface Entry {
+/** A draft on its way into the log. */
+export class Entry {
   readonly draft: Draft
   readonly acceptedAt: number
   /** As JSON, and its size. */
   readonly body: string
   readonly bytes: number
+  #seq = 0
+  #text = ''
+
+  constructor(draft: Draft, acceptedAt: number) {
+    this.draft = draft
+    this.acceptedAt = acceptedAt
+    this.body = JSON.stringify(draft.body)
+    this.bytes = Buffer.byteLength(this.body)
+  }
+
+  /** The message as JSON; made once. */
+  textOf(seq: number): string {
+    if (seq === this.#seq) return this.#text
+    const { id, channel, kind, from, at } = this.draft
+    const head = JSON.stringify({ id, channel, kind, from, at })
+    this.#text = `${head.slice(0, -1)},"body":${this.body},"seq":${seq},"acceptedAt":${this.acceptedAt}}`
+    this.#seq = seq
+    return this.#text
+  }
 }
 
-interface PendingEntry extends Entry, PromiseWithResolvers<number> {
-  readonly key: string
+interface PendingEntry extends PromiseWithResolvers<number> {
+  readonly entry: Entry
 }
 
 interface LogStore {
@@ -38,8 +58,8 @@ interface SequencerParts {
   readonly tail: Tail
   readonly maxChannels: number
   readonly store: LogStore
-  /** Drafts appended before `run` is called form one group. */
-  readonly defer: Defer
+  /** Drafts appended before `run` is called form one group; absent where each is a commit, within `append`. */
+  readonly defer?: Defer | undefined
   readonly onFailure: OnFailure
 }
 
@@ -55,7 +75,7 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
   const pending = new Map<string, PendingEntry>()
   /** Pending without a group, and the channels they add. */
   let waiting: PendingEntry[] = []
-  let newChannels = new Set<string>()
+  const newChannels = new Set<string>()
   let isPlanned = false
   let isStoring = false
   let isClosed = false
@@ -65,17 +85,30 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
     if (isClosed) throw new LogClosed()
   }
 
-  function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
-    const body = JSON.stringify(draft.body)
-    const { channel } = draft
+  function mustHaveRoom(channel: string): void {
     if (!tail.heads.has(channel) && !newChannels.has(channel)) {
       if (tail.heads.size + newChannels.size >= maxChannels) throw new TooManyChannels(channel, maxChannels)
       newChannels.add(channel)
     }
+  }
+
+  /** A number where the draft is stored within the call. Throws what `append` rejects with. */
+  function take(draft: Draft, acceptedAt: number): number | Promise<number> {
+    mustBeOpen()
+    const stored = tail.find(draft)
+    const unanswered = pending.size === 0 ? undefined : pending.get(keyOf(draft))
+    const known = stored ?? unanswered?.entry.draft
+    if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
+    if (stored) return stored.seq
+    if (unanswered) return unanswered.promise
+    mustHaveRoom(draft.channel)
+    const entry = new Entry(draft, acceptedAt)
+    // A follower that appends waits for its turn.
+    if (!defer && !isStoring) return storeOne(entry)
     const { promise, resolve, reject } = Promise.withResolvers<number>()
-    const entry = { draft, acceptedAt, body, bytes: Buffer.byteLength(body), key, promise, resolve, reject }
-    waiting.push(entry)
-    pending.set(key, entry)
+    const pendingEntry = { entry, promise, resolve, reject }
+    waiting.push(pendingEntry)
+    pending.set(keyOf(draft), pendingEntry)
     plan()
     return promise
   }
@@ -83,52 +116,68 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
   function plan(): void {
     if (isPlanned) return
     isPlanned = true
-    defer(() => {
+    const later = defer ?? queueMicrotask
+    later(() => {
       isPlanned = false
       storeGroup()
     })
+  }
+
+  function storeOne(entry: Entry): number {
+    const [seq = null] = storeAndTell([entry])
+    if (seq === null) throw new IdTaken(entry.draft)
+    return seq
   }
 
   function storeGroup(): void {
     if (waiting.length === 0 || isStoring) return
     const group = waiting
     waiting = []
-    isStoring = true
-    storeAndAnswer(group)
-    isStoring = false
-    const channels = waiting.map(({ draft }) => draft.channel)
-    newChannels = new Set(channels.filter((channel) => !tail.heads.has(channel)))
-    // Followers may have appended.
-    if (waiting.length > 0) plan()
-  }
-
-  function storeAndAnswer(group: readonly PendingEntry[]): void {
     let seqs: readonly (number | null)[] = []
-    diagnostics.committing.publish(group)
     try {
-      seqs = store.commit(group)
+      seqs = storeAndTell(group.map(({ entry }) => entry))
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
-    diagnostics.stored.publish(group)
-    for (const [place, entry] of group.entries()) {
-      const seq = seqs[place] ?? 0
-      // Repeats were told before.
-      if (seq > tail.head) tell(entry, seq)
-    }
-    diagnostics.told.publish(group)
-    for (const [place, { draft, key, resolve, reject }] of group.entries()) {
+    for (const [place, { entry, resolve, reject }] of group.entries()) {
       const seq = seqs[place]
-      if (seq === null) reject(new IdTaken(draft))
+      if (seq === null) reject(new IdTaken(entry.draft))
       else if (seq !== undefined) resolve(seq)
-      pending.delete(key)
+      pending.delete(keyOf(entry.draft))
     }
   }
 
-  function tell({ draft, acceptedAt, bytes }: Entry, seq: number): void {
-    const message = { ...draft, seq, acceptedAt }
+  /** Throws if nothing was stored. */
+  function storeAndTell(group: readonly Entry[]): readonly (number | null)[] {
+    isStoring = true
+    try {
+      diagnostics.committing.publish(group)
+      const seqs = store.commit(group)
+      diagnostics.stored.publish(group)
+      for (const [place, entry] of group.entries()) {
+        const seq = seqs[place] ?? 0
+        // Repeats were told before.
+        if (seq > tail.head) tell(entry, seq)
+      }
+      diagnostics.told.publish(group)
+      return seqs
+    } finally {
+      isStoring = false
+      newChannels.clear()
+      if (waiting.length > 0) {
+        for (const { entry } of waiting)
+          if (!tail.heads.has(entry.draft.channel)) newChannels.add(entry.draft.channel)
+        plan()
+      }
+    }
+  }
+
+  function tell(entry: Entry, seq: number): void {
+    const { draft, acceptedAt, bytes } = entry
+    const { id, channel, kind, from, at, body } = draft
+    const message = { id, channel, kind, from, at, body, seq, acceptedAt } as Message
     tail.add(message, bytes)
-    followers.tell(message, formatCursor({ epoch, seq }))
+    followers.tell(message, formatCursor({ epoch, seq }), entry.textOf(seq))
   }
 
   function snapshot(channels: ReadonlySet<string>): Snapshot {
@@ -145,14 +194,12 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
   }
 
   return {
-    async append(draft, acceptedAt) {
-      mustBeOpen()
-      const key = keyOf(draft)
-      const stored = tail.find(key)
-      const unanswered = pending.get(key)
-      const known = stored ?? unanswered?.draft
-      if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
-      return stored?.seq ?? unanswered?.promise ?? enter(draft, acceptedAt, key)
+    append(draft, acceptedAt) {
+      try {
+        return take(draft, acceptedAt)
+      } catch (error) {
+        return Promise.reject(error)
+      }
     },
     follow: followers.add,
     async read(cursor, channels) {
@@ -181,7 +228,8 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
 
 /** Told one after the other; one that throws costs the others nothing. */
 export class Followers {
-  readonly #all = new Set<OnMessage>()
+  /** Replaced when it changes, never altered. */
+  #all: readonly OnMessage[] = []
   readonly #onFailure: OnFailure
 
   constructor(onFailure: OnFailure) {
@@ -190,16 +238,20 @@ export class Followers {
 
   /** Returns the unsubscribe function. */
   readonly add = (onMessage: OnMessage): (() => void) => {
-    this.#all.add(onMessage)
-    return () => void this.#all.delete(onMessage)
+    if (!this.#all.includes(onMessage)) this.#all = [...this.#all, onMessage]
+    return () => {
+      this.#all = this.#all.filter((one) => one !== onMessage)
+    }
   }
 
-  tell(message: Message, cursor: string): void {
-    // A copy: a follower added now begins with the next message.
-    for (const onMessage of [...this.#all]) {
-      if (!this.#all.has(onMessage)) continue
+  /** `text`: the message as JSON, where it is known. */
+  tell(message: Message, cursor: string, text?: string): void {
+    const all = this.#all
+    for (const onMessage of all) {
+      // One that is added now begins with the next message; one that was removed is told no more.
+      if (this.#all !== all && !this.#all.includes(onMessage)) continue
       try {
-        onMessage(message, cursor)
+        onMessage(message, cursor, text)
       } catch (error) {
         this.#onFailure(error)
       }

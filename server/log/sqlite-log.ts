@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import type { DatabaseSync } from 'node:sqlite'
+import type { Draft } from '../wire/messages.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
@@ -26,7 +27,7 @@ interface SqliteLogParts extends LogParts {
   readonly file: string
   readonly durability: Durability
   readonly random: Random
-  /** Drafts appended before `run` is called are committed together; default: what arrived at once, or in a turn. */
+  /** Drafts appended before `run` is called are committed together; default: each alone, or with `machine` those of a turn. */
   readonly defer?: Defer
   readonly bootId?: string
   /** Memory cache, within the limits. */
@@ -81,8 +82,8 @@ export function createSqliteLog(
   if (durability === 'process') store.stopWaitingForDisk()
   else journal.waitForDisk()
 
-  /** In the journal alone, by `keyOf`, in order. */
-  const unsaved = new Map<string, Numbered>()
+  /** In the journal alone, in order. */
+  let unsaved: Numbered[] = []
   let unsavedBytes = 0
   const extent = store.extent()
   const retention = createRetention({
@@ -91,7 +92,7 @@ export function createSqliteLog(
     extent,
     oldestAfter(seq) {
       const saved = store.oldestAfter(seq)
-      return saved.length > 0 ? saved : storedAfter(unsaved.values(), seq)
+      return saved.length > 0 ? saved : storedAfter(unsaved, seq)
     },
   })
   const bounds = {
@@ -129,15 +130,24 @@ export function createSqliteLog(
   let isCheckpointPlanned = false
   let isSavePlanned = false
 
+  const counters = new Counters((sender, channel) => {
+    const newest = unsaved.filter(
+      ({ entry: { draft } }) => draft.from === sender && draft.channel === channel,
+    )
+    const highest = newest.map(({ entry: { draft } }) => counterIn(draft.id, sender) ?? 0)
+    return Math.max(store.highestCounter(sender, channel), ...highest)
+  })
+
   /** Its number in the log; null if another message has the id, 0 if it is new. */
   function numberOf({ draft, body }: Entry): number | null {
-    const known = unsaved.get(keyOf(draft))
+    if (counters.take(draft)) return 0
+    const known = unsaved.find(({ entry }) => keyOf(entry.draft) === keyOf(draft))
     if (!known) return store.numberOf(draft, body)
     return isRepeat(draft, known.entry.draft) ? known.seq : null
   }
 
   const isFull = (times: number) =>
-    unsaved.size >= times * saveAt.messages || unsavedBytes >= times * saveAt.bytes
+    unsaved.length >= times * saveAt.messages || unsavedBytes >= times * saveAt.bytes
 
   function commit(group: readonly Entry[]): (number | null)[] {
     if (isFull(mostUnsaved)) save()
@@ -153,8 +163,8 @@ export function createSqliteLog(
     if (added.length === 0) return seqs
     journal.append(epoch, added)
     for (const one of added) {
-      const { draft, bytes } = one.entry
-      unsaved.set(keyOf(draft), one)
+      const { bytes } = one.entry
+      unsaved.push(one)
       unsavedBytes += bytes
       retention.add(bytes)
     }
@@ -182,16 +192,16 @@ export function createSqliteLog(
     // The newest stays: the file's numbers go on from it.
     const dropped = Math.max(0, Math.min(retention.erasable(), tail.head - 1 - retention.erasedTo()))
     const erasable = folding.areErasable(retention.erasedTo(), dropped) ? dropped : 0
-    if (unsaved.size === 0 && erasable === 0) return
+    if (unsaved.length === 0 && erasable === 0) return
     store.transaction(() => {
-      for (const one of unsaved.values()) store.insert(one)
+      for (const one of unsaved) store.insert(one)
       if (erasable > 0) store.erase(retention.erasedTo(), erasable, (seq) => tail.isNewest(seq))
     })
     // After the commit: a rollback erases nothing.
     retention.erased(erasable)
     // Estimate: neighbours share pages of the table, less so of the index.
-    pagesWritten += 4 + unsaved.size / 4 + unsavedBytes / pageBytes
-    unsaved.clear()
+    pagesWritten += 4 + unsaved.length / 4 + unsavedBytes / pageBytes
+    unsaved = []
     unsavedBytes = 0
     journal.clear()
     if (pagesWritten >= checkpointPages) planCheckpoint()
@@ -225,7 +235,7 @@ export function createSqliteLog(
       async after(seq, channels) {
         if (seq >= tail.floor) return tail.after(seq, channels)
         const upTo = Math.min(seq + portion.messages, tail.floor)
-        const [oldest] = unsaved.values()
+        const [oldest] = unsaved
         if (oldest && oldest.seq <= upTo) save()
         const found = store.between(seq, upTo, channels, portion.bytes)
         // Yields, so that a client reading the whole log does not block others.
@@ -245,13 +255,72 @@ export function createSqliteLog(
       },
     },
     // Waiting for others gains nothing where a commit does not wait for the disk.
-    defer: parts.defer ?? (durability === 'process' ? queueMicrotask : setImmediate),
+    defer: parts.defer ?? (durability === 'machine' ? setImmediate : undefined),
     onFailure,
   })
 }
 
-function storedAfter(unsaved: Iterable<Numbered>, seq: number): Stored[] {
-  return Array.from(unsaved)
+/**
+ * Most ids are known to be new without a look at the file: their counters are greater than every other that the log has of their
+ * sender and channel.
+ */
+class Counters {
+  readonly #read: (sender: string, channel: string) => number
+  /** By channel and sender; at least as great as those in the log. */
+  readonly #highest = new Map<string, Map<string, number>>()
+  #count = 0
+
+  constructor(read: (sender: string, channel: string) => number) {
+    this.#read = read
+  }
+
+  /** Whether the draft is known to be new; its counter is the greatest from now on. */
+  take({ id, from, channel }: Draft): boolean {
+    const counter = counterIn(id, from)
+    if (counter === null) return false
+    const senders = this.#highest.getOrInsertComputed(channel, () => new Map())
+    let highest = senders.get(from)
+    if (highest === undefined) {
+      highest = this.#read(from, channel)
+      this.#count += 1
+    }
+    if (counter > highest) senders.set(from, counter)
+    if (this.#count > mostCounters) this.#forget()
+    return counter > highest
+  }
+
+  #forget(): void {
+    this.#highest.clear()
+    this.#count = 0
+  }
+}
+
+/** Of senders on channels; then they are read again. */
+const mostCounters = 20_000
+
+/** Null unless the id is the sender's name, "-" and a whole number as it is written by default. */
+function counterIn(id: string, sender: string): number | null {
+  const start = sender.length + 1
+  if (id.charCodeAt(sender.length) !== hyphen || !id.startsWith(sender)) return null
+  const isZero = id.length === start + 1 && id.charCodeAt(start) === zero
+  if (id.length === start || id.length > start + mostDigits || (id.charCodeAt(start) === zero && !isZero))
+    return null
+  let counter = 0
+  for (let place = start; place < id.length; place += 1) {
+    const digit = id.charCodeAt(place) - zero
+    if (digit < 0 || digit > 9) return null
+    counter = counter * 10 + digit
+  }
+  return counter
+}
+
+const hyphen = 0x2d
+const zero = 0x30
+/** All such numbers are exact. */
+const mostDigits = 15
+
+function storedAfter(unsaved: readonly Numbered[], seq: number): Stored[] {
+  return unsaved
     .filter((one) => one.seq > seq)
     .map(({ entry: { bytes, acceptedAt } }) => ({ bytes, acceptedAt }))
 }

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { IdTaken } from './log.ts'
 import { ampleLimits, appenderFor, draft, main, newFile } from './log-testing.ts'
 import { startAppender } from './persistence-contract.ts'
+import { Entry } from './sequencer.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { createSqliteStore, LogFileError, openLogFile } from './sqlite-store.ts'
 
@@ -113,7 +114,7 @@ test('a log of version 1 is taken up as it is: its epoch, its messages, its numb
     assert.equal(await log.append(draft('w1-7'), 9), 7)
     assert.equal(await log.append(draft('w1-7', 'x', 'notes'), 9), 9)
     assert.equal(await log.append({ ...draft('w1-7'), from: 'w2' }, 9), 10)
-    await assert.rejects(log.append(draft('w1-7', 'else'), 9), IdTaken)
+    await assert.rejects(async () => log.append(draft('w1-7', 'else'), 9), IdTaken)
     await log.close()
   }
 })
@@ -209,10 +210,7 @@ test('a transaction that throws leaves nothing behind, and the next one works', 
   context.after(() => database.close())
   const store = createSqliteStore(database)
   const life = { epoch: 'life1', boot: 'boot1', durability: 'process', isClosed: false } as const
-  const first = (id: string) => ({
-    seq: 1,
-    entry: { draft: draft(id), acceptedAt: 1, body: '{}', bytes: 2 },
-  })
+  const first = (id: string) => ({ seq: 1, entry: new Entry(draft(id), 1) })
   store.writeLife(life)
   assert.throws(
     () =>

@@ -17,7 +17,7 @@ import { crc32 } from 'node:zlib'
 import type { Draft, Kind, Message } from '../wire/messages.ts'
 import type { StoredBase } from './folding.ts'
 import type { Bounds, Extent, Portion, Stored } from './retention.ts'
-import type { Entry } from './sequencer.ts'
+import { Entry } from './sequencer.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */
 const applicationId = 0x58574e44
@@ -174,6 +174,9 @@ export interface Numbered {
   readonly entry: Entry
 }
 
+/** Ids looked at for the greatest counter, in some ms. */
+const mostCounted = 10_000
+
 /** Sizes read ahead for retention. */
 const readAhead = 256
 
@@ -183,6 +186,12 @@ export function createSqliteStore(database: DatabaseSync) {
   const find = database.prepare(
     `SELECT seq, kind = ? AND at = ? AND body = ? AS is_repeat FROM message
      WHERE id = ? AND sender = ? AND channel = ?`,
+  )
+  // As REAL: a counter may have more digits than an integer.
+  const highest = database.prepare(
+    `SELECT max(counter) AS highest, count(*) AS count FROM (
+       SELECT CAST(substr(id, length(sender) + 2) AS REAL) AS counter FROM message
+       WHERE id > ? || '-' AND id < ? || '.' AND sender = ? AND channel = ? LIMIT ${mostCounted})`,
   )
   const moveOut = database.prepare('INSERT OR REPLACE INTO survivor SELECT * FROM message WHERE seq = ?')
   const erase = database.prepare('DELETE FROM message WHERE seq <= ?')
@@ -215,6 +224,11 @@ export function createSqliteStore(database: DatabaseSync) {
       const known = find.get(kind, at, body, id, from, channel)
       if (!known) return 0
       return known.is_repeat === 1 ? Number(known.seq) : null
+    },
+    /** The greatest counter in the ids of a sender on a channel, or more; 0 for none. Infinite where there are many. */
+    highestCounter(sender: string, channel: string): number {
+      const { highest: found = null, count = 0 } = highest.get(sender, sender, sender, channel) ?? {}
+      return Number(count) === mostCounted ? Number.POSITIVE_INFINITY : Number(found ?? 0)
     },
     /** Those that follow the newest without a gap: a power cut may have lost some before them. */
     recover(numbered: readonly Numbered[]): void {
@@ -381,10 +395,12 @@ export function openJournal(file: string): Journal {
   let waitsForDisk = false
 
   function append(epoch: string, entries: readonly Numbered[]): void {
-    let lines = ''
-    for (const one of entries) lines += lineOf(epoch, one)
+    const [only] = entries
+    const bytes =
+      only && entries.length === 1
+        ? lineOf(epoch, only)
+        : Buffer.concat(entries.map((one) => lineOf(epoch, one)))
     try {
-      const bytes = Buffer.from(lines)
       for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
       if (waitsForDisk) fdatasyncSync(descriptor)
       size += bytes.length
@@ -419,22 +435,26 @@ export function openJournal(file: string): Journal {
   }
 }
 
-/** A checksum, since a power cut may leave half a line; the body is JSON already. */
-function lineOf(epoch: string, { seq, entry: { draft, acceptedAt, body } }: Numbered): string {
-  const { id, channel, kind, from, at } = draft
-  const head = JSON.stringify([epoch, seq, id, channel, kind, from, at, acceptedAt])
-  const text = `${head.slice(0, -1)},${body}]`
-  return `${crc32(text).toString(16)} ${text}\n`
+/** A checksum, since a power cut may leave half a line; the epoch; the message as JSON. */
+function lineOf(epoch: string, { seq, entry }: Numbered): Buffer {
+  const bytes = Buffer.from(`${noChecksum} ${epoch} ${entry.textOf(seq)}\n`)
+  const checksum = crc32(bytes)
+  for (let place = 0; place < noChecksum.length; place += 1) {
+    const digit = (checksum >>> (28 - 4 * place)) & 15
+    bytes[place] = digit + (digit < 10 ? 0x30 : 0x57)
+  }
+  return bytes
 }
 
-type Line = [string, number, string, string, Kind, string, number, number, unknown]
+/** In place of the checksum, while it is computed. */
+const noChecksum = '00000000'
 
 function numberedIn(line: string): (Numbered & { readonly epoch: string }) | null {
-  const end = line.indexOf(' ')
-  const text = line.slice(end + 1)
-  if (end < 0 || crc32(text).toString(16) !== line.slice(0, end)) return null
-  const [epoch, seq, id, channel, kind, from, at, acceptedAt, given] = JSON.parse(text) as Line
-  const body = JSON.stringify(given)
-  const draft = { id, channel, kind, from, at, body: given } as Entry['draft']
-  return { epoch, seq, entry: { draft, acceptedAt, body, bytes: Buffer.byteLength(body) } }
+  const [, checksum, text = '', epoch = '', json = ''] = linePattern.exec(line) ?? []
+  if (checksum === undefined || crc32(`${noChecksum} ${text}\n`) !== Number.parseInt(checksum, 16))
+    return null
+  const { seq, acceptedAt, ...draft } = JSON.parse(json) as Message
+  return { epoch, seq, entry: new Entry(draft as Draft, acceptedAt) }
 }
+
+const linePattern = /^([0-9a-f]{8}) ((\S+) (.*))$/

@@ -48,9 +48,11 @@ export function startOverview(parts: OverviewParts) {
   })
 
   function find(name: string): Page | null {
+    const known = pages.get(name)
+    if (known) return known
     const channel = overviewChannel(name)
     if (channel === null) return null
-    const page = pages.get(name) ?? createPage(shared, name, channel, () => pages.delete(name))
+    const page = createPage(shared, name, channel, () => pages.delete(name))
     pages.set(name, page)
     return page
   }

@@ -173,12 +173,17 @@ export class Access {
     this.#parts = parts
   }
 
+  /** Null where one needs a session or an invitation. */
+  get grantOfAll(): Grant | null {
+    return this.#parts.isOpen ? openGrant : null
+  }
+
   /**
    * By a session, or a program's invitation (`Bearer …`, RFC 6750). Throws a `Refusal`: 401 `no-session`, `session-expired`,
    * `invitation-invalid` or `invitation-expired`. Sessions are cached after the first check.
    */
   async grantFor(cookieHeader: string | undefined, authorization = ''): Promise<Grant> {
-    if (this.#parts.isOpen) return openGrant
+    if (this.grantOfAll) return this.grantOfAll
     const invitation = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
     if (invitation === undefined) return (await this.#sessionFor(cookieHeader)).grant
     const { claims, endsAt } = await verify('invitation', invitation, this.#parts)

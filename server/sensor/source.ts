@@ -26,9 +26,9 @@ export function publishReadings(hub: Pick<Hub, 'publish'>, run: string): Publish
   return (kind, body, at) => {
     count += 1
     const id = `${sensorName}-${run}-${count}`
-    hub
-      .publish({ id, channel: windChannel, kind, from: sensorName, at, body })
-      .catch((error) => incidents.report('A reading could not be stored', error))
+    const stored = hub.publish({ id, channel: windChannel, kind, from: sensorName, at, body })
+    if (stored instanceof Promise)
+      stored.catch((error) => incidents.report('A reading could not be stored', error))
   }
 }
 

@@ -11,8 +11,10 @@ import { admit, type Mounting, openingIn, type ServerTransport } from './transpo
 export const sse: ServerTransport = (mounting) => mountStream('/api/stream', 'sse', mounting)
 
 export const sseFraming: Framing = {
-  encode(frame, cursor) {
+  encode(frame, cursor, message) {
     const { type, ...rest } = frame
+    // JSON has no line ends of its own, which an event would have to split.
+    if (message !== undefined) return Buffer.from(`event: message\nid: ${cursor}\ndata: ${message}\n\n`)
     const data = frame.type === 'message' ? JSON.stringify(frame.message) : JSON.stringify(rest)
     return Buffer.from(formatEvent({ event: type, id: cursor ?? '', data }))
   },

@@ -41,9 +41,19 @@ interface Posted {
 /** Returns what takes a message from a stream of HTTP/2. */
 export function mountUplink({ router, hub, limits, timers }: UplinkParts) {
   const failures = new WeakMap<object, unknown>()
+  /** The last query of each connection, and what its key proves: a window sends the same with each message. */
+  const proofs = new WeakMap<object, { readonly query: string; readonly fingerprint: string | null }>()
+
+  function fingerprintIn(query: string, connection: object): string | null {
+    const known = proofs.get(connection)
+    if (known?.query === query) return known.fingerprint
+    const fingerprint = fingerprintFor(new URLSearchParams(query))
+    proofs.set(connection, { query, fingerprint })
+    return fingerprint
+  }
 
   async function takePosted({ query, contentType, source, connection, grant }: Posted): Promise<string> {
-    const fingerprint = fingerprintFor(new URLSearchParams(query))
+    const fingerprint = fingerprintIn(query, connection)
     mustBeType(contentType, 'Messages', 'application/json')
     const draft = admitDraft(parseJson(await readText(source, limits, timers)))
     mayPublish(draft, fingerprint, grant)
@@ -193,19 +203,23 @@ export function createInboundFrames(parts: InboundParts) {
   let stopTimer: (() => void) | null = null
   let isPaused = false
   let hasBeaten = false
-  let answered: Promise<void> = Promise.resolve()
+  /** The last answer that waits, for the log or for those before it. */
+  let answered: Promise<void> | null = null
+
+  /** Every frame counts, since each is parsed and answered. */
+  const waitMsOf = () => (stream()?.isBehind ? lookAgainMs : hub.waitMs(window))
+
+  function hold(waitMs: number): void {
+    stopTimer = timers.later(takeHeld, waitMs)
+    if (!isPaused) source.pause()
+    isPaused = true
+  }
 
   function takeHeld(): void {
     stopTimer = null
     for (let frame = held[0]; frame !== undefined; frame = held[0]) {
-      // Every frame counts, since each is parsed and answered.
-      const waitMs = stream()?.isBehind ? lookAgainMs : hub.waitMs(window)
-      if (waitMs > 0) {
-        stopTimer = timers.later(takeHeld, waitMs)
-        if (!isPaused) source.pause()
-        isPaused = true
-        return
-      }
+      const waitMs = waitMsOf()
+      if (waitMs > 0) return void hold(waitMs)
       held.shift()
       takeNow(frame)
     }
@@ -229,7 +243,7 @@ export function createInboundFrames(parts: InboundParts) {
       else if (frame.type === 'awareness') show(frame)
       else publish(frame.message, Buffer.byteLength(received))
     } catch (error) {
-      answerInTurn(Promise.resolve(refusalFor(error)))
+      answerInTurn(refusalFor(error))
     }
   }
 
@@ -242,14 +256,20 @@ export function createInboundFrames(parts: InboundParts) {
     const draft = admitDraft(message)
     mayPublish(draft, fingerprint, grant)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    answerInTurn(hub.publish(draft).catch((error) => refusalFor(error, draft.id)))
+    const stored = hub.publish(draft)
+    answerInTurn(stored instanceof Promise ? stored.catch((error) => refusalFor(error, draft.id)) : stored)
   }
 
-  /** Keeps responses in order: storing is slower than refusing. */
-  function answerInTurn(said: Promise<DownFrame>): void {
-    answered = answered
+  /** Keeps responses in order: storing may be slower than refusing. */
+  function answerInTurn(said: DownFrame | Promise<DownFrame>): void {
+    if (!answered && !(said instanceof Promise)) return void say(said)
+    const turn = Promise.resolve(answered)
       .then(async () => say(await said))
       .catch((error) => incidents.report('A frame could not be answered', error))
+      .finally(() => {
+        if (answered === turn) answered = null
+      })
+    answered = turn
   }
 
   function say(frame: DownFrame): void {
@@ -259,8 +279,10 @@ export function createInboundFrames(parts: InboundParts) {
   return {
     take(frame: Received): void {
       diagnostics.arrived.publish(source)
+      const waitMs = held.length > 0 ? 0 : waitMsOf()
+      if (held.length === 0 && waitMs === 0) return void takeNow(frame)
       held.push(frame)
-      if (!stopTimer) takeHeld()
+      if (waitMs > 0) hold(waitMs)
     },
     stop(): void {
       stopTimer?.()

@@ -43,19 +43,34 @@ function join(socket: WebSocket, opening: Opening, mounting: Mounting): void {
   const { hub, limits } = mounting
   const { identity, cursor, fingerprint } = admit(opening, 'websocket', limits)
   const { _sender: sender } = socket as unknown as FrameWriting
+  /** While a frame is taken: what it causes for its own window, and the answer to it, leave in one write. */
+  let gathered: Buffer[] | null = null
+  let gatheredBytes = 0
   const write = (bytes: Buffer) => {
     if (socket.readyState !== socket.OPEN) return true
-    const isFull = socket.bufferedAmount + bytes.length > fullBytes
-    sender.sendFrame([bytes], isFull ? drained : undefined)
+    const isFull = socket.bufferedAmount + gatheredBytes + bytes.length > fullBytes
+    if (gathered) {
+      gathered.push(bytes)
+      gatheredBytes += bytes.length
+    } else sender.sendFrame([bytes], isFull ? drained : undefined)
     return !isFull
   }
   const drained = () => window.drained()
+  const flush = () => {
+    const [first, ...more] = gathered ?? []
+    gathered = null
+    gatheredBytes = 0
+    if (!first || socket.readyState !== socket.OPEN) return
+    const bytes = more.length === 0 ? first : Buffer.concat([first, ...more])
+    sender.sendFrame([bytes], socket.bufferedAmount + bytes.length > fullBytes ? drained : undefined)
+  }
   const window = hub.join(
     {
       ...identity,
       framing: socketFraming,
       write,
       end(bye) {
+        flush()
         write(socketFraming.encode(bye, null))
         socket.close(byeCodes[bye.code], bye.code)
       },
@@ -70,9 +85,11 @@ function join(socket: WebSocket, opening: Opening, mounting: Mounting): void {
     hub.leave(window)
   })
   socket.on('message', (data, isBinary) => {
+    gathered = []
     inbound.take(
       isBinary ? new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.') : String(data),
     )
+    flush()
   })
   // `ws` answers PINGs itself; they still count.
   for (const control of ['ping', 'pong'] as const) socket.on(control, () => inbound.take(null))
@@ -80,20 +97,18 @@ function join(socket: WebSocket, opening: Opening, mounting: Mounting): void {
 
 /** One unmasked frame (RFC 6455, 5.2): servers do not mask, so all clients get the same bytes. */
 export const socketFraming: Framing = {
-  encode(frame) {
-    const text = Buffer.from(JSON.stringify(frame))
-    return Buffer.concat([headOf(text.length), text])
+  encode(frame, _cursor, message) {
+    const text = message === undefined ? JSON.stringify(frame) : `{"type":"message","message":${message}}`
+    const length = Buffer.byteLength(text)
+    const headLength = length < 126 ? 2 : length <= 0xffff ? 4 : 10
+    const bytes = Buffer.allocUnsafe(headLength + length)
+    bytes[0] = wholeText
+    bytes[1] = length < 126 ? length : length <= 0xffff ? 126 : 127
+    if (headLength === 4) bytes.writeUInt16BE(length, 2)
+    if (headLength === 10) bytes.writeBigUInt64BE(BigInt(length), 2)
+    bytes.write(text, headLength)
+    return bytes
   },
 }
 
 const wholeText = 0x81
-
-function headOf(length: number): Buffer {
-  if (length < 126) return Buffer.from([wholeText, length])
-  const isShort = length <= 0xffff
-  const head = Buffer.alloc(isShort ? 4 : 10)
-  head.set([wholeText, isShort ? 126 : 127])
-  if (isShort) head.writeUInt16BE(length, 2)
-  else head.writeBigUInt64BE(BigInt(length), 2)
-  return head
-}

@@ -67,7 +67,7 @@ export function readingDraft(n: number, at: number, speed = 5): Draft<'reading'>
 
 /** Appends one reading per moment (ms), each followed by `edits` edits. */
 export async function store(
-  log: { readonly append: (draft: Draft, now: number) => Promise<unknown> },
+  log: { readonly append: (draft: Draft, now: number) => unknown },
   moments: readonly number[],
   { edits = 0, speed = 5 }: { edits?: number; speed?: number } = {},
 ): Promise<void> {

@@ -86,18 +86,20 @@ test('a refusal is the same on both sides', async () => {
   const { own, join } = openHost({ ...given, limits: full })
   const { log } = await join()
   await log.append(draft('w1-1'), startMs)
-  await assert.rejects(log.append(draft('w1-1', 'else'), startMs), IdTaken)
-  await assert.rejects(log.append(draft('w1-2', 'x', 'new'), startMs), TooManyChannels)
+  await assert.rejects(async () => log.append(draft('w1-1', 'else'), startMs), IdTaken)
+  await assert.rejects(async () => log.append(draft('w1-2', 'x', 'new'), startMs), TooManyChannels)
   const refusal = new Refusal(413, 'document-full', 'The document is full.', 'w1-4', 50)
   const host = hostLog({ ...own, append: () => Promise.reject(refusal) })
   const [near, far] = duplexPair()
   host.attach(far)
   const guarded = await joinLog(near, assert.ifError)
-  const said = await guarded.log.append(draft('w1-4'), startMs).catch((error: unknown) => error)
+  const said = await Promise.resolve(guarded.log.append(draft('w1-4'), startMs)).catch(
+    (error: unknown) => error,
+  )
   assert.ok(said instanceof Refusal)
   assert.deepEqual([said.status, said.toJSON()], [413, refusal.toJSON()])
   await log.close()
-  await assert.rejects(log.append(draft('w1-5'), startMs), LogClosed)
+  await assert.rejects(async () => log.append(draft('w1-5'), startMs), LogClosed)
 })
 
 test('the process with the log ends: what waits is to be sent again', async () => {
@@ -108,8 +110,8 @@ test('the process with the log ends: what waits is to be sent again', async () =
   const { log } = await joinLog(near, assert.ifError)
   const waiting = log.append(draft('w1-1'), startMs)
   setImmediate(() => near.destroy())
-  await assert.rejects(waiting, LogUnavailable)
-  await assert.rejects(log.append(draft('w1-2'), startMs), LogUnavailable)
+  await assert.rejects(async () => waiting, LogUnavailable)
+  await assert.rejects(async () => log.append(draft('w1-2'), startMs), LogUnavailable)
 })
 
 test('a note goes to all others, and the will of one that ends too', async () => {

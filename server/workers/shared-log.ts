@@ -46,13 +46,17 @@ export type LogHost = ReturnType<typeof hostLog>
 export function hostLog(log: Log, mostBytes?: number) {
   const links = new Map<Duplex, { will: object | null }>()
   const notes = new Set<(note: unknown) => void>()
-  const calls: { readonly [Name in Call]: (...given: Calls[Name]) => Promise<unknown> } = {
+  const calls: { readonly [Name in Call]: (...given: Calls[Name]) => unknown } = {
     append: log.append,
     read: (cursor, channels) => log.read(cursor, new Set(channels)),
     snapshot: (channels) => log.snapshot(new Set(channels)),
     oldest: log.oldest,
   }
-  log.follow((message, cursor) => tellAll({ message, cursor }))
+  log.follow((message, cursor, text) => {
+    if (links.size === 0) return
+    const line = text ? `{"message":${text},"cursor":"${cursor}"}\n` : lineOf({ message, cursor })
+    for (const link of links.keys()) tell(link, line)
+  })
 
   function tell(link: Duplex, line: string): void {
     if (!link.writable) return
@@ -74,7 +78,7 @@ export function hostLog(log: Log, mostBytes?: number) {
   async function answer(link: Duplex, asked: Extract<Asked, { call: Call }>): Promise<void> {
     const answerTo = asked.of
     try {
-      const call = calls[asked.call] as (...given: readonly unknown[]) => Promise<unknown>
+      const call = calls[asked.call] as (...given: readonly unknown[]) => unknown
       tell(link, lineOf({ answerTo, value: await call(...asked.with) }))
     } catch (error) {
       tell(link, lineOf({ answerTo, error: sent(error) }))
