@@ -386,3 +386,21 @@ test('the write-ahead log stays small', async (context) => {
   assert.ok(statSync(`${file}-wal`).size < 3_000_000, String(statSync(`${file}-wal`).size))
   await log.close()
 })
+
+test('a repeat is known among more senders than are remembered, saved or not, and a counter of any form', async (context) => {
+  const memory = { messages: 1, bytes: 1 }
+  const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9, maxChannels: 10 }
+  for (const saveAt of [
+    { messages: 1, bytes: 1e9 },
+    { messages: 1e6, bytes: 1e9 },
+  ]) {
+    const file = newFile(context)
+    const log = openSqliteLog({ ...given, limits, file, memory, saveAt, defer: (run) => run() })
+    const ids = ['w1-1', 'w1-9', 'w1-007', 'w1-x', 'w1-99999999999999999999']
+    for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
+    for (const n of countTo(20_001)) await log.append({ ...draft(`s${n}-1`), from: `s${n}` }, 1)
+    for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
+    assert.equal(await log.append(draft('w1-8'), 1), 20_001 + ids.length + 1)
+    await log.close()
+  }
+})
