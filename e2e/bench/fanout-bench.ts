@@ -49,7 +49,7 @@ const schemaWith = (defaults: Defaults) =>
 const helpOf = (name: string, what: string, { modes, peers, windows, rates, perBrowser }: Defaults) => {
   const flags = [
     ['--modes LIST', 'modes of Crosswind, or all', modes],
-    ['--peers LIST', 'ws, socket.io, http2, or nothing ("")', peers],
+    ['--peers LIST', `${peerNames.join(', ')}, or nothing ("")`, peers],
     ['--windows N', 'windows that receive', windows],
     ['--rate LIST', 'messages a second', rates],
     ['--sessions N', 'fresh server processes for all', 5],
@@ -98,9 +98,9 @@ export const fanoutBench = createBench(
 
 export const messageBench = createBench(
   'message',
-  '  One window writes and receives. Measures what one message costs the server, beside bare relays of the same bytes.',
+  '  One window writes and receives. Measures what one message costs the server, beside bare relays, and relays that also store and answer.',
   {
-    ...{ modes: ['sse/2', 'websocket/1.1'], peers: ['ws', 'http2'] },
+    ...{ modes: ['sse/2', 'websocket/1.1'], peers: ['ws', 'ws-stored', 'http2', 'http2-stored'] },
     ...{ windows: 1, rates: [50, 300], perBrowser: [1] },
   },
 )

@@ -6,13 +6,15 @@ import { type HttpVersion, modeFor, type TransportName } from '../../server/wire
 import { openTransport } from '../clients/client.ts'
 import { type Browser, readUntil, webSocketFrame } from './lean-http.ts'
 
-export const peerNames = ['ws', 'socket.io', 'http2'] as const
+export const peerNames = ['ws', 'socket.io', 'http2', 'ws-stored', 'http2-stored'] as const
 export type PeerName = (typeof peerNames)[number]
 
 export const peerHttp: Readonly<Record<PeerName, HttpVersion>> = {
   ws: '1.1',
   'socket.io': '1.1',
   http2: '2',
+  'ws-stored': '1.1',
+  'http2-stored': '2',
 }
 
 export interface Target {
@@ -47,6 +49,8 @@ const leanOpeners: Readonly<Partial<Record<TransportName | PeerName, Opener>>> =
   ws: openWsPeer,
   'socket.io': openSocketIoPeer,
   http2: openSse,
+  'ws-stored': openWsPeer,
+  'http2-stored': openSse,
 }
 
 /** Rejects when the server refuses. */

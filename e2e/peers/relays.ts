@@ -2,11 +2,12 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import http2, { type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import https from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -120,6 +121,50 @@ const relays: Readonly<Record<string, Start>> = {
           for (const listening of streams) listening.write(event)
           stream.respond({ ':status': 200, 'content-type': 'application/json' })
           stream.end('{}')
+        })
+      } else {
+        stream.respond({ ':status': 200, 'content-type': 'text/event-stream' })
+        streams.add(stream)
+        stream.once('close', () => streams.delete(stream))
+      }
+    })
+    return [server, figuresServer(() => streams.size)]
+  },
+
+  /** As `ws`, with what no log can do without: see `createStore`. Message and answer reach the sender in one write. */
+  'ws-stored'() {
+    const server = figuresServer(() => sockets.clients.size)
+    const sockets = new WebSocketServer({ server, perMessageDeflate: false })
+    const store = createStore()
+    sockets.on('connection', (socket, { socket: connection }) => {
+      socket.on('error', () => undefined)
+      socket.on('message', (draft) => {
+        const { message, answer } = store(String(draft))
+        connection.cork()
+        for (const client of sockets.clients) client.send(message)
+        socket.send(answer)
+        connection.uncork()
+      })
+    })
+    return [server]
+  },
+
+  /** As `http2`, likewise. The answer follows in the next turn, as Crosswind's does (docs/decisions/016). */
+  'http2-stored'() {
+    const streams = new Set<ServerHttp2Stream>()
+    const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 250 } })
+    const store = createStore()
+    server.on('stream', (stream: ServerHttp2Stream, { ':method': method }: IncomingHttpHeaders) => {
+      stream.on('error', () => undefined)
+      if (method === 'POST') {
+        whenRead(stream, (draft) => {
+          const { message, answer } = store(draft)
+          const event = Buffer.from(`data: ${message}\n\n`)
+          for (const listening of streams) listening.write(event)
+          setImmediate(() => {
+            stream.respond({ ':status': 200, 'content-type': 'application/json' })
+            stream.end(answer)
+          })
         })
       } else {
         stream.respond({ ':status': 200, 'content-type': 'text/event-stream' })
@@ -272,6 +317,26 @@ function runAt(at: number, run: () => void): void {
   if (restMs <= 0) run()
   else if (restMs > 2) setTimeout(runAt, restMs - 2, at, run)
   else setImmediate(runAt, at, run)
+}
+
+/** Numbers a draft, writes it to a file, and answers: what a log does at the least, without any check. */
+function createStore() {
+  const folder = mkdtempSync(join(tmpdir(), 'crosswind-relay-'))
+  const file = openSync(join(folder, 'log'), 'a')
+  process.once('exit', () => rmSync(folder, { recursive: true }))
+  let seq = 0
+  return (draft: string) => {
+    seq += 1
+    const { id, ...rest } = JSON.parse(draft) as { readonly id: string }
+    const message = JSON.stringify({
+      id,
+      ...rest,
+      seq,
+      acceptedAt: performance.timeOrigin + performance.now(),
+    })
+    writeSync(file, `${message}\n`)
+    return { message, answer: JSON.stringify({ type: 'stored', id, seq }) }
+  }
 }
 
 /** `acceptedAt` separates uplink from downlink in the report. */

@@ -204,7 +204,7 @@ export class Registry {
 
   presenceNewsFor(client: Client): Delivery | null {
     const presence = this.#presenceFor(client)
-    const words = JSON.stringify(presence)
+    const words = wordsOf(presence)
     if (presence.windows === 0 || words === client.lastPresence) return null
     client.lastPresence = words
     return new Delivery(presence)
@@ -234,7 +234,7 @@ export class Registry {
     for (const client of this.#clients.values()) {
       if (!client.stream) continue
       const presence = this.#presenceFor(client)
-      const made = JSON.stringify(presence)
+      const made = wordsOf(presence)
       // The clients keep one text together, not one each.
       const { words, delivery } = known.getOrInsertComputed(made, () => ({
         words: made,
@@ -275,6 +275,12 @@ export function clientKey(identity: ClientIdentity): ClientKey {
 export function pageOf({ channels }: ClientIdentity): string {
   const [first = ''] = channels
   return first
+}
+
+/** The same for the same content. Most clients carry no others: thousands are told at a time. */
+function wordsOf(presence: Presence): string {
+  const { windows, channels, browserHttp1Streams } = presence
+  return channels ? JSON.stringify(presence) : `${windows} ${browserHttp1Streams}`
 }
 
 function add(counts: Map<string, number>, key: string, more: number): void {
