@@ -30,7 +30,8 @@ export class Delivery {
   /** Responds to the client's own frame. */
   readonly isAnswer: boolean
   readonly #cursor: string | null
-  readonly #text: string | undefined
+  /** Until it was encoded. */
+  #text: string | undefined
   // More than one framing is rare.
   #framing: Framing | null = null
   #bytes: Buffer | null = null
@@ -53,6 +54,7 @@ export class Delivery {
     const known = framing === this.#framing ? this.#bytes : this.#others?.get(framing)
     if (known) return known
     const bytes = framing.encode(this.frame, this.#cursor, this.#text)
+    this.#text = undefined
     if (this.#framing === null) {
       this.#framing = framing
       this.#bytes = bytes

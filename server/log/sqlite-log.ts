@@ -279,12 +279,10 @@ class Counters {
     const counter = counterIn(id, from)
     if (counter === null) return false
     const senders = this.#highest.getOrInsertComputed(channel, () => new Map())
-    let highest = senders.get(from)
-    if (highest === undefined) {
-      highest = this.#read(from, channel)
-      this.#count += 1
-    }
-    if (counter > highest) senders.set(from, counter)
+    const known = senders.get(from)
+    const highest = known ?? this.#read(from, channel)
+    if (counter > highest || known === undefined) senders.set(from, Math.max(counter, highest))
+    if (known === undefined) this.#count += 1
     if (this.#count > mostCounters) this.#forget()
     return counter > highest
   }

@@ -7,6 +7,7 @@ import { Delivery } from '../hub/subscriber.ts'
 import type { DownFrame } from '../wire/messages.ts'
 import { createSseReader, type SseEvent } from '../wire/sse-framing.ts'
 import { sseFraming } from './sse.ts'
+import { socketFraming } from './websocket.ts'
 
 function eventsIn(...bytes: Buffer[]): Required<SseEvent>[] {
   const events: Required<SseEvent>[] = []
@@ -39,6 +40,15 @@ test('a message is its event’s data, whatever it says, and its place is the ev
     const [event, ...others] = eventsIn(editOf(7, html).bytes(sseFraming))
     assert.deepEqual([event?.event, event?.id, others], ['message', 'life1:7', []])
     assert.deepEqual(JSON.parse(event?.data ?? ''), messageOf({ seq: 7, body: { html } }))
+  }
+})
+
+test('a message whose JSON is known is the same event, and the same frame', () => {
+  for (const html of hostile) {
+    const message = messageOf({ seq: 7, body: { html } })
+    const known = new Delivery({ type: 'message', message }, 'life1:7', JSON.stringify(message))
+    for (const framing of [sseFraming, socketFraming])
+      assert.deepEqual(known.bytes(framing), editOf(7, html).bytes(framing))
   }
 })
 

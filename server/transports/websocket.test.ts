@@ -1,10 +1,14 @@
 // Checks the heads of WebSocket frames with the parser of `ws`.
 
 import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
 import type { Writable } from 'node:stream'
 import { test } from 'node:test'
 import * as ws from 'ws'
-import { socketFraming } from './websocket.ts'
+import { openHub, settled } from '../hub/hub-testing.ts'
+import { openGrant } from '../security/access.ts'
+import type { Mounting, SocketHandler } from './transport.ts'
+import { socketFraming, websocket } from './websocket.ts'
 
 /** `ws` has it; its types do not. */
 const { Receiver } = ws as unknown as { Receiver: new (options: object) => Writable }
@@ -30,4 +34,75 @@ test('a frame of any length reads as the text that it was', async () => {
 test('text that is no ASCII is measured in bytes', async () => {
   const frame = { type: 'refused', id: null, code: 'x', message: '💨'.repeat(40) } as const
   assert.deepEqual(JSON.parse(await readByWs(socketFraming.encode(frame, null))), frame)
+})
+
+/** A socket that keeps what is written to it, a list of texts for each write. */
+class FakeSocket extends EventEmitter {
+  readonly OPEN = 1
+  readyState = 1
+  bufferedAmount = 0
+  readonly writes: string[][] = []
+  readonly drains: (() => void)[] = []
+  readonly _sender = {
+    sendFrame: ([bytes]: readonly Buffer[], onWritten?: () => void) => {
+      const texts: string[] = []
+      const receiver = new Receiver({ isServer: false, allowSynchronousEvents: true })
+      receiver.on('message', (data: Buffer) => texts.push(String(data)))
+      receiver.write(bytes)
+      this.writes.push(texts)
+      if (onWritten) this.drains.push(onWritten)
+    },
+  }
+  close(): void {
+    this.readyState = 2
+  }
+  readonly pause = () => undefined
+  readonly resume = () => undefined
+}
+
+async function openSockets(names: readonly string[]) {
+  const { hub, time } = openHub()
+  let open: SocketHandler = () => undefined
+  const limits = { maxMessageBytes: 1_000_000, channelsPerWindow: 4, bodySeconds: 30 }
+  const onSocket = (_path: string, handler: SocketHandler) => {
+    open = handler
+  }
+  websocket({ hub, timers: time, limits, onSocket, router: { get: () => undefined } } as unknown as Mounting)
+  const sockets = names.map((window) => {
+    const socket = new FakeSocket()
+    const query = new URLSearchParams({ window, channels: 'main' })
+    open(socket as unknown as Parameters<SocketHandler>[0], { query, http: '1.1', grant: openGrant })
+    return socket
+  })
+  await settled()
+  for (const { writes } of sockets) writes.length = 0
+  return sockets
+}
+
+const publishing = (n: number, html = '') => {
+  const message = { id: `w1-${n}`, channel: 'main', kind: 'edit', from: 'w1', at: 1, body: { html } }
+  return Buffer.from(JSON.stringify({ type: 'publish', message }))
+}
+
+const typesOf = ({ writes }: FakeSocket) =>
+  writes.map((texts) => texts.map((text) => (JSON.parse(text) as { type: string }).type))
+
+test('a message and its answer reach the sender in one write, and others at once', async () => {
+  const [one, other] = await openSockets(['w1', 'w2'])
+  assert.ok(one && other)
+  one.emit('message', publishing(1), false)
+  one.emit('message', Buffer.from('{'), false)
+  assert.deepEqual(typesOf(one), [['message', 'stored'], ['refused']])
+  assert.deepEqual(typesOf(other), [['message']])
+})
+
+test('where a write fills the connection, what follows waits until it has drained', async () => {
+  const [one] = await openSockets(['w1'])
+  assert.ok(one)
+  one.emit('message', publishing(1, 'x'.repeat(100_000)), false)
+  one.emit('message', publishing(2), false)
+  assert.deepEqual(typesOf(one), [['message']])
+  assert.equal(one.drains.length, 1)
+  one.drains[0]?.()
+  assert.deepEqual(typesOf(one).flat(), ['message', 'stored', 'message', 'stored'])
 })

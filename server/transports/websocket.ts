@@ -86,10 +86,13 @@ function join(socket: WebSocket, opening: Opening, mounting: Mounting): void {
   })
   socket.on('message', (data, isBinary) => {
     gathered = []
-    inbound.take(
-      isBinary ? new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.') : String(data),
-    )
-    flush()
+    try {
+      inbound.take(
+        isBinary ? new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.') : String(data),
+      )
+    } finally {
+      flush()
+    }
   })
   // `ws` answers PINGs itself; they still count.
   for (const control of ['ping', 'pong'] as const) socket.on(control, () => inbound.take(null))
