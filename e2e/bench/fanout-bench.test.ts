@@ -11,7 +11,10 @@ test('a wrong flag is refused by name', async () => {
   await assert.rejects(run('--modes sse/3'), /--modes names "sse\/3"/)
   await assert.rejects(run('--windows 0'), /--windows is "0"/)
   await assert.rejects(run('--per-browser 1,x'), /--per-browser is "1,x"/)
-  await assert.rejects(run('--peers sockjs'), /--peers is "sockjs": there are ws, socket\.io, http2, ws-stored and http2-stored/)
+  await assert.rejects(
+    run('--peers sockjs'),
+    /--peers is "sockjs": there are ws, socket\.io, http2, ws-stored and http2-stored/,
+  )
   // No peers at all are allowed.
   await assert.rejects(run('--peers  --rate 1 --seconds 2 --rounds 3'), /--rounds is 3/)
 })
