@@ -243,12 +243,14 @@ export class Awareness {
     return this.#rooms.get(entry.channel)?.entries.get(entry.window) === entry
   }
 
-  /** Replaces another client's entry of that window. */
+  /** Replaces what another client or server shows of that window, for good. */
   #putIn(entry: Entry): void {
-    const { channel, window } = entry
+    const { channel, window, holder } = entry
     const room = this.#rooms.getOrInsertComputed(channel, createRoom)
-    const isNew = !room.entries.delete(window)
-    if (isNew && room.entries.size >= mostShownWindows) this.#takeOut(excessOf(room, entry))
+    const replaced = room.entries.get(window)
+    room.entries.delete(window)
+    if (!replaced && room.entries.size >= mostShownWindows) this.#takeOut(excessOf(room, entry))
+    if (replaced && replaced.holder !== holder) replaced.holder.entries.delete(placeOf(channel, window))
     room.entries.set(window, entry)
     room.gone.delete(window)
     room.changedAt = entry.version

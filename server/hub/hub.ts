@@ -410,10 +410,11 @@ export function createHub(parts: HubParts) {
     show(from: Subscriber | string, report: AwarenessReport, opening = Number.POSITIVE_INFINITY): void {
       const client = typeof from === 'string' ? registry.named(from) : registry.find(from.identity)
       if (client) showOf(client, report, opening)
-      else if (typeof from === 'string') {
-        checkReport(from, fingerprintIn(from), report)
-        neighbours?.say({ type: 'show', window: from, report, opening })
-      }
+      else if (typeof from === 'string') checkReport(from, fingerprintIn(from), report)
+      if (typeof from !== 'string') return
+      // A client that polls may be known to several servers, and shown by another than this one.
+      const isForOthers = !client || (client.stream === null && report.state === null)
+      if (isForOthers) neighbours?.say({ type: 'show', window: from, report, opening })
     },
     streamOf: (id: string) => registry.named(id)?.stream ?? null,
     /** By a client here or, of an overview, at another server. */
