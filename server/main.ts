@@ -11,7 +11,14 @@ import { configHelp } from './config/schema.ts'
 import { leaveWhenDone, processTimers } from './process.ts'
 import { isLoopback, isOpenTo, originFor } from './security/access.ts'
 import { type Server, startLog, startServer, startWorker, workersOf } from './server.ts'
-import { hostSiblings, joinSiblings, openLink, startWorkers, stopWord } from './workers/workers.ts'
+import {
+  hostSiblings,
+  joinSiblings,
+  openLink,
+  portsOpened,
+  startWorkers,
+  stopWord,
+} from './workers/workers.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -71,15 +78,21 @@ async function startAll(parts: Parts): Promise<Server> {
 
 /** As one of several processes; the first one says when to stop. */
 async function work(): Promise<void> {
-  const stopped = new Promise((resolve) => {
-    process.on('message', (said) => said === stopWord && resolve(said))
+  const stopped = new Promise<typeof stopWord>((resolve) => {
+    const stop = () => resolve(stopWord)
+    process.on('message', (said) => said === stopWord && stop())
     // A terminal signals all its processes.
-    for (const signal of signals) process.on(signal, resolve)
+    for (const signal of signals) process.on(signal, stop)
   })
+  const opened = portsOpened()
   try {
     const { settings } = readFlags(process.argv.slice(2), ownFlags)
-    const config = await loadConfig({ argv: settings, env: process.env, cwd: root })
-    const parts = { config, tls: await certificateFor(config), webFolder, root }
+    const loaded = await loadConfig({ argv: settings, env: process.env, cwd: root })
+    const tls = await certificateFor(loaded)
+    const ports = await Promise.race([opened, stopped])
+    if (ports === stopWord) return void process.exit()
+    const config = { ...loaded, ...(ports && { port: ports['2'], http1Port: ports['1.1'] }) }
+    const parts = { config, tls, webFolder, root }
     const link = config.broker === 'nats' ? null : openLink()
     const server = await startWorker(parts, link, joinSiblings(workersOf(config)))
     const orphaned = () => process.exit(1)

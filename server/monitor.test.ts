@@ -81,6 +81,7 @@ function createServer(names: readonly string[], deaf: readonly string[] = []) {
   const followers = new Map<string, (note: unknown) => void>()
   const monitors = names.map((name) => {
     const siblings: Siblings = {
+      sharing: null,
       ...{ name, count: names.length },
       post(note) {
         const words = JSON.stringify(note)

@@ -180,7 +180,8 @@ async function start(
       directory.stop()
     }
     try {
-      const opened = await listen(createApp(parts), { ...config, ...limits, ...tls }, origins)
+      const sharing = siblings?.sharing ?? null
+      const opened = await listen(createApp(parts), { ...config, ...limits, ...tls, sharing }, origins)
       return { ...opened, stopFollowing }
     } catch (error) {
       // These would keep the process alive or the log's file open.

@@ -1,12 +1,15 @@
 // Several processes on the same ports: the transport contract over each mode, and what a window notices when one of them is killed.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
 import { isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
+import { requireMode } from '../lab/mode-names.ts'
 import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 import { testTransportContract } from './transport-contract.ts'
@@ -54,6 +57,49 @@ test('one scrape has the metrics of all processes', async (context) => {
   const processes = text.matchAll(/^process_start_time_seconds\{process="([^"]+)"\} \d/gm)
   assert.deepEqual(Array.from(processes, ([, name]) => name).sort(), ['log', 'worker-1', 'worker-2'])
   assert.match(text, /^crosswind_processes_silent 0$/m)
+})
+
+const needsProc = { skip: process.platform !== 'linux' }
+
+test('a second server with workers is refused the ports of the first, and takes no connection', async () => {
+  const folder = await makeServerFolder('workers-again')
+  const settings = { workers: 2, host: 'localhost', 'http1-port': 0, 'sensor-source': 'none' }
+  const port = Number(new URL(shared.origin['2']).port)
+  try {
+    const started = startServerProcess(serverProgram, folder.flags({ ...settings, port }))
+    await assert.rejects(started, new RegExp(`Port ${port} is in use on localhost`))
+  } finally {
+    await folder.remove()
+  }
+})
+
+test('a TLS session resumes at any worker', async () => {
+  const { port, hostname } = new URL(shared.origin['1.1'])
+  const connect = (session?: Buffer) =>
+    connectTls({ host: hostname, port: Number(port), ca: shared.ca, session, ALPNProtocols: ['http/1.1'] })
+  const first = connect()
+  // With TLS 1.3 it follows the handshake.
+  const [session] = await once(first, 'session')
+  first.destroy()
+  const resumed: boolean[] = []
+  for (let connection = 0; connection < 12; connection += 1) {
+    const socket = connect(session)
+    await once(socket, 'secureConnect')
+    resumed.push(socket.isSessionReused())
+    socket.destroy()
+  }
+  assert.deepEqual(
+    resumed,
+    Array.from({ length: 12 }, () => true),
+  )
+})
+
+test('connections are shared out among the workers', needsProc, async (context) => {
+  const names = Array.from({ length: 40 }, (_, place) => `shared-${place}`)
+  for (const window of names) await open(context, shared, requireMode('sse/2'), { window, channels: 'shared-out' }).next('welcome')
+  const counts = [...(await windowsOf(shared)).values()]
+  // An even hash leaves one of two with fewer than five of forty once in five million times.
+  assert.ok(counts.length === 2 && Math.min(...counts) >= 5, `windows by worker: ${counts}`)
 })
 
 const key = newKey()
@@ -111,8 +157,6 @@ async function windowsOf({ origin, ca }: Started): Promise<ReadonlyMap<string, n
   const samples = text.matchAll(/^crosswind_windows\{mode="[^"]+",process="worker-(\d+)"\} (\d+)$/gm)
   return new Map(Array.from(samples, ([, worker = '', windows]) => [worker, Number(windows)]))
 }
-
-const needsProc = { skip: process.platform !== 'linux' }
 
 for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'streaming/2'].includes(name))) {
   test(

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import https from 'node:https'
-import type { AddressInfo, Server as NetServer } from 'node:net'
+import { type AddressInfo, createServer, type Server as NetServer } from 'node:net'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { endsWithin, incidents, processTimers } from '../process.ts'
@@ -16,7 +16,16 @@ export type ListenerSettings = Pick<Config, 'host' | 'port' | 'http1Port' | 'hea
   Config['limits'] & {
     readonly cert: string
     readonly key: string
+    readonly sharing?: PortSharing | null
   }
+
+/** With other processes of the same server, each with listening sockets of its own on the same ports (SO_REUSEPORT). */
+export interface PortSharing {
+  /** It makes sure that no other program has the ports. */
+  readonly isFirst: boolean
+  /** Of all of them, so that TLS sessions resume at any. */
+  readonly ticketKeys: Buffer
+}
 
 /** A handshake takes two round trips; Node's default is two minutes. */
 const mostHandshakeMs = 10_000
@@ -26,9 +35,12 @@ export const reserve = 64
 
 /** Rejects, naming the port, when one cannot be opened; then both are closed. */
 export async function listen(app: App, settings: ListenerSettings, origins: OriginRules) {
-  const { cert, key, host, bodySeconds, maxConnections } = settings
+  const { cert, key, host, bodySeconds, maxConnections, sharing = null } = settings
   const handshakeMs = Math.min(mostHandshakeMs, bodySeconds * 1000)
-  const tlsOptions = { cert, key, minVersion: 'TLSv1.2', handshakeTimeout: handshakeMs } as const
+  const tlsOptions = {
+    ...{ cert, key, minVersion: 'TLSv1.2' as const, handshakeTimeout: handshakeMs },
+    ...(sharing && { ticketKeys: sharing.ticketKeys }),
+  }
   const options = { ...tlsOptions, ...http1Options(bodySeconds) }
   const secure = http2.createSecureServer({ ...options, ...http2Options(settings) })
   const plain = https.createServer(options)
@@ -47,8 +59,8 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
   takeWebSocketsOverHttp2(secure, parts)
   try {
     const ports = {
-      '2': await open(secure, settings.port, '--port', host),
-      '1.1': await open(plain, settings.http1Port, '--http1-port', host),
+      '2': await open(secure, settings.port, '--port', host, sharing),
+      '1.1': await open(plain, settings.http1Port, '--http1-port', host, sharing),
     }
     return { ports, close }
   } catch (error) {
@@ -123,14 +135,31 @@ function reportBrokenSession({ code, message }: NodeJS.ErrnoException): void {
 }
 
 /** Resolves to the port. Rejects with one sentence; `flag` names the port's flag. */
-async function open(server: NetServer, port: number, flag: string, host: string): Promise<number> {
-  server.listen({ port, host: host === 'localhost' ? '127.0.0.1' : host })
+async function open(
+  server: NetServer,
+  port: number,
+  flag: string,
+  host: string,
+  sharing: PortSharing | null,
+): Promise<number> {
+  const place = { port, host: host === 'localhost' ? '127.0.0.1' : host }
   try {
+    // Another server of this user may share the port too: the kernel would deal out connections to both of them.
+    if (sharing?.isFirst && port !== 0) await occupy(place)
+    server.listen({ ...place, reusePort: sharing !== null })
     await once(server, 'listening')
   } catch (cause) {
     throw new Error(whyNotOpen(port, flag, host, cause), { cause })
   }
   return (server.address() as AddressInfo).port
+}
+
+/** Opens it for itself alone, and closes it. Rejects as `listen` fails. */
+async function occupy(place: { readonly port: number; readonly host: string }): Promise<void> {
+  const server = createServer().listen({ ...place, exclusive: true })
+  await once(server, 'listening')
+  server.close()
+  await once(server, 'close')
 }
 
 function whyNotOpen(port: number, flag: string, host: string, cause: unknown): string {

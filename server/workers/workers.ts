@@ -1,9 +1,11 @@
 // Several processes on the same ports: starts them, replaces those that end, and stops them.
 
 import cluster, { type Worker } from 'node:cluster'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { PortSharing } from '../http/listeners.ts'
 import { endsWithin } from '../process.ts'
 import type { Server } from '../server.ts'
 import type { Timers } from '../wire/time.ts'
@@ -17,6 +19,8 @@ export interface Siblings {
   /** Plain data. */
   readonly post: (note: object) => void
   readonly follow: (onNote: (note: unknown) => void) => void
+  /** Null where `node:cluster` opens the ports, or where there are none. */
+  readonly sharing: PortSharing | null
 }
 
 /** Of a worker's file descriptors, after the terminal's three and Node's own channel. */
@@ -54,21 +58,39 @@ interface Noted {
 /** To a worker. */
 export const stopWord = 'stop'
 
-/** In a worker's environment: its number. */
+/** To a worker that waits: another one has opened them. */
+interface Opened {
+  readonly type: 'opened'
+  readonly ports: Ports
+}
+
+/** In a worker's environment: its number, that it waits to be told the ports, and the ticket keys. */
 const numberVariable = 'WORKER_NUMBER'
+const waitsVariable = 'WORKER_WAITS'
+const ticketKeysVariable = 'WORKER_TICKET_KEYS'
+
+/** Of Node's `ticketKeys`. */
+const ticketKeysBytes = 48
+
+/**
+ * Each worker listens for itself, and the kernel deals connections out evenly (SO_REUSEPORT). Elsewhere, or where Node's
+ * variable asks for it, `node:cluster` opens the ports for all.
+ */
+const kernelDeals = process.platform === 'linux' && process.env.NODE_CLUSTER_SCHED_POLICY === undefined
 
 /** In the first process, which passes on what workers post. */
 export function hostSiblings(count: number) {
   const followers = new Set<(note: unknown) => void>()
   function spread(note: object, from?: Worker): void {
     for (const worker of Object.values(cluster.workers ?? {}))
-      if (worker && worker !== from && worker.isConnected()) send(worker, note)
+      if (worker && worker !== from && worker.isConnected()) tell(worker, { type: 'note', note })
   }
   return {
     name: 'log',
     count: count + 1,
     post: (note: object) => spread(note),
     follow: (onNote) => void followers.add(onNote),
+    sharing: null,
     take(said: unknown, from: Worker): void {
       if (!isNoted(said)) return
       spread(said.note, from)
@@ -79,7 +101,12 @@ export function hostSiblings(count: number) {
 
 /** In a worker. */
 export function joinSiblings(count: number): Siblings {
+  const { [waitsVariable]: waits, [ticketKeysVariable]: ticketKeys } = process.env
   return {
+    sharing:
+      ticketKeys === undefined
+        ? null
+        : { isFirst: waits === undefined, ticketKeys: Buffer.from(ticketKeys, 'hex') },
     name: `worker-${process.env[numberVariable]}`,
     count: count + 1,
     post: (note) => void (process.connected && process.send?.({ type: 'note', note } satisfies Noted)),
@@ -87,25 +114,43 @@ export function joinSiblings(count: number): Siblings {
   }
 }
 
+/** In a worker: those that another one has opened; null for the settings'. To be asked for at once: told once. */
+export function portsOpened(): Promise<Ports | null> {
+  if (process.env[waitsVariable] === undefined) return Promise.resolve(null)
+  return new Promise((resolve) => {
+    process.on('message', (said) => isOpened(said) && resolve(said.ports))
+  })
+}
+
+const isOpened = (said: unknown): said is Opened =>
+  typeof said === 'object' && said !== null && 'type' in said && said.type === 'opened'
+
 // A worker that has just ended takes nothing: its replacement asks anew.
-const send = (worker: Worker, note: object) =>
-  void worker.send({ type: 'note', note } satisfies Noted, () => undefined)
+const tell = (worker: Worker, said: Noted | Opened) => void worker.send(said, () => undefined)
 
 const isNoted = (said: unknown): said is Noted =>
   typeof said === 'object' && said !== null && 'type' in said && said.type === 'note'
 
-/** Resolves when all serve. Rejects with the reason of the first that cannot. Each takes connections as it has time. */
+/** Resolves when all serve. Rejects with the reason of the first that cannot. */
 export async function startWorkers(parts: WorkersParts): Promise<Server> {
   const { count, siblings, attach, drainMs, timers, print } = parts
-  // Workers accept for themselves. A connection that the first process hands on costs both of them, and is lost with a
-  // worker that was about to end.
+  // Without the kernel's help workers accept as they have time. A connection that the first process hands on costs both of
+  // them, and is lost with a worker that was about to end.
   if (process.env.NODE_CLUSTER_SCHED_POLICY === undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] })
   const workers = new Set<Worker>()
+  const ticketKeys = randomBytes(ticketKeysBytes).toString('hex')
+  const { promise: ports, resolve: setPorts } = Promise.withResolvers<Ports>()
   let isStopping = false
 
-  async function begin(number: number): Promise<Ports> {
-    const worker = cluster.fork({ [numberVariable]: number })
+  async function begin(number: number, isFirst = false): Promise<Ports> {
+    const waits = kernelDeals && !isFirst
+    const worker = cluster.fork({
+      [numberVariable]: number,
+      ...(kernelDeals && { [ticketKeysVariable]: ticketKeys }),
+      ...(waits && { [waitsVariable]: true }),
+    })
+    if (waits) void ports.then((opened) => tell(worker, { type: 'opened', ports: opened }))
     const startedAt = timers.now()
     workers.add(worker)
     const link = worker.process.stdio[linkDescriptor] as Duplex
@@ -117,6 +162,7 @@ export async function startWorkers(parts: WorkersParts): Promise<Server> {
     if (!isSaid(said)) throw new Error('A worker ended before it served.')
     if (said.type === 'failed') throw new Error(said.why)
     worker.once('exit', (code, signal) => replace(number, timers.now() - startedAt, signal ?? `code ${code}`))
+    setPorts(said.ports)
     return said.ports
   }
 
@@ -152,9 +198,9 @@ export async function startWorkers(parts: WorkersParts): Promise<Server> {
   }
 
   try {
-    const [ports] = await Promise.all(Array.from({ length: count }, (_, place) => begin(place + 1)))
-    if (!ports) throw new Error('There are no workers.')
-    return { ports, close }
+    // The first one finds out whether the ports are free; meanwhile the others load.
+    await Promise.all(Array.from({ length: count }, (_, place) => begin(place + 1, place === 0)))
+    return { ports: await ports, close }
   } catch (error) {
     await close()
     throw error
