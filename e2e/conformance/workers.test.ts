@@ -96,7 +96,8 @@ test('a TLS session resumes at any worker', async () => {
 
 test('connections are shared out among the workers', needsProc, async (context) => {
   const names = Array.from({ length: 40 }, (_, place) => `shared-${place}`)
-  for (const window of names) await open(context, shared, requireMode('sse/2'), { window, channels: 'shared-out' }).next('welcome')
+  for (const window of names)
+    await open(context, shared, requireMode('sse/2'), { window, channels: 'shared-out' }).next('welcome')
   const counts = [...(await windowsOf(shared)).values()]
   // An even hash leaves one of two with fewer than five of forty once in five million times.
   assert.ok(counts.length === 2 && Math.min(...counts) >= 5, `windows by worker: ${counts}`)
