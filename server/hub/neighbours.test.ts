@@ -213,16 +213,23 @@ test('polls that go to any server are one window, which is shown while it polls 
   assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [1, {}])
 })
 
-test('a window that polls may say at any server that it is shown no more, wherever it said where it is', async () => {
-  const { one, other, advance } = two()
-  const readers = [await one.join({ id: 'b' }), await other.join({ id: 'c' })]
-  const shownNow = () => readers.map(({ connection }) => shownTo(connection))
+/** One that polls both servers, and said at the first that it is at x, then at the other that it is at y. */
+async function pollAtBoth({ one, other, advance }: ReturnType<typeof two>) {
   const place = { ...owned('w1'), mode: 'polling/1.1' }
   const name = String(place.id)
   for (const server of [one, other]) await server.ask(place)
   one.hub.show(name, { state: at('x') })
   advance(200)
   other.hub.show(name, { state: at('y') })
+  return { place, name }
+}
+
+test('a window that polls may say at any server that it is shown no more, wherever it said where it is', async () => {
+  const servers = two()
+  const { one, other, advance } = servers
+  const readers = [await one.join({ id: 'b' }), await other.join({ id: 'c' })]
+  const shownNow = () => readers.map(({ connection }) => shownTo(connection))
+  const { name } = await pollAtBoth(servers)
   advance(200)
   assert.deepEqual(shownNow(), [{ [name]: 'y' }, { [name]: 'y' }])
   one.hub.show(name, { state: null })
@@ -231,14 +238,10 @@ test('a window that polls may say at any server that it is shown no more, wherev
 })
 
 test('a window that fell silent is not shown again where it was before it moved at another server', async () => {
-  const { one, other, advance } = two()
+  const servers = two()
+  const { one, advance } = servers
   const reader = await one.join({ id: 'b' })
-  const place = { ...owned('w1'), mode: 'polling/1.1' }
-  const name = String(place.id)
-  for (const server of [one, other]) await server.ask(place)
-  one.hub.show(name, { state: at('x') })
-  advance(200)
-  other.hub.show(name, { state: at('y') })
+  const { place, name } = await pollAtBoth(servers)
   for (let passed = 0; passed < heartbeatMs && shownTo(reader.connection)[name]; passed += 500) advance(500)
   await one.ask(place)
   advance(200)
