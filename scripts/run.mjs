@@ -1,13 +1,14 @@
 // The npm commands: `node scripts/run.mjs NAME …`. Runs on Node 18 and later, without packages.
 
-import { launch, StepFailure, showFailure } from './child-process.mjs'
+import { launch, StepFailure, serverFlags, showFailure } from './child-process.mjs'
 import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer } from './preparation.mjs'
 import { showShape } from './shape.mjs'
 import { runSuite } from './suite.mjs'
 
 /** Each resolves to the exit code. The keys are package.json's script names. */
 const commands = {
-  start: (words) => launchProgram(['server/main.ts', ...words], { needsPage: !wantsHelp(words) }),
+  start: (words) =>
+    launchProgram([...serverFlags, 'server/main.ts', ...words], { needsPage: !wantsHelp(words) }),
   lab(words) {
     const needsPage = !wantsHelp(words)
     const needsBrowser = needsPage && !scenariosOfClients.includes(words[0])

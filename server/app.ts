@@ -98,7 +98,8 @@ export function createApp(parts: AppParts) {
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
-    const opening = { query: ctx.URL.searchParams, http: httpVersionOf(ctx), grant }
+    // `ctx.URL` would put a whole address together and parse it.
+    const opening = { query: new URLSearchParams(ctx.querystring), http: httpVersionOf(ctx), grant }
     socketHandlers.get(ctx.path)?.(ctx.websocket, opening)
   })
   app.on('error', (error) => {

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { ensureCertificate, machineAddresses, machineNames } from '../../certs/certificate.ts'
+import { serverFlags } from '../../scripts/child-process.mjs'
 import type { Figures } from '../../server/process.ts'
 import { originFor } from '../../server/security/access.ts'
 import type { EditorName } from '../../server/wire/messages.ts'
@@ -44,9 +45,11 @@ export async function startServerProcess(
   args: readonly string[],
   { stages = false, host = 'localhost' }: Starting = {},
 ) {
-  const execArgv = stages
-    ? [...process.execArgv, '--import', pathToFileURL(stageStamps).href]
-    : process.execArgv
+  const execArgv = [
+    ...process.execArgv,
+    ...serverFlags,
+    ...(stages ? ['--import', pathToFileURL(stageStamps).href] : []),
+  ]
   const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv })
   const exited = once(child, 'exit').then(() => undefined)
   let written = ''

@@ -58,6 +58,9 @@ const clusteredPeers: ReadonlySet<string> = new Set(['ws', 'engine.io-websocket'
 /** Periods over the 2.5 s of most of its experiments, 4 s and 3 s. */
 const thesis = { referencePeriod: 1.6, shorterPeriod: 1.2, moreClients: 1.5, mostPeriodMs: 6000 }
 
+/** Of `workers`: at the thesis's rates one worker is idle nine tenths of the time, and what each process compiles anew counts more. */
+const manyTimes = 4
+
 /** Of `most`, over HTTP/2: a window that asks as often as a WebSocket would take both cores for requests alone. */
 const sharedPeriodMs = 60_000
 const sharedPerBrowser = 10
@@ -105,7 +108,10 @@ export function rampsOf(options: CapacityOptions): RampSetup[] {
     switching: () => [1, 3].map((count) => ({ ...base, workers: count, serverCores: '0', clientCores: '1' })),
     workers: () =>
       [mode, ...peers.filter((peer) => clusteredPeers.has(peer))].flatMap((subject) =>
-        workers.map((count) => ({ ...base, subject, workers: count })),
+        workers.map((count) => ({
+          ...{ ...base, subject, workers: count },
+          ...{ windows: base.windows * manyTimes, windowsPerSecond: rate * manyTimes },
+        })),
       ),
     period: () => [reference, { ...reference, meanPeriodMs: thesis.shorterPeriod * period * 1000 }],
     connections: () => [

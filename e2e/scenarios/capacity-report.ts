@@ -69,15 +69,16 @@ const percent = (share: number | null) => (share === null ? nothing : `${Math.ro
 
 function answersSection({ ramps, sessions }: Summary): Section {
   const table: Table = {
-    caption: `Over ${sessions === 1 ? 'one session' : `${count(sessions)} sessions, “most” once`}; medians of round trips and openings, in milliseconds`,
+    caption: `Over ${sessions === 1 ? 'one session' : `${count(sessions)} sessions`}; medians of round trips and openings, in milliseconds`,
     columns: [
       text('Ramp'),
-      ...['Windows', 'Dropped', 'Pings due', 'Not answered', 'Repeated'].map(number),
+      ...['Sessions', 'Windows', 'Dropped', 'Pings due', 'Not answered', 'Repeated'].map(number),
       ...['Round trip', '99 %', 'Opening'].map(number),
       text('Bottleneck'),
     ],
     rows: ramps.map((ramp) => [
       ramp.mode,
+      count(ramp.sessions),
       ramp.opened === ramp.planned ? count(ramp.opened) : `${count(ramp.opened)} of ${count(ramp.planned)}`,
       ...[ramp.dropped, ramp.due, ramp.missing, ramp.repeated].map(count),
       ...[ramp.roundTripP50Ms, ramp.roundTripP99Ms, ramp.openedAfterP50Ms].map(({ median }) =>
@@ -90,7 +91,7 @@ function answersSection({ ramps, sessions }: Summary): Section {
     title: 'What was opened and answered',
     tables: [table],
     paragraphs: [
-      'Windows: those that opened; “of” gives those planned, where some failed to open. A window counts as open once the server has greeted it; its opening runs from the moment when it was due, TLS and session included. A ping is due at every multiple of its window’s own period after that; one without an answer after 10 s is not answered. “Clients” as the bottleneck means that the load processes, not the server, limited the ramp: what it says about the server is then no limit of the server.',
+      'Windows: those that opened, in all sessions of the ramp; “of” gives those planned, where some failed to open. A window counts as open once the server has greeted it; its opening runs from the moment when it was due, TLS and session included. A ping is due at every multiple of its window’s own period after that; one without an answer after 10 s is not answered. “Clients” as the bottleneck means that the load processes, not the server, limited the ramp: what it says about the server is then no limit of the server.',
       ...reasonsOf(ramps),
     ],
   }
@@ -204,7 +205,7 @@ function speedUpSections({ speedUps }: Summary): readonly Section[] {
         },
       ],
       paragraphs: [
-        'A server carries no more once its busiest process has a core to itself. The speed-up is therefore the busiest process’s CPU for a window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its code anew, which a short ramp would count against several. It assumes a core for each process; server and clients share the cores of this machine, so that it is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, which counts like any other; workers accept their connections themselves.',
+        'A server carries no more once its busiest process has a core to itself. The speed-up is therefore the busiest process’s CPU for a window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its code anew, which a short ramp would count against several. For the same reason these ramps have four times the windows of the others, at four times the rate: with fewer a worker is idle nearly all the time. It assumes a core for each process; server and clients share the cores of this machine, so that it is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, which counts like any other; workers accept their connections themselves.',
         '“Most” is the speed-up that this first process would allow with any number of workers: one worker’s CPU for a window over the first process’s. The thesis counts cores, of which a third or half are for load balancers and the store, and concludes with n/2 for n cores; here n are the workers.',
       ],
     },

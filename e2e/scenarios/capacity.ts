@@ -10,7 +10,14 @@ import { count, figure } from '../report/section.ts'
 import { analyse, cpuBetween, type Run, variantOf } from './capacity-analysis.ts'
 import { measureRamp, type RampRecord, type RampSetup, rampsOf } from './capacity-ramps.ts'
 import { capacityFiles } from './capacity-report.ts'
-import type { CapacityOptions } from './scenario-options.ts'
+import type { CapacityOptions, ExperimentName } from './scenario-options.ts'
+
+/** Of the others every session has one turn: ratios and speed-ups are theirs. */
+const mostTurns: Readonly<Partial<Record<ExperimentName, number>>> = {
+  ...{ clients: 2, switching: 2, period: 2, connections: 2, size: 2 },
+  // Hundreds of seconds each, and compared with nothing.
+  most: 1,
+}
 
 /** For a server and load processes to start and end. */
 const aroundMs = 3500
@@ -28,8 +35,10 @@ export async function capacityRun(options: CapacityOptions, command: string, sig
   if (setups.length === 0) throw new Error('--experiments, --modes and --peers leave no ramp.')
   const random = createSeededRandom(seed)
   const turns = Array.from({ length: sessions }, (_, place) =>
-    // Hundreds of seconds each, and compared with nothing.
-    shuffled(place === 0 ? setups : setups.filter(({ experiment }) => experiment !== 'most'), random),
+    shuffled(
+      setups.filter(({ experiment }) => place < (mostTurns[experiment] ?? sessions)),
+      random,
+    ),
   )
   const wholeMs = turns
     .flat()

@@ -543,7 +543,8 @@ export const capacityHelp = `npm run lab -- capacity [flags]
                                                      websocket/1.1,sse/2
   --peers LIST        ${answeringPeers.join(', ')}; or nothing ("")
                                                      all
-  --workers LIST      workers to compare             1,2,3
+  --workers LIST      workers to compare, with four times the windows
+                                                     1,2,3
   --clients N         load processes                 2
   --rate N            windows that open each second  40
   --seconds N         duration of a ramp             20
@@ -563,7 +564,7 @@ export const capacityHelp = `npm run lab -- capacity [flags]
   --most-rate N       windows that open each second in the experiment most; of HTTP/2 four times as many
                                                      250
   --most-hold N       seconds after it               30
-  --sessions N        turns of every ramp but those of most, which come once
+  --sessions N        turns of the ramps of comparison and workers; the others come twice at most, those of most once
                                                      2
   --seed N            repeats the periods, and the order
                                                      drawn, and printed

@@ -315,12 +315,9 @@ function frameIn(text: string): UpFrame {
   throw new Refusal(400, 'bad-frame', `A frame is ${forms}.`)
 }
 
-const questionSchema = z.object({ at: z.number() })
-
 /** `now` is both receipt and response, ms since the epoch. */
-function answerClock(given: unknown, now: number): DownFrame {
-  const parsed = questionSchema.safeParse(given)
-  if (parsed.success) return { type: 'clock', sent: parsed.data.at, received: now, at: now }
+function answerClock({ at }: { readonly at?: unknown }, now: number): DownFrame {
+  if (Number.isFinite(at)) return { type: 'clock', sent: at as number, received: now, at: now }
   throw new Refusal(400, 'bad-shape', 'Who asks for the time says "at": its own, in ms since the epoch.')
 }
 
