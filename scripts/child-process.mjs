@@ -19,7 +19,7 @@ export const tool = (name) => join(binFolder, isWindows ? `${name}.cmd` : name)
 
 /**
  * Node's flags for a server, and for those that the lab compares with it. V8 marks the whole heap whenever less of its limit is
- * left than the young generation may take, and its limit grows with the heap: below some 90 MB it marked after every 65 connections.
+ * left than the young generation may take, and the limit grows with the heap: a heap of 30 MB was marked after every 65 connections.
  */
 export const serverFlags = ['--initial-old-space-size=128']
 

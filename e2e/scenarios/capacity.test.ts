@@ -5,10 +5,23 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { capacityRun } from './capacity.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { capacityRun, turnsOf } from './capacity.ts'
+import { rampsOf } from './capacity-ramps.ts'
 import { readCapacityOptions } from './scenario-options.ts'
 
 const skip = process.platform === 'linux' ? false : 'needs /proc'
+
+test('what ratios and speed-ups come from has a turn in every session, the rest two at most, and the greatest number one', () => {
+  const setups = rampsOf(readCapacityOptions(['--peers', 'ws', '--workers', '1,2']))
+  const turns = turnsOf(setups, 5, createSeededRandom(1))
+  const timesOf = (experiment: string) =>
+    turns.map((ramps) => ramps.filter((ramp) => ramp.experiment === experiment).length)
+  assert.deepEqual(timesOf('comparison'), [4, 4, 4, 4, 4])
+  assert.deepEqual(timesOf('workers'), [4, 4, 4, 4, 4])
+  assert.deepEqual(timesOf('period'), [2, 2, 0, 0, 0])
+  assert.deepEqual(timesOf('most'), [2, 0, 0, 0, 0])
+})
 
 test('every window opens, every ping is answered, and every process is recorded', {
   skip,

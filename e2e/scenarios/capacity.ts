@@ -1,6 +1,6 @@
 // Ramps of pinging windows, as in the SocketCluster thesis of 2014, at modes and peers in turns.
 
-import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, type Random, shuffled } from '../../server/wire/time.ts'
 import { requireProc } from '../lab/process-recorder.ts'
 import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
 import { Progress } from '../lab/terminal-output.ts'
@@ -12,11 +12,25 @@ import { measureRamp, type RampRecord, type RampSetup, rampsOf } from './capacit
 import { capacityFiles } from './capacity-report.ts'
 import type { CapacityOptions, ExperimentName } from './scenario-options.ts'
 
-/** Of the others every session has one turn: ratios and speed-ups are theirs. */
+/** The others, from which the ratios and speed-ups come, have a turn in every session. */
 const mostTurns: Readonly<Partial<Record<ExperimentName, number>>> = {
-  ...{ clients: 2, switching: 2, period: 2, connections: 2, size: 2 },
+  clients: 2,
+  switching: 2,
+  period: 2,
+  connections: 2,
+  size: 2,
   // Hundreds of seconds each, and compared with nothing.
   most: 1,
+}
+
+/** The ramps of each session, in an order of its own. */
+export function turnsOf(setups: readonly RampSetup[], sessions: number, random: Random): RampSetup[][] {
+  return Array.from({ length: sessions }, (_, place) =>
+    shuffled(
+      setups.filter(({ experiment }) => place < (mostTurns[experiment] ?? sessions)),
+      random,
+    ),
+  )
 }
 
 /** For a server and load processes to start and end. */
@@ -33,13 +47,7 @@ export async function capacityRun(options: CapacityOptions, command: string, sig
   const { sessions, seed, clients, rate, seconds, hold, period } = options
   const setups = rampsOf(options)
   if (setups.length === 0) throw new Error('--experiments, --modes and --peers leave no ramp.')
-  const random = createSeededRandom(seed)
-  const turns = Array.from({ length: sessions }, (_, place) =>
-    shuffled(
-      setups.filter(({ experiment }) => place < (mostTurns[experiment] ?? sessions)),
-      random,
-    ),
-  )
+  const turns = turnsOf(setups, sessions, createSeededRandom(seed))
   const wholeMs = turns
     .flat()
     .reduce((sum, setup) => sum + rampMs(setup) + setup.holdSeconds * 1000 + aroundMs, 0)
