@@ -6,12 +6,15 @@ import axios from 'axios'
 import { defaultConfig } from '../../server/config/schema.ts'
 import type { Figures } from '../../server/process.ts'
 import type { Mode } from '../../server/wire/modes.ts'
+import { readProcessorMs } from '../lab/process-recorder.ts'
 import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
 import { type PeerName, peerHttp, type Target } from '../load/load-client.ts'
 
 export interface BenchServer {
   readonly target: Target
   readonly figures: () => Promise<Figures>
+  /** Counted from outside where that is possible: an answer would cost as much as some messages. */
+  readonly cpuMs: () => Promise<number>
   readonly close: () => Promise<void>
 }
 
@@ -59,14 +62,19 @@ export async function startBenchServer(
   { client, http }: Pick<Target, 'client' | 'http'>,
   stages = false,
 ): Promise<BenchServer> {
-  const { origin, close } = await startServerProcess(program, args, { stages })
+  const { pid, origin, close } = await startServerProcess(program, args, { stages })
   // Keep-alive: handshakes would be measured too.
   const httpsAgent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
+  async function figures(): Promise<Figures> {
+    const options = { httpsAgent, proxy: false, timeout: answerWithinMs } as const
+    return (await axios.get<Figures>(`${origin['1.1']}/api/figures`, options)).data
+  }
   return {
     target: { client, http, origin: origin[http], polling: defaultConfig.polling },
-    async figures() {
-      const options = { httpsAgent, proxy: false, timeout: answerWithinMs } as const
-      return (await axios.get<Figures>(`${origin['1.1']}/api/figures`, options)).data
+    figures,
+    async cpuMs() {
+      const counted = await readProcessorMs(pid)
+      return Number.isNaN(counted) ? (await figures()).cpuMs : counted
     },
     close() {
       httpsAgent.destroy()

@@ -38,11 +38,12 @@ export async function takeTurn(
   await pause(plan.settleMs, undefined, { signal })
   if (plan.warmupMessages > 0) await measure(loads, plan, 0, plan.warmupMessages)
   const before = await server.figures()
+  const cpuBefore = await server.cpuMs()
   const measured = await measure(loads, plan, plan.warmupMessages, plan.messages)
+  const cpuMs = (await server.cpuMs()) - cpuBefore
   const after = await server.figures()
   await Promise.all(loads.map((load) => load.closeWindows()))
   signal.throwIfAborted()
-  const cpuMs = after.cpuMs - before.cpuMs
   return { ...tallied(measured, plan.windows * plan.messages), cpuMs, before, after, measured, joinedInMs }
 }
 

@@ -1,6 +1,5 @@
 // `bench scaling`: measures what a message, a delivery and a window cost, checks the model with them, and works out plans.
 
-import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
@@ -8,6 +7,7 @@ import type { Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { readFlags, whole } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
+import { readProcessorMs } from '../lab/process-recorder.ts'
 import { median, rounded } from '../lab/statistics.ts'
 import { textTable } from '../lab/terminal-output.ts'
 import { type LoadProcess, startLoadProcess } from '../load/load-process.ts'
@@ -175,12 +175,13 @@ async function measureIdle({ mode, windows, perBrowser }: Options, signal: Abort
   const { target } = server
   await load.open({ target, firstWindow: 0, windows, perBrowser, channel: 'idle', openingAtOnce: 64 })
   await pause(1000 + windows * 1.2, undefined, { signal })
-  const before = await server.figures()
+  const joined = await server.figures()
+  const before = await server.cpuMs()
   await pause(idleSeconds * 1000, undefined, { signal })
-  const after = await server.figures()
+  const cpuMs = (await server.cpuMs()) - before
   return {
-    idleMicros: ((after.cpuMs - before.cpuMs) * 1000) / windows / idleSeconds,
-    bytesPerWindow: (before.rssBytes - empty.rssBytes) / windows,
+    idleMicros: (cpuMs * 1000) / windows / idleSeconds,
+    bytesPerWindow: (joined.rssBytes - empty.rssBytes) / windows,
   }
 }
 
@@ -202,23 +203,14 @@ async function measureFollowing(options: Options, signal: AbortSignal) {
   opened.defer(load.end)
   // Its first messages compile what the later ones run.
   await takeAndRead({ ...options, seconds: 3 }, first, [load], manyMessages, signal)
-  const [before, brokerBefore] = [await second.figures(), processorMs(nats.pid())]
+  const read = () => Promise.all([second.cpuMs(), readProcessorMs(nats.pid())])
+  const [before, brokerBefore] = await read()
   await takeAndRead(options, first, [load], manyMessages, signal)
-  const [after, brokerAfter] = [await second.figures(), processorMs(nats.pid())]
+  const [after, brokerAfter] = await read()
   const messages = manyMessages.rate * options.seconds + warmupMessages(manyMessages)
   return {
-    followMicros: ((after.cpuMs - before.cpuMs) * 1000) / messages,
+    followMicros: ((after - before) * 1000) / messages,
     brokerMicros: ((brokerAfter - brokerBefore) * 1000) / messages,
-  }
-}
-
-/** Of the kernel's clock ticks, 100 a second on Linux (proc_pid_stat(5)); NaN elsewhere. */
-function processorMs(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    return (Number(fields[11]) + Number(fields[12])) * 10
-  } catch {
-    return Number.NaN
   }
 }
 

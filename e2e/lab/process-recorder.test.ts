@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { ProcessRecorder, parseStat, pin } from './process-recorder.ts'
+import { ProcessRecorder, parseStat, pin, readProcessorMs } from './process-recorder.ts'
 
 const isLinux = { skip: process.platform === 'linux' ? false : 'needs /proc' }
 
@@ -29,6 +29,16 @@ test('this process has used what it says itself', isLinux, async () => {
   assert.ok(Math.abs(second.rssBytes - rss) < rss / 2, `${second.rssBytes} of ${rss}`)
   const shared = (await recorder.proportionalBytes()).get('own') ?? 0
   assert.ok(shared > rss / 10 && shared <= rss * 1.5, String(shared))
+})
+
+test('the scheduler’s count of this process agrees with its own', isLinux, async () => {
+  const [before, counted] = [process.cpuUsage(), await readProcessorMs(process.pid)]
+  while (process.cpuUsage(before).user < 50_000);
+  const { user, system } = process.cpuUsage(before)
+  const ms = (await readProcessorMs(process.pid)) - counted
+  const own = (user + system) / 1000
+  assert.ok(Math.abs(ms - own) < 10, `${ms} ms, not ${own}`)
+  assert.equal(await readProcessorMs(2 ** 30), Number.NaN)
 })
 
 test(

@@ -1,7 +1,7 @@
 // Processor time and memory of processes, once a second from /proc; Linux alone has it.
 
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
 /** Of one process at one moment. */
@@ -48,6 +48,20 @@ async function readStat(pid: number) {
     return parseStat(await readFile(`/proc/${pid}/stat`, 'latin1'))
   } catch {
     return null
+  }
+}
+
+/**
+ * Time that a process's threads have run, ms, as the scheduler counts it in nanoseconds; without those that have ended. NaN where the
+ * system does not say. Finer than `stat`, for what takes less than a tick.
+ */
+export async function readProcessorMs(pid: number): Promise<number> {
+  try {
+    const threads = await readdir(`/proc/${pid}/task`)
+    const read = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'latin1'))
+    return (await Promise.all(read)).reduce((sum, text) => sum + Number.parseInt(text, 10) / 1e6, 0)
+  } catch {
+    return Number.NaN
   }
 }
 
