@@ -13,7 +13,7 @@ import { type PeerName, peerHttp, type Target } from '../load/load-client.ts'
 export interface BenchServer {
   readonly target: Target
   readonly figures: () => Promise<Figures>
-  /** Counted from outside where that is possible: an answer would cost as much as some messages. */
+  /** Since its start. Read from outside where the system allows it: to answer would cost the server as much as some messages. */
   readonly cpuMs: () => Promise<number>
   readonly close: () => Promise<void>
 }

@@ -1,4 +1,4 @@
-// Processor time and memory of processes, once a second from /proc; Linux alone has it.
+// Processor time and memory of processes, from /proc; Linux alone has it.
 
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
@@ -52,8 +52,8 @@ async function readStat(pid: number) {
 }
 
 /**
- * Time that a process's threads have run, ms, as the scheduler counts it in nanoseconds; without those that have ended. NaN where the
- * system does not say. Finer than `stat`, for what takes less than a tick.
+ * Processor time of a process's threads, ms, without those that have ended; NaN where it is not readable. The scheduler counts it in
+ * nanoseconds, `stat` in ticks, which are too coarse for a hundred messages.
  */
 export async function readProcessorMs(pid: number): Promise<number> {
   try {
