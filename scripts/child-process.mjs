@@ -20,9 +20,8 @@ export const tool = (name) => join(binFolder, isWindows ? `${name}.cmd` : name)
 /**
  * Node's flags for a server, and for those that the lab compares with it. V8 marks the whole heap whenever less of its limit is
  * left than the young generation may take, and the limit grows with the heap: a heap of 30 MB was marked after every 65 connections.
- * Inline caches from a function's first call on, not only once it is often called: most of what opens a connection is not.
  */
-export const serverFlags = ['--initial-old-space-size=128', '--no-lazy-feedback-allocation']
+export const serverFlags = ['--initial-old-space-size=128']
 
 /** The project's Node comes first in PATH. */
 function toolEnvironment(extra = {}) {
