@@ -114,12 +114,29 @@ test('reads the window and the channels of a joining query', () => {
   })
   assert.equal(join('window=w1&channels=main').opening, 0)
   assert.deepEqual(join('window=w1&channels=probes').channels, new Set(['probes']))
+  assert.deepEqual(join('window=w1&channels=main,стр').channels, new Set(['main', 'стр']))
+})
+
+const openings: [text: string, opening: number][] = [
+  ['', 0],
+  ['007', 7],
+  ['1e3', 1000],
+  ['999999999999999', 999_999_999_999_999],
+  ['9007199254740991', Number.MAX_SAFE_INTEGER],
+]
+
+test('reads an opening alike with a plain name of a channel and with another', () => {
+  for (const [text, opening] of openings)
+    for (const channel of ['main', 'стр'])
+      assert.equal(join(`window=w1&channels=${channel}&opening=${text}`).opening, opening, text)
 })
 
 const badQueries: [query: string, named: string][] = [
   ['channels=main', 'window'],
   ['window=&channels=main', 'window'],
   [`window=${'w'.repeat(49)}&channels=main`, 'window'],
+  ['window=w%0A&channels=main', 'window'],
+  [`window=w1&channels=main,${'c'.repeat(65)}`, 'channels'],
   ['window=w1', 'channels'],
   ['window=w1&channels=,', 'channels'],
   ['window=w1&channels=a,b%2Fc', 'channels'],

@@ -198,7 +198,7 @@ export function admitWindow(query: URLSearchParams) {
 
 const windowIn = (query: URLSearchParams) => ({
   window: query.get('window') ?? undefined,
-  opening: query.get('opening') ?? 0,
+  opening: query.get('opening') ?? '0',
 })
 
 const firstIn = ({ issues: [issue] }: z.ZodError) => `${String(issue?.path[0])}: ${issue?.message}`
@@ -206,13 +206,26 @@ const firstIn = ({ issues: [issue] }: z.ZodError) => `${String(issue?.path[0])}:
 /** `?window=…&channels=main,wind&opening=…`. Throws a `Refusal` (400 `bad-query`). */
 export function admitJoining(query: URLSearchParams, maxChannels: number) {
   const channels = new Set((query.get('channels') ?? '').split(',').filter(Boolean))
-  const { data, error } = joinSchema.safeParse({ ...windowIn(query), channels: [...channels] })
+  const given = { ...windowIn(query), channels: [...channels] }
+  const plain = plainJoining(given)
+  const { data, error } = plain ? { data: plain } : joinSchema.safeParse(given)
   if (data && channels.size <= maxChannels) return { ...data, channels }
   const why = error
     ? firstIn(error)
     : `channels: ${channels.size} are more than ${maxChannels} (limits.channelsPerWindow)`
   throw new Refusal(400, 'bad-query', `The stream's query does not fit: ${why}.`)
 }
+
+/** As `isPlainDraft`: what passes would pass the schema, with the same result; null for others. */
+function plainJoining({ window, opening, channels }: ReturnType<typeof windowIn> & { channels: string[] }) {
+  if (window === undefined || window.length > 48 || !plainName.test(window)) return null
+  if (!plainNumber.test(opening)) return null
+  const areFit = channels.length > 0 && channels.every((one) => one !== probesChannel && plainName.test(one))
+  return areFit ? { window, opening: Number(opening), channels } : null
+}
+
+/** All such numbers are exact. */
+const plainNumber = /^[0-9]{1,15}$/
 
 interface Bucket {
   tokens: number

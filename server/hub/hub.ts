@@ -122,7 +122,6 @@ export function createHub(parts: HubParts) {
     })
   let draining: Promise<void> | null = null
 
-  const beatAt = new WeakMap<Client, number>()
   let beginners = 0
   let stopBeating = timers.later(beatTurn, heartbeatMs / beatTurns)
 
@@ -215,8 +214,8 @@ export function createHub(parts: HubParts) {
     throw new Refusal(403, 'read-only-channel', sentence)
   }
 
-  function showOf({ identity }: Client, report: AwarenessReport, opening: number): void {
-    const { window = identity.id, channel = pageOf(identity), state } = report
+  function showOf({ identity, page }: Client, report: AwarenessReport, opening: number): void {
+    const { window = identity.id, channel = page, state } = report
     checkReport(identity.id, identity.owner, { window, channel, state })
     if (!identity.channels.has(channel)) {
       const sentence = `"${identity.id}" does not read channel "${channel}"; a window is shown where it reads.`
@@ -297,14 +296,14 @@ export function createHub(parts: HubParts) {
   function isBeatDue(client: Client, now: number): boolean {
     // Half a turn of tolerance, so that an early timer does not cost a whole turn.
     const restMs = (heartbeatMs * (beatTurns - 1.5)) / beatTurns
-    let lastAt = beatAt.get(client)
-    if (lastAt === undefined) {
+    let lastAt = client.beatAt
+    if (lastAt === null) {
       // Head starts: after a restart all clients join at once.
       beginners += 1
       lastAt = now - ((beginners % (beatTurns - 1)) * heartbeatMs) / beatTurns
     }
     const isDue = now - lastAt >= restMs
-    beatAt.set(client, isDue ? now : lastAt)
+    client.beatAt = isDue ? now : lastAt
     return isDue
   }
 

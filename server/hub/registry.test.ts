@@ -115,13 +115,11 @@ test('a window that polls again keeps what is known of it', () => {
   const client = ask({ id: 'w1' })
   assert.ok(client)
   client.carries = new Map([['main', 3]])
-  client.lastPresence = 'told'
+  const told = { type: 'presence', windows: 1, browserHttp1Streams: 0 } as const
+  client.lastPresence = told
   time.advance(500)
   const again = ask({ id: 'w1', channels: ['other'] })
-  assert.deepEqual(
-    [again?.carries, again?.lastPresence, again?.heardAt],
-    [client.carries, 'told', time.now()],
-  )
+  assert.deepEqual([again?.carries, again?.lastPresence, again?.heardAt], [client.carries, told, time.now()])
   assert.deepEqual([...(registry.named('w1')?.identity.channels ?? [])], ['other'])
 })
 

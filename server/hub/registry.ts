@@ -10,6 +10,7 @@ export type ClientKey = ClientIdentity | string
 
 export interface Client {
   readonly identity: ClientIdentity
+  readonly page: string
   readonly stream: Subscriber | null
   /** Last sign of life, ms since the epoch; null for a stream without heartbeats, which are optional. */
   heardAt: number | null
@@ -17,7 +18,10 @@ export interface Client {
   quietUntil: number | null
   /** Clients by first channel on a shared stream. Requires a proven name. */
   carries: ReadonlyMap<string, number> | null
-  lastPresence: string | null
+  /** Shared by clients that were told the same. */
+  lastPresence: Presence | null
+  /** When its last heartbeat was due, ms since the epoch; null before the first. */
+  beatAt: number | null
 }
 
 const shortestPauseMs = 50
@@ -58,8 +62,16 @@ export class Registry {
     const older = this.#clients.get(key)?.stream ?? null
     if (older && older.identity.opening > identity.opening) return null
     if (older) this.#remove(older)
-    const unknown = { heardAt: null, quietUntil: null, carries: null, lastPresence: null }
-    this.#clients.set(key, { identity, stream, ...unknown })
+    this.#clients.set(key, {
+      identity,
+      page: pageOf(identity),
+      stream,
+      heardAt: null,
+      quietUntil: null,
+      carries: null,
+      lastPresence: null,
+      beatAt: null,
+    })
     for (const channel of identity.channels) {
       this.#streamsByChannel.getOrInsertComputed(channel, () => new Set()).add(stream)
     }
@@ -90,12 +102,14 @@ export class Registry {
     const now = this.#timers.now()
     const client: Client = {
       identity,
+      page: pageOf(identity),
       stream: null,
       heardAt: now,
       // A free name may stand for several clients: one must not shorten another's hold.
       quietUntil: Math.max(now + heldForMs, (identity.owner === null && known?.quietUntil) || 0),
       carries: known?.carries ?? null,
       lastPresence: known?.lastPresence ?? null,
+      beatAt: null,
     }
     this.#clients.set(key, client)
     return client
@@ -203,10 +217,9 @@ export class Registry {
   }
 
   presenceNewsFor(client: Client): Delivery | null {
-    const presence = this.#presenceFor(client)
-    const words = wordsOf(presence)
-    if (presence.windows === 0 || words === client.lastPresence) return null
-    client.lastPresence = words
+    const presence = this.#presenceNews(client)
+    if (presence === null || presence.windows === 0) return null
+    client.lastPresence = presence
     return new Delivery(presence)
   }
 
@@ -216,13 +229,12 @@ export class Registry {
     this.#streamsByPage = new Map()
     this.#streamsByOwner = new Map()
     this.#clientsByOverview = new Map()
-    for (const { identity, stream, carries } of this.#clients.values()) {
+    for (const { identity, page, stream, carries } of this.#clients.values()) {
       const { owner, mode } = identity
       const polls = stream === null && carries === null && owner !== null
-      for (const [page, windows] of carries ?? [[pageOf(identity), 1] as const]) {
-        add(this.#windowsByPage, page, windows)
-        if (!polls) add(this.#streamsByPage, page, windows)
-      }
+      if (carries) {
+        for (const [carried, windows] of carries) this.#count(carried, windows, polls)
+      } else this.#count(page, 1, polls)
       if (owner !== null && mode.windowsPerBrowser !== null) add(this.#streamsByOwner, owner, 1)
       for (const channel of identity.channels)
         if (pageOfOverview(channel) !== null) add(this.#clientsByOverview, channel, 1)
@@ -230,33 +242,38 @@ export class Registry {
     this.#elsewhereCounted = this.elsewhere.counts()
     this.elsewhere.onCounted()
     // Clients of a page mostly get the same frame: encode it once.
-    const known = new Map<string, { readonly words: string; readonly delivery: Delivery }>()
+    const known = new Map<string, { readonly presence: Presence; readonly delivery: Delivery }>()
     for (const client of this.#clients.values()) {
-      if (!client.stream) continue
-      const presence = this.#presenceFor(client)
-      const made = wordsOf(presence)
-      // The clients keep one text together, not one each.
-      const { words, delivery } = known.getOrInsertComputed(made, () => ({
-        words: made,
-        delivery: new Delivery(presence),
+      const news = client.stream && this.#presenceNews(client)
+      if (!news) continue
+      const { presence, delivery } = known.getOrInsertComputed(JSON.stringify(news), () => ({
+        presence: news,
+        delivery: new Delivery(news),
       }))
-      if (words === client.lastPresence) continue
-      client.lastPresence = words
-      client.stream.send(delivery)
+      client.lastPresence = presence
+      client.stream?.send(delivery)
     }
   }
 
-  #presenceFor({ identity, carries }: Client): Presence {
-    return {
-      type: 'presence',
-      windows: this.windowsOn(pageOf(identity)),
-      ...(carries && {
-        channels: Object.fromEntries(Array.from(carries.keys(), (page) => [page, this.windowsOn(page)])),
-      }),
-      browserHttp1Streams:
-        (this.#streamsByOwner.get(identity.owner ?? '') ?? 0) +
-        (this.#elsewhereCounted.owners.get(identity.owner ?? '') ?? 0),
+  #count(page: string, windows: number, polls: boolean): void {
+    add(this.#windowsByPage, page, windows)
+    if (!polls) add(this.#streamsByPage, page, windows)
+  }
+
+  /** Null if the client was told. Most were: all clients are looked at each time. */
+  #presenceNews({ identity: { owner }, page, carries, lastPresence: last }: Client): Presence | null {
+    const windows = this.windowsOn(page)
+    const browserHttp1Streams =
+      owner === null
+        ? 0
+        : (this.#streamsByOwner.get(owner) ?? 0) + (this.#elsewhereCounted.owners.get(owner) ?? 0)
+    const isKnown = last?.windows === windows && last.browserHttp1Streams === browserHttp1Streams
+    if (!carries) {
+      return isKnown && !last.channels ? null : { type: 'presence', windows, browserHttp1Streams }
     }
+    const channels = Object.fromEntries(Array.from(carries.keys(), (one) => [one, this.windowsOn(one)]))
+    if (isKnown && JSON.stringify(last.channels) === JSON.stringify(channels)) return null
+    return { type: 'presence', windows, channels, browserHttp1Streams }
   }
 }
 
@@ -275,12 +292,6 @@ export function clientKey(identity: ClientIdentity): ClientKey {
 export function pageOf({ channels }: ClientIdentity): string {
   const [first = ''] = channels
   return first
-}
-
-/** The same for the same content. Most clients carry no others: thousands are told at a time. */
-function wordsOf(presence: Presence): string {
-  const { windows, channels, browserHttp1Streams } = presence
-  return channels ? JSON.stringify(presence) : `${windows} ${browserHttp1Streams}`
 }
 
 function add(counts: Map<string, number>, key: string, more: number): void {
