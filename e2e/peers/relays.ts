@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import type { JsMsg } from '@nats-io/jetstream'
 import { WebSocketServer } from 'ws'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { readFigures } from '../../server/process.ts'
@@ -139,7 +140,7 @@ const relays: Readonly<Record<string, Start>> = {
     sockets.on('connection', (socket, { socket: connection }) => {
       socket.on('error', () => undefined)
       socket.on('message', (draft) => {
-        const { message, answer } = store(String(draft))
+        const { message, answer } = store(JSON.parse(String(draft)))
         connection.cork()
         for (const client of sockets.clients) client.send(message)
         socket.send(answer)
@@ -158,7 +159,7 @@ const relays: Readonly<Record<string, Start>> = {
       stream.on('error', () => undefined)
       if (method === 'POST') {
         whenRead(stream, (draft) => {
-          const { message, answer } = store(draft)
+          const { message, answer } = store(JSON.parse(draft))
           const event = Buffer.from(`data: ${message}\n\n`)
           for (const listening of streams) listening.write(event)
           setImmediate(() => {
@@ -176,60 +177,45 @@ const relays: Readonly<Record<string, Start>> = {
   },
 
   /** Publish and subscribe without broker or log, for Crosswind's own load clients: a message goes to all of its channel. */
-  channels() {
-    const subscribers = new Map<string, Set<(message: string) => void>>()
-    const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
+  channels: () =>
+    channelServers((deliver) => (draft) => {
+      deliver(draft.channel, JSON.stringify(accepted(draft)))
+      return null
+    }),
 
-    /** Returns how to end it. */
-    function subscribe(
-      { url = '/' }: { readonly url?: string | undefined },
-      take: (message: string) => void,
-    ): () => void {
-      const channel = new URL(url, 'https://localhost').searchParams.get('channels') ?? ''
-      const all = subscribers.getOrInsertComputed(channel, () => new Set())
-      all.add(take)
-      return () => {
-        all.delete(take)
-        if (all.size === 0) subscribers.delete(channel)
-      }
-    }
+  /** As `channels`, with what no log can do without: see `createStore`. */
+  'channels-file'() {
+    const store = createStore()
+    return channelServers((deliver) => (draft) => {
+      const { message, answer } = store(draft)
+      deliver(draft.channel, message)
+      return answer
+    })
+  },
 
-    function publish(draft: { readonly channel: string }): void {
-      const all = subscribers.get(draft.channel)
-      if (!all) return
-      const message = JSON.stringify(accepted(draft))
-      for (const take of all) take(message)
-    }
-
-    const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 250 } })
-    server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-      stream.on('error', () => undefined)
-      if (headers[':method'] === 'POST') {
-        whenRead(stream, (draft) => {
-          publish(JSON.parse(draft))
-          stream.respond({ ':status': 200, 'content-type': 'application/json' })
-          stream.end('{}')
-        })
-      } else {
-        stream.respond({ ':status': 200, 'content-type': 'text/event-stream' })
-        const end = subscribe({ url: headers[':path'] ?? '/' }, (message) =>
-          stream.write(`data: ${message}\n\n`),
+  /** As `channels`, through a stream of NATS at `address`: whoever writes is answered once JetStream has it. */
+  async 'channels-nats'(address) {
+    const [{ connect }, { jetstream, jetstreamManager, StorageType }] = await Promise.all([
+      import('@nats-io/transport-node'),
+      import('@nats-io/jetstream'),
+    ])
+    const connection = await connect({ servers: address })
+    const manager = await jetstreamManager(connection)
+    await manager.streams.add({ name: 'relay', subjects: ['relay.>'], storage: StorageType.File })
+    const stream = jetstream(connection)
+    const consumer = await stream.consumers.get('relay')
+    return channelServers((deliver) => {
+      const callback = (received: JsMsg) =>
+        deliver(
+          received.subject.slice('relay.'.length),
+          received.string().replace('{', `{"seq":${received.seq},`),
         )
-        stream.once('close', end)
+      void consumer.consume({ callback })
+      return async (draft) => {
+        const { seq } = await stream.publish(`relay.${draft.channel}`, JSON.stringify(accepted(draft)))
+        return storedAnswer(draft, seq)
       }
     })
-    const socketServer = figuresServer(() => subscribers.size)
-    socketServer.on('upgrade', (request, socket, head) => {
-      sockets.handleUpgrade(request, socket, head, (client) => {
-        client.on('error', () => undefined)
-        client.on('message', (text) => publish(JSON.parse(String(text)).message))
-        client.once(
-          'close',
-          subscribe(request, (message) => client.send(message)),
-        )
-      })
-    })
-    return [server, socketServer]
   },
 
   /** With pages, over event streams and WebSocket, for the keystrokes scenario. */
@@ -292,6 +278,78 @@ const relays: Readonly<Record<string, Start>> = {
   },
 }
 
+interface ChannelDraft {
+  readonly id: string
+  readonly channel: string
+}
+
+type Answer = string | null | Promise<string>
+
+/** Given how to reach the subscribers of a channel, how a draft gets there, and what its sender is answered; null: nothing. */
+type Medium = (deliver: (channel: string, message: string) => void) => (draft: ChannelDraft) => Answer
+
+function channelServers(medium: Medium): readonly Server[] {
+  const subscribers = new Map<string, Set<(message: string) => void>>()
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
+  const publish = medium((channel, message) => {
+    for (const take of subscribers.get(channel) ?? []) take(message)
+  })
+
+  /** Returns how to end it. */
+  function subscribe(
+    { url = '/' }: { readonly url?: string | undefined },
+    take: (message: string) => void,
+  ): () => void {
+    const channel = new URL(url, 'https://localhost').searchParams.get('channels') ?? ''
+    const all = subscribers.getOrInsertComputed(channel, () => new Set())
+    all.add(take)
+    return () => {
+      all.delete(take)
+      if (all.size === 0) subscribers.delete(channel)
+    }
+  }
+
+  const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 250 } })
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    stream.on('error', () => undefined)
+    if (headers[':method'] === 'POST') {
+      whenRead(stream, (draft) =>
+        whenAnswered(publish(JSON.parse(draft)) ?? '{}', (answer) => {
+          stream.respond({ ':status': 200, 'content-type': 'application/json' })
+          stream.end(answer)
+        }),
+      )
+    } else {
+      stream.respond({ ':status': 200, 'content-type': 'text/event-stream' })
+      const end = subscribe({ url: headers[':path'] ?? '/' }, (message) =>
+        stream.write(`data: ${message}\n\n`),
+      )
+      stream.once('close', end)
+    }
+  })
+  const socketServer = figuresServer(() => subscribers.size)
+  socketServer.on('upgrade', (request, socket, head) => {
+    sockets.handleUpgrade(request, socket, head, (client) => {
+      client.on('error', () => undefined)
+      client.on('message', (text) => {
+        socket.cork()
+        whenAnswered(publish(JSON.parse(String(text)).message), (answer) => client.send(answer))
+        socket.uncork()
+      })
+      client.once(
+        'close',
+        subscribe(request, (message) => client.send(message)),
+      )
+    })
+  })
+  return [server, socketServer]
+}
+
+function whenAnswered(answer: Answer, say: (answer: string) => void): void {
+  if (typeof answer === 'string') say(answer)
+  else void answer?.then(say)
+}
+
 /** Runs `send` as often and as late as the fault wants. */
 function createFault(fault: string): (id: string, send: () => void) => void {
   const addedMs = addedMsOf(fault)
@@ -325,19 +383,16 @@ function createStore() {
   const file = openSync(join(folder, 'log'), 'a')
   process.once('exit', () => rmSync(folder, { recursive: true }))
   let seq = 0
-  return (draft: string) => {
+  return (draft: { readonly id: string }) => {
     seq += 1
-    const { id, ...rest } = JSON.parse(draft) as { readonly id: string }
-    const message = JSON.stringify({
-      id,
-      ...rest,
-      seq,
-      acceptedAt: performance.timeOrigin + performance.now(),
-    })
+    const message = JSON.stringify({ ...draft, seq, acceptedAt: performance.timeOrigin + performance.now() })
     writeSync(file, `${message}\n`)
-    return { message, answer: JSON.stringify({ type: 'stored', id, seq }) }
+    return { message, answer: storedAnswer(draft, seq) }
   }
 }
+
+const storedAnswer = ({ id }: { readonly id: string }, seq: number) =>
+  JSON.stringify({ type: 'stored', id, seq })
 
 /** `acceptedAt` separates uplink from downlink in the report. */
 const accepted = (draft: object) => ({ acceptedAt: performance.timeOrigin + performance.now(), ...draft })

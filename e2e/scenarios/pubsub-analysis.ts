@@ -14,9 +14,18 @@ import {
 } from '../lab/statistics.ts'
 import { count, figure } from '../report/section.ts'
 
-/** `none`: a bare relay of channels, without broker and log. */
-export const brokerNames = ['none', 'embedded', 'nats', 'sqs'] as const
+/**
+ * `none`: a bare relay of channels, without broker and log. `bare-file`, `bare-nats`: the same relay, which writes each message to a
+ * file or through JetStream, and checks nothing: less than that Crosswind cannot do.
+ */
+export const brokerNames = ['none', 'bare-file', 'embedded', 'bare-nats', 'nats', 'sqs'] as const
 export type BrokerName = (typeof brokerNames)[number]
+
+/** The bare relay that does the least of what a broker of Crosswind's does. */
+const floorOf: Partial<Readonly<Record<BrokerName, BrokerName>>> = {
+  embedded: 'bare-file',
+  nats: 'bare-nats',
+}
 
 /** One burst: each user sends a message, and waits for it. Times in ms, from when each was handed to its connection. */
 export interface Iteration {
@@ -133,7 +142,13 @@ function summariseGroup(run: Run, mode: string, users: number, broker: BrokerNam
   const n = own.reduce((sum, one) => sum + one.n, 0)
   const expected = own.length * users
   const cpuMs = own.reduce((sum, { serverCpuMs }) => sum + serverCpuMs, 0)
-  const ratio = ratioOf(own, bare)
+  const floor = floorOf[broker]
+  const roundedRatio = (ratio: ReturnType<typeof ratioOf>) =>
+    ratio && {
+      ...ratio,
+      ratio: rounded(ratio.ratio),
+      interval: ratio.interval && roundedInterval(ratio.interval),
+    }
   return {
     ...{ mode, users, broker },
     iterations: own.length,
@@ -152,11 +167,9 @@ function summariseGroup(run: Run, mode: string, users: number, broker: BrokerNam
     serverCpuMicrosPerMessage: significant((1000 * cpuMs) / n),
     clientCpuShare: meanFigure(own, ({ clientCpuShare }) => clientCpuShare),
     /** Of the mean latency to the bare relay's, session by session; null for itself. */
-    ratio: ratio && {
-      ...ratio,
-      ratio: rounded(ratio.ratio),
-      interval: ratio.interval && roundedInterval(ratio.interval),
-    },
+    ratio: roundedRatio(ratioOf(own, bare)),
+    /** Likewise, of that to the bare relay with the same broker. */
+    overFloor: roundedRatio(floor ? ratioOf(own, ofBroker(floor)) : null),
   }
 }
 
@@ -244,6 +257,13 @@ function findingOf(run: Run, groups: readonly GroupSummary[]): string {
   return [`${sentences.join('; ')}.`, ...latency, ...doubt].join(' ')
 }
 
-export function brokerLabel(broker: BrokerName): string {
-  return { none: 'no broker', embedded: 'the embedded log', nats: 'NATS', sqs: 'SQS' }[broker]
+const brokerLabels: Readonly<Record<BrokerName, string>> = {
+  none: 'no broker',
+  'bare-file': 'a bare relay’s file',
+  embedded: 'the embedded log',
+  'bare-nats': 'a bare relay’s NATS',
+  nats: 'NATS',
+  sqs: 'SQS',
 }
+
+export const brokerLabel = (broker: BrokerName) => brokerLabels[broker]

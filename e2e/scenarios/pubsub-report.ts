@@ -75,8 +75,15 @@ function iterationsCsv(iterations: readonly Iteration[]): string {
   )
 }
 
-const columnName = (broker: BrokerName) =>
-  ({ none: 'None', embedded: 'Embedded', nats: 'NATS', sqs: 'SQS' })[broker]
+const columnNames: Readonly<Record<BrokerName, string>> = {
+  none: 'None',
+  'bare-file': 'Bare, file',
+  embedded: 'Embedded',
+  'bare-nats': 'Bare, NATS',
+  nats: 'NATS',
+  sqs: 'SQS',
+}
+const columnName = (broker: BrokerName) => columnNames[broker]
 
 const find = ({ groups }: Summary, mode: string, users: number, broker: BrokerName) =>
   groups.find((group) => group.mode === mode && group.users === users && group.broker === broker)
@@ -167,6 +174,9 @@ function drawing(
   }
 }
 
+const ratioText = (ratio: GroupSummary['ratio']) =>
+  ratio === null ? nothing : `${figure(ratio.ratio)}${ratio.interval ? ` (${interval(ratio.interval)})` : ''}`
+
 function latencySection(summary: Summary): Section {
   return {
     title: 'Response latency',
@@ -183,15 +193,15 @@ function latencySection(summary: Summary): Section {
         ({ latency }) => spread(latency.mean, latency.sd),
         ({ latencyMs, latencySdMs }) => spread(latencyMs, latencySdMs),
       ),
-      ...grids(
-        summary,
-        'mean latency, times that without a broker',
-        ({ ratio }) =>
-          ratio === null
-            ? nothing
-            : `${figure(ratio.ratio)}${ratio.interval ? ` (${interval(ratio.interval)})` : ''}`,
-        null,
-      ),
+      ...grids(summary, 'mean latency, times that without a broker', ({ ratio }) => ratioText(ratio), null),
+      ...(summary.groups.some(({ overFloor }) => overFloor !== null)
+        ? grids(
+            summary,
+            'mean latency, times that of the bare relay with the same broker',
+            ({ overFloor }) => ratioText(overFloor),
+            null,
+          )
+        : []),
     ],
     paragraphs: [
       'The latency of a message runs from the moment it was handed to its user’s connection until it came back over the same user’s stream. All messages of a burst compete for the same processors: the mean says how far a server falls behind users that all send at the same moment, not what one message alone would take.',
@@ -346,7 +356,7 @@ function methodSection({ brokers, waitMs, brokerVersions, parameters }: Summary)
     title: 'How it was measured',
     paragraphs: [
       `For each mode and number of users, in each of ${parameters.sessions} sessions, every broker got a fresh server and fresh users, in ${parameters.processes} client processes; each user had a connection and a channel of its own. Bursts of the brokers took turns in an order that changes. In a burst every user sent one message of some 200 bytes, as fast as its process could write them, reading in between; the next burst began when all were back, or after ${waitMs / 1000} s.`,
-      `${brokers.includes('none') ? 'Without a broker: a bare relay on `ws` or `node:http2` that parses a message, finds its channel and sends it, and neither checks, numbers nor stores it. ' : ''}Crosswind does all three, and acknowledges each message besides; its log is the default one, a file. NATS and SQS ran on the same machine.${versions.length > 0 ? ` ${versions.join('; ')}.` : ''}`,
+      `${brokers.includes('none') ? 'Without a broker: a bare relay on `ws` or `node:http2` that parses a message, finds its channel and sends it, and neither checks, numbers nor stores it. ' : ''}${brokers.includes('bare-file') || brokers.includes('bare-nats') ? 'The bare relays with a file or NATS number, store and acknowledge it besides, and do nothing else: no broker can cost less here. ' : ''}Crosswind checks, numbers and stores it, and acknowledges each message besides; its log is the default one, a file. NATS and SQS ran on the same machine.${versions.length > 0 ? ` ${versions.join('; ')}.` : ''}`,
       'The paper is Ganaputra and Pardamean, “Asynchronous Publish/Subscribe Architecture over WebSocket for Building Real-time Web Applications”, Internetworking Indonesia Journal, 2015: 30 iterations over the Internet, on one Windows server, with Amazon SQS.',
       'Every iteration is in iterations.csv; the figures of this report are in summary.json.',
     ],

@@ -11,7 +11,14 @@ import { analyse, type BrokerName, busyShare, type Iteration, type Run } from '.
 import { pubsubFiles } from './pubsub-report.ts'
 import { readPubsubOptions } from './scenario-options.ts'
 
-const slower: Readonly<Record<BrokerName, number>> = { none: 1, embedded: 1.5, nats: 3, sqs: 10 }
+const slower: Readonly<Record<BrokerName, number>> = {
+  none: 1,
+  'bare-file': 1.25,
+  embedded: 1.5,
+  'bare-nats': 2.5,
+  nats: 3,
+  sqs: 10,
+}
 
 interface Making {
   readonly sessions?: number
@@ -68,6 +75,21 @@ test('a ratio is of the means of a session, and its interval is over sessions', 
   assert.equal(groupOf(madeRun({ sessions: 1 }), 'sse/2', 50, 'sqs')?.ratio?.interval, null)
 })
 
+test('a broker is compared with the bare relay that stores likewise too, where that was measured', () => {
+  const brokers = ['none', 'bare-file', 'embedded', 'bare-nats', 'nats', 'sqs'] as const
+  const run = madeRun({ brokers })
+  const over = (broker: BrokerName) => groupOf(run, 'sse/2', 1000, broker)?.overFloor?.ratio
+  assert.deepEqual(
+    brokers.map(over).map((ratio) => ratio?.toFixed(2)),
+    [undefined, undefined, '1.20', undefined, '1.20', undefined],
+  )
+  const texts = [run, madeRun()].map((one) => pubsubFiles(one, analyse(one))['report.md'] ?? '')
+  assert.deepEqual(
+    texts.map((text) => text.includes('times that of the bare relay with the same broker')),
+    [true, false],
+  )
+})
+
 test('what did not come back is lost, and only with a broker a failure of the run', () => {
   const change = ({ broker, users }: Iteration) => (broker === 'none' && users === 1000 ? { n: 990 } : {})
   const summary = analyse(madeRun({ change }))
@@ -119,7 +141,10 @@ test('the report sets the paper beside each group, and has no figure for what wa
 
 test('polling modes and unknown brokers are refused with the way out', () => {
   assert.throws(() => readPubsubOptions(['--modes', 'polling/2']), /polling\/2: a user of pubsub waits/)
-  assert.throws(() => readPubsubOptions(['--brokers', 'kafka']), /there are none, embedded, nats, sqs/)
+  assert.throws(
+    () => readPubsubOptions(['--brokers', 'kafka']),
+    /there are none, bare-file, embedded, bare-nats, nats, sqs/,
+  )
   assert.throws(() => readPubsubOptions(['--iterations', '2']), /at least as many as sessions/)
 })
 
@@ -127,17 +152,28 @@ test('a small run: each user’s message comes back, with and without a log', as
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-pubsub-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const out = join(folder, 'report')
-  const flags = ['--users', '20', '--brokers', 'none,embedded', '--iterations', '2', '--sessions', '2']
+  const flags = [
+    '--users',
+    '20',
+    '--brokers',
+    'none,bare-file,embedded',
+    '--iterations',
+    '2',
+    '--sessions',
+    '2',
+  ]
   const options = readPubsubOptions([...flags, '--warmup', '0', '--out', out])
   const { summary, isFailure } = await pubsubRun(options, 'test', t.signal)
   assert.equal(isFailure, false)
   assert.deepEqual(
     summary.groups.map(({ mode, broker, n, duplicated }) => [mode, broker, n, duplicated]),
-    ['websocket/1.1', 'sse/2'].flatMap((mode) => ['none', 'embedded'].map((broker) => [mode, broker, 40, 0])),
+    ['websocket/1.1', 'sse/2'].flatMap((mode) =>
+      ['none', 'bare-file', 'embedded'].map((broker) => [mode, broker, 40, 0]),
+    ),
   )
   // The log's envelope and acknowledgement are more than a relay's message.
-  const [bare, stored] = summary.groups.map(({ bytesPerMessage }) => Number(bytesPerMessage))
+  const [bare, , stored] = summary.groups.map(({ bytesPerMessage }) => Number(bytesPerMessage))
   assert.ok(bare !== undefined && stored !== undefined && bare > 200 && stored > bare)
   const rows = (await readFile(join(out, 'iterations.csv'), 'utf8')).trim().split('\n')
-  assert.equal(rows.length, 1 + 2 * 2 * 2)
+  assert.equal(rows.length, 1 + 2 * 3 * 2)
 })

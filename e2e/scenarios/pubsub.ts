@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { natsServerVersion, startNatsServer } from '../../server/log/nats-testing.ts'
+import { natsServerVersion, startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
 import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
 import { type BenchServer, startBenchServer } from '../bench/bench-server.ts'
 import { turnsOf, untilCounted } from '../bench/bench-turn.ts'
@@ -25,6 +25,13 @@ import { pubsubFiles } from './pubsub-report.ts'
 import type { PubsubOptions } from './scenario-options.ts'
 
 const relayProgram = join(import.meta.dirname, '../peers/relays.ts')
+
+/** Their names in `e2e/peers/relays.ts`. */
+const relays: Partial<Readonly<Record<BrokerName, string>>> = {
+  none: 'channels',
+  'bare-file': 'channels-file',
+  'bare-nats': 'channels-nats',
+}
 
 /** For users of one size in one mode, with a server of its own. */
 interface Group {
@@ -77,7 +84,7 @@ export async function pubsubRun(options: PubsubOptions, command: string, signal:
     requeued,
     waitMs: wait * 1000,
     brokerVersions: {
-      ...(brokers.includes('nats') && { nats: natsServerVersion() }),
+      ...((brokers.includes('nats') || brokers.includes('bare-nats')) && { nats: natsServerVersion() }),
       ...(brokers.includes('sqs') && { sqs: sqsServerVersion() }),
     },
     startedAt: startedAt.toISOString(),
@@ -165,10 +172,16 @@ async function openGroup(
   const { transport, http } = requireMode(modeName)
   const clients = { client: transport, http } as const
   const sqs = broker === 'sqs' ? await startQueue(opened) : null
-  const server =
-    broker === 'none'
-      ? await startBenchServer(relayProgram, ['channels'], clients)
-      : await startBenchServer(serverProgram, await serverFlags(broker, sqs, users, opened), clients)
+  const nats = broker === 'nats' || broker === 'bare-nats' ? await startNatsServer() : null
+  if (nats) opened.defer(nats.stop)
+  const relay = relays[broker]
+  const server = relay
+    ? await startBenchServer(relayProgram, nats ? [relay, nats.address()] : [relay], clients)
+    : await startBenchServer(
+        serverProgram,
+        await serverFlags(users, brokerSettings(broker, sqs, nats), opened),
+        clients,
+      )
   opened.defer(server.close)
   signal.throwIfAborted()
   const loads = Array.from({ length: processes }, () => startLoadProcess(signal))
@@ -183,9 +196,8 @@ async function openGroup(
 }
 
 async function serverFlags(
-  broker: Exclude<BrokerName, 'none'>,
-  sqs: Group['sqs'],
   users: number,
+  broker: Readonly<Record<string, string | number>>,
   opened: AsyncDisposableStack,
 ): Promise<readonly string[]> {
   const folder = await makeServerFolder('pubsub')
@@ -195,21 +207,13 @@ async function serverFlags(
     ...{ 'sensor-source': 'none', 'drain-ms': 0, 'heartbeat-ms': 60_000 },
     ...{ 'limits-max-windows': users + 100, 'limits-max-connections': 3 * users + 100 },
     ...{ 'limits-max-channels': users + 1000, 'limits-messages-per-second': 1000 },
-    ...(await brokerSettings(broker, sqs, opened)),
+    ...broker,
   })
 }
 
-/** Starts what the broker needs beside the server. */
-async function brokerSettings(
-  broker: Exclude<BrokerName, 'none'>,
-  sqs: Group['sqs'],
-  opened: AsyncDisposableStack,
-) {
-  if (broker === 'nats') {
-    const nats = await startNatsServer()
-    opened.defer(nats.stop)
-    return { broker, 'nats-servers': nats.address() }
-  }
+/** Of the server, for what runs beside it. */
+function brokerSettings(broker: BrokerName, sqs: Group['sqs'], nats: TestNats | null) {
+  if (nats) return { broker, 'nats-servers': nats.address() }
   if (sqs === null) return { broker }
   const { endpoint, queue, visibilitySeconds } = sqs
   return {
@@ -255,10 +259,9 @@ async function showRequeueing(
 }
 
 async function runBurst(group: Group, mark: number, waitMs: number) {
-  const before = await group.server.figures()
+  const before = await group.server.cpuMs()
   const measured = await burstOf(group, mark, waitMs)
-  const after = await group.server.figures()
-  return burstFigures(measured, after.cpuMs - before.cpuMs)
+  return burstFigures(measured, (await group.server.cpuMs()) - before)
 }
 
 function burstOf({ loads }: Pick<Group, 'loads'>, mark: number, waitMs: number): Promise<Measured[]> {

@@ -342,8 +342,9 @@ export const pubsubHelp = `npm run lab -- pubsub [flags]
   Exits with status 1 if a message was lost with a broker.
 
   --users LIST      users at the same time, up to 20000     50,100,500,1000,5000,10000
-  --brokers LIST    none: a bare relay; embedded, nats, sqs; the last two need the programs that docs/cluster.md
-                    names                                   none,embedded,nats,sqs
+  --brokers LIST    none: a bare relay; embedded, nats, sqs; bare-file, bare-nats: the bare relay, storing in a file or
+                    on NATS, as a floor of the former. NATS and SQS need the programs that docs/cluster.md names
+                                                            none,embedded,nats,sqs
   --modes LIST      modes of the users                      websocket/1.1,sse/2
   --iterations N    bursts of each                          30
   --sessions N      fresh servers and users, among which the iterations are divided
