@@ -233,8 +233,9 @@ interface Bucket {
 }
 
 interface Connection {
-  readonly own: Map<string, Bucket>
-  /** Of the senders without one of their own. */
+  /** Null before the first that has a name. */
+  own: Map<string, Bucket> | null
+  /** Of the sender without a name, and of those without a bucket of their own. */
   readonly shared: Bucket
   sweptAt: number
 }
@@ -244,7 +245,7 @@ const ownBuckets = 64
 
 /**
  * `perSecond` messages per sender, with a burst of one second. Names are free to invent: a client under thousands has
- * the rate of 65 senders, and does not slow other connections.
+ * the rate of 65 senders, and does not slow other connections. The frames of a stream have the sender "".
  */
 export function createRateLimit(perSecond: number, now: Clock) {
   const connections = new WeakMap<object, Connection>()
@@ -253,10 +254,13 @@ export function createRateLimit(perSecond: number, now: Clock) {
   function bucketOf(connection: object, sender: string, at: number): Bucket {
     let known = connections.get(connection)
     if (!known) {
-      known = { own: new Map(), shared: fullBucket(at), sweptAt: Number.NEGATIVE_INFINITY }
+      known = { own: null, shared: fullBucket(at), sweptAt: Number.NEGATIVE_INFINITY }
       connections.set(connection, known)
     }
-    const { own, shared } = known
+    const { shared } = known
+    if (sender === '') return shared
+    known.own ??= new Map()
+    const { own } = known
     const bucket = own.get(sender)
     if (bucket) return bucket
     // At most once a second: unknown senders must not slow every message.

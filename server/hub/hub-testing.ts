@@ -71,10 +71,12 @@ export function createFakeConnection({
       opening,
       expiresAt,
       framing,
-      write(bytes) {
-        if (connection.failure) throw connection.failure
-        connection.frames.push(JSON.parse(String(bytes)))
-        return !connection.isFull
+      sink: {
+        write(bytes) {
+          if (connection.failure) throw connection.failure
+          connection.frames.push(JSON.parse(String(bytes)))
+          return !connection.isFull
+        },
       },
       end(bye) {
         connection.byes.push(bye)

@@ -115,12 +115,17 @@ export interface ClientIdentity {
   readonly opening: number
 }
 
+/** Where a stream's bytes go. */
+export interface Sink {
+  /** Backpressure: after false no more until `drained()`. */
+  readonly write: (bytes: Buffer) => boolean
+}
+
 export interface Joining extends ClientIdentity {
   /** End of the session, ms since the epoch; null for never. */
   readonly expiresAt: number | null
   readonly framing: Framing
-  /** Backpressure: after false no more until `drained()`. */
-  readonly write: (bytes: Buffer) => boolean
+  readonly sink: Sink
   /** Called at most once, after the bytes written. */
   readonly end: (bye: Bye) => void
 }
@@ -136,19 +141,24 @@ interface SubscriberEvents {
 const mostAnswerBytes = 16_384
 
 export class Subscriber {
+  // What each delivery needs is here, side by side: of thousands of windows none is in a cache.
+  #isClosed = false
+  #hasBegun = false
+  #isFull = false
+  readonly #framing: Framing
+  readonly #sink: Sink
   readonly identity: Joining
   readonly #queue: SendQueue
   readonly #on: SubscriberEvents
   #missed: (Delivery | undefined)[] = []
   #replayedCount = 0
   #onReplayed: (() => void) | null = null
-  #hasBegun = false
-  #isFull = false
-  #isClosed = false
   #omittedReported = 0
 
   /** The queue holds `queueBytes`, plus one portion of missed messages. */
   constructor(joining: Joining, queueBytes: number, on: SubscriberEvents) {
+    this.#framing = joining.framing
+    this.#sink = joining.sink
     this.identity = joining
     this.#queue = new SendQueue(joining.framing, queueBytes, on.onOmitted)
     this.#on = on
@@ -212,7 +222,7 @@ export class Subscriber {
 
   /** Unread responses: read no more from the client. */
   get isBehind(): boolean {
-    return this.#queue.answerBytes > mostAnswerBytes
+    return !this.#isFlowing() && this.#queue.answerBytes > mostAnswerBytes
   }
 
   get backlogBytes(): number {
@@ -229,7 +239,7 @@ export class Subscriber {
 
   #write(delivery: Delivery): void {
     try {
-      this.#isFull = !this.identity.write(delivery.bytes(this.identity.framing))
+      this.#isFull = !this.#sink.write(delivery.bytes(this.#framing))
     } catch (error) {
       this.#on.onFailure(this, error)
     }

@@ -34,7 +34,7 @@ export function mountStream(path: string, transport: TransportName, { router, hu
       {
         ...identity,
         framing: sseFraming,
-        write: (bytes) => down.write(bytes),
+        sink: down,
         end(bye) {
           startStream(ctx)
           res.end(sseFraming.encode(bye, null))

@@ -57,18 +57,18 @@ function join(socket: WebSocket, opening: Opening, mounting: Mounting): void {
   }
   const drained = () => window.drained()
   const flush = () => {
-    const [first, ...more] = gathered ?? []
+    const frames = gathered ?? []
     gathered = null
     gatheredBytes = 0
-    if (!first || socket.readyState !== socket.OPEN) return
-    const bytes = more.length === 0 ? first : Buffer.concat([first, ...more])
+    const bytes = frames.length > 1 ? Buffer.concat(frames) : frames[0]
+    if (!bytes || socket.readyState !== socket.OPEN) return
     sender.sendFrame([bytes], socket.bufferedAmount + bytes.length > fullBytes ? drained : undefined)
   }
   const window = hub.join(
     {
       ...identity,
       framing: socketFraming,
-      write,
+      sink: { write },
       end(bye) {
         flush()
         write(socketFraming.encode(bye, null))
