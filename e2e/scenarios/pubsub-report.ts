@@ -150,18 +150,20 @@ function drawing(
         }),
       }),
     )
-  const ofPaper = (['none', 'sqs'] as const).map((broker): LineSeries => {
-    const place = brokers.indexOf(broker)
-    return {
-      label: `Paper, ${broker === 'none' ? 'none' : 'SQS'}`,
-      isDashed: true,
-      colour: place < 0 ? brokers.length : place,
-      points: users.flatMap((size) => {
-        const row = paperRow(size, broker)
-        return row ? [{ x: size, y: readPaper(row), mark: 'open' as const }] : []
+  // In the colour of the same broker here; the tables have the others too.
+  const ofPaper = (['none', 'sqs'] as const)
+    .filter((broker) => brokers.includes(broker))
+    .map(
+      (broker): LineSeries => ({
+        label: `Paper, ${broker === 'none' ? 'none' : 'SQS'}`,
+        isDashed: true,
+        colour: brokers.indexOf(broker),
+        points: users.flatMap((size) => {
+          const row = paperRow(size, broker)
+          return row ? [{ x: size, y: readPaper(row), mark: 'open' as const }] : []
+        }),
       }),
-    }
-  })
+    )
   const panels = modes.map((mode) => ({
     title: labelOf(mode),
     series: [...own(mode), ...ofPaper.filter(({ points }) => points.length > 0)],
