@@ -16,10 +16,12 @@ import { count, figure } from '../report/section.ts'
 
 /**
  * `none`: a bare relay of channels, without broker and log. `bare-file`, `bare-nats`: the same relay, which writes each message to a
- * file or through JetStream, and checks nothing: less than that Crosswind cannot do.
+ * file or through JetStream, and checks nothing.
  */
 export const brokerNames = ['none', 'bare-file', 'embedded', 'bare-nats', 'nats', 'sqs'] as const
 export type BrokerName = (typeof brokerNames)[number]
+
+const isBare = (broker: BrokerName) => broker === 'none' || broker.startsWith('bare-')
 
 /** The bare relay that does the least of what a broker of Crosswind's does. */
 const floorOf: Partial<Readonly<Record<BrokerName, BrokerName>>> = {
@@ -219,7 +221,7 @@ function ratioOf(
 }
 
 function findingOf(run: Run, groups: readonly GroupSummary[]): string {
-  const broker = groups.filter(({ broker }) => broker !== 'none')
+  const broker = groups.filter(({ broker }) => !isBare(broker))
   const most = Math.max(...run.users)
   const sum = (of: readonly GroupSummary[], name: 'n' | 'expected' | 'lost' | 'duplicated') =>
     of.reduce((total, group) => total + group[name], 0)
