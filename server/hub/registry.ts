@@ -269,7 +269,7 @@ export class Registry {
         : (this.#streamsByOwner.get(owner) ?? 0) + (this.#elsewhereCounted.owners.get(owner) ?? 0)
     const isKnown = last?.windows === windows && last.browserHttp1Streams === browserHttp1Streams
     if (!carries) {
-      return isKnown && !last.channels ? null : { type: 'presence', windows, browserHttp1Streams }
+      return isKnown ? null : { type: 'presence', windows, browserHttp1Streams }
     }
     const channels = Object.fromEntries(Array.from(carries.keys(), (one) => [one, this.windowsOn(one)]))
     if (isKnown && JSON.stringify(last.channels) === JSON.stringify(channels)) return null
