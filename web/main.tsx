@@ -2,7 +2,6 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { documentText } from '../server/document/rich-text.ts'
 import { isKind, type Message, nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
 import { modeNamed } from '../server/wire/modes.ts'
 import { App, loadView } from './App.tsx'
@@ -347,9 +346,8 @@ function openWindow(
       }
     },
     async restoreVersion(version) {
-      const { changesBetween } = await import('./history/version-diff.ts')
       await shownEditor()
-      shared.binding()?.change(changesBetween(documentText(shared.doc).toDelta(), version))
+      shared.binding()?.replace(version)
       actions.notify('The earlier version is restored. Undo brings the later one back.')
     },
     chooseWind(change) {

@@ -75,7 +75,8 @@ test('unknown attributes mean nothing', () => {
     'https://a b',
     'data:text/html,a',
     'HTTPS:',
-    '//a',
+    '/\\a',
+    ':a',
     `https://${'a'.repeat(5000)}`,
   ])
     assert.deepEqual(linesWith(['a', { link }])[0]?.runs, [{ text: 'a', marks: {} }], link)

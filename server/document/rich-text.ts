@@ -6,6 +6,7 @@
 // a kind too. Attributes that the schema does not know are ignored, never an error.
 
 import * as Y from 'yjs'
+import { cutText } from '../wire/graphemes.ts'
 
 /** Inline formatting, as attributes of the text. */
 export interface Marks {
@@ -15,7 +16,7 @@ export interface Marks {
   readonly strike?: true
   readonly code?: true
   readonly script?: 'sub' | 'super'
-  /** http, https or mailto. */
+  /** As `safeLink` allows it. */
   readonly link?: string
   /** Of a U+FFFC. An empty `src` shows `alt` alone. */
   readonly image?: { readonly src: string; readonly alt: string }
@@ -26,12 +27,19 @@ export interface Run {
   readonly marks: Marks
 }
 
-export interface Line {
-  readonly runs: readonly Run[]
+export interface LineFormat {
   /** `p`, `h1` to `h6`, `blockquote`, `pre`, or kind and level of a list item: `ul1` to `ul6`, `ol1` to `ol6`. */
   readonly block: string
   /** `center`, `right`, `justify`. */
   readonly align: string | null
+  /** Number of an `ol` item that does not follow from the item before it: 0 to 999,999,999 (CommonMark 0.31, 5.2). */
+  readonly start?: number
+  /** Of a `pre` line: the language's name. */
+  readonly language?: string
+}
+
+export interface Line extends LineFormat {
+  readonly runs: readonly Run[]
 }
 
 export type Attributes = Readonly<Record<string, unknown>>
@@ -82,11 +90,17 @@ export function linesOf(text: Y.Text): Line[] {
 
 // Attributes
 
-/** Returns a link's address in a form that is safe to render, or null. */
+/**
+ * A link's address if it is safe to render: http, https, ftp, mailto, tel, or one without a scheme, which is
+ * relative to the page. Null otherwise.
+ */
 export function safeLink(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > longestLink) return null
-  // Browsers drop control characters and spaces from schemes.
-  return /^(https?:\/\/|mailto:)[^\s\p{Cc}]+$/iu.test(value) ? value : null
+  // Browsers drop control characters and spaces from schemes, and take a backslash for a slash.
+  if (/[\s\p{Cc}\\]/u.test(value)) return null
+  const scheme = /^([^/?#]*?):/.exec(value)?.[1]
+  if (scheme === undefined) return /^[^:]/.test(value) ? value : null
+  return /^(?:(?:https?|ftp):\/\/.|(?:mailto|tel):.)/i.test(value) ? value : null
 }
 
 export function safeImage(value: unknown): { src: string; alt: string } | null {
@@ -94,7 +108,7 @@ export function safeImage(value: unknown): { src: string; alt: string } | null {
   const { src = '', alt = '' } = value as { src?: unknown; alt?: unknown }
   if (typeof src !== 'string' || typeof alt !== 'string') return null
   const isKept = src.length <= longestImage && /^data:image\/(png|jpeg|gif|webp);base64,[\w+/]*=*$/.test(src)
-  return { src: isKept ? src : '', alt: alt.slice(0, longestAlt) }
+  return { src: isKept ? src : '', alt: cutText(alt, longestAlt) }
 }
 
 const simpleMarks = ['bold', 'italic', 'underline', 'strike', 'code'] as const
@@ -127,19 +141,43 @@ export function sameMarks(a: Marks, b: Marks): boolean {
 }
 
 const blockPattern = /^(h[1-6]|blockquote|pre|[uo]l[1-6])$/
+const languagePattern = /^[\w+#.-]{1,40}$/
 
-function blockOf(value: unknown): string {
-  return typeof value === 'string' && blockPattern.test(value) ? value : 'p'
+/** The format that these attributes of a line's end mean. */
+export function formatOf({ block, align, start, language }: Attributes): LineFormat {
+  const known = typeof block === 'string' && blockPattern.test(block) ? block : 'p'
+  return {
+    block: known,
+    align: align === 'center' || align === 'right' || align === 'justify' ? align : null,
+    ...(known.startsWith('ol') && isStart(start) && { start }),
+    ...(known === 'pre' && isLanguage(language) && { language }),
+  }
 }
 
-function alignOf(value: unknown): string | null {
-  return value === 'center' || value === 'right' || value === 'justify' ? value : null
+const isStart = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 999_999_999
+const isLanguage = (value: unknown): value is string =>
+  typeof value === 'string' && languagePattern.test(value)
+
+/** The attributes of a line's end; none for a plain paragraph. */
+export function attributesOf({ block, align, start, language }: LineFormat): Attributes {
+  return {
+    ...(block !== 'p' && { block }),
+    ...(align !== null && { align }),
+    ...(start !== undefined && { start }),
+    ...(language !== undefined && { language }),
+  }
+}
+
+export function sameFormat(a: LineFormat, b: LineFormat): boolean {
+  return a.block === b.block && a.align === b.align && a.start === b.start && a.language === b.language
 }
 
 /** Whether the schema knows this attribute with this value. */
 export function isKnown(key: string, value: unknown): boolean {
-  if (key === 'block') return value !== 'p' && blockOf(value) === value
-  if (key === 'align') return value !== null && alignOf(value) === value
+  if (key === 'start') return isStart(value)
+  if (key === 'language') return isLanguage(value)
+  if (key === 'block' || key === 'align') return formatOf({ [key]: value })[key] === value && value !== 'p'
   if (key !== 'image') return value !== undefined && marksOf({ [key]: value })[key as keyof Marks] === value
   const image = safeImage(value)
   const given = Object.entries(value ?? {})
@@ -164,19 +202,26 @@ class TextLine implements Line {
   readonly runs: readonly Run[]
   readonly block: string
   readonly align: string | null
+  declare readonly start?: number
+  declare readonly language?: string
   readonly isEnded: boolean
   readonly length: number
 
-  constructor(runs: readonly Run[], isEnded: boolean, block: string, align: string | null) {
+  constructor(runs: readonly Run[], format: LineFormat | null) {
     this.runs = runs
     this.length = runs.reduce((length, { text }) => length + text.length, 0)
-    this.isEnded = isEnded
+    this.isEnded = format !== null
+    const { block, align, start, language } = format ?? plainFormat
     this.block = block
     this.align = align
+    if (start !== undefined) this.start = start
+    if (language !== undefined) this.language = language
   }
 }
 
-const noLines: readonly Line[] = [new TextLine([], false, 'p', null)]
+export const plainFormat: LineFormat = { block: 'p', align: null }
+
+const noLines: readonly Line[] = [new TextLine([], null)]
 
 /** Whether the line has a `\n` in the text: only the last one may lack it. */
 export function isEnded(line: Line | undefined): boolean {
@@ -199,8 +244,8 @@ export function changeLines(lines: readonly Line[], changes: readonly Change[]):
     else runs.push({ text, marks })
   }
 
-  function end(block: string, align: string | null): void {
-    result.push(new TextLine(runs, true, block, align))
+  function end(format: LineFormat): void {
+    result.push(new TextLine(runs, format))
     runs = []
   }
 
@@ -245,37 +290,31 @@ export function changeLines(lines: readonly Line[], changes: readonly Change[]):
       const { insert, attributes = {} } = change
       const marks = marksOf(attributes)
       for (const [place, piece] of insert.split('\n').entries()) {
-        if (place > 0) end(blockOf(attributes.block), alignOf(attributes.align))
+        if (place > 0) end(formatOf(attributes))
         if (piece !== '') add(piece, marks)
       }
     } else if ('delete' in change) read(change.delete, null, null, false)
-    else if (change.attributes === undefined)
-      read(change.retain, add, ({ block, align }) => end(block, align), true)
+    else if (change.attributes === undefined) read(change.retain, add, end, true)
     else {
       const { attributes } = change
       read(
         change.retain,
         (text, marks) => add(text, marksOf({ ...marks, ...attributes })),
-        ({ block, align }) =>
-          end(
-            attributes.block === undefined ? block : blockOf(attributes.block),
-            attributes.align === undefined ? align : alignOf(attributes.align),
-          ),
+        (line) => end(formatOf({ ...attributesOf(line), ...attributes })),
         false,
       )
     }
   }
-  const copyEnd = ({ block, align }: Line) => end(block, align)
   // The rest of the line, then the lines after it.
   const line = lines[at]
   if (line && (run > 0 || offset > 0 || runs.length > 0)) {
     let rest = -offset
     for (const { text } of line.runs.slice(run)) rest += text.length
-    read(rest + (isEnded(line) ? 1 : 0), add, copyEnd, false)
+    read(rest + (isEnded(line) ? 1 : 0), add, end, false)
     if (!isEnded(line)) at += 1
   }
   for (const later of lines.slice(at)) if (isEnded(later) || later.runs.length > 0) result.push(later)
-  if (runs.length > 0) result.push(new TextLine(runs, false, 'p', null))
+  if (runs.length > 0) result.push(new TextLine(runs, null))
   return result.length > 0 ? result : [...noLines]
 }
 
@@ -381,24 +420,40 @@ export type Part = { readonly line: Line } | ListPart
 
 export interface ListPart {
   readonly kind: 'ul' | 'ol'
+  /** Of the first item, in an `ol`. */
+  readonly start: number
   readonly items: { readonly line: Line; readonly lists: ListPart[] }[]
 }
 
-/** Nests list items. An item lies at most one level deeper than the item before it. */
+/**
+ * Depth of each line in its list; 0 outside lists. An item lies in the nearest earlier item of a lower level, so that
+ * items of one level stay siblings when the item above them leaves the list.
+ */
+export function depthsOf(lines: readonly Line[]): number[] {
+  let open: number[] = []
+  return lines.map(({ block }) => {
+    const level = listOf(block)?.level ?? 0
+    open = open.filter((outer) => outer < level)
+    if (level > 0) open.push(level)
+    return open.length
+  })
+}
+
+/** Nests list items. An item that has a `start`, or another kind than its sibling, begins a list. */
 export function partsOf(lines: readonly Line[]): Part[] {
   const parts: Part[] = []
+  const depths = depthsOf(lines)
   let open: ListPart[] = []
-  for (const line of lines) {
-    const list = listOf(line.block)
-    if (!list) {
-      open = []
+  for (const [place, line] of lines.entries()) {
+    const kind = listOf(line.block)?.kind
+    const depth = depths[place] ?? 0
+    open = open.slice(0, depth)
+    if (!kind) {
       parts.push({ line })
       continue
     }
-    const depth = Math.min(list.level, open.length + 1)
-    open = open.slice(0, depth)
-    if (open[depth - 1]?.kind !== list.kind) {
-      const part: ListPart = { kind: list.kind, items: [] }
+    if (open[depth - 1]?.kind !== kind || line.start !== undefined) {
+      const part: ListPart = { kind, start: line.start ?? 1, items: [] }
       const siblings = depth === 1 ? parts : (open[depth - 2]?.items.at(-1)?.lists ?? parts)
       siblings.push(part)
       open = [...open.slice(0, depth - 1), part]

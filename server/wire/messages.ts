@@ -1,5 +1,6 @@
 // Wire types: messages, channels, senders, cursors, frames, page settings (PROTOCOL.md).
 
+import { cutText } from './graphemes.ts'
 import type { HttpVersion, Share, TransportName } from './modes.ts'
 import type { WindUnit } from './wind-units.ts'
 
@@ -80,11 +81,8 @@ const titleExcludes = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u
 /** What remains of any text as a title. */
 export function titleFrom(text: string): string {
   const line = text.replaceAll(new RegExp(titleExcludes, 'gu'), ' ').trim()
-  return line.length <= mostTitleLength ? line : withoutHalf(line.slice(0, mostTitleLength)).trim()
+  return cutText(line, mostTitleLength).trim()
 }
-
-/** A cut may leave the first half of a surrogate pair. */
-const withoutHalf = (text: string) => text.replace(/[\ud800-\udbff]$/, '')
 
 export type SensorSource = 'simulated' | 'serial' | 'recorded'
 

@@ -7,6 +7,7 @@ import {
   changeLines,
   changesOf,
   deepestLevel,
+  depthsOf,
   isEnded,
   type Line,
   lengthOf,
@@ -19,6 +20,7 @@ import {
   softBreak,
   type TextRange,
 } from '../../server/document/rich-text.ts'
+import { changesBetween } from '../../server/document/text-diff.ts'
 import type { Cancel } from '../../server/wire/time.ts'
 import { inNextFrame } from '../link/browser-services.ts'
 import type { EditorCommands, EditorState, Mark } from './commands.ts'
@@ -47,8 +49,8 @@ export interface Binding {
   /** Rectangles of a range or caret given by absolute indices in the text; empty when not laid out. */
   rectsOf(from: number, to: number): DOMRect[]
   isComposing(): boolean
-  /** Changes the text as this window's user, who can undo it in one step. */
-  change(changes: readonly Change[]): void
+  /** Makes these the document's lines, as this window's user, who can undo it in one step. */
+  replace(lines: readonly Line[]): void
   stop(): void
 }
 
@@ -753,9 +755,10 @@ class DocumentBinding implements Binding {
   }
 
   /** In several transactions, if it is long. */
-  change(changes: readonly Change[]): void {
+  replace(lines: readonly Line[]): void {
     if (!this.#parts.mayWrite || this.#isComposing) return
     this.#flush()
+    const changes = changesBetween(this.#rendering.lines, lines)
     this.#undo.stopCapturing()
     this.#undo.captureTimeout = Number.POSITIVE_INFINITY
     let at = 0
@@ -1061,15 +1064,6 @@ function linesOfPlain(text: string): Line[] {
     block: 'p',
     align: null,
   }))
-}
-
-/** Levels as shown: at most one deeper than the line before; 0 outside lists. */
-function depthsOf(lines: readonly Line[]): number[] {
-  let depth = 0
-  return lines.map(({ block }) => {
-    depth = Math.min(listOf(block)?.level ?? 0, depth + 1)
-    return depth
-  })
 }
 
 function isBlock(node: Node): boolean {

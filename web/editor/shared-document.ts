@@ -2,7 +2,7 @@
 
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
-import { createDocument, documentText, type Line } from '../../server/document/rich-text.ts'
+import { attributesOf, createDocument, documentText, type Line } from '../../server/document/rich-text.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../../server/wire/messages.ts'
 import type { Random, Timers } from '../../server/wire/time.ts'
 import type { Recorder } from '../lab.ts'
@@ -230,13 +230,10 @@ export function createSharedDocument(parts: SharedDocumentParts) {
       page.clientID = seq
       page.on('update', (update: Uint8Array) => Y.applyUpdate(doc, update))
       const content = documentText(page)
-      for (const { runs, block, align } of lines) {
+      for (const line of lines) {
         page.transact(() => {
-          for (const { text, marks } of runs) content.insert(content.length, text, { ...marks })
-          content.insert(content.length, '\n', {
-            ...(block !== 'p' && { block }),
-            ...(align !== null && { align }),
-          })
+          for (const { text, marks } of line.runs) content.insert(content.length, text, { ...marks })
+          content.insert(content.length, '\n', { ...attributesOf(line) })
         })
       }
       page.destroy()

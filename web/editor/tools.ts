@@ -168,7 +168,9 @@ export function addressTyped(words: string): TypedAddress {
   const hasPort = /^[^\s/:@]+:\d+(?:[/?#]|$)/.test(typed)
   if (/^[a-z][a-z0-9+.-]*:/i.test(typed) && !hasPort) {
     const href = safeLink(typed)
-    return href === null ? { refusal: 'A link may begin with https:, http: or mailto: only.' } : { href }
+    return href === null
+      ? { refusal: 'A link may begin with https:, http:, ftp:, mailto: or tel: only.' }
+      : { href }
   }
   if (/^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/.test(typed)) return { href: `mailto:${typed}` }
   const href = `https://${typed.replace(/^\/\//, '')}`

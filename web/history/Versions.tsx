@@ -100,7 +100,7 @@ export function Versions({ actions, start }: VersionsProps) {
                 type="button"
                 className="button"
                 onClick={() => {
-                  actions.restoreVersion(shown.delta).catch((error) => actions.notify(String(error)))
+                  actions.restoreVersion(shown.lines).catch((error) => actions.notify(String(error)))
                 }}
               >
                 Restore this version

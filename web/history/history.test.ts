@@ -3,9 +3,7 @@ import { test } from 'node:test'
 import { toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import { createDocument, documentText, textOf } from '../../server/document/rich-text.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
-import { type Piece, Replay } from './replay.ts'
-import { changesBetween } from './version-diff.ts'
+import { Replay } from './replay.ts'
 
 /** Two windows that type into one document; each change is an update of the log. */
 function writers() {
@@ -88,61 +86,8 @@ test('a jump in 100,000 updates takes less than a second', () => {
   const replay = replayOf(updates)
   for (const version of [99_999, 1, 50_500, 49_999]) {
     const start = performance.now()
-    assert.equal(
-      replay
-        .show(version)
-        .delta.map(({ insert }) => insert)
-        .join('').length,
-      version,
-    )
+    assert.equal(textOf(replay.show(version).lines).length, version)
     const tookMs = performance.now() - start
     assert.ok(tookMs < 1000, `${tookMs} ms to version ${version}`)
   }
-})
-
-/** Yjs cuts where a marker stands, even one that changes nothing. */
-function joined(pieces: readonly Piece[]): Piece[] {
-  const all: Piece[] = []
-  for (const piece of pieces) {
-    const last = all.at(-1)
-    if (JSON.stringify(last?.attributes) !== JSON.stringify(piece.attributes) || !last) all.push(piece)
-    else all[all.length - 1] = { ...last, insert: last.insert + piece.insert }
-  }
-  return all
-}
-
-test('the changes between two versions make them equal, formatting included, and keep what they share', () => {
-  const random = createSeededRandom(5)
-  const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item
-  const looks = [{}, { bold: true }, { italic: true, link: 'https://example.org' }]
-  const write = (text: Y.Text, times: number) => {
-    for (let time = 0; time < times; time += 1) {
-      const at = Math.floor(random() * (text.length + 1))
-      if (random() < 0.6) text.insert(at, pick(['word ', 'a', 'é', 'line']), pick(looks))
-      else if (random() < 0.5) text.insert(at, '\n', { block: pick(['h1', 'ul1', 'pre']) })
-      else if (at < text.length) text.delete(at, Math.min(5, text.length - at))
-      else if (text.length > 0) text.format(0, text.length, pick(looks))
-    }
-  }
-  for (let round = 0; round < 100; round += 1) {
-    const doc = createDocument()
-    const text = documentText(doc)
-    write(text, 20)
-    const past = text.toDelta() as Piece[]
-    write(text, 20)
-    const changes = changesBetween(text.toDelta(), past)
-    text.applyDelta(changes)
-    assert.deepEqual(joined(text.toDelta()), joined(past))
-    assert.deepEqual(changesBetween(text.toDelta(), past), [])
-  }
-  assert.deepEqual(changesBetween([{ insert: 'a👩b' }], [{ insert: 'a👨b' }]), [
-    { retain: 1 },
-    { delete: 2 },
-    { insert: '👨', attributes: {} },
-  ])
-  const [now, then] = [[{ insert: 'one\ntwo\n' }], [{ insert: 'one\ntwo and a half\n' }]]
-  assert.deepEqual(
-    changesBetween(now, then).filter((change) => !('retain' in change)),
-    [{ insert: ' and a half', attributes: {} }],
-  )
 })

@@ -29,13 +29,6 @@ export interface Author {
 export interface Version {
   readonly lines: readonly Line[]
   readonly segments: ReadonlyMap<Line, readonly Segment[]>
-  /** To restore it. */
-  readonly delta: readonly Piece[]
-}
-
-export interface Piece {
-  readonly insert: string
-  readonly attributes?: Readonly<Record<string, unknown>>
 }
 
 /** Updates between two kept states: a jump applies at most as many. */
@@ -130,7 +123,7 @@ export class Replay {
     this.#goTo(version)
     const text = documentText(this.#shown)
     const lines = linesOf(text)
-    return { lines, segments: this.#segmentsOf(text, lines), delta: text.toDelta() as Piece[] }
+    return { lines, segments: this.#segmentsOf(text, lines) }
   }
 
   #goTo(version: number): void {

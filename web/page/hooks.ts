@@ -1,8 +1,8 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
 import { useEffect, useState, useSyncExternalStore } from 'react'
+import type { Line } from '../../server/document/rich-text.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
-import type { Piece } from '../history/replay.ts'
 import { browserTimers } from '../link/browser-services.ts'
 import type { OutboxState } from '../link/outbox.ts'
 import type { Store, View, WindChoices } from '../store.ts'
@@ -38,7 +38,7 @@ export interface Actions {
   /** Inserts a file's content at the end of the document. */
   importFile(file: File): Promise<void>
   /** Makes the document's text equal to a version, as an edit that can be undone. */
-  restoreVersion(version: readonly Piece[]): Promise<void>
+  restoreVersion(version: readonly Line[]): Promise<void>
   chooseWind(change: Partial<WindChoices>): void
 }
 
