@@ -9,6 +9,7 @@ import { addressOfDocument, createDocument } from './documents/document-requests
 import { bindDocument } from './editor/binding.ts'
 import { drawCarets } from './editor/carets.ts'
 import type { EditorCommands, MountedEditor } from './editor/commands.ts'
+import { takeCopies } from './editor/copy.ts'
 import { createPresence } from './editor/presence.ts'
 import { linesFrom } from './editor/rendering.ts'
 import { createSharedDocument, mergeUpdates } from './editor/shared-document.ts'
@@ -338,7 +339,7 @@ function openWindow(
         getSelection()?.collapseToEnd()
         // Begins a line of its own.
         if (root.textContent.trim() !== '') content.prepend(document.createElement('p'))
-        commands.insert(content)
+        commands.insert(linesFrom(content))
         const left = unkept.length === 0 ? '' : ` Not kept: ${unkept.join(', ')}.`
         actions.notify(`${file.name} is imported at the end of the document.${left}`)
       } catch (error) {
@@ -402,8 +403,10 @@ function openWindow(
     const rectsOf = (from: number, to: number) => binding.rectsOf(from, to)
     const drawn = drawCarets({ root: element, rectsOf, carets: presence.carets, timers: browserTimers })
     carets = drawn
+    const stopCopies = takeCopies({ root: element, binding, mayWrite: start.mayWrite })
     const release = () => {
       carets = null
+      stopCopies()
       drawn.stop()
       presence.attach(null)
       detach()

@@ -195,6 +195,24 @@ export function lengthOf(line: Line): number {
   return line instanceof TextLine ? line.length : line.runs.reduce((sum, { text }) => sum + text.length, 0)
 }
 
+/** The line that contains an index of the text, and the offset there. */
+export function findIn(lines: readonly Line[], index: number): { place: number; line: Line; offset: number } {
+  let offset = Math.max(0, index)
+  for (const [place, line] of lines.entries()) {
+    const length = lengthOf(line)
+    if (offset <= length || place === lines.length - 1)
+      return { place, line, offset: Math.min(offset, length) }
+    offset -= length + 1
+  }
+  throw new Error('A document has at least one line.')
+}
+
+export function startOfLine(lines: readonly Line[], place: number): number {
+  let start = 0
+  for (const line of lines.slice(0, place)) start += lengthOf(line) + 1
+  return start
+}
+
 // Changes
 
 /** Lines that `linesOf` and `changeLines` made; the last one may lack its end. */
@@ -394,23 +412,39 @@ export function mapPosition(position: number, changes: readonly Change[]): numbe
   return mapped
 }
 
-/** Where the characters of a range are after `changes`: without what was inserted among them, in order. */
-export function mapRange({ from, to }: TextRange, changes: readonly Change[]): TextRange[] {
-  const found: TextRange[] = []
-  let [read, written] = [0, 0]
-  const keep = (count: number) => {
-    const [begin, end] = [Math.max(from, read), Math.min(to, read + count)]
-    if (begin < end) found.push({ from: begin - read + written, to: end - read + written })
-    read += count
-    written += count
+/**
+ * Changes that mean after `others` what `changes` mean before them. Of two inserts at one place that of `changes` comes
+ * first if `isFirst`.
+ */
+export function rebase(changes: readonly Change[], others: readonly Change[], isFirst: boolean): Change[] {
+  const rebased: Change[] = []
+  let [own, ownUsed, other, otherUsed] = [0, 0, 0, 0]
+  for (let change = changes[own]; change; change = changes[own]) {
+    const there = others[other]
+    if ('insert' in change && (isFirst || !there || !('insert' in there))) {
+      rebased.push(change)
+      own += 1
+    } else if (there && 'insert' in there) {
+      rebased.push({ retain: there.insert.length })
+      other += 1
+    } else {
+      const [ownLength, otherLength] = [sizeOf(change), there ? sizeOf(there) : Number.POSITIVE_INFINITY]
+      const count = Math.min(ownLength - ownUsed, otherLength - otherUsed)
+      // What others deleted can neither be deleted again nor be formatted.
+      if (!there || !('delete' in there))
+        rebased.push('retain' in change ? { ...change, retain: count } : { delete: count })
+      ownUsed += count
+      otherUsed += count
+      if (ownUsed === ownLength) [own, ownUsed] = [own + 1, 0]
+      if (otherUsed === otherLength) [other, otherUsed] = [other + 1, 0]
+    }
   }
-  for (const change of changes) {
-    if ('retain' in change) keep(change.retain)
-    else if ('insert' in change) written += change.insert.length
-    else read += change.delete
-  }
-  keep(Math.max(0, to - read))
-  return found
+  return rebased
+}
+
+function sizeOf(change: Change): number {
+  if ('insert' in change) return change.insert.length
+  return 'retain' in change ? change.retain : change.delete
 }
 
 // Lists

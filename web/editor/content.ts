@@ -2,6 +2,7 @@
 
 import DOMPurify, { type Config } from 'dompurify'
 import imported from 'morphdom'
+import { textOf as plainTextOf, toHtml } from '../../server/document/rich-text.ts'
 import { inNextFrame } from '../link/browser-services.ts'
 import type { EditorCommands, Mark } from './commands.ts'
 
@@ -191,6 +192,8 @@ function textOf(node: Node): string | null {
   return node.nodeType === Node.TEXT_NODE ? node.nodeValue : null
 }
 
+const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+
 /** The browser's own commands, which work on the HTML that the mirror sends. */
 const browserCommands: Readonly<Record<Exclude<Mark, 'code'>, string>> = {
   bold: 'bold',
@@ -283,14 +286,10 @@ export function contentCommands(root: HTMLElement): EditorCommands {
     },
     undo: () => execute('undo'),
     redo: () => execute('redo'),
-    insert(content) {
-      const inert = document.implementation.createHTMLDocument().createElement('div')
-      const [code] = content.children
+    insert(lines) {
       // Code within code is more of its text.
-      if (code?.localName === 'pre' && content.childNodes.length === 1 && enclosing('pre'))
-        inert.append(...code.childNodes)
-      else inert.append(content)
-      execute('insertHTML', inert.innerHTML)
+      const isCode = enclosing('pre') && lines.every(({ block }) => block === 'pre')
+      execute('insertHTML', isCode ? escaped(plainTextOf(lines)) : toHtml(lines))
     },
     state: () => ({
       marks: new Set(

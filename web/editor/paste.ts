@@ -2,6 +2,7 @@
 
 import { safeLink } from '../../server/document/rich-text.ts'
 import type { EditorCommands } from './commands.ts'
+import { linesFrom } from './rendering.ts'
 
 type Cleaning = typeof import('./foreign-content.ts')
 
@@ -59,11 +60,11 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
   function insertAt(place: Range | null, content: DocumentFragment): void {
     const caret = selectedRange()
     if (!place || !caret || isSameRange(place, caret) || !root.contains(place.commonAncestorContainer)) {
-      commands.insert(content)
+      commands.insert(linesFrom(content))
       return
     }
     select(place)
-    commands.insert(content)
+    commands.insert(linesFrom(content))
     select(caret)
   }
 
