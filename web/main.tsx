@@ -11,7 +11,6 @@ import { drawCarets } from './editor/carets.ts'
 import type { EditorCommands, MountedEditor } from './editor/commands.ts'
 import { takeCopies } from './editor/copy.ts'
 import { createPresence } from './editor/presence.ts'
-import { linesFrom } from './editor/rendering.ts'
 import { createSharedDocument, mergeUpdates } from './editor/shared-document.ts'
 import { createLabDoor, createRecorder, noRecorder } from './lab.ts'
 import { browserTimers, watchWakeUps } from './link/browser-services.ts'
@@ -59,7 +58,7 @@ const mirrored =
 Promise.all([
   browserKey(),
   given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
-  mirrored ? import('./editor/foreign-content.ts') : null,
+  mirrored ? import('../server/document/html.ts') : null,
 ]).then(
   (parts) => openWindow(...parts),
   () => document.getElementById('crosswind')?.append('A part of this page could not be loaded. Reload it.'),
@@ -68,7 +67,7 @@ Promise.all([
 function openWindow(
   { key, fingerprint }: BrowserKey,
   mirrorModule: typeof import('./editor/mirror.ts') | null,
-  foreignContent: typeof import('./editor/foreign-content.ts') | null,
+  html: typeof import('../server/document/html.ts') | null,
 ): void {
   const query = new URLSearchParams(location.search)
   // A read-only link of an open server; nothing but the address enforces it.
@@ -224,10 +223,8 @@ function openWindow(
 
   showTitle('')
   for (const message of start.messages) show(message, whenDue(message, browserTimers.now()))
-  if (start.mayWrite && foreignContent && mirrored && isKind(mirrored, 'edit')) {
-    const { content } = foreignContent.cleanText({ html: mirrored.body.html, text: '' })
-    shared.adopt(linesFrom(content), mirrored.seq)
-  }
+  if (start.mayWrite && html && mirrored && isKind(mirrored, 'edit'))
+    shared.adopt(html.readHtml(mirrored.body.html, { isOwn: true }).lines, mirrored.seq)
 
   // Not while recording, which needs otherwise idle connections.
   if (!query.has('record')) fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })
@@ -332,16 +329,17 @@ function openWindow(
     async importFile(file) {
       try {
         const { readImport } = await import('./documents/import-file.ts')
-        const { content, unkept } = await readImport(file)
+        const { lines, unkept, assumed } = await readImport(file)
         const { root, commands } = await shownEditor()
         root.focus()
         getSelection()?.selectAllChildren(root)
         getSelection()?.collapseToEnd()
         // Begins a line of its own.
-        if (root.textContent.trim() !== '') content.prepend(document.createElement('p'))
-        commands.insert(linesFrom(content))
+        const isFirst = root.textContent.trim() === ''
+        commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
+        const read = assumed === null ? '' : ` It was read as ${assumed}, since it is not in UTF-8.`
         const left = unkept.length === 0 ? '' : ` Not kept: ${unkept.join(', ')}.`
-        actions.notify(`${file.name} is imported at the end of the document.${left}`)
+        actions.notify(`${file.name} is imported at the end of the document.${read}${left}`)
       } catch (error) {
         actions.notify(error instanceof Error ? error.message : String(error))
       }

@@ -3,17 +3,17 @@
 
 import MediumEditor from 'medium-editor'
 import * as Y from 'yjs'
+import { readHtml, writeHtml } from '../../server/document/html.ts'
 import {
   createDocument,
   depthsOf,
   documentText,
   linesOf,
   type Marks,
-  toHtml,
 } from '../../server/document/rich-text.ts'
 import { type Binding, bindDocument } from '../../web/editor/binding.ts'
 import type { EditorCommands } from '../../web/editor/commands.ts'
-import { linesFrom, Rendering } from '../../web/editor/rendering.ts'
+import { Rendering } from '../../web/editor/rendering.ts'
 import { readSeen, type Seen, type SeenLine } from './dom-oracle.ts'
 
 interface Editable {
@@ -80,9 +80,7 @@ function createFrameDoor() {
       command(...args)
     },
     insertHtml(html: string): void {
-      const template = document.createElement('template')
-      template.innerHTML = html
-      here().binding.commands.insert(linesFrom(document.importNode(template.content, true)))
+      here().binding.commands.insert(readHtml(html, { isOwn: true }).lines)
     },
     insertLong(length: number): void {
       const lines = Array.from({ length: length / 1000 }, (_, place) => ({
@@ -169,7 +167,7 @@ function createFrameDoor() {
       return host?.getBoundingClientRect().top ?? Number.NaN
     },
     text: (): string => here().text.toString(),
-    html: (): string => toHtml(linesOf(here().text)),
+    html: (): string => writeHtml(linesOf(here().text)),
     blocks: (): string[] => linesOf(here().text).map(({ block }) => block),
     /** Text indices, counted in the DOM. */
     selected,

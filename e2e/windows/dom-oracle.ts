@@ -154,7 +154,8 @@ function lookOf(element: Element, nearest: Element): string {
   // A block within a mark has its look.
   let block = nearest
   for (let at = nearest; at.parentElement && !at.hasAttribute('contenteditable'); at = at.parentElement)
-    if (getComputedStyle(at.parentElement).display === 'inline') block = at.parentElement.parentElement ?? block
+    if (getComputedStyle(at.parentElement).display === 'inline')
+      block = at.parentElement.parentElement ?? block
   const [own, around] = [getComputedStyle(element), getComputedStyle(block)]
   const looks = new Set<string>()
   if (Number(own.fontWeight) > Number(around.fontWeight)) looks.add('bold')

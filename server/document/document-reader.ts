@@ -1,10 +1,11 @@
 // Reads documents from the log: lines of the shared document or the mirrored page, and the history.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
 import type { HistoryPortion, HistoryUpdate } from '../wire/document-api.ts'
 import { type Cursor, formatCursor, isKind, type Message } from '../wire/messages.ts'
-import { linesOfHtml } from './html-lines.ts'
+import { readHtmlInTurns } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 
 /** The newest message decides which of both it is. Empty without any. */
@@ -13,6 +14,20 @@ export async function readLines(log: Pick<Log, 'snapshot'>, channel: string): Pr
   const newest = messages.findLast((message) => isKind(message, 'edit') || isKind(message, 'update'))
   if (!newest) return []
   return isKind(newest, 'edit') ? linesOfHtml(newest.body.html) : linesOf(documentText(documentOf(messages)))
+}
+
+/** Steps of reading before others get their turn: a few ms. */
+const stepsPerTurn = 16
+
+/** The lines of a mirrored page. */
+export async function linesOfHtml(html: string): Promise<Line[]> {
+  const reading = readHtmlInTurns(html, { isOwn: true })
+  let step = reading.next()
+  for (let steps = 1; !step.done; steps += 1) {
+    if (steps % stepsPerTurn === 0) await nextTurn()
+    step = reading.next()
+  }
+  return step.value.lines
 }
 
 /** A response of some 100 ms. */

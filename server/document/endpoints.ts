@@ -15,7 +15,9 @@ import { parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Directory } from './directory.ts'
 import { readHistory, readLines } from './document-reader.ts'
-import { type Line, toHtml, toMarkdown } from './rich-text.ts'
+import { escapeHtml, writeHtml } from './html.ts'
+import { writeMarkdown } from './markdown.ts'
+import type { Line } from './rich-text.ts'
 
 interface DocumentParts {
   readonly hub: Pick<Hub, 'windowsOn'>
@@ -30,7 +32,7 @@ type Render = (title: string, lines: readonly Line[]) => string
 
 const exports: Readonly<Record<string, { readonly type: string; readonly render: Render }>> = {
   html: { type: 'text/html; charset=utf-8', render: htmlPage },
-  md: { type: 'text/markdown; charset=utf-8', render: (_title, lines) => toMarkdown(lines) },
+  md: { type: 'text/markdown; charset=utf-8', render: (_title, lines) => writeMarkdown(lines) },
 }
 
 /** An exported page that is shown after all runs nothing, loads nothing and has no origin. */
@@ -40,17 +42,16 @@ const exportHeaders = {
 }
 
 function htmlPage(title: string, lines: readonly Line[]): string {
-  const escaped = title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
   return `<!doctype html>
 <html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped}</title>
-<style>body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1.125rem/1.6 serif } img { max-width: 100% }</style>
+<title>${escapeHtml(title)}</title>
+<style>body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1.125rem/1.6 serif } body > * { white-space: pre-wrap } img { max-width: 100% }</style>
 </head>
-<body>
-${toHtml(lines)}
+<body data-crosswind>
+${writeHtml(lines)}
 </body>
 </html>
 `

@@ -1,4 +1,4 @@
-// What a text means as lines, and lines as HTML and Markdown; changes of lines against the text itself.
+// What a text means as lines; changes of lines against the text itself.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,8 +15,6 @@ import {
   mapPosition,
   rebase,
   textOf,
-  toHtml,
-  toMarkdown,
 } from './rich-text.ts'
 
 type Piece = string | [text: string, attributes: Attributes]
@@ -83,96 +81,6 @@ test('unknown attributes mean nothing', () => {
     assert.deepEqual(linesWith(['a', { link }])[0]?.runs, [{ text: 'a', marks: {} }], link)
   assert.equal(linesWith(['a', { link: 'HTTPS://a.org/?b#c' }])[0]?.runs[0]?.marks.link, 'HTTPS://a.org/?b#c')
 })
-
-test('an image that cannot be kept shows its name', () => {
-  const lines = linesWith(['\uFFFC', { image: { src: 'https://a/cat.png', alt: 'cat' } }])
-  assert.equal(toHtml(lines), '<p>[cat]</p>')
-  const kept = linesWith(['\uFFFC', { image: { src: 'data:image/png;base64,AA==', alt: '"cat"' } }])
-  assert.equal(toHtml(kept), '<p><img src="data:image/png;base64,AA==" alt="&quot;cat&quot;"></p>')
-})
-
-const html: [name: string, pieces: Piece[], expected: string][] = [
-  ['markup is text', ['<b>&"'], '<p>&lt;b&gt;&amp;&quot;</p>'],
-  ['an empty line keeps its height', ['\n\n'], '<p><br></p>\n<p><br></p>'],
-  [
-    'marks with one in common share its element',
-    [['a', { bold: true, link: 'https://a' }], ['b', { link: 'https://a' }], 'c'],
-    '<p><a href="https://a"><b>a</b>b</a>c</p>',
-  ],
-  ['a soft break', ['a\u2028b'], '<p>a<br>b</p>'],
-  [
-    'items nest by their levels, at most one deeper than the item before',
-    ['a', ['\n', { block: 'ul1' }], 'b', ['\n', { block: 'ol4' }], 'c', ['\n', { block: 'ul1' }]],
-    '<ul><li>a<ol><li>b</li></ol></li><li>c</li></ul>',
-  ],
-  [
-    'neighbouring lists of two kinds are two lists',
-    ['a', ['\n', { block: 'ul1' }], 'b', ['\n', { block: 'ol1' }]],
-    '<ul><li>a</li></ul>\n<ol><li>b</li></ol>',
-  ],
-  [
-    'lines of a quote and of code belong together',
-    [
-      'a',
-      ['\n', { block: 'pre' }],
-      'b',
-      ['\n', { block: 'pre' }],
-      'c',
-      ['\n', { block: 'blockquote' }],
-      'd',
-      ['\n', { block: 'blockquote' }],
-    ],
-    '<pre>a\nb</pre>\n<blockquote><p>c</p><p>d</p></blockquote>',
-  ],
-  ['alignment', ['a', ['\n', { block: 'h1', align: 'right' }]], '<h1 style="text-align: right">a</h1>'],
-]
-
-for (const [name, pieces, expected] of html)
-  test(`HTML: ${name}`, () => assert.equal(toHtml(linesWith(...pieces)), expected))
-
-const markdown: [name: string, pieces: Piece[], expected: string][] = [
-  ['signs are text', ['*a* _b_ [c] <d> `e` \\'], '\\*a\\* \\_b\\_ \\[c\\] \\<d\\> \\`e\\` \\\\\n'],
-  [
-    'what would begin a block does not',
-    ['# a\n- b\n12. c\n> d\n+ e'],
-    '\\# a\n\n\\- b\n\n12\\. c\n\n\\> d\n\n\\+ e\n',
-  ],
-  [
-    'headings, quotes and code',
-    [
-      'T',
-      ['\n', { block: 'h2' }],
-      'q',
-      ['\n', { block: 'blockquote' }],
-      'r',
-      ['\n', { block: 'blockquote' }],
-      'x = `1`',
-      ['\n', { block: 'pre' }],
-      '  y',
-      ['\n', { block: 'pre' }],
-    ],
-    '## T\n\n> q\n>\n> r\n\n```\nx = `1`\n  y\n```\n',
-  ],
-  [
-    'nested lists',
-    ['a', ['\n', { block: 'ol1' }], 'b', ['\n', { block: 'ul2' }], 'c', ['\n', { block: 'ol1' }]],
-    '1. a\n   - b\n2. c\n',
-  ],
-  [
-    'marks and links; spaces stay outside the signs',
-    [
-      ['a ', { bold: true }],
-      ['b', { italic: true }],
-      ['`', { code: true }],
-      ['l', { link: 'https://a/(b)' }],
-    ],
-    '**a** *b*`` ` ``[l](<https://a/(b)>)\n',
-  ],
-  ['a soft break', ['a\u2028b'], 'a\\\nb\n'],
-]
-
-for (const [name, pieces, expected] of markdown)
-  test(`Markdown: ${name}`, () => assert.equal(toMarkdown(linesWith(...pieces)), expected))
 
 test('plain text names images and breaks soft lines', () => {
   const lines = linesWith('a\u2028b\n', ['\uFFFC', { image: { src: '', alt: 'cat.png' } }])

@@ -72,12 +72,8 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
   return () => ending.abort()
 }
 
-/** `data-crosswind` marks HTML that is to be read exactly. Words of one paragraph are no paragraph elsewhere. */
-function ownHtml({ writeHtml }: Html, lines: readonly Line[]): string {
-  const [line] = lines
-  const isInline = lines.length === 1 && line?.block === 'p' && line.align === null
-  const written = writeHtml(lines)
-  const tag = isInline ? 'span' : 'div'
-  const content = isInline ? written.replace(/^<p[^>]*>|<\/p>$/g, '') : written
-  return `<${tag} data-crosswind style="white-space: pre-wrap">${content}</${tag}>`
+/** `data-crosswind` marks HTML that is to be read exactly. */
+function ownHtml({ writeFragment }: Html, lines: readonly Line[]): string {
+  const tag = lines.length === 1 ? 'span' : 'div'
+  return `<${tag} data-crosswind style="white-space: pre-wrap">${writeFragment(lines)}</${tag}>`
 }

@@ -141,13 +141,19 @@ test('a heading and a list inserted within a paragraph stay what they are', () =
     'p after',
   ])
   const words = written('p one', 'p two')
-  assert.deepEqual(after(lines, insertLines(lines, { from: 7, to: 7 }, words)), ['p before one', 'p twoafter'])
+  assert.deepEqual(after(lines, insertLines(lines, { from: 7, to: 7 }, words)), [
+    'p before one',
+    'p twoafter',
+  ])
 })
 
 test('long changes are cut between characters', () => {
   const marks: Marks = { bold: true }
   const family = '👩‍👩‍👧‍👦'
-  const batches = inBatches([{ retain: 1 }, { insert: `a${family.repeat(3000)}`, attributes: { ...marks } }], 16_000)
+  const batches = inBatches(
+    [{ retain: 1 }, { insert: `a${family.repeat(3000)}`, attributes: { ...marks } }],
+    16_000,
+  )
   const pieces = batches.flat().flatMap((change) => ('insert' in change ? [change.insert] : []))
   assert.equal(pieces.join(''), `a${family.repeat(3000)}`)
   assert.ok(pieces.length > 1)

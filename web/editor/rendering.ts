@@ -5,14 +5,11 @@ import {
   depthsOf,
   findIn,
   type InlineNode,
-  imageCharacter,
   inlineNodes,
   type Line,
   type ListPart,
   lengthOf,
   listOf,
-  type Marks,
-  marksOfElement,
   partsOf,
   type Run,
   safeImage,
@@ -242,6 +239,7 @@ export class Rendering {
   read(changed: readonly Node[], points: readonly (readonly [node: Node, offset: number])[]) {
     const { root } = this
     const tops = this.#tops()
+    const isListAt = (place: number) => /^[UO]L$/.test(tops[place]?.node.nodeName ?? '')
     const children = [...root.childNodes]
     const changedTops = new Set<Node>()
     for (const node of [...changed, ...points.map(([node]) => node)])
@@ -251,6 +249,8 @@ export class Rendering {
     const most = Math.min(tops.length, children.length)
     let before = 0
     while (before < most && isDrawn(children[before], tops[before])) before += 1
+    // A list's numbers depend on the list before it.
+    while (before > 0 && isListAt(before - 1)) before -= 1
     let behind = 0
     while (behind < most - before && isDrawn(children.at(-1 - behind), tops.at(-1 - behind))) behind += 1
     const from = tops[before]?.from ?? this.#lines.length
@@ -496,91 +496,4 @@ function replaceText(node: Text, text: string): void {
   )
     same += 1
   node.replaceData(from, old.length - from - same, text.slice(from, text.length - same))
-}
-
-// Content from elsewhere
-
-const blockElements = /^(p|div|h[1-6]|blockquote|pre|ul|ol|li|hr)$/
-
-/**
- * Reads elements as lines, here or pasted; unknown elements by their content. Outside `pre`, white space with a
- * newline in it is one space.
- */
-export function linesFrom(content: Node): Line[] {
-  const lines: Line[] = []
-  let runs: Run[] | null = null
-  let [block, align]: [string, string | null] = ['p', null]
-
-  function open(): Run[] {
-    runs ??= []
-    return runs
-  }
-
-  function close(): void {
-    if (!runs) return
-    // A break at the end of a block shows nothing.
-    const last = runs.at(-1)
-    if (last?.text.endsWith(softBreak)) {
-      runs.pop()
-      if (last.text.length > 1) runs.push({ ...last, text: last.text.slice(0, -1) })
-    }
-    lines.push({ runs, block, align })
-    runs = null
-  }
-
-  function readText(text: string, marks: Marks): void {
-    if (block === 'pre') {
-      for (const [place, piece] of text.split(/\r?\n/).entries()) {
-        if (place > 0) {
-          open()
-          close()
-        }
-        if (piece !== '') open().push({ text: piece, marks })
-      }
-      return
-    }
-    const flat = text.replaceAll(/[ \t]*[\r\n][ \t\r\n]*/g, runs ? ' ' : '')
-    if (flat !== '') open().push({ text: flat, marks })
-  }
-
-  function read(node: Node, marks: Marks, level: number): void {
-    if (node instanceof Text) readText(node.data, marks)
-    else if (!(node instanceof HTMLElement)) for (const child of node.childNodes) read(child, marks, level)
-    else if (node.localName === 'br') open().push({ text: softBreak, marks })
-    else if (isAtom(node)) {
-      const [src, alt] = [node.getAttribute('src'), node.getAttribute('alt') ?? node.dataset.image]
-      const image = safeImage({ src: src ?? '', alt: alt ?? '' })
-      if (image) open().push({ text: imageCharacter, marks: { ...marks, image } })
-    } else if (blockElements.test(node.localName)) readBlock(node, marks, level)
-    else {
-      const link = node.localName === 'a' ? safeLink(node.getAttribute('href')) : null
-      const mark = block === 'pre' && node.localName === 'code' ? {} : marksOfElement[node.localName]
-      const own = { ...marks, ...mark, ...(link === null ? {} : { link }) }
-      for (const child of node.childNodes) read(child, own, level)
-    }
-  }
-
-  function readBlock(element: HTMLElement, marks: Marks, level: number): void {
-    close()
-    const [outerBlock, outerAlign] = [block, align]
-    const name = element.localName
-    const isContainer = name === 'ul' || name === 'ol'
-    const isItem = name === 'li'
-    if (isItem) {
-      const kind = element.parentElement?.localName === 'ol' ? 'ol' : 'ul'
-      block = `${kind}${Math.min(Math.max(level, 1), 6)}`
-    } else if (/^(h[1-6]|blockquote|pre)$/.test(name)) block = name
-    const own = element.style.textAlign || element.getAttribute('align') || ''
-    if (own !== '') align = /^(center|right|justify)$/.test(own) ? own : null
-    const before = lines.length
-    for (const child of element.childNodes) read(child, marks, isContainer ? level + 1 : level)
-    // Empty blocks are empty lines.
-    if (!isContainer && lines.length === before) open()
-    close()
-    ;[block, align] = [outerBlock, outerAlign]
-  }
-
-  read(content, {}, 0)
-  close()
-  return lines
 }
