@@ -48,7 +48,7 @@ function htmlPage(title: string, lines: readonly Line[]): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
-<style>body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1.125rem/1.6 serif } body > * { white-space: pre-wrap } img { max-width: 100% }</style>
+<style>body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1.125rem/1.6 serif } body > * { white-space: pre-wrap } li { text-align: start } img { max-width: 100% }</style>
 </head>
 <body data-crosswind>
 ${writeHtml(lines)}

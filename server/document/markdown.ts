@@ -5,7 +5,8 @@ import { gfmToMarkdown } from 'mdast-util-gfm'
 import { toMarkdown } from 'mdast-util-to-markdown'
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
-import { groupsOf, type Reading, readCode, readHtml } from './html.ts'
+import { groupsOf, readCode, readHtml, writeHtml } from './html.ts'
+import type { Reading } from './line-reader.ts'
 import {
   type InlineNode,
   inlineNodes,
@@ -53,13 +54,14 @@ export function writeMarkdown(lines: readonly Line[]): string {
       children.push(listNode(first))
       continue
     }
-    const { block, language } = first.line
+    const { block, language, align } = first.line
     const members = group.flatMap((part) => ('line' in part ? [part.line] : []))
     if (block === 'pre') children.push({ type: 'code', lang: language ?? null, value: textOf(members) })
     else if (block === 'blockquote') {
       const paragraphs = members.flatMap((line) => paragraphNode(line.runs))
       if (paragraphs.length > 0) children.push({ type: 'blockquote', children: paragraphs })
-    } else if (block === 'p') children.push(...paragraphNode(first.line.runs))
+    } else if (align !== null) children.push({ type: 'html', value: alignedHtml(first.line, align) })
+    else if (block === 'p') children.push(...paragraphNode(first.line.runs))
     else {
       const depth = Number(block.slice(1)) as 1 | 2 | 3 | 4 | 5 | 6
       children.push({ type: 'heading', depth, children: phrasing(first.line.runs) })
@@ -69,6 +71,12 @@ export function writeMarkdown(lines: readonly Line[]): string {
     { type: 'root', children },
     { extensions: [gfmToMarkdown()], bullet: '-', emphasis: '*', rule: '-', listItemIndent: 'one' },
   )
+}
+
+/** Markdown has no alignment; the attribute is what GitHub keeps. */
+function alignedHtml(line: Line, align: string): string {
+  const runs = line.runs.map(({ text, marks }) => ({ text: keepSpaces(text), marks }))
+  return writeHtml([{ ...line, runs }]).replace(` style="text-align: ${align}"`, ` align="${align}"`)
 }
 
 /** Empty paragraphs mean nothing in Markdown. */

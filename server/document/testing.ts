@@ -78,7 +78,7 @@ them</font></font></p><ol><li><p style="margin-bottom: 0in">Oslo</p></li><li><p>
     text: 'Stations',
     kept:
       '<h3>Stations</h3><p><b>Two</b> of them</p><ol><li>Oslo</li><li>Bergen</li></ol>' +
-      '<p><b>Place</b> | <b>Wind</b></p><p>Oslo | 4 m/s gusts 9</p><p> | calm</p>',
+      '<p><b>Place</b> | <b>Wind</b></p><p>Oslo | 4 m/s gusts 9</p><p>| calm</p>',
     unkept: ['the columns of a table'],
   },
   {

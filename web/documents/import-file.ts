@@ -1,7 +1,8 @@
 // Files to import: HTML, Markdown and plain text in any encoding, read as lines.
 
 import sniffEncoding from 'html-encoding-sniffer'
-import { type Reading, readHtml, readText } from '../../server/document/html.ts'
+import { readHtml, readText } from '../../server/document/html.ts'
+import type { Reading } from '../../server/document/line-reader.ts'
 import { readMarkdown } from '../../server/document/markdown.ts'
 
 /** Bytes; a longer text would not fit into a document. */

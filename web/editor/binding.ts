@@ -514,6 +514,12 @@ class DocumentBinding implements Binding {
     return this.#chosen?.at === index ? this.#chosen.marks : marksAt(this.#rendering.lines, index, replaces)
   }
 
+  /** A line of code is a line of the document. */
+  #breakLine(range: TextRange): void {
+    if (findIn(this.#rendering.lines, range.from).line.block !== 'pre') this.#type(range, softBreak)
+    else this.#edit((lines) => splitLine(lines, range))
+  }
+
   /** Text that is typed; a line's beginning such as `# ` formats the line, which undo takes back by itself. */
   #type(target: TextRange, text: string): void {
     this.#edit((lines) =>
@@ -717,7 +723,7 @@ class DocumentBinding implements Binding {
     if (inputType.startsWith('delete'))
       this.#edit((lines, selected) => deleteText(lines, selected, asked, inputType))
     else if (inputType === 'insertParagraph') this.#edit((lines) => splitLine(lines, range))
-    else if (inputType === 'insertLineBreak') this.#type(range, softBreak)
+    else if (inputType === 'insertLineBreak') this.#breakLine(range)
     else if (inputType === 'insertTranspose' && inserted === '')
       this.#edit((lines, selected) => transpose(lines, selected.head))
     else if (/^insert(Text|ReplacementText|Transpose)$/.test(inputType)) {

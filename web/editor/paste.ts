@@ -1,5 +1,6 @@
 // What is pasted and dropped into the text: takes it from the event, has it cleaned, inserts it.
 
+import { shortened } from '../../server/document/line-reader.ts'
 import { imageCharacter, type Line, type Run, safeImage, safeLink } from '../../server/document/rich-text.ts'
 import type { EditorCommands } from './commands.ts'
 
@@ -49,9 +50,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     }
     const isCode = commands.state().block === 'pre'
     const { lines, unkept } =
-      isText || files.length === 0
-        ? readClipboard(reader, markup, text, isCode)
-        : await readFiles(files, reader.shortened)
+      isText || files.length === 0 ? readClipboard(reader, markup, text, isCode) : await readFiles(files)
     if (lines.length > 0) insertAt(place, lines)
     onPasted(unkept)
   }
@@ -109,7 +108,7 @@ function readClipboard(reader: Html, markup: string, text: string, isCode: boole
 const mostImageBytes = 75_000
 
 /** Keeps small images and names every other file. */
-export async function readFiles(files: readonly File[], shortened: Html['shortened']) {
+export async function readFiles(files: readonly File[]) {
   const runs: Run[] = []
   const unkept: string[] = []
   for (const file of files) {

@@ -1,6 +1,6 @@
 // The document's lines as DOM: draws them with the least change, finds positions both ways.
 
-import { LineReader } from '../../server/document/html.ts'
+import { LineReader } from '../../server/document/line-reader.ts'
 import {
   depthsOf,
   findIn,
