@@ -101,7 +101,7 @@ class Sequence {
     const change = this.#change()
     this.steps.push(`${anchor} to ${head}: ${JSON.stringify(change)}`)
     const difference = await within(0, 'changeUnasked', change)
-    if (difference !== null) throw new Error(String(difference))
+    if (difference !== null) throw new Error(`${difference}\n${stage.errors().join('\n')}`)
     await this.#check()
   }
 

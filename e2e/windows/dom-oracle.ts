@@ -166,7 +166,8 @@ function lookOf(element: Element, nearest: Element): string {
     if (style.textDecorationLine.includes('line-through')) looks.add('strike')
     if (/^(sub|super)$/.test(style.verticalAlign)) looks.add(style.verticalAlign)
     if (at.localName === 'code') looks.add('code')
-    if (at.localName === 'a') looks.add(`link ${at.getAttribute('href')}`)
   }
+  const link = element.closest('a')
+  if (link && block.contains(link)) looks.add(`link ${link.getAttribute('href')}`)
   return [...looks].sort().join(' ')
 }

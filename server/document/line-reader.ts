@@ -66,6 +66,8 @@ interface Context {
   readonly tag: string
   readonly marks: Marks
   readonly kind: Kind
+  /** Of the lists around it. */
+  readonly depth: number
   readonly keepsSpace: boolean
   readonly isHidden: boolean
   readonly isOwn: boolean
@@ -105,7 +107,7 @@ export class LineReader {
   constructor({ isOwn, isTree = true }: { isOwn: boolean; isTree?: boolean }) {
     this.#isTree = isTree
     this.#isOwnBlock = isOwn
-    const root = { tag: '', marks: {}, kind: paragraph, keepsSpace: isOwn, isHidden: false, isOwn }
+    const root = { tag: '', marks: {}, kind: paragraph, depth: 0, keepsSpace: isOwn, isHidden: false, isOwn }
     this.#stack = [{ ...root, isBlock: true, before: 0, next: null, cells: null, marker: null }]
   }
 
@@ -132,7 +134,8 @@ export class LineReader {
     const marks = isHidden ? outer.marks : this.#marksIn(tag, attribute, styles, outer, isOwn)
     const keepsSpace =
       isOwn || spaceIn(styles) || (tag !== 'pre' && outer.keepsSpace && !styles.has('white-space'))
-    const base = { tag, marks, keepsSpace, isHidden, isOwn, kind: outer.kind, before: this.#lines.length }
+    const { kind, depth } = outer
+    const base = { tag, marks, kind, depth, keepsSpace, isHidden, isOwn, before: this.#lines.length }
     const context: Context = { ...base, isBlock: false, next: null, cells: null, marker: null }
     const push = (more: Partial<Context> = {}) => void this.#stack.push({ ...context, ...more })
     if (isHidden) {
@@ -296,9 +299,14 @@ export class LineReader {
     const align = alignIn(tag, attribute, styles)
     if (tag === 'ul' || tag === 'ol' || tag === 'menu') {
       const list = tag === 'ol' ? 'ol' : 'ul'
-      const kind = { ...paragraph, tag: list, level: outer.kind.level + 1 } as const
+      const kind = { ...paragraph, tag: list, level: outer.depth + 1 } as const
       this.#startBlock(isOwn ? outer.kind : kind, isOwn)
-      push({ kind, next: tag === 'ol' ? numberIn(attribute('start'), 1) : null, isBlock: true })
+      push({
+        kind,
+        depth: outer.depth + 1,
+        next: tag === 'ol' ? numberIn(attribute('start'), 1) : null,
+        isBlock: true,
+      })
       return
     }
     if (tag === 'li') {
@@ -449,7 +457,9 @@ export class LineReader {
     { marks: outer, kind }: Context,
     isOwn: boolean,
   ): Marks {
-    const element = kind.tag === 'pre' && tag === 'code' ? {} : (marksOfElement[tag] ?? {})
+    // In code it says no more, but names the language.
+    const isNoMark = kind.tag === 'pre' && tag === 'code' && (!isOwn || languageIn(attribute) !== null)
+    const element = isNoMark ? {} : (marksOfElement[tag] ?? {})
     const marks: { -readonly [Name in keyof Marks]: Marks[Name] } = { ...outer, ...element }
     const set = (name: 'bold' | 'italic', isOn: boolean) => {
       if (isOn) marks[name] = true

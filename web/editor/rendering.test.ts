@@ -17,7 +17,7 @@ const names = [
   'HTMLBRElement',
   'HTMLImageElement',
 ] as const
-for (const name of [...names, 'HTMLOListElement', 'HTMLUListElement'] as const)
+for (const name of [...names, 'HTMLLIElement', 'HTMLOListElement', 'HTMLUListElement'] as const)
   Object.assign(globalThis, { [name]: window[name] })
 Object.assign(globalThis, { document })
 const { Rendering } = await import('./rendering.ts')

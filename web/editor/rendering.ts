@@ -11,7 +11,6 @@ import {
   lengthOf,
   listOf,
   partsOf,
-  type Run,
   safeImage,
   safeLink,
   softBreak,
@@ -62,7 +61,7 @@ export class Rendering {
     if (from === old.length && from === lines.length) return
     const before = old.slice(from, old.length - same)
     const after = lines.slice(from, lines.length - same)
-    if (before.length === after.length && before.every(({ block }, place) => block === after[place]?.block)) {
+    if (before.length === after.length && before.every((line, place) => isAlike(line, after[place]))) {
       // All first: an old line may be a new one too, elsewhere, and so get another host on the way.
       const hosts = before.map((line) => this.#hosts.get(line))
       for (const [place, line] of after.entries()) {
@@ -249,20 +248,20 @@ export class Rendering {
     const most = Math.min(tops.length, children.length)
     let before = 0
     while (before < most && isDrawn(children[before], tops[before])) before += 1
-    // A list's numbers depend on the list before it.
-    while (before > 0 && isListAt(before - 1)) before -= 1
     let behind = 0
     while (behind < most - before && isDrawn(children.at(-1 - behind), tops.at(-1 - behind))) behind += 1
+    // Numbers and levels depend on the lists beside.
+    while (before > 0 && isListAt(before - 1)) before -= 1
+    while (behind > 0 && isListAt(tops.length - behind)) behind -= 1
     const from = tops[before]?.from ?? this.#lines.length
     const to = tops[tops.length - behind]?.from ?? this.#lines.length
     const tree = new TreeReader(root, points, (node) => this.#shown.has(node))
     tree.readChildren(before, children.length - behind)
     const { lines: read, hosts, places } = tree.finish()
-    const lines = read.map((line) => ({
+    const lines = this.#withLevels(read, hosts).map((line) => ({
       ...line,
       runs: line.runs.map(({ text, marks }) => ({ text: withoutHalves(text), marks })),
     }))
-    this.#keepLevels(lines, hosts)
     const indices = places.map((place, index) => {
       const [node, offset] = points[index] ?? [null, 0]
       if (place === null && node !== root) return null
@@ -288,18 +287,21 @@ export class Rendering {
     return tops
   }
 
-  /** A level says more than the depth at which an item is seen: items keep it if their depth is the same. */
-  #keepLevels(lines: Line[], hosts: ReadonlyMap<number, Node>): void {
-    const depths = depthsOf(this.#lines)
-    for (const [place, host] of hosts) {
-      const [line, old] = [lines[place], this.#shown.get(host)]
-      if (!line || !old) continue
-      const [now, then] = [listOf(line.block), listOf(old.block)]
-      if (now && now.kind === then?.kind && now.level === depths[this.#lines.indexOf(old)])
-        lines[place] = { ...line, block: old.block }
-    }
+  /** A level says more than the depth at which an item is seen: items keep theirs if all are seen at the same depths. */
+  #withLevels(lines: readonly Line[], hosts: ReadonlyMap<number, Node>): Line[] {
+    const kept = lines.map((line, place) => {
+      const old = this.#shown.get(hosts.get(place) ?? this.root)
+      const isItem = listOf(line.block) && listOf(line.block)?.kind === listOf(old?.block ?? '')?.kind
+      return old && isItem ? { ...line, block: old.block } : line
+    })
+    const [depths, read] = [depthsOf(kept), depthsOf(lines)]
+    return depths.every((depth, place) => depth === read[place]) ? kept : [...lines]
   }
 }
+
+/** Whether two lines are drawn by the same elements around their content. */
+const isAlike = (one: Line, other: Line | undefined) =>
+  one.block === other?.block && one.start === other.start
 
 const hostAttributes: ReadonlySet<string> = new Set(['data-language', 'dir', 'style'])
 
@@ -434,9 +436,11 @@ function patch(parent: HTMLElement, nodes: readonly InlineNode[]): void {
       child = child.nextSibling
     } else parent.insertBefore(create(node), child)
   }
-  while (child && !isList(child)) {
+  // An item's lists are hosts of other lines.
+  const isItem = parent instanceof HTMLLIElement
+  while (child) {
     const next: ChildNode | null = child.nextSibling
-    child.remove()
+    if (!isItem || !isList(child)) child.remove()
     child = next
   }
 }
