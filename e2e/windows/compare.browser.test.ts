@@ -73,7 +73,7 @@ test('every mode has a median or a reason, a link shows the same, and no page’
   const choice = await window.run(shown, '.comparison-findings + p')
   assert.match(
     choice,
-    /^To choose for everybody on this network: .*: every browser opens it, it delivers at once/,
+    /^To choose for everybody on this network: .*, because every browser opens it, it delivers at once/,
   )
 
   const reader = await stage.browser.newWindow()

@@ -468,15 +468,15 @@ function findingsIn(turns: readonly Turn[], alpn: string | null): (string | null
 }
 
 function choiceWords(turns: readonly Turn[], rows: readonly Row[]): string {
-  const [best] = choices(trialsOf(turns))
+  const [best, ...others] = choices(trialsOf(turns))
   if (!best) return 'None to choose: no mode gets through.'
   const { label, name } = best.mode
-  const words = `To choose for everybody on this network: ${label} (${name}): ${choiceReason(best)}.`
+  const words = `To choose for everybody on this network: ${label} (${name}), because ${choiceReason(best)}.`
   const { modes: first } = verdictOf(rows)
-  const [fastest] = first
-  if (!fastest || first.includes(best.mode)) return words
-  const but = drawback(fastest)
-  return `${words} Faster here: ${fastest.label}${but ? `, but ${but}` : ''}.`
+  const faster = first.includes(best.mode) ? undefined : others.find(({ mode }) => first.includes(mode))
+  if (!faster) return words
+  const but = drawback(faster.mode)
+  return `${words} Faster here: ${faster.mode.label}${but ? `, but ${but}` : ''}.`
 }
 
 type Opened = Awaited<ReturnType<typeof countStreams>>

@@ -127,10 +127,10 @@ describe('the figures beside the dial', () => {
   }
 
   function shown(ageMs = 0, unit: 'M' | 'F' = 'M', of = figures) {
-    return figureModels(of, unit, ageMs).map(({ label, soFar, number, beside }) => [
+    return figureModels(of, unit, ageMs).map(({ label, soFar, number, besideMore, beside }) => [
       `${label} ${soFar}`.trim(),
       number,
-      beside,
+      besideMore + beside,
     ])
   }
 

@@ -87,7 +87,8 @@ export interface FigureModel extends Quantity {
   readonly label: string
   /** Such as `(so far 9 min)`; empty once the span is full. */
   readonly soFar: string
-  /** Below the number, abbreviated and spoken; may be empty. */
+  /** Below the number, abbreviated and spoken; may be empty. `besideMore` begins it where there is room. */
+  readonly besideMore: string
   readonly beside: string
   readonly spokenBeside: string
 }
@@ -117,7 +118,8 @@ export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number
       label: `Gust, ${timeWords(tenMinutes)}`,
       soFar: gust === null ? '' : soFarWords(figures.tenMinutes, tenMinutes),
       ...quantityIn(unit, gust),
-      beside: gust === null ? '' : 'highest 3 s mean',
+      besideMore: gust === null ? '' : 'highest ',
+      beside: gust === null ? '' : '3 s mean',
       spokenBeside: gust === null ? '' : 'highest mean over 3 seconds',
     },
     {
@@ -132,9 +134,10 @@ export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number
 }
 
 function directionBeside(directionDegrees: number | null, preposition: string) {
-  if (directionDegrees === null) return { beside: '', spokenBeside: '' }
+  if (directionDegrees === null) return { besideMore: '', beside: '', spokenBeside: '' }
   const degrees = wholeDegrees(directionDegrees)
   return {
+    besideMore: '',
     beside: `${degrees}° ${compassLetters(degrees)}`,
     spokenBeside: `${preposition} ${degrees} degrees, ${compassPoint(degrees)}`,
   }
