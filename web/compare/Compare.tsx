@@ -291,7 +291,7 @@ function Rows({ rows, dots, children }: RowsProps) {
       <li className="comparison-axis" aria-hidden="true">
         <div className="comparison-plot small">
           {axis.ticks.map((tick) => (
-            <span key={tick} style={{ left: `${axis.placeOf(tick) * 100}%` }}>
+            <span key={tick} style={{ left: `clamp(1.5rem, ${axis.placeOf(tick) * 100}%, 100% - 1.5rem)` }}>
               {tick < 1000 ? `${tick} ms` : `${tick / 1000} s`}
             </span>
           ))}
