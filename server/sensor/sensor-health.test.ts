@@ -118,10 +118,7 @@ test('while it is unplugged, and after it was stopped, nothing is judged', () =>
   watch.closed('the port closed')
   time.advance(60_000)
   assert.deepEqual(said, ['unplugged'])
-  assert.equal(
-    sentences[0],
-    'No sensor at /dev/wind: the port closed; trying again at least every 10 s.',
-  )
+  assert.equal(sentences[0], 'No sensor at /dev/wind: the port closed; trying again at least every 10 s.')
   watch.opened()
   watch.stop()
   time.advance(60_000)
