@@ -227,5 +227,7 @@ describe('on a server with invitations', () => {
     const last = some.at(-1)
     assert.deepEqual([last?.status, JSON.parse(last?.text ?? '').code], [429, 'too-fast'])
     assert.equal(last?.headers['retry-after'], '1')
+    // A page shows the sentence for as long as its reader likes.
+    assert.doesNotMatch(last?.text ?? '', / in \d/)
   })
 })

@@ -99,6 +99,26 @@ const others: readonly Partial<View>[] = [
   { windows: 12, unshared: { reason: 'refused' } },
 ]
 
+test('a countdown begins at its pause, and not where the page was opened', async () => {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin[mode.http]}/?transport=websocket&http=1.1&channel=count&record`)
+  await untilOpen(window, mode)
+  assert.equal(await window.run(firstCountdown, waiting), 'in 2 s')
+  await window.close()
+})
+
+/** In the page: the countdown's first text in a pause of 2 s. */
+async function firstCountdown(link: View['link']): Promise<string> {
+  const header = document.querySelector('.header') ?? document
+  const first = new Promise<string>((resolve) => {
+    const look = () => resolve(document.querySelector('.link-countdown')?.textContent.trim() ?? '')
+    new MutationObserver(look).observe(header, { subtree: true, childList: true })
+  })
+  const retryAt = performance.timeOrigin + performance.now() + 2000
+  window.crosswind?.show({ link: { ...link, retryAt }, outage: link.reason })
+  return first
+}
+
 const parts = links.flatMap((link) =>
   outboxes.flatMap((outbox) =>
     others.flatMap((other) =>

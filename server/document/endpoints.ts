@@ -69,7 +69,7 @@ function attachment(name: string): string {
 
 function mustWait(sentence: string, tokenMs: number): void {
   const waitMs = Math.ceil(tokenMs)
-  if (waitMs > 0) throw new Refusal(429, 'too-fast', `${sentence}; try again in ${waitMs} ms.`, null, waitMs)
+  if (waitMs > 0) throw new Refusal(429, 'too-fast', `${sentence}; try again in a moment.`, null, waitMs)
 }
 
 /** Newest first. */

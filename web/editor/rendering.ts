@@ -11,7 +11,6 @@ import {
   lengthOf,
   listOf,
   partsOf,
-  safeImage,
   safeLink,
   softBreak,
   startOfLine,

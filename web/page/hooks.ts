@@ -1,6 +1,6 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useReducer, useState, useSyncExternalStore } from 'react'
 import type { Line } from '../../server/document/rich-text.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { browserTimers } from '../link/browser-services.ts'
@@ -51,18 +51,17 @@ export function useView<Part>(store: Store, select: (view: View) => Part): Part 
 }
 
 /**
- * Ms since the epoch by the clock that stamps arrivals; setting the wall clock does not change it. Renewed
- * every `periodMs` while `isRunning`.
+ * Ms since the epoch by the clock that stamps arrivals; setting the wall clock does not change it. Read at each render,
+ * so that a countdown begins at its pause; rerenders every `periodMs` while `isRunning`.
  */
 export function useNow(periodMs: number, isRunning: boolean): number {
-  const [now, setNow] = useState(browserTimers.now)
+  const [, rerender] = useReducer((count: number) => count + 1, 0)
   useEffect(() => {
     if (!isRunning) return
-    setNow(browserTimers.now)
-    const timer = setInterval(() => setNow(browserTimers.now), periodMs)
+    const timer = setInterval(rerender, periodMs)
     return () => clearInterval(timer)
   }, [periodMs, isRunning])
-  return now
+  return browserTimers.now()
 }
 
 /** Edits are usually stored within a few ms: showing each would flicker and render twice per key. */
