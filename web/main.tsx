@@ -82,7 +82,8 @@ function openWindow(
   const window = nameUnder(fingerprint, newName('w'))
 
   const choiceStorage = () => localStorage
-  const shown = { ...view, notice: [view.notice, modeNotice].filter(Boolean).join(' ') || null }
+  const sentence = [view.notice, modeNotice].filter(Boolean).join(' ')
+  const shown = { name: view.name, notice: sentence ? { tone: 'warning' as const, sentence } : null }
   const share = shareHere(start.share)
   const store = createStore({ ...firstView(mode.name, shown, readChoices(choiceStorage)), share })
 
@@ -279,7 +280,7 @@ function openWindow(
       await loadView(name)
       return true
     } catch {
-      store.change({ shown: { ...store.view().shown, notice: notLoaded(name) } })
+      actions.notify(notLoaded(name))
       return false
     }
   }
@@ -317,7 +318,8 @@ function openWindow(
     },
     chooseName: (name) => keepName(choiceStorage, presence.chooseName(name)),
     dismissViewNotice: () => store.change({ shown: { ...store.view().shown, notice: null } }),
-    notify: (notice) => store.change({ shown: { ...store.view().shown, notice } }),
+    notify: (sentence, tone = 'warning') =>
+      store.change({ shown: { ...store.view().shown, notice: { tone, sentence } } }),
     rename(title) {
       if (link.publish(channel, 'title', { title })) showTitle(title)
       else
@@ -340,8 +342,9 @@ function openWindow(
         // Begins a line of its own.
         if (root.textContent.trim() !== '') content.prepend(document.createElement('p'))
         commands.insert(content)
-        const left = unkept.length === 0 ? '' : ` Not kept: ${unkept.join(', ')}.`
-        actions.notify(`${file.name} is imported at the end of the document.${left}`)
+        const done = `${file.name} is imported at the end of the document.`
+        if (unkept.length === 0) actions.notify(done, 'success')
+        else actions.notify(`${done} Not kept: ${unkept.join(', ')}.`, 'information')
       } catch (error) {
         actions.notify(error instanceof Error ? error.message : String(error))
       }
@@ -350,7 +353,7 @@ function openWindow(
       const { changesBetween } = await import('./history/version-diff.ts')
       await shownEditor()
       shared.binding()?.change(changesBetween(documentText(shared.doc).toDelta(), version))
-      actions.notify('The earlier version is restored. Undo brings the later one back.')
+      actions.notify('The earlier version is restored. Undo brings the later one back.', 'success')
     },
     chooseWind(change) {
       const { wind } = store.view()

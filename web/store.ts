@@ -7,7 +7,7 @@ import { isWindUnit, type WindUnit } from '../server/wire/wind-units.ts'
 import type { Person } from './editor/presence.ts'
 import type { LinkState } from './link/link.ts'
 import type { OutboxState } from './link/outbox.ts'
-import type { ShownView } from './page/views.ts'
+import type { ViewName } from './page/views.ts'
 
 export const historyMinutes = [1, 10, 60] as const
 export type HistoryMinutes = (typeof historyMinutes)[number]
@@ -47,6 +47,15 @@ export interface OverviewView {
   readonly at: number
   /** Arrival, or due time if late; this window's clock, ms since the epoch. */
   readonly receivedAt: number
+}
+
+/** `information` says both what succeeded and what did not. */
+export type Tone = 'success' | 'information' | 'warning'
+
+export interface ShownView {
+  readonly name: ViewName
+  /** Until it is dismissed or another view is chosen. */
+  readonly notice: { readonly tone: Tone; readonly sentence: string } | null
 }
 
 export interface View {

@@ -141,6 +141,11 @@ test('the history shows earlier versions and their authors; restoring one is an 
     return false
   }, 'no version is shown that has the first word alone')
   await one.run(press, '.versions-controls button', 'Restore')
+  await until(
+    async () => /earlier version is restored/.test((await one.run(notice)).words),
+    'nothing says that it is restored',
+  )
+  assert.equal((await one.run(notice)).kind, 'success')
   for (const window of [one, other]) await untilShows(window, 'first')
   await one.run(() => {
     const undo = [...document.querySelectorAll('.sheet button')].find((button) =>
@@ -184,6 +189,37 @@ code
 `
   await window.run(chooseFile, text, 'wind.md')
   await assertExports(window, 'wind.md', text)
+  await window.close()
+})
+
+/** The newest notice: its kind, whether screen readers hear of it, and its colours. */
+function notice() {
+  const found = [...document.querySelectorAll('.notice')].at(-1)
+  const { backgroundColor = '', borderColor = '' } = found ? getComputedStyle(found) : {}
+  return {
+    kind: found?.getAttribute('data-kind'),
+    isStatus: found?.closest('[role=status]') != null,
+    shape: found?.querySelector('svg path')?.getAttribute('d') ?? '',
+    colours: `${backgroundColor} ${borderColor}`,
+    words: found?.textContent ?? '',
+  }
+}
+
+test('success looks like success, a partial one like information, and a failure like a warning', async () => {
+  const window = await openWindow('/d/tones?record')
+  const looks = new Set<string>()
+  for (const [text, name, kind, words] of [
+    ['<p>all of it</p>', 'whole.html', 'success', /whole\.html is imported at the end of the document\.D/],
+    ['<p>some</p><video></video>', 'part.html', 'information', /part\.html is imported.* Not kept: /],
+    ['a\0b', 'none.txt', 'warning', /none\.txt is no text/],
+  ] as const) {
+    await window.run(chooseFile, text, name)
+    await until(async () => words.test((await window.run(notice)).words), `nothing is said of ${name}`)
+    const { kind: shown, isStatus, shape, colours } = await window.run(notice)
+    assert.deepEqual([shown, isStatus], [kind, true])
+    looks.add(shape).add(colours)
+  }
+  assert.equal(looks.size, 6, 'two tones look alike')
   await window.close()
 })
 
