@@ -83,6 +83,58 @@ test('a new document opens in the same window, in the same mode, and is on the l
   await window.close()
 })
 
+test('the mark leads home, where the list has the main page before anything is in it', async () => {
+  const window = await openWindow('/d/away?record&view=editor')
+  assert.equal(
+    await window.run(() => document.querySelector('.brand-link')?.getAttribute('aria-label')),
+    'Crosswind, home',
+  )
+  await window.click('.brand-link')
+  await until(async () => new URL(await window.address()).pathname === '/', 'it does not lead home')
+  await untilOpen(window, mode)
+  assert.equal(new URL(await window.address()).search, '?record=')
+  assert.equal(await window.run(shown, '.document-title'), 'main')
+  await window.run(press, '.document-controls button', 'Documents')
+  await until(
+    async () => (await window.run(shown, '.document-list')).includes('mainNothing written yet'),
+    'the list lacks the main page',
+  )
+  await window.close()
+})
+
+test('the list is searched and put in order by keyboard, and says how many it found', async () => {
+  const window = await openWindow('/d/searching?record')
+  for (const name of ['Beta 10', 'Alpha', 'Beta 9']) await window.run(createNamed, name)
+  await window.run(press, '.document-controls button', 'Documents')
+  const names = () =>
+    Array.from(document.querySelectorAll('.document-name'), ({ textContent }) => textContent)
+  await until(async () => (await window.run(names)).includes('Alpha'), 'the list did not come')
+  assert.equal(await window.run(() => document.activeElement?.getAttribute('aria-label')), 'Search documents')
+  await window.type('beta')
+  await until(async () => (await window.run(names)).length === 2, 'others are not left out')
+  assert.deepEqual(await window.run(names), ['Beta 9', 'Beta 10'])
+  assert.equal(await window.run(shown, '.dialog output'), '2 documents found.')
+  await window.press('Tab')
+  await window.press('ArrowRight')
+  assert.deepEqual(await window.run(names), ['Beta 9', 'Beta 10'], 'by name, with numbers as numbers')
+  await window.run(() => document.querySelector<HTMLInputElement>('.dialog [type=search]')?.select())
+  await window.press('Backspace')
+  await until(async () => (await window.run(names)).length > 3, 'the list stayed short')
+  const inOrder = (await window.run(names)).filter((name) => /^(Alpha|Beta)/.test(name))
+  assert.deepEqual(inOrder, ['Alpha', 'Beta 9', 'Beta 10'])
+  await window.close()
+})
+
+/** Puts a document on the list, as another window would. */
+async function createNamed(title: string): Promise<void> {
+  const from = `t${performance.now()}`.replace('.', '')
+  const draft = { id: `${from}-1`, channel: title.replaceAll(' ', '-'), kind: 'title', from, at: 0 }
+  const headers = { 'Content-Type': 'application/json' }
+  const body = JSON.stringify({ ...draft, body: { title } })
+  const { ok } = await fetch('/api/messages', { method: 'POST', headers, body })
+  if (!ok) throw new Error(`${title} was refused.`)
+}
+
 test('a read-only link shows the document and takes nothing', async () => {
   const writer = await openWindow('/d/reading?record')
   await writer.click('#document')

@@ -155,6 +155,9 @@ export const longestPauseMs = 5000
 
 // Channels
 
+/** The page at `/`. */
+export const mainChannel = 'main'
+
 /** Written by the sensor's source alone. */
 export const windChannel = 'wind'
 

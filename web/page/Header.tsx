@@ -10,6 +10,7 @@ import {
 } from 'react'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { isShared, modeFor, modes } from '../../server/wire/modes.ts'
+import { homeAddress } from '../documents/document-requests.ts'
 import { browserTimers } from '../link/browser-services.ts'
 import { readMedians } from '../store.ts'
 import { lackingTransports } from '../transports/index.ts'
@@ -39,9 +40,11 @@ export function Header({ store, actions, start }: HeaderProps) {
   return (
     <header className="header">
       <div className="bar row">
-        <h1 className="brand row">
-          <Mark />
-          <span className="brand-name">Crosswind</span>
+        <h1 className="brand">
+          <a className="brand-link row" href={homeAddress(location.href)} aria-label="Crosswind, home">
+            <Mark />
+            <span className="brand-name">Crosswind</span>
+          </a>
         </h1>
         <div className="status row">
           <LinkStatus store={store} actions={actions} />
