@@ -368,9 +368,14 @@ function openWindow(
       link.publish(probesChannel, 'probe', body),
     )
 
+  const viewOpened = store.view().shown.name
+  let isFirstEditor = true
+
   function mountEditor(element: HTMLElement): MountedEditor {
     const { commands, release } = attachEditor(element)
     mounted = { root: element, commands }
+    if (isFirstEditor && store.view().shown.name === viewOpened && start.mayWrite) focusIfEmpty(element)
+    isFirstEditor = false
     onMounted()
     return {
       commands,
@@ -431,4 +436,13 @@ function openWindow(
       </StrictMode>,
     ),
   )
+}
+
+/** One can type at once in an empty page, but for a reload, an address of a place in it, and a field in use. */
+function focusIfEmpty(editor: HTMLElement): void {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  const isOpening = navigation?.type === 'navigate' && location.hash === ''
+  const isEmpty = editor.textContent.trim() === '' && !editor.querySelector('img')
+  const isFree = document.activeElement === null || document.activeElement === document.body
+  if (isOpening && isEmpty && isFree) editor.focus({ preventScroll: true })
 }

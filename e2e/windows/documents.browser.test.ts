@@ -80,7 +80,35 @@ test('a new document opens in the same window, in the same mode, and is on the l
   await untilOpen(window, mode)
   assert.equal(new URL(await window.address()).search, '?record=&transport=sse&http=2')
   assert.equal(await window.run(shown, '.document-title'), 'Plan für Mai')
+  await window.type('at once')
+  await untilShows(window, 'at once')
   await window.close()
+})
+
+const isEditorFocused = () => document.activeElement?.id === 'document'
+
+test('in an empty document one can type at once; nothing else gives the editor the focus', async () => {
+  const window = await openWindow('/d/blank?record')
+  assert.equal(await window.run(isEditorFocused), true)
+  await window.type('now')
+  await untilShows(window, 'now')
+  await until(async () => (await window.run(unstored)) === 0, 'it is not stored')
+  await window.close()
+  for (const address of ['/d/blank?record', '/d/empty?record#end', '/d/empty?record&read']) {
+    const other = await openWindow(address)
+    assert.equal(await other.run(isEditorFocused), false, address)
+    await other.close()
+  }
+  const reader = await openWindow('/d/empty?record&view=wind')
+  await reader.click('.views .view-link:first-child')
+  await untilShows(reader, '')
+  assert.equal(await reader.run(isEditorFocused), false, 'another view was opened')
+  await reader.close()
+  const reloaded = await openWindow('/d/empty?record')
+  await reloaded.reload()
+  await untilOpen(reloaded, mode)
+  assert.equal(await reloaded.run(isEditorFocused), false, 'it was reloaded')
+  await reloaded.close()
 })
 
 test('the mark leads home, where the list has the main page before anything is in it', async () => {
