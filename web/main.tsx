@@ -3,7 +3,15 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { documentText } from '../server/document/rich-text.ts'
-import { isKind, type Message, nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
+import {
+  type Bodies,
+  isKind,
+  joinVersions,
+  type Message,
+  nameUnder,
+  type PageStart,
+  probesChannel,
+} from '../server/wire/messages.ts'
 import { modeNamed } from '../server/wire/modes.ts'
 import { App, loadView } from './App.tsx'
 import { addressOfDocument, createDocument } from './documents/document-requests.ts'
@@ -48,6 +56,8 @@ import { transports } from './transports/index.ts'
 import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
 const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
+
+const noRoom = 'There is no room for another unsent change; give the name once they are stored.'
 
 /** A page from before the shared editor: it becomes the beginning of the document. */
 const mirrored =
@@ -265,6 +275,7 @@ function openWindow(
     editing.received(message)
     windFeed.take(message, dueAt)
     if (isKind(message, 'title') && message.channel === channel) showTitle(message.body.title)
+    if (isKind(message, 'versions') && message.channel === channel) showVersions(message.body)
     if (isKind(message, 'overview'))
       store.change({ overview: { body: message.body, at: message.at, receivedAt: dueAt } })
   }
@@ -272,6 +283,10 @@ function openWindow(
   function showTitle(title: string): void {
     store.change({ title })
     document.title = `${title || channel} – Crosswind`
+  }
+
+  function showVersions(named: Bodies['versions']): void {
+    store.change({ versions: joinVersions([store.view(), named]).versions })
   }
 
   /** False, with a notice, when the view does not load. */
@@ -322,10 +337,12 @@ function openWindow(
       store.change({ shown: { ...store.view().shown, notice: { tone, sentence } } }),
     rename(title) {
       if (link.publish(channel, 'title', { title })) showTitle(title)
-      else
-        actions.notify(
-          'There is no room for another unsent change; rename the document once they are stored.',
-        )
+      else actions.notify(noRoom)
+    },
+    nameVersion(at, name) {
+      const named = { versions: [{ at, name }] }
+      if (link.publish(channel, 'versions', named)) showVersions(named)
+      else actions.notify(noRoom)
     },
     async createDocument(name, next, isNew) {
       if (isNew) await createDocument({ key, fingerprint }, next, name)

@@ -1,6 +1,6 @@
 // The page's state: one immutable view of all that a window shows, its listeners, kept choices.
 
-import type { OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
+import type { NamedVersion, OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
 import type { Share } from '../server/wire/modes.ts'
 import { noFigures, type WindFigures } from '../server/wire/wind-statistics.ts'
 import { isWindUnit, type WindUnit } from '../server/wire/wind-units.ts'
@@ -83,6 +83,8 @@ export interface View {
   readonly shown: ShownView
   /** Of the document; empty until somebody names it. */
   readonly title: string
+  /** Names of the document's versions, as people gave them. */
+  readonly versions: readonly NamedVersion[]
   readonly wind: WindView
   /** Updated only while a view shows it; null before the first. */
   readonly overview: OverviewView | null
@@ -146,6 +148,7 @@ export function firstView(
     refusal: null,
     shown,
     title: '',
+    versions: [],
     wind: {
       hasSensor: true,
       reading: null,

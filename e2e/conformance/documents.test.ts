@@ -170,6 +170,22 @@ describe('on an open server', () => {
     assert.deepEqual(JSON.parse((await ask(http, '/api/history?channel=none')).text).updates, [])
   })
 
+  test('names of versions come with the snapshot, all of them, in order', async (t) => {
+    const http = connect(t)
+    for (const [count, name] of ['Draft', 'Review', ''].entries()) {
+      const body = { versions: [{ at: count % 2, name }] }
+      const message = { ...draftOf('w', count + 1, '', 'versioned'), kind: 'versions', body }
+      assert.equal((await ask(http, post('/api/messages', message))).status, 200)
+    }
+    const { text } = await ask(http, '/api/poll?window=r&channels=versioned&first')
+    const frames: { message?: { kind: string; body: object } }[] = JSON.parse(text).frames
+    assert.deepEqual(
+      frames.flatMap(({ message }) => (message?.kind === 'versions' ? message.body : [])),
+      ['Draft', 'Review', ''].map((name, count) => ({ versions: [{ at: count % 2, name }] })),
+    )
+    assert.ok((await list(http)).documents.every(({ channel }) => channel !== 'versioned'))
+  })
+
   test('there are no invitations where everybody may write', async (t) => {
     const asking = post('/api/invitations', { channel: 'main', may: 'read', hours: 1 })
     const { status, text } = await ask(connect(t), asking)

@@ -239,6 +239,49 @@ test('the history shows earlier versions and their authors; restoring one is an 
   await other.close()
 })
 
+test('what a person types in one sitting is one version; its name is every window’s and outlives a reload', async () => {
+  const [one, other] = [await openWindow('/d/named?record'), await openWindow('/d/named?record')]
+  await one.type('some words and more')
+  await untilShows(other, 'some words and more')
+  await until(async () => (await one.run(unstored)) === 0, 'it is not stored')
+  for (const window of [one, other]) {
+    await window.run(press, '.view-link', 'History')
+    await until(() => window.run(isThere, '.versions-entry'), 'there is no version')
+    assert.equal(await window.run(() => document.querySelectorAll('.versions-entry').length), 1)
+  }
+  const steps = () => Number(document.querySelector<HTMLInputElement>('.versions-slider')?.max)
+  assert.ok((await one.run(steps)) > 1, 'the steps of the sitting are not there')
+  const names = () =>
+    Array.from(document.querySelectorAll('.versions-name'), ({ textContent }) => textContent)
+  await one.click('.version-name input')
+  await one.type('Before review')
+  await one.press('Enter')
+  for (const window of [one, other])
+    await until(async () => (await window.run(names)).join() === 'Before review', 'a window lacks the name')
+  // A step within the sitting becomes a version of its own.
+  await other.run(press, '.versions-controls button', '‹')
+  await other.click('.version-name input')
+  await other.type('One step less')
+  await other.press('Enter')
+  await one.reload()
+  await untilOpen(one, mode)
+  for (const window of [one, other])
+    await until(
+      async () => (await window.run(names)).join() === 'Before review,One step less',
+      'a window lacks the second name',
+    )
+  await one.run(press, '.versions-entry', 'One step less')
+  await until(
+    async () => (await one.run(shown, '.versions-entry[aria-current=true]')).startsWith('One step less'),
+    'the named step is not shown',
+  )
+  // Keys that follow each other closely are one step.
+  const earlier = await one.run(shown, '.versions-text')
+  assert.ok('some words and more'.startsWith(earlier) && earlier.length < 19, JSON.stringify(earlier))
+  await one.close()
+  await other.close()
+})
+
 test('a file is imported at the end of the document, cleaned', async () => {
   const window = await openWindow('/d/imported?record')
   await window.click('#document')

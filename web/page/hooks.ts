@@ -39,6 +39,8 @@ export interface Actions {
   importFile(file: File): Promise<void>
   /** Makes the document's text equal to a version, as an edit that can be undone. */
   restoreVersion(version: readonly Piece[]): Promise<void>
+  /** `at`: of the version's last update, as the log has it. Empty, the name is taken away. */
+  nameVersion(at: number, name: string): void
   chooseWind(change: Partial<WindChoices>): void
 }
 
