@@ -185,6 +185,37 @@ test('the header and the menu name the mode in use, and say of a mode why this b
   await window.close()
 })
 
+test('a large screen is used, with lines of a readable length', async () => {
+  const window = await openView('channel=large')
+  await window.click('#document')
+  await typeText(window, 'wide '.repeat(60))
+  const measured = () => {
+    const text = document.querySelector('#document p')
+    const range = document.createRange()
+    if (text?.firstChild) range.selectNodeContents(text)
+    const [first] = range.getClientRects()
+    const size = text ? Number.parseFloat(getComputedStyle(text).fontSize) : 1
+    const sides = [...document.querySelectorAll('.desk-main, .desk-beside')].map((part) =>
+      part.getBoundingClientRect(),
+    )
+    return {
+      used:
+        (Math.max(...sides.map(({ right }) => right)) - Math.min(...sides.map(({ left }) => left))) /
+        innerWidth,
+      lineInLetters: (first?.width ?? 0) / size / 0.45,
+      overflow: document.documentElement.scrollWidth - innerWidth,
+    }
+  }
+  for (const width of [1900, 1920, 2240, 2400, 2560]) {
+    await window.resize(width, 1080)
+    const { used, lineInLetters, overflow } = await window.run(measured)
+    assert.ok(used > 0.85, `${width} px: ${used} of the width is used`)
+    assert.ok(lineInLetters > 60 && lineInLetters < 90, `${width} px: lines of ${lineInLetters} letters`)
+    assert.ok(overflow <= 0, `${width} px: ${overflow} px too wide`)
+  }
+  await window.close()
+})
+
 test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
   assert.deepEqual(await stage.browser.consoleMessages(), [])
 })

@@ -243,7 +243,7 @@ function VersionName({ name, onChoose }: VersionNameProps) {
         onChange={({ target }) => setDraft(target.value)}
       />
       <button type="submit" className="button" disabled={titleFrom(draft) === name}>
-        Save name
+        Save
       </button>
     </form>
   )
