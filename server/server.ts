@@ -17,7 +17,7 @@ import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { OriginRules } from './security/middleware.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
 import { WindRecorder } from './wind-recorder.ts'
-import type { PageSettings } from './wire/messages.ts'
+import { joinVersions, type PageSettings } from './wire/messages.ts'
 import type { HttpVersion } from './wire/modes.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
 import type { Siblings } from './workers/workers.ts'
@@ -75,7 +75,7 @@ async function openGuarded({ config, root }: ServerParts): Promise<OpenedLog> {
     onFailure: onFailure('A shared document was not joined'),
   })
   return openLog(config, {
-    folds: { update: ledger.fold },
+    folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,

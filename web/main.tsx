@@ -2,7 +2,15 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { isKind, type Message, nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
+import {
+  type Bodies,
+  isKind,
+  joinVersions,
+  type Message,
+  nameUnder,
+  type PageStart,
+  probesChannel,
+} from '../server/wire/messages.ts'
 import { modeNamed } from '../server/wire/modes.ts'
 import { App, loadView } from './App.tsx'
 import { addressOfDocument, createDocument } from './documents/document-requests.ts'
@@ -48,6 +56,8 @@ import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
 const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 
+const noRoom = 'There is no room for another unsent change; give the name once they are stored.'
+
 /** A page from before the shared editor: it becomes the beginning of the document. */
 const mirrored =
   given.editor === 'shared' && !given.messages.some(({ kind }) => kind === 'update')
@@ -81,7 +91,8 @@ function openWindow(
   const window = nameUnder(fingerprint, newName('w'))
 
   const choiceStorage = () => localStorage
-  const shown = { ...view, notice: [view.notice, modeNotice].filter(Boolean).join(' ') || null }
+  const sentence = [view.notice, modeNotice].filter(Boolean).join(' ')
+  const shown = { name: view.name, notice: sentence ? { tone: 'warning' as const, sentence } : null }
   const share = shareHere(start.share)
   const store = createStore({ ...firstView(mode.name, shown, readChoices(choiceStorage)), share })
 
@@ -261,6 +272,7 @@ function openWindow(
     editing.received(message)
     windFeed.take(message, dueAt)
     if (isKind(message, 'title') && message.channel === channel) showTitle(message.body.title)
+    if (isKind(message, 'versions') && message.channel === channel) showVersions(message.body)
     if (isKind(message, 'overview'))
       store.change({ overview: { body: message.body, at: message.at, receivedAt: dueAt } })
   }
@@ -270,13 +282,17 @@ function openWindow(
     document.title = `${title || channel} – Crosswind`
   }
 
+  function showVersions(named: Bodies['versions']): void {
+    store.change({ versions: joinVersions([store.view(), named]).versions })
+  }
+
   /** False, with a notice, when the view does not load. */
   async function loadOrNotify(name: ViewName): Promise<boolean> {
     try {
       await loadView(name)
       return true
     } catch {
-      store.change({ shown: { ...store.view().shown, notice: notLoaded(name) } })
+      actions.notify(notLoaded(name))
       return false
     }
   }
@@ -314,13 +330,16 @@ function openWindow(
     },
     chooseName: (name) => keepName(choiceStorage, presence.chooseName(name)),
     dismissViewNotice: () => store.change({ shown: { ...store.view().shown, notice: null } }),
-    notify: (notice) => store.change({ shown: { ...store.view().shown, notice } }),
+    notify: (sentence, tone = 'warning') =>
+      store.change({ shown: { ...store.view().shown, notice: { tone, sentence } } }),
     rename(title) {
       if (link.publish(channel, 'title', { title })) showTitle(title)
-      else
-        actions.notify(
-          'There is no room for another unsent change; rename the document once they are stored.',
-        )
+      else actions.notify(noRoom)
+    },
+    nameVersion(at, name) {
+      const named = { versions: [{ at, name }] }
+      if (link.publish(channel, 'versions', named)) showVersions(named)
+      else actions.notify(noRoom)
     },
     async createDocument(name, next, isNew) {
       if (isNew) await createDocument({ key, fingerprint }, next, name)
@@ -337,9 +356,12 @@ function openWindow(
         // Begins a line of its own.
         const isFirst = root.textContent.trim() === ''
         commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
-        const read = assumed === null ? '' : ` It was read as ${assumed}, since it is not in UTF-8.`
-        const left = unkept.length === 0 ? '' : ` Not kept: ${unkept.join(', ')}.`
-        actions.notify(`${file.name} is imported at the end of the document.${read}${left}`)
+        const notes = [
+          assumed !== null && `It was read as ${assumed}, since it is not in UTF-8.`,
+          unkept.length > 0 && `Not kept: ${unkept.join(', ')}.`,
+        ].filter(Boolean)
+        const done = `${file.name} is imported at the end of the document.`
+        actions.notify([done, ...notes].join(' '), notes.length === 0 ? 'success' : 'information')
       } catch (error) {
         actions.notify(error instanceof Error ? error.message : String(error))
       }
@@ -347,7 +369,7 @@ function openWindow(
     async restoreVersion(version) {
       await shownEditor()
       shared.binding()?.replace(version)
-      actions.notify('The earlier version is restored. Undo brings the later one back.')
+      actions.notify('The earlier version is restored. Undo brings the later one back.', 'success')
     },
     chooseWind(change) {
       const { wind } = store.view()
@@ -362,9 +384,14 @@ function openWindow(
       link.publish(probesChannel, 'probe', body),
     )
 
+  const viewOpened = store.view().shown.name
+  let isFirstEditor = true
+
   function mountEditor(element: HTMLElement): MountedEditor {
     const { commands, release } = attachEditor(element)
     mounted = { root: element, commands }
+    if (isFirstEditor && store.view().shown.name === viewOpened && start.mayWrite) focusIfEmpty(element)
+    isFirstEditor = false
     onMounted()
     return {
       commands,
@@ -427,4 +454,13 @@ function openWindow(
       </StrictMode>,
     ),
   )
+}
+
+/** One can type at once in an empty page, but for a reload, an address of a place in it, and a field in use. */
+function focusIfEmpty(editor: HTMLElement): void {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  const isOpening = navigation?.type === 'navigate' && location.hash === ''
+  const isEmpty = editor.textContent.trim() === '' && !editor.querySelector('img')
+  const isFree = document.activeElement === null || document.activeElement === document.body
+  if (isOpening && isEmpty && isFree) editor.focus({ preventScroll: true })
 }

@@ -73,6 +73,14 @@ describe('on an open server', () => {
     assert.ok((await ask(http, '/?channel=..')).text.includes('"channel":".."'))
   })
 
+  test('the main page is listed before anything is in it', async (t) => {
+    const { documents } = await list(connect(t))
+    assert.deepEqual(
+      documents.map(({ channel, title, at }) => [channel, title, at]),
+      [['main', '', null]],
+    )
+  })
+
   test('documents are listed by their last change, with title and windows; the newest title holds', async (t) => {
     const http = connect(t)
     assert.equal((await ask(http, post('/api/messages', draftOf('w', 1, 'x', 'first')))).status, 200)
@@ -90,11 +98,14 @@ describe('on an open server', () => {
     assert.deepEqual(
       found.documents.map(({ channel, title, windows }) => [channel, title, windows]),
       [
+        ['main', '', 0],
         ['first', 'Minutes of 3 May', 0],
         ['second', 'Second thoughts', 1],
       ],
     )
-    assert.ok(found.documents.every(({ at }) => Math.abs(at - Date.now()) < 60_000))
+    const times = found.documents.flatMap(({ at }) => at ?? [])
+    assert.equal(times.length, 2)
+    assert.ok(times.every((at) => Math.abs(at - Date.now()) < 60_000))
     assert.deepEqual([found.omitted, found.mayCreate], [0, true])
     // In the page too, so that it is there with the first paint.
     assert.ok((await ask(http, '/d/first')).text.includes('"title":"Minutes of 3 May"'))
@@ -159,6 +170,22 @@ describe('on an open server', () => {
     assert.deepEqual(JSON.parse((await ask(http, '/api/history?channel=none')).text).updates, [])
   })
 
+  test('names of versions come with the snapshot, all of them, in order', async (t) => {
+    const http = connect(t)
+    for (const [count, name] of ['Draft', 'Review', ''].entries()) {
+      const body = { versions: [{ at: count % 2, name }] }
+      const message = { ...draftOf('w', count + 1, '', 'versioned'), kind: 'versions', body }
+      assert.equal((await ask(http, post('/api/messages', message))).status, 200)
+    }
+    const { text } = await ask(http, '/api/poll?window=r&channels=versioned&first')
+    const frames: { message?: { kind: string; body: object } }[] = JSON.parse(text).frames
+    assert.deepEqual(
+      frames.flatMap(({ message }) => (message?.kind === 'versions' ? message.body : [])),
+      ['Draft', 'Review', ''].map((name, count) => ({ versions: [{ at: count % 2, name }] })),
+    )
+    assert.ok((await list(http)).documents.every(({ channel }) => channel !== 'versioned'))
+  })
+
   test('there are no invitations where everybody may write', async (t) => {
     const asking = post('/api/invitations', { channel: 'main', may: 'read', hours: 1 })
     const { status, text } = await ask(connect(t), asking)
@@ -189,7 +216,7 @@ describe('on a server with invitations', () => {
       assert.equal((await ask(guest, path)).status, 403)
     const { documents, mayCreate } = await list(guest)
     assert.deepEqual([documents.map(({ title }) => title), mayCreate], [['On notes'], false])
-    assert.equal((await list(everywhere)).documents.length, 2)
+    assert.equal((await list(everywhere)).documents.length, 3)
   })
 
   test('a writer makes a link that opens the page for reading alone, and ends with the writer’s own', async (t) => {

@@ -105,6 +105,7 @@ export function bannerText(): string {
   return [...document.querySelectorAll('[role=status], [role=alert], .notice')]
     .map(({ textContent }) => textContent)
     .join(' ')
+    .trim()
 }
 
 export function scrollTop(): number {

@@ -93,7 +93,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     const grant = grantOf(ctx)
     const readable = [...(await directory.entries())]
       .filter(([channel]) => refuseReading(grant, [channel]) === null)
-      .sort(([, one], [, other]) => other.at - one.at)
+      .sort(([, one], [, other]) => (other.at ?? Infinity) - (one.at ?? Infinity))
     const list: DocumentList = {
       documents: readable.slice(0, mostListed).map(([channel, { title, at }]) => ({
         channel,
