@@ -10,7 +10,6 @@ import { bindDocument } from './editor/binding.ts'
 import { drawCarets } from './editor/carets.ts'
 import type { EditorCommands, MountedEditor } from './editor/commands.ts'
 import { createPresence } from './editor/presence.ts'
-import { linesFrom } from './editor/rendering.ts'
 import { createSharedDocument, mergeUpdates } from './editor/shared-document.ts'
 import { createLabDoor, createRecorder, noRecorder } from './lab.ts'
 import { browserTimers, watchWakeUps } from './link/browser-services.ts'
@@ -48,18 +47,8 @@ import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
 const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 
-/** A page from before the shared editor: it becomes the beginning of the document. */
-const mirrored =
-  given.editor === 'shared' && !given.messages.some(({ kind }) => kind === 'update')
-    ? given.messages.find((message) => isKind(message, 'edit') && message.channel === given.channel)
-    : undefined
-
 // No top-level await: it would split the view chunks, which import this one, into many more.
-Promise.all([
-  browserKey(),
-  given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
-  mirrored ? import('./editor/foreign-content.ts') : null,
-]).then(
+Promise.all([browserKey(), given.editor === 'mirror' ? import('./editor/mirror.ts') : null]).then(
   (parts) => openWindow(...parts),
   () => document.getElementById('crosswind')?.append('A part of this page could not be loaded. Reload it.'),
 )
@@ -67,7 +56,6 @@ Promise.all([
 function openWindow(
   { key, fingerprint }: BrowserKey,
   mirrorModule: typeof import('./editor/mirror.ts') | null,
-  foreignContent: typeof import('./editor/foreign-content.ts') | null,
 ): void {
   const query = new URLSearchParams(location.search)
   // A read-only link of an open server; nothing but the address enforces it.
@@ -223,10 +211,6 @@ function openWindow(
 
   showTitle('')
   for (const message of start.messages) show(message, whenDue(message, browserTimers.now()))
-  if (start.mayWrite && foreignContent && mirrored && isKind(mirrored, 'edit')) {
-    const { content } = foreignContent.cleanText({ html: mirrored.body.html, text: '' })
-    shared.adopt(linesFrom(content), mirrored.seq)
-  }
 
   // Not while recording, which needs otherwise idle connections.
   if (!query.has('record')) fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })
