@@ -46,11 +46,12 @@ interface DocumentParts {
 /** What a program may read and write: the first is what it gets without asking. */
 const formats: Readonly<Record<string, Format>> = {
   'text/plain': { read: linesOfText, write: rawText },
+  'text/markdown': { read: null, write: toMarkdown },
   'text/html': { read: linesOfHtml, write: toHtml },
 }
 
 interface Format {
-  readonly read: (text: string) => readonly Line[] | Promise<readonly Line[]>
+  readonly read: ((text: string) => readonly Line[] | Promise<readonly Line[]>) | null
   readonly write: (lines: readonly Line[]) => string
 }
 
@@ -69,14 +70,14 @@ function rawText(lines: readonly Line[]): string {
 }
 
 /** Throws a `Refusal` (415 `wrong-type`). */
-function formatSent(given: string): { readonly type: string; readonly format: Format } {
+function formatSent(given: string) {
   const [type = '', ...parameters] = given
     .toLowerCase()
     .split(';')
     .map((part) => part.trim())
   const charset = parameters.find((one) => one.startsWith('charset='))?.slice('charset='.length)
-  const format = formats[type]
-  if (format && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return { type, format }
+  const read = formats[type]?.read
+  if (read && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return { type, read }
   const sentence = `A document is sent as ${Object.keys(formats).join(', ')} in UTF-8, not as ${given || 'nothing named'}.`
   throw new Refusal(415, 'wrong-type', sentence)
 }
@@ -212,11 +213,11 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
         ...{ kind: 'update', body: { update: 'AAA=' } },
       })
       mayPublish(draft, fingerprintFor(query), grantOf(ctx))
-      const { type, format } = formatSent(ctx.get('Content-Type'))
+      const { type, read } = formatSent(ctx.get('Content-Type'))
       refuseHaste(hub.waitMs(connectionOf(ctx), draft.from), draft.id)
       mustWait(enoughTexts, takeText(connectionOf(ctx), ''))
       const text = await readStrictText(ctx.req, limits, timers)
-      const lines = await format.read(text)
+      const lines = await read(text)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
       ctx.body = await writeDocument({ log, publish, editor, maxMessageBytes }, writing)
