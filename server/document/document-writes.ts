@@ -1,9 +1,17 @@
 // Writes documents: a program's text as one message, and what another editor left as a message of this one.
 
+import { hash } from 'node:crypto'
 import * as Y from 'yjs'
 import { IdTaken, isRepeat, type Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
-import type { Draft, EditorName, Kind, Message, Stored } from '../wire/messages.ts'
+import {
+  type Draft,
+  type EditorName,
+  isKind,
+  type Kind,
+  type Message,
+  type Stored,
+} from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import { contentOf, documentOf, findDocument, linesIn } from './document-reader.ts'
 import { type Change, documentText, isEnded, type Line, linesOf, toHtml } from './rich-text.ts'
@@ -38,8 +46,9 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
   const { draft: envelope, ifMatch } = writing
   const { id, channel } = envelope
   const found = await findDocument(log, channel)
+  const digest = digestOf(writing)
   // After the document was read: a repeat that is stored later is refused for its id.
-  const known = await findRepeat(log, envelope)
+  const known = await findRepeat(log, envelope, digest)
   if (known) return known
   if (ifMatch !== null && !isMatch(ifMatch, found)) {
     const sentence = `The document has changed since: its ETag is ${found.tag}. Read it again, and write with that.`
@@ -50,8 +59,9 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
       ? updateDraft(
           envelope,
           updateFrom(found.messages, (text) => changesFor(writing, text)),
+          digest,
         )
-      : await editDraft(writing, found.messages)
+      : await editDraft(writing, found.messages, digest)
   if (draft === null) return { type: 'stored', id, seq: found.seq }
   const bytes = Buffer.byteLength(JSON.stringify(draft))
   if (bytes > maxMessageBytes) {
@@ -62,22 +72,30 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
     return await publish(draft)
   } catch (error) {
     if (!(error instanceof Refusal && error.code === 'id-taken')) throw error
-    const repeat = await findRepeat(log, envelope)
+    const repeat = await findRepeat(log, envelope, digest)
     if (repeat) return repeat
     throw error
   }
 }
 
-/** Of a message that was stored under this id. Its content cannot be compared: it was made for the document of then. */
+/** Of the text and what is to be done with it: the message's content also depends on the document of its time. */
+function digestOf({ way, lines, isPlain }: DocumentWriting): string {
+  return hash('sha256', JSON.stringify([way, isPlain, lines]), 'base64url').slice(0, digestLength)
+}
+
+const digestLength = 22
+
 async function findRepeat(
   log: Pick<Log, 'find'>,
   { id, channel, from, at }: DocumentWriting['draft'],
+  digest: string,
 ): Promise<Stored | null> {
   const known = await log.find({ id, channel, from })
   if (known === null) return null
-  if (known.at === at && (known.kind === 'update' || known.kind === 'edit'))
+  const isWritten = isKind(known, 'update') || isKind(known, 'edit')
+  if (isWritten && known.at === at && known.body.digest === digest)
     return { type: 'stored', id, seq: known.seq }
-  const sentence = `"${from}" has sent another message "${id}" on channel "${channel}": take a new id, or the same "at" for a repeat.`
+  const sentence = `"${from}" has sent another message "${id}" on channel "${channel}": take an id that it has not used there.`
   throw new Refusal(409, 'id-taken', sentence, id)
 }
 
@@ -88,17 +106,21 @@ function isMatch(ifMatch: string, { tag, seq }: { readonly tag: string; readonly
 function updateDraft(
   { id, channel, from, at }: DocumentWriting['draft'],
   update: string | null,
+  digest?: string,
 ): Draft<'update'> | null {
-  return update === null ? null : { id, channel, kind: 'update', from, at, body: { update } }
+  if (update === null) return null
+  const body = digest === undefined ? { update } : { update, digest }
+  return { id, channel, kind: 'update', from, at, body }
 }
 
 async function editDraft(
   { draft: { id, channel, from, at }, way, lines }: DocumentWriting,
   messages: readonly Message[],
+  digest: string,
 ): Promise<Draft<'edit'> | null> {
   const now = await linesIn(messages)
   const html = toHtml(way === 'replace' ? lines : [...now, ...lines])
-  return html === toHtml(now) ? null : { id, channel, kind: 'edit', from, at, body: { html } }
+  return html === toHtml(now) ? null : { id, channel, kind: 'edit', from, at, body: { html, digest } }
 }
 
 /**
