@@ -131,5 +131,5 @@ function outagesSeen(): Outage[] {
 
 function editsSeen(): { id: string; seq: number }[] {
   const received = (globalThis as Page).crosswind?.take().received ?? []
-  return received.filter(({ kind }) => kind === 'update').map(({ id, seq }) => ({ id, seq }))
+  return received.filter(({ kind }) => kind === 'edit').map(({ id, seq }) => ({ id, seq }))
 }
