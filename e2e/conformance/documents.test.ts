@@ -212,6 +212,7 @@ describe('on an open server', () => {
     const named = (query: string) => ({ ...put('x'), path: `${path}?${query}` })
     for (const [asking, expected] of [
       [put('x', 'application/json'), '415 wrong-type'],
+      [put('x', 'text/markdown'), '415 wrong-type'],
       [put('x', 'text/plain; charset=iso-8859-1'), '415 wrong-type'],
       [put(Buffer.from([0x61, 0xe9, 0x62])), '400 bad-shape'],
       [put('x'.repeat(70_000)), '413 too-large'],

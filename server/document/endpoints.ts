@@ -55,6 +55,8 @@ interface Format {
   readonly write: (lines: readonly Line[]) => string
 }
 
+const typesSent = Object.keys(formats).filter((type) => formats[type]?.read)
+
 /** Every line feed ends a line. */
 function linesOfText(text: string): Line[] {
   const lines = text.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '').split('\n')
@@ -78,7 +80,7 @@ function formatSent(given: string) {
   const charset = parameters.find((one) => one.startsWith('charset='))?.slice('charset='.length)
   const read = formats[type]?.read
   if (read && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return { type, read }
-  const sentence = `A document is sent as ${Object.keys(formats).join(', ')} in UTF-8, not as ${given || 'nothing named'}.`
+  const sentence = `A document is sent as ${typesSent.join(' or ')} in UTF-8, not as ${given || 'nothing named'}.`
   throw new Refusal(415, 'wrong-type', sentence)
 }
 
