@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
+import { keepForm } from './document/document-writes.ts'
 import { Ledger } from './document/ledger.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
@@ -80,7 +81,7 @@ async function openGuarded({ config, root }: ServerParts): Promise<OpenedLog> {
     now: timers.now,
     random,
     onFailure: onFailure('A follower of the log failed'),
-    guard: (log) => ledger.guard(log),
+    guard: (log) => ledger.guard(keepForm(log, config.editor, timers.now)),
   })
 }
 

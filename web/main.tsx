@@ -58,18 +58,8 @@ const given: PageStart = JSON.parse(document.getElementById('settings')?.textCon
 
 const noRoom = 'There is no room for another unsent change; give the name once they are stored.'
 
-/** A page from before the shared editor: it becomes the beginning of the document. */
-const mirrored =
-  given.editor === 'shared' && !given.messages.some(({ kind }) => kind === 'update')
-    ? given.messages.find((message) => isKind(message, 'edit') && message.channel === given.channel)
-    : undefined
-
 // No top-level await: it would split the view chunks, which import this one, into many more.
-Promise.all([
-  browserKey(),
-  given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
-  mirrored ? import('../server/document/html.ts') : null,
-]).then(
+Promise.all([browserKey(), given.editor === 'mirror' ? import('./editor/mirror.ts') : null]).then(
   (parts) => openWindow(...parts),
   () => document.getElementById('crosswind')?.append('A part of this page could not be loaded. Reload it.'),
 )
@@ -77,7 +67,6 @@ Promise.all([
 function openWindow(
   { key, fingerprint }: BrowserKey,
   mirrorModule: typeof import('./editor/mirror.ts') | null,
-  html: typeof import('../server/document/html.ts') | null,
 ): void {
   const query = new URLSearchParams(location.search)
   // A read-only link of an open server; nothing but the address enforces it.
@@ -234,8 +223,6 @@ function openWindow(
 
   showTitle('')
   for (const message of start.messages) show(message, whenDue(message, browserTimers.now()))
-  if (start.mayWrite && html && mirrored && isKind(mirrored, 'edit'))
-    shared.adopt(html.readHtml(mirrored.body.html, { isOwn: true }).lines, mirrored.seq)
 
   // Not while recording, which needs otherwise idle connections.
   if (!query.has('record')) fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })

@@ -51,13 +51,18 @@ export function estimateLength(body: Bodies[Kind]): number {
 }
 
 /** The whole content, as in the 2021 paper ("mirroring"). */
-interface EditBody {
+interface EditBody extends Written {
   /** Untrusted: clients sanitize it. */
   readonly html: string
 }
 
+interface Written {
+  /** Only of a text that the server made a message of: by it a repeat is known. */
+  readonly digest?: string
+}
+
 /** A change of the shared document. */
-export interface UpdateBody {
+export interface UpdateBody extends Written {
   /** A Yjs update (version 1) in base64 (RFC 4648, 4). In a snapshot one update may hold the whole document. */
   readonly update: string
   /** Only in a snapshot: the Yjs clients in the document by their owner, a fingerprint or a free name. */
