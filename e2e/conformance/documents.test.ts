@@ -149,7 +149,10 @@ describe('on an open server', () => {
       const own = connect(t)
       const page = await ask(own, `/d/${channel}/export.html`)
       assert.equal(page.status, 200, page.text)
-      assert.match(page.text, /<body>\n<h2>Plan<\/h2>\n<p>a <b>b<\/b>\[image\]<\/p>\n<\/body>/)
+      assert.match(
+        page.text,
+        /<body data-crosswind>\n<h2>Plan<\/h2>\n<p>a <b>b<\/b>\[image: x\]<\/p>\n<\/body>/,
+      )
       assert.match(page.text, /<title>Für “Mai”\/Juni<\/title>/)
       const { headers } = page
       assert.equal(headers['content-type'], 'text/html; charset=utf-8')
@@ -161,7 +164,7 @@ describe('on an open server', () => {
       )
       const markdown = await ask(own, `/d/${channel}/export.md`)
       assert.equal(markdown.headers['content-type'], 'text/markdown; charset=utf-8')
-      assert.equal(markdown.text, '## Plan\n\na **b**\\[image\\]\n')
+      assert.equal(markdown.text, '## Plan\n\na **b**\\[image: x]\n')
     }
     assert.equal((await ask(http, '/d/nothing/export.md')).text, '')
     assert.equal((await ask(http, '/d/main/export.exe')).status, 404)

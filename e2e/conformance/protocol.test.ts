@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
-import { isKnown, type Marks } from '../../server/document/rich-text.ts'
+import { isKnown, type LineFormat, type Marks } from '../../server/document/rich-text.ts'
 import { admitDraft } from '../../server/hub/admission.ts'
 import { startTestServer } from '../../server/testing.ts'
 import { byeCodes, type DownFrame, type OverviewBody, type WindOverview } from '../../server/wire/messages.ts'
@@ -144,7 +144,7 @@ describe('the tables', () => {
   })
 
   test('every attribute of a shared document is in the table, and no other', () => {
-    const examples: Required<Record<keyof Marks | 'block' | 'align', unknown>> = {
+    const examples: Required<Record<keyof Marks | keyof LineFormat, unknown>> = {
       bold: true,
       italic: true,
       underline: true,
@@ -155,6 +155,8 @@ describe('the tables', () => {
       image: { src: '', alt: 'a' },
       block: 'ul6',
       align: 'center',
+      start: 7,
+      language: 'c++',
     }
     assert.deepEqual(fieldsIn('The shared document'), sorted(Object.keys(examples)))
     for (const [name, value] of Object.entries(examples)) assert.ok(isKnown(name, value), name)

@@ -107,6 +107,9 @@ export function bindContent(root: HTMLElement, onEdit: OnEdit) {
 function cleanContent(html: string): HTMLElement {
   const inert = document.implementation.createHTMLDocument().createElement('div')
   inert.innerHTML = forPage(writeHtml, readHtml(html, { isOwn: true }).lines)
+  // Denies opened pages access to this window.
+  for (const link of inert.querySelectorAll('a'))
+    Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' })
   return inert
 }
 

@@ -11,7 +11,6 @@ import {
   lengthOf,
   listOf,
   partsOf,
-  safeLink,
   softBreak,
   startOfLine,
   type TextRange,
