@@ -45,6 +45,7 @@ import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
 import { documentPath, documentsPath } from './wire/document-api.ts'
 import {
   formatCursor,
+  mainChannel,
   overviewChannel,
   type PageSettings,
   type PageStart,
@@ -202,7 +203,7 @@ function mountPage(router: Router, { webFolder, settings, origins, hub }: AppPar
   })
   router.get('/', async (ctx) => {
     const asked = ctx.URL.searchParams.get('channel')
-    if (asked === null) return answer(ctx, firstChannel(grantOf(ctx)) ?? 'main')
+    if (asked === null) return answer(ctx, firstChannel(grantOf(ctx)) ?? mainChannel)
     const channel = admitChannel(asked)
     const path = documentPath(channel)
     if (!path.startsWith(documentsPath)) return answer(ctx, channel)

@@ -22,7 +22,7 @@ import {
   originFor,
   type Permission,
 } from './security/access.ts'
-import { isChannelName, mostChannelBytes, probesChannel, windChannel } from './wire/messages.ts'
+import { isChannelName, mainChannel, mostChannelBytes, probesChannel, windChannel } from './wire/messages.ts'
 
 const help = `Prints an invitation link. Until it expires, it admits every browser that opens it.
 
@@ -40,7 +40,7 @@ const isPage = (name: string) => isChannelName(name) && ![windChannel, probesCha
 const flags = {
   channels: z
     .string()
-    .prefault('main')
+    .prefault(mainChannel)
     .transform((text) =>
       text === 'all' ? text : [...new Set(text.split(',').map((name) => name.trim().normalize('NFC')))],
     )

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
+import { keepForm } from './document/document-writes.ts'
 import { Ledger } from './document/ledger.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
@@ -17,7 +18,7 @@ import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { OriginRules } from './security/middleware.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
 import { WindRecorder } from './wind-recorder.ts'
-import type { PageSettings } from './wire/messages.ts'
+import { joinVersions, type PageSettings } from './wire/messages.ts'
 import type { HttpVersion } from './wire/modes.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
 import type { Siblings } from './workers/workers.ts'
@@ -75,12 +76,12 @@ async function openGuarded({ config, root }: ServerParts): Promise<OpenedLog> {
     onFailure: onFailure('A shared document was not joined'),
   })
   return openLog(config, {
-    folds: { update: ledger.fold },
+    folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
     onFailure: onFailure('A follower of the log failed'),
-    guard: (log) => ledger.guard(log),
+    guard: (log) => ledger.guard(keepForm(log, config.editor, timers.now)),
   })
 }
 

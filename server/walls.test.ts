@@ -131,7 +131,8 @@ test('the hub knows the wire, the log and what refuses, and no transport', () =>
 test('the page knows of the server the wire and the document’s model', () => {
   const isPage = (path: string) => path.startsWith('web/')
   const known = importsOf(['server/'], isPage).filter(
-    (found) => !/ imports server\/(wire\/|document\/(rich-text|text-diff)\.ts)/.test(found),
+    (found) =>
+      !/ imports server\/(wire\/|document\/(html|line-reader|markdown|rich-text|text-diff)\.ts)/.test(found),
   )
   assert.deepEqual(known, [])
   assert.deepEqual(importsOf(['e2e/', 'certs/', 'scripts/'], isPage), [])

@@ -43,7 +43,7 @@ const parts: Readonly<Record<Part, () => Promise<(props: AppProps) => ReactNode>
   },
   async history() {
     const { Versions } = await import('./history/Versions.tsx')
-    return ({ actions, start }) => <Versions actions={actions} start={start} />
+    return ({ store, actions, start }) => <Versions store={store} actions={actions} start={start} />
   },
   async comparison() {
     const { Compare } = await import('./compare/Compare.tsx')

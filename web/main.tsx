@@ -2,15 +2,23 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { isKind, type Message, nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
+import {
+  type Bodies,
+  isKind,
+  joinVersions,
+  type Message,
+  nameUnder,
+  type PageStart,
+  probesChannel,
+} from '../server/wire/messages.ts'
 import { modeNamed } from '../server/wire/modes.ts'
 import { App, loadView } from './App.tsx'
 import { addressOfDocument, createDocument } from './documents/document-requests.ts'
 import { bindDocument } from './editor/binding.ts'
 import { drawCarets } from './editor/carets.ts'
 import type { EditorCommands, MountedEditor } from './editor/commands.ts'
+import { takeCopies } from './editor/copy.ts'
 import { createPresence } from './editor/presence.ts'
-import { linesFrom } from './editor/rendering.ts'
 import { createSharedDocument, mergeUpdates } from './editor/shared-document.ts'
 import { createLabDoor, createRecorder, noRecorder } from './lab.ts'
 import { browserTimers, watchWakeUps } from './link/browser-services.ts'
@@ -48,18 +56,10 @@ import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
 const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 
-/** A page from before the shared editor: it becomes the beginning of the document. */
-const mirrored =
-  given.editor === 'shared' && !given.messages.some(({ kind }) => kind === 'update')
-    ? given.messages.find((message) => isKind(message, 'edit') && message.channel === given.channel)
-    : undefined
+const noRoom = 'There is no room for another unsent change; give the name once they are stored.'
 
 // No top-level await: it would split the view chunks, which import this one, into many more.
-Promise.all([
-  browserKey(),
-  given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
-  mirrored ? import('./editor/foreign-content.ts') : null,
-]).then(
+Promise.all([browserKey(), given.editor === 'mirror' ? import('./editor/mirror.ts') : null]).then(
   (parts) => openWindow(...parts),
   () => document.getElementById('crosswind')?.append('A part of this page could not be loaded. Reload it.'),
 )
@@ -67,7 +67,6 @@ Promise.all([
 function openWindow(
   { key, fingerprint }: BrowserKey,
   mirrorModule: typeof import('./editor/mirror.ts') | null,
-  foreignContent: typeof import('./editor/foreign-content.ts') | null,
 ): void {
   const query = new URLSearchParams(location.search)
   // A read-only link of an open server; nothing but the address enforces it.
@@ -81,7 +80,8 @@ function openWindow(
   const window = nameUnder(fingerprint, newName('w'))
 
   const choiceStorage = () => localStorage
-  const shown = { ...view, notice: [view.notice, modeNotice].filter(Boolean).join(' ') || null }
+  const sentence = [view.notice, modeNotice].filter(Boolean).join(' ')
+  const shown = { name: view.name, notice: sentence ? { tone: 'warning' as const, sentence } : null }
   const share = shareHere(start.share)
   const store = createStore({ ...firstView(mode.name, shown, readChoices(choiceStorage)), share })
 
@@ -223,10 +223,6 @@ function openWindow(
 
   showTitle('')
   for (const message of start.messages) show(message, whenDue(message, browserTimers.now()))
-  if (start.mayWrite && foreignContent && mirrored && isKind(mirrored, 'edit')) {
-    const { content } = foreignContent.cleanText({ html: mirrored.body.html, text: '' })
-    shared.adopt(linesFrom(content), mirrored.seq)
-  }
 
   // Not while recording, which needs otherwise idle connections.
   if (!query.has('record')) fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })
@@ -263,6 +259,7 @@ function openWindow(
     editing.received(message)
     windFeed.take(message, dueAt)
     if (isKind(message, 'title') && message.channel === channel) showTitle(message.body.title)
+    if (isKind(message, 'versions') && message.channel === channel) showVersions(message.body)
     if (isKind(message, 'overview'))
       store.change({ overview: { body: message.body, at: message.at, receivedAt: dueAt } })
   }
@@ -272,13 +269,17 @@ function openWindow(
     document.title = `${title || channel} – Crosswind`
   }
 
+  function showVersions(named: Bodies['versions']): void {
+    store.change({ versions: joinVersions([store.view(), named]).versions })
+  }
+
   /** False, with a notice, when the view does not load. */
   async function loadOrNotify(name: ViewName): Promise<boolean> {
     try {
       await loadView(name)
       return true
     } catch {
-      store.change({ shown: { ...store.view().shown, notice: notLoaded(name) } })
+      actions.notify(notLoaded(name))
       return false
     }
   }
@@ -316,13 +317,16 @@ function openWindow(
     },
     chooseName: (name) => keepName(choiceStorage, presence.chooseName(name)),
     dismissViewNotice: () => store.change({ shown: { ...store.view().shown, notice: null } }),
-    notify: (notice) => store.change({ shown: { ...store.view().shown, notice } }),
+    notify: (sentence, tone = 'warning') =>
+      store.change({ shown: { ...store.view().shown, notice: { tone, sentence } } }),
     rename(title) {
       if (link.publish(channel, 'title', { title })) showTitle(title)
-      else
-        actions.notify(
-          'There is no room for another unsent change; rename the document once they are stored.',
-        )
+      else actions.notify(noRoom)
+    },
+    nameVersion(at, name) {
+      const named = { versions: [{ at, name }] }
+      if (link.publish(channel, 'versions', named)) showVersions(named)
+      else actions.notify(noRoom)
     },
     async createDocument(name, next, isNew) {
       if (isNew) await createDocument({ key, fingerprint }, next, name)
@@ -331,16 +335,20 @@ function openWindow(
     async importFile(file) {
       try {
         const { readImport } = await import('./documents/import-file.ts')
-        const { content, unkept } = await readImport(file)
+        const { lines, unkept, assumed } = await readImport(file)
         const { root, commands } = await shownEditor()
         root.focus()
         getSelection()?.selectAllChildren(root)
         getSelection()?.collapseToEnd()
         // Begins a line of its own.
-        if (root.textContent.trim() !== '') content.prepend(document.createElement('p'))
-        commands.insert(content)
-        const left = unkept.length === 0 ? '' : ` Not kept: ${unkept.join(', ')}.`
-        actions.notify(`${file.name} is imported at the end of the document.${left}`)
+        const isFirst = root.textContent.trim() === ''
+        commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
+        const notes = [
+          assumed !== null && `It was read as ${assumed}, since it is not in UTF-8.`,
+          unkept.length > 0 && `Not kept: ${unkept.join(', ')}.`,
+        ].filter(Boolean)
+        const done = `${file.name} is imported at the end of the document.`
+        actions.notify([done, ...notes].join(' '), notes.length === 0 ? 'success' : 'information')
       } catch (error) {
         actions.notify(error instanceof Error ? error.message : String(error))
       }
@@ -348,7 +356,7 @@ function openWindow(
     async restoreVersion(version) {
       await shownEditor()
       shared.binding()?.replace(version)
-      actions.notify('The earlier version is restored. Undo brings the later one back.')
+      actions.notify('The earlier version is restored. Undo brings the later one back.', 'success')
     },
     chooseWind(change) {
       const { wind } = store.view()
@@ -363,9 +371,14 @@ function openWindow(
       link.publish(probesChannel, 'probe', body),
     )
 
+  const viewOpened = store.view().shown.name
+  let isFirstEditor = true
+
   function mountEditor(element: HTMLElement): MountedEditor {
     const { commands, release } = attachEditor(element)
     mounted = { root: element, commands }
+    if (isFirstEditor && store.view().shown.name === viewOpened && start.mayWrite) focusIfEmpty(element)
+    isFirstEditor = false
     onMounted()
     return {
       commands,
@@ -402,8 +415,10 @@ function openWindow(
     const rectsOf = (from: number, to: number) => binding.rectsOf(from, to)
     const drawn = drawCarets({ root: element, rectsOf, carets: presence.carets, timers: browserTimers })
     carets = drawn
+    const stopCopies = takeCopies({ root: element, binding, mayWrite: start.mayWrite })
     const release = () => {
       carets = null
+      stopCopies()
       drawn.stop()
       presence.attach(null)
       detach()
@@ -426,4 +441,13 @@ function openWindow(
       </StrictMode>,
     ),
   )
+}
+
+/** One can type at once in an empty page, but for a reload, an address of a place in it, and a field in use. */
+function focusIfEmpty(editor: HTMLElement): void {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  const isOpening = navigation?.type === 'navigate' && location.hash === ''
+  const isEmpty = editor.textContent.trim() === '' && !editor.querySelector('img')
+  const isFree = document.activeElement === null || document.activeElement === document.body
+  if (isOpening && isEmpty && isFree) editor.focus({ preventScroll: true })
 }

@@ -1,13 +1,13 @@
 // The page's state: one immutable view of all that a window shows, its listeners, kept choices.
 
-import type { OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
+import type { NamedVersion, OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
 import type { Share } from '../server/wire/modes.ts'
 import { noFigures, type WindFigures } from '../server/wire/wind-statistics.ts'
 import { isWindUnit, type WindUnit } from '../server/wire/wind-units.ts'
 import type { Person } from './editor/presence.ts'
 import type { LinkState } from './link/link.ts'
 import type { OutboxState } from './link/outbox.ts'
-import type { ShownView } from './page/views.ts'
+import type { ViewName } from './page/views.ts'
 
 export const historyMinutes = [1, 10, 60] as const
 export type HistoryMinutes = (typeof historyMinutes)[number]
@@ -49,6 +49,15 @@ export interface OverviewView {
   readonly receivedAt: number
 }
 
+/** `information` says both what succeeded and what did not. */
+export type Tone = 'success' | 'information' | 'warning'
+
+export interface ShownView {
+  readonly name: ViewName
+  /** Until it is dismissed or another view is chosen. */
+  readonly notice: { readonly tone: Tone; readonly sentence: string } | null
+}
+
 export interface View {
   readonly link: LinkState
   /** One sentence, from the connection's loss until it is open again; else null. */
@@ -74,6 +83,8 @@ export interface View {
   readonly shown: ShownView
   /** Of the document; empty until somebody names it. */
   readonly title: string
+  /** Names of the document's versions, as people gave them. */
+  readonly versions: readonly NamedVersion[]
   readonly wind: WindView
   /** Updated only while a view shows it; null before the first. */
   readonly overview: OverviewView | null
@@ -137,6 +148,7 @@ export function firstView(
     refusal: null,
     shown,
     title: '',
+    versions: [],
     wind: {
       hasSensor: true,
       reading: null,

@@ -37,3 +37,11 @@ declare module 'react-medium-editor' {
   const exports: { readonly default: typeof ReactMediumEditor }
   export default exports
 }
+
+declare module 'html-encoding-sniffer' {
+  /** The canonical name of the encoding (Encoding Standard, 4.2); `defaultEncoding` if the bytes tell none. */
+  export default function sniff(
+    bytes: Uint8Array,
+    options: { xml?: boolean; transportLayerEncodingLabel?: string; defaultEncoding?: string },
+  ): string
+}

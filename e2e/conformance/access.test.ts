@@ -13,7 +13,7 @@ let server: TestServer
 let reader: string
 let writer: string
 before(async () => {
-  server = await startTestServer({ access: 'invited' })
+  server = await startTestServer({ editor: 'mirror', access: 'invited' })
   reader = await cookieFor(server, 'read')
   writer = await cookieFor(server, 'write')
 })
@@ -116,7 +116,12 @@ for (const mode of modes) {
 }
 
 test('a session that expires closes its streams with a code; a renewed one resumes from the cursor', async (t) => {
-  const own = await startTestServer({ access: 'invited', sessionMinutes: 4 / 60, heartbeatMs: 1000 })
+  const own = await startTestServer({
+    editor: 'mirror',
+    access: 'invited',
+    sessionMinutes: 4 / 60,
+    heartbeatMs: 1000,
+  })
   t.after(() => own.close())
   const first = await cookieFor(own, 'write')
   const [mode] = modes
@@ -142,7 +147,7 @@ async function renew({ origin, ca }: TestServer, cookie: string): Promise<string
 }
 
 test('figures, settings and windows need a session; a guest sees no window of another channel', async (t) => {
-  const own = await startTestServer({ access: 'invited' })
+  const own = await startTestServer({ editor: 'mirror', access: 'invited' })
   t.after(() => own.close())
   const everywhere = await redeem(
     own.origin['2'],

@@ -39,7 +39,7 @@ async function startServer(
 ): Promise<TestServer> {
   const settings = { servers: addresses, stream: `cluster${streams}` }
   const nats = { ...testConfig.nats, ...settings }
-  const server = await startTestServer({ broker: 'nats', nats, limits, drainMs: 200 })
+  const server = await startTestServer({ broker: 'nats', nats, limits, drainMs: 200, editor: 'mirror' })
   context.after(() => server.close())
   return server
 }

@@ -2,6 +2,7 @@
 
 import { describe } from 'node:test'
 import { z } from 'zod'
+import { editorNames } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 import { readFlags } from '../lab/flags.ts'
@@ -26,6 +27,7 @@ const flagsSchema = z.object({
 const settingsSchema = z.object({
   ports: z.object({ '2': z.int(), '1.1': z.int() }),
   limits: z.object({ maxMessageBytes: z.int() }),
+  editor: z.enum(editorNames),
 })
 
 try {
@@ -53,8 +55,8 @@ async function inspectServer(address: string, invitation?: string): Promise<(mod
   const cookie = invitation === undefined ? undefined : await redeem(origin, null, invitation)
   const settings = settingsSchema.safeParse(await getJson(origin, '/api/settings', cookie))
   if (!settings.success) throw new Error(`${origin}/api/settings does not say which ports there are.`)
-  const { ports, limits } = settings.data
-  return ({ http }) => ({ origin: `https://${hostname}:${ports[http]}`, ca: null, cookie, ...limits })
+  const { ports, limits, editor } = settings.data
+  return ({ http }) => ({ origin: `https://${hostname}:${ports[http]}`, ca: null, cookie, editor, ...limits })
 }
 
 async function getJson(origin: string, path: string, cookie?: string): Promise<unknown> {

@@ -1,12 +1,15 @@
 // Documents of a real server: their addresses, titles, list, and read-only invitations.
 
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
-import { startTestServer, type TestServer } from '../../server/testing.ts'
+import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import type { DocumentList, HistoryPortion, InvitationAnswer } from '../../server/wire/document-api.ts'
 import { httpVersions } from '../../server/wire/modes.ts'
-import { draftOf } from '../clients/client.ts'
+import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, type HttpClient, type HttpRequest, redeem, textOf } from '../clients/http-client.ts'
 
 const post = (path: string, content: unknown): HttpRequest => ({
@@ -21,6 +24,20 @@ const titleOf = (from: string, count: number, title: string, channel: string) =>
   kind: 'title',
   body: { title },
 })
+
+/** `id` begins with the sender's name. */
+function writing(
+  method: 'PUT' | 'POST',
+  channel: string,
+  id: string,
+  body: string | Buffer,
+  type = 'text/plain; charset=utf-8',
+  headers: Readonly<Record<string, string>> = {},
+): HttpRequest {
+  const query = new URLSearchParams({ id, from: id.slice(0, id.lastIndexOf('-')) })
+  const path = `/api/documents/${encodeURIComponent(channel)}?${query}`
+  return { method, path, headers: { 'content-type': type, ...headers }, body }
+}
 
 async function ask(http: HttpClient, asking: HttpRequest | string) {
   const { status, headers, body } = await http.ask(typeof asking === 'string' ? { path: asking } : asking)
@@ -73,9 +90,17 @@ describe('on an open server', () => {
     assert.ok((await ask(http, '/?channel=..')).text.includes('"channel":".."'))
   })
 
+  test('the main page is listed before anything is in it', async (t) => {
+    const { documents } = await list(connect(t))
+    assert.deepEqual(
+      documents.map(({ channel, title, at }) => [channel, title, at]),
+      [['main', '', null]],
+    )
+  })
+
   test('documents are listed by their last change, with title and windows; the newest title holds', async (t) => {
     const http = connect(t)
-    assert.equal((await ask(http, post('/api/messages', draftOf('w', 1, 'x', 'first')))).status, 200)
+    assert.equal((await ask(http, post('/api/messages', titleOf('w', 1, '', 'first')))).status, 200)
     assert.ok((await list(http)).documents.some(({ channel, title }) => channel === 'first' && title === ''))
     for (const message of [
       titleOf('w', 1, 'Second thoughts', 'second'),
@@ -90,11 +115,14 @@ describe('on an open server', () => {
     assert.deepEqual(
       found.documents.map(({ channel, title, windows }) => [channel, title, windows]),
       [
+        ['main', '', 0],
         ['first', 'Minutes of 3 May', 0],
         ['second', 'Second thoughts', 1],
       ],
     )
-    assert.ok(found.documents.every(({ at }) => Math.abs(at - Date.now()) < 60_000))
+    const times = found.documents.flatMap(({ at }) => at ?? [])
+    assert.equal(times.length, 2)
+    assert.ok(times.every((at) => Math.abs(at - Date.now()) < 60_000))
     assert.deepEqual([found.omitted, found.mayCreate], [0, true])
     // In the page too, so that it is there with the first paint.
     assert.ok((await ask(http, '/d/first')).text.includes('"title":"Minutes of 3 May"'))
@@ -111,17 +139,20 @@ describe('on an open server', () => {
     text.insert(8, '[image]\n', { bold: null })
     const update = Buffer.from(Y.encodeStateAsUpdate(doc)).toString('base64')
     for (const message of [
-      titleOf('w', 1, 'Für “Mai”/Juni', 'mirrored'),
-      draftOf('w', 2, html, 'mirrored'),
+      titleOf('w', 1, 'Für “Mai”/Juni', 'written'),
       titleOf('w', 1, 'Für “Mai”/Juni', 'shared'),
       { ...draftOf('w', 2, '', 'shared'), kind: 'update', body: { update } },
     ])
       assert.equal((await ask(http, post('/api/messages', message))).status, 200)
-    for (const channel of ['mirrored', 'shared']) {
+    assert.equal((await ask(http, writing('PUT', 'written', 'w-2', html, 'text/html'))).status, 200)
+    for (const channel of ['written', 'shared']) {
       const own = connect(t)
       const page = await ask(own, `/d/${channel}/export.html`)
       assert.equal(page.status, 200, page.text)
-      assert.match(page.text, /<body>\n<h2>Plan<\/h2>\n<p>a <b>b<\/b>\[image\]<\/p>\n<\/body>/)
+      assert.match(
+        page.text,
+        /<body data-crosswind>\n<h2>Plan<\/h2>\n<p>a <b>b<\/b>\[image: x\]<\/p>\n<\/body>/,
+      )
       assert.match(page.text, /<title>Für “Mai”\/Juni<\/title>/)
       const { headers } = page
       assert.equal(headers['content-type'], 'text/html; charset=utf-8')
@@ -133,7 +164,7 @@ describe('on an open server', () => {
       )
       const markdown = await ask(own, `/d/${channel}/export.md`)
       assert.equal(markdown.headers['content-type'], 'text/markdown; charset=utf-8')
-      assert.equal(markdown.text, '## Plan\n\na **b**\\[image\\]\n')
+      assert.equal(markdown.text, '## Plan\n\na **b**\\[image: x]\n')
     }
     assert.equal((await ask(http, '/d/nothing/export.md')).text, '')
     assert.equal((await ask(http, '/d/main/export.exe')).status, 404)
@@ -157,6 +188,94 @@ describe('on an open server', () => {
     const gone = await ask(http, '/api/history?channel=past&after=elsewhere:1')
     assert.deepEqual([gone.status, JSON.parse(gone.text).code], [410, 'history-erased'])
     assert.deepEqual(JSON.parse((await ask(http, '/api/history?channel=none')).text).updates, [])
+  })
+
+  test('names of versions come with the snapshot, all of them, in order', async (t) => {
+    const http = connect(t)
+    for (const [count, name] of ['Draft', 'Review', ''].entries()) {
+      const body = { versions: [{ at: count % 2, name }] }
+      const message = { ...draftOf('w', count + 1, '', 'versioned'), kind: 'versions', body }
+      assert.equal((await ask(http, post('/api/messages', message))).status, 200)
+    }
+    const { text } = await ask(http, '/api/poll?window=r&channels=versioned&first')
+    const frames: { message?: { kind: string; body: object } }[] = JSON.parse(text).frames
+    assert.deepEqual(
+      frames.flatMap(({ message }) => (message?.kind === 'versions' ? message.body : [])),
+      ['Draft', 'Review', ''].map((name, count) => ({ versions: [{ at: count % 2, name }] })),
+    )
+    assert.ok((await list(http)).documents.every(({ channel }) => channel !== 'versioned'))
+  })
+
+  for (const version of httpVersions)
+    test(`HTTP/${version}: a text is read as it was written, in the type that is asked for`, async (t) => {
+      const http = connectHttp(version, server.origin[version], server.ca)
+      t.after(http.close)
+      const channel = `气-${version}`
+      const path = `/api/documents/${encodeURIComponent(channel)}`
+      assert.deepEqual(await ask(http, path).then(({ status, text }) => [status, text]), [200, ''])
+      const text = 'Ŝtormo 💨\r\n\n two\u2028lines'
+      const put = await ask(http, writing('PUT', channel, 'p-1', text))
+      const { type, id, seq } = JSON.parse(put.text)
+      assert.deepEqual([put.status, type, id], [200, 'stored', 'p-1'], put.text)
+      const plain = await ask(http, path)
+      assert.equal(plain.text, 'Ŝtormo 💨\n\n two\u2028lines\n')
+      assert.match(String(plain.headers.etag), new RegExp(`^"\\w+:${seq}"$`))
+      assert.equal(plain.headers['content-type'], 'text/plain; charset=utf-8')
+      const same = await ask(http, writing('PUT', channel, 'p-2', plain.text))
+      assert.equal(JSON.parse(same.text).seq, seq)
+      for (const [accept, wanted] of [
+        ['text/html', '<p>Ŝtormo 💨</p>\n<p><br></p>\n<p> two<br>lines</p>'],
+        ['text/html;q=0.5, text/*;q=0.9, text/plain;q=0.1', 'Ŝtormo 💨\n\n&#x20;two\\\nlines\n'],
+      ] as const)
+        assert.equal((await ask(http, { path, headers: { accept } })).text, wanted)
+      const html = await ask(http, { path, headers: { accept: 'text/html' } })
+      assert.match(String(html.headers['content-security-policy']), /^sandbox;/)
+      assert.match(String(html.headers.vary), /Accept/i)
+      const head = await ask(http, { method: 'HEAD', path })
+      assert.deepEqual([head.status, head.headers.etag, head.text], [200, plain.headers.etag, ''])
+    })
+
+  test('what is no text, or cannot be given, is refused with a code, and nothing is stored', async (t) => {
+    const http = connect(t)
+    const path = '/api/documents/refused'
+    const put = (body: string | Buffer, type?: string) => writing('PUT', 'refused', 'p-1', body, type)
+    const named = (query: string) => ({ ...put('x'), path: `${path}?${query}` })
+    for (const [asking, expected] of [
+      [put('x', 'application/json'), '415 wrong-type'],
+      [put('x', 'text/plain; charset=iso-8859-1'), '415 wrong-type'],
+      [put(Buffer.from([0x61, 0xe9, 0x62])), '400 bad-shape'],
+      [put('x'.repeat(70_000)), '413 too-large'],
+      [put('x'.repeat(60_000)), '413 too-large'],
+      [{ path, headers: { accept: 'application/pdf' } }, '406 not-acceptable'],
+      [named(''), '400 bad-shape'],
+      [named('id=p-1&from=q'), '400 bad-shape'],
+      [named('id=p-1&from=p&at=x'), '400 bad-shape'],
+      [named('id=sensor-1&from=sensor'), '403 reserved-name'],
+      [writing('POST', 'refused', `${nameOf(newKey(), 'p')}-1`, 'x'), '403 not-your-name'],
+      [writing('PUT', 'wind', 'p-1', 'x'), '403 read-only-channel'],
+      [writing('PUT', 'probes', 'p-1', 'x'), '400 bad-channel'],
+      [writing('PUT', 'a/b', 'p-1', 'x'), '400 bad-channel'],
+      [{ ...put('x'), method: 'PATCH' }, '405 wrong-method'],
+    ] as const) {
+      const { status, text } = await ask(connect(t), asking)
+      assert.equal(`${status} ${JSON.parse(text).code}`, expected, text)
+    }
+    assert.equal((await ask(http, path)).text, '')
+    const some = await Promise.all(Array.from({ length: 12 }, () => ask(http, path)))
+    const last = some.at(-1)
+    assert.deepEqual([last?.status, JSON.parse(last?.text ?? '').code], [429, 'too-fast'])
+  })
+
+  test('with If-Match a program loses nothing that others write', async (t) => {
+    const http = connect(t)
+    const path = '/api/documents/matched'
+    await ask(http, writing('PUT', 'matched', 'p-1', 'one\n'))
+    const { headers } = await ask(http, path)
+    const match = { 'if-match': String(headers.etag) }
+    await ask(http, writing('POST', 'matched', 'q-1', 'two\n'))
+    const late = await ask(http, writing('PUT', 'matched', 'p-2', 'three\n', 'text/plain', match))
+    assert.deepEqual([late.status, JSON.parse(late.text).code], [412, 'document-changed'])
+    assert.equal((await ask(http, path)).text, 'one\ntwo\n')
   })
 
   test('there are no invitations where everybody may write', async (t) => {
@@ -185,11 +304,16 @@ describe('on a server with invitations', () => {
     for (const channel of ['notes', 'secret'])
       await ask(everywhere, post('/api/messages', titleOf('w', 1, `On ${channel}`, channel)))
     const guest = await enter(t, await server.invite({ channels: ['notes'], may: 'write' }))
-    for (const path of ['/d/secret/export.md', '/d/secret', '/api/history?channel=secret'])
+    for (const path of [
+      '/d/secret/export.md',
+      '/d/secret',
+      '/api/history?channel=secret',
+      '/api/documents/secret',
+    ])
       assert.equal((await ask(guest, path)).status, 403)
     const { documents, mayCreate } = await list(guest)
     assert.deepEqual([documents.map(({ title }) => title), mayCreate], [['On notes'], false])
-    assert.equal((await list(everywhere)).documents.length, 2)
+    assert.equal((await list(everywhere)).documents.length, 3)
   })
 
   test('a writer makes a link that opens the page for reading alone, and ends with the writer’s own', async (t) => {
@@ -204,6 +328,11 @@ describe('on a server with invitations', () => {
     assert.ok((await ask(reader, '/d/main')).text.includes('"mayWrite":false'))
     const refused = await ask(reader, post('/api/messages', draftOf('r', 1, 'x')))
     assert.deepEqual([refused.status, JSON.parse(refused.text).code], [403, 'read-only-invitation'])
+    for (const method of ['PUT', 'POST'] as const) {
+      const { status, text } = await ask(reader, writing(method, 'main', 'r-2', 'x'))
+      assert.deepEqual([status, JSON.parse(text).code], [403, 'read-only-invitation'])
+    }
+    assert.equal((await ask(reader, '/api/documents/main')).status, 200)
     const passedOn = await ask(reader, post('/api/invitations', { channel: 'main', may: 'read', hours: 1 }))
     assert.deepEqual([passedOn.status, JSON.parse(passedOn.text).code], [403, 'read-only-invitation'])
   })
@@ -227,5 +356,47 @@ describe('on a server with invitations', () => {
     const last = some.at(-1)
     assert.deepEqual([last?.status, JSON.parse(last?.text ?? '').code], [429, 'too-fast'])
     assert.equal(last?.headers['retry-after'], '1')
+    // A page shows the sentence for as long as its reader likes.
+    assert.doesNotMatch(last?.text ?? '', / in \d/)
   })
+})
+
+test('a repeated text gets its first number from a server that started again, though the page has changed since', async (t) => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
+  t.after(() => rm(dataFolder, { recursive: true, force: true }))
+  const change = { storage: 'sqlite', dataFolder, limits: { ...testConfig.limits, maxChannels: 1 } } as const
+  const requests = [writing('POST', 'main', 'p-1', 'one\n'), writing('PUT', 'main', 'p-2', 'two\n')]
+  const answers: string[][] = []
+  for (const _start of [1, 2]) {
+    const server = await startTestServer(change)
+    const http = connectHttp('2', server.origin['2'], server.ca)
+    try {
+      const given: string[] = []
+      for (const request of requests) given.push((await ask(http, request)).text)
+      answers.push(given)
+      assert.equal((await ask(http, '/api/documents/main')).text, 'two\n')
+      const { status, text } = await ask(http, writing('PUT', 'other', 'p-1', 'x'))
+      assert.deepEqual([status, JSON.parse(text).code], [403, 'too-many-channels'])
+    } finally {
+      http.close()
+      await server.close()
+    }
+  }
+  assert.deepEqual(answers[1], answers[0])
+})
+
+test('a mirroring server shows a written text as an edit, and takes no update', async (t) => {
+  const server = await startTestServer({ editor: 'mirror' })
+  const http = connectHttp('2', server.origin['2'], server.ca)
+  t.after(async () => {
+    http.close()
+    await server.close()
+  })
+  await ask(http, post('/api/messages', draftOf('w', 1, '<p>a</p>')))
+  const { text } = await ask(http, writing('POST', 'main', 'p-1', 'b'))
+  assert.deepEqual(JSON.parse(text), { type: 'stored', id: 'p-1', seq: 2 })
+  assert.equal((await ask(http, '/api/documents/main')).text, 'a\nb\n')
+  const update = { ...draftOf('w', 2, ''), kind: 'update', body: { update: 'AAA=' } }
+  const refused = await ask(http, post('/api/messages', update))
+  assert.deepEqual([refused.status, JSON.parse(refused.text).code], [409, 'mirrored-page'])
 })

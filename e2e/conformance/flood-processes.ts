@@ -100,7 +100,11 @@ if (import.meta.main) await (process.argv[2] === 'server' ? serve(process.argv[3
 async function serve(config: string): Promise<void> {
   const { startTestServer, testConfig } = await import('../../server/testing.ts')
   const { limits, ...change } = JSON.parse(config)
-  const server = await startTestServer({ ...change, limits: { ...testConfig.limits, ...limits } })
+  const server = await startTestServer({
+    editor: 'mirror',
+    ...change,
+    limits: { ...testConfig.limits, ...limits },
+  })
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
 

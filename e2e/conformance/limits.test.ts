@@ -26,7 +26,7 @@ async function refusalOf({ status, body }: Answer): Promise<[number, string]> {
 }
 
 function start(limits: Partial<Config['limits']>, heartbeatMs = 15_000): Promise<TestServer> {
-  return startTestServer({ heartbeatMs, limits: { ...testConfig.limits, ...limits } })
+  return startTestServer({ editor: 'mirror', heartbeatMs, limits: { ...testConfig.limits, ...limits } })
 }
 
 describe('more connections than limits.maxConnections', () => {

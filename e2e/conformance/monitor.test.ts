@@ -7,7 +7,7 @@ import type { MonitorReply } from '../../server/wire/monitor.ts'
 import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 
 async function start(context: TestContext, change: Parameters<typeof startTestServer>[0]) {
-  const server = await startTestServer(change)
+  const server = await startTestServer({ editor: 'mirror', ...change })
   context.after(() => server.close())
   return server
 }

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
-import { isKnown, type Marks } from '../../server/document/rich-text.ts'
+import { isKnown, type LineFormat, type Marks } from '../../server/document/rich-text.ts'
 import { admitDraft } from '../../server/hub/admission.ts'
 import { startTestServer } from '../../server/testing.ts'
 import { byeCodes, type DownFrame, type OverviewBody, type WindOverview } from '../../server/wire/messages.ts'
@@ -144,7 +144,7 @@ describe('the tables', () => {
   })
 
   test('every attribute of a shared document is in the table, and no other', () => {
-    const examples: Required<Record<keyof Marks | 'block' | 'align', unknown>> = {
+    const examples: Required<Record<keyof Marks | keyof LineFormat, unknown>> = {
       bold: true,
       italic: true,
       underline: true,
@@ -155,6 +155,8 @@ describe('the tables', () => {
       image: { src: '', alt: 'a' },
       block: 'ul6',
       align: 'center',
+      start: 7,
+      language: 'c++',
     }
     assert.deepEqual(fieldsIn('The shared document'), sorted(Object.keys(examples)))
     for (const [name, value] of Object.entries(examples)) assert.ok(isKnown(name, value), name)
@@ -179,6 +181,9 @@ const commands = {
   proven: blockWith('sh', 'openssl'),
   stream: blockWith('sh', '/api/stream?window=c1'),
   post: blockWith('sh', '"id":"c1-1"'),
+  replace: blockWith('sh', '-X PUT'),
+  append: blockWith('sh', 'id=c7-2'),
+  read: blockWith('sh', 'accept:'),
   wscat: blockWith('sh', 'wscat'),
   streamingDown: blockWith('sh', "curl -Nk 'https://localhost:8443/api/streaming"),
   streamingUp: blockWith('sh', '-T -'),
@@ -200,6 +205,8 @@ async function startBeside(
     await server.close()
     await rm(folder, { recursive: true, force: true })
   })
+  await mkdir(join(folder, 'certs'), { recursive: true })
+  await writeFile(join(folder, 'certs/authority.pem'), server.ca)
   await writeFile(join(folder, '.curlrc'), `max-time = ${timeout / 1000}\nsilent\nshow-error\n`)
   // npm would query its registry first; these run the same commands directly.
   await writeFile(join(folder, 'npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o700 })
@@ -281,6 +288,15 @@ function run(command: string, surroundings: { cwd: string; env: NodeJS.ProcessEn
   }
 }
 
+const python = spawnSync('python3', ['-c', 'import ssl'])
+const withPython = {
+  timeout,
+  skip:
+    python.status === 0
+      ? false
+      : 'there is no python3 with TLS on this machine: install it to run the client',
+}
+
 function skipWithout(program: string, asked = '--version'): string | false {
   return spawnSync(program, [asked]).error ? `there is no ${program} on this machine` : false
 }
@@ -307,6 +323,17 @@ describe('the examples', () => {
     await stream.printed(/^event: message\nid: \w+:1\ndata: \{"id":"c1-1".*From curl/m)
   })
 
+  test('a text is replaced, appended to and read', withCurl, async (t) => {
+    const run = await startBeside(t)
+    assert.deepEqual(JSON.parse(await run(commands.replace).ended()), { type: 'stored', id: 'c7-1', seq: 1 })
+    for (const _again of [1, 2])
+      assert.deepEqual(JSON.parse(await run(commands.append).ended()), { type: 'stored', id: 'c7-2', seq: 2 })
+    assert.equal(
+      await run(commands.read).ended(),
+      'The wind turns north-west.\n\nFive metres a second.\n\n**Gusts** of nine.\n',
+    )
+  })
+
   test('a key made in the shell proves the name derived from it', withOpenssl, async (t) => {
     const run = await startBeside(t)
     const stream = run(commands.stream)
@@ -314,7 +341,7 @@ describe('the examples', () => {
     const { type, id, seq } = JSON.parse(await run(commands.proven).ended())
     assert.deepEqual([type, seq], ['stored', 1])
     assert.match(id, /^[A-Za-z0-9_-]{22}-1$/)
-    const unproven = commands.proven.replace('?key=$KEY', '')
+    const unproven = commands.proven.replace('&key=$KEY', '')
     assert.equal(JSON.parse(await run(unproven).ended()).code, 'not-your-name')
   })
 
@@ -370,5 +397,18 @@ describe('the examples', () => {
     const guest = run(commands.invitation)
     await guest.printed(/\{"may":"write","channels":\["main"\],"expiresAt":\d+\}/)
     await guest.printed(/event: welcome\ndata: \{"window":"c6"/)
+  })
+
+  test('the client of docs/programs.md appends a line, and follows the page', withPython, async (t) => {
+    const run = await startBeside(t)
+    const page = readFileSync(join(root, 'docs/programs.md'), 'utf8')
+    const [, program = ''] = /^```python\n(.*?)^```$/ms.exec(page) ?? []
+    assert.ok(program.split('\n').filter((line) => line !== '').length <= 40)
+    const client = run(`cat > page.py <<'END'\n${program}END\nexec python3 page.py 'A line from Python'`)
+    await client.printed(/^A line from Python$/m)
+    await run(commands.append).ended()
+    await client.printed(/^A line from Python\nGusts of nine\.$/m)
+    await run(commands.replace).ended()
+    await client.printed(/^The wind turns north-west\.\nFive metres a second\.$/m)
   })
 })

@@ -26,7 +26,7 @@ for (const mode of modes) {
     testTransportContract(mode, () => {
       if (!server) throw new Error('The server has not started.')
       const { origin, ca } = server
-      return { origin: origin[mode.http], ca, maxMessageBytes: 64 * 1024 }
+      return { origin: origin[mode.http], ca, maxMessageBytes: 64 * 1024, editor: 'shared' }
     })
     testWithOwnServer(mode)
   })
@@ -37,7 +37,7 @@ function testWithOwnServer(mode: Mode): void {
   const key = newKey()
 
   async function start(t: TestContext, change: Partial<Config> = {}): Promise<TestServer> {
-    const server = await startTestServer(change)
+    const server = await startTestServer({ editor: 'mirror', ...change })
     t.after(() => server.close())
     return server
   }
@@ -109,7 +109,7 @@ function testWithOwnServer(mode: Mode): void {
   test('after a restart windows resume, and stored messages are still stored', async (t) => {
     const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
     t.after(() => rm(dataFolder, { recursive: true, force: true }))
-    const change = { storage: 'sqlite', dataFolder } as const
+    const change = { storage: 'sqlite', dataFolder, editor: 'mirror' } as const
     const first = await startTestServer(change)
     const window = open(t, first, { window: 'w1' })
     const { cursor } = await window.next('welcome')

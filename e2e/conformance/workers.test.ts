@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { isKind, type Message } from '../../server/wire/messages.ts'
+import { type EditorName, isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
@@ -16,13 +16,13 @@ import { testTransportContract } from './transport-contract.ts'
 
 const maxMessageBytes = 64 * 1024
 
-async function startWorkers() {
+async function startWorkers(editor: EditorName = 'shared') {
   const folder = await makeServerFolder('workers')
   const settings = {
     ...{ workers: 2, port: 0, 'http1-port': 0, host: 'localhost' },
     ...{ 'sensor-source': 'none', 'drain-ms': 500 },
     ...{ 'limits-max-message-bytes': maxMessageBytes, 'limits-messages-per-second': 100_000 },
-    ...{ 'polling-interval-ms': 20, 'polling-hold-ms': 300 },
+    ...{ 'polling-interval-ms': 20, 'polling-hold-ms': 300, editor },
   }
   const { pid, origin, close } = await startServerProcess(serverProgram, folder.flags(settings))
   return {
@@ -46,7 +46,12 @@ after(() => shared.stop())
 
 for (const mode of modes) {
   describe(`${mode.name}, two workers`, () => {
-    testTransportContract(mode, () => ({ origin: shared.origin[mode.http], ca: shared.ca, maxMessageBytes }))
+    testTransportContract(mode, () => ({
+      origin: shared.origin[mode.http],
+      ca: shared.ca,
+      maxMessageBytes,
+      editor: 'shared',
+    }))
   })
 }
 
@@ -164,7 +169,7 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'stream
     `${mode.name}: a worker is killed; its windows go on at another, from their cursors`,
     needsProc,
     async (context) => {
-      const server = await startWorkers()
+      const server = await startWorkers('mirror')
       context.after(server.stop)
       const channels = 'killed'
       const readers = new Map<string, ContractClient>()

@@ -46,7 +46,7 @@ test('nothing between: every mode gets through, and the first of the table is ch
     [],
   )
   assert.equal(choice?.name, 'sse/2')
-  assert.match(reason, /stayed open/)
+  assert.match(reason, /^every browser opens it, .* share one connection; it stayed open for /)
   for (const words of [
     /^HTTP\/2 arrives\.$/,
     /^Streams \(SSE\) flow/,
@@ -93,7 +93,8 @@ test('one that also knows no WebSocket: long polling is chosen', async () => {
     patienceMs: 700,
   })
   said(findings, /^No WebSocket gets through/)
-  assert.deepEqual([choice?.name, reason], ['long-polling/1.1', 'no stream gets through'])
+  assert.equal(choice?.name, 'long-polling/1.1')
+  assert.match(reason, /^no stream gets through, so windows /)
 })
 
 test('something that cuts idle connections: after how long, and which heartbeats would keep them', async () => {

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { leaveWhenDone } from '../../server/process.ts'
 import type { Mode } from '../../server/wire/modes.ts'
 import {
+  choiceReason,
   choices,
   clockWords,
   getsThrough,
@@ -65,9 +66,8 @@ export function diagnose(examination: Examination): Diagnosis {
 
 function reasonFor(best: Trial | undefined, { idleMs }: Examination): string {
   if (!best) return 'no mode gets through'
-  if (!best.mode.isPush) return 'no stream gets through'
-  if (best.cutAfterMs !== null) return 'streams get through, though idle ones are cut'
-  return `it gets through and stayed open for ${seconds(idleMs)} without a byte from here`
+  const stayed = `; it stayed open for ${seconds(idleMs)} without a byte from here`
+  return choiceReason(best) + (best.mode.isPush && best.cutAfterMs === null ? stayed : '')
 }
 
 function certificateWords({ origin, distrust }: Examination): string {

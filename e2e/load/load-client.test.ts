@@ -64,7 +64,7 @@ test('a WebSocket that the server closes is a failure', async (t) => {
 })
 
 test('a transport without a lean client is measured with the window’s own', async (t) => {
-  const server = await startTestServer()
+  const server = await startTestServer({ editor: 'mirror' })
   t.after(() => server.close())
   const received = Promise.withResolvers<string>()
   const refused = Promise.withResolvers<string>()

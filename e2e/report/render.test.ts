@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { JSDOM } from 'jsdom'
-import { marked } from 'marked'
+import { micromark } from 'micromark'
+import { gfm, gfmHtml } from 'micromark-extension-gfm'
 import { csv, csvTime, reportFiles, reportFolder, reportText, requireFree, writeFolder } from './render.ts'
 import { number, type Report, text } from './section.ts'
 
@@ -97,7 +98,9 @@ test('each figure is a file that stands alone: well-formed, with its colours, re
 
 test('the Markdown begins with finding, table and files, and folds the rest', () => {
   const words = files['report.md'] ?? ''
-  const { document } = new JSDOM(marked.parse(words, { async: false })).window
+  const { document } = new JSDOM(
+    micromark(words, { allowDangerousHtml: true, extensions: [gfm()], htmlExtensions: [gfmHtml()] }),
+  ).window
   assert.deepEqual(
     [...document.body.children].map(({ tagName }) => tagName).filter((name) => name !== 'P'),
     ['H1', 'PRE', 'TABLE', 'DETAILS', 'DETAILS', 'DETAILS'],

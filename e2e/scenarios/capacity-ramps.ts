@@ -340,6 +340,8 @@ async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
   const { limits } = defaultConfig
   const flags = folder.flags({
     ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none', 'sensor-source': 'none', 'drain-ms': 0 },
+    // The file is an edit.
+    editor: 'mirror',
     workers,
     'limits-max-windows': Math.min(100_000, Math.max(limits.maxWindows, windows * 2)),
     // Beside a WebSocket a file comes over a second one.

@@ -204,7 +204,8 @@ async function serverFlags(
   opened.defer(folder.remove)
   return folder.flags({
     ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none' },
-    ...{ 'sensor-source': 'none', 'drain-ms': 0, 'heartbeat-ms': 60_000 },
+    // The load clients send edits.
+    ...{ 'sensor-source': 'none', 'drain-ms': 0, 'heartbeat-ms': 60_000, editor: 'mirror' },
     ...{ 'limits-max-windows': users + 100, 'limits-max-connections': 3 * users + 100 },
     ...{ 'limits-max-channels': users + 1000, 'limits-messages-per-second': 1000 },
     ...broker,

@@ -1,9 +1,9 @@
 // Chromium windows during the faults: the first one types, and all must end equal to the log.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import * as Y from 'yjs'
-import { createDocument, documentText, linesOf, textOf } from '../../server/document/rich-text.ts'
-import { isKind, type Message } from '../../server/wire/messages.ts'
+import { linesIn } from '../../server/document/document-reader.ts'
+import { textOf } from '../../server/document/rich-text.ts'
+import type { Message } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import type { LabDoor } from '../../web/lab.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
@@ -73,7 +73,7 @@ export class BrowserWindows {
   async records(log: readonly Message[], elapsedMs: number) {
     const beganAt = Date.now() - elapsedMs
     const accepted = new Map(log.map(({ id, seq }) => [id, seq]))
-    const content = contentOf(log)
+    const content = await contentOf(log)
     const shown = this.#shown.entries().map(async ([place, { mode, window }]) => {
       const text = await window.run(textShown)
       const { n, lost, duplicated, reordered } = accountFor(await window.run(editsSeen), accepted)
@@ -103,12 +103,9 @@ export class BrowserWindows {
   }
 }
 
-/** The text of the shared document that the log holds. */
-function contentOf(log: readonly Message[]): string {
-  const document = createDocument()
-  for (const message of log)
-    if (isKind(message, 'update')) Y.applyUpdate(document, Buffer.from(message.body.update, 'base64'))
-  return textOf(linesOf(documentText(document)))
+/** The text of the page that the log holds. */
+async function contentOf(log: readonly Message[]): Promise<string> {
+  return textOf(await linesIn(log))
 }
 
 // Runs in the page; must use nothing from this module.
@@ -134,5 +131,5 @@ function outagesSeen(): Outage[] {
 
 function editsSeen(): { id: string; seq: number }[] {
   const received = (globalThis as Page).crosswind?.take().received ?? []
-  return received.filter(({ kind }) => kind === 'update').map(({ id, seq }) => ({ id, seq }))
+  return received.filter(({ kind }) => kind === 'edit').map(({ id, seq }) => ({ id, seq }))
 }

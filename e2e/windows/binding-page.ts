@@ -3,10 +3,18 @@
 
 import MediumEditor from 'medium-editor'
 import * as Y from 'yjs'
-import { createDocument, documentText, linesOf, toHtml } from '../../server/document/rich-text.ts'
+import { readHtml, writeHtml } from '../../server/document/html.ts'
+import {
+  createDocument,
+  depthsOf,
+  documentText,
+  linesOf,
+  type Marks,
+} from '../../server/document/rich-text.ts'
 import { type Binding, bindDocument } from '../../web/editor/binding.ts'
 import type { EditorCommands } from '../../web/editor/commands.ts'
 import { Rendering } from '../../web/editor/rendering.ts'
+import { readSeen, type Seen, type SeenLine } from './dom-oracle.ts'
 
 interface Editable {
   readonly root: HTMLElement
@@ -72,18 +80,15 @@ function createFrameDoor() {
       command(...args)
     },
     insertHtml(html: string): void {
-      const template = document.createElement('template')
-      template.innerHTML = html
-      here().binding.commands.insert(document.importNode(template.content, true))
+      here().binding.commands.insert(readHtml(html, { isOwn: true }).lines)
     },
     insertLong(length: number): void {
-      const content = document.createDocumentFragment()
-      for (let left = length; left > 0; left -= 1000) {
-        const paragraph = document.createElement('p')
-        paragraph.textContent = 'x'.repeat(left === 1000 ? 1000 : 999)
-        content.append(paragraph)
-      }
-      here().binding.commands.insert(content)
+      const lines = Array.from({ length: length / 1000 }, (_, place) => ({
+        runs: [{ text: 'x'.repeat(place === length / 1000 - 1 ? 1000 : 999), marks: {} }],
+        block: 'p',
+        align: null,
+      }))
+      here().binding.commands.insert(lines)
     },
     /** Changes the document as somebody else would, with a message of its own. */
     edit(place: number, inserted: string, removed = 0): void {
@@ -108,6 +113,49 @@ function createFrameDoor() {
         paragraph?.append(mark)
       }
     },
+    /**
+     * Changes the DOM as extensions, spelling aids and scripts do, which ask nobody. Tells how the document then differs from
+     * what was seen right after the change, before the binding drew anything; null if it does not, and if it was asked.
+     */
+    async changeUnasked(change: UnaskedChange): Promise<string | null> {
+      const { root } = here()
+      let isAsked = false
+      const listener = (event: Event) => {
+        isAsked ||= event.defaultPrevented
+      }
+      root.addEventListener('beforeinput', listener)
+      makeUnasked(root, change)
+      root.removeEventListener('beforeinput', listener)
+      const { focusNode, focusOffset = 0 } = getSelection() ?? {}
+      const seen = readSeen(root, focusNode ?? null, focusOffset)
+      const html = root.innerHTML
+      // The binding's observer is called first.
+      await null
+      if (isAsked) return null
+      const present = this.seenInDocument()
+      const index = selected()?.head
+      const caret = index === undefined ? null : caretIn(present, index)
+      const wanted = [...seen.lines.map(shown), `caret ${seen.caret?.line} ${seen.caret?.offset}`]
+      const found = [
+        ...present.map(shown),
+        seen.caret ? `caret ${caret?.line} ${caret?.offset}` : wanted.at(-1),
+      ]
+      const from = wanted.findIndex((line, place) => line !== found[place])
+      if (from < 0 && wanted.length === found.length) return null
+      return `${found.slice(from, from + 4).join('\n')}\ninstead of\n${wanted.slice(from, from + 4).join('\n')}\nof ${html}`
+    },
+    /** The document's lines, as they are to be seen. */
+    seenInDocument(): SeenLine[] {
+      const lines = linesOf(here().text)
+      const depths = depthsOf(lines)
+      return lines.map(({ block, align, runs }, place) => ({
+        block: depths[place] ? `${block.slice(0, 2)}${depths[place]}` : block,
+        align: align ?? '',
+        pieces: runs.map(({ text, marks }) => [text, lookOf(marks)] as const),
+      }))
+    },
+    /** Stops watching the DOM, so that a test can show that it would notice. */
+    sabotage: () => here().binding.stop(),
     /** Scrolls so that the line with this text is a little above the middle; returns how far below the top it is. */
     scrollTo(text: string): number {
       const host = [...here().root.children].find(({ textContent }) => textContent === text)
@@ -119,7 +167,7 @@ function createFrameDoor() {
       return host?.getBoundingClientRect().top ?? Number.NaN
     },
     text: (): string => here().text.toString(),
-    html: (): string => toHtml(linesOf(here().text)),
+    html: (): string => writeHtml(linesOf(here().text)),
     blocks: (): string[] => linesOf(here().text).map(({ block }) => block),
     /** Text indices, counted in the DOM. */
     selected,
@@ -174,6 +222,72 @@ function createFrameDoor() {
 }
 
 type FrameDoor = ReturnType<typeof createFrameDoor>
+
+function lookOf(marks: Marks): string {
+  const names = (['bold', 'italic', 'underline', 'strike', 'code'] as const).filter((name) => marks[name])
+  const others = [marks.script ?? [], marks.link === undefined ? [] : `link ${marks.link}`].flat()
+  return [...names, ...others].sort().join(' ')
+}
+
+function shown({ block, align, pieces }: SeenLine): string {
+  return `${block} ${align}: ${pieces.map(([text, look]) => (look === '' ? text : `${text}<${look}>`)).join('')}`
+}
+
+function caretIn(lines: readonly SeenLine[], index: number): Seen['caret'] {
+  let offset = index
+  for (const [line, { pieces }] of lines.entries()) {
+    const length = pieces.reduce((sum, [text]) => sum + text.length, 0)
+    if (offset <= length) return { line, offset }
+    offset -= length + 1
+  }
+  return null
+}
+
+export type UnaskedChange =
+  | { readonly kind: 'command'; readonly name: string; readonly value: string }
+  | {
+      readonly kind: 'replace' | 'wrap' | 'split' | 'block' | 'loose' | 'remove' | 'move' | 'copy' | 'nest'
+      /** Choose a node and a place; from 0 up to 1. */
+      readonly at: number
+      readonly to: number
+      readonly value: string
+    }
+
+function makeUnasked(root: HTMLElement, change: UnaskedChange): void {
+  if (change.kind === 'command') {
+    document.execCommand(change.name, false, change.value)
+    return
+  }
+  const { at, to, value } = change
+  const pick = <Item>(items: readonly Item[], share: number) => items[Math.floor(share * items.length)]
+  const texts: Text[] = []
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
+  while (walker.nextNode()) texts.push(walker.currentNode as Text)
+  const text = pick(texts, at)
+  const top = pick([...root.children], at)
+  const other = pick([...root.childNodes], to)
+  if (change.kind === 'replace' && text) {
+    const from = Math.floor(to * (text.length + 1))
+    text.replaceData(from, Math.min(3, text.length - from), value)
+  } else if (change.kind === 'wrap' && text) {
+    const wrapper = document.createElement(value)
+    if (wrapper instanceof HTMLAnchorElement) wrapper.href = 'https://example.org/'
+    text.replaceWith(wrapper)
+    wrapper.append(text)
+  } else if (change.kind === 'split' && text) text.splitText(Math.floor(to * (text.length + 1)))
+  else if (change.kind === 'loose') root.insertBefore(document.createTextNode(value), other ?? null)
+  else if (change.kind === 'block') {
+    const block = document.createElement(pick(['div', 'p', 'h2', 'section'], to) ?? 'div')
+    block.textContent = value
+    top?.after(block)
+  } else if (change.kind === 'nest') {
+    const block = document.createElement('div')
+    block.textContent = value
+    text?.parentElement?.insertBefore(block, to < 0.5 ? text : null)
+  } else if (change.kind === 'remove' && root.children.length > 1) top?.remove()
+  else if (change.kind === 'move' && top && top !== other) root.insertBefore(top, other ?? null)
+  else if (change.kind === 'copy' && top) root.insertBefore(top.cloneNode(true), other ?? null)
+}
 
 // Positions counted without the binding, so that its mistakes show.
 

@@ -25,7 +25,7 @@ export async function openBindingStage(name: BrowserName): Promise<BindingStage>
   const [bundle] = Array.isArray(built) ? built : [built]
   const script = bundle && 'output' in bundle ? bundle.output[0].code : ''
   const html =
-    '<!doctype html><html><head><meta charset="utf-8"><style>[contenteditable] { white-space: pre-wrap }</style></head>' +
+    '<!doctype html><html><head><meta charset="utf-8"><style>[contenteditable] { white-space: pre-wrap } li { text-align: start }</style></head>' +
     '<body><script>const clock = { now: 1e12 }; Date.now = () => clock.now</script><script type="module" src="/page.js"></script></body></html>'
   const server = createServer((request, response) => {
     const isScript = request.url === '/page.js'

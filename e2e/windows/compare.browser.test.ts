@@ -65,9 +65,16 @@ test('every mode has a median or a reason, a link shows the same, and no page’
   }
   const verdict = await window.run(shown, '.comparison-verdict')
   assert.match(verdict, /^(The fastest:|Undecided between) /)
+  for (const { label } of modes.filter((one) => !browserModes.includes(one)))
+    assert.ok(verdict.endsWith(`Without a figure: “${label}”.`), verdict)
   const network = await window.run(shown, '.comparison-findings')
   for (const words of [/HTTP\/2 arrives\./, /Streams \(SSE\) flow/, /WebSockets get through/])
     assert.match(network, words)
+  const choice = await window.run(shown, '.comparison-findings + p')
+  assert.match(
+    choice,
+    /^To choose for everybody on this network: .*, because every browser opens it, it delivers at once/,
+  )
 
   const reader = await stage.browser.newWindow()
   await reader.open(address)
@@ -99,7 +106,7 @@ test('the mode menu leads there, and a row’s button switches to its mode', asy
   await until(() => window.run(() => document.querySelector('#comparison') !== null), 'the view is not shown')
   await measured(window)
   const other = modes.find(({ uplink }) => uplink === 'socket') as Mode
-  await window.click(`.comparison-use [aria-label="Use ${other.label}"]`)
+  await window.click(`.comparison-use [aria-label="Use this: ${other.label}"]`)
   await untilOpen(window, other)
   await window.close()
 })

@@ -80,8 +80,88 @@ test('a new document opens in the same window, in the same mode, and is on the l
   await untilOpen(window, mode)
   assert.equal(new URL(await window.address()).search, '?record=&transport=sse&http=2')
   assert.equal(await window.run(shown, '.document-title'), 'Plan für Mai')
+  await window.type('at once')
+  await untilShows(window, 'at once')
   await window.close()
 })
+
+const isEditorFocused = () => document.activeElement?.id === 'document'
+
+test('in an empty document one can type at once; nothing else gives the editor the focus', async () => {
+  const window = await openWindow('/d/blank?record')
+  assert.equal(await window.run(isEditorFocused), true)
+  await window.type('now')
+  await untilShows(window, 'now')
+  await until(async () => (await window.run(unstored)) === 0, 'it is not stored')
+  await window.close()
+  for (const address of ['/d/blank?record', '/d/empty?record#end', '/d/empty?record&read']) {
+    const other = await openWindow(address)
+    assert.equal(await other.run(isEditorFocused), false, address)
+    await other.close()
+  }
+  const reader = await openWindow('/d/empty?record&view=wind')
+  await reader.click('.views .view-link:first-child')
+  await untilShows(reader, '')
+  assert.equal(await reader.run(isEditorFocused), false, 'another view was opened')
+  await reader.close()
+  const reloaded = await openWindow('/d/empty?record')
+  await reloaded.reload()
+  await untilOpen(reloaded, mode)
+  assert.equal(await reloaded.run(isEditorFocused), false, 'it was reloaded')
+  await reloaded.close()
+})
+
+test('the mark leads home, where the list has the main page before anything is in it', async () => {
+  const window = await openWindow('/d/away?record&view=editor')
+  assert.equal(
+    await window.run(() => document.querySelector('.brand-link')?.getAttribute('aria-label')),
+    'Crosswind, home',
+  )
+  await window.click('.brand-link')
+  await until(async () => new URL(await window.address()).pathname === '/', 'it does not lead home')
+  await untilOpen(window, mode)
+  assert.equal(new URL(await window.address()).search, '?record=')
+  assert.equal(await window.run(shown, '.document-title'), 'main')
+  await window.run(press, '.document-controls button', 'Documents')
+  await until(
+    async () => (await window.run(shown, '.document-list')).includes('mainNothing written yet'),
+    'the list lacks the main page',
+  )
+  await window.close()
+})
+
+test('the list is searched and put in order by keyboard, and says how many it found', async () => {
+  const window = await openWindow('/d/searching?record')
+  for (const name of ['Beta 10', 'Alpha', 'Beta 9']) await window.run(createNamed, name)
+  await window.run(press, '.document-controls button', 'Documents')
+  const names = () =>
+    Array.from(document.querySelectorAll('.document-name'), ({ textContent }) => textContent)
+  await until(async () => (await window.run(names)).includes('Alpha'), 'the list did not come')
+  assert.equal(await window.run(() => document.activeElement?.getAttribute('aria-label')), 'Search documents')
+  await window.type('beta')
+  await until(async () => (await window.run(names)).length === 2, 'others are not left out')
+  assert.deepEqual(await window.run(names), ['Beta 9', 'Beta 10'])
+  assert.equal(await window.run(shown, '.dialog output'), '2 documents found.')
+  await window.press('Tab')
+  await window.press('ArrowRight')
+  assert.deepEqual(await window.run(names), ['Beta 9', 'Beta 10'], 'by name, with numbers as numbers')
+  await window.run(() => document.querySelector<HTMLInputElement>('.dialog [type=search]')?.select())
+  await window.press('Backspace')
+  await until(async () => (await window.run(names)).length > 3, 'the list stayed short')
+  const inOrder = (await window.run(names)).filter((name) => /^(Alpha|Beta)/.test(name))
+  assert.deepEqual(inOrder, ['Alpha', 'Beta 9', 'Beta 10'])
+  await window.close()
+})
+
+/** Puts a document on the list, as another window would. */
+async function createNamed(title: string): Promise<void> {
+  const from = `t${performance.now()}`.replace('.', '')
+  const draft = { id: `${from}-1`, channel: title.replaceAll(' ', '-'), kind: 'title', from, at: 0 }
+  const headers = { 'Content-Type': 'application/json' }
+  const body = JSON.stringify({ ...draft, body: { title } })
+  const { ok } = await fetch('/api/messages', { method: 'POST', headers, body })
+  if (!ok) throw new Error(`${title} was refused.`)
+}
 
 test('a read-only link shows the document and takes nothing', async () => {
   const writer = await openWindow('/d/reading?record')
@@ -141,6 +221,11 @@ test('the history shows earlier versions and their authors; restoring one is an 
     return false
   }, 'no version is shown that has the first word alone')
   await one.run(press, '.versions-controls button', 'Restore')
+  await until(
+    async () => /earlier version is restored/.test((await one.run(notice)).words),
+    'nothing says that it is restored',
+  )
+  assert.equal((await one.run(notice)).kind, 'success')
   for (const window of [one, other]) await untilShows(window, 'first')
   await one.run(() => {
     const undo = [...document.querySelectorAll('.sheet button')].find((button) =>
@@ -150,6 +235,49 @@ test('the history shows earlier versions and their authors; restoring one is an 
     undo.click()
   })
   for (const window of [one, other]) await untilShows(window, 'first second')
+  await one.close()
+  await other.close()
+})
+
+test('what a person types in one sitting is one version; its name is every window’s and outlives a reload', async () => {
+  const [one, other] = [await openWindow('/d/named?record'), await openWindow('/d/named?record')]
+  await one.type('some words and more')
+  await untilShows(other, 'some words and more')
+  await until(async () => (await one.run(unstored)) === 0, 'it is not stored')
+  for (const window of [one, other]) {
+    await window.run(press, '.view-link', 'History')
+    await until(() => window.run(isThere, '.versions-entry'), 'there is no version')
+    assert.equal(await window.run(() => document.querySelectorAll('.versions-entry').length), 1)
+  }
+  const steps = () => Number(document.querySelector<HTMLInputElement>('.versions-slider')?.max)
+  assert.ok((await one.run(steps)) > 1, 'the steps of the sitting are not there')
+  const names = () =>
+    Array.from(document.querySelectorAll('.versions-name'), ({ textContent }) => textContent)
+  await one.click('.version-name input')
+  await one.type('Before review')
+  await one.press('Enter')
+  for (const window of [one, other])
+    await until(async () => (await window.run(names)).join() === 'Before review', 'a window lacks the name')
+  // A step within the sitting becomes a version of its own.
+  await other.run(press, '.versions-controls button', '‹')
+  await other.click('.version-name input')
+  await other.type('One step less')
+  await other.press('Enter')
+  await one.reload()
+  await untilOpen(one, mode)
+  for (const window of [one, other])
+    await until(
+      async () => (await window.run(names)).join() === 'Before review,One step less',
+      'a window lacks the second name',
+    )
+  await one.run(press, '.versions-entry', 'One step less')
+  await until(
+    async () => (await one.run(shown, '.versions-entry[aria-current=true]')).startsWith('One step less'),
+    'the named step is not shown',
+  )
+  // Keys that follow each other closely are one step.
+  const earlier = await one.run(shown, '.versions-text')
+  assert.ok('some words and more'.startsWith(earlier) && earlier.length < 19, JSON.stringify(earlier))
   await one.close()
   await other.close()
 })
@@ -184,6 +312,37 @@ code
 `
   await window.run(chooseFile, text, 'wind.md')
   await assertExports(window, 'wind.md', text)
+  await window.close()
+})
+
+/** The newest notice: its kind, whether screen readers hear of it, and its colours. */
+function notice() {
+  const found = [...document.querySelectorAll('.notice')].at(-1)
+  const { backgroundColor = '', borderColor = '' } = found ? getComputedStyle(found) : {}
+  return {
+    kind: found?.getAttribute('data-kind'),
+    isStatus: found?.closest('[role=status]') != null,
+    shape: found?.querySelector('svg path')?.getAttribute('d') ?? '',
+    colours: `${backgroundColor} ${borderColor}`,
+    words: found?.textContent ?? '',
+  }
+}
+
+test('success looks like success, a partial one like information, and a failure like a warning', async () => {
+  const window = await openWindow('/d/tones?record')
+  const looks = new Set<string>()
+  for (const [text, name, kind, words] of [
+    ['<p>all of it</p>', 'whole.html', 'success', /whole\.html is imported at the end of the document\.D/],
+    ['<p>some</p><video></video>', 'part.html', 'information', /part\.html is imported.* Not kept: /],
+    ['a\0b', 'none.txt', 'warning', /none\.txt is no text/],
+  ] as const) {
+    await window.run(chooseFile, text, name)
+    await until(async () => words.test((await window.run(notice)).words), `nothing is said of ${name}`)
+    const { kind: shown, isStatus, shape, colours } = await window.run(notice)
+    assert.deepEqual([shown, isStatus], [kind, true])
+    looks.add(shape).add(colours)
+  }
+  assert.equal(looks.size, 6, 'two tones look alike')
   await window.close()
 })
 

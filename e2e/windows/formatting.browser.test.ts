@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { clipboards, smallImage } from '../../server/document/testing.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
-import { clipboards, smallImage } from '../../web/editor/testing.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { htmlShown } from './page.ts'
 import { openStage, type Stage, type as typeText, untilShows } from './stage.ts'

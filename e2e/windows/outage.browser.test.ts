@@ -99,6 +99,26 @@ const others: readonly Partial<View>[] = [
   { windows: 12, unshared: { reason: 'refused' } },
 ]
 
+test('a countdown begins at its pause, and not where the page was opened', async () => {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin[mode.http]}/?transport=websocket&http=1.1&channel=count&record`)
+  await untilOpen(window, mode)
+  assert.equal(await window.run(firstCountdown, waiting), 'in 2 s')
+  await window.close()
+})
+
+/** In the page: the countdown's first text in a pause of 2 s. */
+async function firstCountdown(link: View['link']): Promise<string> {
+  const header = document.querySelector('.header') ?? document
+  const first = new Promise<string>((resolve) => {
+    const look = () => resolve(document.querySelector('.link-countdown')?.textContent.trim() ?? '')
+    new MutationObserver(look).observe(header, { subtree: true, childList: true })
+  })
+  const retryAt = performance.timeOrigin + performance.now() + 2000
+  window.crosswind?.show({ link: { ...link, retryAt }, outage: link.reason })
+  return first
+}
+
 const parts = links.flatMap((link) =>
   outboxes.flatMap((outbox) =>
     others.flatMap((other) =>
@@ -122,19 +142,47 @@ for (const isReader of [false, true]) {
     await until(isShown, 'it did not open')
     for (const width of [700, 701 + Math.floor(random() * 100), 900, 1000, 1080, 1100, 1279, 1440]) {
       await window.resize(width, 700)
-      for (const [height, overflow, words] of await window.run(headersShowing, parts)) {
+      for (const { height, overflow, isWhole, words } of await window.run(headersShowing, parts)) {
         const where = `${width} px: ${words}`
         assert.ok(height <= 64, `${height} px high at ${where}`)
         assert.ok(overflow <= 0, `${overflow} px too wide at ${where}`)
+        assert.ok(isWhole, `the mode is cut at ${where}`)
       }
     }
     await window.close()
   })
 }
 
+test('the mode in use is readable at every width from 320 px on, and the header keeps its height', async () => {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin['2']}/?channel=main&record`)
+  await untilOpen(window, modeNamed('sse/2') ?? mode)
+  for (const width of [320, 344, 360, 375, 390, 414, 480, 543, 545, 600, 699]) {
+    await window.resize(width, 700)
+    const heights = new Set<number>()
+    for (const { height, overflow, isWhole, mode, words } of await window.run(headersShowing, parts)) {
+      const where = `${width} px: ${words}`
+      heights.add(height)
+      assert.ok(overflow <= 0, `${overflow} px too wide at ${where}`)
+      assert.ok(isWhole, `${mode} is cut at ${where}`)
+    }
+    assert.equal(heights.size, 1, `${[...heights].join(' and ')} px high at ${width} px`)
+  }
+  await window.close()
+})
+
+interface SeenHeader {
+  readonly height: number
+  readonly overflow: number
+  /** Whether the mode in use is shown to its last letter. */
+  readonly isWhole: boolean
+  readonly mode: string
+  readonly words: string
+}
+
 /** In the page: the header's height, overflow and words in each of the states. */
-async function headersShowing(parts: readonly Partial<View>[]): Promise<[number, number, string][]> {
-  const seen: [number, number, string][] = []
+async function headersShowing(parts: readonly Partial<View>[]): Promise<SeenHeader[]> {
+  const seen: SeenHeader[] = []
   for (const part of parts) {
     const soon = performance.timeOrigin + performance.now() + 14_000
     const link = part.link && { ...part.link, retryAt: part.link.retryAt && soon }
@@ -146,11 +194,25 @@ async function headersShowing(parts: readonly Partial<View>[]): Promise<[number,
     )
     const right = Math.max(...children.map((element) => element.getBoundingClientRect().right))
     const words = (bar as HTMLElement | null)?.innerText.replaceAll('\n', ' ') ?? ''
-    const inStatus = document.querySelectorAll('.status :is(.link-words, .mode-button, .link-spoken)')
-    const counts = document.querySelector('.counts')?.getBoundingClientRect().left ?? 0
+    const inStatus = document.querySelectorAll('.status :is(.link-words, .mode-button)')
+    const counts = document.querySelector('.counts')?.getBoundingClientRect() ?? new DOMRect()
     const inner = Math.max(...[...inStatus].map((element) => element.getBoundingClientRect().right))
-    const overflow = Math.max(right - innerWidth, inner - counts)
-    seen.push([header?.getBoundingClientRect().height ?? 0, Math.round(overflow), words])
+    const status = document.querySelector('.status')?.getBoundingClientRect() ?? new DOMRect()
+    const isBeside = counts.top < status.bottom && counts.bottom > status.top && counts.left > status.left
+    const overflow = Math.max(right - innerWidth, isBeside ? inner - counts.left : 0)
+    const name = document.querySelector('.mode-name')
+    const box = name?.getBoundingClientRect() ?? new DOMRect()
+    const isWhole =
+      name !== null &&
+      name.scrollWidth <= Math.ceil(box.width) &&
+      box.height < 2.5 * Number.parseFloat(getComputedStyle(name).lineHeight)
+    seen.push({
+      height: header?.getBoundingClientRect().height ?? 0,
+      overflow: Math.round(overflow),
+      isWhole,
+      mode: name?.textContent ?? '',
+      words,
+    })
   }
   return seen
 }

@@ -16,8 +16,9 @@ export function textShown(): string {
   return document.querySelector('#document')?.textContent ?? ''
 }
 
+/** Without the direction that every block has. */
 export function htmlShown(): string {
-  return document.querySelector('#document')?.innerHTML ?? ''
+  return (document.querySelector('#document')?.innerHTML ?? '').replaceAll(' dir="auto"', '')
 }
 
 /** Replaces the content; the page notices and sends it. */
@@ -104,6 +105,7 @@ export function bannerText(): string {
   return [...document.querySelectorAll('[role=status], [role=alert], .notice')]
     .map(({ textContent }) => textContent)
     .join(' ')
+    .trim()
 }
 
 export function scrollTop(): number {

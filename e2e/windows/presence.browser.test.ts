@@ -78,13 +78,15 @@ for (const mode of tested) {
 }
 
 test('a window that comes later sees the caret of somebody who has only typed', async (t) => {
-  const { typist, reader, channel, name } = await openPair()
   t.after(stage.closeWindows)
+  const [typist] = await stage.open(sse, 1, 'typed')
+  assert.ok(typist)
+  await typist.click('#document')
   await typeText(typist, 'Hello')
-  await untilShows(reader, 'Hello')
-  const [late] = await stage.open(sse, 1, channel)
+  const [late] = await stage.open(sse, 1, 'typed')
   assert.ok(late)
-  await untilCarets(late, `${name}: Hello|`)
+  await untilShows(late, 'Hello')
+  await untilCarets(late, `${(await typist.run(peopleHere))[0]}: Hello|`)
 })
 
 test('a closed window is gone within three seconds, and so is that of a killed browser', async (t) => {

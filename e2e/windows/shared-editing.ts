@@ -97,7 +97,7 @@ export function editorShown(): { isOpen: boolean; unstored: number; html: string
   return {
     isOpen: link?.state === 'open',
     unstored: outbox?.unstored ?? -1,
-    html: document.querySelector('#document')?.innerHTML ?? '',
+    html: (document.querySelector('#document')?.innerHTML ?? '').replaceAll(' dir="auto"', ''),
   }
 }
 

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { testConfig } from '../../server/testing.ts'
-import { type Mode, modes } from '../../server/wire/modes.ts'
+import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { bannerText } from './page.ts'
-import { openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
+import { browserName, openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { left: '\uE012', right: '\uE014', tab: '\uE004' }
@@ -154,6 +154,66 @@ test('the dial is drawn, and says what it shows', async () => {
     }).join()
   await until(async () => (await window.run(painted)) === 'true,true,true,true', 'a dial or a plot is empty')
   assert.match(await window.run(textOf, '.wind-source'), /Simulated/)
+})
+
+test('the header and the menu name the mode in use, and say of a mode why this browser cannot run it', async () => {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin['2']}/?record&transport=streaming`)
+  const canStream = browserName === 'chromium'
+  const used = canStream ? 'streaming/2' : 'sse/2'
+  await untilOpen(window, modeNamed(used) ?? mode)
+  const isNamed = async () =>
+    (await window.run(textOf, '.mode-name')) ===
+    (canStream ? 'SSE + streamed uplink, HTTP/2' : 'SSE + XHR, HTTP/2')
+  await until(isNamed, 'the header does not name the mode in use')
+  await window.click('.mode-button')
+  const item = () => {
+    const streaming = document.querySelector('[data-mode="streaming/2"]')
+    return {
+      checked: document.querySelector('[role=menuitemradio][aria-checked=true]')?.getAttribute('data-mode'),
+      isOff: streaming?.getAttribute('aria-disabled'),
+      words: streaming?.textContent ?? '',
+    }
+  }
+  const { checked, isOff, words } = await window.run(item)
+  assert.deepEqual({ checked, isOff }, { checked: used, isOff: String(!canStream) })
+  assert.equal(/Not available here\. This browser cannot stream a request\./.test(words), !canStream)
+  if (!canStream) {
+    await window.click('[data-mode="streaming/2"]')
+    assert.equal((await window.run(item)).checked, used, 'the menu closed')
+  }
+  await window.close()
+})
+
+test('a large screen is used, with lines of a readable length', async () => {
+  const window = await openView('channel=large')
+  await window.click('#document')
+  await typeText(window, 'wide '.repeat(60))
+  const measured = () => {
+    const text = document.querySelector('#document p')
+    const range = document.createRange()
+    if (text?.firstChild) range.selectNodeContents(text)
+    const [first] = range.getClientRects()
+    const size = text ? Number.parseFloat(getComputedStyle(text).fontSize) : 1
+    const sides = [...document.querySelectorAll('.desk-main, .desk-beside')].map((part) =>
+      part.getBoundingClientRect(),
+    )
+    return {
+      used:
+        (Math.max(...sides.map(({ right }) => right)) - Math.min(...sides.map(({ left }) => left))) /
+        innerWidth,
+      lineInLetters: (first?.width ?? 0) / size / 0.45,
+      overflow: document.documentElement.scrollWidth - innerWidth,
+    }
+  }
+  for (const width of [1900, 1920, 2240, 2400, 2560]) {
+    await window.resize(width, 1080)
+    const { used, lineInLetters, overflow } = await window.run(measured)
+    assert.ok(used > 0.85, `${width} px: ${used} of the width is used`)
+    assert.ok(lineInLetters > 60 && lineInLetters < 90, `${width} px: lines of ${lineInLetters} letters`)
+    assert.ok(overflow <= 0, `${width} px: ${overflow} px too wide`)
+  }
+  await window.close()
 })
 
 test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {

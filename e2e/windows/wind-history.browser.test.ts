@@ -72,7 +72,7 @@ async function untilSays(window: BrowserWindow, pattern: RegExp): Promise<void> 
 }
 
 /** All ten minutes: a shorter history states its seconds. */
-const lookingBack = /^In the last 10 minutes: [\d.]+ to 44\.\d* m\/s, mean /
+const lookingBack = /^In the last 10 minutes: Readings [\d.]+ to 44\.\d* m\/s, mean /
 
 test('a new window has the wind of before, of before the server’s restart too, and a reload has it again', async () => {
   const window = await open('view=wind')

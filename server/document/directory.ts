@@ -1,22 +1,31 @@
 // The documents in the log: their titles and last changes, known from the first request on.
 
 import type { Log } from '../log/log.ts'
-import { isKind, type Message, pageOfOverview, probesChannel, windChannel } from '../wire/messages.ts'
+import {
+  isKind,
+  type Message,
+  mainChannel,
+  pageOfOverview,
+  probesChannel,
+  windChannel,
+} from '../wire/messages.ts'
 
 export interface DocumentEntry {
   /** Empty until somebody names it. */
   readonly title: string
-  /** Time of the last change, ms since the epoch. */
-  readonly at: number
+  /** Time of the last change, ms since the epoch; null before the first. */
+  readonly at: number | null
 }
 
 /** Read from the log together: a document's content may be large. */
 const channelsPerRead = 32
 
-/** Reads the log once, then follows it. About a hundred bytes for each document. */
+/** Has the main page from the start. Reads the log once, then follows it. About a hundred bytes for each document. */
 export class Directory {
   readonly #log: Pick<Log, 'follow' | 'heads' | 'snapshot'>
-  readonly #entries = new Map<string, DocumentEntry & { readonly titleSeq: number }>()
+  readonly #entries = new Map<string, DocumentEntry & { readonly titleSeq: number }>([
+    [mainChannel, { title: '', at: null, titleSeq: 0 }],
+  ])
   #reading: Promise<void> | null = null
   #unfollow: (() => void) | null = null
 

@@ -1,18 +1,55 @@
 // Reads documents from the log: lines of the shared document or the mirrored page, and the history.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
 import type { HistoryPortion, HistoryUpdate } from '../wire/document-api.ts'
 import { type Cursor, formatCursor, isKind, type Message } from '../wire/messages.ts'
-import { linesOfHtml } from './html-lines.ts'
+import { readHtmlInTurns } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 
-/** The newest message decides which of both it is. Empty without any. */
+export interface FoundDocument {
+  readonly messages: readonly Message[]
+  /** Of the newest change; 0 for none. */
+  readonly seq: number
+  /** Changes with the document (RFC 9110, 8.8.3). */
+  readonly tag: string
+}
+
+export async function findDocument(log: Pick<Log, 'snapshot'>, channel: string): Promise<FoundDocument> {
+  const { messages, head } = await log.snapshot(new Set([channel]))
+  const seq = contentOf(messages)?.seq ?? 0
+  return { messages, seq, tag: `"${formatCursor({ epoch: head.epoch, seq })}"` }
+}
+
+/** The newest change. */
+export function contentOf(messages: readonly Message[]) {
+  return messages.findLast((message) => isKind(message, 'edit') || isKind(message, 'update'))
+}
+
 export async function readLines(log: Pick<Log, 'snapshot'>, channel: string): Promise<Line[]> {
-  const { messages } = await log.snapshot(new Set([channel]))
-  const newest = messages.findLast((message) => isKind(message, 'edit') || isKind(message, 'update'))
+  return linesIn((await findDocument(log, channel)).messages)
+}
+
+/** Of one channel. The newest change decides which of both it is. Empty without any. */
+export async function linesIn(messages: readonly Message[]): Promise<Line[]> {
+  const newest = contentOf(messages)
   if (!newest) return []
   return isKind(newest, 'edit') ? linesOfHtml(newest.body.html) : linesOf(documentText(documentOf(messages)))
+}
+
+/** Steps of reading before others get their turn: a few ms. */
+const stepsPerTurn = 16
+
+/** The lines of a mirrored page. */
+export async function linesOfHtml(html: string): Promise<Line[]> {
+  const reading = readHtmlInTurns(html, { isOwn: true })
+  let step = reading.next()
+  for (let steps = 1; !step.done; steps += 1) {
+    if (steps % stepsPerTurn === 0) await nextTurn()
+    step = reading.next()
+  }
+  return step.value.lines
 }
 
 /** A response of some 100 ms. */
@@ -52,7 +89,7 @@ function historyUpdate(message: Message): HistoryUpdate[] {
 }
 
 /** Other kinds are left out. */
-function documentOf(messages: readonly Message[]): Y.Doc {
+export function documentOf(messages: readonly Message[]): Y.Doc {
   const doc = createDocument()
   doc.transact(() => {
     for (const message of messages) {

@@ -2,35 +2,94 @@
 
 import type Router from '@koa/router'
 import { z } from 'zod'
-import { admitChannel, createRateLimit } from '../hub/admission.ts'
+import { admitChannel, admitDraft, createRateLimit } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
-import { type Access, invitationPath, refuseReading, refuseWriting } from '../security/access.ts'
+import {
+  type Access,
+  fingerprintFor,
+  invitationPath,
+  refuseReading,
+  refuseWriting,
+} from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { TransportLimits } from '../transports/transport.ts'
-import { connectionOf, mustBeOfType, parseJson, readText } from '../transports/uplink.ts'
+import {
+  connectionOf,
+  mayPublish,
+  mustBeOfType,
+  parseJson,
+  readStrictText,
+  readText,
+  refuseHaste,
+} from '../transports/uplink.ts'
 import { type DocumentList, documentsPath } from '../wire/document-api.ts'
-import { parseCursor } from '../wire/messages.ts'
+import { type PageSettings, parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Directory } from './directory.ts'
-import { readHistory, readLines } from './document-reader.ts'
-import { type Line, toHtml, toMarkdown } from './rich-text.ts'
+import { findDocument, linesIn, linesOfHtml, readHistory, readLines } from './document-reader.ts'
+import { writeDocument } from './document-writes.ts'
+import { escapeHtml, writeHtml } from './html.ts'
+import { readMarkdown, writeMarkdown } from './markdown.ts'
+import { isEnded, type Line, plainFormat } from './rich-text.ts'
 
 interface DocumentParts {
-  readonly hub: Pick<Hub, 'windowsOn'>
-  readonly log: Pick<Log, 'snapshot' | 'oldest' | 'read'>
+  readonly hub: Pick<Hub, 'windowsOn' | 'waitMs' | 'publish'>
+  readonly log: Pick<Log, 'snapshot' | 'find' | 'oldest' | 'read'>
   readonly directory: Directory
   readonly access: Access
   readonly limits: TransportLimits
   readonly timers: Timers
+  readonly settings: () => Pick<PageSettings, 'editor'>
+}
+
+/** What a program may read and write: the first is what it gets without asking. */
+const formats: Readonly<Record<string, Format>> = {
+  'text/plain': { read: linesOfText, write: rawText },
+  'text/markdown': { read: (text) => readMarkdown(text).lines, write: writeMarkdown },
+  'text/html': { read: linesOfHtml, write: writeHtml },
+}
+
+interface Format {
+  readonly read: (text: string) => readonly Line[] | Promise<readonly Line[]>
+  readonly write: (lines: readonly Line[]) => string
+}
+
+const types = new Intl.ListFormat('en', { type: 'disjunction' }).format(Object.keys(formats))
+
+/** Every line feed ends a line. */
+function linesOfText(text: string): Line[] {
+  const lines = text.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '').split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  return lines.map((words) => ({ ...plainFormat, runs: words === '' ? [] : [{ text: words, marks: {} }] }))
+}
+
+/** As `linesOfText` reads it, with U+2028 for a line break within a line and U+FFFC for an image. */
+function rawText(lines: readonly Line[]): string {
+  const [only, ...others] = lines
+  if (only?.runs.length === 0 && others.length === 0 && !isEnded(only)) return ''
+  return lines.map(({ runs }) => `${runs.map(({ text }) => text).join('')}\n`).join('')
+}
+
+/** Throws a `Refusal` (415 `wrong-type`). */
+function formatSent(given: string) {
+  const [type = '', ...parameters] = given
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim())
+  const charset = parameters.find((one) => one.startsWith('charset='))?.slice('charset='.length)
+  const read = formats[type]?.read
+  if (read && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return { type, read }
+  const sentence = `A document is sent as ${types} in UTF-8, not as ${given || 'nothing named'}.`
+  throw new Refusal(415, 'wrong-type', sentence)
 }
 
 type Render = (title: string, lines: readonly Line[]) => string
 
 const exports: Readonly<Record<string, { readonly type: string; readonly render: Render }>> = {
   html: { type: 'text/html; charset=utf-8', render: htmlPage },
-  md: { type: 'text/markdown; charset=utf-8', render: (_title, lines) => toMarkdown(lines) },
+  md: { type: 'text/markdown; charset=utf-8', render: (_title, lines) => writeMarkdown(lines) },
 }
 
 /** An exported page that is shown after all runs nothing, loads nothing and has no origin. */
@@ -40,17 +99,16 @@ const exportHeaders = {
 }
 
 function htmlPage(title: string, lines: readonly Line[]): string {
-  const escaped = title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
   return `<!doctype html>
 <html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped}</title>
-<style>body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1.125rem/1.6 serif } img { max-width: 100% }</style>
+<title>${escapeHtml(title)}</title>
+<style>body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1.125rem/1.6 serif } body > * { white-space: pre-wrap } li { text-align: start } img { max-width: 100% }</style>
 </head>
-<body>
-${toHtml(lines)}
+<body data-crosswind>
+${writeHtml(lines)}
 </body>
 </html>
 `
@@ -68,8 +126,10 @@ function attachment(name: string): string {
 
 function mustWait(sentence: string, tokenMs: number): void {
   const waitMs = Math.ceil(tokenMs)
-  if (waitMs > 0) throw new Refusal(429, 'too-fast', `${sentence}; try again in ${waitMs} ms.`, null, waitMs)
+  if (waitMs > 0) throw new Refusal(429, 'too-fast', `${sentence}; try again in a moment.`, null, waitMs)
 }
+
+const enoughTexts = 'Ten texts a second, read or written, are enough'
 
 /** Newest first. */
 const mostListed = 1000
@@ -82,17 +142,21 @@ const invitationSchema = z.strictObject({
 })
 
 export function mountDocuments(router: Router, parts: DocumentParts): void {
-  const { hub, log, directory, access, limits, timers } = parts
+  const { hub, log, directory, access, limits, timers, settings } = parts
+  const { publish } = hub
+  const { maxMessageBytes } = limits
+  const { editor } = settings()
   const takeInvitation = createRateLimit(1, timers.now)
   // Reading a long document costs the server up to a second.
   const takeExport = createRateLimit(2, timers.now)
+  const takeText = createRateLimit(10, timers.now)
   const takeHistory = createRateLimit(10, timers.now)
 
   router.get('/api/documents', async (ctx) => {
     const grant = grantOf(ctx)
     const readable = [...(await directory.entries())]
       .filter(([channel]) => refuseReading(grant, [channel]) === null)
-      .sort(([, one], [, other]) => other.at - one.at)
+      .sort(([, one], [, other]) => (other.at ?? Infinity) - (one.at ?? Infinity))
     const list: DocumentList = {
       documents: readable.slice(0, mostListed).map(([channel, { title, at }]) => ({
         channel,
@@ -117,6 +181,48 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
       ctx.type = type
       ctx.body = render(title, await readLines(log, channel))
+    })
+
+  const textPath = '/api/documents/:channel'
+
+  router.get(textPath, async (ctx) => {
+    const channel = admitChannel(ctx.params.channel ?? '')
+    const refusal = refuseReading(grantOf(ctx), [channel])
+    if (refusal) throw refusal
+    const type = ctx.accepts(Object.keys(formats))
+    const format = type && formats[type]
+    if (!format) {
+      const sentence = `A document can be had as ${Object.keys(formats).join(', ')}; name one of them in Accept.`
+      throw new Refusal(406, 'not-acceptable', sentence)
+    }
+    mustWait(enoughTexts, takeText(connectionOf(ctx), ''))
+    const { messages, tag } = await findDocument(log, channel)
+    ctx.set({ ...exportHeaders, ETag: tag })
+    ctx.vary('Accept')
+    ctx.type = `${type}; charset=utf-8`
+    ctx.body = format.write(await linesIn(messages))
+  })
+
+  for (const [verb, way] of [
+    ['put', 'replace'],
+    ['post', 'append'],
+  ] as const)
+    router[verb](textPath, async (ctx) => {
+      const query = ctx.URL.searchParams
+      const draft = admitDraft({
+        ...{ id: query.get('id') ?? undefined, from: query.get('from') ?? undefined },
+        ...{ channel: admitChannel(ctx.params.channel ?? ''), at: Number(query.get('at') ?? 0) },
+        ...{ kind: 'update', body: { update: 'AAA=' } },
+      })
+      mayPublish(draft, fingerprintFor(query), grantOf(ctx))
+      const { type, read } = formatSent(ctx.get('Content-Type'))
+      refuseHaste(hub.waitMs(connectionOf(ctx), draft.from), draft.id)
+      mustWait(enoughTexts, takeText(connectionOf(ctx), ''))
+      const text = await readStrictText(ctx.req, limits, timers)
+      const lines = await read(text)
+      const ifMatch = ctx.get('If-Match') || null
+      const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
+      ctx.body = await writeDocument({ log, publish, editor, maxMessageBytes }, writing)
     })
 
   router.get('/api/history', async (ctx) => {

@@ -1,4 +1,4 @@
-// The shared document's text: a Y.Text as lines, and lines as HTML, Markdown and plain text.
+// The shared document's text: a Y.Text as lines, and their changes.
 //
 // One flat Y.Text. Each `\n` ends a line and carries its block attributes. The last line may lack its `\n`;
 // then it is a paragraph. So '' and '\n' are one empty paragraph, and 'a', 'a\n' one line: a `\n` at the very
@@ -193,6 +193,24 @@ export function listOf(block: string): { kind: 'ul' | 'ol'; level: number } | nu
 /** UTF-16 units, without the line's end. */
 export function lengthOf(line: Line): number {
   return line instanceof TextLine ? line.length : line.runs.reduce((sum, { text }) => sum + text.length, 0)
+}
+
+/** The line that contains an index of the text, and the offset there. */
+export function findIn(lines: readonly Line[], index: number): { place: number; line: Line; offset: number } {
+  let offset = Math.max(0, index)
+  for (const [place, line] of lines.entries()) {
+    const length = lengthOf(line)
+    if (offset <= length || place === lines.length - 1)
+      return { place, line, offset: Math.min(offset, length) }
+    offset -= length + 1
+  }
+  throw new Error('A document has at least one line.')
+}
+
+export function startOfLine(lines: readonly Line[], place: number): number {
+  let start = 0
+  for (const line of lines.slice(0, place)) start += lengthOf(line) + 1
+  return start
 }
 
 // Changes
@@ -394,23 +412,39 @@ export function mapPosition(position: number, changes: readonly Change[]): numbe
   return mapped
 }
 
-/** Where the characters of a range are after `changes`: without what was inserted among them, in order. */
-export function mapRange({ from, to }: TextRange, changes: readonly Change[]): TextRange[] {
-  const found: TextRange[] = []
-  let [read, written] = [0, 0]
-  const keep = (count: number) => {
-    const [begin, end] = [Math.max(from, read), Math.min(to, read + count)]
-    if (begin < end) found.push({ from: begin - read + written, to: end - read + written })
-    read += count
-    written += count
+/**
+ * Changes that mean after `others` what `changes` mean before them. Of two inserts at one place that of `changes` comes
+ * first if `isFirst`.
+ */
+export function rebase(changes: readonly Change[], others: readonly Change[], isFirst: boolean): Change[] {
+  const rebased: Change[] = []
+  let [own, ownUsed, other, otherUsed] = [0, 0, 0, 0]
+  for (let change = changes[own]; change; change = changes[own]) {
+    const there = others[other]
+    if ('insert' in change && (isFirst || !there || !('insert' in there))) {
+      rebased.push(change)
+      own += 1
+    } else if (there && 'insert' in there) {
+      rebased.push({ retain: there.insert.length })
+      other += 1
+    } else {
+      const [ownLength, otherLength] = [sizeOf(change), there ? sizeOf(there) : Number.POSITIVE_INFINITY]
+      const count = Math.min(ownLength - ownUsed, otherLength - otherUsed)
+      // What others deleted can neither be deleted again nor be formatted.
+      if (!there || !('delete' in there))
+        rebased.push('retain' in change ? { ...change, retain: count } : { delete: count })
+      ownUsed += count
+      otherUsed += count
+      if (ownUsed === ownLength) [own, ownUsed] = [own + 1, 0]
+      if (otherUsed === otherLength) [other, otherUsed] = [other + 1, 0]
+    }
   }
-  for (const change of changes) {
-    if ('retain' in change) keep(change.retain)
-    else if ('insert' in change) written += change.insert.length
-    else read += change.delete
-  }
-  keep(Math.max(0, to - read))
-  return found
+  return rebased
+}
+
+function sizeOf(change: Change): number {
+  if ('insert' in change) return change.insert.length
+  return 'retain' in change ? change.retain : change.delete
 }
 
 // Lists
@@ -463,7 +497,7 @@ export function partsOf(lines: readonly Line[]): Part[] {
   return parts
 }
 
-// Plain text, HTML, Markdown
+// Plain text and elements
 
 /** One line of text for each line; images by their names. */
 export function textOf(lines: readonly Line[]): string {
@@ -483,30 +517,15 @@ function plainText({ runs }: Line): string {
 /** The elements of marks, outermost first. */
 const markElements: readonly (readonly [name: keyof Marks, value: unknown, tag: string])[] = [
   ['link', undefined, 'a'],
-  ['code', true, 'code'],
   ['bold', true, 'b'],
   ['italic', true, 'i'],
-  ['underline', true, 'u'],
   ['strike', true, 's'],
+  ['underline', true, 'u'],
   ['script', 'sub', 'sub'],
   ['script', 'super', 'sup'],
+  // Markdown has no marks in code.
+  ['code', true, 'code'],
 ]
-
-/** What elements of foreign HTML mean, by their local names; links apart. */
-export const marksOfElement: Readonly<Record<string, Marks>> = {
-  b: { bold: true },
-  strong: { bold: true },
-  i: { italic: true },
-  em: { italic: true },
-  u: { underline: true },
-  ins: { underline: true },
-  s: { strike: true },
-  strike: { strike: true },
-  del: { strike: true },
-  code: { code: true },
-  sub: { script: 'sub' },
-  sup: { script: 'super' },
-}
 
 export type InlineNode =
   | { readonly text: string }
@@ -557,179 +576,4 @@ function joinTexts(nodes: readonly InlineNode[]): InlineNode[] {
     else joined.push(node)
   }
   return joined
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll('\u00A0', '&nbsp;')
-}
-
-/** Neighbouring quotes are one `blockquote` of paragraphs, neighbouring lines of code one `pre`. */
-export function toHtml(lines: readonly Line[]): string {
-  const html: string[] = []
-  for (const group of groupsOf(partsOf(lines))) {
-    const [first] = group
-    if (!first) continue
-    if (!('line' in first)) html.push(listHtml(first))
-    else {
-      const { block } = first.line
-      const members = group.flatMap((part) => ('line' in part ? [part.line] : []))
-      if (block === 'pre') html.push(`<pre>${members.map(contentHtml).join('\n')}</pre>`)
-      else if (block === 'blockquote')
-        html.push(`<blockquote>${members.map((line) => lineHtml('p', line)).join('')}</blockquote>`)
-      else html.push(lineHtml(block, first.line))
-    }
-  }
-  return html.join('\n')
-}
-
-/** Neighbouring lines of one quote or one piece of code belong together. */
-function groupsOf(parts: readonly Part[]): Part[][] {
-  const groups: Part[][] = []
-  let block = ''
-  for (const part of parts) {
-    const own = 'line' in part ? part.line.block : ''
-    if (own === block && (own === 'pre' || own === 'blockquote')) groups.at(-1)?.push(part)
-    else groups.push([part])
-    block = own
-  }
-  return groups
-}
-
-function lineHtml(tag: string, line: Line): string {
-  const style = line.align ? ` style="text-align: ${line.align}"` : ''
-  return `<${tag}${style}>${contentHtml(line) || '<br>'}</${tag}>`
-}
-
-function contentHtml({ runs }: Line): string {
-  return inlineHtml(inlineNodes(runs))
-}
-
-function inlineHtml(nodes: readonly InlineNode[]): string {
-  return nodes
-    .map((node) => {
-      if ('text' in node) return escapeHtml(node.text)
-      if ('lineBreak' in node) return '<br>'
-      if ('image' in node) {
-        const { src, alt } = node.image
-        return src === '' ? escapeHtml(`[${alt}]`) : `<img src="${escapeHtml(src)}" alt="${escapeHtml(alt)}">`
-      }
-      const href = node.href === null ? '' : ` href="${escapeHtml(node.href)}"`
-      return `<${node.tag}${href}>${inlineHtml(node.children)}</${node.tag}>`
-    })
-    .join('')
-}
-
-function listHtml({ kind, items }: ListPart): string {
-  const content = items.map(({ line, lists }) => {
-    const style = line.align ? ` style="text-align: ${line.align}"` : ''
-    return `<li${style}>${contentHtml(line)}${lists.map(listHtml).join('')}</li>`
-  })
-  return `<${kind}>${content.join('')}</${kind}>`
-}
-
-/** CommonMark, with `~~` for struck text and HTML elements for what Markdown cannot say. Alignment is lost. */
-export function toMarkdown(lines: readonly Line[]): string {
-  const blocks: string[] = []
-  for (const group of groupsOf(partsOf(lines))) {
-    const [first] = group
-    if (!first) continue
-    if (!('line' in first)) {
-      blocks.push(listMarkdown(first, '').join('\n'))
-      continue
-    }
-    const { block } = first.line
-    const members = group.flatMap((part) => ('line' in part ? [part.line] : []))
-    if (block === 'pre') {
-      const code = members.map(plainText).join('\n')
-      const fence = fenceFor(code, 3)
-      blocks.push(`${fence}\n${code}\n${fence}`)
-    } else if (block === 'blockquote')
-      blocks.push(members.map((line) => lineMarkdown(line).replaceAll(/^/gm, '> ')).join('\n>\n'))
-    else if (block === 'p') {
-      // Several empty paragraphs in a row mean nothing in Markdown.
-      const text = lineMarkdown(first.line)
-      if (text !== '') blocks.push(text)
-    } else {
-      const text = lineMarkdown(first.line).replaceAll('\\\n', ' ').replace(/(#+)$/, '\\$1')
-      blocks.push(`${'#'.repeat(Number(block.slice(1)))} ${text}`)
-    }
-  }
-  // Without a comment two neighbouring lists of one kind would be one.
-  return blocks.length === 0 ? '' : `${blocks.join('\n\n')}\n`
-}
-
-function listMarkdown({ kind, items }: ListPart, indent: string): string[] {
-  return items.flatMap(({ line, lists }, place) => {
-    const marker = kind === 'ul' ? '- ' : `${place + 1}. `
-    const inner = indent + ' '.repeat(marker.length)
-    const text = lineMarkdown(line).replaceAll('\n', `\n${inner}`)
-    return [`${indent}${marker}${text}`.trimEnd(), ...lists.flatMap((list) => listMarkdown(list, inner))]
-  })
-}
-
-function lineMarkdown({ runs }: Line): string {
-  const text = inlineMarkdown(inlineNodes(runs))
-  // What would begin a block, at the beginning of a line.
-  return text
-    .replaceAll(/^([ \t]+)/gm, (spaces) => spaces.replaceAll(/[ \t]/g, '&#32;'))
-    .replaceAll(/^([-+>]|#{1,6}(?=\s|$)|~{3,}|=+\s*$)/gm, '\\$1')
-    .replaceAll(/^(\d+)([.)])(?=\s|$)/gm, '$1\\$2')
-}
-
-const markdownSigns: Readonly<Record<string, string>> = { b: '**', i: '*', s: '~~' }
-
-/** In angle brackets only where it needs them (CommonMark 0.31, 6.3). */
-function linkDestination(href: string): string {
-  const encoded = href.replaceAll(/[<>\\]/g, encodeURIComponent)
-  return /^[^\s()]+$/.test(encoded) ? encoded : `<${encoded}>`
-}
-
-function inlineMarkdown(nodes: readonly InlineNode[]): string {
-  return nodes
-    .map((node) => {
-      if ('text' in node) return node.text.replaceAll(/[\\`*_[\]<>&]|~~/g, '\\$&')
-      if ('lineBreak' in node) return '\\\n'
-      if ('image' in node) {
-        const alt = node.image.alt.replaceAll(/[\\[\]]/g, '\\$&')
-        return node.image.src === '' ? `\\[${alt}\\]` : `![${alt}](${node.image.src})`
-      }
-      if (node.tag === 'code') return codeMarkdown(node.children)
-      const inner = inlineMarkdown(node.children)
-      if (node.tag === 'a') return `[${inner}](${linkDestination(node.href ?? '')})`
-      const sign = markdownSigns[node.tag]
-      if (!sign) return `<${node.tag}>${inner}</${node.tag}>`
-      // Signs beside a space do not count as signs.
-      const [, before = '', words = '', after = ''] = /^(\s*)([\s\S]*?)(\s*)$/.exec(inner) ?? []
-      return words === '' ? inner : `${before}${sign}${words}${sign}${after}`
-    })
-    .join('')
-}
-
-/** Marks inside code have no place in Markdown. */
-function codeMarkdown(children: readonly InlineNode[]): string {
-  const code = textOfNodes(children)
-  const fence = fenceFor(code, 1)
-  const space = /^[` ]|[` ]$/.test(code) ? ' ' : ''
-  return `${fence}${space}${code}${space}${fence}`
-}
-
-function textOfNodes(nodes: readonly InlineNode[]): string {
-  return nodes
-    .map((node) => {
-      if ('text' in node) return node.text
-      if ('children' in node) return textOfNodes(node.children)
-      return 'image' in node ? node.image.alt : ' '
-    })
-    .join('')
-}
-
-/** Longer than any run of backquotes inside. */
-function fenceFor(code: string, least: number): string {
-  const longest = Math.max(0, ...Array.from(code.matchAll(/`+/g), ([ticks]) => ticks.length))
-  return '`'.repeat(longest >= least ? longest + 1 : least)
 }

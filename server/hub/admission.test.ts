@@ -33,6 +33,17 @@ test('admits a draft that fits, unchanged', () => {
     const named = { ...good, kind: 'title', body: { title } }
     assert.deepEqual(admitDraft(named), named)
   }
+  const versions = {
+    ...good,
+    kind: 'versions',
+    body: {
+      versions: [
+        { at: 1763715600123.5, name: 'Before review' },
+        { at: 0, name: '' },
+      ],
+    },
+  }
+  assert.deepEqual(admitDraft(versions), versions)
   const probe = { ...good, channel: 'probes', kind: 'probe', body: { text: 'x' } }
   assert.deepEqual(admitDraft(probe), probe)
 })
@@ -72,6 +83,10 @@ const misfits: [given: unknown, named: string][] = [
   [{ ...good, kind: 'title', body: { title: ' x' } }, 'body.title'],
   [{ ...good, kind: 'title', body: { title: 'a\nb' } }, 'body.title'],
   [{ ...good, kind: 'title', body: { title: 'a\u202eb' } }, 'body.title'],
+  [{ ...good, kind: 'versions', body: { versions: [] } }, 'body.versions'],
+  [{ ...good, kind: 'versions', body: { versions: [{ at: 0, name: 'a\nb' }] } }, 'body.versions.0.name'],
+  [{ ...good, kind: 'versions', body: { versions: [{ at: '0', name: '' }] } }, 'body.versions.0.at'],
+  [{ ...good, kind: 'versions', body: { versions: [{ at: 0, name: '', by: 'w' }] } }, 'body.versions.0'],
 ]
 
 for (const [given, named] of misfits) {

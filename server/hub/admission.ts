@@ -11,6 +11,7 @@ import {
   isTitle,
   mostChannelBytes,
   mostNameCharacters,
+  mostNamedVersions,
   mostTitleLength,
   pageOfOverview,
   probesChannel,
@@ -44,6 +45,17 @@ const titleSchema = z.strictObject({
   body: z.strictObject({ title: z.string().refine(isTitle, titleRule) }),
 })
 
+const versionsSchema = z.strictObject({
+  ...envelope,
+  kind: z.literal('versions'),
+  body: z.strictObject({
+    versions: z
+      .array(z.strictObject({ at: z.number(), name: z.string().refine(isTitle, titleRule) }))
+      .min(1)
+      .max(mostNamedVersions),
+  }),
+})
+
 const probeSchema = z.strictObject({
   ...envelope,
   kind: z.literal('probe'),
@@ -53,8 +65,8 @@ const probeSchema = z.strictObject({
 const draftSchema = z
   .discriminatedUnion(
     'kind',
-    [editSchema, updateSchema, titleSchema, probeSchema],
-    'must be "edit", "update", "title" or "probe"',
+    [editSchema, updateSchema, titleSchema, versionsSchema, probeSchema],
+    'must be "edit", "update", "title", "versions" or "probe"',
   )
   .refine(({ channel, kind }) => (channel === probesChannel) === (kind === 'probe'), {
     path: ['channel'],

@@ -156,6 +156,16 @@ function testOrder(testLog: TestLog): void {
     },
   )
 
+  testLog('a message is found by id, sender and channel, also while it is being stored', async ({ log }) => {
+    const wanted = draft('w1-1')
+    assert.equal(await log.find(wanted), null)
+    const stored = log.append(wanted, 1)
+    const found = await log.find(wanted)
+    assert.deepEqual(found, { ...wanted, seq: await stored, acceptedAt: 1 })
+    for (const other of [{ id: 'w1-2' }, { from: 'w2' }, { channel: 'notes' }])
+      assert.equal(await log.find({ ...wanted, ...other }), null)
+  })
+
   testLog('the same draft is stored once when both are under way', async ({ log, seen }) => {
     const drafts = ['w1-1', 'w1-2', 'w1-1', 'w1-3', 'w1-2'].map((id) => log.append(draft(id), 1))
     assert.deepEqual(await Promise.all(drafts), [1, 2, 1, 3, 2])

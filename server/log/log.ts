@@ -5,12 +5,12 @@ import { type Cursor, type Draft, type Kind, type Message, probesChannel } from 
 import type { Clock, Random } from '../wire/time.ts'
 import { type BaseStore, Folding, type Folds } from './folding.ts'
 import type { NatsSettings } from './nats-log.ts'
-import { type Bounds, Tail } from './retention.ts'
+import { type Bounds, type Identified, Tail } from './retention.ts'
 import { createSequencer, newEpoch } from './sequencer.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
 
-export { IdTaken, LogClosed, LogUnavailable, newEpoch, TooManyChannels } from './sequencer.ts'
+export { IdTaken, isRepeat, LogClosed, LogUnavailable, newEpoch, TooManyChannels } from './sequencer.ts'
 
 /** Snapshots outlive all limits but `maxChannels`. */
 export interface LogLimits extends Bounds {
@@ -57,6 +57,8 @@ export interface Log {
    * `TooManyChannels`, `LogClosed` or the store's error; then nothing is stored.
    */
   readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
+  /** The message with that id of that sender on that channel, once it is stored; null when the log holds none. */
+  readonly find: (wanted: Identified) => Promise<Message | null>
   /** A portion after the cursor, or a snapshot if the log does not reach back. */
   readonly read: (cursor: Cursor | null, channels: ReadonlySet<string>) => Promise<CatchUp>
   readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>
@@ -187,6 +189,7 @@ function withProbes(pages: Log, probes: Log, close?: () => Promise<void>): Log {
   const logFor = (channels: ReadonlySet<string>) => (channels.has(probesChannel) ? probes : pages)
   return {
     append: (draft, acceptedAt) => logOf(draft.channel).append(draft, acceptedAt),
+    find: (wanted) => logOf(wanted.channel).find(wanted),
     read: (cursor, channels) => logFor(channels).read(cursor, channels),
     snapshot: (channels) => logFor(channels).snapshot(channels),
     oldest: (channel, kind) => logOf(channel).oldest(channel, kind),

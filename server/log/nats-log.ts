@@ -333,6 +333,11 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
       if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
       return stored?.seq ?? unanswered?.promise ?? enter(draft, acceptedAt, key)
     },
+    async find(wanted) {
+      mustBeOpen()
+      await pending.get(keyOf(wanted))?.promise.catch(() => undefined)
+      return view.tail.find(wanted) ?? null
+    },
     follow: followers.add,
     async read(cursor, channels) {
       mustBeOpen()

@@ -31,6 +31,7 @@ export function testPersistence(name: string, createPlace: (context: TestContext
     assert.deepEqual(messages[1], { ...draft('w1-3'), seq: 3, acceptedAt: 1000.25 })
     assert.deepEqual(await again.snapshot(main), before)
     assert.deepEqual([...again.heads()], [['main', 3]])
+    assert.deepEqual(await again.find(draft('w1-1')), { ...draft('w1-1'), seq: 1, acceptedAt: 1000.25 })
     assert.equal(await again.append(draft('w1-2'), 1), 2)
     assert.equal(await again.append(draft('w1-4'), 1), 4)
     await again.close()

@@ -122,7 +122,7 @@ interface Held {
   readonly bytes: number
 }
 
-type Identified = Pick<Draft, 'channel' | 'id' | 'from'>
+export type Identified = Pick<Draft, 'channel' | 'id' | 'from'>
 
 const isSame = (one: Identified, other: Identified) =>
   one.id === other.id && one.from === other.from && one.channel === other.channel

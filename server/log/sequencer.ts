@@ -4,7 +4,7 @@ import { channel } from 'node:diagnostics_channel'
 import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import type { Defer, Log, OldestContent, OnFailure, OnMessage, Snapshot } from './log.ts'
-import { keyOf, type Portion, type Tail } from './retention.ts'
+import { type Identified, keyOf, type Portion, type Tail } from './retention.ts'
 
 /** A draft on its way into the log. */
 export class Entry {
@@ -44,6 +44,8 @@ interface LogStore {
    * message has the id. Throws if nothing was stored.
    */
   readonly commit: (group: readonly Entry[]) => readonly (number | null)[]
+  /** Of what the tail no longer has. */
+  readonly find?: (wanted: Identified) => Message | null
   /** Drops what exceeds the bounds; all messages after the returned number are held. */
   readonly floor: () => number
   /** `seq` is from `floor()` to the head. */
@@ -200,6 +202,12 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
       } catch (error) {
         return Promise.reject(error)
       }
+    },
+    async find(wanted) {
+      mustBeOpen()
+      // Of one that is not stored its sender is told.
+      await pending.get(keyOf(wanted))?.promise.catch(() => undefined)
+      return tail.find(wanted) ?? store.find?.(wanted) ?? null
     },
     follow: followers.add,
     async read(cursor, channels) {

@@ -228,6 +228,10 @@ export function createSqliteLog(
     maxChannels: limits.maxChannels,
     store: {
       commit,
+      find(wanted) {
+        if (unsaved.some(({ entry }) => keyOf(entry.draft) === keyOf(wanted))) save()
+        return store.find(wanted)
+      },
       floor() {
         retention.forget()
         return retention.floor()

@@ -16,7 +16,7 @@ import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { Draft, Kind, Message } from '../wire/messages.ts'
 import type { StoredBase } from './folding.ts'
-import type { Bounds, Extent, Portion, Stored } from './retention.ts'
+import type { Bounds, Extent, Identified, Portion, Stored } from './retention.ts'
 import { Entry } from './sequencer.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */
@@ -183,7 +183,8 @@ const readAhead = 256
 /** Throws SQLite's error for damaged tables; see `explain`. */
 export function createSqliteStore(database: DatabaseSync) {
   const insert = database.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
-  const find = database.prepare(
+  const find = database.prepare('SELECT * FROM message WHERE id = ? AND sender = ? AND channel = ?')
+  const findRepeat = database.prepare(
     `SELECT seq, kind = ? AND at = ? AND body = ? AS is_repeat FROM message
      WHERE id = ? AND sender = ? AND channel = ?`,
   )
@@ -221,9 +222,13 @@ export function createSqliteStore(database: DatabaseSync) {
     insert: insertNumbered,
     /** Of the stored message with the draft's id: null if it is another one, 0 if there is none. `body` is as JSON. */
     numberOf({ id, channel, kind, from, at }: Draft, body: string): number | null {
-      const known = find.get(kind, at, body, id, from, channel)
+      const known = findRepeat.get(kind, at, body, id, from, channel)
       if (!known) return 0
       return known.is_repeat === 1 ? Number(known.seq) : null
+    },
+    find({ id, from, channel }: Identified): Message | null {
+      const row = find.get(id, from, channel)
+      return row ? messageOf(row) : null
     },
     /** The greatest counter in the ids of a sender on a channel, or more; 0 for none. Infinite where there are many. */
     highestCounter(sender: string, channel: string): number {

@@ -240,6 +240,10 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
         if (unanswered && !isRepeat(draft, unanswered.draft)) throw new IdTaken(draft)
         return unanswered?.promise ?? enter(draft, acceptedAt, key)
       },
+      async find(wanted) {
+        await pending.get(keyOf(wanted))?.promise.catch(() => undefined)
+        return log.find(wanted)
+      },
       close() {
         closing ??= finish()
         return closing

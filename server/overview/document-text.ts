@@ -1,6 +1,7 @@
-// The text of a channel's shared document, read now and then.
+// The text of a page, to be counted: of a shared document, or of a mirrored page's HTML.
 
 import * as Y from 'yjs'
+import { readHtmlInTurns } from '../document/html.ts'
 import { createDocument, documentText, imageCharacter, softBreak } from '../document/rich-text.ts'
 import type { Log } from '../log/log.ts'
 import { isKind, type UpdateBody } from '../wire/messages.ts'
@@ -27,7 +28,7 @@ export class DocumentText {
     this.#isRead = true
     this.#doc ??= await this.#load()
     for (const body of this.#received.splice(0)) apply(this.#doc, body)
-    return documentText(this.#doc).toString().replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')
+    return plain(documentText(this.#doc).toString())
   }
 
   /** The next reading loads the document again. */
@@ -45,6 +46,16 @@ export class DocumentText {
     return doc
   }
 }
+
+/** The text of HTML, at the end; yields empty parts before, where the reading may pause. */
+export function* textOfHtml(html: string): Generator<string> {
+  const reading = readHtmlInTurns(html, { isOwn: true })
+  let step = reading.next()
+  for (; !step.done; step = reading.next()) yield ''
+  for (const { runs } of step.value.lines) yield plain(`${runs.map(({ text }) => text).join('')}\n`)
+}
+
+const plain = (text: string) => text.replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')
 
 function apply(doc: Y.Doc, { update }: UpdateBody): void {
   Y.applyUpdate(doc, Buffer.from(update, 'base64'))

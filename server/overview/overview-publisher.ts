@@ -13,8 +13,7 @@ import {
   windChannel,
 } from '../wire/messages.ts'
 import { nothingPlanned, type Timers } from '../wire/time.ts'
-import { DocumentText } from './document-text.ts'
-import { textOf } from './html-text.ts'
+import { DocumentText, textOfHtml } from './document-text.ts'
 import { TextCounter, type TextCounts } from './text-counts.ts'
 import { WindRecord } from './wind-overview.ts'
 
@@ -176,7 +175,7 @@ function createPage(shared: Shared, name: string, channel: string, onForgotten: 
     const edit = newest
     if (edit !== null && edit !== counted) {
       const isShared = isKind(edit, 'update')
-      counts = await counter.count(isShared ? [await document.read()] : textOf(edit.body.html))
+      counts = await counter.count(isShared ? [await document.read()] : textOfHtml(edit.body.html))
       counted = edit
     }
     const editsEachSecond = rate.eachSecond(timers.now())

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualTime } from '../wire/testing.ts'
-import { textOf } from './html-text.ts'
+import { textOfHtml } from './document-text.ts'
 import { TextCounter } from './text-counts.ts'
 
 /** Timers of a clock that each look at it sets on by 1 ms, and how many turns were waited for. */
@@ -22,7 +22,7 @@ function createTickingTime() {
 }
 
 async function count(html: string): Promise<[words: number, characters: number]> {
-  const { words, characters } = await new TextCounter(createTickingTime()).count(textOf(html))
+  const { words, characters } = await new TextCounter(createTickingTime()).count(textOfHtml(html))
   return [words, characters]
 }
 
@@ -67,14 +67,14 @@ test('a long document is counted in many turns, wherever its spaces are', async 
     '<b>'.repeat(100_000),
   ]) {
     const time = createTickingTime()
-    await new TextCounter(time).count(textOf(html))
+    await new TextCounter(time).count(textOfHtml(html))
     assert.ok(time.turns > 10, `${time.turns} turns for ${html.slice(0, 10)}`)
   }
 })
 
 test('a short one is counted at once', async () => {
   const time = createManualTime()
-  await new TextCounter(time).count(textOf(`<p>${paragraph}</p>`))
+  await new TextCounter(time).count(textOfHtml(`<p>${paragraph}</p>`))
   assert.equal(time.pending(), 0)
 })
 
@@ -93,12 +93,12 @@ test('a word that markup cuts is one word, wherever in a long document it is', a
 test('a line of the last count counts the same the next time, and is forgotten on request', async () => {
   const counter = new TextCounter(createTickingTime())
   const html = `<p>${paragraph}</p><p>plain</p>`
-  const first = await counter.count(textOf(html))
-  assert.deepEqual(await counter.count(textOf(html)), first)
-  assert.deepEqual(await counter.count(textOf(`<p>${paragraph}</p>`)), {
+  const first = await counter.count(textOfHtml(html))
+  assert.deepEqual(await counter.count(textOfHtml(html)), first)
+  assert.deepEqual(await counter.count(textOfHtml(`<p>${paragraph}</p>`)), {
     words: first.words - 1,
     characters: first.characters - 5,
   })
   counter.forget()
-  assert.deepEqual(await counter.count(textOf(html)), first)
+  assert.deepEqual(await counter.count(textOfHtml(html)), first)
 })

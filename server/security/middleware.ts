@@ -83,6 +83,7 @@ export function originFields(origin: string): Readonly<Record<string, string>> {
     'Access-Control-Allow-Origin': origin,
     // The other port is another origin, and needs the session cookie.
     'Access-Control-Allow-Credentials': 'true',
+    'Access-Control-Expose-Headers': 'ETag',
     // Exposes the protocol used (Resource Timing, nextHopProtocol).
     'Timing-Allow-Origin': origin,
   }
@@ -97,8 +98,8 @@ export function crossOrigin(rules: OriginRules): Middleware {
     ctx.set(originFields(origin))
     if (ctx.method !== 'OPTIONS') return next()
     ctx.set({
-      'Access-Control-Allow-Methods': 'GET, POST',
-      'Access-Control-Allow-Headers': 'content-type',
+      'Access-Control-Allow-Methods': 'GET, POST, PUT',
+      'Access-Control-Allow-Headers': 'content-type, if-match',
       // Chromium's maximum, two hours.
       'Access-Control-Max-Age': '7200',
     })

@@ -82,11 +82,12 @@ export class SensorWatch {
     this.#missed += 1
   }
 
-  closed(reason: string, retryInMs: number): void {
+  closed(reason: string): void {
     this.#cancel()
     this.#frameAt = null
     this.#forgetDamage()
-    const next = `trying again in ${seconds(retryInMs)}, then at least every ${seconds(portPauses.longestMs)}`
+    // Not the pause before the next attempt: the sentence stays while the pauses change.
+    const next = `trying again at least every ${seconds(portPauses.longestMs)}`
     this.#report('unplugged', `No sensor at ${this.#opening.path}: ${reason}; ${next}.`, reason)
   }
 

@@ -146,7 +146,7 @@ test('trouble with the sensor is said in the terminal too, once, and that it is 
   port().fail(missing)
   assert.match(
     printed().join('|'),
-    /^ {2}Wind: No sensor at \/dev\/wind: there is no such port; plug the sensor in, .*--list shows them\); trying again in [\d.]+ s, then at least every 10 s\.$/,
+    /^ {2}Wind: No sensor at \/dev\/wind: there is no such port; plug the sensor in, .*--list shows them\); trying again at least every 10 s\.$/,
   )
   for (let i = 0; i < 20; i++) {
     time.advance(10_000)
@@ -255,7 +255,7 @@ test('an unplugged sensor says where, why and when it is tried again, once for e
   const sentence = states[0]?.sentence ?? ''
   assert.match(
     sentence,
-    /\/dev\/no-such-wind: there is no such port; plug the sensor in.*\); trying again in [\d.]+ s, then at least/,
+    /\/dev\/no-such-wind: there is no such port; plug the sensor in.*\); trying again at least/,
   )
   for (let i = 0; i < 10; i++) {
     time.advance(10_000)

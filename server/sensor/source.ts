@@ -154,7 +154,7 @@ function startSerial(opening: SourceOpening, output: Output): Source {
     onOpen: () => watch.opened(),
     onBytes: (bytes, at) => publishFrames(watch.push(bytes, at), output),
     onMissed: () => watch.missed(),
-    onClose: (reason, retryInMs) => watch.closed(reason, retryInMs),
+    onClose: (reason) => watch.closed(reason),
   })
   return {
     stop() {

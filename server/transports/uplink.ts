@@ -121,7 +121,7 @@ export function mountUplink({ router, hub, limits, timers }: UplinkParts) {
 }
 
 /** Throws a `Refusal` (429 `too-fast`) if there is anything to wait for. */
-function refuseHaste(waitMs: number, id: string | null): void {
+export function refuseHaste(waitMs: number, id: string | null): void {
   if (waitMs === 0) return
   const sentence = `This window sends faster than it may (limits.messagesPerSecond); try again in ${waitMs} ms.`
   throw new Refusal(429, 'too-fast', sentence, id, waitMs)
@@ -138,7 +138,7 @@ function mustBeType(given: string, what: string, type: string): void {
 }
 
 /** Throws a `Refusal` (403). */
-function mayPublish({ id, from, channel }: Draft, fingerprint: string | null, grant: Grant): void {
+export function mayPublish({ id, from, channel }: Draft, fingerprint: string | null, grant: Grant): void {
   const refusal = refuseName(from, fingerprint, id) ?? refuseWriting(grant, channel, id)
   if (refusal) throw refusal
 }
@@ -343,15 +343,29 @@ export function aborted(): Refusal {
 /** A request; or a stream of HTTP/2, which does not keep its headers. */
 export type Body = Readable & { readonly headers?: IncomingHttpHeaders }
 
+/** As `readText`. Rejects a body that is not UTF-8 with a `Refusal` (400 `bad-shape`); leaves out a byte order mark. */
+export async function readStrictText(...given: Parameters<typeof readBytes>): Promise<string> {
+  const bytes = await readBytes(...given)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Refusal(400, 'bad-shape', 'The text is not in UTF-8; convert it first.')
+  }
+}
+
 /**
  * Rejects with a `Refusal` as soon as the body is too large (413) or too slow (408), and discards it; the listener
  * handles the rest.
  */
-export function readText(
+export async function readText(...given: Parameters<typeof readBytes>): Promise<string> {
+  return (await readBytes(...given)).toString('utf8')
+}
+
+function readBytes(
   request: Body,
   { maxMessageBytes: maxBytes, bodySeconds }: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>,
   timers: Pick<Timers, 'later'>,
-): Promise<string> {
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -365,7 +379,7 @@ export function readText(
       if (refusal) {
         discardBody(request.off('data', take), maxBytes)
         reject(refusal)
-      } else resolve(Buffer.concat(chunks).toString('utf8'))
+      } else resolve(Buffer.concat(chunks))
       chunks.length = 0
     }
 

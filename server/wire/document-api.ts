@@ -9,7 +9,7 @@ export function documentPath(channel: string): string {
 }
 
 export interface DocumentList {
-  /** Last changed first. */
+  /** Last changed first, after the main page if nothing is in it yet. */
   readonly documents: readonly ListedDocument[]
   /** Older ones that are not listed. */
   readonly omitted: number
@@ -20,8 +20,8 @@ export interface ListedDocument {
   readonly channel: string
   /** Empty until somebody names it. */
   readonly title: string
-  /** Time of the last change, ms since the epoch. */
-  readonly at: number
+  /** Time of the last change, ms since the epoch; null before the first. */
+  readonly at: number | null
   /** Open now. */
   readonly windows: number
 }

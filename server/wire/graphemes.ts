@@ -44,3 +44,8 @@ export function piecesOf(text: string, most: number): string[] {
   }
   return pieces
 }
+
+/** Without halves of surrogate pairs, which UTF-8 cannot say (Unicode 16, 3.9). */
+export function withoutHalves(text: string): string {
+  return text.isWellFormed() ? text : text.replaceAll(/\p{Surrogate}/gu, '')
+}

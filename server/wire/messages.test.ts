@@ -6,6 +6,8 @@ import {
   fingerprintIn,
   formatCursor,
   isIdOf,
+  joinVersions,
+  mostNamedVersions,
   nameBeside,
   nameUnder,
   overviewChannel,
@@ -84,4 +86,20 @@ test('an overview’s channel names its page, and is never longer than a channel
   }
   assert.equal(overviewChannel('a'.repeat(55))?.length, 64)
   assert.equal(overviewChannel('a'.repeat(56)), null)
+})
+
+test('of each version the newest name counts, however often it comes, and the newest names are kept', () => {
+  const named = (...versions: [at: number, name: string][]) => ({
+    versions: versions.map(([at, name]) => ({ at, name })),
+  })
+  const [first, second] = [named([1, 'Draft'], [2, 'Review']), named([1, ''], [3, 'Print'])]
+  const joined = named([2, 'Review'], [1, ''], [3, 'Print'])
+  assert.deepEqual(joinVersions([first, second]), joined)
+  assert.deepEqual(joinVersions([joinVersions([first, second]), second]), joined)
+  assert.deepEqual(joinVersions([]), { versions: [] })
+  const many = Array.from({ length: mostNamedVersions + 1 }, (_, at) => named([at, 'x']))
+  assert.deepEqual(
+    joinVersions(many).versions.map(({ at }) => at),
+    many.slice(1).map((_, place) => place + 1),
+  )
 })

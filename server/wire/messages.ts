@@ -11,6 +11,7 @@ export interface Bodies {
   edit: EditBody
   update: UpdateBody
   title: TitleBody
+  versions: VersionsBody
   reading: ReadingBody
   sensor: SensorBody
   overview: OverviewBody
@@ -41,21 +42,27 @@ export function isKind<K extends Kind>(message: Message, kind: K): message is Me
   return message.kind === kind
 }
 
-/** An estimate of a body's size, in characters of JSON: only edits, updates and probes are large. */
+/** An estimate of a body's size, in characters of JSON: only edits, updates, probes and names of versions are large. */
 export function estimateLength(body: Bodies[Kind]): number {
   if ('html' in body) return body.html.length
   if ('text' in body) return body.text.length
+  if ('versions' in body) return body.versions.length * (mostTitleLength + 30)
   return 'update' in body ? body.update.length : 300
 }
 
 /** The whole content, as in the 2021 paper ("mirroring"). */
-interface EditBody {
+interface EditBody extends Written {
   /** Untrusted: clients sanitize it. */
   readonly html: string
 }
 
+interface Written {
+  /** Only of a text that the server made a message of: by it a repeat is known. */
+  readonly digest?: string
+}
+
 /** A change of the shared document. */
-export interface UpdateBody {
+export interface UpdateBody extends Written {
   /** A Yjs update (version 1) in base64 (RFC 4648, 4). In a snapshot one update may hold the whole document. */
   readonly update: string
   /** Only in a snapshot: the Yjs clients in the document by their owner, a fingerprint or a free name. */
@@ -82,6 +89,31 @@ const titleExcludes = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u
 export function titleFrom(text: string): string {
   const line = text.replaceAll(new RegExp(titleExcludes, 'gu'), ' ').trim()
   return cutText(line, mostTitleLength).trim()
+}
+
+/** Names versions of the shared document; a snapshot may have one message that joins the older ones. */
+interface VersionsBody {
+  readonly versions: readonly NamedVersion[]
+}
+
+export interface NamedVersion {
+  /** The `acceptedAt` of the version's last update. */
+  readonly at: number
+  /** See `isTitle`. Empty, the version has no name any more. */
+  readonly name: string
+}
+
+/** Of one document: beyond it the ones named first are forgotten. */
+export const mostNamedVersions = 500
+
+/** In the log's order. The newest name of a version counts; repeats change nothing. */
+export function joinVersions(bodies: readonly VersionsBody[]): VersionsBody {
+  const names = new Map<number, string>()
+  for (const { at, name } of bodies.flatMap(({ versions }) => versions)) {
+    names.delete(at)
+    names.set(at, name)
+  }
+  return { versions: Array.from(names, ([at, name]) => ({ at, name })).slice(-mostNamedVersions) }
 }
 
 export type SensorSource = 'simulated' | 'serial' | 'recorded'
@@ -152,6 +184,9 @@ interface ProbeBody {
 export const longestPauseMs = 5000
 
 // Channels
+
+/** The page at `/`. */
+export const mainChannel = 'main'
 
 /** Written by the sensor's source alone. */
 export const windChannel = 'wind'

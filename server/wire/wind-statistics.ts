@@ -6,6 +6,8 @@ import { directionOf, vectorOf } from './wind-units.ts'
 export type BareReading = Pick<ReadingBody, 'state' | 'speedMetresPerSecond' | 'directionDegrees'>
 
 export interface WindFigures {
+  /** Of the last 3 s: the speed to show beside a gust, which is the highest of these. Null while readings cover less. */
+  readonly threeSecondMetresPerSecond: number | null
   readonly twoMinutes: WindMean | null
   readonly tenMinutes: WindMean | null
   /** Highest 3 s mean of the last 10 minutes. */
@@ -30,6 +32,7 @@ interface Spread {
 }
 
 export const noFigures: WindFigures = {
+  threeSecondMetresPerSecond: null,
   twoMinutes: null,
   tenMinutes: null,
   gustMetresPerSecond: null,
@@ -48,7 +51,7 @@ export const gapMs = 5000
 /** Peak gusts are means over 3 s (WMO-No. 8, I, 5.1.1; WMO-No. 306, FM 15, 15.5.5). */
 const gustMs = 3000
 /** Less coverage is a spike after an outage, or a backlog that arrived at once. */
-const leastGustCoverMs = 2500
+export const leastGustCoverMs = 2500
 /** A pause of more usual intervals adds no coverage: otherwise two readings would pass for a 3 s mean. */
 const longestPauseInPaces = 3
 /** Smoothing of the usual interval, in readings. */
@@ -135,6 +138,7 @@ export class WindAggregator {
     const twoMinutes = this.#twoMinutes.before(now)
     const tenMinutes = this.#tenMinutes.before(now)
     return {
+      threeSecondMetresPerSecond: this.#threeSecondMean(now),
       twoMinutes: twoMinutes && meanOf(twoMinutes),
       tenMinutes: tenMinutes && meanOf(tenMinutes),
       gustMetresPerSecond: this.#tenMinuteGust.before(now),
@@ -150,12 +154,16 @@ export class WindAggregator {
       if (coversMs > longestPauseInPaces * paceMs) coversMs = 0
     }
     this.#threeSeconds.add({ ...sums, coversMs }, at)
-    const last = this.#threeSeconds.before(at)
-    // Readings slower than one in 2.5 s yield no gusts: a single reading is no mean.
-    if (!last || last.count < 2 || last.coversMs < leastGustCoverMs) return
-    const mean = last.speed / last.count
+    const mean = this.#threeSecondMean(at)
+    if (mean === null) return
     this.#minuteGust.add(mean, at)
     this.#tenMinuteGust.add(mean, at)
+  }
+
+  #threeSecondMean(now: number): number | null {
+    const last = this.#threeSeconds.before(now)
+    // Readings slower than one in 2.5 s yield none: a single reading is no mean.
+    return last && last.count >= 2 && last.coversMs >= leastGustCoverMs ? last.speed / last.count : null
   }
 }
 

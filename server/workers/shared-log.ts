@@ -3,6 +3,7 @@
 
 import type { Duplex } from 'node:stream'
 import { type Bus, IdTaken, type Log, LogClosed, LogUnavailable, TooManyChannels } from '../log/log.ts'
+import type { Identified } from '../log/retention.ts'
 import { Followers } from '../log/sequencer.ts'
 import { Refusal } from '../refusal.ts'
 import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
@@ -10,6 +11,7 @@ import { type Cursor, type Draft, type Kind, type Message, probesChannel } from 
 /** Arguments as plain data: a set of channels is a list. Both ends are of one version: shapes are not checked. */
 interface Calls {
   readonly append: [draft: Draft, acceptedAt: number]
+  readonly find: [wanted: Identified]
   readonly read: [cursor: Cursor | null, channels: readonly string[]]
   readonly snapshot: [channels: readonly string[]]
   readonly oldest: [channel: string, kind: Kind]
@@ -48,6 +50,7 @@ export function hostLog(log: Log, mostBytes?: number) {
   const notes = new Set<(note: unknown) => void>()
   const calls: { readonly [Name in Call]: (...given: Calls[Name]) => unknown } = {
     append: log.append,
+    find: log.find,
     read: (cursor, channels) => log.read(cursor, new Set(channels)),
     snapshot: (channels) => log.snapshot(new Set(channels)),
     oldest: log.oldest,
@@ -184,6 +187,11 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     async append(draft, acceptedAt) {
       mustBeOpen()
       return ask('append', [draft, acceptedAt])
+    },
+    async find(wanted) {
+      mustBeOpen()
+      const { id, from, channel } = wanted
+      return ask('find', [{ id, from, channel }])
     },
     async read(cursor, channels) {
       mustBeOpen()

@@ -13,6 +13,7 @@ import { transports, transportsByName } from '../transports/index.ts'
 import {
   estimateOf,
   type Failure,
+  intervalWords,
   planAsked,
   type Result,
   type Row,
@@ -21,8 +22,18 @@ import {
   type Turn,
   usualPlan,
   verdictOf,
+  verdictWords,
 } from './comparison.ts'
-import { choices, clockWords, http2Words, socketWords, streamWords, type Trial } from './diagnosis.ts'
+import {
+  choiceReason,
+  choices,
+  clockWords,
+  drawback,
+  http2Words,
+  socketWords,
+  streamWords,
+  type Trial,
+} from './diagnosis.ts'
 import { asLinked, fragmentOf, resultIn } from './result-link.ts'
 import { compare, countStreams, type MeasuringParts, measureTurn, type Progress } from './runner.ts'
 
@@ -107,6 +118,7 @@ export function Compare({ store, actions, start }: CompareProps) {
         store={store}
         start={start}
         turns={linked.result ? [] : firstTurns(rounds)}
+        rows={hasResult ? rows : []}
         isMeasuring={progress !== null}
       />
     </div>
@@ -228,31 +240,6 @@ const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle
 const elsewhereWords = ({ at, browser }: Result) =>
   `Measured elsewhere: ${browser || 'a browser'}, ${dateTime.format(at)}.`
 
-const listed = new Intl.ListFormat('en-GB')
-const mostNamed = 3
-
-function verdictWords(rows: readonly Row[]): string {
-  const { modes: first, compared } = verdictOf(rows)
-  const [best] = first
-  if (!best) return 'No mode got through.'
-  const figure = figureOf(rows.find(({ mode }) => mode === best))
-  if (compared === 0) return `Only ${best.label} got through: ${figure}.`
-  if (first.length === 1) return `The fastest: ${best.label}, ${figure}.`
-  const named = first.slice(0, mostNamed).map(({ label }) => `“${label}”`)
-  const more = first.length - named.length
-  return `Undecided between ${listed.format(more > 0 ? [...named, `${more} more`] : named)}.`
-}
-
-function figureOf(row: Row | undefined): string {
-  const estimate = row && estimateOf(row)
-  if (!estimate) return '–'
-  const { medianMs, interval } = estimate
-  return interval ? `${msWords(medianMs)} (${intervalWords(interval)})` : msWords(medianMs)
-}
-
-const intervalWords = ([low, high]: readonly [number, number]) =>
-  `${msWords(low).replace(' ms', '')} to ${msWords(high)}`
-
 /** Missing ones show in the count. */
 const failureWords: Readonly<Record<Exclude<Failure, 'missing'>, string>> = {
   late: `Did not open within ${usualPlan.openWithinMs / 1000} s`,
@@ -304,7 +291,7 @@ function Rows({ rows, dots, children }: RowsProps) {
       <li className="comparison-axis" aria-hidden="true">
         <div className="comparison-plot small">
           {axis.ticks.map((tick) => (
-            <span key={tick} style={{ left: `${axis.placeOf(tick) * 100}%` }}>
+            <span key={tick} style={{ left: `clamp(1.5rem, ${axis.placeOf(tick) * 100}%, 100% - 1.5rem)` }}>
               {tick < 1000 ? `${tick} ms` : `${tick / 1000} s`}
             </span>
           ))}
@@ -373,7 +360,7 @@ function UseMode({ row, store, actions }: CommonProps & { row: Row }) {
     <button
       type="button"
       className="text-button"
-      aria-label={`Use ${row.mode.label}`}
+      aria-label={`Use this: ${row.mode.label}`}
       onClick={() => actions.switchMode(row.mode.name)}
     >
       Use this
@@ -387,9 +374,10 @@ function Method() {
       One clock times both ends, since both are this page. The first message of a turn warms its connections
       up and is not counted, and the next follows once the last is acknowledged. The figure is the geometric
       mean of the rounds’ medians, with a 95 % interval from Student’s t over the rounds; a message that does
-      not arrive counts as later than all that do. A mode is called the fastest when each other mode was
-      slower, compared round by round on the logarithms of the medians, at 5 % for all comparisons together
-      (Holm). That holds for this browser, this network and this hour.
+      not arrive counts as later than all that do. The mode with the least figure is compared with each other
+      one, round by round on the logarithms of the medians, at 5 % for all comparisons together (Holm): those
+      that differ were slower, and the others may be the fastest as well. That holds for this browser, this
+      network and this hour.
     </p>
   )
 }
@@ -402,6 +390,8 @@ interface NetworkProps {
   readonly store: CommonProps['store']
   readonly start: PageStart
   readonly turns: readonly Turn[]
+  /** Of the finished comparison; none before. */
+  readonly rows: readonly Row[]
   readonly isMeasuring: boolean
 }
 
@@ -410,7 +400,7 @@ const streamsWithinMs = 3000
 /** Of these, a browser opens six to a host. */
 const limited = modes.find(({ isPush, windowsPerBrowser }) => isPush && windowsPerBrowser !== null)
 
-function Network({ store, start, turns, isMeasuring }: NetworkProps) {
+function Network({ store, start, turns, rows, isMeasuring }: NetworkProps) {
   const clock = useView(store, (view) => view.link.clock)
   const alpn = useAlpn(start)
   const [opened, setOpened] = useState<Opened | 'counting' | null>(null)
@@ -432,7 +422,7 @@ function Network({ store, start, turns, isMeasuring }: NetworkProps) {
           <li key={finding}>{finding}</li>
         ))}
       </ul>
-      {hasAll && <p>{choiceWords(turns)}</p>}
+      {hasAll && <p>{choiceWords(turns, rows)}</p>}
       {limited && (
         <div className="comparison-controls row">
           <button
@@ -477,16 +467,16 @@ function findingsIn(turns: readonly Turn[], alpn: string | null): (string | null
   ]
 }
 
-function choiceWords(turns: readonly Turn[]): string {
-  const [best] = choices(trialsOf(turns))
+function choiceWords(turns: readonly Turn[], rows: readonly Row[]): string {
+  const [best, ...others] = choices(trialsOf(turns))
   if (!best) return 'None to choose: no mode gets through.'
-  const { label, name, isPush, windowsPerBrowser } = best.mode
-  const reason = !isPush
-    ? 'No stream gets through.'
-    : windowsPerBrowser !== null
-      ? 'Of the streams only those over HTTP/1.1 get through.'
-      : 'Of those that get through none suits more browsers and windows.'
-  return `To choose for everybody on this network: ${label} (${name}). ${reason}`
+  const { label, name } = best.mode
+  const words = `To choose for everybody on this network: ${label} (${name}), because ${choiceReason(best)}.`
+  const { modes: first } = verdictOf(rows)
+  const faster = first.includes(best.mode) ? undefined : others.find(({ mode }) => first.includes(mode))
+  if (!faster) return words
+  const but = drawback(faster.mode)
+  return `${words} Faster here: ${faster.mode.label}${but ? `, but ${but}` : ''}.`
 }
 
 type Opened = Awaited<ReturnType<typeof countStreams>>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { modes } from '../../server/wire/modes.ts'
+import { type Mode, modes } from '../../server/wire/modes.ts'
 import { createSeededRandom, drawNormal, shuffled } from '../../server/wire/time.ts'
 import {
   criticalT,
@@ -16,6 +16,7 @@ import {
   twoSidedP,
   usualPlan,
   verdictOf,
+  verdictWords,
 } from './comparison.ts'
 import { fragmentOf, resultIn } from './result-link.ts'
 
@@ -102,6 +103,32 @@ test('modes that cannot be told apart are undecided, and those that are slower a
   assert.deepEqual(
     verdictOf(rowsWith([null], [3])).modes.map(({ name }) => name),
     [second],
+  )
+})
+
+test('the finding has every mode: the fastest, those that were slower, and those without a figure', () => {
+  const fast = [5, 6, 5, 6, 5, 6]
+  const alike = [6, 5.1, 5.9, 5, 6, 5.2]
+  const slow = fast.map((ms, round) => ms * (9 + round / 10))
+  const [one, two, three] = modes.map(({ label }) => `“${label}”`)
+  const { label } = modes[0] as Mode
+  const figure = /^The fastest: (.+), 5\.5 ms \([\d.]+ to [\d.]+ ms\); the other 2 were slower\.$/
+  for (const [medians, words] of [
+    [[fast, alike, slow, slow, slow], `Undecided between ${one} and ${two}; the other 3 were slower.`],
+    [[fast, alike, slow], `Undecided between ${one} and ${two}; the other one was slower.`],
+    [[fast, alike], `Undecided between ${one} and ${two}.`],
+    [[fast, alike, [null]], `Undecided between ${one} and ${two}. Without a figure: ${three}.`],
+    [[[null], [null]], 'No mode got through.'],
+  ] as const)
+    assert.equal(verdictWords(rowsWith(...medians)), words)
+  assert.equal(figure.exec(verdictWords(rowsWith(fast, slow, slow)))?.[1], label)
+  assert.match(
+    verdictWords(rowsWith(fast, slow, [null])),
+    /\); the other one was slower\. Without a figure: ./,
+  )
+  assert.match(
+    verdictWords(rowsWith(fast, [null], [null])),
+    /^Only .* got through: 5\.5 ms .*Without a figure: ./,
   )
 })
 

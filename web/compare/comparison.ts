@@ -2,6 +2,7 @@
 
 import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/time.ts'
+import { msWords } from '../page/wording.ts'
 import type { Closing } from '../transports/transport.ts'
 
 export interface Plan {
@@ -231,6 +232,40 @@ export function verdictOf(rows: readonly Row[]): Verdict {
   const undecided = others.filter((row) => kept.has(row))
   return { modes: [best, ...undecided].map(({ mode }) => mode), compared: others.length }
 }
+
+const listed = new Intl.ListFormat('en-GB')
+const quoted = (some: readonly Mode[]) => listed.format(some.map(({ label }) => `“${label}”`))
+
+/** The verdict with every mode of the rows: the fastest, those that were slower than it, and those without a figure. */
+export function verdictWords(rows: readonly Row[]): string {
+  const { modes: first, compared } = verdictOf(rows)
+  const [best] = first
+  if (!best) return 'No mode got through.'
+  const others = compared + 1 - first.length
+  const slower = others === 1 ? 'the other one was slower' : `the other ${others} were slower`
+  const without = rows.filter((row) => estimateOf(row) === null).map(({ mode }) => mode)
+  const figure = figureWords(rows.find(({ mode }) => mode === best))
+  const sentences = [
+    compared === 0
+      ? `Only ${best.label} got through: ${figure}.`
+      : first.length === 1
+        ? `The fastest: ${best.label}, ${figure}; ${slower}.`
+        : `Undecided between ${quoted(first)}${others > 0 ? `; ${slower}` : ''}.`,
+    without.length > 0 && `Without a figure: ${quoted(without)}.`,
+  ]
+  return sentences.filter(Boolean).join(' ')
+}
+
+/** Such as `5.5 ms (5.0 to 6.0 ms)`, a dash without. */
+function figureWords(row: Row | undefined): string {
+  const estimate = row && estimateOf(row)
+  if (!estimate) return '–'
+  const { medianMs, interval } = estimate
+  return interval ? `${msWords(medianMs)} (${intervalWords(interval)})` : msWords(medianMs)
+}
+
+export const intervalWords = ([low, high]: readonly [number, number]) =>
+  `${msWords(low).replace(' ms', '')} to ${msWords(high)}`
 
 /** The fastest first, those without a figure last, otherwise in the given order. */
 export function ranked(rows: readonly Row[]): Row[] {

@@ -32,12 +32,35 @@ export function choices<Of extends Trial>(trials: readonly Of[]): Of[] {
 
 /** Lower is better. */
 function rankOf({ mode, cutAfterMs }: Trial): number {
-  const isForAll = mode.uplink !== 'streamed' && !mode.joinsConnection
   const isLimited = mode.isPush && mode.windowsPerBrowser !== null
-  return [!isForAll, !mode.isPush, cutAfterMs !== null, isLimited].reduce(
+  return [!isForAll(mode), !mode.isPush, cutAfterMs !== null, isLimited].reduce(
     (rank, isWorse) => rank * 2 + Number(isWorse),
     0,
   )
+}
+
+const isForAll = ({ uplink, joinsConnection }: Mode) => uplink !== 'streamed' && !joinsConnection
+
+/** Why it is the first of the choices: a clause without a full stop. */
+export function choiceReason({ mode, cutAfterMs }: Trial): string {
+  const { isPush, http, windowsPerBrowser } = mode
+  if (!isForAll(mode)) return 'nothing that every browser opens gets through'
+  if (!isPush) return 'no stream gets through, so windows have to ask for what is new'
+  if (cutAfterMs !== null) return 'it delivers at once, though idle connections are cut'
+  if (windowsPerBrowser !== null)
+    return 'it delivers at once, and nothing with room for more windows gets through'
+  const room = connections[http].isShared
+    ? 'all windows of a browser share one connection'
+    : 'a browser may open any number of windows'
+  return `every browser opens it, it delivers at once, and ${room}`
+}
+
+/** What speaks against a mode that may be faster: a clause about "it"; null for nothing. */
+export function drawback(mode: Mode): string | null {
+  if (!isForAll(mode)) return 'not every browser opens it'
+  if (!mode.isPush) return 'it costs the server a request for each message'
+  if (mode.windowsPerBrowser !== null) return 'a browser has few connections of its kind'
+  return connections[mode.http].isShared ? null : 'it takes a connection for each window'
 }
 
 /** `alpn`: what TLS agreed on when both versions were offered (RFC 7301). */

@@ -10,6 +10,9 @@ import {
   addressOfDocument,
   askDocuments,
   channelFor,
+  type DocumentOrder,
+  documentOrders,
+  findDocuments,
   inviteReaders,
   readOnlyAddress,
 } from './document-requests.ts'
@@ -59,13 +62,12 @@ function Dialog({ title, onClose, children }: FrameProps) {
   )
 }
 
-/** More documents than one sees at a glance. */
-const mostWithoutSearch = 10
-
 export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   const [list, setList] = useState<DocumentList | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
   const [wanted, setWanted] = useState('')
+  const [order, setOrder] = useState<DocumentOrder>('change')
+  const orderName = useId()
 
   function load(): void {
     setFailure(null)
@@ -73,7 +75,7 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   }
   useEffect(load, [])
 
-  const found = list?.documents.filter((document) => matches(document, wanted)) ?? []
+  const found = findDocuments(list?.documents ?? [], wanted, order)
   return (
     <Dialog title="Documents" onClose={onClose}>
       {failure !== null && (
@@ -85,7 +87,8 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
         </p>
       )}
       {list === null && failure === null && <p className="dialog-note">Loading…</p>}
-      {list && list.documents.length > mostWithoutSearch && (
+      <div className="document-search">
+        {/* From the start, so that it has the focus when the dialog opens. */}
         <input
           type="search"
           className="field"
@@ -94,10 +97,26 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
           value={wanted}
           onChange={(event) => setWanted(event.target.value)}
         />
-      )}
-      {list?.documents.length === 0 && <p className="dialog-note">Nothing has been written yet.</p>}
-      {list && list.documents.length > 0 && found.length === 0 && (
-        <p className="dialog-note">No document has “{wanted}” in its title.</p>
+        <fieldset className="segments">
+          <legend className="visually-hidden">Order</legend>
+          {Object.entries(documentOrders).map(([name, words]) => (
+            <label key={name} className="segment">
+              <input
+                type="radio"
+                name={orderName}
+                checked={name === order}
+                onChange={() => setOrder(name as DocumentOrder)}
+              />
+              <span className="segment-words small">{words}</span>
+            </label>
+          ))}
+        </fieldset>
+      </div>
+      <output className="visually-hidden">{list && wanted && countWords(found.length)}</output>
+      {list && found.length === 0 && (
+        <p className="dialog-note">
+          {wanted === '' ? 'There are no documents here yet.' : `No document has “${wanted}” in its title.`}
+        </p>
       )}
       <ul className="document-list">
         {found.map((document) => (
@@ -123,13 +142,10 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   )
 }
 
-function matches({ title, channel }: ListedDocument, wanted: string): boolean {
-  const text = `${title} ${channel}`.toLocaleLowerCase()
-  return text.includes(wanted.trim().toLocaleLowerCase())
-}
+const countWords = (count: number) => (count === 1 ? '1 document found.' : `${count} documents found.`)
 
 function detailsOf({ at, windows }: ListedDocument): string {
-  const changed = `Changed ${timeOfDay(at, browserTimers.now())}`
+  const changed = at === null ? 'Nothing written yet' : `Changed ${timeOfDay(at, browserTimers.now())}`
   if (windows === 0) return changed
   return `${changed} · ${windows === 1 ? '1 window' : `${windows} windows`} open`
 }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressOfDocument, channelFor, readOnlyAddress } from './document-requests.ts'
+import {
+  addressOfDocument,
+  channelFor,
+  findDocuments,
+  homeAddress,
+  readOnlyAddress,
+} from './document-requests.ts'
 
 test('a document’s name becomes a channel that an address can hold', () => {
   for (const [name, channel] of [
@@ -25,4 +31,28 @@ test('another document opens in the same mode and view, and is not read-only', (
   )
   assert.equal(addressOfDocument(here, '..'), 'https://localhost:8443/?channel=..&transport=sse&view=editor')
   assert.equal(readOnlyAddress(here, 'notes'), 'https://localhost:8443/d/notes?read')
+})
+
+test('home is the first page with all its parts, in the same mode', () => {
+  assert.equal(
+    homeAddress('https://localhost:8443/d/notes?transport=sse&view=history&read#end'),
+    'https://localhost:8443/?transport=sse',
+  )
+  assert.equal(homeAddress('https://localhost:8443/?channel=..'), 'https://localhost:8443/')
+})
+
+test('documents are found by words of title and address, and put in order', () => {
+  const documents = [
+    ['main', ''],
+    ['b', 'Élan 10'],
+    ['plans', 'élan 9'],
+    ['zoo', 'Änderungen'],
+  ].map(([channel = '', title = '']) => ({ channel, title, at: null, windows: 0 }))
+  const found = (wanted: string, order: 'change' | 'name') =>
+    findDocuments(documents, wanted, order).map(({ channel }) => channel)
+  assert.deepEqual(found('', 'change'), ['main', 'b', 'plans', 'zoo'])
+  assert.deepEqual(found('', 'name'), ['zoo', 'plans', 'b', 'main'])
+  assert.deepEqual(found(' elan ', 'change'), ['b', 'plans'])
+  assert.deepEqual(found('PLANS élan', 'change'), ['plans'])
+  assert.deepEqual(found('nothing', 'name'), [])
 })

@@ -5,6 +5,7 @@ import {
   documentPath,
   type HistoryPortion,
   type InvitationAnswer,
+  type ListedDocument,
 } from '../../server/wire/document-api.ts'
 import {
   isChannelName,
@@ -19,10 +20,18 @@ import { asClosing, createHttp } from '../transports/http.ts'
 
 /** Mode and view stay; the reader's choice to only read does not. */
 export function addressOfDocument(href: string, channel: string): string {
-  const address = new URL(documentPath(channel), href)
-  for (const [name, value] of new URL(href).searchParams) {
-    if (name !== 'channel' && name !== 'read') address.searchParams.append(name, value)
-  }
+  return addressWithout(['channel', 'read'], documentPath(channel), href)
+}
+
+/** The server's first page, with all its parts, in the same mode. */
+export function homeAddress(href: string): string {
+  return addressWithout(['channel', 'read', 'view'], '/', href)
+}
+
+function addressWithout(dropped: readonly string[], path: string, href: string): string {
+  const address = new URL(path, href)
+  for (const [name, value] of new URL(href).searchParams)
+    if (!dropped.includes(name)) address.searchParams.append(name, value)
   return address.href
 }
 
@@ -41,6 +50,30 @@ export function channelFor(name: string): string | null {
   while (channel !== '' && !isChannelName(channel)) channel = [...channel].slice(0, -1).join('')
   return channel === '' ? null : channel
 }
+
+export const documentOrders = { change: 'Last change', name: 'Name' } as const
+export type DocumentOrder = keyof typeof documentOrders
+
+const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
+
+const nameOf = ({ title, channel }: ListedDocument) => title || channel
+
+/** Those with every word of `wanted` in title or address, whatever its case and accents. */
+export function findDocuments(
+  documents: readonly ListedDocument[],
+  wanted: string,
+  order: DocumentOrder,
+): ListedDocument[] {
+  const words = plain(wanted).split(/\s+/)
+  const found = documents.filter(({ title, channel }) => {
+    const text = plain(`${title} ${channel}`)
+    return words.every((word) => text.includes(word))
+  })
+  // The server's order is that of the last change.
+  return order === 'change' ? found : found.sort((one, other) => byName.compare(nameOf(one), nameOf(other)))
+}
+
+const plain = (text: string) => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLocaleLowerCase().trim()
 
 const timeoutMs = 20_000
 

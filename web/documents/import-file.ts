@@ -1,33 +1,54 @@
-// Files to import: reads HTML, Markdown and plain text, cleaned like a paste.
+// Files to import: HTML, Markdown and plain text in any encoding, read as lines.
 
-import { marked } from 'marked'
-import { type ClipboardText, cleanText } from '../editor/foreign-content.ts'
+import sniffEncoding from 'html-encoding-sniffer'
+import { readHtml, readText } from '../../server/document/html.ts'
+import type { Reading } from '../../server/document/line-reader.ts'
+import { readMarkdown } from '../../server/document/markdown.ts'
 
-/** Characters; a longer text would not fit into a document. */
-const mostLength = 5_000_000
+/** Bytes; a longer text would not fit into a document. */
+const mostBytes = 5_000_000
 
-const blockTags = /^(P|H[1-6]|BLOCKQUOTE|PRE|UL|OL)$/
-
-/** Blocks to insert, and what could not be kept. Rejects with an Error for people. */
-export async function readImport(
-  file: File,
-): Promise<{ content: DocumentFragment; unkept: readonly string[] }> {
-  if (file.size > mostLength) throw new Error(`${file.name} is too large to import; 5 MB are the most.`)
-  const text = (await file.text()).replace(/^\uFEFF/, '')
-  if (text.includes('\0'))
-    throw new Error(`${file.name} is no text; HTML, Markdown and plain text can be imported.`)
-  const { content, unkept } = cleanText(await readable(file, text))
-  const isInline = [...content.children].every(({ tagName }) => !blockTags.test(tagName))
-  if (!isInline || !content.hasChildNodes()) return { content, unkept }
-  const paragraph = document.createElement('p')
-  paragraph.append(content)
-  content.append(paragraph)
-  return { content, unkept }
+interface Import extends Reading {
+  /** The encoding that was assumed since the file is not in UTF-8 and names none; null otherwise. */
+  readonly assumed: string | null
 }
 
-/** Markdown as in GitHub's dialect, into which documents are exported. */
-async function readable({ name, type }: File, text: string): Promise<ClipboardText> {
-  if (/\.html?$/i.test(name) || type === 'text/html') return { html: text, text: '' }
+/** Rejects with an Error for people. */
+export async function readImport(file: File): Promise<Import> {
+  const { name, size, type } = file
+  if (size > mostBytes) throw new Error(`${name} is too large to import; 5 MB are the most.`)
+  const isHtml = /\.x?html?$/i.test(name) || type === 'text/html'
   const isMarkdown = /\.(md|markdown)$/i.test(name) || type === 'text/markdown'
-  return isMarkdown ? { html: await marked.parse(text), text: '' } : { html: '', text }
+  const { text, assumed } = decode(name, new Uint8Array(await file.arrayBuffer()), isHtml)
+  if (text.includes('\0'))
+    throw new Error(`${name} is no text; HTML, Markdown and plain text can be imported.`)
+  const reading = isHtml ? readHtml(text) : isMarkdown ? readMarkdown(text) : readText(text)
+  return { ...reading, assumed }
+}
+
+/** Western European, in which Windows and old web pages wrote; the Encoding Standard reads Latin-1 as this. */
+const western = 'windows-1252'
+/** Bytes that it leaves undefined: they are text in another encoding. */
+const undefinedInWestern = /[\u0081\u008d\u008f\u0090\u009d]/
+
+/** By the byte order mark or what HTML declares (WHATWG HTML, 13.2.3.2); else UTF-8, else Western European. */
+function decode(name: string, bytes: Uint8Array, isHtml: boolean): { text: string; assumed: string | null } {
+  const declared = sniffEncoding(bytes, { xml: !isHtml, defaultEncoding: '' })
+  const text = decodeAs(declared || 'utf-8', bytes)
+  if (text !== null) return { text, assumed: null }
+  if (declared)
+    throw new Error(`${name} is not in ${declared}, which it declares; save it in UTF-8 and import it again.`)
+  const guessed = decodeAs(western, bytes)
+  if (guessed === null || undefinedInWestern.test(guessed))
+    throw new Error(`The encoding of ${name} is unknown; save it in UTF-8 and import it again.`)
+  return { text: guessed, assumed: western }
+}
+
+/** Null if the bytes are no text of that encoding. */
+function decodeAs(encoding: string, bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes)
+  } catch {
+    return null
+  }
 }

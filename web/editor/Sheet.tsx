@@ -71,6 +71,8 @@ export const Sheet = memo(function Sheet({ onReady, mayWrite, onOpenWindow }: Sh
         aria-label="Shared document"
         aria-placeholder="Type here; select text to format it"
         spellCheck
+        // A translation is one person's, the text everybody's.
+        translate="no"
       />
       {mayWrite && (
         <p className="sheet-offer">

@@ -347,14 +347,8 @@ function changeLink(
       selection.selectAllChildren(link)
       commands.setLink(href)
       getSelection()?.collapseToEnd()
-    } else if (href !== null) {
-      const content = document.createDocumentFragment()
-      const inserted = document.createElement('a')
-      inserted.href = href
-      inserted.append(words)
-      content.append(inserted)
-      commands.insert(content)
-    }
+    } else if (href !== null)
+      commands.insert([{ runs: [{ text: words, marks: { link: href } }], block: 'p', align: null }])
   }
 }
 

@@ -6,25 +6,49 @@ import {
   type Change,
   changeLines,
   changesOf,
-  deepestLevel,
-  depthsOf,
+  findIn,
   isEnded,
   type Line,
   lengthOf,
   linesOf,
-  listOf,
   type Marks,
   mapPosition,
-  mapRange,
+  rebase,
   safeLink,
   softBreak,
+  startOfLine,
   type TextRange,
 } from '../../server/document/rich-text.ts'
 import { changesBetween } from '../../server/document/text-diff.ts'
+import { withoutHalves } from '../../server/wire/graphemes.ts'
 import type { Cancel } from '../../server/wire/time.ts'
 import { inNextFrame } from '../link/browser-services.ts'
 import type { EditorCommands, EditorState, Mark } from './commands.ts'
-import { linesFrom, offsetIn, Rendering } from './rendering.ts'
+import {
+  deleteText,
+  type Edit,
+  expandShorthand,
+  formatText,
+  hasMark,
+  inBatches,
+  indent,
+  insertLines,
+  insertText,
+  linesIn,
+  linesWithin,
+  linkAround,
+  marksAt,
+  rangeOf,
+  removeRange,
+  runAt,
+  runsIn,
+  type Selected,
+  splitLine,
+  toggleBlock,
+  toggleList,
+  transpose,
+} from './edits.ts'
+import { Rendering } from './rendering.ts'
 
 export interface BindingParts {
   /** The contenteditable that medium-editor made. */
@@ -45,7 +69,12 @@ export interface Binding {
   /** Of the transactions that this window's user makes; undo is bound to it. */
   readonly origin: unknown
   /** Null outside the editor. */
-  selection(): { readonly anchor: Y.RelativePosition; readonly head: Y.RelativePosition } | null
+  selection(): SelectedText | null
+  /** What the selection contains, to copy it; empty for a caret. */
+  selectedLines(): Line[]
+  deleteSelected(): void
+  /** Moves or copies text to a place in the DOM, and selects it there. */
+  moveText(text: SelectedText, to: readonly [node: Node, offset: number], isCopy: boolean): void
   /** Rectangles of a range or caret given by absolute indices in the text; empty when not laid out. */
   rectsOf(from: number, to: number): DOMRect[]
   isComposing(): boolean
@@ -54,9 +83,10 @@ export interface Binding {
   stop(): void
 }
 
-interface Selected {
-  readonly anchor: number
-  readonly head: number
+/** A selection that stays at its words while others edit. */
+export interface SelectedText {
+  readonly anchor: Y.RelativePosition
+  readonly head: Y.RelativePosition
 }
 
 const undoPauseMs = 500
@@ -88,16 +118,18 @@ class DocumentBinding implements Binding {
   #hasRemote = false
   #hasLocal = false
   /** The selection before pending changes; `selected` is what it is in the lines that are drawn. */
-  #kept: { readonly selected: Selected; readonly selection: ReturnType<Binding['selection']> } | null = null
+  #kept: { readonly selected: Selected; readonly selection: SelectedText | null } | null = null
   #cancelFrame: Cancel | null = null
   #isComposing = false
   /** Of a composition: the last one may come before the composition ends. */
   readonly #unread: MutationRecord[] = []
   #inputAt: number | null = null
+  /** The first half of a surrogate pair, until the second one is typed. */
+  #half = ''
   /** Marks chosen for what is typed next at this place. */
   #chosen: { readonly at: number; readonly marks: Marks } | null = null
   /** The selection before the change under way, for undo. */
-  #before: ReturnType<Binding['selection']> = null
+  #before: SelectedText | null = null
   #lastSelected: Selected | null = null
 
   constructor(parts: BindingParts) {
@@ -124,7 +156,7 @@ class DocumentBinding implements Binding {
 
   // What others see
 
-  selection(): ReturnType<Binding['selection']> {
+  selection(): SelectedText | null {
     const selected = this.#isComposing ? this.#lastSelected : this.#selected()
     return selected && this.#relative(selected)
   }
@@ -140,11 +172,7 @@ class DocumentBinding implements Binding {
     this.#flush()
     const rendering = this.#rendering
     const rects: DOMRect[] = []
-    const [first, last] = [rendering.find(from).place, rendering.find(to).place]
-    for (let place = first; place <= last; place += 1) {
-      const line = rendering.lines[place]
-      const start = rendering.startOf(place)
-      if (!line) break
+    for (const { place, start, line } of linesIn(rendering.lines, { from, to })) {
       const [a, b] = [Math.max(from, start), Math.min(to, start + lengthOf(line))]
       const range = document.createRange()
       range.setStart(...rendering.positionOf(a))
@@ -163,8 +191,16 @@ class DocumentBinding implements Binding {
     if (!host || !rect || rect.height === 0) return []
     const style = getComputedStyle(host)
     const height = Number.parseFloat(style.lineHeight) || rect.height
-    const left = rect.left + Number.parseFloat(style.paddingLeft)
+    const left =
+      style.direction === 'rtl'
+        ? rect.right - Number.parseFloat(style.paddingRight)
+        : rect.left + Number.parseFloat(style.paddingLeft)
     return [new DOMRect(left, rect.top + Number.parseFloat(style.paddingTop), 0, height)]
+  }
+
+  selectedLines(): Line[] {
+    const range = this.#range()
+    return range && range.to > range.from ? linesWithin(this.#rendering.lines, range) : []
   }
 
   isComposing(): boolean {
@@ -211,10 +247,13 @@ class DocumentBinding implements Binding {
     })
   }
 
-  /** Draws pending changes. `after`: the selection then; without it the present one stays at its words. */
-  #flush(after?: Selected): void {
+  /**
+   * Draws pending changes. `after`: the selection then; without it the present one stays at its words. `changed`: lines
+   * whose elements somebody else changed.
+   */
+  #flush(after?: Selected, changed?: TextRange): void {
     if (this.#isComposing) return
-    if (this.#pending.length === 0) {
+    if (this.#pending.length === 0 && !changed) {
       if (after) this.#select(after)
       return
     }
@@ -242,8 +281,9 @@ class DocumentBinding implements Binding {
     this.#kept = null
     const lineBefore = this.#lineOfCaret(present)
     for (const line of lines) length += lengthOf(line) + (isEnded(line) ? 1 : 0)
-    if (length === this.#text.length) this.#keepScroll(lines)
-    else this.#rendering.redraw(linesOf(this.#text))
+    if (length !== this.#text.length) this.#rendering.redraw(linesOf(this.#text))
+    else if (changed) this.#rendering.repair(lines, changed)
+    else this.#keepScroll(lines)
     this.#observer.takeRecords()
     if (selected) this.#select(selected)
     if (this.#hasRemote) {
@@ -257,7 +297,9 @@ class DocumentBinding implements Binding {
 
   /** Null for a range, or for no selection. */
   #lineOfCaret(selected: Selected | null): Line | null {
-    return selected?.anchor === selected?.head && selected ? this.#rendering.find(selected.head).line : null
+    return selected?.anchor === selected?.head && selected
+      ? findIn(this.#rendering.lines, selected.head).line
+      : null
   }
 
   /** Draws others' changes while the first visible line stays where it is on the screen. */
@@ -323,81 +365,51 @@ class DocumentBinding implements Binding {
   // From the DOM to the text
 
   #observe(): void {
-    this.#observer.observe(this.#parts.root, { childList: true, characterData: true, subtree: true })
+    this.#observer.observe(this.#parts.root, {
+      childList: true,
+      characterData: true,
+      attributeFilter: ['align', 'href', 'src', 'start', 'style', 'value'],
+      subtree: true,
+    })
   }
 
-  /** Takes over what the browser changed by itself. */
+  /** Takes over what the browser, or anybody else, changed in the DOM. */
   #readBack(records: readonly MutationRecord[]): void {
     this.#unread.push(...records)
     if (this.#isComposing || this.#unread.length === 0) return
-    this.#takeOver(this.#unread.splice(0))
-    this.#flush()
+    this.#takeOver(this.#unread.splice(0).map(({ target }) => target))
   }
 
-  #takeOver(records: readonly MutationRecord[]): void {
-    const hosts = new Set<HTMLElement>()
-    let isInLines = true
-    for (const { target, addedNodes } of records) {
-      // The removal of a node is a record of its own.
-      if (!this.#parts.root.contains(target)) continue
-      const host = this.#rendering.hostOf(target)
-      if (!host?.isConnected || Array.from(addedNodes).some(isBlock)) isInLines = false
-      else hosts.add(host)
+  /** Makes changes of the text from the difference between the lines and what the DOM shows. */
+  #takeOver(changed: readonly Node[]): void {
+    if (!this.#parts.mayWrite) {
+      this.#redraw()
+      return
     }
-    if (!this.#parts.mayWrite) this.#redraw()
-    else if (isInLines) for (const host of hosts) this.#takeOverLine(host)
-    else this.#takeOverAll()
-  }
-
-  /** Makes a change of the text from the difference between a line and what its host shows. */
-  #takeOverLine(host: HTMLElement): void {
     const rendering = this.#rendering
-    const place = rendering.placeOf(host)
-    const line = rendering.lines[place]
-    if (!line) return
-    const { focusNode, focusOffset = 0 } = getSelection() ?? {}
-    const caret = focusNode && host.contains(focusNode) ? offsetIn(host, focusNode, focusOffset) : null
-    const start = rendering.startOf(place)
-    const change = difference(textOf(line), rendering.textOf(host), caret)
-    const { from, removed } = change
-    this.#takeOverText(change, start, caret, () => this.#marksAt(place, from, removed > 0))
-    rendering.correct([host])
-    this.#observer.takeRecords()
-  }
-
-  /** After a change of the structure: blocks that the browser made are lines, their kind is lost. */
-  #takeOverAll(): void {
-    const old = this.#rendering.lines.map(textOf).join('\n')
-    const now = linesFrom(this.#parts.root).map(textOf).join('\n')
-    this.#takeOverText(difference(old, now, null), 0, null, () => ({}))
-    this.#redraw()
-  }
-
-  /** `start`: where the compared text begins. `caret`: where it is in the new one. Others' changes may be pending. */
-  #takeOverText(
-    { from, removed, inserted }: ReturnType<typeof difference>,
-    start: number,
-    caret: number | null,
-    marks: () => Marks,
-  ): void {
-    const begin = this.#mapPending(start + from)
-    // Without what others inserted there.
-    let gone: TextRange[] = [{ from: start + from, to: start + from + removed }]
-    for (const changes of this.#pending) gone = gone.flatMap((range) => mapRange(range, changes))
-    if (removed > 0 || inserted !== '')
-      this.#transact(() => {
-        const attributes = { ...marks() }
-        for (const range of gone.toReversed()) this.#text.delete(range.from, range.to - range.from)
-        if (inserted !== '') this.#text.insert(begin, inserted, attributes)
-      })
-    let after: number | null = null
-    if (caret !== null) {
-      const offset = caret - from
-      if (offset < 0) after = this.#mapPending(start + caret)
-      else if (offset <= inserted.length) after = begin + offset
-      else after = this.#mapPending(start + caret - inserted.length + removed)
+    const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = getSelection() ?? {}
+    const ends =
+      anchorNode && focusNode
+        ? ([
+            [anchorNode, anchorOffset],
+            [focusNode, focusOffset],
+          ] as const)
+        : []
+    const { from, to, lines, indices } = rendering.read(changed, ends)
+    const [anchor = null, head = null] = indices
+    let selected = anchor === null || head === null ? null : { anchor, head }
+    const before = this.#lastSelected ?? selected
+    const hint = selected && before && { before: rangeOf(before), after: rangeOf(selected) }
+    const old = rendering.lines
+    let changes = changesBetween(withEnd(old), [...old.slice(0, from), ...lines, ...old.slice(to)], hint)
+    for (const others of this.#pending) {
+      const moved = rebase(others, changes, false)
+      changes = rebase(changes, others, true)
+      if (selected)
+        selected = { anchor: mapPosition(selected.anchor, moved), head: mapPosition(selected.head, moved) }
     }
-    this.#flush(after === null ? undefined : { anchor: after, head: after })
+    if (changes.length > 0) this.#transact(changes)
+    this.#flush(selected ?? undefined, { from, to })
   }
 
   #redraw(): void {
@@ -413,7 +425,7 @@ class DocumentBinding implements Binding {
   }
 
   /** One change by this window's user. */
-  #transact(change: () => void): void {
+  #transact(changes: readonly Change[]): void {
     this.#before = this.selection()
     this.#parts.onInput?.(this.#inputAt)
     this.#inputAt = null
@@ -421,141 +433,106 @@ class DocumentBinding implements Binding {
       // The last line gets its end with its first change. Pending changes say that there was another one.
       if (this.#pending.length === 0 && !isEnded(this.#rendering.lines.at(-1)))
         this.#text.insert(this.#text.length, '\n', {})
-      change()
+      this.#text.applyDelta([...changes])
     }, this.origin)
   }
 
-  /** Changes the text, draws it, and selects what `change` returns. */
-  #edit(change: (text: Y.Text) => Selected | number): void {
+  /** Changes the text, in several transactions if the change is long, draws it and selects what the edit says. */
+  #edit(makeEdit: (lines: readonly Line[], selected: Selected) => Edit | null): void {
     if (!this.#parts.mayWrite || this.#isComposing) return
     this.#flush()
-    let after: Selected | number = 0
-    this.#transact(() => {
-      after = change(this.#text)
-    })
+    const selected = this.#selected()
+    const edit = selected && makeEdit(this.#rendering.lines, selected)
+    if (!edit) return
+    this.#apply(edit.changes)
     this.#chosen = null
-    this.#flush(typeof after === 'number' ? { anchor: after, head: after } : after)
+    this.#flush(edit.selected)
     this.#reveal()
     this.#tellSelection()
   }
 
-  /** An edit that undo takes back by itself, without what was typed around it. */
-  #asStep(change: (text: Y.Text) => Selected | number): void {
+  #apply(changes: readonly Change[]): void {
+    const batches = inBatches(changes, mostInserted)
+    if (batches.length === 1) {
+      this.#transact(changes)
+      return
+    }
+    this.#asStep(() => {
+      for (const batch of batches) this.#transact(batch)
+    })
+  }
+
+  /** What `act` does is taken back by one undo, without what was typed around it. */
+  #asStep(act: () => void): void {
     this.#undo.stopCapturing()
-    this.#edit(change)
+    this.#undo.captureTimeout = Number.POSITIVE_INFINITY
+    act()
+    this.#undo.captureTimeout = undoPauseMs
     this.#undo.stopCapturing()
+  }
+
+  replace(lines: readonly Line[]): void {
+    if (!this.#parts.mayWrite || this.#isComposing) return
+    this.#flush()
+    this.#asStep(() => this.#apply(changesBetween(withEnd(this.#rendering.lines), lines)))
+    this.#flush()
+  }
+
+  deleteSelected(): void {
+    this.#asStep(() => this.#edit((lines, selected) => removeRange(lines, rangeOf(selected))))
+  }
+
+  moveText(text: SelectedText, to: readonly [node: Node, offset: number], isCopy: boolean): void {
+    this.#readBack(this.#observer.takeRecords())
+    this.#flush()
+    const target = this.#rendering.indexOf(...to)
+    const [anchor, head] = [this.#absolute(text.anchor), this.#absolute(text.head)]
+    if (target === null || anchor === null || head === null) return
+    const source = rangeOf({ anchor, head })
+    if (!isCopy && target >= source.from && target <= source.to) return
+    this.#asStep(() => {
+      this.#edit((lines) => insertLines(lines, { from: target, to: target }, linesWithin(lines, source)))
+      const end = this.#selected()?.head ?? target
+      const by = target <= source.from ? end - target : 0
+      if (!isCopy) this.#edit((lines) => removeRange(lines, { from: source.from + by, to: source.to + by }))
+      const gone = isCopy || target < source.from ? 0 : source.to - source.from
+      this.#flush({ anchor: target - gone, head: end - gone })
+    })
+    this.#tellSelection()
   }
 
   // Changes
 
-  #range(): (TextRange & { isCollapsed: boolean }) | null {
+  #range(): TextRange | null {
     this.#flush()
     const selected = this.#selected()
-    if (!selected) return null
-    const { anchor, head } = selected
-    return { from: Math.min(anchor, head), to: Math.max(anchor, head), isCollapsed: anchor === head }
+    return selected && rangeOf(selected)
   }
 
-  /** Of what is typed there: those before the caret; at the beginning of a line those after it. */
-  #marksAt(place: number, offset: number, replaces = false): Marks {
-    const line = this.#rendering.lines[place]
-    if (!line) return {}
-    const index = this.#rendering.startOf(place) + offset
-    if (this.#chosen?.at === index) return this.#chosen.marks
-    const [before, after] = [runAt(line, offset - 1), runAt(line, offset)]
-    const { image, ...marks } = ((replaces ? after : (before ?? after)) ?? before)?.marks ?? {}
-    // A link grows only inside.
-    if (marks.link !== undefined && (before?.marks.link !== after?.marks.link || !before)) {
-      const { link, ...others } = marks
-      return others
-    }
-    return marks
+  /** Of what is typed there: those that the user chose for that place, or those of the text around it. */
+  #marksAt(index: number, replaces = false): Marks {
+    return this.#chosen?.at === index ? this.#chosen.marks : marksAt(this.#rendering.lines, index, replaces)
   }
 
-  #insertText(from: number, to: number, inserted: string): void {
-    this.#edit((text) => {
-      const { place, offset } = this.#rendering.find(from)
-      const marks = this.#marksAt(place, offset, to > from)
-      this.#remove(from, to)
-      text.insert(from, inserted, { ...marks })
-      return from + inserted.length
-    })
+  /** A line of code is a line of the document. */
+  #breakLine(range: TextRange): void {
+    if (findIn(this.#rendering.lines, range.from).line.block !== 'pre') this.#type(range, softBreak)
+    else this.#edit((lines) => splitLine(lines, range))
   }
 
-  /** Deletes; where lines merge, the result is what the first one was, unless that was empty. */
-  #remove(from: number, to: number): void {
-    if (to <= from) return
-    const [first, last] = [this.#rendering.find(from), this.#rendering.find(to)]
-    this.#text.delete(from, to - from)
-    if (first.place === last.place || lengthOf(first.line) === 0) return
-    if (first.line.block === last.line.block && first.line.align === last.line.align) return
-    this.#formatEnd(from + lengthOf(last.line) - last.offset, first.line)
+  /** Text that is typed; a line's beginning such as `# ` formats the line, which undo takes back by itself. */
+  #type(target: TextRange, text: string): void {
+    this.#edit((lines) =>
+      insertText(lines, target, text, this.#marksAt(target.from, target.to > target.from)),
+    )
+    this.#expandShorthand()
   }
 
-  #formatEnd(index: number, { block, align }: Pick<Line, 'block' | 'align'>): void {
-    this.#text.format(index, 1, { block: block === 'p' ? null : block, align })
-  }
-
-  #split(from: number, to: number): void {
-    this.#edit((text) => {
-      const { place, line, offset } = this.#rendering.find(from)
-      const next = this.#rendering.lines[place + 1]
-      const list = listOf(line.block)
-      const isEmpty = from === to && lengthOf(line) === 0
-      if (isEmpty && (list || (isContinued(line.block) && next?.block !== line.block))) {
-        const outer = list && list.level > 1 ? `${list.kind}${list.level - 1}` : 'p'
-        this.#formatEnd(from, { block: outer, align: line.align })
-        return from
-      }
-      const rest = to > from ? this.#rendering.find(to) : { place, line, offset }
-      this.#remove(from, to)
-      const isHeading = /^h[1-6]$/.test(line.block)
-      const tail = lengthOf(rest.line) - rest.offset
-      const head = isHeading && offset === 0 && tail > 0 ? { ...line, block: 'p' } : line
-      text.insert(from, '\n', endAttributes(head))
-      if (isHeading && tail === 0) this.#formatEnd(from + 1, { ...line, block: 'p' })
-      return from + 1
-    })
-  }
-
-  #backspace(from: number): void {
-    const { place, line } = this.#rendering.find(from)
-    if (line.block !== 'p')
-      this.#edit(() => {
-        this.#formatEnd(from + lengthOf(line), { block: 'p', align: line.align })
-        return from
-      })
-    else if (place > 0)
-      this.#edit(() => {
-        this.#remove(from - 1, from)
-        return from - 1
-      })
-  }
-
-  #delete(inputType: string, range: TextRange, target: TextRange): void {
-    let { from, to } = range
-    if (from === to) {
-      const isForward = inputType.endsWith('Forward')
-      const isBackward = inputType.endsWith('Backward')
-      const { line, offset } = this.#rendering.find(from)
-      if (isBackward && offset === 0) {
-        this.#backspace(from)
-        return
-      }
-      const before = graphemeBefore(textOf(line).slice(0, offset))
-      if (isForward && offset === lengthOf(line)) to = from + 1
-      else if (inputType === 'deleteContentBackward' && isPictogram.test(before)) from -= before.length
-      else if (target.to > target.from) ({ from, to } = target)
-      else if (isForward) to = from + graphemeAfter(textOf(line).slice(offset)).length
-      else if (isBackward) from -= before.length
-    }
-    const end = this.#rendering.startOf(this.#rendering.lines.length) - 1
-    to = Math.min(to, end)
-    if (to <= from) return
-    this.#edit(() => {
-      this.#remove(from, to)
-      return from
-    })
+  #expandShorthand(): void {
+    const selected = this.#selected()
+    if (!selected || selected.anchor !== selected.head) return
+    const edit = expandShorthand(this.#rendering.lines, selected.head)
+    if (edit) this.#asStep(() => this.#edit(() => edit))
   }
 
   /** What the browser would change, counted in the text with pending changes. */
@@ -568,68 +545,21 @@ class DocumentBinding implements Binding {
     return { from: this.#mapPending(from), to: this.#mapPending(to) }
   }
 
-  /** The lines that a selection touches, with where they begin. */
-  #linesIn(from: number, to: number): { place: number; start: number; line: Line }[] {
-    const [first, last] = [this.#rendering.find(from).place, this.#rendering.find(to).place]
-    const found: { place: number; start: number; line: Line }[] = []
-    let start = this.#rendering.startOf(first)
-    for (let place = first; place <= last; place += 1) {
-      const line = this.#rendering.lines[place]
-      if (!line) break
-      found.push({ place, start, line })
-      start += lengthOf(line) + 1
-    }
-    return found
-  }
-
-  /** Gives the selected lines new blocks, as `change` says; null leaves a line as it is. */
-  #setBlocks(change: (line: Line, place: number) => string | null): void {
-    const selected = this.#selected()
-    const range = this.#range()
-    if (!selected || !range) return
-    this.#asStep(() => {
-      for (const { place, start, line } of this.#linesIn(range.from, range.to)) {
-        const block = change(line, place)
-        if (block === null || block === line.block) continue
-        this.#formatEnd(start + lengthOf(line), { block, align: line.align })
-      }
-      return selected
-    })
-  }
-
-  #format(from: number, to: number, attributes: Attributes): void {
-    const selected = this.#selected()
-    if (!selected) return
-    this.#asStep((text) => {
-      text.format(from, to - from, attributes)
-      return selected
-    })
-  }
-
   // Commands
 
   #createCommands(): EditorCommands {
+    const inStep = (makeEdit: (lines: readonly Line[], selected: Selected) => Edit | null) =>
+      this.#asStep(() => this.#edit(makeEdit))
     return {
       toggleMark: (mark) => this.#toggleMark(mark),
-      setBlock: (block) => {
-        const range = this.#range()
-        if (!range) return
-        const isThere = this.#linesIn(range.from, range.to).every(({ line }) => line.block === block)
-        this.#setBlocks(() => (isThere ? 'p' : block))
-      },
-      toggleList: (kind) => {
-        const range = this.#range()
-        if (!range) return
-        const isThere = this.#linesIn(range.from, range.to).every(
-          ({ line }) => listOf(line.block)?.kind === kind,
-        )
-        this.#setBlocks(({ block }) => (isThere ? 'p' : `${kind}${listOf(block)?.level ?? 1}`))
-      },
-      indent: (by) => this.#indent(by),
+      setBlock: (block) => inStep((lines, selected) => toggleBlock(lines, selected, block)),
+      toggleList: (kind) => inStep((lines, selected) => toggleList(lines, selected, kind)),
+      indent: (by) => inStep((lines, selected) => indent(lines, selected, by)),
       setLink: (href) => this.#setLink(href),
       undo: () => this.#revert(() => this.#undo.undo()),
       redo: () => this.#revert(() => this.#undo.redo()),
-      insert: (content) => this.#insertLines(linesFrom(content)),
+      insert: (inserted) =>
+        this.#asStep(() => this.#edit((lines, selected) => insertLines(lines, rangeOf(selected), inserted))),
       state: () => this.#state(),
       onState: (listener) => {
         this.#stateListeners.add(listener)
@@ -642,9 +572,10 @@ class DocumentBinding implements Binding {
     const [canUndo, canRedo] = [this.#undo.undoStack.length > 0, this.#undo.redoStack.length > 0]
     const selected = this.#isComposing ? null : this.#selected()
     if (!selected) return { marks: new Set(), block: 'p', link: null, canUndo, canRedo }
-    const [from, to] = [Math.min(selected.anchor, selected.head), Math.max(selected.anchor, selected.head)]
-    const { place, line, offset } = this.#rendering.find(from)
-    const runs = to > from ? this.#runsIn(from, to) : [{ text: '', marks: this.#marksAt(place, offset) }]
+    const { from, to } = rangeOf(selected)
+    const { line, offset } = findIn(this.#rendering.lines, from)
+    const runs =
+      to > from ? runsIn(this.#rendering.lines, { from, to }) : [{ text: '', marks: this.#marksAt(from) }]
     const names = (['bold', 'italic', 'underline', 'strike', 'code', 'sub', 'super'] as const).filter(
       (mark) => runs.length > 0 && runs.every(({ marks }) => hasMark(marks, mark)),
     )
@@ -652,90 +583,49 @@ class DocumentBinding implements Binding {
     return { marks: new Set(names), block: line.block, link, canUndo, canRedo }
   }
 
-  #runsIn(from: number, to: number): { text: string; marks: Marks }[] {
-    return this.#linesIn(from, to).flatMap(({ start, line }) => {
-      let at = start
-      return line.runs.filter(({ text }) => {
-        const begin = at
-        at += text.length
-        return begin < to && at > from
-      })
-    })
+  #format(range: TextRange, attributes: Attributes): void {
+    this.#asStep(() => this.#edit((_lines, selected) => formatText(range, selected, attributes)))
   }
 
   #toggleMark(mark: Mark): void {
     const range = this.#range()
     if (!range || !this.#parts.mayWrite) return
-    const { from, to, isCollapsed } = range
     const isOn = this.#state().marks.has(mark)
     const key = mark === 'sub' || mark === 'super' ? 'script' : mark
     const value = isOn ? null : key === 'script' ? mark : true
-    if (!isCollapsed) {
-      this.#format(from, to, { [key]: value })
+    if (range.to > range.from) {
+      this.#format(range, { [key]: value })
       return
     }
-    const { place, offset } = this.#rendering.find(from)
-    const { [key]: _, ...marks } = this.#marksAt(place, offset)
-    this.#chosen = { at: from, marks: value === null ? marks : { ...marks, [key]: value } }
+    const { [key]: _, ...marks } = this.#marksAt(range.from)
+    this.#chosen = { at: range.from, marks: value === null ? marks : { ...marks, [key]: value } }
     this.#tellState()
-  }
-
-  #indent(by: 1 | -1): void {
-    const { lines } = this.#rendering
-    const depths = depthsOf(lines)
-    let carriedFrom = 0
-    this.#setBlocks((line, place) => {
-      const list = listOf(line.block)
-      const depth = depths[place] ?? 0
-      if (!list) return null
-      const most = Math.min(deepestLevel, (depths[place - 1] ?? 0) + 1 + carriedFrom)
-      const next = depth + by
-      if (next < 1) return 'p'
-      if (next > most) return null
-      carriedFrom = by === 1 ? 1 : 0
-      return `${list.kind}${next}`
-    })
   }
 
   #setLink(href: string | null): void {
     const link = href === null ? null : safeLink(href)
     const range = this.#range()
     if (!range || (href !== null && link === null)) return
-    let { from, to } = range
-    if (range.isCollapsed) {
-      const { line, place, offset } = this.#rendering.find(from)
-      const present = runAt(line, offset)?.marks.link ?? runAt(line, offset - 1)?.marks.link
-      if (present === undefined) {
-        if (link === null) return
-        const shown = link.replace(/^(https?:\/\/|mailto:)/i, '')
-        this.#edit((text) => {
-          text.insert(from, shown, { ...this.#marksAt(place, offset), link })
-          return from + shown.length
-        })
-        return
-      }
-      // The whole link that the caret is in.
-      const start = this.#rendering.startOf(place)
-      let [first, last] = [offset, offset]
-      while (runAt(line, first - 1)?.marks.link === present) first -= 1
-      while (runAt(line, last)?.marks.link === present) last += 1
-      ;[from, to] = [start + first, start + last]
+    const there = range.to > range.from ? range : linkAround(this.#rendering.lines, range.from)
+    if (there) this.#format(there, { link })
+    else if (link !== null) {
+      const shown = link.replace(/^(https?:\/\/|mailto:|tel:)/i, '')
+      this.#edit((lines) => insertText(lines, range, shown, { ...this.#marksAt(range.from), link }))
     }
-    this.#format(from, to, { link })
   }
 
   #revert(act: () => unknown): void {
     if (this.#isComposing || !this.#parts.mayWrite) return
     this.#flush()
     this.#before = this.selection()
-    let restored: ReturnType<Binding['selection']> = null
+    let restored: SelectedText | null = null
     const onPopped = ({ stackItem }: { stackItem: { meta: Map<unknown, unknown> } }) => {
-      restored = (stackItem.meta.get('selection') as ReturnType<Binding['selection']>) ?? null
+      restored = (stackItem.meta.get('selection') as SelectedText | null) ?? null
     }
     this.#parts.onInput?.(this.#inputAt)
     this.#inputAt = null
     // TypeScript does not see that the listener assigns it.
-    const found = () => restored as ReturnType<Binding['selection']>
+    const found = () => restored as SelectedText | null
     this.#undo.on('stack-item-popped', onPopped)
     act()
     this.#undo.off('stack-item-popped', onPopped)
@@ -752,96 +642,6 @@ class DocumentBinding implements Binding {
     return position
       ? (Y.createAbsolutePositionFromRelativePosition(position, this.#doc)?.index ?? null)
       : null
-  }
-
-  /** In several transactions, if it is long. */
-  replace(lines: readonly Line[]): void {
-    if (!this.#parts.mayWrite || this.#isComposing) return
-    this.#flush()
-    const changes = changesBetween(this.#rendering.lines, lines)
-    this.#undo.stopCapturing()
-    this.#undo.captureTimeout = Number.POSITIVE_INFINITY
-    let at = 0
-    let batch: Change[] = []
-    let size = 0
-    const apply = () => {
-      const start = at
-      const some = batch
-      this.#transact(() => this.#text.applyDelta([{ retain: start }, ...some]))
-      for (const change of some) {
-        if ('retain' in change) at += change.retain
-        else if ('insert' in change) at += change.insert.length
-      }
-      batch = []
-      size = 0
-    }
-    for (const change of changes) {
-      if ('insert' in change) {
-        const { insert, attributes = {} } = change
-        for (let start = 0; start < insert.length; start += mostInserted) {
-          if (size > 0 && size + mostInserted > 2 * mostInserted) apply()
-          const piece = insert.slice(start, start + mostInserted)
-          batch.push({ insert: piece, attributes: { ...attributes } })
-          size += piece.length
-        }
-      } else batch.push(change)
-    }
-    if (batch.length > 0) apply()
-    this.#undo.captureTimeout = undoPauseMs
-    this.#undo.stopCapturing()
-    this.#flush()
-  }
-
-  /** In several transactions, if it is long. */
-  #insertLines(lines: readonly Line[]): void {
-    const range = this.#range()
-    const [firstLine] = lines
-    if (!range || !firstLine || !this.#parts.mayWrite) return
-    const { from, to } = range
-    const { line: present, offset } = this.#rendering.find(from)
-    const rest = this.#rendering.find(to)
-    const tail = lengthOf(rest.line) - rest.offset
-    const isBlank = lengthOf(present) === 0
-    const takesFirst = isBlank || (offset === 0 && lines.length > 1)
-    const pieces: { insert: string; attributes: Attributes }[] = []
-    for (const [place, line] of lines.entries()) {
-      if (place > 0) {
-        const before = lines[place - 1] ?? line
-        pieces.push({
-          insert: '\n',
-          attributes: endAttributes(place === 1 && !takesFirst ? present : before),
-        })
-      }
-      for (const { text, marks } of line.runs)
-        for (let start = 0; start < text.length; start += mostInserted)
-          pieces.push({ insert: text.slice(start, start + mostInserted), attributes: { ...marks } })
-    }
-    const last = lines.at(-1) ?? firstLine
-    let at = from
-    this.#undo.stopCapturing()
-    this.#undo.captureTimeout = Number.POSITIVE_INFINITY
-    this.#edit(() => {
-      this.#remove(from, to)
-      if (tail === 0 && (lines.length > 1 || isBlank) && (last.block !== rest.line.block || to > from))
-        this.#formatEnd(from, last)
-      return from
-    })
-    while (pieces.length > 0) {
-      const batch: typeof pieces = []
-      let size = 0
-      while (pieces[0] && (size === 0 || size + sizeOf(pieces[0]) <= mostInserted)) {
-        size += sizeOf(pieces[0])
-        batch.push(pieces.shift() as (typeof pieces)[number])
-      }
-      const start = at
-      this.#transact(() => this.#text.applyDelta([{ retain: start }, ...batch]))
-      for (const { insert } of batch) at += insert.length
-    }
-    this.#undo.captureTimeout = undoPauseMs
-    this.#undo.stopCapturing()
-    this.#flush({ anchor: at, head: at })
-    this.#reveal()
-    this.#tellSelection()
   }
 
   // Events
@@ -894,7 +694,7 @@ class DocumentBinding implements Binding {
       event.preventDefault()
       event.stopImmediatePropagation()
       this.#noteInput(event)
-      this.#indent(event.shiftKey ? -1 : 1)
+      this.commands.indent(event.shiftKey ? -1 : 1)
     } else if (isCommand && !event.defaultPrevented && (key === 'z' || (key === 'y' && !event.shiftKey))) {
       event.preventDefault()
       event.stopImmediatePropagation()
@@ -920,15 +720,20 @@ class DocumentBinding implements Binding {
     if (!range) return
     const target = asked ?? range
     const inserted = event.data ?? event.dataTransfer?.getData('text/plain') ?? ''
-    if (inputType.startsWith('delete')) this.#delete(inputType, range, target)
-    else if (inputType === 'insertParagraph') this.#split(range.from, range.to)
-    else if (inputType === 'insertLineBreak') this.#insertText(range.from, range.to, softBreak)
-    else if (inputType === 'insertText' || inputType === 'insertReplacementText') {
-      if (inserted !== '') this.#insertText(target.from, target.to, inserted.replaceAll(/\r?\n/g, softBreak))
-    } else if (/^insertFrom|^insertTranspose/.test(inputType)) {
-      if (inputType === 'insertFromDrop') this.#select({ anchor: target.from, head: target.to })
-      this.#insertLines(linesOfPlain(inserted))
-    } else if (inputType === 'historyUndo') this.commands.undo()
+    if (inputType.startsWith('delete'))
+      this.#edit((lines, selected) => deleteText(lines, selected, asked, inputType))
+    else if (inputType === 'insertParagraph') this.#edit((lines) => splitLine(lines, range))
+    else if (inputType === 'insertLineBreak') this.#breakLine(range)
+    else if (inputType === 'insertTranspose' && inserted === '')
+      this.#edit((lines, selected) => transpose(lines, selected.head))
+    else if (/^insert(Text|ReplacementText|Transpose)$/.test(inputType)) {
+      const text = withoutHalves(this.#half + inserted)
+      // Some keyboards send the halves of a pair one after the other.
+      this.#half = /[\uD800-\uDBFF]$/.exec(inserted)?.[0] ?? ''
+      if (text !== '') this.#type(target, text.replaceAll(/\r?\n/g, softBreak))
+    } else if (inputType.startsWith('insertFrom'))
+      this.#edit((lines) => insertLines(lines, target, linesOfPlain(inserted)))
+    else if (inputType === 'historyUndo') this.commands.undo()
     else if (inputType === 'historyRedo') this.commands.redo()
     else this.#formatAsked(inputType)
   }
@@ -936,8 +741,8 @@ class DocumentBinding implements Binding {
   #formatAsked(inputType: string): void {
     const mark = markOfInput[inputType]
     if (mark) this.#toggleMark(mark)
-    else if (inputType === 'formatIndent') this.#indent(1)
-    else if (inputType === 'formatOutdent') this.#indent(-1)
+    else if (inputType === 'formatIndent') this.commands.indent(1)
+    else if (inputType === 'formatOutdent') this.commands.indent(-1)
     else if (inputType === 'insertOrderedList') this.commands.toggleList('ol')
     else if (inputType === 'insertUnorderedList') this.commands.toggleList('ul')
   }
@@ -945,12 +750,10 @@ class DocumentBinding implements Binding {
   #onCompositionStart(): void {
     this.#readBack(this.#observer.takeRecords())
     this.#flush()
+    const { lines } = this.#rendering
     const range = this.#range()
-    if (range && this.#rendering.find(range.from).place !== this.#rendering.find(range.to).place)
-      this.#edit(() => {
-        this.#remove(range.from, range.to)
-        return range.from
-      })
+    if (range && findIn(lines, range.from).place !== findIn(lines, range.to).place)
+      this.#edit(() => removeRange(lines, range))
     this.#lastSelected = this.#selected()
     this.#isComposing = true
   }
@@ -959,6 +762,7 @@ class DocumentBinding implements Binding {
     this.#isComposing = false
     this.#readBack(this.#observer.takeRecords())
     this.#flush()
+    this.#expandShorthand()
     this.#tellSelection()
   }
 
@@ -1024,38 +828,14 @@ const markOfInput: Readonly<Record<string, Mark>> = {
   formatSuperscript: 'super',
 }
 
-function hasMark(marks: Marks, mark: Mark): boolean {
-  return mark === 'sub' || mark === 'super' ? marks.script === mark : marks[mark] === true
-}
-
 function isSameSelected(one: Selected, other: Selected): boolean {
   return one.anchor === other.anchor && one.head === other.head
 }
 
-function textOf(line: Line): string {
-  return line.runs.map(({ text }) => text).join('')
-}
-
-function runAt(line: Line, offset: number) {
-  if (offset < 0) return undefined
-  let end = 0
-  return line.runs.find(({ text }) => {
-    end += text.length
-    return offset < end
-  })
-}
-
-/** Blocks of which several lines are one thing, so that an empty line at its end leaves it. */
-function isContinued(block: string): boolean {
-  return block === 'blockquote' || block === 'pre'
-}
-
-function endAttributes({ block, align }: Pick<Line, 'block' | 'align'>): Attributes {
-  return { ...(block === 'p' ? {} : { block }), ...(align === null ? {} : { align }) }
-}
-
-function sizeOf({ insert, attributes }: { insert: string; attributes: Attributes }): number {
-  return insert.length + JSON.stringify(attributes).length
+/** As the lines are when the last one has an end, which an editor's first change gives it. */
+function withEnd(lines: readonly Line[]): readonly Line[] {
+  if (isEnded(lines.at(-1))) return lines
+  return changeLines(lines, [{ retain: startOfLine(lines, lines.length) - 1 }, { insert: '\n' }])
 }
 
 function linesOfPlain(text: string): Line[] {
@@ -1065,39 +845,3 @@ function linesOfPlain(text: string): Line[] {
     align: null,
   }))
 }
-
-function isBlock(node: Node): boolean {
-  return node instanceof HTMLElement && /^(p|div|h[1-6]|blockquote|pre|ul|ol|li)$/.test(node.localName)
-}
-
-/** The shortest change from `old` to `now`, behind the caret if it is known; it cuts no surrogate pair. */
-function difference(
-  old: string,
-  now: string,
-  caret: number | null,
-): { from: number; removed: number; inserted: string } {
-  const most = Math.min(old.length, now.length)
-  let same = 0
-  const mostBehind = Math.min(most, now.length - (caret ?? now.length))
-  while (same < mostBehind && old[old.length - 1 - same] === now[now.length - 1 - same]) same += 1
-  let from = 0
-  while (from < most - same && old[from] === now[from]) from += 1
-  if (/[\uD800-\uDBFF]/.test(now[from - 1] ?? '') && from > 0) from -= 1
-  if (/[\uDC00-\uDFFF]/.test(now[now.length - same] ?? '') && same > 0) same -= 1
-  return { from, removed: old.length - from - same, inserted: now.slice(from, now.length - same) }
-}
-
-const graphemes = new Intl.Segmenter()
-
-function graphemeAfter(text: string): string {
-  const [first] = graphemes.segment(text.slice(0, 100))
-  return first?.segment ?? ''
-}
-
-function graphemeBefore(text: string): string {
-  const end = text.slice(-100)
-  return graphemes.segment(end).containing(end.length - 1)?.segment ?? ''
-}
-
-/** Firefox would delete a part of it. */
-const isPictogram = /\p{Extended_Pictographic}/u

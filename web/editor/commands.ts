@@ -1,5 +1,7 @@
 // What toolbar, keys and paste do to the document: the contract of both editors.
 
+import type { Line } from '../../server/document/rich-text.ts'
+
 export type Mark = 'bold' | 'italic' | 'underline' | 'strike' | 'code' | 'sub' | 'super'
 export type Block = 'p' | 'h1' | 'h2' | 'h3' | 'blockquote' | 'pre'
 export type ListKind = 'ul' | 'ol'
@@ -26,8 +28,8 @@ export interface EditorCommands {
   setLink(href: string | null): void
   undo(): void
   redo(): void
-  /** Inserts clean content (allowed elements only) at the selection. */
-  insert(content: DocumentFragment): void
+  /** Inserts lines at the selection, in its place. */
+  insert(lines: readonly Line[]): void
   /** What the toolbar shows. */
   state(): EditorState
   /** Calls back when `state` may have changed; returns the stop function. */

@@ -1,7 +1,8 @@
 // The mirror's editable content: reports the user's changes, shows others', runs commands.
 
-import DOMPurify, { type Config } from 'dompurify'
 import imported from 'morphdom'
+import { escapeHtml, readHtml, writeFragment, writeHtml } from '../../server/document/html.ts'
+import { type Line, textOf as plainTextOf } from '../../server/document/rich-text.ts'
 import { inNextFrame } from '../link/browser-services.ts'
 import type { EditorCommands, Mark } from './commands.ts'
 
@@ -75,7 +76,7 @@ export function bindContent(root: HTMLElement, onEdit: OnEdit) {
     if (waiting === null || isComposing) return
     const { html, onShown } = waiting
     waiting = null
-    const clean = purify.sanitize(html, { ...rules, RETURN_DOM: true })
+    const clean = cleanContent(html)
     keepSelection(root, () => morphdom(root, clean, { childrenOnly: true }))
     observer.takeRecords()
     known = root.innerHTML
@@ -102,23 +103,22 @@ export function bindContent(root: HTMLElement, onEdit: OnEdit) {
   }
 }
 
-// All HTML from other windows passes these rules.
-const purify = DOMPurify()
-
-const rules: Config = {
-  // No span: meaningless without style, and Chromium leaves them when it merges blocks.
-  ALLOWED_TAGS: `p div br b strong i em u s strike del ins sub sup code pre blockquote
-    h1 h2 h3 h4 h5 h6 ul ol li a img hr`.split(/\s+/),
-  // No style, class or id, with which content could imitate parts of the page.
-  ALLOWED_ATTR: ['href', 'target', 'rel', 'src', 'alt', 'title', 'width', 'height', 'align'],
-  ALLOW_DATA_ATTR: false,
-  ALLOW_ARIA_ATTR: false,
+/** HTML of other windows as far as a document can hold it: no markup of theirs gets into the page. */
+function cleanContent(html: string): HTMLElement {
+  const inert = document.implementation.createHTMLDocument().createElement('div')
+  inert.innerHTML = forPage(writeHtml, readHtml(html, { isOwn: true }).lines)
+  // Denies opened pages access to this window.
+  for (const link of inert.querySelectorAll('a'))
+    Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' })
+  return inert
 }
 
-purify.addHook('afterSanitizeAttributes', (node) => {
-  // Denies opened pages access to this window.
-  if (node.tagName === 'A' && node.hasAttribute('target')) node.setAttribute('rel', 'noopener noreferrer')
-})
+/** Without line feeds between blocks, which would be seen, and styles, which the page's policy forbids. */
+function forPage(write: (lines: readonly Line[]) => string, lines: readonly Line[]): string {
+  return write(lines)
+    .replaceAll(/(?<=<\/(?:p|h[1-6]|blockquote|pre|ul|ol)>)\n(?=<(?:p|h[1-6]|blockquote|pre|ul|ol)\b)/g, '')
+    .replaceAll(/ style="text-align: (\w+)"/g, ' align="$1"')
+}
 
 /** Keeps the selection at the same words, in its direction; `change` may replace anything inside `root`. */
 function keepSelection(root: HTMLElement, change: () => void): void {
@@ -283,14 +283,10 @@ export function contentCommands(root: HTMLElement): EditorCommands {
     },
     undo: () => execute('undo'),
     redo: () => execute('redo'),
-    insert(content) {
-      const inert = document.implementation.createHTMLDocument().createElement('div')
-      const [code] = content.children
+    insert(lines) {
       // Code within code is more of its text.
-      if (code?.localName === 'pre' && content.childNodes.length === 1 && enclosing('pre'))
-        inert.append(...code.childNodes)
-      else inert.append(content)
-      execute('insertHTML', inert.innerHTML)
+      const isCode = enclosing('pre') && lines.every(({ block }) => block === 'pre')
+      execute('insertHTML', isCode ? escapeHtml(plainTextOf(lines)) : forPage(writeFragment, lines))
     },
     state: () => ({
       marks: new Set(

@@ -1,16 +1,17 @@
 // What is pasted and dropped into the text: takes it from the event, has it cleaned, inserts it.
 
-import { safeLink } from '../../server/document/rich-text.ts'
+import { shortened } from '../../server/document/line-reader.ts'
+import { imageCharacter, type Line, type Run, safeImage, safeLink } from '../../server/document/rich-text.ts'
 import type { EditorCommands } from './commands.ts'
 
-type Cleaning = typeof import('./foreign-content.ts')
+type Html = typeof import('../../server/document/html.ts')
 
-let cleaning: Cleaning | null = null
+let html: Html | null = null
 
 /** Knows what other programs write; only a writer needs it. */
-async function loadCleaning(): Promise<Cleaning> {
-  cleaning ??= await import('./foreign-content.ts')
-  return cleaning
+async function loadHtml(): Promise<Html> {
+  html ??= await import('../../server/document/html.ts')
+  return html
 }
 
 interface Target {
@@ -32,7 +33,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     event.preventDefault()
     event.stopImmediatePropagation()
     // Only within the event.
-    const [html, text] = [data.getData('text/html'), data.getData('text/plain')]
+    const [markup, text] = [data.getData('text/html'), data.getData('text/plain')]
     const files = [...data.files]
     const isText = data.types.some((type) => type === 'text/html' || type === 'text/plain')
     const address = linkAlone(text)
@@ -42,28 +43,27 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     }
     const place = selectedRange()
     // At once where possible.
-    const clean = cleaning ?? (await loadCleaning().catch(() => null))
-    if (clean === null) {
+    const reader = html ?? (await loadHtml().catch(() => null))
+    if (reader === null) {
       onFailed()
       return
     }
-    const { content, unkept } =
-      isText || files.length === 0
-        ? clean.cleanText({ html, text }, commands.state().block)
-        : await clean.cleanFiles(files)
-    if (content.hasChildNodes()) insertAt(place, content)
+    const isCode = commands.state().block === 'pre'
+    const { lines, unkept } =
+      isText || files.length === 0 ? readClipboard(reader, markup, text, isCode) : await readFiles(files)
+    if (lines.length > 0) insertAt(place, lines)
     onPasted(unkept)
   }
 
   /** What was typed while the paste waited stays behind it, and the caret behind that. */
-  function insertAt(place: Range | null, content: DocumentFragment): void {
+  function insertAt(place: Range | null, lines: readonly Line[]): void {
     const caret = selectedRange()
     if (!place || !caret || isSameRange(place, caret) || !root.contains(place.commonAncestorContainer)) {
-      commands.insert(content)
+      commands.insert(lines)
       return
     }
     select(place)
-    commands.insert(content)
+    commands.insert(lines)
     select(caret)
   }
 
@@ -73,7 +73,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
   ) => root.addEventListener(type, listener, options)
 
   // Before it is needed, so that it is there offline.
-  listen('focusin', () => void loadCleaning().catch(() => undefined))
+  listen('focusin', () => void loadHtml().catch(() => undefined))
   listen('paste', (event) => {
     if (event.clipboardData && !event.defaultPrevented) void take(event, event.clipboardData)
   })
@@ -95,6 +95,43 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     void take(event, event.dataTransfer)
   })
   return () => ending.abort()
+}
+
+/** A code block takes the text as more of its lines. */
+function readClipboard(reader: Html, markup: string, text: string, isCode: boolean) {
+  if (isCode) return { lines: text === '' ? [] : reader.readCode(text), unkept: [] }
+  const reading = markup === '' ? null : reader.readHtml(markup)
+  return reading && reading.lines.length > 0 ? reading : reader.readText(text)
+}
+
+/** Base64 takes four characters for three bytes. */
+const mostImageBytes = 75_000
+
+/** Keeps small images and names every other file. */
+export async function readFiles(files: readonly File[]) {
+  const runs: Run[] = []
+  const unkept: string[] = []
+  for (const file of files) {
+    const name = shortened(file.name) || 'unnamed'
+    const image = file.size < mostImageBytes ? safeImage({ src: await dataUrlOf(file), alt: name }) : null
+    if (image?.src) runs.push({ text: imageCharacter, marks: { image } })
+    else {
+      unkept.push(name)
+      const what = file.type.startsWith('image/') ? 'image' : 'file'
+      runs.push({ text: `${runs.length > 0 ? ' ' : ''}[${what}: ${name}]`, marks: {} })
+    }
+  }
+  const lines: Line[] = runs.length > 0 ? [{ runs, block: 'p', align: null }] : []
+  return { lines, unkept }
+}
+
+function dataUrlOf(file: File): Promise<string> {
+  return new Promise((resolve) => {
+    const reader = new FileReader()
+    reader.onload = () => resolve(String(reader.result))
+    reader.onerror = () => resolve('')
+    reader.readAsDataURL(file)
+  })
 }
 
 /** Moves with what it encloses. */

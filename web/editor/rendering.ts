@@ -1,21 +1,21 @@
 // The document's lines as DOM: draws them with the least change, finds positions both ways.
 
+import { LineReader } from '../../server/document/line-reader.ts'
 import {
+  depthsOf,
+  findIn,
   type InlineNode,
-  imageCharacter,
   inlineNodes,
   type Line,
   type ListPart,
   lengthOf,
   listOf,
-  type Marks,
-  marksOfElement,
   partsOf,
-  type Run,
-  safeImage,
-  safeLink,
   softBreak,
+  startOfLine,
+  type TextRange,
 } from '../../server/document/rich-text.ts'
+import { withoutHalves } from '../../server/wire/graphemes.ts'
 
 /** A piece of a line's content that text offsets count: a text node, a break or an image. */
 interface Leaf {
@@ -33,6 +33,8 @@ export class Rendering {
   readonly root: HTMLElement
   #lines: readonly Line[] = []
   readonly #hosts = new WeakMap<Line, HTMLElement>()
+  /** The root's child that it was drawn in. */
+  readonly #topOfHost = new WeakMap<Node, Node>()
   /** The line of each host, while it is shown. */
   readonly #shown = new WeakMap<Node, Line>()
 
@@ -57,7 +59,7 @@ export class Rendering {
     if (from === old.length && from === lines.length) return
     const before = old.slice(from, old.length - same)
     const after = lines.slice(from, lines.length - same)
-    if (before.length === after.length && before.every(({ block }, place) => block === after[place]?.block)) {
+    if (before.length === after.length && before.every((line, place) => isAlike(line, after[place]))) {
       // All first: an old line may be a new one too, elsewhere, and so get another host on the way.
       const hosts = before.map((line) => this.#hosts.get(line))
       for (const [place, line] of after.entries()) {
@@ -76,15 +78,19 @@ export class Rendering {
     this.#replace([], 0, 0, lines.length)
   }
 
-  /** Corrects these lines' content, which somebody else changed in the DOM. */
-  correct(hosts: Iterable<HTMLElement>): void {
-    for (const host of hosts) {
-      const line = this.#shown.get(host)
-      if (line) this.#fill(host, line)
-    }
+  /** Draws `lines` in place of what is shown; the elements of old lines in `changed` may be anything. */
+  repair(lines: readonly Line[], changed: TextRange): void {
+    const old = this.#lines
+    let from = 0
+    while (from < changed.from && old[from] === lines[from]) from += 1
+    const most = Math.min(old.length - changed.to, lines.length - from)
+    let same = 0
+    while (same < most && old[old.length - 1 - same] === lines[lines.length - 1 - same]) same += 1
+    this.#lines = lines
+    this.#replace(old, from, old.length - same, lines.length - same)
   }
 
-  /** Exchanges the elements of old lines from `from` to `oldTo` for those of the new ones up to `newTo`. */
+  /** Exchanges everything between the elements of old lines before `from` and from `oldTo` on for new lines up to `newTo`. */
   #replace(old: readonly Line[], from: number, oldTo: number, newTo: number): void {
     const lines = this.#lines
     // Lists are drawn as a whole.
@@ -95,26 +101,28 @@ export class Rendering {
     while (newEnd < lines.length && isItem(lines[newEnd])) [oldEnd, newEnd] = [oldEnd + 1, newEnd + 1]
     const kept = new Set(lines.slice(start, newEnd))
     const free: HTMLElement[] = []
-    const stale = new Set<Node>()
     for (const line of old.slice(start, oldEnd)) {
       const host = this.#hosts.get(line)
-      if (!host) continue
-      stale.add(this.#topOf(host))
-      if (!kept.has(line)) free.push(host)
+      if (host && !kept.has(line)) free.push(host)
     }
-    const nextLine = lines[newEnd]
-    const nextHost = nextLine && this.#hosts.get(nextLine)
-    const next = nextHost ? this.#topOf(nextHost) : null
+    const topAt = (place: number): Node | null => {
+      const line = lines[place]
+      const host = line && this.#hosts.get(line)
+      return host ? this.#topOf(host) : null
+    }
+    const before = topAt(start - 1)
+    const next = topAt(newEnd)
     const hostFor = (line: Line): HTMLElement => {
       const own = this.#hosts.get(line)
-      if (own && this.#shown.get(own) === line) return own
+      if (own && this.#shown.get(own) === line) return this.#fill(own, line)
       const tag = listOf(line.block) ? 'li' : line.block
       const place = free.findIndex((host) => host.localName === tag)
-      const host = place < 0 ? document.createElement(tag) : free.splice(place, 1)[0]
-      return this.#fill(host ?? document.createElement(tag), line)
+      const host = place < 0 ? createHost(tag) : free.splice(place, 1)[0]
+      return this.#fill(host ?? createHost(tag), line)
     }
-    const drawList = ({ kind, items }: ListPart): HTMLElement => {
+    const drawList = ({ kind, start, items }: ListPart): HTMLElement => {
       const list = document.createElement(kind)
+      if (start !== 1 && list instanceof HTMLOListElement) list.start = start
       for (const { line, lists } of items) {
         const host = hostFor(line)
         for (const nested of host.querySelectorAll(':scope > ul, :scope > ol')) nested.remove()
@@ -126,19 +134,21 @@ export class Rendering {
     const drawn = partsOf(lines.slice(start, newEnd)).map((part) =>
       'line' in part ? hostFor(part.line) : drawList(part),
     )
-    let place: Node | null = this.root.firstChild
-    const [firstStale] = stale
-    if (firstStale?.parentNode === this.root) place = firstStale
-    else place = next
     const wanted = new Set<Node>(drawn)
-    for (const node of stale) {
-      if (wanted.has(node)) continue
-      if (node === place) place = node.nextSibling
-      if (node.parentNode === this.root) this.root.removeChild(node)
+    const first = () => (before ? before.nextSibling : this.root.firstChild)
+    for (let node = first(); node && node !== next; ) {
+      const following: ChildNode | null = node.nextSibling
+      if (!wanted.has(node)) node.remove()
+      node = following
     }
+    let place = first()
     for (const node of drawn) {
       if (node === place) place = node.nextSibling
       else this.root.insertBefore(node, place)
+    }
+    for (const line of lines.slice(start, newEnd)) {
+      const host = this.#hosts.get(line)
+      if (host) this.#topOfHost.set(host, this.#topOf(host))
     }
   }
 
@@ -154,8 +164,13 @@ export class Rendering {
     const nodes = inlineNodes(line.runs)
     const last = line.runs.at(-1)?.text
     if (last === undefined || last.endsWith(softBreak)) nodes.push({ lineBreak: true })
-    // Not an attribute, which the page's policy forbids.
-    if (host.style.textAlign !== (line.align ?? '')) host.style.textAlign = line.align ?? ''
+    for (const name of host.getAttributeNames()) if (!hostAttributes.has(name)) host.removeAttribute(name)
+    // Not by the attribute, which the page's policy forbids.
+    const style = line.align === null ? '' : `text-align: ${line.align};`
+    if ((host.getAttribute('style') ?? '') !== style) host.style.cssText = style
+    if (style === '') host.removeAttribute('style')
+    if (line.language === undefined) host.removeAttribute('data-language')
+    else host.dataset.language = line.language
     patch(host, nodes)
     return host
   }
@@ -178,30 +193,12 @@ export class Rendering {
     return line ? this.#lines.indexOf(line) : -1
   }
 
-  startOf(place: number): number {
-    let start = 0
-    for (let at = 0; at < place; at += 1) start += lengthOf(this.#lines[at] as Line) + 1
-    return start
-  }
-
-  /** The line that contains an index, and the offset there. */
-  find(index: number): { place: number; line: Line; offset: number } {
-    let offset = Math.max(0, index)
-    for (const [place, line] of this.#lines.entries()) {
-      const length = lengthOf(line)
-      if (offset <= length || place === this.#lines.length - 1)
-        return { place, line, offset: Math.min(offset, length) }
-      offset -= length + 1
-    }
-    throw new Error('The editor shows no line.')
-  }
-
   /** The text index of a DOM position; null outside the document. */
   indexOf(node: Node, offset: number): number | null {
     if (!this.root.contains(node)) return null
     const host = this.hostOf(node)
     if (!host) return this.#indexBetween(node, offset)
-    return this.startOf(this.placeOf(host)) + offsetIn(host, node, offset)
+    return startOfLine(this.#lines, this.placeOf(host)) + offsetIn(host, node, offset)
   }
 
   /** For positions between hosts: in the root or in a list. */
@@ -213,14 +210,14 @@ export class Rendering {
       const isAfter = boundary
         ? boundary.contains(host) || isBefore(boundary, host)
         : !node.contains(host) && isBefore(node, host)
-      if (isAfter) return this.startOf(place)
+      if (isAfter) return startOfLine(this.#lines, place)
     }
-    return this.startOf(this.#lines.length) - 1
+    return startOfLine(this.#lines, this.#lines.length) - 1
   }
 
   /** The DOM position of a text index. */
   positionOf(index: number): [node: Node, offset: number] {
-    const { line, offset } = this.find(index)
+    const { line, offset } = findIn(this.#lines, index)
     const host = this.#hosts.get(line)
     if (!host) return [this.root, 0]
     for (const { node, start, length } of leavesOf(host)) {
@@ -232,14 +229,149 @@ export class Rendering {
     return [host, contentOf(host).length]
   }
 
-  /** The text that a host shows, also while somebody else changes it. */
-  textOf(host: HTMLElement): string {
-    return leavesOf(host)
-      .map(({ node, length }) => {
-        if (node instanceof Text) return node.data.replaceAll('\n', softBreak)
-        return length === 0 ? '' : node instanceof HTMLBRElement ? softBreak : imageCharacter
-      })
-      .join('')
+  /**
+   * Reads what the root shows, however it came there. `changed`: nodes that somebody changed. Lines from `from` to `to` are
+   * now `lines`; the others are as they were drawn. `indices` are those of `points` in the text that the root shows.
+   */
+  read(changed: readonly Node[], points: readonly (readonly [node: Node, offset: number])[]) {
+    const { root } = this
+    const tops = this.#tops()
+    const isListAt = (place: number) => /^[UO]L$/.test(tops[place]?.node.nodeName ?? '')
+    const children = [...root.childNodes]
+    const changedTops = new Set<Node>()
+    for (const node of [...changed, ...points.map(([node]) => node)])
+      if (node !== root && root.contains(node)) changedTops.add(this.#topOf(node))
+    const isDrawn = (child: Node | undefined, top: { node: Node } | undefined) =>
+      child !== undefined && child === top?.node && !changedTops.has(child)
+    const most = Math.min(tops.length, children.length)
+    let before = 0
+    while (before < most && isDrawn(children[before], tops[before])) before += 1
+    let behind = 0
+    while (behind < most - before && isDrawn(children.at(-1 - behind), tops.at(-1 - behind))) behind += 1
+    // Numbers and levels depend on the lists beside.
+    while (before > 0 && isListAt(before - 1)) before -= 1
+    while (behind > 0 && isListAt(tops.length - behind)) behind -= 1
+    const from = tops[before]?.from ?? this.#lines.length
+    const to = tops[tops.length - behind]?.from ?? this.#lines.length
+    const tree = new TreeReader(root, points, (node) => this.#shown.has(node))
+    tree.readChildren(before, children.length - behind)
+    const { lines: read, hosts, places } = tree.finish()
+    const lines = this.#withLevels(read, hosts).map((line) => ({
+      ...line,
+      runs: line.runs.map(({ text, marks }) => ({ text: withoutHalves(text), marks })),
+    }))
+    const indices = places.map((place, index) => {
+      const [node, offset] = points[index] ?? [null, 0]
+      if (place === null && node !== root) return null
+      // Elsewhere between the root's children.
+      const top = tops[offset < before ? offset : offset - children.length + tops.length]
+      if (place === null) return startOfLine(this.#lines, top?.from ?? this.#lines.length)
+      const shown = [...this.#lines.slice(0, from), ...lines, ...this.#lines.slice(to)]
+      const line = shown[from + place.line]
+      const start = startOfLine(shown, from + place.line)
+      return line ? start + Math.min(place.offset, lengthOf(line)) : start - 1
+    })
+    return { from, to, lines, indices }
+  }
+
+  /** The root's children as they were drawn, with their first lines. */
+  #tops(): { readonly node: Node; readonly from: number }[] {
+    const tops: { node: Node; from: number }[] = []
+    for (const [from, line] of this.#lines.entries()) {
+      const host = this.#hosts.get(line)
+      const node = host && this.#topOfHost.get(host)
+      if (node && tops.at(-1)?.node !== node) tops.push({ node, from })
+    }
+    return tops
+  }
+
+  /** A level says more than the depth at which an item is seen: items keep theirs if all are seen at the same depths. */
+  #withLevels(lines: readonly Line[], hosts: ReadonlyMap<number, Node>): Line[] {
+    const kept = lines.map((line, place) => {
+      const old = this.#shown.get(hosts.get(place) ?? this.root)
+      const isItem = listOf(line.block) && listOf(line.block)?.kind === listOf(old?.block ?? '')?.kind
+      return old && isItem ? { ...line, block: old.block } : line
+    })
+    const [depths, read] = [depthsOf(kept), depthsOf(lines)]
+    return depths.every((depth, place) => depth === read[place]) ? kept : [...lines]
+  }
+}
+
+/** Whether two lines are drawn by the same elements around their content. */
+const isAlike = (one: Line, other: Line | undefined) =>
+  one.block === other?.block && one.start === other.start
+
+const hostAttributes: ReadonlySet<string> = new Set(['data-language', 'dir', 'style'])
+
+/** Each block has the direction of its own text (HTML, 3.2.6.4). */
+function createHost(tag: string): HTMLElement {
+  const host = document.createElement(tag)
+  host.dir = 'auto'
+  return host
+}
+
+/** Feeds a tree to the reader of HTML, and notes where points of the tree are in the lines. */
+class TreeReader {
+  readonly #reader = new LineReader({ isOwn: true })
+  readonly #root: Node
+  readonly #points: readonly (readonly [node: Node, offset: number])[]
+  readonly #isHost: (node: Node) => boolean
+  readonly #places: ({ readonly line: number; readonly offset: number } | null)[]
+  readonly #hosts = new Map<number, Node>()
+
+  constructor(
+    root: Node,
+    points: readonly (readonly [node: Node, offset: number])[],
+    isHost: (node: Node) => boolean,
+  ) {
+    this.#root = root
+    this.#points = points
+    this.#places = points.map(() => null)
+    this.#isHost = isHost
+  }
+
+  /** Reads children of the root. */
+  readChildren(from: number, to: number): void {
+    this.#readChildren(this.#root, from, to)
+  }
+
+  /** `hosts`: of the lines that have one. Places of points that were not read are null. */
+  finish() {
+    return { lines: [...this.#reader.finish().lines], hosts: this.#hosts, places: this.#places }
+  }
+
+  #readChildren(node: Node, from: number, to: number): void {
+    for (let index = from; index < to; index += 1) {
+      this.#note(node, index)
+      const child = node.childNodes[index]
+      if (child) this.#read(child)
+    }
+    this.#note(node, to)
+  }
+
+  #read(node: Node): void {
+    if (node instanceof Text) this.#readText(node)
+    if (!(node instanceof Element)) return
+    this.#reader.open(node.localName, (name) => node.getAttribute(name))
+    if (this.#isHost(node)) this.#hosts.set(this.#reader.place.line, node)
+    if (!isAtom(node)) this.#readChildren(node, 0, node.childNodes.length)
+    this.#reader.close(node.localName)
+  }
+
+  #readText(node: Text): void {
+    const offsets = this.#points.filter(([one]) => one === node).map(([, offset]) => offset)
+    let read = 0
+    for (const offset of offsets.sort((a, b) => a - b)) {
+      this.#reader.text(node.data.slice(read, offset))
+      this.#note(node, offset)
+      read = offset
+    }
+    this.#reader.text(node.data.slice(read))
+  }
+
+  #note(node: Node, offset: number): void {
+    for (const [index, [one, at]] of this.#points.entries())
+      if (one === node && at === offset) this.#places[index] ??= this.#reader.place
   }
 }
 
@@ -302,9 +434,11 @@ function patch(parent: HTMLElement, nodes: readonly InlineNode[]): void {
       child = child.nextSibling
     } else parent.insertBefore(create(node), child)
   }
-  while (child && !isList(child)) {
+  // An item's lists are hosts of other lines.
+  const isItem = parent instanceof HTMLLIElement
+  while (child) {
     const next: ChildNode | null = child.nextSibling
-    child.remove()
+    if (!isItem || !isList(child)) child.remove()
     child = next
   }
 }
@@ -319,7 +453,12 @@ function fits(child: Node, node: InlineNode): boolean {
       ? child.dataset.image === alt && child.textContent === `[${alt}]`
       : child.localName === 'img' && child.getAttribute('src') === src && child.getAttribute('alt') === alt
   }
-  return child.localName === node.tag && child.getAttribute('href') === node.href
+  const attributes = node.href === null ? 0 : 3
+  return (
+    child.localName === node.tag &&
+    child.getAttribute('href') === node.href &&
+    child.attributes.length === attributes
+  )
 }
 
 function create(node: InlineNode): Node {
@@ -359,91 +498,4 @@ function replaceText(node: Text, text: string): void {
   )
     same += 1
   node.replaceData(from, old.length - from - same, text.slice(from, text.length - same))
-}
-
-// Content from elsewhere
-
-const blockElements = /^(p|div|h[1-6]|blockquote|pre|ul|ol|li|hr)$/
-
-/**
- * Reads elements as lines, here or pasted; unknown elements by their content. Outside `pre`, white space with a
- * newline in it is one space.
- */
-export function linesFrom(content: Node): Line[] {
-  const lines: Line[] = []
-  let runs: Run[] | null = null
-  let [block, align]: [string, string | null] = ['p', null]
-
-  function open(): Run[] {
-    runs ??= []
-    return runs
-  }
-
-  function close(): void {
-    if (!runs) return
-    // A break at the end of a block shows nothing.
-    const last = runs.at(-1)
-    if (last?.text.endsWith(softBreak)) {
-      runs.pop()
-      if (last.text.length > 1) runs.push({ ...last, text: last.text.slice(0, -1) })
-    }
-    lines.push({ runs, block, align })
-    runs = null
-  }
-
-  function readText(text: string, marks: Marks): void {
-    if (block === 'pre') {
-      for (const [place, piece] of text.split(/\r?\n/).entries()) {
-        if (place > 0) {
-          open()
-          close()
-        }
-        if (piece !== '') open().push({ text: piece, marks })
-      }
-      return
-    }
-    const flat = text.replaceAll(/[ \t]*[\r\n][ \t\r\n]*/g, runs ? ' ' : '')
-    if (flat !== '') open().push({ text: flat, marks })
-  }
-
-  function read(node: Node, marks: Marks, level: number): void {
-    if (node instanceof Text) readText(node.data, marks)
-    else if (!(node instanceof HTMLElement)) for (const child of node.childNodes) read(child, marks, level)
-    else if (node.localName === 'br') open().push({ text: softBreak, marks })
-    else if (isAtom(node)) {
-      const [src, alt] = [node.getAttribute('src'), node.getAttribute('alt') ?? node.dataset.image]
-      const image = safeImage({ src: src ?? '', alt: alt ?? '' })
-      if (image) open().push({ text: imageCharacter, marks: { ...marks, image } })
-    } else if (blockElements.test(node.localName)) readBlock(node, marks, level)
-    else {
-      const link = node.localName === 'a' ? safeLink(node.getAttribute('href')) : null
-      const mark = block === 'pre' && node.localName === 'code' ? {} : marksOfElement[node.localName]
-      const own = { ...marks, ...mark, ...(link === null ? {} : { link }) }
-      for (const child of node.childNodes) read(child, own, level)
-    }
-  }
-
-  function readBlock(element: HTMLElement, marks: Marks, level: number): void {
-    close()
-    const [outerBlock, outerAlign] = [block, align]
-    const name = element.localName
-    const isContainer = name === 'ul' || name === 'ol'
-    const isItem = name === 'li'
-    if (isItem) {
-      const kind = element.parentElement?.localName === 'ol' ? 'ol' : 'ul'
-      block = `${kind}${Math.min(Math.max(level, 1), 6)}`
-    } else if (/^(h[1-6]|blockquote|pre)$/.test(name)) block = name
-    const own = element.style.textAlign || element.getAttribute('align') || ''
-    if (own !== '') align = /^(center|right|justify)$/.test(own) ? own : null
-    const before = lines.length
-    for (const child of element.childNodes) read(child, marks, isContainer ? level + 1 : level)
-    // Empty blocks are empty lines.
-    if (!isContainer && lines.length === before) open()
-    close()
-    ;[block, align] = [outerBlock, outerAlign]
-  }
-
-  read(content, {}, 0)
-  close()
-  return lines
 }

@@ -279,20 +279,6 @@ test('a log that has everything gets nothing again', () => {
   assert.equal(other.drafts.length, 0)
 })
 
-test('windows that take over the same mirrored page hold it once', () => {
-  const room = createRoom()
-  const [one, other] = [room.open('a'), room.open('b')]
-  const lines = [
-    { runs: [{ text: 'Wind', marks: { bold: true } }], block: 'h2', align: null },
-    { runs: [{ text: 'over the sea', marks: {} }], block: 'p', align: null },
-  ] as const
-  one.document.adopt(lines, 7)
-  other.document.adopt(lines, 7)
-  sync(room, one, other)
-  assert.equal(one.text(), 'Wind\nover the sea\n')
-  assert.equal(other.text(), one.text())
-})
-
 test('who has chosen a name signs the first change, once', () => {
   const room = createRoom()
   const [one, other] = [room.open('a', { author: () => 'Ada' }), room.open('b')]

@@ -2,7 +2,7 @@
 
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
-import { attributesOf, createDocument, documentText, type Line } from '../../server/document/rich-text.ts'
+import { createDocument, documentText } from '../../server/document/rich-text.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../../server/wire/messages.ts'
 import type { Random, Timers } from '../../server/wire/time.ts'
 import type { Recorder } from '../lab.ts'
@@ -220,23 +220,6 @@ export function createSharedDocument(parts: SharedDocumentParts) {
     superseded: (_id: string) => undefined,
     renamed(id: string, draft: Draft): void {
       if (unrefused.delete(id)) unrefused.add(draft.id)
-    },
-    /**
-     * Publishes lines of the mirrored edit `seq` as the first content. Every window makes the same updates of it, by the
-     * same Yjs client and with the same clocks, so that they count once.
-     */
-    adopt(lines: readonly Line[], seq: number): void {
-      const page = createDocument()
-      page.clientID = seq
-      page.on('update', (update: Uint8Array) => Y.applyUpdate(doc, update))
-      const content = documentText(page)
-      for (const line of lines) {
-        page.transact(() => {
-          for (const { text, marks } of line.runs) content.insert(content.length, text, { ...marks })
-          content.insert(content.length, '\n', { ...attributesOf(line) })
-        })
-      }
-      page.destroy()
     },
     /** Shows updates that are in the outbox: from before a reload, or from a closed window. */
     restore(drafts: readonly Draft[]): void {

@@ -1,6 +1,6 @@
-// The time slider: any version that the log still has, coloured by author, and a way to restore it.
+// A document's versions by sitting, with their names: each step, coloured by author, and a way to restore it.
 
-import { createElement, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { createElement, type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react'
 import {
   type InlineNode,
   inlineNodes,
@@ -8,94 +8,143 @@ import {
   type ListPart,
   partsOf,
 } from '../../server/document/rich-text.ts'
-import type { PageStart } from '../../server/wire/messages.ts'
+import { mostTitleLength, type PageStart, titleFrom } from '../../server/wire/messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
 import { colourFor, guestName } from '../editor/presence.ts'
-import type { CommonProps } from '../page/hooks.ts'
+import { type CommonProps, useView } from '../page/hooks.ts'
 import { type Author, Replay, type Version } from './replay.ts'
 
-interface VersionsProps extends Pick<CommonProps, 'actions'> {
+interface VersionsProps extends CommonProps {
   readonly start: PageStart
 }
 
 /** Between two portions: the server allows a window ten a second. */
 const askPauseMs = 110
 
-/** Playing shows the whole history in about 20 s. */
+/** Playing shows a sitting in about 20 s. */
 const playStepMs = 100
 const playSteps = 200
 
-export function Versions({ actions, start }: VersionsProps) {
+export function Versions({ store, actions, start }: VersionsProps) {
   const { replay, isLoading, failure } = useHistory(start.channel)
-  const [chosen, setChosen] = useState<number | null>(null)
+  const named = useView(store, (view) => view.versions)
+  const names = useMemo(
+    () => new Map(named.map(({ at, name }) => [replay.versionAt(at), name])),
+    [replay, named],
+  )
+  const entries = useMemo(() => (isLoading ? [] : entriesOf(replay, names)), [replay, isLoading, names])
+  const [chosen, setChosen] = useState<{ readonly entry: Entry; readonly version: number } | null>(null)
   const [isPlaying, setPlaying] = useState(false)
-  const newest = replay.newest
-  const version = Math.min(chosen ?? newest, newest)
+  const entry = chosen?.entry ?? entries[0]
+  const version = chosen?.version ?? entry?.version ?? 0
   const shown = useMemo(() => (isLoading ? null : replay.show(version)), [replay, isLoading, version])
 
+  function go(to: number): void {
+    if (entry) setChosen({ entry, version: Math.max(entry.first, Math.min(entry.last, to)) })
+  }
   useEffect(() => {
-    if (!isPlaying) return
-    const step = Math.max(1, Math.ceil(newest / playSteps))
+    if (!isPlaying || !entry) return
+    const { first, last } = entry
+    const step = Math.max(1, Math.ceil((last - first) / playSteps))
     const timer = setInterval(
-      () => setChosen((present) => Math.min(newest, (present ?? newest) + step)),
+      () => setChosen((present) => ({ entry, version: Math.min(last, (present?.version ?? first) + step) })),
       playStepMs,
     )
     return () => clearInterval(timer)
-  }, [isPlaying, newest])
+  }, [isPlaying, entry])
   useEffect(() => {
-    if (version === newest) setPlaying(false)
-  }, [version, newest])
-
-  function play(): void {
-    if (version === newest) setChosen(0)
-    setPlaying(!isPlaying)
-  }
-  function step(by: number): void {
-    setPlaying(false)
-    setChosen(Math.max(0, Math.min(newest, version + by)))
-  }
+    if (version === entry?.last) setPlaying(false)
+  }, [version, entry])
 
   const at = replay.timeOf(version)
-  const author = replay.authorOf(version)
   return (
     <section className="versions" id="history" aria-label="History">
       <div className="versions-head">
         <h2>History</h2>
         <p className="small">{failure ?? reachWords(replay, isLoading)}</p>
       </div>
-      {newest > 0 && (
+      {entry && (
+        <ol className="versions-list" aria-label="Versions">
+          {entries.map((one) => (
+            <li key={one.version}>
+              <button
+                type="button"
+                className="versions-entry"
+                aria-current={one.version === entry.version}
+                onClick={() => {
+                  setPlaying(false)
+                  setChosen({ entry: one, version: one.version })
+                }}
+              >
+                <span className="versions-name">{one.name || spanWords(one)}</span>
+                <span className="small">
+                  {one.name && `${spanWords(one)}, `}
+                  <span className="by" data-colour={colourOf(one.author)}>
+                    {authorWords(one.author)}
+                  </span>
+                  {one.changes > 0 && `, ${one.changes === 1 ? '1 change' : `${one.changes} changes`}`}
+                </span>
+              </button>
+            </li>
+          ))}
+        </ol>
+      )}
+      {entry && (
         <div className="versions-controls">
           <input
             type="range"
             className="versions-slider"
-            aria-label="Version"
-            aria-valuetext={momentWords(at, author)}
-            min={0}
-            max={newest}
+            aria-label="Change in this version"
+            aria-valuetext={momentWords(at, replay.authorOf(version))}
+            min={entry.first}
+            max={entry.last}
             value={version}
             onChange={(event) => {
               setPlaying(false)
-              setChosen(Number(event.target.value))
+              go(Number(event.target.value))
             }}
           />
           <div className="row versions-buttons">
-            <button type="button" className="button" aria-label="One step back" onClick={() => step(-1)}>
+            <button
+              type="button"
+              className="button"
+              aria-label="One change back"
+              onClick={() => {
+                setPlaying(false)
+                go(version - 1)
+              }}
+            >
               ‹
             </button>
-            <button type="button" className="button" onClick={play}>
+            <button
+              type="button"
+              className="button"
+              onClick={() => {
+                if (version === entry.last) go(entry.first)
+                setPlaying(!isPlaying)
+              }}
+            >
               {isPlaying ? 'Pause' : 'Play'}
             </button>
-            <button type="button" className="button" aria-label="One step on" onClick={() => step(1)}>
+            <button
+              type="button"
+              className="button"
+              aria-label="One change on"
+              onClick={() => {
+                setPlaying(false)
+                go(version + 1)
+              }}
+            >
               ›
             </button>
             <p className="versions-moment">
-              {momentWords(at, author)}
+              {momentWords(at, replay.authorOf(version))}
               <span className="small">
                 {' '}
-                Version {version} of {newest}
+                Change {version - entry.first} of {entry.last - entry.first}
               </span>
             </p>
-            {start.mayWrite && version < newest && shown && (
+            {start.mayWrite && version < replay.newest && shown && (
               <button
                 type="button"
                 className="button"
@@ -107,15 +156,96 @@ export function Versions({ actions, start }: VersionsProps) {
               </button>
             )}
           </div>
+          {start.mayWrite && at !== null && (
+            <VersionName
+              key={at}
+              name={names.get(version) ?? ''}
+              onChoose={(name) => actions.nameVersion(at, name)}
+            />
+          )}
         </div>
       )}
-      {shown && newest > 0 && <Authors version={shown} />}
-      {shown && newest > 0 && (
-        <div className="document versions-text">
-          <Lines version={shown} />
+      {shown && entry && (
+        <div className="versions-shown">
+          <Authors version={shown} />
+          <div className="document versions-text">
+            <Lines version={shown} />
+          </div>
         </div>
       )}
     </section>
+  )
+}
+
+interface Entry {
+  /** The one that it shows when it is chosen. */
+  readonly version: number
+  /** Its first and last step. */
+  readonly first: number
+  readonly last: number
+  /** Ms since the epoch. */
+  readonly from: number
+  readonly to: number
+  readonly author: Author | null
+  /** Of that author; 0 for a version within a sitting. */
+  readonly changes: number
+  readonly name: string
+}
+
+/** Sittings, and versions within them that have a name, newest first. */
+function entriesOf(replay: Replay, names: ReadonlyMap<number | null, string>): Entry[] {
+  const entries = replay.sittings().flatMap(({ versions, from, to }) => {
+    const [begin = 0, end = 0] = [versions[0], versions.at(-1)]
+    const steps = { first: begin - 1, last: end, author: replay.authorOf(end) }
+    const sitting = { ...steps, version: end, from, to, changes: versions.length, name: names.get(end) ?? '' }
+    const within = versions.flatMap((version): Entry[] => {
+      const [name, at] = [names.get(version), replay.timeOf(version)]
+      if (!name || at === null || version === end) return []
+      return [{ ...steps, version, from: at, to: at, changes: 0, name }]
+    })
+    return [...within, sitting]
+  })
+  const [base, baseAt] = [names.get(0), replay.timeOf(0)]
+  if (base && baseAt !== null)
+    entries.push({
+      version: 0,
+      first: 0,
+      last: 0,
+      from: baseAt,
+      to: baseAt,
+      author: null,
+      changes: 0,
+      name: base,
+    })
+  return entries.sort((one, other) => other.version - one.version)
+}
+
+interface VersionNameProps {
+  readonly name: string
+  readonly onChoose: (name: string) => void
+}
+
+function VersionName({ name, onChoose }: VersionNameProps) {
+  const [draft, setDraft] = useState(name)
+  useEffect(() => setDraft(name), [name])
+  function submit(event: FormEvent): void {
+    event.preventDefault()
+    onChoose(titleFrom(draft))
+  }
+  return (
+    <form className="version-name row" onSubmit={submit}>
+      <input
+        className="field"
+        aria-label="Name of this version"
+        placeholder="Name this version"
+        maxLength={mostTitleLength}
+        value={draft}
+        onChange={({ target }) => setDraft(target.value)}
+      />
+      <button type="submit" className="button" disabled={titleFrom(draft) === name}>
+        Save
+      </button>
+    </form>
   )
 }
 
@@ -161,6 +291,10 @@ function reachWords(replay: Replay, isLoading: boolean): string {
     ? `The log reaches back to ${momentFormat.format(at)}; what was written before then has its text, but neither its steps nor its authors.`
     : 'The log has every change since the document began.'
 }
+
+const spanFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+
+const spanWords = ({ from, to }: Entry) => spanFormat.formatRange(from, to)
 
 const momentFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 

@@ -43,6 +43,53 @@ test('shows each version, in any order, with its time', () => {
   assert.deepEqual([replay.timeOf(0), replay.timeOf(3), replay.hasBase], [null, 1003, false])
 })
 
+test('a person’s updates without a long pause are one sitting, whoever writes meanwhile', () => {
+  const doc = createDocument()
+  const minutes = 60_000
+  const updates: ReturnType<typeof writers>['updates'] = []
+  let [from, at] = ['', 0]
+  doc.on('update', (update: Uint8Array) => {
+    updates.push({ seq: updates.length + 1, from, acceptedAt: at, update: toBase64(update) })
+  })
+  const write = (by: string, when: number) => {
+    ;[from, at] = [by, when]
+    documentText(doc).insert(0, 'x')
+  }
+  for (let letter = 0; letter < 809; letter += 1) write('ada', letter * 200)
+  write('bob', 809 * 200)
+  write('ada', 4 * minutes)
+  // The windows of a browser belong to one person.
+  const key = 'k'.repeat(22)
+  write(`${key}.w1`, 8 * minutes)
+  write(`${key}.w2`, 9 * minutes)
+  write('ada', 9 * minutes + 1)
+  const replay = replayOf(updates)
+  const told = replay.sittings().map(({ versions, from, to }) => [versions.length, versions[0], from, to])
+  assert.deepEqual(told, [
+    [1, 810, 809 * 200, 809 * 200],
+    [810, 1, 0, 4 * minutes],
+    [2, 812, 8 * minutes, 9 * minutes],
+    [1, 814, 9 * minutes + 1, 9 * minutes + 1],
+  ])
+})
+
+test('finds the version of a moment, the nearest before it where its update is lost', () => {
+  const { texts, updates } = writers()
+  for (const word of ['one', 'two', 'three']) texts[0].insert(0, word)
+  const replay = replayOf(updates)
+  assert.deepEqual(
+    [1000, 1001, 1002.5, 1003, 9999].map((at) => replay.versionAt(at)),
+    [null, 1, 2, 3, 3],
+  )
+  const base = { seq: 1, from: 'w0', acceptedAt: 1001, update: updates[0]?.update ?? '' }
+  const late = new Replay()
+  late.add({ base, updates: updates.slice(1), next: null })
+  assert.deepEqual(
+    [1000, 1001, 1002].map((at) => late.versionAt(at)),
+    [null, 0, 1],
+  )
+})
+
 test('tells who wrote each piece, by the chosen name or by the window', () => {
   const { texts, docs, updates } = writers()
   docs[0].getMap('authors').set(String(docs[0].clientID), { name: 'Ada' })

@@ -11,6 +11,7 @@ import {
   type Run,
 } from '../../server/document/rich-text.ts'
 import type { HistoryPortion } from '../../server/wire/document-api.ts'
+import { fingerprintIn } from '../../server/wire/messages.ts'
 
 /** Text of a line by one author, in order. */
 export interface Segment {
@@ -30,6 +31,18 @@ export interface Version {
   readonly lines: readonly Line[]
   readonly segments: ReadonlyMap<Line, readonly Segment[]>
 }
+
+/** A person's updates without a long pause, in order. */
+export interface Sitting {
+  /** Numbers of its versions; between them may be those of others. */
+  readonly versions: readonly number[]
+  /** Ms since the epoch. */
+  readonly from: number
+  readonly to: number
+}
+
+/** Between two sittings of a person. */
+const longPauseMs = 5 * 60_000
 
 /** Updates between two kept states: a jump applies at most as many. */
 const checkpointEvery = 1000
@@ -69,6 +82,36 @@ export class Replay {
       if (name !== '') return { window, name }
     }
     return { window: update.from, name: '' }
+  }
+
+  /** All versions but the base, by sitting; the one that ended last comes last. */
+  sittings(): Sitting[] {
+    const all: { person: string; versions: number[]; from: number; to: number }[] = []
+    const newest = new Map<string, (typeof all)[number]>()
+    for (const [place, { from, at }] of this.#updates.entries()) {
+      // The windows of a browser have one fingerprint.
+      const person = fingerprintIn(from) ?? from
+      const sitting = newest.get(person)
+      if (sitting && at - sitting.to <= longPauseMs) {
+        sitting.versions.push(place + 1)
+        sitting.to = at
+      } else {
+        const next = { person, versions: [place + 1], from: at, to: at }
+        newest.set(person, next)
+        all.push(next)
+      }
+    }
+    const end = ({ versions }: Sitting) => versions.at(-1) ?? 0
+    return all.sort((one, other) => end(one) - end(other))
+  }
+
+  /** The version at that moment; null when the log reaches back to none. `at`: ms since the epoch. */
+  versionAt(at: number): number | null {
+    const exact = this.#updates.findLastIndex((update) => update.at === at)
+    // The log may have lost that update.
+    const place = exact === -1 ? this.#updates.findLastIndex((update) => update.at <= at) : exact
+    if (place !== -1) return place + 1
+    return this.#baseAt !== null && at >= this.#baseAt ? 0 : null
   }
 
   /** Whether earlier text was written than the log still tells apart. */

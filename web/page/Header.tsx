@@ -10,21 +10,25 @@ import {
 } from 'react'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { isShared, modeFor, modes } from '../../server/wire/modes.ts'
+import { homeAddress } from '../documents/document-requests.ts'
 import { browserTimers } from '../link/browser-services.ts'
 import { readMedians } from '../store.ts'
+import { lackingTransports } from '../transports/index.ts'
 import { type CommonProps, indexAfterKey, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
-import { LineIcon, LinkShape, Mark } from './Icons.tsx'
+import { Caution, LineIcon, LinkShape, Mark } from './Icons.tsx'
 import { People } from './People.tsx'
 import { addressInView, type ViewName, views } from './views.ts'
 import {
   clockWords,
+  fallReason,
+  insteadWords,
   linkAnnouncement,
   linkWords,
-  modeWords,
   msWords,
-  spokenWords,
   storedWords,
   timeOfDay,
+  usedMode,
+  usedWords,
   windowsWords,
 } from './wording.ts'
 
@@ -36,9 +40,11 @@ export function Header({ store, actions, start }: HeaderProps) {
   return (
     <header className="header">
       <div className="bar row">
-        <h1 className="brand row">
-          <Mark />
-          <span className="brand-name">Crosswind</span>
+        <h1 className="brand">
+          <a className="brand-link row" href={homeAddress(location.href)} aria-label="Crosswind, home">
+            <Mark />
+            <span className="brand-name">Crosswind</span>
+          </a>
         </h1>
         <div className="status row">
           <LinkStatus store={store} actions={actions} />
@@ -57,7 +63,6 @@ function LinkStatus({ store, actions }: CommonProps) {
   const link = useView(store, (view) => view.link)
   const outage = useView(store, (view) => view.outage)
   const now = useNow(1000, link.retryAt !== null)
-  const spoken = spokenWords(link)
   // Constant over the retries of an outage, to prevent flicker.
   const state = outage === null ? link.state : 'waiting'
   const [word, ...countdown] = linkWords(link, now, outage).split(' ')
@@ -73,11 +78,6 @@ function LinkStatus({ store, actions }: CommonProps) {
           Try now
         </button>
       )}
-      {spoken && (
-        <span className="link-spoken" title={spoken}>
-          {spoken}
-        </span>
-      )}
       <output className="visually-hidden">{linkAnnouncement(link, outage)}</output>
     </div>
   )
@@ -88,11 +88,13 @@ const groups = [
   { heading: 'Polling', modes: modes.filter(({ isPush }) => !isPush) },
 ]
 
-/** The requested mode, as a button that opens a menu of all modes. */
+/** The mode in use, as a button that opens a menu of all modes. */
 function ModeMenu({ store, actions, start }: HeaderProps) {
-  const wished = useView(store, (view) => view.link.wished)
-  const inUse = useView(store, (view) => view.link.mode)
-  const clock = useView(store, (view) => view.link.clock)
+  const link = useView(store, (view) => view.link)
+  const { wished, clock } = link
+  const inUse = usedMode(link)
+  const instead = insteadWords(link)
+  const reason = fallReason(link)
   const share = useView(store, (view) => view.share)
   const defaultMode = modeFor(start.transport, start.http)?.name
   const [isOpen, setOpen] = useState(false)
@@ -102,6 +104,7 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
     if (isOpen) menu.current?.querySelector<HTMLElement>('[aria-checked=true]')?.focus()
   }, [isOpen])
 
+  const lacking = isOpen ? lackingTransports() : {}
   const medians = isOpen ? readMedians(() => localStorage) : null
 
   function close(): void {
@@ -136,6 +139,7 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
         ref={button}
         type="button"
         className="mode-button row"
+        title={instead ?? undefined}
         aria-haspopup="menu"
         aria-expanded={isOpen}
         onClick={isOpen ? close : () => setOpen(true)}
@@ -143,7 +147,9 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
         onKeyDown={openByArrow}
       >
         <span className="visually-hidden">Mode: </span>
-        <span className="mode-name">{modeWords(wished)}</span>
+        {instead && <Caution />}
+        <span className="mode-name">{usedWords(link)}</span>
+        <span className="visually-hidden"> {instead}</span>
         <LineIcon name="chevron" />
       </button>
       {isOpen && (
@@ -164,18 +170,19 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
               <div className="mode-heading small" aria-hidden="true">
                 {heading}
               </div>
-              {modes.map(({ name, label, explanation, windowsPerBrowser }) => (
+              {modes.map(({ name, label, transport, explanation, windowsPerBrowser }) => (
                 <button
                   key={name}
                   type="button"
                   className="mode-item"
                   data-mode={name}
                   role="menuitemradio"
-                  aria-checked={name === wished}
+                  aria-checked={name === inUse}
+                  aria-disabled={lacking[transport] !== undefined}
                   tabIndex={-1}
-                  onClick={() => choose(name)}
+                  onClick={() => lacking[transport] ?? choose(name)}
                 >
-                  <span>{name === wished && <LineIcon name="tick" />}</span>
+                  <span>{name === inUse && <LineIcon name="tick" />}</span>
                   <span className="mode-label">
                     {label}
                     {name === defaultMode && <span className="mode-default small"> default</span>}
@@ -190,11 +197,14 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
                     )}
                   </span>
                   <span className="mode-explanation">
-                    {explanation}.
+                    {lacking[transport] ? `Not available here. ${lacking[transport]}` : `${explanation}.`}
                     {windowsPerBrowser !== null &&
                       (isShared({ windowsPerBrowser }, share)
                         ? ' Shared by the windows of one browser.'
                         : ` For up to ${windowsPerBrowser} windows of one browser.`)}
+                    {name === wished && reason && !lacking[transport] && (
+                      <span className="mode-reason"> Asked for, but not in use: {reason}.</span>
+                    )}
                   </span>
                 </button>
               ))}

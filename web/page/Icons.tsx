@@ -1,6 +1,7 @@
 // Icons, hidden from screen readers: adjacent words say the same.
 
 import type { LinkState } from '../link/link.ts'
+import type { Tone } from '../store.ts'
 
 const wind = ['M6 12.5h13.5a3.25 3.25 0 1 0-3.1-4.2M6 23.5h7.5', 'M6 18h17.2a3.4 3.4 0 1 1-3.2 4.5']
 
@@ -31,6 +32,21 @@ export function LinkShape({ state, name = 'link-shape' }: { state: LinkState['st
 
 export function Caution() {
   return <LinkShape state="waiting" name="caution" />
+}
+
+/** A tick or an "i" in a disc. */
+const noticeShapes = {
+  success: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1Zm3.3 3.9-4.4 4.6-2.1-2-1.2 1.3 3.4 3.2 5.6-5.9Z',
+  information: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1Zm-.95 2.8v1.9h1.9V3.8Zm0 3.2v5.2h1.9V7Z',
+}
+
+export function NoticeIcon({ tone }: { tone: Tone }) {
+  if (tone === 'warning') return <Caution />
+  return (
+    <svg className="caution" viewBox="0 0 16 16" aria-hidden="true">
+      <path fillRule="evenodd" d={noticeShapes[tone]} />
+    </svg>
+  )
 }
 
 /** Side of the viewport, and the lines. */

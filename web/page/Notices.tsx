@@ -1,13 +1,14 @@
 // Notices over the page: view, fallback, connection limit, outbox, outage, left and refused edits.
 
 import { type ReactNode, useState } from 'react'
+import type { Tone } from '../store.ts'
 import { type CommonProps, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
-import { Caution } from './Icons.tsx'
+import { NoticeIcon } from './Icons.tsx'
 import { fallWords, leftWords, outboxWords } from './wording.ts'
 
 /** Overlaid, so that notices do not move the page. */
 export function Notices({ store, actions, mayWrite }: CommonProps & { readonly mayWrite: boolean }) {
-  const viewNotice = useView(store, (view) => view.shown.notice)
+  const notice = useView(store, (view) => view.shown.notice)
   const fall = fallWords(useView(store, (view) => view.link))
   const http1 = useHttp1Warning(store)
   const wayOut = http1?.wayOut
@@ -24,41 +25,43 @@ export function Notices({ store, actions, mayWrite }: CommonProps & { readonly m
   }
   return (
     <section className="notices" aria-label="Notices">
-      {viewNotice && (
-        <Notice kind="warning" isLive dismiss={{ words: 'Dismiss', onClick: actions.dismissViewNotice }}>
-          {viewNotice}
-        </Notice>
-      )}
-      {fall && (
-        <Notice kind="fall" isLive>
-          {fall}
-        </Notice>
-      )}
-      {http1 && (
-        <Notice kind="warning" isLive action={moveWindow}>
-          {http1.sentence}
-        </Notice>
-      )}
-      {kept && (
-        // The key shows a dismissed notice again when things get worse.
-        <Notice key={`${outbox.isFull} ${outbox.isSaved}`} kind="warning" isLive>
-          {kept}
-        </Notice>
-      )}
+      {/* Always there: a screen reader announces what is added to a region that it knows. */}
+      <div role="status" aria-atomic="false">
+        {notice && (
+          <Notice
+            key={notice.sentence}
+            kind={notice.tone}
+            dismiss={{ words: 'Dismiss', onClick: actions.dismissViewNotice }}
+          >
+            {notice.sentence}
+          </Notice>
+        )}
+        {fall && <Notice kind="fall">{fall}</Notice>}
+        {http1 && (
+          <Notice kind="warning" action={moveWindow}>
+            {http1.sentence}
+          </Notice>
+        )}
+        {kept && (
+          // The key shows a dismissed notice again when things get worse.
+          <Notice key={`${outbox.isFull} ${outbox.isSaved}`} kind="warning">
+            {kept}
+          </Notice>
+        )}
+        {left && (
+          <Notice
+            kind="warning"
+            action={{ words: 'Restore', onClick: () => actions.restoreLeft(left.id) }}
+            dismiss={{ words: 'Discard', onClick: () => actions.discardLeft(left.id) }}
+          >
+            {leftWords(left, now)}
+          </Notice>
+        )}
+      </div>
       {outage !== null && (
         // One for each outage; not live, since the header announces it.
         <Notice kind="waiting">
           {outage} {mayWrite && 'You can keep writing: your edits will be sent once the connection is back.'}
-        </Notice>
-      )}
-      {left && (
-        <Notice
-          kind="warning"
-          isLive
-          action={{ words: 'Restore', onClick: () => actions.restoreLeft(left.id) }}
-          dismiss={{ words: 'Discard', onClick: () => actions.discardLeft(left.id) }}
-        >
-          {leftWords(left, now)}
         </Notice>
       )}
       {/* An alert: the screen differs from what others see. */}
@@ -79,22 +82,21 @@ interface Action {
 }
 
 interface NoticeProps {
-  readonly kind: 'waiting' | 'fall' | 'warning' | 'refusal'
-  readonly isLive?: boolean
+  readonly kind: Tone | 'waiting' | 'fall' | 'refusal'
   readonly action?: Action | undefined
   /** By default hides the notice until its reason recurs. */
   readonly dismiss?: Action
   readonly children: ReactNode
 }
 
-function Notice({ kind, isLive = false, action, dismiss, children }: NoticeProps) {
+function Notice({ kind, action, dismiss, children }: NoticeProps) {
   const [isHidden, setHidden] = useState(false)
   if (isHidden) return null
   const { words, onClick } = dismiss ?? { words: 'Dismiss', onClick: () => setHidden(true) }
   return (
     <div className="notice" data-kind={kind}>
-      <Caution />
-      <p aria-live={isLive ? 'polite' : undefined}>{children}</p>
+      <NoticeIcon tone={kind === 'success' || kind === 'information' ? kind : 'warning'} />
+      <p>{children}</p>
       <div className="notice-actions row">
         {action && (
           <button type="button" className="button" onClick={action.onClick}>

@@ -1,11 +1,11 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useReducer, useState, useSyncExternalStore } from 'react'
 import type { Line } from '../../server/document/rich-text.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { browserTimers } from '../link/browser-services.ts'
 import type { OutboxState } from '../link/outbox.ts'
-import type { Store, View, WindChoices } from '../store.ts'
+import type { Store, Tone, View, WindChoices } from '../store.ts'
 import type { ViewName } from './views.ts'
 import { http1Warning } from './wording.ts'
 
@@ -29,8 +29,8 @@ export interface Actions {
   dismissViewNotice(): void
   /** This window's user, as others see it; empty for a guest. Kept in this browser. */
   chooseName(name: string): void
-  /** Shows a sentence until it is dismissed. */
-  notify(sentence: string): void
+  /** Shows a sentence until it is dismissed; by default a warning. */
+  notify(sentence: string, tone?: Tone): void
   /** An empty title stands for the channel's name. */
   rename(title: string): void
   /** Opens a document in this window; a new one gets `name` as its title. Rejects with an Error for people. */
@@ -39,6 +39,8 @@ export interface Actions {
   importFile(file: File): Promise<void>
   /** Makes the document's text equal to a version, as an edit that can be undone. */
   restoreVersion(version: readonly Line[]): Promise<void>
+  /** `at`: of the version's last update, as the log has it. Empty, the name is taken away. */
+  nameVersion(at: number, name: string): void
   chooseWind(change: Partial<WindChoices>): void
 }
 
@@ -51,18 +53,17 @@ export function useView<Part>(store: Store, select: (view: View) => Part): Part 
 }
 
 /**
- * Ms since the epoch by the clock that stamps arrivals; setting the wall clock does not change it. Renewed
- * every `periodMs` while `isRunning`.
+ * Ms since the epoch by the clock that stamps arrivals; setting the wall clock does not change it. Read at each render,
+ * so that a countdown begins at its pause; rerenders every `periodMs` while `isRunning`.
  */
 export function useNow(periodMs: number, isRunning: boolean): number {
-  const [now, setNow] = useState(browserTimers.now)
+  const [, rerender] = useReducer((count: number) => count + 1, 0)
   useEffect(() => {
     if (!isRunning) return
-    setNow(browserTimers.now)
-    const timer = setInterval(() => setNow(browserTimers.now), periodMs)
+    const timer = setInterval(rerender, periodMs)
     return () => clearInterval(timer)
   }, [periodMs, isRunning])
-  return now
+  return browserTimers.now()
 }
 
 /** Edits are usually stored within a few ms: showing each would flicker and render twice per key. */

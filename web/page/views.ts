@@ -38,7 +38,7 @@ export type ViewName = (typeof views)[number]['name']
 
 const [{ name: first }] = views
 
-export interface ShownView {
+interface ViewAsked {
   readonly name: ViewName
   /** Null for a known view. */
   readonly notice: string | null
@@ -60,7 +60,7 @@ export function channelsFor(page: string, view: ViewName): readonly string[] {
 }
 
 /** `search`: the address's query. */
-export function viewAsked(search: string): ShownView {
+export function viewAsked(search: string): ViewAsked {
   const asked = new URLSearchParams(search).get('view') ?? first
   const found = viewNamed(asked)
   if (found) return { name: found.name, notice: null }

@@ -8,8 +8,10 @@ import type { OutboxState } from '../link/outbox.ts'
 import { firstView } from '../store.ts'
 import {
   clockWords,
+  fallReason,
   fallWords,
   http1Warning,
+  insteadWords,
   leftWords,
   linkAnnouncement,
   linkWords,
@@ -17,8 +19,8 @@ import {
   outboxWords,
   refusalAfter,
   refusedUpdateWords,
-  spokenWords,
   storedWords,
+  usedWords,
   windowsWords,
 } from './wording.ts'
 
@@ -53,16 +55,22 @@ test('takes the label from the table, and the name when the table has none', () 
   assert.equal(modeWords('pigeon/1'), 'pigeon/1')
 })
 
-test('says so when another HTTP version is spoken than asked for', () => {
-  assert.equal(spokenWords(open), null)
-  assert.equal(spokenWords({ ...open, spokenHttp: null }), null)
-  assert.equal(spokenWords({ ...open, spokenHttp: '1.1' }), 'using HTTP/1.1 instead')
+test('names the HTTP version that is spoken, and the one asked for', () => {
+  for (const spokenHttp of ['2', null] as const) {
+    assert.equal(usedWords({ ...open, spokenHttp }), 'SSE + XHR, HTTP/2')
+    assert.equal(insteadWords({ ...open, spokenHttp }), null)
+  }
+  assert.equal(usedWords({ ...open, spokenHttp: '1.1' }), 'SSE + XHR, HTTP/1.1')
+  assert.equal(insteadWords({ ...open, spokenHttp: '1.1' }), 'instead of SSE + XHR, HTTP/2')
+  const socket = { ...open, mode: 'websocket/1.1', wished: 'websocket/1.1' }
+  assert.equal(usedWords({ ...socket, spokenHttp: '2' }), 'WebSocket, HTTP/2')
 })
 
-test('says so when another mode is in use than asked for, and why', () => {
+test('names the mode in use, the one asked for, and why they differ', () => {
   const fallen: LinkState = { ...open, wished: 'websocket/1.1', fall: 'blocked' }
-  assert.equal(spokenWords(fallen), 'using SSE + XHR instead')
-  assert.equal(spokenWords({ ...open, wished: 'sse/1.1' }), 'using HTTP/2 instead')
+  assert.equal(usedWords(fallen), 'SSE + XHR, HTTP/2')
+  assert.equal(insteadWords(fallen), 'instead of WebSocket')
+  assert.equal(fallReason(fallen), 'WebSocket does not get through here')
   assert.equal(fallWords(fallen), 'WebSocket does not get through here; using SSE + XHR, HTTP/2 instead.')
   assert.match(
     fallWords({ ...fallen, fall: 'unsupported' }) ?? '',
@@ -71,7 +79,11 @@ test('says so when another mode is in use than asked for, and why', () => {
   assert.match(fallWords({ ...fallen, fall: 'flapping' }) ?? '', /^WebSocket keeps failing here; /)
   assert.equal(fallWords({ ...fallen, state: 'waiting' }), null)
   assert.equal(fallWords(open), null)
-  for (const state of ['opening', 'waiting'] as const) assert.equal(spokenWords({ ...fallen, state }), null)
+  for (const state of ['opening', 'waiting'] as const) {
+    assert.equal(insteadWords({ ...fallen, state }), null)
+    assert.equal(usedWords({ ...fallen, state }), 'SSE + XHR, HTTP/2')
+    assert.equal(usedWords({ ...fallen, state, fall: null }), 'WebSocket')
+  }
 })
 
 test('announces a lost connection with its reason and no countdown', () => {

@@ -25,14 +25,25 @@ export function modeWords(name: string): string {
   return modeNamed(name)?.label ?? name
 }
 
-/** Qualifies the mode's label while another mode or HTTP version is in use; else null. */
-export function spokenWords({ state, mode, wished, spokenHttp }: LinkState): string | null {
-  if (state !== 'open') return null
-  const [used, asked] = [modeNamed(mode), modeNamed(wished)]
-  if (used?.transport !== asked?.transport)
-    return `using ${modeWords(mode).replace(/, HTTP\/[\d.]+$/, '')} instead`
-  const http = spokenHttp ?? used?.http
-  return http === asked?.http ? null : `using HTTP/${http} instead`
+/** The name of the mode in use: the requested one unless the window has fallen back. */
+export function usedMode({ state, mode, wished, fall }: LinkState): string {
+  return state === 'open' || fall !== null ? mode : wished
+}
+
+/** The label of the mode in use, with the HTTP version that is spoken. */
+export function usedWords(link: LinkState): string {
+  const used = usedMode(link)
+  const { state, spokenHttp } = link
+  if (state !== 'open' || spokenHttp === null || spokenHttp === modeNamed(used)?.http) return modeWords(used)
+  return `${modeWords(used).replace(httpInLabel, '')}, HTTP/${spokenHttp}`
+}
+
+const httpInLabel = /, HTTP\/[\d.]+$/
+
+/** The requested mode, while another mode or HTTP version is in use; else null. */
+export function insteadWords(link: LinkState): string | null {
+  const asked = modeWords(link.wished)
+  return link.state !== 'open' || usedWords(link) === asked ? null : `instead of ${asked}`
 }
 
 const fallReasons: Readonly<Record<NonNullable<LinkState['fall']>, (label: string) => string>> = {
@@ -42,9 +53,14 @@ const fallReasons: Readonly<Record<NonNullable<LinkState['fall']>, (label: strin
   full: (label) => `Other windows of this browser use all of its connections for ${label}`,
 }
 
-export function fallWords({ state, mode, wished, fall }: LinkState): string | null {
-  if (state !== 'open' || fall === null) return null
-  return `${fallReasons[fall](modeWords(wished))}; using ${modeWords(mode)} instead.`
+/** Why the requested mode is not in use, without a full stop; null while it is. */
+export function fallReason({ state, wished, fall }: LinkState): string | null {
+  return state !== 'open' || fall === null ? null : fallReasons[fall](modeWords(wished))
+}
+
+export function fallWords(link: LinkState): string | null {
+  const reason = fallReason(link)
+  return reason && `${reason}; using ${modeWords(link.mode)} instead.`
 }
 
 /** Null while the browser has a connection for another window, or another window needs none. */

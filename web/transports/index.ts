@@ -1,5 +1,6 @@
 // All transports by name; a browser's windows share the few HTTP/1.1 connections.
 
+import type { TransportName } from '../../server/wire/modes.ts'
 import { longPolling, polling } from './polling.ts'
 import { sse } from './sse.ts'
 import { streaming } from './streaming.ts'
@@ -109,6 +110,16 @@ export const transportsByName: Transports = {
   'long-polling': longPolling,
   polling,
   streaming,
+}
+
+/** The transports that this browser cannot run, each with a sentence that says why. */
+export function lackingTransports(): Partial<Record<TransportName, string>> {
+  const lacking: Partial<Record<TransportName, string>> = {}
+  for (const { name, lacks } of Object.values(transportsByName)) {
+    const sentence = lacks?.()
+    if (sentence) lacking[name] = sentence
+  }
+  return lacking
 }
 
 export const transports = limitToSlots(transportsByName, navigator.locks)

@@ -14,7 +14,11 @@ import {
   type WebTransport,
 } from './transport.ts'
 
-export const streaming: WebTransport = { name: 'streaming', open: openStreaming }
+export const streaming: WebTransport = {
+  name: 'streaming',
+  open: openStreaming,
+  lacks: () => (canStream() ? null : unsupported.sentence),
+}
 
 const path = '/api/streaming'
 
@@ -41,7 +45,7 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
     opening.onFrame(frame, receivedAt)
   }
   const closeStream = openStream(path, { ...opening, onFrame, onClose: end }, platform)
-  if (!canStream(opening.origin)) queueMicrotask(() => end(unsupported))
+  if (!canStream()) queueMicrotask(() => end(unsupported))
 
   function upload(): Promise<unknown> {
     const { origin, query } = opening
@@ -93,7 +97,7 @@ interface StreamedRequest extends RequestInit {
 }
 
 /** Browsers without request streams convert the body to text with a type and never read `duplex`. */
-function canStream(origin: string): boolean {
+function canStream(): boolean {
   let wasAsked = false
   const request: StreamedRequest = {
     method: 'POST',
@@ -103,6 +107,6 @@ function canStream(origin: string): boolean {
       return 'half'
     },
   }
-  const hasType = new Request(origin, request).headers.has('Content-Type')
+  const hasType = new Request('https://localhost', request).headers.has('Content-Type')
   return wasAsked && !hasType
 }

@@ -19,6 +19,8 @@ export interface WebTransport {
   readonly name: TransportName
   /** `platform` defaults to the browser. */
   readonly open: (opening: Opening, platform?: Platform) => OpenTransport
+  /** What this browser lacks for it, one sentence; null for nothing. Absent where every browser has it. */
+  readonly lacks?: () => string | null
 }
 
 export type Transports = Readonly<Record<TransportName, WebTransport>>

@@ -90,7 +90,7 @@ export const History = memo(function History({ store, actions, history }: Histor
         onBlur={() => plots.current?.leave()}
       >
         <p className="plot-name small" aria-hidden="true">
-          Speed, {units[unit].name} <span className="plot-key">gust 1 min</span>
+          Speed, {units[unit].name} {minutes > 1 && <span className="plot-key">gust 1 min</span>}
         </p>
         <div ref={speed} className="plot plot-speed" />
         <p className="plot-name small" aria-hidden="true">

@@ -82,6 +82,7 @@ function Figures({ figures }: { figures: readonly FigureModel[] }) {
           <dd>
             <Amount of={figure} part="figure" />
             <span className="figure-beside small" aria-hidden="true">
+              <span className="figure-more">{figure.besideMore}</span>
               {figure.beside}
             </span>
             <span className="visually-hidden">{figure.spokenBeside}</span>

@@ -11,7 +11,7 @@ describe('drawing', () => {
   const windy: DialModel = {
     word: null,
     number: '5.2',
-    unit: 'm/s',
+    unit: 'm/s, 3 s mean',
     gust: 'gust 8.4',
     directionDegrees: 90,
     spread: { directionDegrees: 350, deviationDegrees: 20 },
@@ -43,10 +43,35 @@ describe('drawing', () => {
 
   test('the pointer stands where the wind comes from, and points inward', () => {
     const tip = (angle: number, size: number) => pointerOf(drawnDial(windy, angle, size))?.points.slice(0, 1)
-    assertClose(tip(0, 240), [[120, 37]])
-    assertClose(tip(90, 240), [[203, 120]])
-    assertClose(tip(180, 240), [[120, 203]])
-    assertClose(tip(450, 480), [[406, 240]])
+    assertClose(tip(0, 240), [[120, 34]])
+    assertClose(tip(90, 240), [[206, 120]])
+    assertClose(tip(180, 240), [[120, 206]])
+    assertClose(tip(450, 480), [[412, 240]])
+  })
+
+  test('it covers no letter and no degrees, whatever its angle', () => {
+    const side = 480
+    const context = createRecordingContext()
+    drawDialCard(context, side, namedLook)
+    const radiusOf = ([x = 0, y = 0]: readonly number[]) => Math.hypot(x - side / 2, y - side / 2)
+    const texts = context.drawn.filter(({ kind }) => kind === 'text')
+    assert.equal(texts.length, 12)
+    // Digits are about 0.6 of the font's size wide, a W all of it, and three quarters high.
+    const furthest = texts.map(({ text, font, points: [[x = 0, y = 0] = []] }) => {
+      const size = (Number(/([\d.]+)px/.exec(font)?.[1]) * side) / 240
+      const [halfWidth, halfHeight] = [((/\d/.test(text) ? 0.6 : 1) * text.length * size) / 2, 0.375 * size]
+      const corners = [-1, 1].flatMap((along) =>
+        [-1, 1].map((up) => [x + along * halfWidth, y + up * halfHeight]),
+      )
+      return Math.max(...corners.map(radiusOf))
+    })
+    const drawn = drawnDial(windy, 60, side)
+    const nearest = Math.min(...(pointerOf(drawn)?.points.map(radiusOf) ?? []))
+    const outline = (drawn.find(({ colour }) => colour === 'paper')?.lineWidth ?? 0) / 2
+    assert.ok(
+      Math.max(...furthest) < nearest - outline,
+      `${Math.max(...furthest)} and ${nearest} − ${outline}`,
+    )
   })
 
   test('nothing of it leaves the canvas, whatever its angle', () => {
@@ -63,7 +88,7 @@ describe('drawing', () => {
 
   test('number, unit and gust, one below the other', () => {
     const drawn = drawnDial(windy)
-    assert.equal(textsOf(drawn), '5|.|2|m/s|gust 8.4')
+    assert.equal(textsOf(drawn), '5|.|2|m/s, 3 s mean|gust 8.4')
     const heights = drawn.filter(({ kind }) => kind === 'text').map(({ points }) => points[0]?.[1])
     assert.deepEqual(heights, [126, 126, 126, 148, 171])
   })
@@ -82,7 +107,14 @@ describe('drawing', () => {
   })
 
   test('no direction, no pointer; no spread, no arc', () => {
-    const drawn = drawnDial({ ...windy, word: 'Calm', number: '0.0', directionDegrees: null, spread: null })
+    const drawn = drawnDial({
+      ...windy,
+      word: 'Calm',
+      number: '0.0',
+      unit: 'm/s',
+      directionDegrees: null,
+      spread: null,
+    })
     assert.equal(pointerOf(drawn), undefined)
     assert.ok(drawn.every(({ arc }) => arc === null))
     assert.equal(textsOf(drawn), 'Calm|0.0 m/s')

@@ -118,7 +118,7 @@ export function drawDialCard(context: CanvasRenderingContext2D, side: number, lo
     }
     for (let degrees = 30; degrees < 360 && side >= roomyFrom; degrees += 30)
       if (degrees % 90 !== 0)
-        write(context, String(degrees), placeAt(degrees, 78), `400 7.5px ${look.family}`, look.inkSoft)
+        write(context, String(degrees), placeAt(degrees, 75), `400 7.5px ${look.family}`, look.inkSoft)
   })
 }
 
@@ -189,7 +189,7 @@ function strokeRing(context: CanvasRenderingContext2D, from: number, to: number,
   stroke(context, colour, 12)
 }
 
-/** Stands on the rim upwind and points downwind. */
+/** Stands on the rim upwind, outside the card's words, and points downwind. */
 function drawPointer(
   context: CanvasRenderingContext2D,
   angleDegrees: number,
@@ -199,7 +199,7 @@ function drawPointer(
   context.save()
   context.rotate((angleDegrees * Math.PI) / 180)
   context.beginPath()
-  context.moveTo(0, -83)
+  context.moveTo(0, -86)
   context.lineTo(-14, -116)
   context.quadraticCurveTo(0, -109, 14, -116)
   context.closePath()

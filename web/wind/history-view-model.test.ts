@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ReadingBody } from '../../server/wire/messages.ts'
 import { WindHistory } from '../../server/wire/wind-history.ts'
-import { calm, fault, measured, startAt } from '../../server/wire/wind-testing.ts'
+import { calm, fault, gustyWind, measured, startAt } from '../../server/wire/wind-testing.ts'
 import { toMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.ts'
 import { type HistoryMinutes, historyMinutes } from '../store.ts'
 import { type Column, historyModel, momentWords, redrawMsFor } from './history-view-model.ts'
@@ -74,6 +74,26 @@ describe('columns', () => {
     assert.ok(Math.abs((inKilometres.speed[1] ?? 0) - 36) < 1e-9)
   })
 
+  test('no speed is above the gust beside it, in a column that has just begun neither', () => {
+    const history = new WindHistory()
+    for (const { reading, at } of gustyWind(700, 4)) {
+      history.take(reading, at)
+      if (at < startAt + 670_000) continue
+      for (const minutes of historyMinutes) {
+        const { columns } = shown(history, at - startAt, { minutes })
+        assert.equal(
+          columns.some(({ gust }) => gust !== null),
+          minutes > 1,
+        )
+        for (const { speed, gust } of columns)
+          assert.ok(
+            speed === null || gust === null || speed <= gust,
+            `${speed} above ${gust}, ${minutes} min`,
+          )
+      }
+    }
+  })
+
   test('columns do not change while they move out of sight', () => {
     const readings = Array.from(
       { length: 400 },
@@ -140,16 +160,16 @@ describe('words', () => {
 
   test('lowest, highest and mean of what is shown', () => {
     const history = historyOf([1000, measured(2, 350)], [300_000, measured(8.04, 10)])
-    assert.equal(summary(history), '2.0 to 8.0 m/s, mean 5.0 from 6°')
-    assert.equal(summary(history, 'F'), '394 to 1583 ft/min, mean 988 from 6°')
+    assert.equal(summary(history), 'Readings 2.0 to 8.0 m/s, mean 5.0 from 6°')
+    assert.equal(summary(history, 'F'), 'Readings 394 to 1583 ft/min, mean 988 from 6°')
   })
 
   test('a calm history has no direction', () => {
-    assert.equal(summary(historyOf([1000, calm(0.02)])), '0.0 to 0.0 m/s, mean 0.0')
+    assert.equal(summary(historyOf([1000, calm(0.02)])), 'Readings 0.0 to 0.0 m/s, mean 0.0')
   })
 
   test('a history that is shorter than its axis says so', () => {
-    assert.match(summary(historyOf([420_000, measured(2, 90)])), /^3 min: 2.0 to/)
+    assert.match(summary(historyOf([420_000, measured(2, 90)])), /^3 min: readings 2.0 to/)
   })
 
   test('nothing to show is said as such', () => {

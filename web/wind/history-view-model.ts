@@ -1,7 +1,7 @@
 // View model of the wind's history: columns, axes, summary.
 
 import { joinStretches, type WindHistory } from '../../server/wire/wind-history.ts'
-import { meanOf, type Stretch } from '../../server/wire/wind-statistics.ts'
+import { leastGustCoverMs, meanOf, type Stretch } from '../../server/wire/wind-statistics.ts'
 import { fromMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.ts'
 import type { HistoryMinutes } from '../store.ts'
 import { speedDigits, speedIn, timeWords, units, wholeDegrees } from './wind-words.ts'
@@ -14,7 +14,7 @@ export interface Column {
   readonly seconds: number
   /** In the chosen unit. */
   readonly speed: number | null
-  /** Highest 3 s mean of the preceding minute. */
+  /** Highest 3 s mean of the preceding minute; null where single readings are shown, which may be above it. */
   readonly gust: number | null
   /** Null also in calm. */
   readonly direction: number | null
@@ -33,7 +33,9 @@ export function historyModel(history: Pick<WindHistory, 'since'>, { minutes, now
   const spanMs = minutes * 60_000
   const isFull = minutes === 1
   const stretches = history.since(nowAt - spanMs, isFull)
-  const columns = columnsOf(isFull ? stretches : joined(stretches, columnMsFor(spanMs, width)), nowAt, unit)
+  const columns = isFull
+    ? columnsOf(stretches, nowAt, unit).map((column) => ({ ...column, gust: null }))
+    : columnsOf(joined(stretches, columnMsFor(spanMs, width)), nowAt, unit)
   return {
     columns,
     timeAxis: timeAxisFor(minutes),
@@ -62,10 +64,7 @@ export function redrawMsFor(minutes: HistoryMinutes, width: number): number {
   return Math.min(5000, Math.max(200, (minutes * 60_000) / Math.max(1, width)))
 }
 
-/**
- * Fixed steps keep the same readings in a column while it moves. None is below the gust's 3 s, so no mean
- * exceeds its gust.
- */
+/** Fixed steps keep the same readings in a column while it moves. None is below the gust's 3 s. */
 const columnSteps = [3000, 5000, 10_000, 15_000, 30_000, 60_000]
 
 /** About 1.5 pixels. */
@@ -97,13 +96,19 @@ function columnsOf(stretches: readonly Stretch[], nowAt: number, unit: WindUnit)
     const column = {
       seconds: ((firstAt + lastAt) / 2 - nowAt) / 1000,
       speed: inUnit(speedMetresPerSecond),
-      gust: inUnit(gustMetresPerSecond),
+      gust: inUnit(gustBeside(speedMetresPerSecond, gustMetresPerSecond, sums.coversMs)),
       direction: directionDegrees,
     }
     if (!startsAnew || previousAt === undefined) return [column]
     const gapAt = ((previousAt + firstAt) / 2 - nowAt) / 1000
     return [{ seconds: gapAt, speed: null, gust: null, direction: null }, column]
   })
+}
+
+/** A column's mean is one of those that a gust is the highest of, or is of too short a time: then none stands beside it. */
+function gustBeside(mean: number, gust: number | null, coversMs: number): number | null {
+  if (gust === null || mean <= gust) return gust
+  return coversMs < leastGustCoverMs ? null : mean
 }
 
 /** Minimum of the axis, so that noise in light air does not look like wind. */
@@ -134,8 +139,8 @@ function summaryOf(stretches: readonly Stretch[], spanMs: number, nowAt: number,
   const range = `${speedIn(unit, all.lowestMetresPerSecond)} to ${speedIn(unit, all.highestMetresPerSecond)}`
   // Omits the length when the history fills the axis.
   const agoMs = nowAt - first.firstAt
-  const since = agoMs > 0.95 * spanMs ? '' : `${timeWords(Math.max(1000, agoMs))}: `
-  return `${since}${range} ${units[unit].symbol}, mean ${speedIn(unit, speedMetresPerSecond)}${from}`
+  const readings = agoMs > 0.95 * spanMs ? 'Readings' : `${timeWords(Math.max(1000, agoMs))}: readings`
+  return `${readings} ${range} ${units[unit].symbol}, mean ${speedIn(unit, speedMetresPerSecond)}${from}`
 }
 
 const { format: timeOfDay } = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ReadingBody, SensorBody } from '../../server/wire/messages.ts'
-import { noFigures, type WindFigures } from '../../server/wire/wind-statistics.ts'
-import { calm, fault, measured } from '../../server/wire/wind-testing.ts'
+import { noFigures, WindAggregator, type WindFigures } from '../../server/wire/wind-statistics.ts'
+import { calm, fault, gustyWind, measured, startAt } from '../../server/wire/wind-testing.ts'
 import { firstChoices, type WindChoices, type WindView } from '../store.ts'
 import { dialModel, dialSentence, figureModels, windModel } from './wind-view-model.ts'
 
@@ -14,12 +14,16 @@ describe('the panel', () => {
 
   function modelOf(change: Partial<ReadingBody>, now = 1000, unit: WindChoices['unit'] = 'sent') {
     const choices = { ...firstChoices, unit }
-    return windModel({ reading: { ...breeze, ...change }, receivedAt: 1000, sensor: null, choices }, now)
+    const reading = { ...breeze, ...change }
+    return windModel({ reading, receivedAt: 1000, sensor: null, choices, figures: noFigures }, now)
   }
 
   function modelWith(change: Partial<WindView>, now = 1000, isConnected = true) {
     return windModel(
-      { reading: breeze, receivedAt: 1000, sensor: null, choices: firstChoices, ...change },
+      {
+        ...{ reading: breeze, receivedAt: 1000, sensor: null },
+        ...{ choices: firstChoices, figures: noFigures, ...change },
+      },
       now,
       isConnected,
     )
@@ -115,6 +119,7 @@ describe('the figures beside the dial', () => {
     coversMs: 119_750,
   }
   const figures: WindFigures = {
+    ...noFigures,
     twoMinutes: mean,
     tenMinutes: { ...mean, directionDegrees: null, coversMs: 185_000 },
     gustMetresPerSecond: 8.37,
@@ -122,10 +127,10 @@ describe('the figures beside the dial', () => {
   }
 
   function shown(ageMs = 0, unit: 'M' | 'F' = 'M', of = figures) {
-    return figureModels(of, unit, ageMs).map(({ label, soFar, number, beside }) => [
+    return figureModels(of, unit, ageMs).map(({ label, soFar, number, besideMore, beside }) => [
       `${label} ${soFar}`.trim(),
       number,
-      beside,
+      besideMore + beside,
     ])
   }
 
@@ -133,7 +138,7 @@ describe('the figures beside the dial', () => {
     assert.deepEqual(shown(), [
       ['Mean, 2 min', '5.2', '229° SW'],
       ['Mean, 10 min (so far 3 min)', '5.2', ''],
-      ['Gust, 10 min (so far 3 min)', '8.4', '3 s mean'],
+      ['Gust, 10 min (so far 3 min)', '8.4', 'highest 3 s mean'],
       ['Spread, 1 min', '±14°', '0° N'],
     ])
   })
@@ -178,33 +183,65 @@ describe('the figures beside the dial', () => {
     const young = (coversMs: number, gustMetresPerSecond: number | null = 4) =>
       shown(0, 'M', { ...figures, tenMinutes: { ...mean, coversMs }, gustMetresPerSecond })[2]
     assert.deepEqual(young(250, null), ['Gust, 10 min', null, ''])
-    assert.deepEqual(young(5000), ['Gust, 10 min (just begun)', '4.0', '3 s mean'])
-    assert.deepEqual(young(10_000), ['Gust, 10 min (so far 10 s)', '4.0', '3 s mean'])
+    assert.deepEqual(young(5000), ['Gust, 10 min (just begun)', '4.0', 'highest 3 s mean'])
+    assert.deepEqual(young(10_000), ['Gust, 10 min (so far 10 s)', '4.0', 'highest 3 s mean'])
   })
 })
 
 describe('the dial', () => {
   const figures: WindFigures = {
     ...noFigures,
+    threeSecondMetresPerSecond: 5.34,
     gustMetresPerSecond: 8.37,
     spread: { directionDegrees: 231, deviationDegrees: 14.3 },
   }
 
-  function panelModel(reading: typeof fault | null, now = 0) {
-    return windModel({ reading, receivedAt: reading && 0, sensor: null, choices: firstChoices }, now)
+  function panelModel(reading: typeof fault | null, now = 0, of = figures) {
+    const wind = { reading, receivedAt: reading && 0, sensor: null, choices: firstChoices, figures: of }
+    return windModel(wind, now)
   }
 
   test('measured: number, gust, pointer and spread', () => {
     assert.deepEqual(dialModel(panelModel(measured(5.21, 229)), figures), {
       word: null,
-      number: '5.2',
-      unit: 'm/s',
+      number: '5.3',
+      unit: 'm/s, 3 s mean',
       gust: 'gust 8.4',
       directionDegrees: 229,
       spread: figures.spread,
       isStale: false,
       isFault: false,
     })
+  })
+
+  test('the speed is never above the gust beside it, at whatever rate, across an outage too', () => {
+    for (const rateHz of [0.25, 0.5, 1, 4, 20]) {
+      const statistics = new WindAggregator()
+      let compared = 0
+      for (const { reading, at } of gustyWind(900, rateHz)) {
+        // An outage, and a storm after it.
+        const isOut = at > startAt + 300_000 && at < startAt + 310_000
+        const speedMetresPerSecond = (reading.speedMetresPerSecond ?? 0) * (at > startAt + 310_000 ? 3 : 1)
+        if (isOut) continue
+        const body = { ...reading, speedMetresPerSecond }
+        const figures = statistics.figures(statistics.take(body, at).at)
+        const wind = { reading: body, receivedAt: at, sensor: null, choices: firstChoices, figures }
+        const { number, gust } = dialModel(windModel(wind, at), figures)
+        if (gust === null) continue
+        compared += 1
+        assert.ok(
+          Number(number) <= Number(gust.replace('gust ', '')),
+          `${number} beside ${gust} at ${rateHz} Hz`,
+        )
+      }
+      assert.equal(compared > 0, rateHz > 0.25, `${compared} at ${rateHz} Hz`)
+    }
+  })
+
+  test('a single reading is shown as such, and beside no gust', () => {
+    const single = { ...figures, threeSecondMetresPerSecond: null }
+    const model = dialModel(panelModel(measured(9.1, 229), 0, single), single)
+    assert.deepEqual([model.number, model.unit, model.gust], ['9.1', 'm/s', null])
   })
 
   test('calm: the word, the small speed, no pointer', () => {
@@ -225,7 +262,7 @@ describe('the dial', () => {
     const model = dialModel(panelModel(measured(5.21, 229), 6000), figures)
     assert.deepEqual(
       [model.number, model.directionDegrees, model.gust, model.spread],
-      ['5.2', 229, null, null],
+      ['5.3', 229, null, null],
     )
     assert.equal(model.isStale, true)
   })
@@ -233,10 +270,13 @@ describe('the dial', () => {
   test('as a sentence', () => {
     assert.equal(
       dialSentence(panelModel(measured(5.21, 229)), figures),
-      'Wind dial: 5.2 metres per second, from the south-west, 229 degrees, gust 8.4, swinging 14 degrees to either side.',
+      'Wind dial: 5.3 metres per second over 3 seconds, from the south-west, 229 degrees, gust 8.4, swinging 14 degrees to either side.',
     )
     assert.equal(dialSentence(panelModel(calm(0.03)), noFigures), 'Wind dial: calm.')
-    assert.match(dialSentence(panelModel(measured(5, 1), 6000), noFigures), /^Wind dial, last reading: 5\.0/)
+    assert.match(
+      dialSentence(panelModel(measured(5, 1), 6000, noFigures), noFigures),
+      /^Wind dial, last reading: 5\.0/,
+    )
     assert.match(dialSentence(panelModel(fault), figures), /fault/)
     assert.match(dialSentence(panelModel(null), noFigures), /no reading/)
   })

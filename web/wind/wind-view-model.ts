@@ -23,16 +23,18 @@ export type WindModel = ReturnType<typeof windModel>
 
 /** `now`: ms since the epoch. `isConnected`: whether readings can arrive. */
 export function windModel(
-  wind: Pick<WindView, 'reading' | 'receivedAt' | 'sensor' | 'choices'>,
+  wind: Pick<WindView, 'reading' | 'receivedAt' | 'sensor' | 'choices' | 'figures'>,
   now: number,
   isConnected = true,
 ) {
-  const { reading, receivedAt, sensor } = wind
+  const { reading, receivedAt, sensor, figures } = wind
   const ageMs = receivedAt === null ? null : now - receivedAt
   const isOld = ageMs !== null && isStale(ageMs)
   const unit = unitShown(wind)
   const state = reading?.state ?? 'none'
-  const speed = state === 'fault' ? null : (reading?.speedMetresPerSecond ?? null)
+  // Never above the gust beside it, as a single reading may be.
+  const mean = state === 'measured' ? figures.threeSecondMetresPerSecond : null
+  const speed = state === 'fault' ? null : (mean ?? reading?.speedMetresPerSecond ?? null)
   const direction = state === 'measured' ? (reading?.directionDegrees ?? null) : null
   const sensorTrouble = sensor && sensor.state !== 'connected' ? sensor.sentence : null
   const fault = reading?.state === 'fault' ? faultSentence(reading.status) : null
@@ -41,6 +43,8 @@ export function windModel(
     /** Replaces the speed; null when it is shown. */
     word: { none: '–', fault: 'Fault', calm: 'Calm', measured: null }[state],
     speed: speed === null ? null : quantityIn(unit, speed),
+    /** Of 3 s; false of a single reading. */
+    isMean: mean !== null,
     /** Of origin, whole degrees. */
     directionDegrees: direction === null ? null : wholeDegrees(direction),
     directionWords: direction === null ? withoutDirection[state] : `from the ${compassPoint(direction)}`,
@@ -83,7 +87,8 @@ export interface FigureModel extends Quantity {
   readonly label: string
   /** Such as `(so far 9 min)`; empty once the span is full. */
   readonly soFar: string
-  /** Below the number, abbreviated and spoken; may be empty. */
+  /** Below the number, abbreviated and spoken; may be empty. `besideMore` begins it where there is room. */
+  readonly besideMore: string
   readonly beside: string
   readonly spokenBeside: string
 }
@@ -113,6 +118,7 @@ export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number
       label: `Gust, ${timeWords(tenMinutes)}`,
       soFar: gust === null ? '' : soFarWords(figures.tenMinutes, tenMinutes),
       ...quantityIn(unit, gust),
+      besideMore: gust === null ? '' : 'highest ',
       beside: gust === null ? '' : '3 s mean',
       spokenBeside: gust === null ? '' : 'highest mean over 3 seconds',
     },
@@ -128,9 +134,10 @@ export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number
 }
 
 function directionBeside(directionDegrees: number | null, preposition: string) {
-  if (directionDegrees === null) return { beside: '', spokenBeside: '' }
+  if (directionDegrees === null) return { besideMore: '', beside: '', spokenBeside: '' }
   const degrees = wholeDegrees(directionDegrees)
   return {
+    besideMore: '',
     beside: `${degrees}° ${compassLetters(degrees)}`,
     spokenBeside: `${preposition} ${degrees} degrees, ${compassPoint(degrees)}`,
   }
@@ -147,14 +154,14 @@ export type DialModel = ReturnType<typeof dialModel>
 
 /** An old reading keeps its number and direction; a missing direction is never shown as north. */
 export function dialModel(wind: WindModel, { gustMetresPerSecond: gust, spread }: WindFigures) {
-  const { state, word, speed, directionDegrees, isStale, unit } = wind
+  const { state, word, speed, isMean, directionDegrees, isStale, unit } = wind
   const isLive = !isStale && (state === 'measured' || state === 'calm')
   return {
     word,
     number: speed?.number ?? null,
-    unit: speed?.unit ?? null,
-    /** Such as "gust 8.4". */
-    gust: isLive && gust !== null ? `gust ${speedIn(unit, gust)}` : null,
+    unit: speed && (isMean ? `${speed.unit}, 3 s mean` : speed.unit),
+    /** Such as "gust 8.4"; null also beside a single reading, which may be above it. */
+    gust: isLive && isMean && gust !== null ? `gust ${speedIn(unit, gust)}` : null,
     directionDegrees,
     spread: isLive ? spread : null,
     isStale,
@@ -163,13 +170,13 @@ export function dialModel(wind: WindModel, { gustMetresPerSecond: gust, spread }
 }
 
 export function dialSentence(wind: WindModel, { gustMetresPerSecond, spread }: WindFigures): string {
-  const { state, speed, directionDegrees, directionWords, unit } = wind
+  const { state, speed, isMean, directionDegrees, directionWords, unit } = wind
   if (state === 'none') return 'Wind dial: no reading yet.'
   if (state === 'fault') return 'Wind dial: no measurement, the sensor reports a fault.'
   const parts = [
-    state === 'calm' ? 'calm' : `${speed?.number} ${speed?.spokenUnit}`,
+    state === 'calm' ? 'calm' : `${speed?.number} ${speed?.spokenUnit}${isMean ? ' over 3 seconds' : ''}`,
     directionDegrees !== null && `${directionWords}, ${directionDegrees} degrees`,
-    gustMetresPerSecond !== null && `gust ${speedIn(unit, gustMetresPerSecond)}`,
+    isMean && gustMetresPerSecond !== null && `gust ${speedIn(unit, gustMetresPerSecond)}`,
     spread && `swinging ${wholeDegrees(spread.deviationDegrees)} degrees to either side`,
   ]
   return `Wind dial${wind.isStale ? ', last reading' : ''}: ${parts.filter(Boolean).join(', ')}.`

@@ -1,9 +1,11 @@
 // Clipboards of word processors, pages and plain programs, and what the document keeps of each.
 
-import type { ClipboardText } from './foreign-content.ts'
-
-export interface Clipboard extends ClipboardText {
+export interface Clipboard {
   readonly name: string
+  /** Empty when the clipboard has none. */
+  readonly html: string
+  readonly text: string
+  /** The document's own HTML. */
   readonly kept: string
   readonly unkept?: readonly string[]
 }
@@ -77,6 +79,7 @@ them</font></font></p><ol><li><p style="margin-bottom: 0in">Oslo</p></li><li><p>
     kept:
       '<h3>Stations</h3><p><b>Two</b> of them</p><ol><li>Oslo</li><li>Bergen</li></ol>' +
       '<p><b>Place</b> | <b>Wind</b></p><p>Oslo | 4 m/s gusts 9</p><p>| calm</p>',
+    unkept: ['the columns of a table'],
   },
   {
     name: 'a page: code, quote, definition, boxes without words between them, nothing that acts or styles',
@@ -86,14 +89,14 @@ them</font></font></p><ol><li><p style="margin-bottom: 0in">Oslo</p></li><li><p>
     kept:
       '<p>one</p><p>two</p><pre>if (a &lt; b)\n    c()</pre><blockquote>Q1</blockquote>' +
       '<blockquote>Q2 <code>Esc</code></blockquote><p><b>Term</b></p><p>Meaning</p><p>a<br>b</p><p>c</p>' +
-      '<p>bad rel[page: film]</p>',
-    unkept: ['film'],
+      '<p>bad <a href="/relative">rel</a>[page: film]</p>',
+    unkept: ['the address javascript:alert(1)', 'film'],
   },
   {
     name: 'images: small ones are kept, others named, counting pixels dropped',
     html: `<p>x<img src="${smallImage}" alt="dot" onerror="a()"><img src="https://example.org/pics/my%20cat.png?w=3" style="width:9px"><img src="https://example.org/t.gif" width="1" height="1"><img src="data:image/svg+xml;base64,AAAA" alt="A map"><img src="data:image/png;base64,${'A'.repeat(100_000)}"></p>`,
     text: '',
-    kept: `x<img src="${smallImage}" alt="dot">[image: my cat.png][image: A map][image]`,
+    kept: `x<img src="${smallImage}" alt="dot"><a href="https://example.org/pics/my%20cat.png?w=3">[image: my cat.png]</a>[image: A map][image]`,
     unkept: ['my cat.png', 'A map', 'image'],
   },
   {
@@ -122,7 +125,7 @@ them</font></font></p><ol><li><p style="margin-bottom: 0in">Oslo</p></li><li><p>
   },
   {
     name: 'broken HTML keeps its words',
-    html: 'a < b <p title="x>y</p>',
+    html: 'a < b <p title=x">y</p',
     text: 'a < b',
     kept: '<p>a &lt; b</p><p>y</p>',
   },

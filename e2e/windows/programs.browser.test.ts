@@ -1,0 +1,81 @@
+// Text that programs write, in real windows.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, test } from 'node:test'
+import { startTestServer, type TestServer } from '../../server/testing.ts'
+import { modeNamed } from '../../server/wire/modes.ts'
+import { draftOf } from '../clients/client.ts'
+import { connectHttp, type HttpRequest, textOf } from '../clients/http-client.ts'
+import { caretShown, htmlShown, placeCaret } from './page.ts'
+import { openStage, type Stage, type as typeText, untilShows, webFolder } from './stage.ts'
+
+const mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
+
+let stage: Stage
+before(async () => {
+  stage = await openStage()
+})
+afterEach(() => stage.closeWindows())
+after(() => stage.close())
+
+async function ask({ origin, ca }: Pick<TestServer, 'origin' | 'ca'>, request: HttpRequest): Promise<string> {
+  const http = connectHttp('2', origin['2'], ca)
+  try {
+    const { status, body } = await http.ask(request)
+    const text = await textOf(body)
+    assert.equal(status, 200, text)
+    return text
+  } finally {
+    http.close()
+  }
+}
+
+function writing(method: 'PUT' | 'POST', channel: string, id: string, body: string, type = 'text/plain') {
+  const path = `/api/documents/${channel}?id=program-${id}&from=program`
+  return { method, path, headers: { 'content-type': type }, body }
+}
+
+test('a text that a program writes is shown, and leaves what is typed and its caret', async () => {
+  const { server } = stage
+  const [typist, reader] = await stage.open(mode, 2, 'written')
+  assert.ok(typist && reader)
+  await ask(server, writing('PUT', 'written', '1', 'first line\nsecond line\n'))
+  for (const window of [typist, reader]) await untilShows(window, 'first linesecond line')
+  await typist.run(placeCaret, 1, 6)
+  await typeText(typist, ', my')
+  await untilShows(reader, 'first linesecond, my line')
+  await ask(server, writing('PUT', 'written', '2', 'a first line\nsecond, my line\n'))
+  await ask(server, writing('POST', 'written', '3', '<ul><li>a <b>third</b></li></ul>', 'text/html'))
+  for (const window of [typist, reader]) await untilShows(window, 'a first linesecond, my linea third')
+  assert.equal(await typist.run(caretShown), 'second, my| line')
+  assert.match(await reader.run(htmlShown), /<ul><li[^>]*>a <b[^>]*>third<\/b>/)
+  const path = '/api/documents/written'
+  assert.equal(await ask(server, { path }), 'a first line\nsecond, my line\na third\n')
+})
+
+test('a page of the mirror editor opens as a shared document, for reading too, and goes on', async (t) => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
+  t.after(() => rm(dataFolder, { recursive: true, force: true }))
+  const change = { storage: 'sqlite', dataFolder, share: 'none' } as const
+  const mirror = await startTestServer({ ...change, editor: 'mirror' })
+  const edit = JSON.stringify(draftOf('w', 1, '<h2>Old</h2><p>page</p>'))
+  const headers = { 'content-type': 'application/json' }
+  await ask(mirror, { method: 'POST', path: '/api/messages', headers, body: edit })
+  await mirror.close()
+  const server = await startTestServer(change, webFolder)
+  t.after(() => server.close())
+  const reader = await stage.browser.newWindow()
+  t.after(() => reader.close())
+  await reader.open(`${server.origin['2']}/d/main?read&record&transport=sse&http=2`)
+  await untilShows(reader, 'Oldpage')
+  const [typist] = await stage.open(mode, 1, 'main', { server })
+  assert.ok(typist)
+  await untilShows(typist, 'Oldpage')
+  await typist.run(placeCaret, 1, 4)
+  await typeText(typist, ' goes on')
+  for (const window of [reader, typist]) await untilShows(window, 'Oldpage goes on')
+  assert.match(await reader.run(htmlShown), /<h2[^>]*>Old<\/h2>/)
+})

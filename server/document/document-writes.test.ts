@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as Y from 'yjs'
+import { createMemoryLog, IdTaken, type Log } from '../log/log.ts'
+import { ampleLimits } from '../log/log-testing.ts'
+import { Refusal } from '../refusal.ts'
+import type { Draft, EditorName } from '../wire/messages.ts'
+import { linesOfHtml, readLines } from './document-reader.ts'
+import { keepForm, writeDocument } from './document-writes.ts'
+import { writeHtml } from './html.ts'
+import { Ledger } from './ledger.ts'
+import { type Line, plainFormat, textOf } from './rich-text.ts'
+
+const fail = (error: unknown) => assert.fail(String(error))
+const maxMessageBytes = 4096
+
+const linesOf = (...texts: string[]): Line[] =>
+  texts.map((text) => ({ ...plainFormat, runs: text === '' ? [] : [{ text, marks: {} }] }))
+
+/** One log, as servers with either editor have it one after the other. */
+function open() {
+  const now = () => 1
+  const ledger = new Ledger({ documentBytes: 1e6, now, onFailure: fail })
+  const folds = { update: ledger.fold }
+  const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, folds, now, onFailure: fail })
+  const logOf = (editor: EditorName) => ledger.guard(keepForm(stored, editor, now))
+  return { stored, shared: logOf('shared'), mirror: logOf('mirror') }
+}
+
+function edit(id: string, html: string, from = 'ann'): Draft<'edit'> {
+  return { id, channel: 'main', kind: 'edit', from, at: 1, body: { html } }
+}
+
+function update(id: string, bytes: Uint8Array, from = 'ann'): Draft<'update'> {
+  const body = { update: Buffer.from(bytes).toString('base64') }
+  return { id, channel: 'main', kind: 'update', from, at: 1, body }
+}
+
+/** A window of the shared editor that has typed. */
+async function typed(log: Log, text: string, attributes = {}, id = 'ann-1'): Promise<Y.Doc> {
+  const doc = new Y.Doc()
+  doc.getText('text').insert(0, text, attributes)
+  await log.append(update(id, Y.encodeStateAsUpdate(doc)), 1)
+  return doc
+}
+
+type Write = Partial<Parameters<typeof writeDocument>[1]> & { readonly id?: string; readonly at?: number }
+
+function write(log: Log, { id = 'bob-1', at = 1, ...writing }: Write, editor: EditorName = 'shared') {
+  const publish = async (draft: Draft) => {
+    try {
+      return { type: 'stored' as const, id: draft.id, seq: await log.append(draft, 1) }
+    } catch (error) {
+      throw error instanceof IdTaken ? new Refusal(409, 'id-taken', error.message, draft.id) : error
+    }
+  }
+  const draft = { id, channel: 'main', from: 'bob', at }
+  const given = { draft, way: 'replace' as const, lines: [], isPlain: true, ifMatch: null, ...writing }
+  return writeDocument({ log, publish, editor, maxMessageBytes }, given).then(
+    ({ seq }) => seq,
+    (error: Refusal) => `${error.status} ${error.code}`,
+  )
+}
+
+const shown = async (log: Log) => textOf(await readLines(log, 'main'))
+const refusalOf = async (appended: number | Promise<number>) =>
+  Promise.resolve(appended).then(
+    (seq) => seq,
+    ({ status, code, message }: Refusal) => `${status} ${code} ${/\/api\/documents\/main/.exec(message)}`,
+  )
+
+test('a shared document takes no edit, and names the way that works; also before its first update', async () => {
+  const { shared } = open()
+  const refused = '409 shared-document /api/documents/main'
+  const [first, , last] = [
+    shared.append(edit('bob-1', 'lost'), 1),
+    typed(shared, 'kept\n'),
+    shared.append(edit('bob-2', 'lost'), 1),
+  ]
+  assert.deepEqual([await refusalOf(first), await refusalOf(last)], [refused, refused])
+  assert.equal(await refusalOf(shared.append(edit('bob-3', 'lost'), 1)), refused)
+  assert.equal(await shown(shared), 'kept')
+})
+
+test('a mirroring server takes no update, which its windows would not show', async () => {
+  const { mirror } = open()
+  await mirror.append(edit('ann-1', '<p>shown</p>'), 1)
+  const refused = await refusalOf(mirror.append(update('bob-1', new Uint8Array([0, 0])), 1))
+  assert.equal(refused, '409 mirrored-page /api/documents/main')
+})
+
+test('an edit from before the server had the shared editor is acknowledged again, not refused', async () => {
+  const { mirror, shared } = open()
+  const seq = await mirror.append(edit('ann-1', 'x'), 1)
+  assert.equal(await shared.append(edit('ann-1', 'x'), 2), seq)
+  assert.match(String(await refusalOf(shared.append(edit('ann-1', 'y'), 2))), /^409 shared-document/)
+})
+
+test('a mirrored page becomes the beginning of the shared document once, whoever comes first', async () => {
+  for (const first of ['reader', 'update', 'program', 'stream'] as const) {
+    const { mirror, shared, stored } = open()
+    await mirror.append(edit('ann-1', '<h2>Plan</h2><p>a <b>b</b></p>'), 1)
+    const ways = {
+      reader: () => Promise.all([shared.snapshot(new Set(['main'])), shared.snapshot(new Set(['main']))]),
+      update: () => typed(shared, '', {}, 'bob-1'),
+      program: () => write(shared, { way: 'append', lines: linesOf('c') }),
+      stream: () => shared.read(null, new Set(['main'])),
+    }
+    await ways[first]()
+    const more = first === 'program' ? '\n<p>c</p>' : ''
+    assert.equal(writeHtml(await readLines(shared, 'main')), `<h2>Plan</h2>\n<p>a <b>b</b></p>${more}`, first)
+    const { messages } = await stored.read({ epoch: 'life1', seq: 0 }, new Set(['main']))
+    assert.deepEqual(
+      messages.filter(({ id }) => id.startsWith('ann-update')).map(({ from, seq }) => [from, seq]),
+      [['ann', 2]],
+      first,
+    )
+  }
+})
+
+test('a page goes from one editor to the other and back with all that was written', async () => {
+  const { mirror, shared } = open()
+  await typed(shared, 'typed\n')
+  assert.equal(await shown(mirror), 'typed')
+  const page = (await mirror.snapshot(new Set(['main']))).messages.findLast(({ kind }) => kind === 'edit')
+  assert.deepEqual(page?.body, { html: '<p>typed</p>' })
+  await mirror.append(edit('bob-1', '<p>typed</p><p>mirrored</p>', 'bob'), 1)
+  assert.equal(await shown(shared), 'typed\nmirrored')
+  const { messages } = await shared.snapshot(new Set(['main']))
+  assert.equal(messages.at(-1)?.kind, 'update')
+})
+
+test('a replaced text keeps what others type meanwhile, and formatting of what stays', async () => {
+  const { shared } = open()
+  const window = await typed(shared, 'one two\n', { bold: true })
+  const there = await shared.snapshot(new Set(['main']))
+  window.getText('text').insert(7, ' typed')
+  await shared.append(update('ann-2', Y.encodeStateAsUpdate(window)), 1)
+  const late = { ...shared, snapshot: async () => there }
+  assert.equal(await write(late, { lines: linesOf('one and two') }), 3)
+  assert.equal(writeHtml(await readLines(shared, 'main')), '<p><b>one </b>and <b>two typed</b></p>')
+  assert.equal(
+    await write(shared, { id: 'bob-2', lines: await linesOfHtml('<p>two</p>'), isPlain: false }),
+    4,
+  )
+  assert.equal(writeHtml(await readLines(shared, 'main')), '<p>two</p>')
+})
+
+test('what is appended begins a line at the end, in the form that it has', async () => {
+  const { shared } = open()
+  assert.equal(await write(shared, { way: 'append', lines: linesOf('a') }), 1)
+  await write(shared, { id: 'bob-2', way: 'append', lines: await linesOfHtml('<h2>b</h2>') })
+  await write(shared, { id: 'bob-3', way: 'append', lines: linesOf('', 'c') })
+  assert.equal(writeHtml(await readLines(shared, 'main')), '<p>a</p>\n<h2>b</h2>\n<p><br></p>\n<p>c</p>')
+  const { shared: unended } = open()
+  await typed(unended, 'no end', { bold: true })
+  await write(unended, { way: 'append', lines: linesOf('a') })
+  assert.equal(writeHtml(await readLines(unended, 'main')), '<p><b>no end</b></p>\n<p>a</p>')
+})
+
+test('a repeat gets its first number, though the document has changed since or the first is under way; another text does not', async () => {
+  const { shared } = open()
+  const line = { way: 'append' as const, lines: linesOf('a') }
+  const both = await Promise.all([write(shared, line), write(shared, line)])
+  assert.deepEqual(both, [1, 1])
+  await write(shared, { id: 'bob-2', lines: linesOf('other') })
+  assert.equal(await write(shared, { ...line, ifMatch: '"life1:0"' }), 1)
+  for (const other of [{ ...line, lines: linesOf('b') }, { ...line, at: 2 }, { lines: line.lines }])
+    assert.equal(await write(shared, other), '409 id-taken')
+  assert.equal(await shown(shared), 'other')
+})
+
+test('where nothing changes nothing is stored, and the number is the newest change’s', async () => {
+  for (const editor of ['shared', 'mirror'] as const) {
+    const log = open()[editor]
+    assert.equal(await write(log, { way: 'append' }, editor), 0)
+    assert.equal(await write(log, { lines: linesOf('a') }, editor), 1)
+    assert.equal(await write(log, { id: 'bob-2', lines: linesOf('a') }, editor), 1)
+    assert.equal(await write(log, { id: 'bob-3', way: 'append' }, editor), 1)
+    assert.equal((await log.snapshot(new Set())).head.seq, 1)
+    // Its id is free.
+    assert.equal(await write(log, { id: 'bob-3', lines: linesOf('b') }, editor), 2)
+  }
+})
+
+test('with If-Match a text is written only to the document that was read', async () => {
+  const { shared } = open()
+  assert.equal(await write(shared, { lines: linesOf('a'), ifMatch: '*' }), '412 document-changed')
+  assert.equal(await write(shared, { lines: linesOf('a'), ifMatch: '"life1:0"' }), 1)
+  const late = { id: 'bob-2', lines: linesOf('b') }
+  assert.equal(await write(shared, { ...late, ifMatch: '"life1:0"' }), '412 document-changed')
+  assert.equal(await write(shared, { ...late, ifMatch: '"life1:7", "life1:1"' }), 2)
+})
+
+test('a text that is too large for one message is refused, and nothing of it is stored', async () => {
+  const { shared } = open()
+  assert.equal(await write(shared, { lines: linesOf('x'.repeat(maxMessageBytes)) }), '413 too-large')
+  assert.equal(await shown(shared), '')
+})
+
+test('on a mirrored page a text becomes an edit', async () => {
+  const { mirror } = open()
+  await mirror.append(edit('ann-1', '<p>a</p>'), 1)
+  assert.equal(await write(mirror, { way: 'append', lines: linesOf('b & c') }, 'mirror'), 2)
+  const { messages } = await mirror.snapshot(new Set(['main']))
+  assert.partialDeepStrictEqual(messages.at(-1)?.body, { html: '<p>a</p>\n<p>b &amp; c</p>' })
+  assert.equal(await write(mirror, { id: 'bob-2', lines: linesOf('a', 'b & c') }, 'mirror'), 2)
+})

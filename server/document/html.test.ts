@@ -1,0 +1,210 @@
+// HTML as programs, pages and editors write it, read as lines; lines written as HTML.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { JSDOM } from 'jsdom'
+import { createSeededRandom } from '../wire/time.ts'
+import { readCode, readHtml, readText, writeHtml } from './html.ts'
+import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
+import { clipboards } from './testing.ts'
+
+const own = (html: string) => readHtml(html, { isOwn: true }).lines
+const textOf = (lines: readonly Line[]) =>
+  lines
+    .map(({ runs }) =>
+      runs
+        .map(({ text }) => text)
+        .join('')
+        .replaceAll('\u2028', '\n'),
+    )
+    .join('\n')
+
+for (const { name, html, text, kept, unkept = [] } of clipboards)
+  test(name, () => {
+    const reading = html ? readHtml(html) : readText(text)
+    assert.equal(
+      writeHtml(reading.lines).replaceAll(/(?<=>)\n(?=<)/g, ''),
+      writeHtml(own(kept)).replaceAll(/(?<=>)\n(?=<)/g, ''),
+    )
+    assert.deepEqual(reading.lines, own(kept))
+    assert.deepEqual(reading.unkept, unkept)
+  })
+
+const kept: [what: string, html: string][] = [
+  ['headings and paragraphs', '<h1>One</h1>\n<p>Two <b>bold <i>both</i></b> &amp; &lt;so on&gt;</p>'],
+  ['an empty paragraph', '<p>a</p>\n<p><br></p>\n<p>b</p>'],
+  ['soft breaks', '<p>a<br>b</p>\n<p>a<br><br></p>'],
+  ['several spaces', '<p>a  b </p>\n<p> &nbsp; c\td</p>'],
+  ['nested lists', '<ul><li>a<ol><li>b</li><li>c</li></ol></li><li>d</li></ul>'],
+  ['an empty item with a list in it', '<ul><li><br><ul><li>a</li></ul></li><li></li></ul>'],
+  [
+    'where a list starts',
+    '<ol start="3"><li>a</li><li>b<ol start="0"><li>c</li></ol></li></ol>\n<pre>x</pre>\n<ol start="5"><li>d</li></ol>',
+  ],
+  ['two numbered lists in a row', '<ol><li>a</li></ol>\n<ol><li>b</li></ol>'],
+  ['quotes and code', '<blockquote><p>a</p><p><br></p><p>b</p></blockquote>\n<pre>x\n  y\n\nz</pre>'],
+  ['empty lines of code', '<pre>\n\nx\n\n</pre>'],
+  ['the language of code', '<pre><code class="language-c++">x</code></pre>\n<pre>y</pre>'],
+  ['links', '<p><a href="https://example.org/?a=1&amp;b=2">there</a> <a href="docs/a.md#b">b</a></p>'],
+  ['marks', '<p><code>a</code> <u>b</u> <s>c</s> H<sub>2</sub>O e<sup>x</sup> <b><code>d</code></b></p>'],
+  ['alignment', '<h1 style="text-align: right">a</h1>\n<ul><li style="text-align: center">b</li></ul>'],
+  ['direction', '<p dir="auto">שלום</p>'],
+  [
+    'an image',
+    '<p><img src="data:image/png;base64,iVBORw0KGgo=" alt="a dot"> <span data-image="cat">[cat]</span></p>',
+  ],
+]
+
+for (const [what, html] of kept)
+  test(`own HTML keeps ${what}`, () => {
+    const { lines, unkept } = readHtml(html, { isOwn: true })
+    assert.equal(writeHtml(lines), html)
+    assert.deepEqual(unkept, [])
+    assert.deepEqual(readHtml(`<div data-crosswind>${html}</div>`).lines, lines)
+  })
+
+const foreign: [what: string, html: string, same: string][] = [
+  ['scripts and styles go', '<p onclick="a()">x<script>alert(1)</script><style>p{}</style></p>', '<p>x</p>'],
+  ['an unsafe link goes', '<p><a href="javascript:alert(1)">x</a></p>', '<p>x</p>'],
+  ['frames go', '<iframe src="x"><p>in</p></iframe><p>out</p>', '<p>[page: x]</p><p>out</p>'],
+  ['unclosed marks', 'bare <b>text', '<p>bare <b>text</b></p>'],
+  ['boxes in boxes', '<div>a<div>b</div></div>c', '<p>a</p><p>b</p><p>c</p>'],
+  ['a table', '<table><tr><td>a<td>b<tr><td>c</table>', '<p>a | b</p><p>c</p>'],
+  ['a table in a table', '<table><tr><td>a<table><tr><td>b<td>c</table><td>d</table>', '<p>a b | c | d</p>'],
+  ['paragraphs in items', '<ul>\n  <li><p>a</p></li>\n</ul>', '<ul><li>a</li></ul>'],
+  ['end tags of nothing', '</p></b><p>a</p></li>', '<p>a</p>'],
+  ['a title', '<title><b>x</title><p>&lt;script&gt;</p>', '<p>&lt;script&gt;</p>'],
+  ['marks that cross', '<p>a<b>b<i>c</b>d</i>e</p>', '<p>a<b>b<i>c</i></b><i>d</i>e</p>'],
+  ['a mark that goes on in the next paragraph', '<p>a<b>b<p>c', '<p>a<b>b</b></p><p><b>c</b></p>'],
+  [
+    'items without ends',
+    '<ul><li>a<li>b<ul><li>c</ul><li>d</ul>',
+    '<ul><li>a</li><li>b<ul><li>c</li></ul></li><li>d</li></ul>',
+  ],
+  [
+    'numbers of items',
+    '<ol start=4><li>a<li value=7>b</ol>',
+    '<ol start="4"><li>a</li></ol><ol start="7"><li>b</li></ol>',
+  ],
+  [
+    'code in an item',
+    '<ol><li>a<pre>x</pre></li><li>b</li></ol>',
+    '<ol><li>a</li></ol><pre>x</pre><ol start="2"><li>b</li></ol>',
+  ],
+  [
+    'a highlighted language',
+    '<div class="highlight highlight-source-js"><pre lang="js">let <b>a</b></pre></div>',
+    '<pre><code class="language-js">let a</code></pre>',
+  ],
+  ['a rule', '<p>a</p><hr><p>b</p>', '<p>a</p><p>b</p>'],
+  [
+    'an image within a link',
+    '<a href="https://a.org"><img src="https://b.org/c.png" alt="C"></a>',
+    '<p><a href="https://a.org">[image: C]</a></p>',
+  ],
+]
+
+for (const [what, html, same] of foreign)
+  test(`foreign HTML: ${what}`, () => assert.deepEqual(readHtml(html).lines, own(same)))
+
+test('what a document cannot hold is named once', () => {
+  const html = '<hr><hr><table><tr><td>a<td>b</table><a href="data:x">y</a><img src="https://a.org/cat.png">'
+  assert.deepEqual(readHtml(html).unkept, [
+    'a horizontal rule',
+    'the columns of a table',
+    'the address data:x',
+    'cat.png',
+  ])
+})
+
+test('Word’s numbers stay, also of a list that does not start at 1', () => {
+  const item = (marker: string, words: string) =>
+    `<p class=MsoListParagraph style='mso-list:l0 level1 lfo1'><span style='mso-list:Ignore'>${marker}<span>&nbsp; </span></span>${words}</p>`
+  assert.deepEqual(
+    readHtml(`${item('3.', 'a')}${item('4.', 'b')}<p>c</p>${item('5.', 'd')}`).lines,
+    own('<ol start="3"><li>a</li><li>b</li></ol><p>c</p><ol start="5"><li>d</li></ol>'),
+  )
+})
+
+test('code takes the text as it is', () => {
+  assert.deepEqual(readCode('if (a)\r\n\r\n    b()\n'), own('<pre>if (a)\n\n    b()\n\n</pre>'))
+})
+
+test('an image that cannot be kept shows its name', () => {
+  const text = documentText(createDocument())
+  text.insert(0, '\uFFFC', { image: { src: 'https://a/cat.png', alt: 'cat' } })
+  assert.equal(writeHtml(linesOf(text)), '<p><span data-image="cat">[cat]</span></p>')
+})
+
+const texts: [html: string, lines: string[]][] = [
+  ['', []],
+  ['plain', ['plain']],
+  ['One<br>Two<BR/>Three', ['One', 'Two', 'Three']],
+  ['un<b>be</b>liev<i>able</i>', ['unbelievable']],
+  ['<P CLASS=x>One</P\n>Two', ['One', 'Two']],
+  ['a &lt;b&gt; &amp;&nbsp;c', ['a <b> &\u00a0c']],
+  ['caf&eacute; &#233; &#xe9; &#x92; &alefsym; &amp;lt;', ['café é é ’ ℵ &lt;']],
+  ['AT&T a & b &; &#; &#x; &nosuchname;', ['AT&T a & b &; &#; &#x; &nosuchname;']],
+  ['1 < 2 and 3<4', ['1 < 2 and 3<4']],
+  ['<a title="a > b" href=\'>\'>x</a>y', ['xy']],
+  ['<!-- a > b <p>no</p> -->x<!-->y<!--->z', ['xyz']],
+  ['<!doctype html><?php no ?>x</>y</ no>z', ['xyz']],
+  ['x<style>p { a: "<p>" }</style>y<script>1 < 2 </scrip></SCRIPT >z', ['xyz']],
+  ['x<textarea><b>no</b></textarea>y', ['xy']],
+  ['x<p class="no', ['x']],
+  ['x<!-- no', ['x']],
+]
+
+for (const [html, expected] of texts)
+  test(`reads ${JSON.stringify(html)}`, () => {
+    const lines = textOf(own(html)).split('\n')
+    assert.deepEqual(html === '' ? [] : lines, expected)
+  })
+
+test('reads the text that a browser’s parser reads, of HTML damaged in any way', () => {
+  const random = createSeededRandom(11)
+  const { document } = new JSDOM('').window
+  const bits =
+    `< </ > <p <b> </b> </p> <br> <!-- --> --!> ! ? / = " ' a b1 - <a href= title &amp; &#65; &x <xmp> </xmp>
+    <textarea> </textarea> <li> <i> </i> <td> <h1> </h1> \u00a0 é`.split(/[ \n]+/)
+  for (let round = 0; round < 5000; round += 1) {
+    const html = Array.from(
+      { length: 1 + random() * 12 },
+      () => bits[Math.floor(random() * bits.length)],
+    ).join(random() < 0.5 ? '' : ' ')
+    document.body.innerHTML = html
+    for (const hidden of document.body.querySelectorAll('xmp, textarea')) hidden.remove()
+    const shown = (text: string) => text.replaceAll(/[\n |]/g, '')
+    assert.equal(shown(textOf(own(html))), shown(document.body.textContent), JSON.stringify(html))
+  }
+})
+
+test('no half of a surrogate pair is read, and no name is cut within a character', () => {
+  assert.equal(textOf(own('<p>a\ud83d<b>\ude00</b>b😀</p>')), 'ab😀')
+  const alt = `${'x'.repeat(57)}👩‍👩‍👧`
+  assert.deepEqual(readHtml(`<img src="https://a.org/b" alt="${alt}">`).unkept, [`${'x'.repeat(57)}…`])
+})
+
+test('hostile HTML of a megabyte is read in time that grows with its length only', () => {
+  for (const part of [
+    "<a b='",
+    '<a b="',
+    '<!--',
+    '<style>',
+    '<',
+    '<b ',
+    '&',
+    '</',
+    '<div><b>x',
+    '<b></i>',
+    '<p><b><i><u>',
+    '<table><tr><td>',
+    '<ul><li>',
+    '<ol start=9><li value=3>x',
+    ' ',
+    '<b style="a:b;c:d">',
+    'x<br><br>',
+  ])
+    for (const isOwn of [false, true])
+      assert.ok(readHtml(part.repeat(1_000_000 / part.length), { isOwn }).lines)
+})

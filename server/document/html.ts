@@ -1,0 +1,292 @@
+// HTML as text: read as a document's lines however it is formed, and written from lines.
+
+import { type Token, Tokenizer, TokenizerMode } from 'parse5'
+import { withoutHalves } from '../wire/graphemes.ts'
+import {
+  blockTags,
+  headings,
+  LineReader,
+  type Reading,
+  voidTags,
+  withoutReturns,
+  words,
+} from './line-reader.ts'
+import {
+  formatOf,
+  type InlineNode,
+  inlineNodes,
+  type Line,
+  type ListPart,
+  type Part,
+  partsOf,
+  softBreak,
+} from './rich-text.ts'
+
+interface ReadingOptions {
+  /**
+   * The HTML is a document's own, from an editor or an export: text is read as it stands and empty blocks are empty
+   * lines. Of other HTML a part may be such, below an element with the attribute `data-crosswind`.
+   */
+  readonly isOwn?: boolean
+}
+
+export function readHtml(html: string, options: ReadingOptions = {}): Reading {
+  const reading = readHtmlInTurns(html, options)
+  for (let step = reading.next(); ; step = reading.next()) if (step.done) return step.value
+}
+
+/** UTF-16 units of one step: a fraction of a millisecond, without much markup. */
+const pieceLength = 8192
+
+/** Yields where others may have their turn. Time and memory grow with the length alone, however the HTML is formed. */
+export function* readHtmlInTurns(html: string, options: ReadingOptions = {}): Generator<void, Reading> {
+  const reader = new LineReader({ isOwn: options.isOwn ?? false, isTree: false })
+  const tags = new TagBalancer(reader)
+  const take = ({ chars }: { readonly chars: string }) => tags.text(chars)
+  const ignore = () => undefined
+  const tokenizer: Tokenizer = new Tokenizer(
+    { sourceCodeLocationInfo: false },
+    {
+      onCharacter: take,
+      onWhitespaceCharacter: take,
+      onNullCharacter: ignore,
+      onComment: ignore,
+      onDoctype: ignore,
+      onEof: ignore,
+      onStartTag(tag) {
+        tags.start(tag)
+        if (rawTags.has(tag.tagName)) tokenizer.state = TokenizerMode.RAWTEXT
+      },
+      onEndTag: ({ tagName }) => tags.end(tagName),
+    },
+  )
+  for (let place = 0; place < html.length; place += pieceLength) {
+    tokenizer.write(html.slice(place, place + pieceLength), place + pieceLength >= html.length)
+    yield
+  }
+  tags.endAll()
+  return reader.finish()
+}
+
+/** Their content is no markup (WHATWG HTML, 13.2.6.4). */
+const rawTags = words('iframe noembed noframes noscript script style template textarea title xmp')
+
+// Tags
+
+/** Start tags that end an open element, and up to which elements (WHATWG HTML, 13.1.2.4). */
+const ended: readonly (readonly [
+  by: ReadonlySet<string>,
+  tags: ReadonlySet<string>,
+  within: ReadonlySet<string>,
+])[] = [
+  [words('li'), words('li'), words('ul ol menu table td th')],
+  [words('dt dd'), words('dt dd'), words('dl table td th')],
+  [words('td th'), words('td th'), words('tr table')],
+  [words('tr'), words('tr'), words('table')],
+  [words('thead tbody tfoot caption'), words('thead tbody tfoot caption tr'), words('table')],
+  [words('a'), words('a'), words('table td th')],
+  [blockTags, words('p'), words('table td th li dd dt blockquote div section article')],
+]
+const cellTags = words('table td th caption')
+const tableTags = words('table caption thead tbody tfoot tr td th')
+const outerTable = words('table')
+/** Goes on behind the end of a block in which it was left open (WHATWG HTML, 13.2.4.3). */
+const formattingTags = words('a b big code em font i s small strike strong sub sup tt u')
+
+/** Open elements: of deeper ones only the text is read, so that a tag costs a bounded time. */
+const mostOpen = 100
+const mostReopened = 8
+
+interface OpenTag {
+  readonly tag: string
+  readonly attribute: (name: string) => string | null
+}
+
+/** Makes a tree of tags as they come: ends what a tag ends by itself, and mends tags that cross each other. */
+class TagBalancer {
+  readonly #reader: LineReader
+  readonly #open: OpenTag[] = []
+  /** The first line feed within `pre` is none. */
+  #isAfterPre = false
+
+  constructor(reader: LineReader) {
+    this.#reader = reader
+  }
+
+  start({ tagName, attrs }: Token.TagToken): void {
+    this.#isAfterPre = false
+    const tag = tagName === 'image' ? 'img' : tagName
+    const attribute = (name: string) => attrs.find((found) => found.name === name)?.value ?? null
+    for (const [by, tags, within] of ended) if (by.has(tag)) this.#endWithin(tags, within)
+    if (headings.has(tag) && headings.has(this.#open.at(-1)?.tag ?? '')) this.#pop()
+    if (voidTags.has(tag)) this.#reader.open(tag, attribute)
+    if (voidTags.has(tag)) return
+    if (this.#open.length < mostOpen) {
+      this.#open.push({ tag, attribute })
+      this.#reader.open(tag, attribute)
+    } else if (blockTags.has(tag)) {
+      this.#reader.open('div', () => null)
+      this.#reader.close('div')
+    }
+    this.#isAfterPre = tag === 'pre'
+  }
+
+  text(chars: string): void {
+    const text = this.#isAfterPre ? chars.replace(/^\r?\n/, '') : chars
+    this.#isAfterPre = false
+    this.#reader.text(text)
+  }
+
+  end(tag: string): void {
+    this.#isAfterPre = false
+    if (tag === 'br') this.#reader.open('br', () => null)
+    if (headings.has(tag)) this.#endWithin(headings, cellTags)
+    else this.#endWithin(new Set([tag]), tableTags.has(tag) ? outerTable : cellTags)
+  }
+
+  endAll(): void {
+    while (this.#open.length > 0) this.#pop()
+  }
+
+  /** Ends the innermost element of `tags` and all that is open in it, unless one of `within` lies between. */
+  #endWithin(tags: ReadonlySet<string>, within: ReadonlySet<string>): void {
+    let place = this.#open.length - 1
+    for (; place >= 0; place -= 1) {
+      const tag = this.#open[place]?.tag ?? ''
+      if (tags.has(tag)) break
+      if (within.has(tag)) return
+    }
+    if (place < 0) return
+    const crossed = this.#open.slice(place + 1)
+    while (this.#open.length > place) this.#pop()
+    const isCell = [...tags].some((tag) => tableTags.has(tag))
+    const reopened = isCell ? [] : crossed.filter(({ tag }) => formattingTags.has(tag)).slice(-mostReopened)
+    for (const open of reopened) {
+      this.#open.push(open)
+      this.#reader.open(open.tag, open.attribute)
+    }
+  }
+
+  #pop(): void {
+    const open = this.#open.pop()
+    if (open) this.#reader.close(open.tag)
+  }
+}
+
+// Writing
+
+/** For other programs' text: words of one paragraph are no block. */
+export function writeFragment(lines: readonly Line[]): string {
+  const [line] = lines
+  const isInline = lines.length === 1 && line?.block === 'p' && line.align === null
+  return isInline ? contentHtml(line) : writeHtml(lines)
+}
+
+/** Neighbouring quotes are one `blockquote` of paragraphs, neighbouring lines of code one `pre`. */
+export function writeHtml(lines: readonly Line[]): string {
+  return groupsOf(partsOf(lines))
+    .map((group) => {
+      const [first] = group
+      if (!first) return ''
+      if (!('line' in first)) return listHtml(first)
+      const { block, language } = first.line
+      const members = group.flatMap((part) => ('line' in part ? [part.line] : []))
+      if (block === 'pre') {
+        const code = members.map(contentHtml).join('\n')
+        // The first line feed within `pre` is none (WHATWG HTML, 13.1.2.5).
+        const before = code.startsWith('\n') && language === undefined ? '\n' : ''
+        // The last one begins no line.
+        const content = `${before}${code}${code.endsWith('\n') ? '\n' : ''}`
+        return language === undefined
+          ? `<pre${attributesHtml(first.line)}>${content}</pre>`
+          : `<pre${attributesHtml(first.line)}><code class="language-${language}">${content}</code></pre>`
+      }
+      if (block === 'blockquote')
+        return `<blockquote>${members.map((line) => lineHtml('p', line)).join('')}</blockquote>`
+      return lineHtml(block, first.line)
+    })
+    .join('\n')
+}
+
+/** Neighbouring lines of one quote or one piece of code belong together. */
+export function groupsOf(parts: readonly Part[]): Part[][] {
+  const groups: Part[][] = []
+  let last = ''
+  for (const part of parts) {
+    const { block = '', language = '', align = null } = 'line' in part ? part.line : {}
+    const kind = block === 'pre' ? `${block} ${language} ${align}` : block
+    if (kind === last && (block === 'pre' || block === 'blockquote')) groups.at(-1)?.push(part)
+    else groups.push([part])
+    last = kind
+  }
+  return groups
+}
+
+const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
+
+function attributesHtml({ align, runs }: Line): string {
+  const style = align ? ` style="text-align: ${align}"` : ''
+  return runs.some(({ text }) => rightToLeft.test(text)) ? `${style} dir="auto"` : style
+}
+
+function lineHtml(tag: string, line: Line): string {
+  return `<${tag}${attributesHtml(line)}>${contentHtml(line) || '<br>'}</${tag}>`
+}
+
+function contentHtml(line: Line): string {
+  const content = inlineHtml(inlineNodes(line.runs))
+  return line.runs.at(-1)?.text.endsWith(softBreak) ? `${content}<br>` : content
+}
+
+function listHtml({ kind, start, items }: ListPart): string {
+  const content = items.map(({ line, lists }) => {
+    const text = contentHtml(line) || (lists.length > 0 ? '<br>' : '')
+    return `<li${attributesHtml(line)}>${text}${lists.map(listHtml).join('')}</li>`
+  })
+  return `<${kind}${start === 1 ? '' : ` start="${start}"`}>${content.join('')}</${kind}>`
+}
+
+function inlineHtml(nodes: readonly InlineNode[]): string {
+  return nodes
+    .map((node) => {
+      if ('text' in node) return escapeHtml(node.text)
+      if ('lineBreak' in node) return '<br>'
+      if ('image' in node) {
+        const { src, alt } = node.image
+        return src === ''
+          ? `<span data-image="${escapeHtml(alt)}">${escapeHtml(`[${alt}]`)}</span>`
+          : `<img src="${escapeHtml(src)}" alt="${escapeHtml(alt)}">`
+      }
+      const href = node.href === null ? '' : ` href="${escapeHtml(node.href)}"`
+      return `<${node.tag}${href}>${inlineHtml(node.children)}</${node.tag}>`
+    })
+    .join('')
+}
+
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll('\u00A0', '&nbsp;')
+}
+
+/** Lines of plain text: an empty line ends a paragraph, a single line feed a line of it. */
+export function readText(text: string): Reading {
+  const lines: Line[] = []
+  for (const paragraph of withoutReturns(text).split(/\n[ \t]*\n/)) {
+    const shown = paragraph.split('\n').map((line) => withoutHalves(line).trimEnd())
+    while (shown[0] === '') shown.shift()
+    while (shown.at(-1) === '') shown.pop()
+    if (shown.length > 0) lines.push({ ...formatOf({}), runs: [{ text: shown.join(softBreak), marks: {} }] })
+  }
+  return { lines, unkept: [] }
+}
+
+/** Lines of code as they stand, to join a block of code. */
+export function readCode(text: string): Line[] {
+  return withoutReturns(withoutHalves(text))
+    .split('\n')
+    .map((line) => ({ ...formatOf({ block: 'pre' }), runs: line === '' ? [] : [{ text: line, marks: {} }] }))
+}

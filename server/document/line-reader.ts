@@ -1,0 +1,700 @@
+// Reads a tree of HTML elements as a document's lines, as they come: from a DOM, or from the tags of a text.
+
+import { cutText, withoutHalves } from '../wire/graphemes.ts'
+import {
+  deepestLevel,
+  depthsOf,
+  formatOf,
+  imageCharacter,
+  type Line,
+  listOf,
+  type Marks,
+  type Run,
+  safeImage,
+  safeLink,
+  sameMarks,
+  softBreak,
+} from './rich-text.ts'
+
+export interface Reading {
+  readonly lines: Line[]
+  /** What stands in the text as words, or not at all: names of images and files, "the columns of a table". */
+  readonly unkept: readonly string[]
+}
+
+export const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/))
+
+export const voidTags = words('area base br col embed hr img input link meta param source track wbr')
+const skippedTags = words(
+  `area base button canvas col colgroup datalist head link map meta noembed noframes noscript object param script
+  select source style svg template textarea title track xmp`,
+)
+export const blockTags = words(
+  `address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form
+  h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre search section summary table tbody td tfoot th
+  thead tr ul`,
+)
+/** What stands in the text for each. */
+const media: Readonly<Record<string, string>> = {
+  video: 'video',
+  audio: 'audio',
+  iframe: 'page',
+  embed: 'file',
+}
+export const headings = words('h1 h2 h3 h4 h5 h6')
+
+type BlockTag = 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'blockquote' | 'pre' | 'ul' | 'ol'
+
+interface Kind {
+  readonly tag: BlockTag
+  /** Of a list item, from 1; else 0. */
+  readonly level: number
+  readonly align: string | null
+  readonly language: string | null
+  /** Of an `ol` item, where the source numbers it. */
+  readonly number: number | null
+}
+
+interface Piece {
+  readonly text: string
+  readonly marks: Marks
+  /** CSS `white-space: pre` or `pre-wrap`. */
+  readonly keepsSpace: boolean
+}
+
+interface Context {
+  readonly tag: string
+  readonly marks: Marks
+  readonly kind: Kind
+  /** Of the lists around it. */
+  readonly depth: number
+  readonly keepsSpace: boolean
+  readonly isHidden: boolean
+  readonly isOwn: boolean
+  readonly isBlock: boolean
+  /** The lines there were when it opened. */
+  readonly before: number
+  /** Of an `ol`: the number of its next item. */
+  next: number | null
+  /** Of a `tr`: the lines of its cells. */
+  readonly cells: Line[][] | null
+  /** Text of a Word list item's marker. */
+  marker: string | null
+}
+
+const paragraph: Kind = { tag: 'p', level: 0, align: null, language: null, number: null }
+const isList = ({ tag }: Kind) => tag === 'ul' || tag === 'ol'
+const breakPiece: Piece = { text: softBreak, marks: {}, keepsSpace: false }
+const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
+
+const mostUnkept = 50
+const columns = 'the columns of a table'
+
+/** Takes elements and text in document order, from a tokenizer or from a DOM tree. */
+export class LineReader {
+  readonly #isTree: boolean
+  readonly #stack: Context[]
+  /** Lines read so far; of a table's cells, innermost last. */
+  readonly #sinks: Line[][] = [[]]
+  readonly #unkept = new Set<string>()
+  /** Numbers of `ol` items in the source. */
+  readonly #numbers = new Map<Line, number>()
+  #kind: Kind = paragraph
+  #pieces: Piece[] = []
+  #isOwnBlock: boolean
+
+  /** `isTree`: fed from a DOM, whose text is never between blocks by the writer's layout alone. */
+  constructor({ isOwn, isTree = true }: { isOwn: boolean; isTree?: boolean }) {
+    this.#isTree = isTree
+    this.#isOwnBlock = isOwn
+    const root = { tag: '', marks: {}, kind: paragraph, depth: 0, keepsSpace: isOwn, isHidden: false, isOwn }
+    this.#stack = [{ ...root, isBlock: true, before: 0, next: null, cells: null, marker: null }]
+  }
+
+  /** Where the next character of own HTML will be: a line, and UTF-16 units in it. */
+  get place(): { line: number; offset: number } {
+    return { line: this.#lines.length, offset: this.#pieces.reduce((sum, { text }) => sum + text.length, 0) }
+  }
+
+  /** `tag`: in lower case. Void elements are not closed. */
+  open(tag: string, attribute: (name: string) => string | null): void {
+    const outer = this.#top
+    if (tag === 'br') {
+      if (!outer.isHidden) this.#break()
+      return
+    }
+    const styles = stylesOf(attribute('style'))
+    const isOwn = outer.isOwn || attribute('data-crosswind') !== null
+    const isHidden =
+      outer.isHidden ||
+      skippedTags.has(tag) ||
+      attribute('hidden') !== null ||
+      styles.get('display') === 'none' ||
+      styles.get('mso-hide') === 'all'
+    const marks = isHidden ? outer.marks : this.#marksIn(tag, attribute, styles, outer, isOwn)
+    const keepsSpace =
+      isOwn || spaceIn(styles) || (tag !== 'pre' && outer.keepsSpace && !styles.has('white-space'))
+    const { kind, depth } = outer
+    const base = { tag, marks, kind, depth, keepsSpace, isHidden, isOwn, before: this.#lines.length }
+    const context: Context = { ...base, isBlock: false, next: null, cells: null, marker: null }
+    const push = (more: Partial<Context> = {}) => void this.#stack.push({ ...context, ...more })
+    if (isHidden) {
+      if (!voidTags.has(tag)) push()
+    } else if (tag === 'img') this.#image(attribute, context)
+    else if (attribute('data-image') !== null) {
+      this.#image((name) => (name === 'alt' ? attribute('data-image') : null), context)
+      push({ isHidden: true })
+    } else if (tag in media) {
+      this.#name(media[tag] ?? '', nameOf(attribute), context)
+      if (!voidTags.has(tag)) push({ isHidden: true })
+    } else if (tag === 'input') {
+      if (attribute('type')?.toLowerCase() === 'checkbox') this.#box(attribute('checked') !== null, context)
+    } else if (tag === 'hr') {
+      this.#startBlock(outer.kind, isOwn)
+      this.#note('a horizontal rule')
+    } else if (voidTags.has(tag)) return
+    else if (styles.get('mso-list') === 'ignore') push({ isHidden: true, marker: '' })
+    else if (tag === 'q') {
+      this.#add('“', context)
+      push()
+    } else if (tag === 'table' && !isOwn) {
+      this.#startBlock(paragraph, isOwn)
+      push({ kind: paragraph, isBlock: true })
+    } else if (tag === 'tr' && !isOwn) push({ kind: paragraph, cells: [], isBlock: true })
+    else if ((tag === 'td' || tag === 'th') && !isOwn) this.#openCell(tag, attribute, styles, push)
+    else if (tag === 'td' || tag === 'th') {
+      if (this.#pieces.length > 0) this.#add(' | ', context)
+      push()
+    } else if (blockTags.has(tag) || styles.get('display') === 'block')
+      this.#openBlock(tag, attribute, styles, context, push)
+    else {
+      const language = outer.kind.tag === 'pre' && tag === 'code' ? languageIn(attribute) : null
+      if (language !== null) this.#kind = { ...this.#kind, language }
+      push(language === null ? {} : { kind: { ...outer.kind, language } })
+    }
+  }
+
+  close(tag: string): void {
+    const top = this.#top
+    if (top.tag !== tag || this.#stack.length === 1) return
+    this.#stack.pop()
+    const outer = this.#top
+    if (top.marker !== null) this.#takeMarker(top.marker)
+    if (top.isHidden) return
+    if (tag === 'q') this.#add('”', top)
+    else if (tag === 'tr' && top.cells) this.#closeRow(top.cells, outer)
+    else if ((tag === 'td' || tag === 'th') && !top.isOwn) this.#closeCell(outer)
+    else if (top.isBlock) this.#closeBlock(top, outer)
+  }
+
+  text(chars: string): void {
+    const top = this.#top
+    if (top.marker !== null) top.marker = cutText(top.marker + chars, 40)
+    if (top.isHidden || chars === '') return
+    if (!top.isOwn) {
+      this.#add(chars, top)
+      return
+    }
+    const isCode = top.kind.tag === 'pre'
+    if (!this.#isTree && !isCode) {
+      const isBetween = this.#pieces.length === 0 && chars.includes('\n') && chars.trim() === ''
+      if (!isBetween) this.#add(withoutLayout(chars), top)
+      return
+    }
+    for (const [place, piece] of withoutReturns(chars).split('\n').entries()) {
+      if (place > 0 && isCode) this.#endLine(true)
+      else if (place > 0) this.#break()
+      if (piece !== '') this.#add(piece, top)
+    }
+  }
+
+  finish(): Reading {
+    while (this.#stack.length > 1) this.close(this.#top.tag)
+    this.#endLine(false)
+    const lines = numbered(this.#lines, this.#numbers)
+    return { lines: this.#isTree ? lines : withDepths(lines), unkept: [...this.#unkept] }
+  }
+
+  get #top(): Context {
+    return this.#stack.at(-1) as Context
+  }
+
+  get #lines(): Line[] {
+    return this.#sinks.at(-1) as Line[]
+  }
+
+  #note(words: string): void {
+    if (this.#unkept.size < mostUnkept) this.#unkept.add(words)
+  }
+
+  #add(text: string, { marks, keepsSpace, isOwn }: Pick<Context, 'marks' | 'keepsSpace' | 'isOwn'>): void {
+    if (this.#pieces.length === 0) this.#isOwnBlock = isOwn
+    const last = this.#pieces.at(-1)
+    if (
+      last &&
+      last.marks === marks &&
+      last.keepsSpace === keepsSpace &&
+      !isBreak(last) &&
+      text !== softBreak
+    )
+      this.#pieces[this.#pieces.length - 1] = { ...last, text: last.text + text }
+    else this.#pieces.push({ text, marks, keepsSpace })
+  }
+
+  #break(): void {
+    const { isOwn, kind, marks } = this.#top
+    if (isOwn && kind.tag === 'pre' && !this.#isTree) this.#endLine(true)
+    else if (isOwn) this.#add(softBreak, { marks, keepsSpace: true, isOwn })
+    else this.#pieces.push(breakPiece)
+  }
+
+  // Blocks
+
+  #startBlock(kind: Kind, isOwn: boolean): void {
+    this.#endLine(false)
+    this.#kind = kind
+    this.#isOwnBlock = isOwn
+  }
+
+  /** Ends the line, or the block of lines, that is open. */
+  #endLine(mayBeEmpty: boolean): void {
+    const [pieces, kind] = [this.#pieces, this.#kind]
+    this.#pieces = []
+    if (this.#isOwnBlock) {
+      if (pieces.length === 0 && !mayBeEmpty) return
+      // A break at the end of a block shows nothing.
+      if (isBreak(pieces.at(-1))) pieces.pop()
+      this.#push(kind, pieces)
+    } else
+      for (const line of kind.tag === 'pre' ? codeIn(pieces) : shownIn(pieces, isList(kind)))
+        this.#push(kind, line)
+  }
+
+  #push({ tag, level, align, language, number }: Kind, pieces: readonly Piece[]): void {
+    const runs: Run[] = []
+    for (const { text, marks } of pieces) {
+      const last = runs.at(-1)
+      if (last && sameMarks(last.marks, marks)) runs[runs.length - 1] = { text: last.text + text, marks }
+      else runs.push({ text, marks })
+    }
+    const block = tag === 'ul' || tag === 'ol' ? `${tag}${Math.min(Math.max(level, 1), deepestLevel)}` : tag
+    const whole = runs
+      .map(({ text, marks }) => ({ text: withoutHalves(text), marks }))
+      .filter(({ text }) => text !== '')
+    const line: Line = { ...formatOf({ block, align, language }), runs: this.#isTree ? runs : whole }
+    if (tag === 'ol' && number !== null) this.#numbers.set(line, number)
+    // The other lines of an item have no number of their own.
+    if (number !== null) this.#kind = { ...this.#kind, number: null }
+    this.#lines.push(line)
+  }
+
+  #openBlock(
+    tag: string,
+    attribute: (name: string) => string | null,
+    styles: ReadonlyMap<string, string>,
+    { isOwn, marks }: Context,
+    push: (more: Partial<Context>) => void,
+  ): void {
+    const outer = this.#top
+    const align = alignIn(tag, attribute, styles)
+    if (tag === 'ul' || tag === 'ol' || tag === 'menu') {
+      const list = tag === 'ol' ? 'ol' : 'ul'
+      const kind = { ...paragraph, tag: list, level: outer.depth + 1 } as const
+      this.#startBlock(isOwn ? outer.kind : kind, isOwn)
+      push({
+        kind,
+        depth: outer.depth + 1,
+        next: tag === 'ol' ? numberIn(attribute('start'), 1) : null,
+        isBlock: true,
+      })
+      return
+    }
+    if (tag === 'li') {
+      const list = isList(outer.kind) ? outer.kind : ({ ...paragraph, tag: 'ul', level: 1 } as const)
+      const number = outer.next === null ? null : numberIn(attribute('value'), outer.next)
+      if (outer.next !== null) outer.next = (number ?? outer.next) + 1
+      const kind = { ...list, number, align }
+      this.#startBlock(kind, isOwn)
+      push({ kind: { ...kind, number: null }, isBlock: true, before: this.#lines.length })
+      if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.#top)
+      return
+    }
+    const kind = this.#kindOf(tag, attribute, styles, outer.kind, align)
+    const isSame = kind.tag === outer.kind.tag && kind.level === outer.kind.level
+    if (!isOwn && isSame && (kind.tag === 'pre' || isList(kind))) {
+      // Another line of the same item or code block.
+      if (this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
+      push({ isBlock: true })
+    } else {
+      const isUnread = isOwn && isSame && outer.isBlock && this.#pieces.length === 0
+      if (isUnread) this.#kind = { ...kind, number: this.#kind.number }
+      else this.#startBlock(kind, isOwn)
+      push({
+        kind,
+        isBlock: true,
+        before: this.#lines.length,
+        ...(tag === 'dt' && { marks: { ...marks, bold: true as const } }),
+      })
+    }
+  }
+
+  #closeBlock(top: Context, outer: Context): void {
+    if (top.isOwn) {
+      const isContainer = /^(ul|ol|menu|table|tbody|thead|tfoot|tr|body|html|dl)$/.test(top.tag)
+      const isEmpty = this.#lines.length === top.before && this.#pieces.length === 0
+      if (isEmpty && !isContainer) this.#isOwnBlock = true
+      this.#endLine(isEmpty && !isContainer)
+      this.#kind = outer.kind
+    } else if (
+      top.kind === outer.kind &&
+      outer.isBlock &&
+      (top.kind.tag === 'pre' || isList(top.kind)) &&
+      top.tag !== 'li'
+    ) {
+      if (this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
+    } else {
+      this.#endLine(false)
+      // Its marker is seen.
+      if (top.tag === 'li' && this.#lines.length === top.before) this.#push(top.kind, [])
+      this.#startBlock(outer.kind, outer.isOwn)
+    }
+  }
+
+  #kindOf(
+    tag: string,
+    attribute: (name: string) => string | null,
+    styles: ReadonlyMap<string, string>,
+    outer: Kind,
+    own: string | null,
+  ): Kind {
+    const align = own ?? outer.align
+    const word = /level(\d)/.exec(styles.get('mso-list') ?? '')?.[1]
+    // Until the marker says whether it is a number.
+    if (word) return { ...paragraph, tag: 'ul', level: Math.min(Number(word), deepestLevel), align: own }
+    const isCodeBox =
+      /^pre(?:-wrap)?$/.test(styles.get('white-space') ?? '') &&
+      /mono|consolas|courier|menlo/.test(styles.get('font-family') ?? '')
+    if (tag === 'pre' || isCodeBox)
+      return {
+        ...paragraph,
+        tag: 'pre',
+        align: this.#top.isOwn ? align : null,
+        language: languageIn(attribute),
+      }
+    const { isOwn } = this.#top
+    // The text of an item or a code block stays there.
+    if (!isOwn && (isList(outer) || outer.tag === 'pre')) return outer
+    const name = attribute('class') ?? ''
+    const heading = headings.has(tag)
+      ? tag
+      : /^MsoTitle/.test(name)
+        ? 'h1'
+        : /^MsoSubtitle/.test(name)
+          ? 'h2'
+          : null
+    if (heading) return { ...paragraph, tag: heading as BlockTag, align }
+    if (tag === 'blockquote' || /^Mso(?:Intense)?Quote/.test(name))
+      return { ...paragraph, tag: 'blockquote', align }
+    return align === outer.align ? outer : { ...outer, align }
+  }
+
+  /** Word writes a list item as a paragraph with `mso-list`, its marker in an element of its own. */
+  #takeMarker(marker: string): void {
+    const number = /^[\s\u00a0]*\(?(?:(\d{1,9})|[a-z]|[ivxlcdm]{1,8})[.)]/i.exec(marker)
+    const top = this.#stack.findLast(({ kind, isBlock }) => isBlock && kind.level > 0)
+    if (!number || !top) return
+    const kind: Kind = { ...top.kind, tag: 'ol' }
+    this.#stack[this.#stack.indexOf(top)] = { ...top, kind }
+    this.#kind = { ...kind, number: number[1] === undefined ? null : Number(number[1]) }
+  }
+
+  // Tables: a row becomes a paragraph, since a document has none.
+
+  #openCell(
+    tag: string,
+    attribute: (name: string) => string | null,
+    styles: ReadonlyMap<string, string>,
+    push: (more: Partial<Context>) => void,
+  ): void {
+    this.#startBlock(paragraph, false)
+    this.#sinks.push([])
+    const isHeader = tag === 'th' || this.#stack.at(-2)?.tag === 'thead'
+    const kind = this.#kindOf(tag, attribute, styles, paragraph, alignIn(tag, attribute, styles))
+    this.#kind = kind
+    push({ kind, isBlock: true, ...(isHeader && { marks: { ...this.#top.marks, bold: true as const } }) })
+  }
+
+  #closeCell(outer: Context): void {
+    this.#endLine(false)
+    const lines = this.#sinks.length > 1 ? this.#sinks.pop() : undefined
+    if (outer.cells) outer.cells.push(lines ?? [])
+    else this.#lines.push(...(lines ?? []))
+    this.#startBlock(outer.kind, false)
+  }
+
+  #closeRow(cells: readonly Line[][], outer: Context): void {
+    this.#startBlock(outer.kind, outer.isOwn)
+    if (cells.length === 1) this.#lines.push(...(cells[0] ?? []))
+    else if (cells.some((lines) => lines.length > 0)) {
+      this.#note(columns)
+      const runs = cells.flatMap((lines, index) => [
+        ...(index > 0 ? [{ text: ' | ', marks: {} }] : []),
+        ...lines.flatMap((line, place) => [
+          ...(place > 0 ? [{ text: ' ', marks: {} }] : []),
+          ...line.runs.map(({ text, marks }) => ({ text: text.replaceAll(softBreak, ' '), marks })),
+        ]),
+      ])
+      this.#push(paragraph, shownSpace(runs.map((run) => ({ ...run, keepsSpace: false }))))
+    }
+  }
+
+  // What stands in the text
+
+  #marksIn(
+    tag: string,
+    attribute: (name: string) => string | null,
+    styles: ReadonlyMap<string, string>,
+    { marks: outer, kind }: Context,
+    isOwn: boolean,
+  ): Marks {
+    // In code it says no more, but names the language.
+    const isNoMark = kind.tag === 'pre' && tag === 'code' && (!isOwn || languageIn(attribute) !== null)
+    const element = isNoMark ? {} : (marksOfElement[tag] ?? {})
+    const marks: { -readonly [Name in keyof Marks]: Marks[Name] } = { ...outer, ...element }
+    const set = (name: 'bold' | 'italic', isOn: boolean) => {
+      if (isOn) marks[name] = true
+      else delete marks[name]
+    }
+    const weight = styles.get('font-weight')
+    if (weight) set('bold', /^bold/.test(weight) || Number(weight) >= 600)
+    const slant = styles.get('font-style')
+    if (slant) set('italic', /^(?:italic|oblique)/.test(slant))
+    const drawn = `${styles.get('text-decoration') ?? ''} ${styles.get('text-decoration-line') ?? ''}`
+    if (drawn.includes('line-through')) marks.strike = true
+    if (drawn.includes('underline')) marks.underline = true
+    const height = styles.get('vertical-align')
+    if (height === 'super' || height === 'sub') marks.script = height
+    if (tag === 'a') {
+      const href = attribute('href')?.trim() ?? ''
+      const link = safeLink(href) ?? safeLink(encodeSpaces(href))
+      delete marks.link
+      if (link !== null) marks.link = link
+      else if (href !== '') this.#note(`the address ${cutText(href, 60)}`)
+    }
+    if (isOwn) return marks
+    // Browsers draw both by themselves.
+    if (marks.link !== undefined) delete marks.underline
+    if (headings.has(tag)) delete marks.bold
+    if (kind.tag === 'pre' || tag === 'pre') return {}
+    return marks
+  }
+
+  #image(attribute: (name: string) => string | null, context: Context): void {
+    const { isOwn, marks } = context
+    const given = attribute('src') ?? ''
+    const image = safeImage({ src: given.replaceAll(/\s/g, ''), alt: attribute('alt') ?? '' })
+    if (isOwn && image && (image.src !== '' || given === ''))
+      this.#add(imageCharacter, { ...context, marks: { ...marks, image } })
+    // Counting pixels of web pages and mails.
+    else if (['width', 'height'].some((side) => Number(attribute(side) ?? 2) <= 1)) return
+    else if (image?.src) {
+      const alt = shortened(image.alt)
+      this.#add(imageCharacter, { ...context, marks: { ...marks, image: { ...image, alt } } })
+    } else {
+      const link = marks.link ?? (/^https?:/i.test(given) ? safeLink(encodeSpaces(given)) : null)
+      this.#name('image', nameOf(attribute), {
+        ...context,
+        marks: { ...marks, ...(link !== null && { link }) },
+      })
+    }
+  }
+
+  /** Stands for what cannot be kept. */
+  #name(what: string, name: string, context: Context): void {
+    this.#note(name || what)
+    this.#add(name ? `[${what}: ${name}]` : `[${what}]`, context)
+  }
+
+  #box(isChecked: boolean, context: Context): void {
+    this.#add(isChecked ? '☑ ' : '☐ ', context)
+  }
+}
+
+/** What elements mean, by their local names; links apart. */
+const marksOfElement: Readonly<Record<string, Marks>> = Object.assign(Object.create(null), {
+  ...Object.fromEntries(['b', 'strong'].map((tag) => [tag, { bold: true }])),
+  ...Object.fromEntries(['i', 'em', 'cite', 'dfn', 'var'].map((tag) => [tag, { italic: true }])),
+  ...Object.fromEntries(['u', 'ins'].map((tag) => [tag, { underline: true }])),
+  ...Object.fromEntries(['s', 'strike', 'del'].map((tag) => [tag, { strike: true }])),
+  ...Object.fromEntries(['code', 'kbd', 'samp', 'tt'].map((tag) => [tag, { code: true }])),
+  sub: { script: 'sub' },
+  sup: { script: 'super' },
+})
+
+/** Lists that leave out a level are read as they are seen. */
+function withDepths(lines: readonly Line[]): Line[] {
+  const depths = depthsOf(lines)
+  return lines.map((line, place) => {
+    const list = listOf(line.block)
+    return list && list.level !== depths[place] ? { ...line, block: `${list.kind}${depths[place]}` } : line
+  })
+}
+
+/** Gives an `ol` item a start where its number does not follow from the lines before it. */
+function numbered(lines: readonly Line[], numbers: ReadonlyMap<Line, number>): Line[] {
+  /** Of each open list: its level, kind, and the number of its last item. */
+  let open: { level: number; kind: string; number: number }[] = []
+  return lines.map((line) => {
+    const list = listOf(line.block)
+    open = open.filter(({ level }) => level <= (list?.level ?? 0))
+    if (!list) return line
+    const last = open.at(-1)
+    const isNext = last?.level === list.level && last.kind === list.kind
+    const expected = isNext ? last.number + 1 : 1
+    const number = numbers.get(line) ?? expected
+    if (last?.level === list.level) open.pop()
+    open.push({ level: list.level, kind: list.kind, number })
+    return list.kind === 'ol' && number !== expected ? { ...line, start: number } : line
+  })
+}
+
+function numberIn(value: string | null, otherwise: number): number {
+  const number = value === null || value.trim() === '' ? Number.NaN : Number(value)
+  return Number.isInteger(number) && number >= 0 && number <= 999_999_999 ? number : otherwise
+}
+
+function stylesOf(style: string | null): ReadonlyMap<string, string> {
+  const styles = new Map<string, string>()
+  if (!style) return styles
+  for (const declaration of style.split(';')) {
+    const colon = declaration.indexOf(':')
+    if (colon > 0)
+      styles.set(
+        declaration.slice(0, colon).trim().toLowerCase(),
+        declaration
+          .slice(colon + 1)
+          .trim()
+          .toLowerCase(),
+      )
+  }
+  return styles
+}
+
+const spaceIn = (styles: ReadonlyMap<string, string>) =>
+  /^(?:pre|pre-wrap|break-spaces)$/.test(styles.get('white-space') ?? '')
+
+function alignIn(
+  tag: string,
+  attribute: (name: string) => string | null,
+  styles: ReadonlyMap<string, string>,
+): string | null {
+  const value = tag === 'center' ? tag : (styles.get('text-align') ?? attribute('align')?.toLowerCase())
+  return value === 'center' || value === 'right' || value === 'justify' ? value : null
+}
+
+/** As highlighters and Markdown write it: `language-js`, `lang-js`, `highlight-source-js`; `data-language` in the editor. */
+function languageIn(attribute: (name: string) => string | null): string | null {
+  const named = attribute('data-language') ?? attribute('lang')
+  const found = /(?:^|\s)(?:language|lang|highlight-source)-([\w+#.-]+)/.exec(attribute('class') ?? '')?.[1]
+  return formatOf({ block: 'pre', language: found ?? named }).language ?? null
+}
+
+const encodeSpaces = (href: string) =>
+  /[\p{Cc}]/u.test(href) ? href : href.replaceAll(/[\s\\]/g, encodeURIComponent)
+
+const mostName = 60
+
+/** Of an image or another medium: its words, else its file's name. */
+function nameOf(attribute: (name: string) => string | null): string {
+  const alt = shortened(attribute('alt') ?? '') || shortened(attribute('title') ?? '')
+  if (alt) return alt
+  const src = attribute('src') ?? ''
+  if (/^(?:data|blob):/i.test(src)) return ''
+  const file = src.split(/[?#]/)[0]?.split(/[/\\]/).at(-1) ?? ''
+  try {
+    return shortened(decodeURIComponent(file))
+  } catch {
+    return shortened(file)
+  }
+}
+
+/** A name on one line, of at most 60 UTF-16 units. */
+export function shortened(name: string): string {
+  const line = withoutHalves(name)
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+  return line.length > mostName ? `${cutText(line, mostName - 1)}…` : line
+}
+
+/** A line feed, and the spaces beside it, are one space. */
+function withoutLayout(text: string): string {
+  if (!text.includes('\n')) return text
+  const lines = text.split('\n')
+  const last = lines.length - 1
+  return lines
+    .map((line, place) => {
+      let [start, end] = [0, line.length]
+      while (place > 0 && start < end && /[ \t\r]/.test(line[start] ?? '')) start += 1
+      while (place < last && end > start && /[ \t\r]/.test(line[end - 1] ?? '')) end -= 1
+      return line.slice(start, end)
+    })
+    .filter((line, place) => line !== '' || place === 0 || place === last)
+    .join(' ')
+}
+
+export const withoutReturns = (text: string) => text.replaceAll(/\r\n?/g, '\n')
+
+// White space of foreign HTML
+
+function codeIn(pieces: readonly Piece[]): Piece[][] {
+  const text = withoutReturns(pieces.map(({ text }) => (text === softBreak ? '\n' : text)).join(''))
+  const lines = text.replaceAll('\u00a0', ' ').split('\n')
+  while (lines[0]?.trim() === '' && lines.length > 0) lines.shift()
+  while (lines.at(-1)?.trim() === '') lines.pop()
+  return lines.map((line) => (line === '' ? [] : [{ text: line, marks: {}, keepsSpace: true }]))
+}
+
+/** Splits where two line breaks follow each other; without white space that HTML does not show. */
+function shownIn(pieces: readonly Piece[], isItem: boolean): Piece[][] {
+  const lines: Piece[][] = [[]]
+  for (const piece of pieces) {
+    if (isBreak(piece)) lines.push([])
+    else if (!piece.keepsSpace) lines.at(-1)?.push(piece)
+    else
+      for (const [index, text] of withoutReturns(piece.text).split('\n').entries()) {
+        if (index > 0) lines.push([])
+        if (text !== '') lines.at(-1)?.push({ ...piece, text })
+      }
+  }
+  const paragraphs: Piece[][] = [[]]
+  for (const shown of lines.map(shownSpace)) {
+    const current = paragraphs.at(-1) ?? []
+    if (shown.length === 0) {
+      if (current.length > 0 && !isItem) paragraphs.push([])
+    } else if (current.length === 0) current.push(...shown)
+    else current.push(breakPiece, ...shown)
+  }
+  return paragraphs.filter((paragraph) => paragraph.length > 0)
+}
+
+/** Collapses a line's white space as a browser would; two or more hard spaces become plain ones. */
+function shownSpace(line: readonly Piece[]): Piece[] {
+  const shown: Piece[] = []
+  let endsInSpace = true
+  for (const piece of line) {
+    let { text } = piece
+    if (!piece.keepsSpace) {
+      text = text.replaceAll(/[ \t\r\n\f]+/g, ' ')
+      if (endsInSpace && text.startsWith(' ')) text = text.slice(1)
+    }
+    text = text.replaceAll(/[ \u00a0]{2,}/g, (spaces) => ' '.repeat(spaces.length))
+    if (text === '') continue
+    endsInSpace = text.endsWith(' ')
+    shown.push({ ...piece, text })
+  }
+  for (let last = shown.pop(); last; last = shown.pop()) {
+    const text = last.text.trimEnd()
+    if (text !== '') return [...shown, { ...last, text }]
+  }
+  return []
+}

@@ -1,0 +1,223 @@
+// Markdown in and out: what it says stays what it says.
+
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createSeededRandom } from '../wire/time.ts'
+import { readHtml, writeHtml } from './html.ts'
+import { readMarkdown, writeMarkdown } from './markdown.ts'
+import { formatOf, type Line, type Marks, sameMarks } from './rich-text.ts'
+
+const own = (html: string) => readHtml(html, { isOwn: true }).lines
+
+/** Written and read again, the lines are the same. */
+function roundTrip(lines: readonly Line[]): void {
+  const text = writeMarkdown(lines)
+  const back = readMarkdown(text).lines
+  assert.equal(writeHtml(back), writeHtml(lines), text)
+  assert.deepEqual(back, lines, text)
+}
+
+const written: [what: string, html: string, markdown: string][] = [
+  ['signs are text', '<p>*a* _b_ [c] &lt;d&gt; `e` \\</p>', '\\*a\\* \\_b\\_ \\[c] \\<d> \\`e\\` \\\\\n'],
+  [
+    'an exclamation mark before a link',
+    '<p>Look!<a href="https://a.org">a</a></p>',
+    'Look\\![a](https://a.org)\n',
+  ],
+  [
+    'a bare address',
+    '<p><a href="https://example.com/a_b_c">https://example.com/a_b_c</a></p>',
+    '<https://example.com/a_b_c>\n',
+  ],
+  ['single tildes', '<p>~b~ and H~2~O</p>', '\\~b\\~ and H\\~2\\~O\n'],
+  ['bold code', '<p><b><code>a</code></b></p>', '**`a`**\n'],
+  ['a list that starts elsewhere', '<ol start="7"><li>a</li><li>b</li></ol>', '7. a\n8. b\n'],
+  [
+    'a list that code interrupts',
+    '<ol><li>a</li></ol><pre><code class="language-sh">ls</code></pre><ol start="2"><li>b</li></ol>',
+    '1. a\n\n```sh\nls\n```\n\n2. b\n',
+  ],
+  [
+    'underline, subscript and superscript',
+    '<p><u>a</u> H<sub>2</sub>O e<sup>x</sup></p>',
+    '<u>a</u> H<sub>2</sub>O e<sup>x</sup>\n',
+  ],
+  ['a line break', '<p>a<br>b</p>', 'a\\\nb\n'],
+  ['quotes', '<blockquote><p>a</p><p>b</p></blockquote>', '> a\n>\n> b\n'],
+  ['nested lists', '<ul><li>a<ol><li>b</li></ol></li><li>c</li></ul>', '- a\n  1. b\n- c\n'],
+]
+
+for (const [what, html, markdown] of written)
+  test(`writes and reads ${what}`, () => {
+    assert.equal(writeMarkdown(own(html)), markdown)
+    assert.deepEqual(readMarkdown(markdown).lines, own(html))
+  })
+
+const read: [what: string, markdown: string, html: string, unkept?: string[]][] = [
+  [
+    'front matter',
+    '---\ntitle: a\n---\n# b\n',
+    '<pre><code class="language-yaml">title: a</code></pre><h1>b</h1>',
+    ['front matter, which is code now'],
+  ],
+  ['a rule', 'a\n\n---\n\nb\n', '<p>a</p><p>b</p>', ['a horizontal rule']],
+  [
+    'a table',
+    '| a | b |\n|---|---|\n| c | d |\n',
+    '<p><b>a</b> | <b>b</b></p><p>c | d</p>',
+    ['the columns of a table'],
+  ],
+  ['tasks', '- [x] a\n- [ ] b\n', '<ul><li>☑ a</li><li>☐ b</li></ul>'],
+  [
+    'other schemes',
+    '[a](tel:123) [b](ftp://c.org) [d](#e) [f](g/h.md)\n',
+    '<p><a href="tel:123">a</a> <a href="ftp://c.org">b</a> <a href="#e">d</a> <a href="g/h.md">f</a></p>',
+  ],
+  [
+    'HTML in it',
+    '<p align="center">a<br>b</p>\n\n<kbd>c</kbd>\n',
+    '<p style="text-align: center">a<br>b</p><p><code>c</code></p>',
+  ],
+]
+
+for (const [what, markdown, html, unkept = []] of read)
+  test(`reads ${what}`, () => {
+    const reading = readMarkdown(markdown)
+    assert.deepEqual(reading.lines, own(html))
+    assert.deepEqual(reading.unkept, unkept)
+  })
+
+const emphasized: string[] = [
+  '<p>see<b>Note:</b>text</p>',
+  '<p>「<b>重要</b>」を<b>「読む」</b>こと</p>',
+  '<p>a<i>b</i>c <i>d</i><b>e</b> <b>f<i>g</i></b><i>h</i></p>',
+  '<p>x<b> a </b>b<i>. </i>c</p>',
+  '<h1 style="text-align: center">a <b>b</b><br>c</h1><p style="text-align: right">d</p>',
+  '<p><s>a</s>~<s>b</s></p>',
+  '<p>*<b>a</b>* _<i>_</i></p>',
+  '<h2># a #</h2>',
+  '<p>1. a</p><p>- b</p><p>+ c</p><p>&gt; d</p><p># e</p><p>===</p><p>~~~</p><p>```</p>',
+  '<p>a<br># b<br>1. c<br>---</p>',
+  '<p>&amp;amp; &lt;b&gt; https://example.com/a_b a@b.org www.a.org</p>',
+  '<p>a  b   c</p>',
+  '<ul><li></li><li>b</li></ul>',
+]
+
+for (const html of emphasized) test(`keeps ${html}`, () => roundTrip(own(html)))
+
+test('generated documents are the same after Markdown, and after HTML', () => {
+  for (let seed = 1; seed <= 300; seed += 1) {
+    const lines = generated(seed, true)
+    roundTrip(lines)
+    const all = generated(seed, false)
+    assert.deepEqual(readHtml(writeHtml(all), { isOwn: true }).lines, all, writeHtml(all))
+  }
+})
+
+/** Without what Markdown cannot keep, if `isForMarkdown`: alignment, empty paragraphs, spaces at the ends of lines … */
+function generated(seed: number, isForMarkdown: boolean): Line[] {
+  const random = createSeededRandom(seed)
+  const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item
+  const words = [
+    'word',
+    'a',
+    '*',
+    '_',
+    '`',
+    '~',
+    '!',
+    '[',
+    ']',
+    '(',
+    ')',
+    '<b>',
+    '&amp;',
+    '#',
+    '-',
+    '1.',
+    '>',
+    '|',
+    '\\',
+    '。',
+    '「',
+    '」',
+    'é',
+    '👩‍👩‍👧',
+    'שלום',
+    'https://a.org/b_c',
+    'www.a.org',
+    ':',
+    '.',
+    '~~',
+    '**',
+    '$',
+    '=',
+    '+',
+  ]
+  const marks = (): Marks =>
+    pick<Marks>([
+      {},
+      {},
+      {},
+      { bold: true },
+      { italic: true },
+      { bold: true, italic: true },
+      { strike: true },
+      { underline: true },
+      { script: 'sub' },
+      { code: true },
+      { bold: true, code: true },
+      { link: 'https://a.org/b_c?d=(e)&f' },
+      { link: 'docs/a b.md'.replace(' ', '%20'), italic: true },
+    ])
+  const runsOf = (isCode: boolean) => {
+    const runs: { text: string; marks: Marks }[] = []
+    const count = Math.floor(random() * 5) + (isForMarkdown ? 1 : 0)
+    for (let index = 0; index < count; index += 1) {
+      let text = Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(words)).join(
+        pick(['', ' ', '  ']),
+      )
+      if (!isForMarkdown && random() < 0.1) text += pick([isCode ? 'x' : '\u2028', ' ', '\u00a0', '\t'])
+      const mark = isCode ? {} : marks()
+      const last = runs.at(-1)
+      if (last && sameMarks(last.marks, mark)) last.text += text
+      else runs.push({ text, marks: mark })
+    }
+    if (!isForMarkdown) return runs
+    return runs.map(({ text, marks }) => ({
+      text: marks.code ? text.replaceAll(/[ `]+/g, ' ').trim() || 'x' : text,
+      marks,
+    }))
+  }
+  const lines: Line[] = []
+  let level = 0
+  const length = 1 + Math.floor(random() * 8)
+  for (let index = 0; index < length; index += 1) {
+    const block = pick(['p', 'p', 'h1', 'h3', 'blockquote', 'pre', 'ul', 'ol', 'ul'])
+    const isItem = block === 'ul' || block === 'ol'
+    level = isItem ? Math.min(6, 1 + Math.floor(random() * (level + 1))) : 0
+    const start = block === 'ol' && random() < 0.2 ? { start: 50 + Math.floor(random() * 50) } : {}
+    const align = isForMarkdown || random() < 0.8 ? null : 'center'
+    const language = block === 'pre' ? { language: 'js' } : {}
+    const format = formatOf({ block: isItem ? `${block}${level}` : block, align, ...start, ...language })
+    lines.push({ ...format, runs: runsOf(block === 'pre') })
+  }
+  return lines
+}
+
+/** Packages that package.json names, or that these need, with a README. */
+const readmes =
+  'axios koa koa-static koa-websocket @koa/router ws yjs zod jose jsdom jstat morphdom parse5 prom-client react react-dom selenium-webdriver serialport vite fast-diff medium-editor react-medium-editor puppeteer-core axe-core engine.io socket.io socketcluster-client micromark mdast-util-to-markdown mdast-util-gfm html-encoding-sniffer engine.io-client'.split(
+    ' ',
+  )
+
+for (const name of readmes)
+  test(`the README of ${name} is the same after it was read and written`, () => {
+    const folder = join(import.meta.dirname, '../../node_modules', name)
+    const file = readdirSync(folder).find((entry) => /^readme\.(md|markdown)$/i.test(entry))
+    assert.ok(file, `${name} has no README any more; name another package.`)
+    const { lines } = readMarkdown(readFileSync(join(folder, file), 'utf8'))
+    roundTrip(lines)
+  })

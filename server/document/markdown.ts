@@ -1,0 +1,132 @@
+// Reads and writes Markdown: CommonMark with GitHub's tables, tasks, struck text and bare addresses.
+
+import type { ListItem, List as ListNode, PhrasingContent, RootContent } from 'mdast'
+import { gfmToMarkdown } from 'mdast-util-gfm'
+import { toMarkdown } from 'mdast-util-to-markdown'
+import { micromark } from 'micromark'
+import { gfm, gfmHtml } from 'micromark-extension-gfm'
+import { groupsOf, readCode, readHtml, writeHtml } from './html.ts'
+import type { Reading } from './line-reader.ts'
+import {
+  type InlineNode,
+  inlineNodes,
+  type Line,
+  type ListPart,
+  partsOf,
+  type Run,
+  textOf,
+} from './rich-text.ts'
+
+/** HTML in it is read as any other. Front matter becomes code at the beginning. */
+export function readMarkdown(text: string): Reading {
+  const { frontMatter, content } = splitFrontMatter(text.replaceAll(/\r\n?/g, '\n'))
+  const html = micromark(content, 'utf8', {
+    allowDangerousHtml: true,
+    // Addresses are checked when they are read.
+    allowDangerousProtocol: true,
+    extensions: [gfm({ singleTilde: false })],
+    htmlExtensions: [gfmHtml()],
+  })
+  const { lines, unkept } = readHtml(html)
+  if (frontMatter === null) return { lines, unkept }
+  const code = readCode(frontMatter).map((line) => ({ ...line, language: 'yaml' }))
+  return { lines: [...code, ...lines], unkept: ['front matter, which is code now', ...unkept] }
+}
+
+/** YAML between two lines of three hyphens, as static site generators write it. */
+function splitFrontMatter(text: string): { frontMatter: string | null; content: string } {
+  if (!text.startsWith('---\n')) return { frontMatter: null, content: text }
+  const end = text.indexOf('\n---\n', 3)
+  if (end < 0) return { frontMatter: null, content: text }
+  const frontMatter = text.slice(4, end)
+  // A blank line in the beginning makes the hyphens a rule.
+  return /^\s*(?:\n|$)/.test(frontMatter)
+    ? { frontMatter: null, content: text }
+    : { frontMatter, content: text.slice(end + 5) }
+}
+
+export function writeMarkdown(lines: readonly Line[]): string {
+  const children: RootContent[] = []
+  for (const group of groupsOf(partsOf(lines))) {
+    const [first] = group
+    if (!first) continue
+    if (!('line' in first)) {
+      children.push(listNode(first))
+      continue
+    }
+    const { block, language, align } = first.line
+    const members = group.flatMap((part) => ('line' in part ? [part.line] : []))
+    if (block === 'pre') children.push({ type: 'code', lang: language ?? null, value: textOf(members) })
+    else if (block === 'blockquote') {
+      const paragraphs = members.flatMap((line) => paragraphNode(line.runs))
+      if (paragraphs.length > 0) children.push({ type: 'blockquote', children: paragraphs })
+    } else if (align !== null) children.push({ type: 'html', value: alignedHtml(first.line, align) })
+    else if (block === 'p') children.push(...paragraphNode(first.line.runs))
+    else {
+      const depth = Number(block.slice(1)) as 1 | 2 | 3 | 4 | 5 | 6
+      children.push({ type: 'heading', depth, children: phrasing(first.line.runs) })
+    }
+  }
+  return toMarkdown(
+    { type: 'root', children },
+    { extensions: [gfmToMarkdown()], bullet: '-', emphasis: '*', rule: '-', listItemIndent: 'one' },
+  )
+}
+
+/** Markdown has no alignment; the attribute is what GitHub keeps. */
+function alignedHtml(line: Line, align: string): string {
+  const runs = line.runs.map(({ text, marks }) => ({ text: keepSpaces(text), marks }))
+  return writeHtml([{ ...line, runs }]).replace(` style="text-align: ${align}"`, ` align="${align}"`)
+}
+
+/** Empty paragraphs mean nothing in Markdown. */
+function paragraphNode(runs: readonly Run[]): { type: 'paragraph'; children: PhrasingContent[] }[] {
+  const children = phrasing(runs)
+  return children.length === 0 ? [] : [{ type: 'paragraph', children }]
+}
+
+function listNode({ kind, start, items }: ListPart): ListNode {
+  const children = items.map(
+    ({ line, lists }): ListItem => ({
+      type: 'listItem',
+      spread: false,
+      children: [...paragraphNode(line.runs), ...lists.map(listNode)],
+    }),
+  )
+  return { type: 'list', ordered: kind === 'ol', start, spread: false, children }
+}
+
+function phrasing(runs: readonly Run[]): PhrasingContent[] {
+  return inlineNodes(runs).flatMap(phrasingOf)
+}
+
+const tagsOfNodes = { b: 'strong', i: 'emphasis', s: 'delete' } as const
+
+function phrasingOf(node: InlineNode): PhrasingContent[] {
+  if ('text' in node) return [{ type: 'text', value: keepSpaces(node.text) }]
+  if ('lineBreak' in node) return [{ type: 'break' }]
+  if ('image' in node) {
+    const { src, alt } = node.image
+    return src === '' ? [{ type: 'text', value: `[${alt}]` }] : [{ type: 'image', url: src, alt }]
+  }
+  const children = node.children.flatMap(phrasingOf)
+  if (node.tag === 'a') return [{ type: 'link', url: node.href ?? '', children }]
+  if (node.tag === 'code') return [{ type: 'inlineCode', value: textOfNodes(node.children) }]
+  const type = tagsOfNodes[node.tag as keyof typeof tagsOfNodes]
+  if (type) return [{ type, children }]
+  return [{ type: 'html', value: `<${node.tag}>` }, ...children, { type: 'html', value: `</${node.tag}>` }]
+}
+
+/** Several spaces, of which Markdown would leave one. */
+const keepSpaces = (text: string) =>
+  text.replaceAll(/ {2,}/g, (spaces) => `${'\u00A0'.repeat(spaces.length - 1)} `)
+
+function textOfNodes(nodes: readonly InlineNode[]): string {
+  return nodes
+    .map((node) => {
+      if ('text' in node) return node.text
+      if ('children' in node) return textOfNodes(node.children)
+      return 'image' in node ? node.image.alt : ' '
+    })
+    .join('')
+}

@@ -1,0 +1,62 @@
+// Files in the encodings that programs have saved in.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { writeHtml } from '../../server/document/html.ts'
+import { readImport } from './import-file.ts'
+
+const bytes = (text: string) => Buffer.from(text, 'latin1')
+const read = (name: string, content: Buffer | string, type = '') =>
+  readImport(new File([content as BlobPart], name, { type }))
+
+const files: [what: string, name: string, content: Buffer | string, html: string][] = [
+  [
+    'HTML that declares windows-1252, as Word saves it',
+    'a.htm',
+    bytes(
+      '<html><meta http-equiv=Content-Type content="text/html; charset=windows-1252"><p>V\xe4dret \x96 5\x80',
+    ),
+    '<p>Vädret – 5€</p>',
+  ],
+  [
+    'HTML that declares windows-1251',
+    'a.html',
+    bytes('<meta charset="windows-1251"><p>\xcf\xee\xe3\xee\xe4\xe0'),
+    '<p>Погода</p>',
+  ],
+  [
+    'HTML that declares Shift_JIS',
+    'a.html',
+    bytes('<meta charset=shift_jis><p>\x93\x56\x8b\x43'),
+    '<p>天気</p>',
+  ],
+  ['HTML in UTF-8 that declares nothing', 'a.html', '<p>Vädret</p>', '<p>Vädret</p>'],
+  ['text in UTF-16 with a byte order mark', 'a.txt', bytes('\xff\xfeV\x00\xe4\x00'), '<p>Vä</p>'],
+  ['text in UTF-8 with a byte order mark', 'a.txt', '\ufeffVä', '<p>Vä</p>'],
+  ['Markdown in UTF-8', 'a.md', '# Vä\n\n**x**', '<h1>Vä</h1>\n<p><b>x</b></p>'],
+]
+
+for (const [what, name, content, html] of files)
+  test(what, async () => {
+    const { lines, assumed } = await read(name, content)
+    assert.deepEqual([writeHtml(lines), assumed], [html, null])
+  })
+
+test('text and Markdown in Latin-1 are read, and the assumption is told', async () => {
+  for (const name of ['a.txt', 'a.md']) {
+    const { lines, assumed } = await read(name, bytes('V\xe4dret'))
+    assert.deepEqual([writeHtml(lines), assumed], ['<p>Vädret</p>', 'windows-1252'])
+  }
+})
+
+test('what cannot be decoded is refused with a way out', async () => {
+  await assert.rejects(
+    read('a.txt', bytes('\x93\x56\x8b\x43\x81\x41')),
+    /encoding of a\.txt is unknown; save it in UTF-8/,
+  )
+  await assert.rejects(
+    read('a.html', bytes('<meta charset=utf-8>V\xe4')),
+    /a\.html is not in UTF-8, which it declares/,
+  )
+  await assert.rejects(read('a.txt', 'a\0b'), /a\.txt is no text/)
+})

@@ -1,0 +1,164 @@
+// Edits against a plain model of lines, without a browser.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { changeLines, depthsOf, type Line, type Marks } from '../../server/document/rich-text.ts'
+import {
+  deleteText,
+  type Edit,
+  expandShorthand,
+  inBatches,
+  indent,
+  insertLines,
+  linesWithin,
+  splitLine,
+  toggleBlock,
+  transpose,
+} from './edits.ts'
+
+/** `ul2 text` is a line of that block; `p text` a paragraph. */
+function written(...lines: readonly string[]): Line[] {
+  const changes = lines.flatMap((line) => {
+    const [block = 'p', text = ''] = line.split(/ (.*)/)
+    return [{ insert: text }, { insert: '\n', attributes: block === 'p' ? {} : { block } }]
+  })
+  return changeLines([], changes)
+}
+
+const shown = (lines: readonly Line[]) => {
+  const depths = depthsOf(lines)
+  return lines.map(
+    ({ block, runs }, place) =>
+      `${depths[place] ? block.slice(0, 2) + depths[place] : block} ${runs.map(({ text }) => text).join('')}`,
+  )
+}
+
+const after = (lines: readonly Line[], edit: Edit | null) =>
+  shown(edit ? changeLines(lines, edit.changes) : lines)
+
+const caret = (index: number) => ({ anchor: index, head: index })
+
+const list = ['ul1 a', 'ul2 b', 'ul2 c', 'ul1 d']
+
+for (const [name, edit] of [
+  ['Backspace', (lines: Line[]) => deleteText(lines, caret(0), null, 'deleteContentBackward')],
+  ['Shift+Tab', (lines: Line[]) => indent(lines, caret(0), -1)],
+] as const)
+  test(`siblings stay siblings when the item above them leaves the list by ${name}`, () => {
+    const lines = written(...list)
+    assert.deepEqual(after(lines, edit(lines)), ['p a', 'ul1 b', 'ul1 c', 'ul1 d'])
+  })
+
+test('siblings stay siblings when the item above them becomes a heading, or is deleted with the line above', () => {
+  const lines = written(...list)
+  assert.deepEqual(after(lines, toggleBlock(lines, caret(0), 'h1')), ['h1 a', 'ul1 b', 'ul1 c', 'ul1 d'])
+  const more = written('p x', ...list)
+  const range = { anchor: 1, head: 3 }
+  assert.deepEqual(after(more, deleteText(more, range, null, 'deleteContentBackward')), [
+    'p x',
+    'ul1 b',
+    'ul1 c',
+    'ul1 d',
+  ])
+})
+
+test('Tab nests one of two siblings whose parent has left', () => {
+  const lines = changeLines(written(...list), indent(written(...list), caret(0), -1).changes)
+  assert.deepEqual(after(lines, indent(lines, caret(4), 1)), ['p a', 'ul1 b', 'ul2 c', 'ul1 d'])
+})
+
+test('a target range counts: words before the caret, a correction elsewhere', () => {
+  const lines = written('p one two')
+  const target = { from: 3, to: 7 }
+  assert.deepEqual(after(lines, deleteText(lines, caret(7), target, 'deleteContentBackward')), ['p one'])
+})
+
+test('transpose exchanges the characters beside the caret, whole ones', () => {
+  for (const [text, at, expected] of [
+    ['abcd', 2, 'acbd'],
+    ['abcd', 4, 'abdc'],
+    ['a👩‍👩‍👧b', 1, '👩‍👩‍👧ab'],
+    ['a', 1, 'a'],
+  ] as const) {
+    const lines = written(`p ${text}`)
+    assert.deepEqual(after(lines, transpose(lines, at)), [`p ${expected}`])
+  }
+})
+
+for (const [sign, block] of [
+  ['# ', 'h1'],
+  ['### ', 'h3'],
+  ['- ', 'ul1'],
+  ['* ', 'ul1'],
+  ['1. ', 'ol1'],
+  ['> ', 'blockquote'],
+  ['```', 'pre'],
+] as const)
+  test(`“${sign}” at the beginning of a line makes it ${block}`, () => {
+    const lines = written(`p ${sign}`)
+    assert.deepEqual(after(lines, expandShorthand(lines, sign.length)), [`${block} `])
+  })
+
+test('signs elsewhere, and in other blocks, are text', () => {
+  for (const [line, at] of [
+    ['p a # ', 4],
+    ['h1 # ', 2],
+    ['p ####### ', 8],
+    ['p ```js', 3],
+  ] as const)
+    assert.equal(expandShorthand(written(line), at), null)
+})
+
+test('a number at the beginning of a line is where the list starts', () => {
+  const lines = written('p 7. ')
+  const edit = expandShorthand(lines, 3)
+  const [line] = changeLines(lines, edit?.changes ?? [])
+  assert.deepEqual([line?.block, line?.start], ['ol1', 7])
+  const next = changeLines(changeLines(lines, edit?.changes ?? []), [{ insert: 'x' }])
+  const split = changeLines(next, splitLine(next, { from: 1, to: 1 }).changes)
+  assert.deepEqual(
+    split.map(({ start }) => start),
+    [7, undefined],
+  )
+})
+
+test('what is copied and inserted again is the same', () => {
+  const lines = written('h2 Head', 'ul1 a', 'ul2 b', 'pre x', 'pre ', 'pre y', 'p end')
+  const all = { from: 0, to: 22 }
+  const copied = linesWithin(lines, all)
+  const edit = insertLines(lines, all, copied)
+  assert.deepEqual(after(lines, edit), shown(lines))
+  assert.deepEqual(after(written('p '), insertLines(written('p '), { from: 0, to: 0 }, copied)), shown(lines))
+})
+
+test('a heading and a list inserted within a paragraph stay what they are', () => {
+  const lines = written('p before after')
+  const inserted = written('h2 Head', 'ul1 a')
+  assert.deepEqual(after(lines, insertLines(lines, { from: 7, to: 7 }, inserted)), [
+    'p before ',
+    'h2 Head',
+    'ul1 a',
+    'p after',
+  ])
+  const words = written('p one', 'p two')
+  assert.deepEqual(after(lines, insertLines(lines, { from: 7, to: 7 }, words)), [
+    'p before one',
+    'p twoafter',
+  ])
+})
+
+test('long changes are cut between characters', () => {
+  const marks: Marks = { bold: true }
+  const family = '👩‍👩‍👧‍👦'
+  const batches = inBatches(
+    [{ retain: 1 }, { insert: `a${family.repeat(3000)}`, attributes: { ...marks } }],
+    16_000,
+  )
+  const pieces = batches.flat().flatMap((change) => ('insert' in change ? [change.insert] : []))
+  assert.equal(pieces.join(''), `a${family.repeat(3000)}`)
+  assert.ok(pieces.length > 1)
+  for (const piece of pieces) assert.match(piece, /^a?(?:👩‍👩‍👧‍👦)+$/u)
+  let lines = written('p xy')
+  for (const batch of batches) lines = changeLines(lines, batch)
+  assert.equal(lines[0]?.runs.map(({ text }) => text).join(''), `xa${family.repeat(3000)}y`)
+})

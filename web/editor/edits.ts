@@ -1,0 +1,454 @@
+// What keys and tools do to a document's lines: pure functions from lines and a selection to changes of the text.
+
+import {
+  type Attributes,
+  attributesOf,
+  type Change,
+  deepestLevel,
+  depthsOf,
+  findIn,
+  formatOf,
+  type Line,
+  type LineFormat,
+  lengthOf,
+  listOf,
+  type Marks,
+  plainFormat,
+  startOfLine,
+  type TextRange,
+} from '../../server/document/rich-text.ts'
+import { graphemeAfter, graphemeBefore, piecesOf } from '../../server/wire/graphemes.ts'
+import type { Block, ListKind, Mark } from './commands.ts'
+
+/** The ends of a selection, as indices in the text. */
+export interface Selected {
+  readonly anchor: number
+  readonly head: number
+}
+
+/** An edit and the selection after it. */
+export interface Edit {
+  readonly changes: readonly Change[]
+  readonly selected: Selected
+}
+
+export function rangeOf({ anchor, head }: Selected): TextRange {
+  return { from: Math.min(anchor, head), to: Math.max(anchor, head) }
+}
+
+const caretAt = (index: number): Selected => ({ anchor: index, head: index })
+
+/** Collects changes at places that ascend, counted in the text before them. */
+class Changes {
+  readonly list: Change[] = []
+  #read = 0
+
+  to(index: number): this {
+    if (index > this.#read) this.list.push({ retain: index - this.#read })
+    this.#read = Math.max(this.#read, index)
+    return this
+  }
+
+  insert(text: string, attributes: Attributes): this {
+    if (text !== '') this.list.push({ insert: text, attributes: { ...attributes } })
+    return this
+  }
+
+  delete(count: number): this {
+    if (count > 0) this.list.push({ delete: count })
+    this.#read += count
+    return this
+  }
+
+  format(count: number, attributes: Attributes): this {
+    if (Object.keys(attributes).length > 0 && count > 0) {
+      this.list.push({ retain: count, attributes })
+      this.#read += count
+    }
+    return this
+  }
+}
+
+// Where a selection is
+
+/** The lines that a range touches, with where they begin. */
+export function linesIn(
+  lines: readonly Line[],
+  { from, to }: TextRange,
+): { place: number; start: number; line: Line }[] {
+  const [first, last] = [findIn(lines, from).place, findIn(lines, to).place]
+  let start = startOfLine(lines, first)
+  return lines.slice(first, last + 1).map((line, index) => {
+    const found = { place: first + index, start, line }
+    start += lengthOf(line) + 1
+    return found
+  })
+}
+
+/** What a range contains, to copy it. A part of a single line is a paragraph. */
+export function linesWithin(lines: readonly Line[], { from, to }: TextRange): Line[] {
+  const touched = linesIn(lines, { from, to })
+  return touched.map(({ line, start }) => {
+    const [begin, end] = [Math.max(0, from - start), Math.min(lengthOf(line), to - start)]
+    let at = 0
+    const runs = line.runs.flatMap(({ text, marks }) => {
+      const part = text.slice(Math.max(0, begin - at), Math.max(0, end - at))
+      at += text.length
+      return part === '' ? [] : [{ text: part, marks }]
+    })
+    const isPart = touched.length === 1 && end - begin < lengthOf(line)
+    // The beginning of a line, up to which a selection reaches, is not yet of that line.
+    const isBeginning = touched.length > 1 && end === 0 && start === to
+    return { ...(isPart || isBeginning ? plainFormat : formatOf(attributesOf(line))), runs }
+  })
+}
+
+export function textOfLine(line: Line): string {
+  return line.runs.map(({ text }) => text).join('')
+}
+
+export function runAt(line: Line, offset: number) {
+  if (offset < 0) return undefined
+  let end = 0
+  return line.runs.find(({ text }) => {
+    end += text.length
+    return offset < end
+  })
+}
+
+export function runsIn(lines: readonly Line[], range: TextRange) {
+  return linesIn(lines, range).flatMap(({ start, line }) => {
+    let at = start
+    return line.runs.filter(({ text }) => {
+      const begin = at
+      at += text.length
+      return begin < range.to && at > range.from
+    })
+  })
+}
+
+/** Of what is typed there: those before the caret; at the beginning of a line, or in place of text, those after it. */
+export function marksAt(lines: readonly Line[], index: number, replaces = false): Marks {
+  const { line, offset } = findIn(lines, index)
+  const [before, after] = [runAt(line, offset - 1), runAt(line, offset)]
+  const { image, ...marks } = ((replaces ? after : (before ?? after)) ?? before)?.marks ?? {}
+  // A link grows only inside.
+  if (marks.link !== undefined && (before?.marks.link !== after?.marks.link || !before)) {
+    const { link, ...others } = marks
+    return others
+  }
+  return marks
+}
+
+export function hasMark(marks: Marks, mark: Mark): boolean {
+  return mark === 'sub' || mark === 'super' ? marks.script === mark : marks[mark] === true
+}
+
+// Text
+
+export function insertText(lines: readonly Line[], range: TextRange, text: string, marks: Marks): Edit {
+  const changes = new Changes().to(range.from).insert(text, { ...marks })
+  remove(changes, lines, range)
+  return { changes: changes.list, selected: caretAt(range.from + text.length) }
+}
+
+export function removeRange(lines: readonly Line[], range: TextRange): Edit {
+  const changes = new Changes().to(range.from)
+  remove(changes, lines, range)
+  return { changes: changes.list, selected: caretAt(range.from) }
+}
+
+/** Where lines merge, the result is what the first one was, unless that was empty. */
+function remove(changes: Changes, lines: readonly Line[], { from, to }: TextRange): void {
+  changes.delete(to - from)
+  const [first, last] = [findIn(lines, from), findIn(lines, to)]
+  if (first.place !== last.place && lengthOf(first.line) > 0)
+    formatEnd(changes, to + lengthOf(last.line) - last.offset, last.line, first.line)
+}
+
+function formatEnd(changes: Changes, index: number, line: LineFormat, next: LineFormat): void {
+  const [now, then] = [attributesOf(line), attributesOf(formatOf(attributesOf(next)))]
+  const changed: Record<string, unknown> = {}
+  for (const key of Object.keys({ ...now, ...then })) {
+    if (now[key] !== then[key]) changed[key] = then[key] ?? null
+  }
+  changes.to(index).format(1, changed)
+}
+
+/** Firefox would delete a part of it. */
+const isPictogram = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u
+
+/**
+ * `target`: what the browser would delete, if it says so. At the beginning of a line Backspace takes the format away
+ * before it joins the line with the one above.
+ */
+export function deleteText(
+  lines: readonly Line[],
+  selected: Selected,
+  target: TextRange | null,
+  inputType: string,
+): Edit | null {
+  const asked = target && target.to > target.from ? target : null
+  let range = asked ?? rangeOf(selected)
+  const caret = selected.head
+  if (caret === selected.anchor) {
+    const { line, offset } = findIn(lines, caret)
+    const [before, after] = [textOfLine(line).slice(0, offset), textOfLine(line).slice(offset)]
+    const isBeside = !asked || (asked.to >= caret - 1 && asked.from <= caret + 1)
+    const cluster = graphemeBefore(before)
+    if (inputType.endsWith('Backward')) {
+      if (isBeside && before === '') return backspace(lines, caret)
+      if (!asked) range = { from: caret - cluster.length, to: caret }
+      else if (inputType === 'deleteContentBackward' && asked.to === caret && isPictogram.test(cluster))
+        range = { from: Math.min(asked.from, caret - cluster.length), to: caret }
+    } else if (inputType.endsWith('Forward')) {
+      if (isBeside && after === '') range = { from: caret, to: caret + 1 }
+      else if (!asked) range = { from: caret, to: caret + graphemeAfter(after).length }
+    }
+  }
+  const to = Math.min(range.to, startOfLine(lines, lines.length) - 1)
+  return to <= range.from ? null : removeRange(lines, { from: range.from, to })
+}
+
+function backspace(lines: readonly Line[], index: number): Edit | null {
+  const { place, line } = findIn(lines, index)
+  if (line.block !== 'p') {
+    const changes = new Changes()
+    formatEnd(changes, index + lengthOf(line), line, { block: 'p', align: line.align })
+    return { changes: changes.list, selected: caretAt(index) }
+  }
+  return place > 0 ? removeRange(lines, { from: index - 1, to: index }) : null
+}
+
+/** Exchanges the characters beside the caret, which moves behind both; at the end of a line the last two. */
+export function transpose(lines: readonly Line[], caret: number): Edit | null {
+  const { line, offset } = findIn(lines, caret)
+  const text = textOfLine(line)
+  const isAtEnd = offset === text.length
+  const middle = isAtEnd ? offset - graphemeBefore(text).length : offset
+  const [one, other] = [graphemeBefore(text.slice(0, middle)), graphemeAfter(text.slice(middle))]
+  if (one === '' || other === '') return null
+  const from = caret - offset + middle - one.length
+  const changes = new Changes()
+    .to(from)
+    .insert(other, { ...runAt(line, middle)?.marks })
+    .to(from + one.length)
+    .delete(other.length)
+  return { changes: changes.list, selected: caretAt(from + one.length + other.length) }
+}
+
+/** Blocks of which several lines are one thing, so that an empty line at its end leaves it. */
+const isContinued = (block: string) => block === 'blockquote' || block === 'pre'
+
+/** What Enter does. */
+export function splitLine(lines: readonly Line[], { from, to }: TextRange): Edit {
+  const { place, line, offset } = findIn(lines, from)
+  const changes = new Changes()
+  const list = listOf(line.block)
+  const isEmpty = from === to && lengthOf(line) === 0
+  if (isEmpty && (list || (isContinued(line.block) && lines[place + 1]?.block !== line.block))) {
+    const outer = list && list.level > 1 ? `${list.kind}${list.level - 1}` : 'p'
+    formatEnd(changes, from, line, { block: outer, align: line.align })
+    return { changes: changes.list, selected: caretAt(from) }
+  }
+  const rest = findIn(lines, to)
+  const tail = lengthOf(rest.line) - rest.offset
+  const isHeading = /^h[1-6]$/.test(line.block)
+  const plain: LineFormat = { block: 'p', align: line.align }
+  const head = isHeading && offset === 0 && tail > 0 ? plain : line
+  // Only the first of the two lines is the number that begins a list.
+  const { start, ...continued } = formatOf(attributesOf(line))
+  changes
+    .to(from)
+    .insert('\n', attributesOf(head))
+    .delete(to - from)
+  formatEnd(changes, to + tail, rest.line, isHeading && tail === 0 ? plain : continued)
+  return { changes: changes.list, selected: caretAt(from + 1) }
+}
+
+// Blocks
+
+/** Gives the lines that the selection touches new formats, as `change` says; null leaves a line as it is. */
+function formatLines(
+  lines: readonly Line[],
+  selected: Selected,
+  change: (line: Line, place: number) => Partial<LineFormat> | null,
+): Edit {
+  const changes = new Changes()
+  for (const { place, start, line } of linesIn(lines, rangeOf(selected))) {
+    const next = change(line, place)
+    if (next) formatEnd(changes, start + lengthOf(line), line, { ...line, ...next })
+  }
+  return { changes: changes.list, selected }
+}
+
+/** The block that is there already becomes a paragraph. */
+export function toggleBlock(lines: readonly Line[], selected: Selected, block: Block): Edit {
+  const isThere = linesIn(lines, rangeOf(selected)).every(({ line }) => line.block === block)
+  return formatLines(lines, selected, () => ({ block: isThere ? 'p' : block }))
+}
+
+export function toggleList(lines: readonly Line[], selected: Selected, kind: ListKind): Edit {
+  const isThere = linesIn(lines, rangeOf(selected)).every(({ line }) => listOf(line.block)?.kind === kind)
+  return formatLines(lines, selected, ({ block }) => ({
+    block: isThere ? 'p' : `${kind}${listOf(block)?.level ?? 1}`,
+  }))
+}
+
+/**
+ * Changes the depth of the selected list items. Levels of the other items in the same list become their depths, so that
+ * new levels have the meaning that is seen.
+ */
+export function indent(lines: readonly Line[], selected: Selected, by: 1 | -1): Edit {
+  const depths = depthsOf(lines)
+  const touched = linesIn(lines, rangeOf(selected))
+  const levels = new Map<number, number>()
+  for (const { place, line } of touched) {
+    if (!listOf(line.block)) continue
+    const depth = depths[place] ?? 0
+    const most = Math.min(deepestLevel, (levels.get(place - 1) ?? depths[place - 1] ?? 0) + 1)
+    levels.set(place, depth + by > most ? depth : depth + by)
+  }
+  const changes = new Changes()
+  if (levels.size === 0) return { changes: changes.list, selected }
+  let [first, last] = [touched[0]?.place ?? 0, touched.at(-1)?.place ?? 0]
+  const isItem = (place: number) => (depths[place] ?? 0) > 0
+  while (isItem(first - 1)) first -= 1
+  while (isItem(last + 1)) last += 1
+  let start = startOfLine(lines, first)
+  for (const [index, line] of lines.slice(first, last + 1).entries()) {
+    const list = listOf(line.block)
+    const level = levels.get(first + index) ?? depths[first + index] ?? 0
+    const block = level < 1 ? 'p' : `${list?.kind}${level}`
+    if (list) formatEnd(changes, start + lengthOf(line), line, { ...line, block })
+    start += lengthOf(line) + 1
+  }
+  return { changes: changes.list, selected }
+}
+
+/** What a line begins with, as in Markdown, and the format that it asks for. */
+const shorthands: readonly (readonly [
+  RegExp,
+  (sign: string, before: Line | undefined) => Partial<LineFormat>,
+])[] = [
+  [/^#{1,6} $/, (sign) => ({ block: `h${sign.length - 1}` })],
+  [/^[-*+] $/, () => ({ block: 'ul1' })],
+  [/^\d{1,9}[.)] $/, (sign, before) => numbered(Number.parseInt(sign, 10), before)],
+  [/^> $/, () => ({ block: 'blockquote' })],
+  [/^```$/, () => ({ block: 'pre' })],
+]
+
+function numbered(start: number, before: Line | undefined): Partial<LineFormat> {
+  return start === 1 || before?.block.startsWith('ol') ? { block: 'ol1' } : { block: 'ol1', start }
+}
+
+/** Null unless a paragraph's text before the caret is such a beginning. */
+export function expandShorthand(lines: readonly Line[], caret: number): Edit | null {
+  const { place, line, offset } = findIn(lines, caret)
+  if (line.block !== 'p' || offset > 11) return null
+  const sign = textOfLine(line).slice(0, offset)
+  const found = shorthands.find(([pattern]) => pattern.test(sign))
+  if (!found || (sign === '```' && offset < lengthOf(line))) return null
+  const start = caret - offset
+  const changes = new Changes().to(start).delete(offset)
+  formatEnd(changes, start + lengthOf(line), line, { ...line, ...found[1](sign, lines[place - 1]) })
+  return { changes: changes.list, selected: caretAt(start) }
+}
+
+// Marks
+
+export function formatText(range: TextRange, selected: Selected, attributes: Attributes): Edit {
+  const changes = new Changes().to(range.from).format(range.to - range.from, attributes)
+  return { changes: changes.list, selected }
+}
+
+/** The whole link around a caret; null outside links. */
+export function linkAround(lines: readonly Line[], caret: number): TextRange | null {
+  const { line, offset } = findIn(lines, caret)
+  const link = runAt(line, offset)?.marks.link ?? runAt(line, offset - 1)?.marks.link
+  if (link === undefined) return null
+  let [first, last] = [offset, offset]
+  while (runAt(line, first - 1)?.marks.link === link) first -= 1
+  while (runAt(line, last)?.marks.link === link) last += 1
+  return { from: caret - offset + first, to: caret - offset + last }
+}
+
+// Lines
+
+/**
+ * Inserts lines in place of a range. A single line joins the line that is there, and gives an empty one its format. Of
+ * several the first and the last join it only if they are paragraphs or of its kind.
+ */
+export function insertLines(
+  lines: readonly Line[],
+  range: TextRange,
+  inserted: readonly Line[],
+): Edit | null {
+  const [first] = inserted
+  const last = inserted.at(-1)
+  if (!first || !last) return null
+  const { place, line: present, offset } = findIn(lines, range.from)
+  const rest = findIn(lines, range.to)
+  const tail = lengthOf(rest.line) - rest.offset
+  const isSingle = inserted.length === 1
+  const isBlank = lengthOf(present) === 0
+  const beginsLine = isBlank || (offset === 0 && !isSingle)
+  const joins = ({ block }: Line, there: Line) => isSingle || block === 'p' || block === there.block
+  const startsApart = !beginsLine && !joins(first, present)
+  const endsApart = tail > 0 && !joins(last, rest.line)
+  const changes = new Changes().to(range.from)
+  let length = 0
+  const add = (text: string, attributes: Attributes) => {
+    changes.insert(text, attributes)
+    length += text.length
+  }
+  if (startsApart) add('\n', attributesOf(present))
+  let before = beginsLine || startsApart ? first : present
+  for (const [index, line] of inserted.entries()) {
+    if (index > 0) add('\n', attributesOf(before))
+    if (index > 0) before = line
+    for (const { text, marks } of line.runs) add(text, { ...marks })
+  }
+  const caret = range.from + length
+  if (endsApart) add('\n', attributesOf(last))
+  changes.delete(range.to - range.from)
+  let format: LineFormat = rest.line
+  if (tail === 0 && (!isSingle || isBlank)) format = last
+  else if (place !== rest.place && !isBlank && !endsApart) format = present
+  // A number begins one line only.
+  if (format === present && length > 0 && (startsApart || !(isSingle || beginsLine))) {
+    const { start, ...continued } = formatOf(attributesOf(present))
+    format = continued
+  }
+  formatEnd(changes, range.to + tail, rest.line, format)
+  return { changes: changes.list, selected: caretAt(caret) }
+}
+
+/**
+ * The changes as several in a row, each of which inserts at most `most` UTF-16 units, so that each fits into a message.
+ */
+export function inBatches(changes: readonly Change[], most: number): Change[][] {
+  const batches: Change[][] = []
+  let batch: Change[] = []
+  let [written, size] = [0, 0]
+  const close = () => {
+    batches.push(batch)
+    batch = [{ retain: written }]
+    size = 0
+  }
+  for (const change of changes) {
+    if ('insert' in change)
+      for (const insert of piecesOf(change.insert, most)) {
+        const cost = insert.length + JSON.stringify(change.attributes ?? {}).length
+        if (size > 0 && size + cost > most) close()
+        batch.push({ insert, attributes: { ...change.attributes } })
+        size += cost
+        written += insert.length
+      }
+    else {
+      batch.push(change)
+      if ('retain' in change) written += change.retain
+    }
+  }
+  return [...batches, batch]
+}
