@@ -136,7 +136,7 @@ describe('on an open server', () => {
     text.insert(0, 'Plan\n', { block: 'h2' })
     text.insert(5, 'a ')
     text.insert(7, 'b', { bold: true })
-    text.insert(8, '[image]\n', { bold: null })
+    text.insert(8, '[image: x]\n', { bold: null })
     const update = Buffer.from(Y.encodeStateAsUpdate(doc)).toString('base64')
     for (const message of [
       titleOf('w', 1, 'Für “Mai”/Juni', 'written'),
