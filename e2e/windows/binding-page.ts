@@ -13,6 +13,8 @@ import {
 } from '../../server/document/rich-text.ts'
 import { type Binding, bindDocument } from '../../web/editor/binding.ts'
 import type { EditorCommands } from '../../web/editor/commands.ts'
+import { takeCopies } from '../../web/editor/copy.ts'
+import { takePastes } from '../../web/editor/paste.ts'
 import { Rendering } from '../../web/editor/rendering.ts'
 import { readSeen, type Seen, type SeenLine } from './dom-oracle.ts'
 
@@ -21,6 +23,7 @@ interface Editable {
   readonly doc: Y.Doc
   readonly text: Y.Text
   readonly binding: Binding
+  readonly stop: () => void
 }
 
 /** The page's clock, which only tests move. */
@@ -48,18 +51,27 @@ function createFrameDoor() {
 
   return {
     open(clientID: number, state: Uint8Array, onUpdate: (update: Uint8Array) => void): void {
-      editable?.binding.stop()
+      editable?.stop()
       editable?.root.remove()
       const root = document.createElement('div')
       root.contentEditable = 'true'
       document.body.append(root)
-      const paste = { forcePlainText: false, cleanPastedHTML: false }
-      new MediumEditor(root, { toolbar: { buttons: [] }, placeholder: false, paste })
+      // As in the page.
+      MediumEditor.extensions.paste = MediumEditor.Extension
+      const extensions = { imageDragging: {} }
+      new MediumEditor(root, { toolbar: { buttons: [] }, placeholder: false, extensions })
       const doc = createDocument()
       doc.clientID = clientID
       Y.applyUpdate(doc, state, 'log')
       const text = documentText(doc)
-      editable = { root, doc, text, binding: bindDocument({ root, text, mayWrite: true }) }
+      const binding = bindDocument({ root, text, mayWrite: true })
+      const { commands } = binding
+      const stopCopies = takeCopies({ root, binding, mayWrite: true })
+      const stopPastes = takePastes({ root, commands, onPasted: () => undefined, onFailed: () => undefined })
+      const stop = () => {
+        for (const end of [stopPastes, stopCopies, () => binding.stop()]) end()
+      }
+      editable = { root, doc, text, binding, stop }
       doc.on('update', (update: Uint8Array, origin: unknown) => {
         if (origin !== 'log') onUpdate(update)
       })
@@ -153,6 +165,38 @@ function createFrameDoor() {
         align: align ?? '',
         pieces: runs.map(({ text, marks }) => [text, lookOf(marks)] as const),
       }))
+    },
+    /**
+     * Drags the selection to a text index, or to what the browser takes the point there for, which it returns. No driver
+     * drags text in both browsers: the events are made.
+     */
+    drag(to: number): number | null {
+      const { root } = here()
+      const [node, offset] = positionOf(here(), to)
+      const range = document.createRange()
+      range.setStart(node, offset)
+      const element = node instanceof Element ? node : node.parentElement
+      element?.scrollIntoView({ block: 'center' })
+      const { left, top, height } =
+        range.getClientRects()[0] ?? element?.getBoundingClientRect() ?? new DOMRect()
+      const place = { clientX: left, clientY: top + height / 2 }
+      const hit = document.caretPositionFromPoint(place.clientX, place.clientY)
+      const index = hit && indexOf(here(), hit.offsetNode, hit.offset)
+      const options = { bubbles: true, cancelable: true, dataTransfer: new DataTransfer(), ...place }
+      for (const type of ['dragstart', 'drop', 'dragend']) root.dispatchEvent(new DragEvent(type, options))
+      return index
+    },
+    /** What Ctrl+T is on a Mac. */
+    transpose: () =>
+      here().root.dispatchEvent(
+        new InputEvent('beforeinput', { inputType: 'insertTranspose', bubbles: true, cancelable: true }),
+      ),
+    /** A keyboard’s composition, made of its events: it changes the DOM by itself. */
+    composeWith(value: string, at: number, to: number): void {
+      const { root } = here()
+      root.dispatchEvent(new CompositionEvent('compositionstart', { bubbles: true }))
+      makeUnasked(root, { kind: 'replace', value, at, to })
+      root.dispatchEvent(new CompositionEvent('compositionend', { bubbles: true }))
     },
     /** Stops watching the DOM, so that a test can show that it would notice. */
     sabotage: () => here().binding.stop(),

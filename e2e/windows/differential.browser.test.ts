@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import type { BrowserName } from '../browser/browser.ts'
+import { type BrowserName, until } from '../browser/browser.ts'
 import type { UnaskedChange } from './binding-page.ts'
 import { type BindingStage, openBindingStage } from './binding-stage.ts'
+import type { SeenLine } from './dom-oracle.ts'
 
 const name = (process.env.CROSSWIND_BROWSER ?? 'chromium') as BrowserName
 const sequences = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 100)
@@ -90,7 +91,7 @@ class Sequence {
     await call('open', 2, 'x')
     await within(0, 'select', 0, 1)
     await within(0, 'insertHtml', page)
-    await this.#check()
+    await this.check()
   }
 
   async step(): Promise<void> {
@@ -102,7 +103,7 @@ class Sequence {
     this.steps.push(`${anchor} to ${head}: ${JSON.stringify(change)}`)
     const difference = await within(0, 'changeUnasked', change)
     if (difference !== null) throw new Error(`${difference}\n${stage.errors().join('\n')}`)
-    await this.#check()
+    await this.check()
   }
 
   #change(): UnaskedChange {
@@ -115,7 +116,7 @@ class Sequence {
   }
 
   /** The DOM is the drawing of the document, and the second window shows the same. */
-  async #check(): Promise<void> {
+  async check(): Promise<void> {
     assert.equal(await call('fault'), null)
     assert.deepEqual(await within(1, 'seenInDocument'), await within(0, 'seenInDocument'))
     assert.deepEqual(stage.errors(), [])
@@ -132,6 +133,139 @@ test(`${sequences} sequences of changes that nobody announced, from seed ${first
       const steps = sequence.steps.join('\n')
       throw new Error(`CROSSWIND_FUZZ_SEED=${seed} fails after\n${steps}\n${error}`, { cause: error })
     }
+  }
+})
+
+/** A line as units of text with their looks. */
+interface ModelLine {
+  readonly block: string
+  readonly align: string
+  readonly units: (readonly [unit: string, look: string])[]
+}
+
+async function model(): Promise<ModelLine[]> {
+  const lines = (await within(0, 'seenInDocument')) as SeenLine[]
+  return lines.map(({ block, align, pieces }) => ({
+    block,
+    align,
+    units: pieces.flatMap(([text, look]) => text.split('').map((unit) => [unit, look] as const)),
+  }))
+}
+
+/** Where lines begin, counted in the text. */
+const startsOf = (lines: readonly ModelLine[]) => {
+  let start = 0
+  return lines.map(({ units }) => {
+    const at = start
+    start += units.length + 1
+    return at
+  })
+}
+
+test('what is typed, cut, copied, pasted, dragged and transposed is what the model says', async () => {
+  for (let seed = firstSeed; seed < firstSeed + Math.ceil(sequences / 5); seed += 1) {
+    const random = createSeededRandom(seed)
+    const below = (count: number) => Math.floor(random() * count)
+    const sequence = new Sequence(seed)
+    const steps: string[] = []
+    try {
+      await sequence.open()
+      for (let step = 0; step < 6; step += 1) {
+        const lines = await model()
+        const starts = startsOf(lines)
+        const filled = lines.flatMap(({ units }, place) => (units.length > 1 ? [place] : []))
+        const place = filled[below(filled.length)] ?? 0
+        const { units } = lines[place] ?? assert.fail()
+        const from = below(units.length - 1)
+        const to = from + 1 + below(units.length - from)
+        const others = lines.flatMap(({ block }, other) =>
+          other === place || block === 'pre' ? [] : [other],
+        )
+        const target = others[below(others.length)] ?? 0
+        const offset = below((lines[target]?.units.length ?? 0) + 1)
+        const part = units.slice(from, to)
+        const start = starts[place] ?? 0
+        const action = ['type', 'cut and paste', 'copy', 'drag', 'transpose', 'whole lines'][below(6)]
+        steps.push(`${action} ${place}:${from}-${to} to ${target}:${offset}`)
+        if (action === 'type') {
+          await within(0, 'select', start + from)
+          await stage.type('xy')
+          units.splice(from, 0, ['x', '?'], ['y', '?'])
+        } else if (action === 'cut and paste') {
+          await within(0, 'select', start + from, start + to)
+          await stage.key('Control+x')
+          await stage.key('Control+v')
+        } else if (action === 'copy') {
+          await within(0, 'select', start + from, start + to)
+          await stage.key('Control+c')
+          await within(0, 'select', (starts[target] ?? 0) + offset)
+          await stage.key('Control+v')
+          lines[target]?.units.splice(offset, 0, ...part)
+        } else if (action === 'drag') {
+          await within(0, 'select', start + from, start + to)
+          const hit = ((await within(0, 'drag', (starts[target] ?? 0) + offset)) as number | null) ?? -1
+          const line = starts.findLastIndex((begin) => begin <= hit)
+          const at = hit - (starts[line] ?? 0)
+          if (line >= 0 && (line !== place || at < from || at > to)) {
+            lines[line]?.units.splice(at, 0, ...part)
+            units.splice(line === place && at < from ? from + part.length : from, to - from)
+          }
+        } else if (action === 'transpose' && from > 0) {
+          await within(0, 'select', start + from)
+          await within(0, 'transpose')
+          const [one, other] = [units[from - 1], units[from]]
+          if (one && other) units.splice(from - 1, 2, other, one)
+        } else if (action === 'whole lines') {
+          const last = Math.min(lines.length - 1, place + below(4))
+          await within(0, 'select', start, (starts[last] ?? 0) + (lines[last]?.units.length ?? 0))
+          await stage.key('Control+x')
+          await stage.key('Control+v')
+        }
+        await until(
+          async () => sameModel(await model(), lines),
+          'the document is not what the model says',
+          3000,
+        )
+        await sequence.check()
+      }
+    } catch (error) {
+      const found = JSON.stringify(await within(0, 'seenInDocument'))
+      throw new Error(
+        `CROSSWIND_FUZZ_SEED=${seed} fails after\n${steps.join('\n')}\nwith ${found}\n${error}`,
+        { cause: error },
+      )
+    }
+  }
+})
+
+/** A `?` is any look. */
+function sameModel(one: readonly ModelLine[], other: readonly ModelLine[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ block, align, units }, place) => {
+      const line = other[place]
+      return (
+        block === line?.block &&
+        align === line.align &&
+        units.length === line.units.length &&
+        units.every(([unit, look], at) => {
+          const [wanted, wantedLook] = line.units[at] ?? []
+          return unit === wanted && (wantedLook === '?' || look === wantedLook)
+        })
+      )
+    })
+  )
+}
+
+test('a composition that changes the text by itself is what was seen, with Enter in it too', async () => {
+  const random = createSeededRandom(firstSeed)
+  for (let round = 0; round < 30; round += 1) {
+    await new Sequence(round).open()
+    await within(0, 'select', 3)
+    const value = ['か', 'kana\n', '😀', ''][round % 4] ?? ''
+    await within(0, 'composeWith', value, random(), random())
+    assert.equal(await call('fault'), null)
+    assert.deepEqual(await within(1, 'seenInDocument'), await within(0, 'seenInDocument'))
   }
 })
 

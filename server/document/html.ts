@@ -17,6 +17,7 @@ import {
   inlineNodes,
   type Line,
   type ListPart,
+  listOf,
   type Part,
   partsOf,
   softBreak,
@@ -238,10 +239,12 @@ function contentHtml(line: Line): string {
   return line.runs.at(-1)?.text.endsWith(softBreak) ? `${content}<br>` : content
 }
 
-function listHtml({ kind, start, items }: ListPart): string {
+function listHtml({ kind, start, items }: ListPart, depth = 1): string {
   const content = items.map(({ line, lists }) => {
     const text = contentHtml(line) || (lists.length > 0 ? '<br>' : '')
-    return `<li${attributesHtml(line)}>${text}${lists.map(listHtml).join('')}</li>`
+    const level = listOf(line.block)?.level ?? depth
+    const attributes = `${level === depth ? '' : ` data-level="${level}"`}${attributesHtml(line)}`
+    return `<li${attributes}>${text}${lists.map((list) => listHtml(list, depth + 1)).join('')}</li>`
   })
   return `<${kind}${start === 1 ? '' : ` start="${start}"`}>${content.join('')}</${kind}>`
 }

@@ -97,6 +97,8 @@ export class LineReader {
   /** Lines read so far; of a table's cells, innermost last. */
   readonly #sinks: Line[][] = [[]]
   readonly #unkept = new Set<string>()
+  /** Those of own HTML. */
+  readonly #own = new Set<Line>()
   /** Numbers of `ol` items in the source. */
   readonly #numbers = new Map<Line, number>()
   #kind: Kind = paragraph
@@ -211,8 +213,9 @@ export class LineReader {
   finish(): Reading {
     while (this.#stack.length > 1) this.close(this.#top.tag)
     this.#endLine(false)
-    const lines = numbered(this.#lines, this.#numbers)
-    return { lines: this.#isTree ? lines : withDepths(lines), unkept: [...this.#unkept] }
+    const read = this.#lines
+    const lines = withDepths(numbered(read, this.#numbers), (place) => this.#own.has(read[place] as Line))
+    return { lines, unkept: [...this.#unkept] }
   }
 
   get #top(): Context {
@@ -283,6 +286,7 @@ export class LineReader {
       .filter(({ text }) => text !== '')
     const line: Line = { ...formatOf({ block, align, language }), runs: this.#isTree ? runs : whole }
     if (tag === 'ol' && number !== null) this.#numbers.set(line, number)
+    if (this.#isOwnBlock) this.#own.add(line)
     // The other lines of an item have no number of their own.
     if (number !== null) this.#kind = { ...this.#kind, number: null }
     this.#lines.push(line)
@@ -313,7 +317,8 @@ export class LineReader {
       const list = isList(outer.kind) ? outer.kind : ({ ...paragraph, tag: 'ul', level: 1 } as const)
       const number = outer.next === null ? null : numberIn(attribute('value'), outer.next)
       if (outer.next !== null) outer.next = (number ?? outer.next) + 1
-      const kind = { ...list, number, align }
+      const level = isOwn ? numberIn(attribute('data-level'), list.level) : list.level
+      const kind = { ...list, level, number, align }
       this.#startBlock(kind, isOwn)
       push({ kind: { ...kind, number: null }, isBlock: true, before: this.#lines.length })
       if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.#top)
@@ -531,12 +536,14 @@ const marksOfElement: Readonly<Record<string, Marks>> = Object.assign(Object.cre
   sup: { script: 'super' },
 })
 
-/** Lists that leave out a level are read as they are seen. */
-function withDepths(lines: readonly Line[]): Line[] {
+/** Lists that leave out a level are read as they are seen; own HTML says it where a level is not the depth. */
+function withDepths(lines: readonly Line[], isOwn: (place: number) => boolean): Line[] {
   const depths = depthsOf(lines)
   return lines.map((line, place) => {
     const list = listOf(line.block)
-    return list && list.level !== depths[place] ? { ...line, block: `${list.kind}${depths[place]}` } : line
+    return list && !isOwn(place) && list.level !== depths[place]
+      ? { ...line, block: `${list.kind}${depths[place]}` }
+      : line
   })
 }
 

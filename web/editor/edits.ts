@@ -379,11 +379,8 @@ export function linkAround(lines: readonly Line[], caret: number): TextRange | n
  * Inserts lines in place of a range. A single line joins the line that is there, and gives an empty one its format. Of
  * several the first and the last join it only if they are paragraphs or of its kind.
  */
-export function insertLines(
-  lines: readonly Line[],
-  range: TextRange,
-  inserted: readonly Line[],
-): Edit | null {
+export function insertLines(lines: readonly Line[], range: TextRange, given: readonly Line[]): Edit | null {
+  const inserted = atLevelOf(findIn(lines, range.from).line, given)
   const [first] = inserted
   const last = inserted.at(-1)
   if (!first || !last) return null
@@ -422,6 +419,18 @@ export function insertLines(
   }
   formatEnd(changes, range.to + tail, rest.line, format)
   return { changes: changes.list, selected: caretAt(caret) }
+}
+
+/** Items inserted into a list lie at its level, with their own lists below. */
+function atLevelOf(present: Line, inserted: readonly Line[]): readonly Line[] {
+  const [there, first] = [listOf(present.block), listOf(inserted[0]?.block ?? '')]
+  if (!there || !first || there.level === first.level) return inserted
+  return inserted.map((line) => {
+    const list = listOf(line.block)
+    if (!list) return line
+    const level = Math.min(deepestLevel, Math.max(1, list.level + there.level - first.level))
+    return { ...line, block: `${list.kind}${level}` }
+  })
 }
 
 /**

@@ -97,10 +97,11 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
   return () => ending.abort()
 }
 
-/** A code block takes the text as more of its lines. */
+/** A code block takes the text as more of its lines, unless it is a document's own code with what followed it. */
 function readClipboard(reader: Html, markup: string, text: string, isCode: boolean) {
-  if (isCode) return { lines: text === '' ? [] : reader.readCode(text), unkept: [] }
   const reading = markup === '' ? null : reader.readHtml(markup)
+  const isOwnCode = markup.includes('data-crosswind') && reading?.lines[0]?.block === 'pre'
+  if (isCode && !isOwnCode) return { lines: text === '' ? [] : reader.readCode(text), unkept: [] }
   return reading && reading.lines.length > 0 ? reading : reader.readText(text)
 }
 
