@@ -186,6 +186,30 @@ function createFrameDoor() {
       for (const type of ['dragstart', 'drop', 'dragend']) root.dispatchEvent(new DragEvent(type, options))
       return index
     },
+    /** As a keyboard asks for it; with a target range, given by text indices, which only a made event can have. */
+    input(inputType: string, data: string | null, from = -1, to = from): void {
+      const { root } = here()
+      const event = new InputEvent('beforeinput', { inputType, data, bubbles: true, cancelable: true })
+      if (from >= 0) {
+        const [[startContainer, startOffset], [endContainer, endOffset]] = [
+          positionOf(here(), from),
+          positionOf(here(), to),
+        ]
+        const range = new StaticRange({ startContainer, startOffset, endContainer, endOffset })
+        Object.defineProperty(event, 'getTargetRanges', { value: () => [range] })
+      }
+      root.dispatchEvent(event)
+    },
+    /** Makes this text the whole document, as a version is restored. */
+    replaceBy(text: string): void {
+      here().binding.replace([{ runs: [{ text, marks: {} }], block: 'p', align: null }])
+    },
+    directions: (): string[] => [...here().root.children].map((block) => getComputedStyle(block).direction),
+    /** Left edges of a caret’s rectangles. */
+    rectsAt: (index: number): number[] =>
+      here()
+        .binding.rectsOf(index, index)
+        .map(({ left }) => left),
     /** What Ctrl+T is on a Mac. */
     transpose: () =>
       here().root.dispatchEvent(

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { browserNames } from '../browser/browser.ts'
+import { browserNames, until } from '../browser/browser.ts'
 import type { Door, FrameDoor } from './binding-page.ts'
 import { type BindingStage, openBindingStage } from './binding-stage.ts'
 
@@ -395,4 +395,163 @@ test('what an extension does to the DOM is read back, marks too', async () => {
   await within(0, 'tamper', 'marks')
   await check()
   assert.equal(await within(1, 'html'), '<p>onehello</p>\n<p>new</p>\n<p><b>two</b></p>')
+})
+
+const intro =
+  '<p>intro text</p><h2>Head <a href="https://a.org/">link</a></h2><ul><li>one <b>bold</b></li><li>two</li></ul>' +
+  '<pre>code</pre><blockquote><p>quote</p></blockquote><p>end</p>'
+
+test('a change that nobody announced changes its place alone, for everybody, also beside what others wrote offline', async () => {
+  await call('open', 2, 'x')
+  await within(0, 'select', 0, 1)
+  await within(0, 'insertHtml', intro)
+  await check()
+  await call('hold', 1, true)
+  await within(1, 'select', (await within(1, 'text')).length - 1)
+  await stage.type(', written offline')
+  await call('settled')
+  await within(0, 'select', 5)
+  const change = { kind: 'command', name: 'insertText', value: 'Kind\nJo' } as const
+  assert.equal(await within(0, 'changeUnasked', change), null)
+  await within(0, 'focus', 0)
+  await stage.type('Q')
+  await call('hold', 1, false)
+  await check()
+  const html = await within(0, 'html')
+  assert.equal(
+    // Firefox begins no paragraph at a line feed.
+    html.replaceAll(/(?<=>)\n(?=<)/g, '').replace('<br>', '</p><p>'),
+    intro.replace('intro text', 'introKind</p><p>JoQ text').replace('>end<', '>end, written offline<'),
+  )
+  assert.equal(await within(1, 'html'), html)
+})
+
+test('a replaced word keeps the marks behind it, wherever the caret is', async () => {
+  await call('open', 2, 'x')
+  await within(0, 'select', 0, 1)
+  await within(0, 'insertHtml', '<p>a wrod <b>bold</b> and <i>slanted</i></p><p>caret</p>')
+  await within(0, 'select', 26)
+  await within(0, 'changeUnasked', { kind: 'replace', at: 0, to: 0.5, value: 'word ' })
+  await check()
+  assert.match(await within(1, 'html'), /^<p>a .*<b>bold<\/b> and <i>slanted<\/i><\/p>\n<p>caret<\/p>$/)
+})
+
+test('long texts of emoji arrive whole: inserted, and as a version', async () => {
+  await call('open', 2, 'x')
+  await within(0, 'select', 0, 1)
+  const text = `a${'😀'.repeat(9000)}b${'👩‍👩‍👧'.repeat(3000)}`
+  await within(0, 'insertHtml', `<p>${text}</p>`)
+  await check()
+  assert.equal(await within(1, 'text'), `${text}\n`)
+  const other = `b${'🇸🇪'.repeat(9000)}`
+  await within(0, 'replaceBy', other)
+  await check()
+  assert.equal(await within(1, 'text'), `${other}\n`)
+})
+
+test('halves of a pair that come one after the other are one character; a lone one is none', async () => {
+  await call('open', 2, 'ab')
+  await within(0, 'select', 1)
+  for (const data of ['\ud83d', '\ude00', '\ud83d', 'c']) await within(0, 'input', 'insertText', data)
+  await check()
+  for (const index of [0, 1]) assert.equal(await within(index, 'text'), 'a😀cb\n')
+})
+
+test('dragged text keeps its form: words with marks, a heading with its list', async () => {
+  await call('open', 2, 'x')
+  await within(0, 'select', 0, 1)
+  await within(
+    0,
+    'insertHtml',
+    '<p>one <b>two</b> <a href="https://a.org/">three</a></p><h2>H</h2><ul><li>a</li></ul><p>end</p>',
+  )
+  await within(0, 'select', 4, 13)
+  assert.equal(await within(0, 'drag', 18), 18)
+  await check()
+  assert.equal(
+    (await within(1, 'html')).replaceAll('\n', ''),
+    '<p>one </p><h2>H</h2><ul><li>a</li></ul><p><b>two</b> <a href="https://a.org/">three</a>end</p>',
+  )
+  await within(0, 'select', 5, 8)
+  await within(0, 'drag', 0)
+  await check()
+  assert.equal(
+    (await within(1, 'html')).replaceAll('\n', '').replaceAll('<p><br></p>', ''),
+    '<h2>H</h2><ul><li>a</li></ul><p>one </p><p><b>two</b> <a href="https://a.org/">three</a>end</p>',
+  )
+  await within(0, 'command', 'undo')
+  await within(0, 'command', 'undo')
+  await check()
+  assert.match(await within(1, 'html'), /^<p>one <b>two<\/b> <a href="https:\/\/a.org\/">three<\/a><\/p>/)
+})
+
+test('what is copied and pasted is the same: quotes, code with blank lines, headings, lists', async () => {
+  await call('open', 2, 'x')
+  await within(0, 'select', 0, 1)
+  const page =
+    '<h2>H</h2><blockquote><p>q <i>i</i></p><p>r</p></blockquote><pre>a\n\n  b</pre><ol start="3"><li>c</li><li>d</li></ol><p>e  f</p>'
+  await within(0, 'insertHtml', page)
+  await check()
+  await within(0, 'select', 0, (await within(0, 'text')).length - 1)
+  await stage.key('Control+c')
+  await within(0, 'select', (await within(0, 'text')).length - 1)
+  await stage.key('Enter')
+  await stage.key('Control+v')
+  await until(async () => (await within(0, 'html')).split('<h2>').length === 3, 'nothing was pasted')
+  await check()
+  const flat = page.replaceAll('\n', '¶')
+  assert.equal(
+    (await within(1, 'html')).replaceAll(/(?<=>)\n(?=<[^/])/g, '').replaceAll('\n', '¶'),
+    flat + flat,
+  )
+})
+
+test('a target range counts: a transposition, a correction, a word before the caret', async () => {
+  await call('open', 2, 'abcd teh end')
+  await within(0, 'select', 2)
+  await within(0, 'transpose')
+  assert.equal(await within(0, 'text'), 'acbd teh end\n')
+  assert.deepEqual(await within(0, 'selected'), { anchor: 3, head: 3 })
+  await within(0, 'select', 12)
+  await within(0, 'input', 'insertReplacementText', 'the', 5, 8)
+  assert.equal(await within(0, 'text'), 'acbd the end\n')
+  await within(0, 'select', 12)
+  await within(0, 'input', 'deleteContentBackward', null, 8, 12)
+  await within(0, 'input', 'insertTranspose', 'hte', 5, 8)
+  await check()
+  assert.equal(await within(1, 'text'), 'acbd hte\n')
+})
+
+test('each block has the direction of its text', async () => {
+  await call('open', 2, '', 'ab')
+  await within(0, 'select', 0)
+  await stage.type('שלום עולם!')
+  await check()
+  for (const index of [0, 1]) assert.deepEqual(await within(index, 'directions'), ['rtl', 'ltr'])
+  const [caret] = await within(1, 'rectsAt', 10)
+  const [start] = await within(1, 'rectsAt', 0)
+  assert.ok(caret !== undefined && start !== undefined && caret < start, `${caret} is left of ${start}`)
+})
+
+test('signs at the beginning of a line format it, and undo brings them back', async () => {
+  for (const [sign, block] of [
+    ['# ', 'h1'],
+    ['## ', 'h2'],
+    ['- ', 'ul1'],
+    ['1. ', 'ol1'],
+    ['> ', 'blockquote'],
+    ['```', 'pre'],
+  ] as const) {
+    await call('open', 2, '')
+    await within(0, 'select', 0)
+    await stage.type(sign)
+    await check()
+    assert.deepEqual(await within(1, 'blocks'), [block], sign)
+    await within(0, 'command', 'undo')
+    await check()
+    assert.deepEqual([await within(1, 'blocks'), await within(1, 'text')], [['p'], `${sign}\n`])
+    await stage.type('x')
+    await check()
+    assert.equal(await within(1, 'text'), `${sign}x\n`)
+  }
 })

@@ -304,7 +304,7 @@ export class LineReader {
     if (tag === 'ul' || tag === 'ol' || tag === 'menu') {
       const list = tag === 'ol' ? 'ol' : 'ul'
       const kind = { ...paragraph, tag: list, level: outer.depth + 1 } as const
-      this.#startBlock(isOwn ? outer.kind : kind, isOwn)
+      this.#startBlock(kind, isOwn)
       push({
         kind,
         depth: outer.depth + 1,

@@ -47,6 +47,7 @@ import {
   toggleBlock,
   toggleList,
   transpose,
+  withLineEnd,
 } from './edits.ts'
 import { Rendering } from './rendering.ts'
 
@@ -490,13 +491,15 @@ class DocumentBinding implements Binding {
     if (target === null || anchor === null || head === null) return
     const source = rangeOf({ anchor, head })
     if (!isCopy && target >= source.from && target <= source.to) return
+    const { length } = this.#text
+    const { from, to: end } = withLineEnd(this.#rendering.lines, source)
     this.#asStep(() => {
       this.#edit((lines) => insertLines(lines, { from: target, to: target }, linesWithin(lines, source)))
-      const end = this.#selected()?.head ?? target
-      const by = target <= source.from ? end - target : 0
-      if (!isCopy) this.#edit((lines) => removeRange(lines, { from: source.from + by, to: source.to + by }))
-      const gone = isCopy || target < source.from ? 0 : source.to - source.from
-      this.#flush({ anchor: target - gone, head: end - gone })
+      const head = this.#selected()?.head ?? target
+      const by = target <= from ? this.#text.length - length : 0
+      if (!isCopy) this.#edit((lines) => removeRange(lines, { from: from + by, to: end + by }))
+      const gone = isCopy || target <= from ? 0 : end - from
+      this.#flush({ anchor: target - gone, head: head - gone })
     })
     this.#tellSelection()
   }

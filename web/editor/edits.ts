@@ -144,6 +144,13 @@ export function hasMark(marks: Marks, mark: Mark): boolean {
   return mark === 'sub' || mark === 'super' ? marks.script === mark : marks[mark] === true
 }
 
+/** Several whole lines, with the end of the last one, so that none is left empty in their place. */
+export function withLineEnd(lines: readonly Line[], { from, to }: TextRange): TextRange {
+  const [first, last] = [findIn(lines, from), findIn(lines, to)]
+  const isWhole = first.offset === 0 && last.offset === lengthOf(last.line)
+  return { from, to: isWhole && last.place > first.place && last.place < lines.length - 1 ? to + 1 : to }
+}
+
 // Text
 
 export function insertText(lines: readonly Line[], range: TextRange, text: string, marks: Marks): Edit {
@@ -158,11 +165,12 @@ export function removeRange(lines: readonly Line[], range: TextRange): Edit {
   return { changes: changes.list, selected: caretAt(range.from) }
 }
 
-/** Where lines merge, the result is what the first one was, unless that was empty. */
+/** Where lines merge, the result is what the first one was, unless that was empty or both are whole. */
 function remove(changes: Changes, lines: readonly Line[], { from, to }: TextRange): void {
   changes.delete(to - from)
   const [first, last] = [findIn(lines, from), findIn(lines, to)]
-  if (first.place !== last.place && lengthOf(first.line) > 0)
+  const isWhole = first.offset === 0 && last.offset === 0
+  if (first.place !== last.place && lengthOf(first.line) > 0 && !isWhole)
     formatEnd(changes, to + lengthOf(last.line) - last.offset, last.line, first.line)
 }
 
