@@ -111,6 +111,16 @@ test('in an empty document one can type at once; nothing else gives the editor t
   await reloaded.close()
 })
 
+test('a translation of the page leaves the text and the titles, which are everybody’s', async () => {
+  const window = await openWindow('/d/translated?record')
+  await window.run(press, '.document-controls button', 'Documents')
+  await until(() => window.run(isThere, '.document-name'), 'the list did not open')
+  const isTranslated = (selector: string) => document.querySelector<HTMLElement>(selector)?.translate
+  for (const selector of ['#document', '.document-title', '.document-name'])
+    assert.equal(await window.run(isTranslated, selector), false, selector)
+  await window.close()
+})
+
 test('the mark leads home, where the list has the main page before anything is in it', async () => {
   const window = await openWindow('/d/away?record&view=editor')
   assert.equal(

@@ -131,7 +131,7 @@ export class LineReader {
       outer.isHidden ||
       skippedTags.has(tag) ||
       attribute('hidden') !== null ||
-      styles.get('display') === 'none' ||
+      styles.get('display')?.startsWith('none') ||
       styles.get('mso-hide') === 'all'
     const marks = isHidden ? outer.marks : this.#marksIn(tag, attribute, styles, outer, isOwn)
     const keepsSpace =
@@ -167,7 +167,7 @@ export class LineReader {
     else if (tag === 'td' || tag === 'th') {
       if (this.#pieces.length > 0) this.#add(' | ', context)
       push()
-    } else if (blockTags.has(tag) || styles.get('display') === 'block')
+    } else if (isBlock(tag, styles.get('display') ?? ''))
       this.#openBlock(tag, attribute, styles, context, push)
     else {
       const language = outer.kind.tag === 'pre' && tag === 'code' ? languageIn(attribute) : null
@@ -563,6 +563,11 @@ function numbered(lines: readonly Line[], numbers: ReadonlyMap<Line, number>): L
     open.push({ level: list.level, kind: list.kind, number })
     return list.kind === 'ol' && number !== expected ? { ...line, start: number } : line
   })
+}
+
+/** Chromium makes boxes inline where it inserts them into a line. */
+function isBlock(tag: string, display: string): boolean {
+  return display.startsWith('block') || (blockTags.has(tag) && !display.startsWith('inline'))
 }
 
 function numberIn(value: string | null, otherwise: number): number {

@@ -106,10 +106,15 @@ function Title({ store, actions, start, isRenaming, onRenaming }: TitleProps) {
     requestAnimationFrame(() => opener.current?.focus())
   }
 
-  if (!start.mayWrite) return <h2 className="document-title">{title}</h2>
+  if (!start.mayWrite)
+    return (
+      <h2 className="document-title" translate="no">
+        {title}
+      </h2>
+    )
   if (!isRenaming)
     return (
-      <h2 className="document-title">
+      <h2 className="document-title" translate="no">
         <button
           ref={opener}
           type="button"

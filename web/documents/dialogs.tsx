@@ -126,7 +126,9 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
               href={addressOfDocument(location.href, document.channel)}
               aria-current={document.channel === start.channel ? 'page' : undefined}
             >
-              <span className="document-name">{document.title || document.channel}</span>
+              <span className="document-name" translate="no">
+                {document.title || document.channel}
+              </span>
               <span className="small">{detailsOf(document)}</span>
             </a>
           </li>

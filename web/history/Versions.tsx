@@ -76,7 +76,9 @@ export function Versions({ store, actions, start }: VersionsProps) {
                   setChosen({ entry: one, version: one.version })
                 }}
               >
-                <span className="versions-name">{one.name || spanWords(one)}</span>
+                <span className="versions-name" translate={one.name ? 'no' : undefined}>
+                  {one.name || spanWords(one)}
+                </span>
                 <span className="small">
                   {one.name && `${spanWords(one)}, `}
                   <span className="by" data-colour={colourOf(one.author)}>
@@ -168,7 +170,7 @@ export function Versions({ store, actions, start }: VersionsProps) {
       {shown && entry && (
         <div className="versions-shown">
           <Authors version={shown} />
-          <div className="document versions-text">
+          <div className="document versions-text" translate="no">
             <Lines version={shown} />
           </div>
         </div>

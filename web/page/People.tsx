@@ -74,7 +74,7 @@ export function People({ store, actions }: CommonProps) {
                   <OwnName name={person.name} onChoose={actions.chooseName} onDone={close} />
                 ) : (
                   <span className="people-name">
-                    <bdi>{person.name}</bdi>
+                    <bdi translate="no">{person.name}</bdi>
                   </span>
                 )}
                 <span className="people-state small">
