@@ -158,7 +158,10 @@ function lookOf(element: Element, nearest: Element): string {
       block = at.parentElement.parentElement ?? block
   const [own, around] = [getComputedStyle(element), getComputedStyle(block)]
   const looks = new Set<string>()
-  if (Number(own.fontWeight) > Number(around.fontWeight)) looks.add('bold')
+  // A heading is bold by itself, wherever it stands.
+  const heading = element.closest('h1, h2, h3, h4, h5, h6')
+  const usual = heading ? getComputedStyle(heading).fontWeight : around.fontWeight
+  if (Number(own.fontWeight) > Number(usual)) looks.add('bold')
   if (own.fontStyle === 'italic' && around.fontStyle !== 'italic') looks.add('italic')
   for (let at: Element | null = element; at && at !== block; at = at.parentElement) {
     const style = getComputedStyle(at)

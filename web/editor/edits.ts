@@ -98,7 +98,7 @@ export function linesWithin(lines: readonly Line[], { from, to }: TextRange): Li
     })
     const isPart = touched.length === 1 && end - begin < lengthOf(line)
     // The beginning of a line, up to which a selection reaches, is not yet of that line.
-    const isBeginning = touched.length > 1 && end === 0 && start === to
+    const isBeginning = touched.length > 1 && start === to && lengthOf(line) > 0
     return { ...(isPart || isBeginning ? plainFormat : formatOf(attributesOf(line))), runs }
   })
 }
