@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type Koa from 'koa'
+import { cutText } from './wire/graphemes.ts'
 
 /** A status, a code for programs, a sentence for people. */
 export class Refusal extends Error {
@@ -56,7 +57,7 @@ export const answerErrors: Koa.Middleware = async (ctx, next) => {
 const wrongMethodSentence = 'That path does not take this method; the Allow header names those it takes.'
 
 function notFound(path: string): Refusal {
-  return new Refusal(404, 'not-found', `There is nothing at ${path.slice(0, 200)}.`)
+  return new Refusal(404, 'not-found', `There is nothing at ${cutText(path, 200)}.`)
 }
 
 function fromUnknown(error: unknown, ctx: Koa.ParameterizedContext): Refusal {

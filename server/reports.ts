@@ -9,6 +9,7 @@ import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import { Refusal } from './refusal.ts'
 import { grantOf } from './security/middleware.ts'
+import { cutText } from './wire/graphemes.ts'
 
 interface ReportsParts {
   readonly reportsFolder: string
@@ -91,7 +92,7 @@ const time = z.iso.datetime()
 /** Of a run, or of a comparison of two, which began with the later one. */
 const summarySchema = z.object({
   scenario: z.string().min(1).max(100),
-  finding: z.string().transform((words) => words.slice(0, mostFindingLength)),
+  finding: z.string().transform((words) => cutText(words, mostFindingLength)),
   startedAt: time.optional(),
   environment: z.object({ commit: z.string().max(100) }).optional(),
   after: z.object({ startedAt: time, commit: z.string().max(100) }).optional(),
@@ -127,7 +128,7 @@ class Reports {
     const notFound = new Refusal(
       404,
       'not-found',
-      `There is no such file of a report: ${`${run}/${file}`.slice(0, 200)}.`,
+      `There is no such file of a report: ${cutText(`${run}/${file}`, 200)}.`,
     )
     const [, plain, drawn] = fileName.exec(file) ?? []
     const type = types[plain ?? drawn ?? '']

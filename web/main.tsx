@@ -38,7 +38,7 @@ import {
 } from './link/page-session.ts'
 import type { Actions } from './page/hooks.ts'
 import { addressInView, channelsFor, notLoaded, type ViewName, viewAsked } from './page/views.ts'
-import { http1Warning, refusalAfter, refusedUpdateWords } from './page/wording.ts'
+import { http1Warning, refusalAfter, refusedUpdateWords, unkeptWords } from './page/wording.ts'
 import { shareHere, shareTransports } from './share/shared-client.ts'
 import {
   createStore,
@@ -345,7 +345,7 @@ function openWindow(
         commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
         const notes = [
           assumed !== null && `It was read as ${assumed}, since it is not in UTF-8.`,
-          unkept.length > 0 && `Not kept: ${unkept.join(', ')}.`,
+          unkeptWords(unkept),
         ].filter(Boolean)
         const done = `${file.name} is imported at the end of the document.`
         actions.notify([done, ...notes].join(' '), notes.length === 0 ? 'success' : 'information')

@@ -280,7 +280,7 @@ for (const editor of ['shared', 'mirror'] as const)
       await untilHtml(window, /<img[^>]* src="data:image\/gif/)
       await window.run(drop, 'report.pdf', 'application/pdf', 'AAAA')
       await untilHtml(window, /\[file: report\.pdf\]/)
-      assert.match(await window.run(textOf, '.tool-notice'), /“report\.pdf” could not be kept/)
+      assert.match(await window.run(textOf, '.tool-notice'), /Not kept: report\.pdf\./)
     })
 
     test('by keyboard: Alt+F10 reaches the toolbar, arrows move in it, an action returns to the text', async () => {

@@ -61,8 +61,9 @@ export function* readHtmlInTurns(html: string, options: ReadingOptions = {}): Ge
       onEndTag: ({ tagName }) => tags.end(tagName),
     },
   )
-  for (let place = 0; place < html.length; place += pieceLength) {
-    tokenizer.write(html.slice(place, place + pieceLength), place + pieceLength >= html.length)
+  const whole = withoutHalves(html)
+  for (let place = 0; place < whole.length; place += pieceLength) {
+    tokenizer.write(whole.slice(place, place + pieceLength), place + pieceLength >= whole.length)
     yield
   }
   tags.endAll()
@@ -278,8 +279,8 @@ export function escapeHtml(text: string): string {
 /** Lines of plain text: an empty line ends a paragraph, a single line feed a line of it. */
 export function readText(text: string): Reading {
   const lines: Line[] = []
-  for (const paragraph of withoutReturns(text).split(/\n[ \t]*\n/)) {
-    const shown = paragraph.split('\n').map((line) => withoutHalves(line).trimEnd())
+  for (const paragraph of withoutReturns(withoutHalves(text)).split(/\n[ \t]*\n/)) {
+    const shown = paragraph.split('\n').map((line) => line.trimEnd())
     while (shown[0] === '') shown.shift()
     while (shown.at(-1) === '') shown.pop()
     if (shown.length > 0) lines.push({ ...formatOf({}), runs: [{ text: shown.join(softBreak), marks: {} }] })

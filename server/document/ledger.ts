@@ -3,6 +3,7 @@
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
+import { cutText } from '../wire/graphemes.ts'
 import { type Draft, fingerprintIn, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import { createDocument, isKnown } from './rich-text.ts'
@@ -537,4 +538,4 @@ function isAuthor(value: unknown): boolean {
   return typeof name === 'string' && name.length <= most.nameLength
 }
 
-const shorten = (value: unknown) => JSON.stringify(value).slice(0, 80)
+const shorten = (value: unknown) => cutText(JSON.stringify(value), 80)

@@ -1,6 +1,6 @@
 // Reads a tree of HTML elements as a document's lines, as they come: from a DOM, or from the tags of a text.
 
-import { cutText, withoutHalves } from '../wire/graphemes.ts'
+import { cutText, excerptOf, withoutHalves } from '../wire/graphemes.ts'
 import {
   deepestLevel,
   depthsOf,
@@ -281,10 +281,7 @@ export class LineReader {
       else runs.push({ text, marks })
     }
     const block = tag === 'ul' || tag === 'ol' ? `${tag}${Math.min(Math.max(level, 1), deepestLevel)}` : tag
-    const whole = runs
-      .map(({ text, marks }) => ({ text: withoutHalves(text), marks }))
-      .filter(({ text }) => text !== '')
-    const line: Line = { ...formatOf({ block, align, language }), runs: this.#isTree ? runs : whole }
+    const line: Line = { ...formatOf({ block, align, language }), runs }
     if (tag === 'ol' && number !== null) this.#numbers.set(line, number)
     if (this.#isOwnBlock) this.#own.add(line)
     // The other lines of an item have no number of their own.
@@ -484,7 +481,7 @@ export class LineReader {
       const link = safeLink(href) ?? safeLink(encodeSpaces(href))
       delete marks.link
       if (link !== null) marks.link = link
-      else if (href !== '') this.#note(`the address ${cutText(href, 60)}`)
+      else if (href !== '') this.#note(`the address ${excerptOf(href, mostName)}`)
     }
     if (isOwn) return marks
     // Browsers draw both by themselves.
@@ -632,10 +629,8 @@ function nameOf(attribute: (name: string) => string | null): string {
 
 /** A name on one line, of at most 60 UTF-16 units. */
 export function shortened(name: string): string {
-  const line = withoutHalves(name)
-    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-  return line.length > mostName ? `${cutText(line, mostName - 1)}…` : line
+  const line = withoutHalves(name).replaceAll(/[\s\p{Cc}]+/gu, ' ')
+  return excerptOf(line.trim(), mostName)
 }
 
 /** A line feed, and the spaces beside it, are one space. */

@@ -5,8 +5,9 @@ import { gfmToMarkdown } from 'mdast-util-gfm'
 import { toMarkdown } from 'mdast-util-to-markdown'
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
+import { withoutHalves } from '../wire/graphemes.ts'
 import { groupsOf, readCode, readHtml, writeHtml } from './html.ts'
-import type { Reading } from './line-reader.ts'
+import { type Reading, withoutReturns } from './line-reader.ts'
 import {
   type InlineNode,
   inlineNodes,
@@ -19,7 +20,7 @@ import {
 
 /** HTML in it is read as any other. Front matter becomes code at the beginning. */
 export function readMarkdown(text: string): Reading {
-  const { frontMatter, content } = splitFrontMatter(text.replaceAll(/\r\n?/g, '\n'))
+  const { frontMatter, content } = splitFrontMatter(withoutReturns(withoutHalves(text)))
   const html = micromark(content, 'utf8', {
     allowDangerousHtml: true,
     // Addresses are checked when they are read.

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { Refusal } from '../refusal.ts'
+import { cutText } from '../wire/graphemes.ts'
 import {
   type AwarenessReport,
   channelNameRule,
@@ -182,7 +183,7 @@ export function admitChannel(given: string): string {
     throw new Refusal(400, 'bad-channel', sentence)
   }
   if (isChannelName(normalized)) return normalized
-  const shown = JSON.stringify(given.slice(0, 80))
+  const shown = JSON.stringify(cutText(given, 80))
   const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${mostChannelBytes} bytes at most.`
   throw new Refusal(400, 'bad-channel', sentence)
 }

@@ -2,7 +2,7 @@
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** UTF-16 units around a place that decide whether it lies between two clusters. */
+/** UTF-16 units beside a place that decide whether it lies between two clusters. */
 const context = 100
 
 export function graphemeAfter(text: string): string {
@@ -15,23 +15,19 @@ export function graphemeBefore(text: string): string {
   return segmenter.segment(end).containing(end.length - 1)?.segment ?? ''
 }
 
-/**
- * The last place at or before `index` where text may be cut, counted in UTF-16 units. A cluster that does not fit into
- * the context is cut between code points.
- */
-function boundaryAt(text: string, index: number): number {
-  if (index >= text.length) return text.length
-  const from = Math.max(0, index - context)
-  const around = text.slice(from, index + context)
-  const start = segmenter.segment(around).containing(index - from)?.index ?? 0
-  if (start > 0) return from + start
-  const isHalf = /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(index - 1, index + 1))
-  return isHalf ? index - 1 : index
+/** At most `most` UTF-16 units from the beginning. A single cluster that is longer is cut between code points. */
+export function cutText(text: string, most: number): string {
+  if (text.length <= most) return text
+  // From the beginning: which two regional indicators are a flag depends on all of them.
+  const end = segmenter.segment(text.slice(0, most + context)).containing(most)?.index ?? 0
+  if (end > 0) return text.slice(0, end)
+  const isHalf = /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(most - 1, most + 1))
+  return text.slice(0, isHalf ? most - 1 : most)
 }
 
-/** At most `most` UTF-16 units from the beginning. */
-export function cutText(text: string, most: number): string {
-  return text.length <= most ? text : text.slice(0, boundaryAt(text, most))
+/** At most `most` UTF-16 units, the last of which is an ellipsis where the text is cut. */
+export function excerptOf(text: string, most: number): string {
+  return text.length <= most ? text : `${cutText(text, most - 1)}…`
 }
 
 /** Pieces of at most `most` UTF-16 units, two or more. */

@@ -7,6 +7,7 @@ import {
   type InvitationAnswer,
   type ListedDocument,
 } from '../../server/wire/document-api.ts'
+import { graphemeBefore } from '../../server/wire/graphemes.ts'
 import {
   isChannelName,
   nameUnder,
@@ -47,7 +48,8 @@ export function channelFor(name: string): string | null {
   const letters = name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}_.-]+/gu, '-')
   let channel = letters.replaceAll(/^[-.\p{M}]+|[-.]+$/gu, '')
   if (channel === windChannel || pageOfOverview(channel) !== null) channel = `document-${channel}`
-  while (channel !== '' && !isChannelName(channel)) channel = [...channel].slice(0, -1).join('')
+  while (channel !== '' && !isChannelName(channel))
+    channel = channel.slice(0, -graphemeBefore(channel).length)
   return channel === '' ? null : channel
 }
 

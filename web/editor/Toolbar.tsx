@@ -12,6 +12,7 @@ import {
 import { safeLink } from '../../server/document/rich-text.ts'
 import type { Cancel } from '../../server/wire/time.ts'
 import { inNextFrame } from '../link/browser-services.ts'
+import { unkeptWords } from '../page/wording.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 import { takePastes } from './paste.ts'
 import {
@@ -86,7 +87,7 @@ export function Toolbar({ editor }: ToolbarProps) {
     })
     const stopPastes = takePastes({
       ...editor,
-      onPasted: (unkept) => setNotice(unkept.length === 0 ? null : unkeptWords(unkept)),
+      onPasted: (unkept) => setNotice(unkeptWords(unkept)),
       onFailed: () =>
         setNotice('Not pasted: the part that cleans it could not be loaded. Try again once connected.'),
     })
@@ -509,15 +510,6 @@ function keepSelection(root: HTMLElement): () => void {
     if (isBackward) selection.setBaseAndExtent(endContainer, endOffset, startContainer, startOffset)
     else selection.setBaseAndExtent(startContainer, startOffset, endContainer, endOffset)
   }
-}
-
-function unkeptWords(names: readonly string[]): string {
-  const shown = names.slice(0, 3).map((name) => `“${name}”`)
-  if (names.length > 3) shown.push(`${names.length - 3} more`)
-  const list = new Intl.ListFormat('en-GB').format(shown)
-  return names.length === 1
-    ? `${list} could not be kept: the text has its name in brackets.`
-    : `${list} could not be kept: the text has their names in brackets.`
 }
 
 const lines = (path: string) => (

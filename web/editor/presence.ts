@@ -3,6 +3,7 @@
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import { documentText } from '../../server/document/rich-text.ts'
+import { cutText, graphemeAfter } from '../../server/wire/graphemes.ts'
 import {
   type AwarenessFrame,
   type AwarenessState,
@@ -350,17 +351,12 @@ const animals =
 /** Without control and bidirectional formatting characters, in one line, at most `mostNameCharacters`. */
 export function cleanName(name: string): string {
   const words = name.replace(/[\p{Cc}\p{Zs}\p{Zl}\p{Zp}]+/gu, ' ').replace(/[\p{Bidi_Control}\p{Cs}]/gu, '')
-  let kept = ''
-  for (const character of words.trim()) {
-    if (kept.length + character.length > mostNameCharacters) break
-    kept += character
-  }
-  return kept.trim()
+  return cutText(words.trim(), mostNameCharacters).trim()
 }
 
 /** One or two capitals for a small badge. */
 export function initialsOf(name: string): string {
   const words = name.replace(/^Guest (?=.)/, '').split(' ')
-  const [first = '', second = ''] = words.map((word) => [...word][0] ?? '')
+  const [first = '', second = ''] = words.map(graphemeAfter)
   return (first + second).toUpperCase()
 }

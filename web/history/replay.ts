@@ -12,6 +12,7 @@ import {
 } from '../../server/document/rich-text.ts'
 import type { HistoryPortion } from '../../server/wire/document-api.ts'
 import { fingerprintIn } from '../../server/wire/messages.ts'
+import { cleanName } from '../editor/presence.ts'
 
 /** Text of a line by one author, in order. */
 export interface Segment {
@@ -228,7 +229,7 @@ export class Replay {
 function nameOf(doc: Y.Doc, client: number): string {
   const entry: unknown = doc.getMap('authors').get(String(client))
   const isNamed = typeof entry === 'object' && entry !== null && 'name' in entry
-  return isNamed && typeof entry.name === 'string' ? entry.name.slice(0, 40) : ''
+  return isNamed && typeof entry.name === 'string' ? cleanName(entry.name) : ''
 }
 
 /** Who wrote the visible text, in its order. */

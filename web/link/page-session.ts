@@ -1,5 +1,6 @@
 // The page's browser key, the mode that its address requests, and the guest's session.
 
+import { excerptOf } from '../../server/wire/graphemes.ts'
 import { fingerprintLength, keyPattern, type PageSettings } from '../../server/wire/messages.ts'
 import {
   type HttpVersion,
@@ -80,8 +81,7 @@ export function modeAsked(
 
   function known<Name extends string>(what: string, asked: string | null, names: readonly Name[]) {
     const value = names.find((name) => name === asked)
-    const shown = asked && asked.length > 40 ? `${asked.slice(0, 40)}…` : asked
-    if (shown && !value) faults.push(`There is no ${what} “${shown}”: use ${inWords(names)}.`)
+    if (asked && !value) faults.push(`There is no ${what} “${excerptOf(asked, 41)}”: use ${inWords(names)}.`)
     return value
   }
 

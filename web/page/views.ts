@@ -1,5 +1,6 @@
 // The views, their addresses and channels. A new view is a row here; its parts are in App.tsx.
 
+import { excerptOf } from '../../server/wire/graphemes.ts'
 import { overviewChannel } from '../../server/wire/messages.ts'
 
 export type Part = 'document' | 'wind' | 'overview' | 'history' | 'comparison' | 'monitor'
@@ -64,11 +65,10 @@ export function viewAsked(search: string): ViewAsked {
   const asked = new URLSearchParams(search).get('view') ?? first
   const found = viewNamed(asked)
   if (found) return { name: found.name, notice: null }
-  const shortened = asked.length > 40 ? `${asked.slice(0, 40)}…` : asked
   const known = new Intl.ListFormat('en-GB').format(views.map(({ name }) => name))
   return {
     name: first,
-    notice: `There is no view “${shortened}”, so this window shows everything. The views are ${known}.`,
+    notice: `There is no view “${excerptOf(asked, 41)}”, so this window shows everything. The views are ${known}.`,
   }
 }
 

@@ -20,6 +20,7 @@ import {
   refusalAfter,
   refusedUpdateWords,
   storedWords,
+  unkeptWords,
   usedWords,
   windowsWords,
 } from './wording.ts'
@@ -239,4 +240,15 @@ test('a clock ahead of the server’s has a plus, one behind it a minus, and a b
   )
   assert.equal(clockWords({ offsetMs: 0, boundMs: 0.01 }), 'Clock: +0.0 ms ± 0.1 ms against the server')
   assert.equal(clockWords(null), 'Clock: not yet compared with the server')
+})
+
+test('what a paste or an import lost is one sentence, however much it is', () => {
+  const names = Array.from({ length: 50 }, (_, index) => `cat-${index + 1}.png`)
+  assert.equal(unkeptWords([]), null)
+  assert.equal(unkeptWords(names.slice(0, 1)), 'Not kept: cat-1.png.')
+  assert.equal(
+    unkeptWords(['a horizontal rule', 'the columns of a table', 'cat.png']),
+    'Not kept: a horizontal rule, the columns of a table and cat.png.',
+  )
+  assert.equal(unkeptWords(names), 'Not kept: cat-1.png, cat-2.png, cat-3.png and 47 more.')
 })

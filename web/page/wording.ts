@@ -131,6 +131,13 @@ export function outboxWords({ unstored, superseded, isFull, isSaved }: OutboxSta
   return sentences.join(' ') || null
 }
 
+/** What a pasted text or an imported file lost; null if nothing. */
+export function unkeptWords(names: readonly string[]): string | null {
+  if (names.length === 0) return null
+  const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names
+  return `Not kept: ${new Intl.ListFormat('en-GB').format(shown)}.`
+}
+
 /** A mirrored page's content that is not shown: unsent when its window closed, or replaced; times in ms since the epoch. */
 export function leftWords({ at, isReplaced }: View['left'][number], now: number): string {
   if (isReplaced)
