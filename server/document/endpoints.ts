@@ -31,7 +31,7 @@ import type { Directory } from './directory.ts'
 import { findDocument, linesIn, linesOfHtml, readHistory, readLines } from './document-reader.ts'
 import { writeDocument } from './document-writes.ts'
 import { escapeHtml, writeHtml } from './html.ts'
-import { readMarkdown, writeMarkdown } from './markdown.ts'
+import { writeMarkdown } from './markdown.ts'
 import { isEnded, type Line, plainFormat } from './rich-text.ts'
 
 interface DocumentParts {
@@ -47,16 +47,19 @@ interface DocumentParts {
 /** What a program may read and write: the first is what it gets without asking. */
 const formats: Readonly<Record<string, Format>> = {
   'text/plain': { read: linesOfText, write: rawText },
-  'text/markdown': { read: (text) => readMarkdown(text).lines, write: writeMarkdown },
+  // To read Markdown made to be slow would hold up the server.
+  'text/markdown': { read: null, write: writeMarkdown },
   'text/html': { read: linesOfHtml, write: writeHtml },
 }
 
 interface Format {
-  readonly read: (text: string) => readonly Line[] | Promise<readonly Line[]>
+  readonly read: ((text: string) => readonly Line[] | Promise<readonly Line[]>) | null
   readonly write: (lines: readonly Line[]) => string
 }
 
-const types = new Intl.ListFormat('en', { type: 'disjunction' }).format(Object.keys(formats))
+const types = new Intl.ListFormat('en', { type: 'disjunction' }).format(
+  Object.keys(formats).filter((type) => formats[type]?.read),
+)
 
 /** Every line feed ends a line. */
 function linesOfText(text: string): Line[] {
