@@ -94,7 +94,7 @@ export function majorOf(version) {
 }
 
 function sourceHash() {
-  const sources = ['web', 'server/wire', 'package-lock.json'].flatMap(filesBelow)
+  const sources = ['web', 'server/document', 'server/wire', 'package-lock.json'].flatMap(filesBelow)
   return hashOf(sources.filter((file) => !/\.test\.tsx?$/.test(file)))
 }
 
