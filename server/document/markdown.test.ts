@@ -1,8 +1,6 @@
 // Markdown in and out: what it says stays what it says.
 
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { createSeededRandom } from '../wire/time.ts'
 import { readHtml, writeHtml } from './html.ts'
@@ -235,18 +233,3 @@ function generated(seed: number, isForMarkdown: boolean): Line[] {
   }
   return lines
 }
-
-/** Packages that package.json names, or that these need, with a README. */
-const readmes =
-  'axios koa koa-static koa-websocket @koa/router ws yjs zod jose jsdom jstat morphdom parse5 prom-client react react-dom selenium-webdriver serialport vite fast-diff medium-editor react-medium-editor puppeteer-core axe-core engine.io socket.io socketcluster-client micromark mdast-util-to-markdown mdast-util-gfm html-encoding-sniffer engine.io-client'.split(
-    ' ',
-  )
-
-for (const name of readmes)
-  test(`the README of ${name} is the same after it was read and written`, () => {
-    const folder = join(import.meta.dirname, '../../node_modules', name)
-    const file = readdirSync(folder).find((entry) => /^readme\.(md|markdown)$/i.test(entry))
-    assert.ok(file, `${name} has no README any more; name another package.`)
-    const { lines } = readMarkdown(readFileSync(join(folder, file), 'utf8'))
-    roundTrip(lines)
-  })
