@@ -9,6 +9,7 @@ import Koa, { type Middleware, type ParameterizedContext } from 'koa'
 import serve from 'koa-static'
 import websockify from 'koa-websocket'
 import type { Directory } from './document/directory.ts'
+import type { DocumentWorker } from './document/document-worker.ts'
 import { mountDocuments } from './document/endpoints.ts'
 import { admitChannel } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
@@ -58,6 +59,7 @@ const transports: readonly ServerTransport[] = [sse, websocket, longPolling, pol
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'limits' | 'heartbeatMs'> {
   readonly windRecorder: WindRecorder
   readonly directory: Directory
+  readonly texts: DocumentWorker
   readonly log: Log
   readonly monitor: Monitor
   readonly access: Access

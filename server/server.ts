@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
+import { DocumentWorker } from './document/document-worker.ts'
 import { keepForm } from './document/document-writes.ts'
 import { Ledger } from './document/ledger.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
@@ -161,10 +162,12 @@ async function start(
       onFailure: onFailure('The last hour of wind could not be read from the log'),
     })
     const directory = new Directory(log)
+    const texts = new DocumentWorker(limits, timers)
     const parts = {
       hub,
       windRecorder,
       directory,
+      texts,
       log,
       monitor,
       timers,
@@ -179,6 +182,7 @@ async function start(
     const stopFollowing = () => {
       windRecorder.stop()
       directory.stop()
+      void texts.close()
     }
     try {
       const sharing = siblings?.sharing ?? null

@@ -28,7 +28,8 @@ import { type DocumentList, documentsPath } from '../wire/document-api.ts'
 import { type PageSettings, parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Directory } from './directory.ts'
-import { findDocument, linesIn, linesOfHtml, readHistory, readLines } from './document-reader.ts'
+import { findDocument, linesIn, readHistory, readLines } from './document-reader.ts'
+import { type DocumentWorker, TooCostly } from './document-worker.ts'
 import { writeDocument } from './document-writes.ts'
 import { escapeHtml, writeHtml } from './html.ts'
 import { writeMarkdown } from './markdown.ts'
@@ -38,6 +39,8 @@ interface DocumentParts {
   readonly hub: Pick<Hub, 'windowsOn' | 'waitMs' | 'publish'>
   readonly log: Pick<Log, 'snapshot' | 'find' | 'oldest' | 'read'>
   readonly directory: Directory
+  /** Reads what programs send. */
+  readonly texts: Pick<DocumentWorker, 'run'>
   readonly access: Access
   readonly limits: TransportLimits
   readonly timers: Timers
@@ -47,19 +50,16 @@ interface DocumentParts {
 /** What a program may read and write: the first is what it gets without asking. */
 const formats: Readonly<Record<string, Format>> = {
   'text/plain': { read: linesOfText, write: rawText },
-  // To read Markdown made to be slow would hold up the server.
-  'text/markdown': { read: null, write: writeMarkdown },
-  'text/html': { read: linesOfHtml, write: writeHtml },
+  'text/markdown': { read: (text, texts) => texts.run('linesOfMarkdown', text), write: writeMarkdown },
+  'text/html': { read: (html, texts) => texts.run('linesOfHtml', html), write: writeHtml },
 }
 
 interface Format {
-  readonly read: ((text: string) => readonly Line[] | Promise<readonly Line[]>) | null
+  readonly read: (text: string, texts: DocumentParts['texts']) => readonly Line[] | Promise<readonly Line[]>
   readonly write: (lines: readonly Line[]) => string
 }
 
-const types = new Intl.ListFormat('en', { type: 'disjunction' }).format(
-  Object.keys(formats).filter((type) => formats[type]?.read),
-)
+const types = new Intl.ListFormat('en', { type: 'disjunction' }).format(Object.keys(formats))
 
 /** Every line feed ends a line. */
 function linesOfText(text: string): Line[] {
@@ -86,6 +86,17 @@ function formatSent(given: string) {
   if (read && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return { type, read }
   const sentence = `A document is sent as ${types} in UTF-8, not as ${given || 'nothing named'}.`
   throw new Refusal(415, 'wrong-type', sentence)
+}
+
+/** Rejects with a `Refusal` (422 `too-costly`). */
+async function linesSent(read: () => ReturnType<Format['read']>, id: string): Promise<readonly Line[]> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof TooCostly)) throw error
+    const sentence = `To read the text ${error.message}: send it in parts, the later ones by POST, or as text/plain.`
+    throw new Refusal(422, 'too-costly', sentence, id)
+  }
 }
 
 type Render = (title: string, lines: readonly Line[]) => string
@@ -145,7 +156,7 @@ const invitationSchema = z.strictObject({
 })
 
 export function mountDocuments(router: Router, parts: DocumentParts): void {
-  const { hub, log, directory, access, limits, timers, settings } = parts
+  const { hub, log, directory, texts, access, limits, timers, settings } = parts
   const { publish } = hub
   const { maxMessageBytes } = limits
   const { editor } = settings()
@@ -222,7 +233,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       refuseHaste(hub.waitMs(connectionOf(ctx), draft.from), draft.id)
       mustWait(enoughTexts, takeText(connectionOf(ctx), ''))
       const text = await readStrictText(ctx.req, limits, timers)
-      const lines = await read(text)
+      const lines = await linesSent(() => read(text, texts), draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
       ctx.body = await writeDocument({ log, publish, editor, maxMessageBytes }, writing)

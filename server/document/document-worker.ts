@@ -1,0 +1,148 @@
+// A thread that reads and writes documents beside the event loop, with limits of processor time and memory.
+
+import { Worker } from 'node:worker_threads'
+import { Refusal } from '../refusal.ts'
+import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
+import type { Answer, Input, Order, Output, TaskName } from './document-tasks.ts'
+
+/** Of one task. */
+export interface TaskLimits {
+  /** Processor time. */
+  readonly documentSeconds: number
+  readonly documentMegabytes: number
+}
+
+/** A task exceeded a limit and was ended. Its message follows what the task does: "To read it takes more than …". */
+export class TooCostly extends Error {
+  override readonly name = 'TooCostly'
+}
+
+interface Job extends PromiseWithResolvers<unknown> {
+  readonly order: Order
+}
+
+/** Each may be as large as a document. */
+const mostWaiting = 100
+
+/** Between two looks at the time that a task has taken, at least. */
+const lookMs = 50
+
+/** Starts with the first task, and anew after one that was ended. */
+export class DocumentWorker {
+  readonly #limits: TaskLimits
+  readonly #later: Timers['later']
+  readonly #waiting: Job[] = []
+  #thread: Worker | null = null
+  #isReady = false
+  #current: Job | null = null
+  #cancelLook: Cancel = nothingPlanned
+
+  constructor(limits: TaskLimits, { later }: Pick<Timers, 'later'>) {
+    this.#limits = limits
+    this.#later = later
+  }
+
+  /**
+   * Tasks run one after the other. Rejects with `TooCostly`, with a `Refusal` (429 `too-fast`) when too many wait, or with the
+   * task's own error.
+   */
+  run<Name extends TaskName>(name: Name, ...input: Input<Name>): Promise<Output<Name>> {
+    if (this.#waiting.length >= mostWaiting) return Promise.reject(tooMany())
+    const job: Job = { order: { name, input }, ...Promise.withResolvers<unknown>() }
+    this.#waiting.push(job)
+    this.#next()
+    return job.promise as Promise<Output<Name>>
+  }
+
+  /** Tasks that have not ended reject. */
+  async close(): Promise<void> {
+    const jobs = [this.#current, ...this.#waiting.splice(0)]
+    this.#current = null
+    for (const job of jobs) job?.reject(new Error('The server stops.'))
+    await this.#end()
+  }
+
+  #next(): void {
+    if (this.#current || this.#waiting.length === 0) return
+    this.#thread ??= this.#start()
+    if (!this.#isReady) return
+    const job = this.#waiting.shift()
+    if (!job) return
+    this.#current = job
+    this.#thread.postMessage(job.order)
+    void this.#watch(this.#thread, job)
+  }
+
+  #start(): Worker {
+    const resourceLimits = { maxOldGenerationSizeMb: this.#limits.documentMegabytes }
+    const thread = new Worker(new URL('./document-tasks.ts', import.meta.url), { resourceLimits })
+    thread.on('message', (answer: Answer | 'ready') => {
+      if (answer === 'ready') this.#isReady = true
+      else this.#settle(thread, answer)
+      this.#next()
+    })
+    thread.on('error', (error: unknown) => {
+      const isMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+      const { documentMegabytes } = this.#limits
+      const most = `takes more than ${documentMegabytes} MB of memory (limits.documentMegabytes)`
+      this.#fail(thread, isMemory ? new TooCostly(most) : error)
+    })
+    return thread
+  }
+
+  #settle(thread: Worker, answer: Answer): void {
+    if (thread !== this.#thread) return
+    this.#cancelLook()
+    if ('output' in answer) this.#current?.resolve(answer.output)
+    else this.#current?.reject(answer.error)
+    this.#current = null
+    // A thread without a task keeps no process alive.
+    if (this.#waiting.length === 0) thread.unref()
+  }
+
+  /** Ends a task that takes too long, which others on the machine do not make longer. */
+  async #watch(thread: Worker, job: Job): Promise<void> {
+    const mostMs = this.#limits.documentSeconds * 1000
+    thread.ref()
+    try {
+      const before = await thread.cpuUsage()
+      for (let leftMs = mostMs; leftMs > 0; ) {
+        await new Promise<void>((resolve) => {
+          this.#cancelLook = this.#later(resolve, Math.max(lookMs, leftMs))
+        })
+        if (this.#current !== job) return
+        const { user, system } = await thread.cpuUsage(before)
+        leftMs = mostMs - (user + system) / 1000
+      }
+    } catch {
+      // The thread has ended, and `error` says why.
+      return
+    }
+    if (this.#current !== job) return
+    const most = `takes more than ${this.#limits.documentSeconds} s of processor time (limits.documentSeconds)`
+    this.#fail(thread, new TooCostly(most))
+  }
+
+  /** The task under way, or the first that waits for a thread that does not start. */
+  #fail(thread: Worker, error: unknown): void {
+    if (thread !== this.#thread) return
+    const job = this.#current ?? this.#waiting.shift()
+    this.#current = null
+    job?.reject(error)
+    void this.#end()
+    this.#next()
+  }
+
+  async #end(): Promise<void> {
+    const thread = this.#thread
+    this.#cancelLook()
+    this.#thread = null
+    this.#isReady = false
+    await thread?.terminate()
+  }
+}
+
+function tooMany(): Refusal {
+  const sentence = 'The server reads and writes many documents at this time; try again in a second.'
+  return new Refusal(429, 'too-fast', sentence, null, 1000)
+}
