@@ -63,6 +63,13 @@ for (const [what, html] of kept)
     assert.deepEqual(readHtml(`<div data-crosswind>${html}</div>`).lines, lines)
   })
 
+test('own HTML: bold around a heading is not seen, bold in it is', () => {
+  assert.deepEqual(own('<b>a<h2><i>b</i></h2>c</b><h1>d<b>e</b></h1>'), [
+    ...own('<p><b>a</b></p><h2><i>b</i></h2>'),
+    ...own('<p><b>c</b></p><h1>d<b>e</b></h1>'),
+  ])
+})
+
 const foreign: [what: string, html: string, same: string][] = [
   ['scripts and styles go', '<p onclick="a()">x<script>alert(1)</script><style>p{}</style></p>', '<p>x</p>'],
   ['an unsafe link goes', '<p><a href="javascript:alert(1)">x</a></p>', '<p>x</p>'],

@@ -490,10 +490,11 @@ export class LineReader {
       if (link !== null) marks.link = link
       else if (href !== '') this.#note(`the address ${excerptOf(href, mostName)}`)
     }
-    if (isOwn) return marks
-    // Browsers draw both by themselves.
-    if (marks.link !== undefined) delete marks.underline
+    // Headings are bold, whatever is around them.
     if (headings.has(tag)) delete marks.bold
+    if (isOwn) return marks
+    // Links are underlined.
+    if (marks.link !== undefined) delete marks.underline
     if (kind.tag === 'pre' || tag === 'pre') return {}
     return marks
   }
