@@ -30,6 +30,7 @@ import {
   securityHeaders,
   workerHeaders,
 } from './security/middleware.ts'
+import { Bodies } from './transports/bodies.ts'
 import { longPolling, polling } from './transports/polling.ts'
 import { sse } from './transports/sse.ts'
 import { streaming } from './transports/streaming.ts'
@@ -78,13 +79,14 @@ export function createApp(parts: AppParts) {
   const grants = new WeakMap<IncomingMessage, Grant>()
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
-  const mounting = { ...parts, router, onSocket, holdMs: settings().polling.holdMs }
+  const bodies = new Bodies(parts)
+  const mounting = { ...parts, router, onSocket, bodies, holdMs: settings().polling.holdMs }
   const takePosted = mountUplink(mounting)
   for (const mount of transports) mount(mounting)
   mountService(router, parts)
   mountWindHistory(router, windRecorder)
   mountSession(router, access)
-  mountDocuments(router, parts)
+  mountDocuments(router, mounting)
   mountReports(router, parts)
   mountMonitor(router, parts.monitor)
   mountPage(router, parts)

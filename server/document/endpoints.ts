@@ -14,16 +14,9 @@ import {
   refuseWriting,
 } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
+import type { Bodies } from '../transports/bodies.ts'
 import type { TransportLimits } from '../transports/transport.ts'
-import {
-  connectionOf,
-  mayPublish,
-  mustBeOfType,
-  parseJson,
-  readStrictText,
-  readText,
-  refuseHaste,
-} from '../transports/uplink.ts'
+import { connectionOf, mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
 import { type DocumentList, documentsPath } from '../wire/document-api.ts'
 import { type PageSettings, parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
@@ -39,7 +32,8 @@ interface DocumentParts {
   readonly log: Pick<Log, 'snapshot' | 'find' | 'oldest' | 'read'>
   readonly directory: Directory
   readonly access: Access
-  readonly limits: TransportLimits
+  readonly bodies: Bodies
+  readonly limits: Pick<TransportLimits, 'maxMessageBytes'>
   readonly timers: Timers
   readonly settings: () => Pick<PageSettings, 'editor'>
 }
@@ -145,7 +139,7 @@ const invitationSchema = z.strictObject({
 })
 
 export function mountDocuments(router: Router, parts: DocumentParts): void {
-  const { hub, log, directory, access, limits, timers, settings } = parts
+  const { hub, log, directory, access, bodies, limits, timers, settings } = parts
   const { publish } = hub
   const { maxMessageBytes } = limits
   const { editor } = settings()
@@ -217,11 +211,12 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
         ...{ channel: admitChannel(ctx.params.channel ?? ''), at: Number(query.get('at') ?? 0) },
         ...{ kind: 'update', body: { update: 'AAA=' } },
       })
-      mayPublish(draft, fingerprintFor(query), grantOf(ctx))
+      const grant = grantOf(ctx)
+      mayPublish(draft, fingerprintFor(query), grant)
       const { type, read } = formatSent(ctx.get('Content-Type'))
       refuseHaste(hub.waitMs(connectionOf(ctx), draft.from), draft.id)
       mustWait(enoughTexts, takeText(connectionOf(ctx), ''))
-      const text = await readStrictText(ctx.req, limits, timers)
+      const text = await bodies.strictText(ctx.req, grant)
       const lines = await read(text)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
@@ -244,9 +239,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
 
   router.post('/api/invitations', async (ctx) => {
     mustBeOfType(ctx, 'Invitations', 'application/json')
-    const asked = parseJson(
-      await readText(ctx.req, { ...limits, maxMessageBytes: mostInvitationBytes }, timers),
-    )
+    const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), mostInvitationBytes))
     const { data, error } = invitationSchema.safeParse(asked)
     if (error) {
       const [issue] = error.issues

@@ -43,6 +43,13 @@ export function grantFrom({ channels, may }: Permission, expiresAt: number): Gra
   return { channels: channels === 'all' ? 'all' : new Set(channels), may, expiresAt }
 }
 
+export const hasEnded = ({ expiresAt }: Grant, now: number) => expiresAt !== null && expiresAt <= now
+
+/** What takes a while outlives its session. Throws a `Refusal`, 401 `session-expired`. */
+export function mustLast(grant: Grant, now: number): void {
+  if (hasEnded(grant, now)) throw refusals['session-expired']()
+}
+
 /** Undefined if all are covered. */
 export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undefined : [...channels][0])
 

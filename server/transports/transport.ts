@@ -12,6 +12,7 @@ import { grantOf } from '../security/middleware.ts'
 import { fingerprintIn, parseCursor } from '../wire/messages.ts'
 import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
+import type { Bodies } from './bodies.ts'
 
 export type ServerTransport = (mounting: Mounting) => void
 
@@ -20,6 +21,7 @@ export interface Mounting {
   readonly onSocket: (path: string, handler: SocketHandler) => void
   readonly hub: Hub
   readonly timers: Timers
+  readonly bodies: Bodies
   readonly limits: TransportLimits
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number
