@@ -251,7 +251,8 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     if (refusal) throw refusal
     mustWait('One invitation a second is enough', takeInvitation(connectionOf(ctx), ''))
     const permission = { channels: [channel], may: data.may }
-    const { token, expiresAt } = await access.invite(ctx.req.headers.cookie, permission, data.hours)
+    const { cookie, authorization } = ctx.req.headers
+    const { token, expiresAt } = await access.invite(cookie, authorization, permission, data.hours)
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { link: invitationPath(token), expiresAt }
   })

@@ -189,12 +189,8 @@ export class Access {
    * By a session, or a program's invitation (`Bearer …`, RFC 6750). Throws a `Refusal`: 401 `no-session`, `session-expired`,
    * `invitation-invalid` or `invitation-expired`. Sessions are cached after the first check.
    */
-  async grantFor(cookieHeader: string | undefined, authorization = ''): Promise<Grant> {
-    if (this.grantOfAll) return this.grantOfAll
-    const invitation = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
-    if (invitation === undefined) return (await this.#sessionFor(cookieHeader)).grant
-    const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
-    return grantFrom(claims, endsAt)
+  async grantFor(cookieHeader: string | undefined, authorization?: string): Promise<Grant> {
+    return this.grantOfAll ?? (await this.#credentialIn(cookieHeader, authorization)).grant
   }
 
   /** Throws a `Refusal`: 401 `invitation-invalid` or `invitation-expired`. */
@@ -214,10 +210,15 @@ export class Access {
    * Ends with the caller's own invitation at the latest. Throws as `grantFor` does, and 409 `open-access` on an open
    * server. The caller checks what it may pass on.
    */
-  async invite(cookieHeader: string | undefined, permission: Permission, hours: number) {
+  async invite(
+    cookieHeader: string | undefined,
+    authorization: string | undefined,
+    permission: Permission,
+    hours: number,
+  ) {
     const { isOpen, now, key } = this.#parts
     if (isOpen) throw refusals['open-access']()
-    const { until } = await this.#sessionFor(cookieHeader)
+    const { until } = await this.#credentialIn(cookieHeader, authorization)
     const expiresAt = Math.min(Math.floor((now() + hours * 3_600_000) / 1000) * 1000, until)
     return { token: await makeInvitation({ ...permission, expiresAt }, key), expiresAt }
   }
@@ -231,6 +232,14 @@ export class Access {
     // RFC 6265bis. Strict would drop the cookie on the redirect after a link from a mail.
     const setCookie = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
     return { grant: grantFrom(permission, expiresAt), setCookie }
+  }
+
+  /** One alone decides: a bearer's invitation, else the session. */
+  async #credentialIn(cookieHeader?: string, authorization = ''): Promise<Session> {
+    const invitation = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
+    if (invitation === undefined) return this.#sessionFor(cookieHeader)
+    const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
+    return { permission: claims, until: endsAt, grant: grantFrom(claims, endsAt) }
   }
 
   async #sessionFor(cookieHeader = ''): Promise<Session> {
