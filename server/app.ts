@@ -18,6 +18,7 @@ import { answerErrors } from './refusal.ts'
 import { mountReports } from './reports.ts'
 import { type Access, firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
 import {
+  checkHost,
   crossOrigin,
   grantOf,
   mountSession,
@@ -37,6 +38,7 @@ import { streaming } from './transports/streaming.ts'
 import {
   httpVersionOf,
   type Mounting,
+  queryOf,
   type ServerTransport,
   type SocketHandler,
 } from './transports/transport.ts'
@@ -93,6 +95,7 @@ export function createApp(parts: AppParts) {
 
   app.use(answerErrors)
   app.use(securityHeaders)
+  app.use(checkHost)
   app.use(crossOrigin(origins))
   app.use(requireSession(access))
   app.use(router.routes())
@@ -101,8 +104,7 @@ export function createApp(parts: AppParts) {
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
-    // `ctx.URL` would put a whole address together and parse it.
-    const opening = { query: new URLSearchParams(ctx.querystring), http: httpVersionOf(ctx), grant }
+    const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant }
     socketHandlers.get(ctx.path)?.(ctx.websocket, opening)
   })
   app.on('error', (error) => {
@@ -204,12 +206,12 @@ function mountPage(router: Router, { webFolder, settings, origins, hub }: AppPar
     ctx.redirect(`/${ctx.search}`)
   })
   router.get('/', async (ctx) => {
-    const asked = ctx.URL.searchParams.get('channel')
+    const asked = queryOf(ctx).get('channel')
     if (asked === null) return answer(ctx, firstChannel(grantOf(ctx)) ?? mainChannel)
     const channel = admitChannel(asked)
     const path = documentPath(channel)
     if (!path.startsWith(documentsPath)) return answer(ctx, channel)
-    const rest = new URLSearchParams(ctx.URL.searchParams)
+    const rest = queryOf(ctx)
     rest.delete('channel')
     ctx.set('Cache-Control', 'no-store')
     ctx.redirect(path + (rest.size > 0 ? `?${rest}` : ''))
@@ -225,7 +227,7 @@ function mountPage(router: Router, { webFolder, settings, origins, hub }: AppPar
     const json = JSON.stringify(start).replaceAll('<', '\\u003c')
     ctx.type = 'html'
     ctx.set({ ...pageHeaders(ctx.hostname, origins.ports()), 'Cache-Control': 'no-store' })
-    const view = ctx.URL.searchParams.get('view') ?? ''
+    const view = queryOf(ctx).get('view') ?? ''
     ctx.body = page
       .replaceAll(preload, (link, views: string) => (views.split(',').includes(view) ? link : ''))
       .replace(placeholder, (_whole, open: string, close: string) => `${open}${json}${close}`)

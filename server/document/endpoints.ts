@@ -15,7 +15,7 @@ import {
 } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { Bodies } from '../transports/bodies.ts'
-import type { TransportLimits } from '../transports/transport.ts'
+import { queryOf, type TransportLimits } from '../transports/transport.ts'
 import { connectionOf, mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
 import { type DocumentList, documentsPath } from '../wire/document-api.ts'
 import { type PageSettings, parseCursor } from '../wire/messages.ts'
@@ -205,7 +205,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     ['post', 'append'],
   ] as const)
     router[verb](textPath, async (ctx) => {
-      const query = ctx.URL.searchParams
+      const query = queryOf(ctx)
       const draft = admitDraft({
         ...{ id: query.get('id') ?? undefined, from: query.get('from') ?? undefined },
         ...{ channel: admitChannel(ctx.params.channel ?? ''), at: Number(query.get('at') ?? 0) },
@@ -224,11 +224,11 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     })
 
   router.get('/api/history', async (ctx) => {
-    const channel = admitChannel(ctx.URL.searchParams.get('channel') ?? '')
+    const channel = admitChannel(queryOf(ctx).get('channel') ?? '')
     const refusal = refuseReading(grantOf(ctx), [channel])
     if (refusal) throw refusal
     mustWait('Ten portions a second are enough', takeHistory(connectionOf(ctx), ''))
-    const history = await readHistory(log, channel, parseCursor(ctx.URL.searchParams.get('after')))
+    const history = await readHistory(log, channel, parseCursor(queryOf(ctx).get('after')))
     if (history === null) {
       const sentence = 'The log has erased what follows there; begin again without "after".'
       throw new Refusal(410, 'history-erased', sentence)

@@ -50,6 +50,16 @@ export function mustLast(grant: Grant, now: number): void {
   if (hasEnded(grant, now)) throw refusals['session-expired']()
 }
 
+/** Whether whoever has the one may do all that the other allows, for as long. */
+export function includes(one: Grant, other: Grant): boolean {
+  const channels = other.channels === 'all' ? null : [...other.channels]
+  return (
+    (one.channels === 'all' || channels?.every((channel) => isCovered(one, channel)) === true) &&
+    (one.may === 'write' || other.may === 'read') &&
+    (one.expiresAt === null || (other.expiresAt !== null && one.expiresAt >= other.expiresAt))
+  )
+}
+
 /** Undefined if all are covered. */
 export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undefined : [...channels][0])
 
@@ -197,6 +207,17 @@ export class Access {
   async redeem(invitation: string): Promise<Entry> {
     const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
     return this.#openSession(claims, endsAt)
+  }
+
+  /** Of a session that has not ended; null without one. */
+  sessionIn(cookieHeader: string | undefined): Promise<Grant | null> {
+    return this.#sessionFor(cookieHeader).then(
+      ({ grant }) => grant,
+      (error) => {
+        if (error instanceof Refusal) return null
+        throw error
+      },
+    )
   }
 
   /** Extends a valid session. Throws as `grantFor` does. */

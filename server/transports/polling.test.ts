@@ -22,7 +22,7 @@ function openPolling(holdMs: number, lastsMs: number | null = null) {
     const res = new EventEmitter()
     const ctx = {
       set: () => undefined,
-      URL: new URL(`https://localhost/api/long-poll?${query}`),
+      querystring: query,
       state: { grant },
       req: { httpVersionMajor: 2 },
       res,

@@ -8,7 +8,7 @@ import { grantOf } from '../security/middleware.ts'
 import type { Timers } from '../wire/time.ts'
 import { aborted, tooLarge } from './bodies.ts'
 import { mountStream } from './sse.ts'
-import { admitOwner, type ServerTransport } from './transport.ts'
+import { admitOwner, queryOf, type ServerTransport } from './transport.ts'
 import { createInboundFrames, mustBeOfType } from './uplink.ts'
 
 /** Heartbeats. Silent clients are disconnected earlier; this ends requests without a client. */
@@ -21,7 +21,7 @@ export const streaming: ServerTransport = (mounting) => {
 
   router.post('/api/streaming', async (ctx) => {
     mustBeOfType(ctx, 'Lines', 'application/x-ndjson')
-    const { window: name, fingerprint } = admitOwner(ctx.URL.searchParams)
+    const { window: name, fingerprint } = admitOwner(queryOf(ctx))
     const window = hub.streamOf(name)
     if (!window) {
       const sentence = `No event stream of window "${name}" is open, down which to acknowledge; open that first.`

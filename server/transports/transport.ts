@@ -43,8 +43,13 @@ export interface Opening {
   readonly grant: Grant
 }
 
+/** `ctx.URL` would put a whole address together, of the Host too, and parse it. */
+export function queryOf({ querystring }: Pick<ParameterizedContext, 'querystring'>): URLSearchParams {
+  return new URLSearchParams(querystring)
+}
+
 export function openingIn(ctx: ParameterizedContext): Opening {
-  return { query: ctx.URL.searchParams, http: httpVersionOf(ctx), grant: grantOf(ctx) }
+  return { query: queryOf(ctx), http: httpVersionOf(ctx), grant: grantOf(ctx) }
 }
 
 /** For poll responses, and refusals over WebSocket. */

@@ -333,7 +333,7 @@ async function postHeartbeat(body: string): Promise<unknown> {
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   query.set('window', `${fingerprintFor(query)}.w1`)
   const ctx = {
-    URL: new URL(`https://localhost/api/heartbeat?${query}`),
+    querystring: String(query),
     state: { grant: openGrant },
     req: Object.assign(Readable.from(body === '' ? [] : [Buffer.from(body)]), { headers: {} }),
     status: 0,

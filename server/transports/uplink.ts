@@ -16,7 +16,7 @@ import { grantOf } from '../security/middleware.ts'
 import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import { type Body, tooLarge } from './bodies.ts'
-import { admitOwner, type Mounting, type TransportLimits } from './transport.ts'
+import { admitOwner, type Mounting, queryOf, type TransportLimits } from './transport.ts'
 
 /** A frame has arrived, with its stream; a draft was admitted, with the request or stream it came by. */
 const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
@@ -79,14 +79,14 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
   })
 
   router.post('/api/heartbeat', async (ctx) => {
-    const { window } = admitOwner(ctx.URL.searchParams)
+    const { window } = admitOwner(queryOf(ctx))
     const text = await bodies.text(ctx.req, grantOf(ctx), mostBeatBytes)
     hub.heard(window, text === '' ? undefined : admitBeat(parseJson(text)))
     ctx.status = 204
   })
 
   router.post('/api/awareness', async (ctx) => {
-    const { window, opening } = admitOwner(ctx.URL.searchParams)
+    const { window, opening } = admitOwner(queryOf(ctx))
     mustBeOfType(ctx, 'States', 'application/json')
     const text = await bodies.text(ctx.req, grantOf(ctx), mostAwarenessBytes)
     const report = admitAwareness(parseJson(text))
@@ -96,7 +96,7 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
   })
 
   router.post('/api/leave', (ctx) => {
-    const { window, opening } = admitOwner(ctx.URL.searchParams)
+    const { window, opening } = admitOwner(queryOf(ctx))
     hub.left(window, opening)
     ctx.status = 204
   })
