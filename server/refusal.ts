@@ -76,6 +76,7 @@ const headings: Readonly<Record<string, string>> = {
   'invitation-invalid': 'This link does not work',
   'invitation-expired': 'This link has ended',
   'not-invited-there': 'Your invitation is for another page',
+  'too-costly': 'This document takes too long to read',
   'not-found': 'There is no page here',
   'bad-channel': 'No page can have this name',
 }
