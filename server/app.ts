@@ -9,7 +9,7 @@ import Koa, { type Middleware, type ParameterizedContext } from 'koa'
 import serve from 'koa-static'
 import websockify from 'koa-websocket'
 import type { Directory } from './document/directory.ts'
-import type { DocumentWorker } from './document/document-worker.ts'
+import type { Documents } from './document/document-worker.ts'
 import { mountDocuments } from './document/endpoints.ts'
 import { admitChannel } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
@@ -62,7 +62,8 @@ const transports: readonly ServerTransport[] = [sse, websocket, longPolling, pol
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'limits' | 'heartbeatMs'> {
   readonly windRecorder: WindRecorder
   readonly directory: Directory
-  readonly texts: DocumentWorker
+  readonly documents: Documents
+  readonly texts: Documents
   readonly log: Log
   readonly monitor: Monitor
   readonly access: Access
@@ -187,7 +188,7 @@ const placeholder = /(<script type="application\/json" id="settings">)null(<\/sc
 /** Needed by these views only; written by the build. */
 const preload = /<link rel="modulepreload"[^>]* data-views="([^"]*)">\s*/g
 
-function mountPage(router: Router, { webFolder, settings, origins, hub }: AppParts): void {
+function mountPage(router: Router, { webFolder, settings, origins, hub, documents }: AppParts): void {
   const file = join(webFolder, 'index.html')
   if (!existsSync(file))
     throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
@@ -224,6 +225,8 @@ function mountPage(router: Router, { webFolder, settings, origins, hub }: AppPar
     const grant = grantOf(ctx)
     const refusal = refuseReading(grant, [channel])
     if (refusal) throw refusal
+    // It would take a browser longer still.
+    if (!ctx.URL.searchParams.has('open')) documents.mustBeReadable(channel)
     const start = await startFor(channel, grant)
     // "<" in a setting or content could close the script element.
     const json = JSON.stringify(start).replaceAll('<', '\\u003c')

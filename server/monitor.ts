@@ -28,6 +28,8 @@ interface MonitorParts {
   /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
   readonly isLogUp: () => boolean
+  /** Documents that take too long to read. */
+  readonly quarantined: () => number
   /** The server's other processes; absent where there are none. */
   readonly siblings?: Siblings | undefined
 }
@@ -269,7 +271,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
           this.set(read())
         },
       })
-    const { windows, isLogUp } = this.#parts
+    const { windows, isLogUp, quarantined } = this.#parts
     const counts = () => this.#counts
     const loopDelay = () => this.#seconds.at(-1)?.loopDelayMs
     counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
@@ -281,6 +283,11 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     )
     gauge('crosswind_backlog_bytes', 'Bytes that wait for windows to read.', () => backlogOf(windows()))
     gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () => Number(isLogUp()))
+    gauge(
+      'crosswind_documents_quarantined',
+      'Documents that take too long to read and are only relayed.',
+      quarantined,
+    )
     const byMode = new Gauge({
       ...{ name: 'crosswind_windows', help: 'Connected windows.', labelNames: ['mode'], registers },
       collect() {

@@ -17,6 +17,21 @@ export class TooCostly extends Error {
   override readonly name = 'TooCostly'
 }
 
+interface WorkerParts {
+  readonly limits: TaskLimits
+  readonly timers: Timers
+  /** A document exceeded a limit, for the first time in a while. */
+  readonly onQuarantined: (channel: string, error: TooCostly) => void
+}
+
+/** Until a document that exceeded a limit is tried again: it may have become smaller, and the machine quicker. */
+const quarantineMs = 600_000
+
+interface Quarantine {
+  readonly error: TooCostly
+  readonly until: number
+}
+
 interface Job extends PromiseWithResolvers<unknown> {
   readonly order: Order
 }
@@ -27,19 +42,55 @@ const mostWaiting = 100
 /** Between two looks at the time that a task has taken, at least. */
 const lookMs = 50
 
+/** What others know of the class. */
+export type Documents = Pick<DocumentWorker, 'run' | 'read' | 'mustBeReadable'>
+
 /** Starts with the first task, and anew after one that was ended. */
 export class DocumentWorker {
-  readonly #limits: TaskLimits
-  readonly #later: Timers['later']
+  readonly #parts: WorkerParts
+  readonly #quarantined = new Map<string, Quarantine>()
   readonly #waiting: Job[] = []
   #thread: Worker | null = null
   #isReady = false
   #current: Job | null = null
   #cancelLook: Cancel = nothingPlanned
 
-  constructor(limits: TaskLimits, { later }: Pick<Timers, 'later'>) {
-    this.#limits = limits
-    this.#later = later
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+  }
+
+  /** Documents that are not read. */
+  get quarantined(): number {
+    return this.#quarantined.size
+  }
+
+  /**
+   * As `run`, of the content of a document: one that exceeds a limit is quarantined, and not tried again for ten minutes. Rejects
+   * with a `Refusal` (422 `too-costly`).
+   */
+  async read<Name extends TaskName>(
+    channel: string,
+    name: Name,
+    ...input: Input<Name>
+  ): Promise<Output<Name>> {
+    this.mustBeReadable(channel)
+    try {
+      const output = await this.run(name, ...input)
+      this.#quarantined.delete(channel)
+      return output
+    } catch (error) {
+      if (!(error instanceof TooCostly)) throw error
+      const isKnown = this.#quarantined.has(channel)
+      this.#quarantined.set(channel, { error, until: this.#parts.timers.now() + quarantineMs })
+      if (!isKnown) this.#parts.onQuarantined(channel, error)
+      throw tooCostly(channel, error)
+    }
+  }
+
+  /** Throws a `Refusal` (422 `too-costly`) for a document in quarantine. */
+  mustBeReadable(channel: string): void {
+    const known = this.#quarantined.get(channel)
+    if (known && this.#parts.timers.now() < known.until) throw tooCostly(channel, known.error)
   }
 
   /**
@@ -74,7 +125,7 @@ export class DocumentWorker {
   }
 
   #start(): Worker {
-    const resourceLimits = { maxOldGenerationSizeMb: this.#limits.documentMegabytes }
+    const resourceLimits = { maxOldGenerationSizeMb: this.#parts.limits.documentMegabytes }
     const thread = new Worker(new URL('./document-tasks.ts', import.meta.url), { resourceLimits })
     thread.on('message', (answer: Answer | 'ready') => {
       if (answer === 'ready') this.#isReady = true
@@ -83,7 +134,7 @@ export class DocumentWorker {
     })
     thread.on('error', (error: unknown) => {
       const isMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-      const { documentMegabytes } = this.#limits
+      const { documentMegabytes } = this.#parts.limits
       const most = `takes more than ${documentMegabytes} MB of memory (limits.documentMegabytes)`
       this.#fail(thread, isMemory ? new TooCostly(most) : error)
     })
@@ -102,15 +153,16 @@ export class DocumentWorker {
 
   /** Ends a task that takes too long, which others on the machine do not make longer. */
   async #watch(thread: Worker, job: Job): Promise<void> {
-    const mostMs = this.#limits.documentSeconds * 1000
+    const { limits, timers } = this.#parts
+    const mostMs = limits.documentSeconds * 1000
     thread.ref()
     try {
       const before = await thread.cpuUsage()
       for (let leftMs = mostMs; leftMs > 0; ) {
-        await new Promise<void>((resolve) => {
-          this.#cancelLook = this.#later(resolve, Math.max(lookMs, leftMs))
-        })
         if (this.#current !== job) return
+        await new Promise<void>((resolve) => {
+          this.#cancelLook = timers.later(resolve, Math.max(lookMs, leftMs))
+        })
         const { user, system } = await thread.cpuUsage(before)
         leftMs = mostMs - (user + system) / 1000
       }
@@ -119,7 +171,7 @@ export class DocumentWorker {
       return
     }
     if (this.#current !== job) return
-    const most = `takes more than ${this.#limits.documentSeconds} s of processor time (limits.documentSeconds)`
+    const most = `takes more than ${limits.documentSeconds} s of processor time (limits.documentSeconds)`
     this.#fail(thread, new TooCostly(most))
   }
 
@@ -140,6 +192,14 @@ export class DocumentWorker {
     this.#isReady = false
     await thread?.terminate()
   }
+}
+
+/** Whether a document is in quarantine. */
+export const isTooCostly = (error: unknown) => error instanceof Refusal && error.code === 'too-costly'
+
+function tooCostly(channel: string, error: TooCostly): Refusal {
+  const sentence = `To read the document "${channel}" ${error.message}: the server only relays it. Begin another one, raise the limit, or open the page with ?open, which may take a browser minutes.`
+  return new Refusal(422, 'too-costly', sentence)
 }
 
 function tooMany(): Refusal {

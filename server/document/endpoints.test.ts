@@ -5,29 +5,40 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Router from '@koa/router'
 import Koa from 'koa'
+import * as Y from 'yjs'
+import { foldAt } from '../log/folding.ts'
 import { createMemoryLog } from '../log/log.ts'
-import { ampleLimits } from '../log/log-testing.ts'
+import { ampleLimits, countTo } from '../log/log-testing.ts'
 import { processTimers } from '../process.ts'
 import { answerErrors } from '../refusal.ts'
 import { Access } from '../security/access.ts'
 import { requireSession } from '../security/middleware.ts'
 import { key } from '../security/testing.ts'
 import { Bodies } from '../transports/bodies.ts'
+import { isKind } from '../wire/messages.ts'
 import { Directory } from './directory.ts'
 import { DocumentWorker } from './document-worker.ts'
 import { mountDocuments } from './endpoints.ts'
 import { Ledger } from './ledger.ts'
+import { integrationBomb } from './testing.ts'
 
-/** Requests and their answers; `documentSeconds` of the thread. */
-async function start(t: TestContext, documentSeconds = 60) {
+/** Requests and their answers. `documentSeconds` of each thread, `bytes` of a full document. */
+async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) {
   const { now } = processTimers
   const onFailure = (error: unknown) => assert.fail(String(error))
-  const ledger = new Ledger({ documentBytes: 1e6, now, onFailure })
+  const openWorker = () =>
+    new DocumentWorker({
+      ...{ limits: { documentSeconds, documentMegabytes: 256 }, timers: processTimers },
+      onQuarantined: (channel) => quarantined.push(channel),
+    })
+  const quarantined: string[] = []
+  const [documents, texts] = [openWorker(), openWorker()]
+  const ledger = new Ledger({ documents, documentBytes, now, onFailure })
   const folds = { update: ledger.fold }
   const log = ledger.guard(createMemoryLog({ epoch: 'life1', limits: ampleLimits, folds, now, onFailure }))
-  const texts = new DocumentWorker({ documentSeconds, documentMegabytes: 256 }, processTimers)
   const access = new Access({ isOpen: true, key, sessionMs: 1000, now })
   const router = new Router()
   mountDocuments(router, {
@@ -36,7 +47,7 @@ async function start(t: TestContext, documentSeconds = 60) {
       waitMs: () => 0,
       publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
     },
-    ...{ log, texts, access, timers: processTimers, directory: new Directory(log) },
+    ...{ log, documents, texts, access, timers: processTimers, directory: new Directory(log) },
     bodies: new Bodies({ limits: { maxMessageBytes: 1e6, bodySeconds: 10 }, timers: processTimers }),
     limits: { maxMessageBytes: 1e6 },
     settings: () => ({ editor: 'shared' }),
@@ -46,20 +57,41 @@ async function start(t: TestContext, documentSeconds = 60) {
   await once(server, 'listening')
   t.after(async () => {
     server.close()
-    await texts.close()
+    await log.close()
+    await Promise.all([documents.close(), texts.close()])
   })
   const { port } = server.address() as AddressInfo
-  const url = (rest = '') => `http://127.0.0.1:${port}/api/documents/main${rest}`
   let ids = 0
+  const nextId = () => {
+    ids += 1
+    return `p-${ids}`
+  }
+
+  /** The text or the number, or the refusal. */
+  async function ask(path: string, given: RequestInit): Promise<unknown> {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, given)
+    const text = await answer.text()
+    if (answer.ok) return given.method ? JSON.parse(text).seq : text
+    const { code, message } = JSON.parse(text)
+    return `${answer.status} ${code}: ${message}`
+  }
+
   return {
-    read: async (accept: string) => (await fetch(url(), { headers: { accept } })).text(),
-    async write(method: 'PUT' | 'POST', type: string, body: string) {
-      ids += 1
+    ...{ log, quarantined, ask },
+    read: (accept: string, channel = 'main') =>
+      ask(`/api/documents/${channel}`, { headers: { accept: `${accept}, application/json;q=0.1` } }),
+    write(method: 'PUT' | 'POST', type: string, body: string, channel = 'main') {
       const headers = { 'content-type': type, accept: 'application/json' }
-      const answer = await fetch(url(`?id=p-${ids}&from=p`), { method, headers, body })
-      const { seq, code, message } = (await answer.json()) as Record<string, unknown>
-      return answer.ok ? seq : `${answer.status} ${code}: ${message}`
+      return ask(`/api/documents/${channel}?id=${nextId()}&from=p`, { method, headers, body })
     },
+    send: (update: Uint8Array, from = 'eve') =>
+      log.append(
+        {
+          ...{ id: nextId(), channel: 'main', kind: 'update', from, at: 1 },
+          body: { update: Buffer.from(update).toString('base64') },
+        },
+        now(),
+      ),
   }
 }
 
@@ -81,4 +113,34 @@ test('Markdown that takes too long to read is refused, nothing of it is stored, 
   )
   assert.equal(await write('PUT', 'text/markdown', '*next*'), 1)
   assert.equal(await read('text/plain'), 'next\n')
+})
+
+test('a document that takes too long to read is quarantined: others have their turn, its updates are stored and joined', async (t) => {
+  const { log, read, write, ask, send, quarantined } = await start(t, 0.3)
+  await write('PUT', 'text/plain', 'other\n', 'notes')
+  await send(integrationBomb(15_000))
+  let turns = 0
+  const turning = setInterval(() => (turns += 1), 10)
+  const refused = /^422 too-costly: To read the document "main" takes more than 0\.3 s of processor time/
+  const [first, other] = await Promise.all([read('text/plain'), read('text/plain', 'notes')])
+  clearInterval(turning)
+  assert.match(String(first), refused)
+  assert.equal(other, 'other\n')
+  assert.ok(turns > 1)
+  assert.deepEqual(quarantined, ['main'])
+  assert.match(String(await write('POST', 'text/plain', 'more')), refused)
+  assert.match(String(await ask('/d/main/export.md', { headers: { accept: 'text/markdown' } })), refused)
+  const window = new Y.Doc()
+  window.clientID = 7
+  const updates: Uint8Array[] = []
+  window.on('update', (update: Uint8Array) => updates.push(update))
+  for (const n of countTo(foldAt.messages)) window.getText('text').insert(0, String(n % 10))
+  for (const update of updates) await send(update, 'ann')
+  const joined = async () => (await log.snapshot(new Set(['main']))).messages.length
+  while ((await joined()) > 2) await nextTurn()
+  const { messages } = await log.snapshot(new Set(['main']))
+  const [base] = messages
+  assert.ok(base && isKind(base, 'update'))
+  const structs = Y.decodeUpdate(Buffer.from(base.body.update, 'base64')).structs.length
+  assert.ok(structs > 15_000)
 })

@@ -8,6 +8,7 @@ import { Refusal } from '../refusal.ts'
 import { type Draft, isKind } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { Ledger } from './ledger.ts'
+import { unlimitedDocuments } from './testing.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
 
@@ -18,7 +19,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
   const failures: unknown[] = []
   const onFailure = (error: unknown) => void failures.push(error)
   const now = () => clock.ms
-  const ledger = new Ledger({ documentBytes, now, onFailure })
+  const ledger = new Ledger({ documents: unlimitedDocuments, documentBytes, now, onFailure })
   const stored = createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure })
   const log = ledger.guard({ ...stored, ...change })
   let sent = 0
@@ -279,7 +280,12 @@ test('owners are known after the updates were folded and the server has forgotte
     joined.map(({ seq, body }) => [seq, body.owners]),
     [[foldAt.messages, { [annKey]: [1] }]],
   )
-  const fresh = new Ledger({ documentBytes: 1e6, now: () => 0, onFailure: fail }).guard(log)
+  const fresh = new Ledger({
+    documents: unlimitedDocuments,
+    documentBytes: 1e6,
+    now: () => 0,
+    onFailure: fail,
+  }).guard(log)
   const draftFrom = (from: string): Draft<'update'> => {
     const body = { update: Buffer.from(last).toString('base64') }
     return { id: `${from}-last`, channel: 'main', kind: 'update', from, at: 1, body }

@@ -6,9 +6,12 @@ import { Refusal } from '../refusal.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { type Draft, fingerprintIn, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
-import { createDocument, isKnown } from './rich-text.ts'
+import type { Output } from './document-tasks.ts'
+import { type Documents, isTooCostly } from './document-worker.ts'
+import { isKnown } from './rich-text.ts'
 
 interface LedgerParts {
+  readonly documents: Documents
   /** Of one document, folded; beyond it only deletions are admitted. */
   readonly documentBytes: number
   readonly now: Clock
@@ -46,16 +49,28 @@ export class Ledger {
   }
 
   /** Joins updates in one with the same content, without what was deleted. Skips what Yjs cannot read. */
-  readonly fold = (messages: readonly Message<'update'>[]): UpdateBody => {
-    const update = join(messages, this.#parts.onFailure)
+  readonly fold = async (messages: readonly Message<'update'>[]): Promise<UpdateBody> => {
+    const { update, bytes } = await this.#join(messages)
     const channel = messages[0]?.channel ?? ''
     const known = this.#documents.get(channel)
     const newest = messages.at(-1)?.seq ?? 0
     // The log also folds earlier states, for the history.
-    if (known && newest >= known.foldedSeq)
-      Object.assign(known, { foldedBytes: update.length, foldedSeq: newest })
+    if (known && newest >= known.foldedSeq) Object.assign(known, { foldedBytes: bytes, foldedSeq: newest })
     const owners = (known ?? recordOf(messages)).owners()
-    return { update: Buffer.from(update).toString('base64'), owners }
+    return { update, owners }
+  }
+
+  /** A document in quarantine keeps what was deleted. */
+  async #join(messages: readonly Message<'update'>[]): Promise<Output<'join'>> {
+    const { documents, onFailure } = this.#parts
+    const updates = messages.map(({ body }) => body.update)
+    const joined = await documents.read(messages[0]?.channel ?? '', 'join', updates).catch((error) => {
+      if (isTooCostly(error)) return documents.run('merge', updates)
+      throw error
+    })
+    for (const place of joined.unread)
+      onFailure(new Error(`Message ${messages[place]?.seq} of the log is no update and was left out.`))
+    return joined
   }
 
   #append(log: Log, draft: Draft<'update'>, acceptedAt: number): number | Promise<number> {
@@ -133,10 +148,8 @@ export class Ledger {
     document.measuredAt = now()
     const measure = async () => {
       const { messages } = await log.snapshot(new Set([channel]))
-      document.foldedBytes = join(
-        messages.filter((message) => isKind(message, 'update')),
-        onFailure,
-      ).length
+      const { bytes } = await this.#join(messages.filter((message) => isKind(message, 'update')))
+      document.foldedBytes = bytes
     }
     measure().catch(onFailure)
   }
@@ -161,20 +174,6 @@ function readDraft({ id, body }: Draft<'update'>): Update {
 function badUpdate(reason: string, id: string): Refusal {
   const sentence = `The update of "${id}" does not fit: ${reason}. PROTOCOL.md says what a document may hold.`
   return new Refusal(400, 'bad-update', sentence, id)
-}
-
-function join(messages: readonly Message<'update'>[], onFailure: (error: unknown) => void): Uint8Array {
-  const doc = createDocument()
-  for (const { body, seq } of messages) {
-    try {
-      Y.applyUpdate(doc, Buffer.from(body.update, 'base64'))
-    } catch (error) {
-      onFailure(new Error(`Message ${seq} of the log is no update and was left out.`, { cause: error }))
-    }
-  }
-  const update = Y.encodeStateAsUpdate(doc)
-  doc.destroy()
-  return update
 }
 
 function recordOf(messages: readonly Message<'update'>[]): DocumentRecord {

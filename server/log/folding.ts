@@ -229,7 +229,7 @@ export class Folding {
       await this.#keepPast(pile, joined, isFirst)
     } catch (error) {
       pile.retryAt = loose.length + foldAt.messages
-      onFailure(error)
+      if (!this.#isClosed) onFailure(error)
     } finally {
       pile.isFolding = false
     }
