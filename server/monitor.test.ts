@@ -19,7 +19,7 @@ function createMonitor(time = createManualTime(), siblings?: Siblings) {
     windows,
     log: 'memory',
     isLogUp: () => true,
-    quarantined: () => 2,
+    documents: { quarantined: 2, failed: 3 },
     siblings,
   })
   const seconds = (after = 0) => monitor.reply(after).processes.find(({ name }) => name === own)?.seconds
@@ -72,6 +72,7 @@ test('Prometheus gets counters, gauges and a histogram, with units in their name
     'crosswind_backlog_bytes 120',
     'crosswind_log_up 1',
     'crosswind_documents_quarantined 2',
+    'crosswind_document_tasks_failed_total 3',
     'crosswind_publish_duration_seconds_bucket{le="0.005"} 1',
     'crosswind_publish_duration_seconds_bucket{le="+Inf"} 2',
     'crosswind_publish_duration_seconds_count 2',

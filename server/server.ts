@@ -135,7 +135,7 @@ async function start(
     windows: () => hub.windows(),
     log: logWords(config),
     isLogUp: isUp,
-    quarantined: () => documents.quarantined,
+    documents,
     siblings,
   })
   const hub = createHub({

@@ -52,6 +52,7 @@ export class DocumentWorker {
   readonly #waiting: Job[] = []
   #thread: Worker | null = null
   #isReady = false
+  #failed = 0
   #current: Job | null = null
   #cancelLook: Cancel = nothingPlanned
 
@@ -62,6 +63,11 @@ export class DocumentWorker {
   /** Documents that are not read. */
   get quarantined(): number {
     return this.#quarantined.size
+  }
+
+  /** Tasks that exceeded a limit or ended in an error. */
+  get failed(): number {
+    return this.#failed
   }
 
   /**
@@ -145,7 +151,10 @@ export class DocumentWorker {
     if (thread !== this.#thread) return
     this.#cancelLook()
     if ('output' in answer) this.#current?.resolve(answer.output)
-    else this.#current?.reject(answer.error)
+    else {
+      this.#failed += 1
+      this.#current?.reject(answer.error)
+    }
     this.#current = null
     // A thread without a task keeps no process alive.
     if (this.#waiting.length === 0) thread.unref()
@@ -179,6 +188,7 @@ export class DocumentWorker {
   #fail(thread: Worker, error: unknown): void {
     if (thread !== this.#thread) return
     const job = this.#current ?? this.#waiting.shift()
+    this.#failed += 1
     this.#current = null
     job?.reject(error)
     void this.#end()

@@ -187,7 +187,7 @@ class DocumentRecord {
   /** The next clock of each Yjs client. */
   readonly #next = new Map<number, number>()
   readonly #owners = new Map<number, string>()
-  /** Clocks of entries in "authors". */
+  /** Ascending clocks of entries in "authors". */
   readonly #names = new Map<number, number[]>()
   /** Admitted, but not stored yet. */
   readonly underWay = new Set<string>()
@@ -201,18 +201,15 @@ class DocumentRecord {
   }
 
   owners(): NonNullable<UpdateBody['owners']> {
-    const owners: Record<string, number[]> = {}
-    for (const [client, owner] of this.#owners) {
-      owners[owner] ??= []
-      owners[owner].push(client)
-    }
-    return owners
+    const clients = Map.groupBy(this.#owners.keys(), (client) => this.#owners.get(client) ?? '')
+    return Object.fromEntries(clients)
   }
 
   /** Throws a `Refusal`; then nothing has changed. */
   admit(update: Update, owner: string, id: string, mostBytes: number): void {
     const addition = new Addition(update, this.#next, this.#names, id)
     this.#checkOwners(addition, update, owner, id)
+    this.#checkNames(addition, id)
     if (addition.hasContent && this.isFull(mostBytes)) {
       const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
       const sentence = `The document is full: it has ${size}. Delete something, begin another document, or raise the limit.`
@@ -232,11 +229,17 @@ class DocumentRecord {
       const names = this.#names.get(client)
       if (!names || !isForeign(client)) continue
       for (const { clock, len } of ranges) {
-        if (!names.some((name) => name >= clock && name < clock + len)) continue
+        if (!hasBetween(names, clock, clock + len)) continue
         const sentence = `The name of client ${client} belongs to another sender: only that one may change it.`
         throw new Refusal(403, 'not-your-client', sentence, id)
       }
     }
+  }
+
+  #checkNames({ names }: Addition, id: string): void {
+    for (const [client, clocks] of names)
+      if (clocks.length + (this.#names.get(client)?.length ?? 0) > most.names)
+        throw badUpdate(`client ${client} gives itself more than ${most.names} names`, id)
   }
 
   /** A stored message. */
@@ -264,9 +267,21 @@ class DocumentRecord {
       if (owner !== null && clients.size === 1) this.#owners.set(client, owner)
     }
     for (const [client, clocks] of names) {
-      this.#names.set(client, [...(this.#names.get(client) ?? []), ...clocks])
+      const known = this.#names.getOrInsertComputed(client, () => [])
+      for (const clock of clocks) known.push(clock)
     }
   }
+}
+
+/** Whether one of the ascending numbers is at least `first` and below `end`. */
+function hasBetween(ascending: readonly number[], first: number, end: number): boolean {
+  let [from, to] = [0, ascending.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if ((ascending[middle] ?? 0) < first) from = middle + 1
+    else to = middle
+  }
+  return (ascending[from] ?? end) < end
 }
 
 interface Need {
@@ -374,7 +389,7 @@ class Addition {
 
   #isName({ client, clock }: Y.ID): boolean {
     const isIn = (names: ReadonlyMap<number, readonly number[]>) =>
-      names.get(client)?.includes(clock) ?? false
+      hasBetween(names.get(client) ?? [], clock, clock + 1)
     return isIn(this.#knownNames) || isIn(this.names)
   }
 
@@ -414,7 +429,7 @@ class BadUpdate extends Error {
   override readonly name = 'BadUpdate'
 }
 
-const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31, nameLength: 40 }
+const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31, nameLength: 40, names: 1000 }
 
 /** Of structs in an update (Yjs, version 1). */
 const contentNumbers = { gone: 0, deleted: 1, string: 4, format: 6, any: 8, skip: 10 }

@@ -424,6 +424,20 @@ test('presence tells each member of its own page', () => {
   assert.deepEqual(late.heard.windows, [3])
 })
 
+test('a page may have the name of an object’s member', () => {
+  for (const page of ['__proto__', 'constructor']) {
+    const opened = openCoordinator()
+    const window = opened.window()
+    window.join({ window: 'w1', channels: `${page},wind` })
+    const stream = opened.newest()
+    stream.welcome()
+    opened.time.advance(20)
+    assert.deepEqual(Object.entries(stream.said.at(-1) ?? {}), [[page, 1]])
+    stream.frame({ type: 'presence', windows: 3, channels: { main: 3 }, browserHttp1Streams: 1 })
+    assert.deepEqual(window.heard.windows, [])
+  }
+})
+
 test('presence that knows nothing of the windows is not passed on: the server is told again', () => {
   const { stream, time, first } = openShared(1)
   time.advance(20)

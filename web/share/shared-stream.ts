@@ -184,7 +184,7 @@ export function createSharedStream(
   const inPhase = (phase: Member['phase']) => [...members].filter((member) => member.phase === phase)
 
   function deliverPresence({ page, listener }: Member, { channels, browserHttp1Streams }: Presence): void {
-    const windows = channels?.[page]
+    const windows = channels && Object.hasOwn(channels, page) ? channels[page] : undefined
     if (windows !== undefined) listener.onFrame({ type: 'presence', windows, browserHttp1Streams })
     // The server has no count for this page.
     else windowsChanged()
@@ -259,9 +259,8 @@ export function createSharedStream(
 
   /** Repeated with each heartbeat, since POSTs may be lost or reordered. */
   function countWindows(): Readonly<Record<string, number>> {
-    const windows: Record<string, number> = {}
-    for (const { page } of members) windows[page] = (windows[page] ?? 0) + 1
-    return windows
+    const windows = Map.groupBy(members, ({ page }) => page)
+    return Object.fromEntries(Array.from(windows, ([page, { length }]) => [page, length]))
   }
 
   function closeWhere(isMeant: (member: Member) => boolean, closing: Closing): void {
