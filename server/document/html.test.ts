@@ -70,6 +70,15 @@ test('own HTML: bold around a heading is not seen, bold in it is', () => {
   ])
 })
 
+test('own HTML: a block on the left within a centred item is on the left, and the items below stay centred', () => {
+  assert.deepEqual(
+    own(
+      '<ul><li align="center"><div style="text-align: left">a</div><ul><li align="center">b</li></ul></li></ul>',
+    ),
+    own('<ul><li>a<ul><li align="center">b</li></ul></li></ul>'),
+  )
+})
+
 const foreign: [what: string, html: string, same: string][] = [
   ['scripts and styles go', '<p onclick="a()">x<script>alert(1)</script><style>p{}</style></p>', '<p>x</p>'],
   ['an unsafe link goes', '<p><a href="javascript:alert(1)">x</a></p>', '<p>x</p>'],
@@ -102,6 +111,11 @@ const foreign: [what: string, html: string, same: string][] = [
     'a highlighted language',
     '<div class="highlight highlight-source-js"><pre lang="js">let <b>a</b></pre></div>',
     '<pre><code class="language-js">let a</code></pre>',
+  ],
+  [
+    'a block on the left within centred text',
+    '<center>a<p align=left>b</p><div style="text-align: start"><h2>c</h2></div>d</center>',
+    '<p align=center>a</p><p>b</p><h2>c</h2><p align=center>d</p>',
   ],
   ['a rule', '<p>a</p><hr><p>b</p>', '<p>a</p><p>b</p>'],
   [
