@@ -151,6 +151,8 @@ function createFrameDoor() {
         { lines: document, caret: index === undefined ? null : caretIn(document, index) },
         others?.text ?? '',
       )
+      // Of a last line that went away, what others wrote in it stays.
+      if (others && present.length > seen.lines.length && present.at(-1)?.pieces.length === 0) present.pop()
       const wanted = [...seen.lines.map(shown), `caret ${seen.caret?.line} ${seen.caret?.offset}`]
       const found = [
         ...present.map(shown),
@@ -332,7 +334,7 @@ interface OthersText {
 }
 
 /** The same without characters of `text`, each of which must be there once. */
-function withoutText({ lines, caret }: Seen, text: string): Seen {
+function withoutText({ lines, caret }: Seen, text: string): { lines: SeenLine[]; caret: Seen['caret'] } {
   const found = lines
     .flatMap(({ pieces }) => pieces.flatMap(([piece]) => [...piece]))
     .filter((unit) => text.includes(unit))
@@ -473,7 +475,9 @@ function trackIndex(doc: Y.Doc, text: Y.Text, index: number): () => number | nul
     const item = position.item && Y.getItem(doc.store, position.item)
     // Words that somebody deleted and took back may come back behind it.
     if (item?.deleted && item instanceof Y.Item && item.redone) return null
-    return Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
+    const now = Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
+    // No line begins behind the end of the last one.
+    return now === text.length && now > 0 && text.toString().endsWith('\n') ? now - 1 : now
   }
 }
 

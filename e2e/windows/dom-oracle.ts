@@ -125,7 +125,8 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
     const isTable = copied !== 'a table' && /^table(-row(-group)?)?$/.test(display)
     const isBlock = display === 'block' || display === 'list-item' || isTable
     if (isBlock) end()
-    if (copied !== 'a table' && display === 'table-cell' && open) open.text.push([' | ', ''])
+    if (copied !== 'a table' && display === 'table-cell' && open)
+      open.text.push([' | ', lookOf(element.parentElement ?? root, block)])
     const before = lines.length
     const isList = /^[uo]l$/.test(element.localName)
     for (const [index, child] of [...element.childNodes].entries()) {
@@ -144,7 +145,9 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
   }
   note(root, root.childNodes.length)
   end()
-  if (isWaiting && lines.length > 0) {
+  // An empty document is an empty line.
+  if (lines.length === 0) lines.push({ block: 'p', align: '', pieces: [] })
+  if (isWaiting) {
     const last = lines.length - 1
     caret = { line: last, offset: (lines[last]?.pieces ?? []).reduce((sum, [text]) => sum + text.length, 0) }
   }

@@ -70,6 +70,15 @@ test('own HTML: bold around a heading is not seen, bold in it is', () => {
   ])
 })
 
+test('own HTML: a block on the left within a centred item is on the left, and the items below stay centred', () => {
+  assert.deepEqual(
+    own(
+      '<ul><li align="center"><div style="text-align: left">a</div><ul><li align="center">b</li></ul></li></ul>',
+    ),
+    own('<ul><li>a<ul><li align="center">b</li></ul></li></ul>'),
+  )
+})
+
 const foreign: [what: string, html: string, same: string][] = [
   ['scripts and styles go', '<p onclick="a()">x<script>alert(1)</script><style>p{}</style></p>', '<p>x</p>'],
   ['an unsafe link goes', '<p><a href="javascript:alert(1)">x</a></p>', '<p>x</p>'],
@@ -114,6 +123,10 @@ const foreign: [what: string, html: string, same: string][] = [
     '<ul><li>a</li></ul><pre>x</pre><p>b</p><ul><li>c</li></ul>',
   ],
   ['the end of a paragraph that has no beginning', '<p>a<p>b</p>c</p>d', '<p>a</p><p>b</p><p>c</p><p>d</p>'],
+    'a block on the left within centred text',
+    '<center>a<p align=left>b</p><div style="text-align: start"><h2>c</h2></div>d</center>',
+    '<p align=center>a</p><p>b</p><h2>c</h2><p align=center>d</p>',
+  ],
   ['a rule', '<p>a</p><hr><p>b</p>', '<p>a</p><p>b</p>'],
   [
     'an image within a link',

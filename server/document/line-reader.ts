@@ -600,13 +600,14 @@ function stylesOf(style: string | null): ReadonlyMap<string, string> {
 const spaceIn = (styles: ReadonlyMap<string, string>) =>
   /^(?:pre|pre-wrap|break-spaces)$/.test(styles.get('white-space') ?? '')
 
+/** `left` and `start` too, which a line does not say: they end what is around them. Null where nothing is said. */
 function alignIn(
   tag: string,
   attribute: (name: string) => string | null,
   styles: ReadonlyMap<string, string>,
 ): string | null {
   const value = tag === 'center' ? tag : (styles.get('text-align') ?? attribute('align')?.toLowerCase())
-  return value === 'center' || value === 'right' || value === 'justify' ? value : null
+  return value && /^(?:left|start|center|right|justify)$/.test(value) ? value : null
 }
 
 /** As highlighters and Markdown write it: `language-js`, `lang-js`, `highlight-source-js`; `data-language` in the editor. */
