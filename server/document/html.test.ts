@@ -123,6 +123,7 @@ const foreign: [what: string, html: string, same: string][] = [
     '<ul><li>a</li></ul><pre>x</pre><p>b</p><ul><li>c</li></ul>',
   ],
   ['the end of a paragraph that has no beginning', '<p>a<p>b</p>c</p>d', '<p>a</p><p>b</p><p>c</p><p>d</p>'],
+  [
     'a block on the left within centred text',
     '<center>a<p align=left>b</p><div style="text-align: start"><h2>c</h2></div>d</center>',
     '<p align=center>a</p><p>b</p><h2>c</h2><p align=center>d</p>',
