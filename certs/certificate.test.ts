@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ensureCertificate, loadCertificate, machineAddresses, machineNames } from './certificate.ts'
 import { daysLater, emptyDirectory, today } from './testing.ts'
+import { forbiddenHost, issueAuthority, issueLeaf } from './x509.ts'
 
-const names = ['localhost', 'box', 'box.local']
+const names = ['localhost', 'barge', 'barge.local']
 const addresses = ['127.0.0.1', '::1', '192.168.7.20', '203.0.113.9', '2001:db8::20']
 
 async function ensure(directory: string, change: Partial<Parameters<typeof ensureCertificate>[0]> = {}) {
@@ -40,6 +41,30 @@ test('names and addresses are the machine’s own unless told', async (t) => {
   const certificate = new X509Certificate(cert)
   for (const name of machineNames()) assert.ok(certificate.checkHost(name), name)
   for (const address of machineAddresses()) assert.ok(certificate.checkIP(address), address)
+})
+
+test('a machine that is called like a top-level domain is reached by its .local name alone', async (t) => {
+  const machine = ['localhost', 'dev', 'dev.local', 'github.io']
+  const hosts = [...machine, ...addresses]
+  const directory = await emptyDirectory(t)
+  // As an earlier version made them: trusted, it would vouch for web.dev.
+  const authority = await issueAuthority({ now: today, machine: 'dev', hosts })
+  const leaf = await issueLeaf(authority, { now: today, machine: 'dev', hosts })
+  for (const [name, { cert, key }] of Object.entries({ authority, server: leaf })) {
+    await writeFile(join(directory, `${name}.pem`), cert)
+    await writeFile(join(directory, `${name}.key`), key, { mode: 0o600 })
+  }
+  const { made, reason, cert, authorityFile } = await ensure(directory, { names: machine })
+  assert.equal(made, 'everything')
+  assert.match(reason ?? '', /authority\.pem may vouch for every name under \.dev$/)
+  const certificate = new X509Certificate(cert)
+  assert.equal(certificate.checkHost('dev.local'), 'dev.local')
+  const { raw } = new X509Certificate(await readFile(authorityFile))
+  for (const name of ['dev', 'github.io']) {
+    assert.equal(certificate.checkHost(name), undefined)
+    assert.equal(forbiddenHost(raw, [name]), name)
+  }
+  assert.equal((await ensure(directory, { names: machine })).made, 'nothing')
 })
 
 test('the chain ends with the authority', async (t) => {

@@ -5,6 +5,7 @@ import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/pro
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { parse } from 'tldts'
 import { exclusively } from '../scripts/lock.mjs'
 import type { Pair } from './x509.ts'
 
@@ -51,7 +52,9 @@ export async function ensureCertificate({
     keyFile: join(directory, `${name}.key`),
   })
   const [authority, leaf] = [files('authority'), files('server')]
-  const hosts = [...names, ...addresses]
+  // A certificate for "dev" would need an authority for all of .dev (RFC 5280, 4.2.1.10).
+  const [suffixes, own] = [names.filter(isPublicSuffix), names.filter((name) => !isPublicSuffix(name))]
+  const hosts = [...own, ...addresses]
 
   async function checkLeaf(): Promise<void> {
     const certificate = await checkFiles(leaf, now)
@@ -59,6 +62,8 @@ export async function ensureCertificate({
     if (!certificate.verify(issuer.publicKey))
       throw new CertificateError(`${leaf.certFile} is not signed by ${authority.certFile}`)
     checkDates(issuer, authority.certFile, now)
+    const suffix = suffixes.find((name) => covers(certificate, name))
+    if (suffix !== undefined) throw new CertificateError(`${leaf.certFile} covers all of .${suffix}`)
     const uncovered = hosts.find((host) => !covers(certificate, host))
     if (uncovered !== undefined) throw new CertificateError(`${leaf.certFile} does not cover ${uncovered}`)
   }
@@ -74,6 +79,9 @@ export async function ensureCertificate({
       const forbidden = forbiddenHost(raw, hosts)
       if (forbidden !== undefined)
         throw new CertificateError(`${authority.certFile} may not vouch for ${forbidden}`)
+      const suffix = suffixes.find((name) => forbiddenHost(raw, [name]) === undefined)
+      if (suffix !== undefined)
+        throw new CertificateError(`${authority.certFile} may vouch for every name under .${suffix}`)
     })
     const issue = { machine: names.find((name) => name !== 'localhost') ?? 'localhost', hosts, now }
     if (authorityFault !== null) await writePair(authority, await issueAuthority(issue))
@@ -114,6 +122,12 @@ export function machineNames(name: string = hostname()): string[] {
   const own = name.toLowerCase()
   const [label = own] = own.split('.')
   return [...new Set(['localhost', own, `${label}.local`].filter(isDnsName))]
+}
+
+/** Under which anybody may register names: `dev`, `co.uk`, `github.io` (publicsuffix.org). */
+function isPublicSuffix(name: string): boolean {
+  const { publicSuffix, isIcann, isPrivate } = parse(name, { allowPrivateDomains: true })
+  return publicSuffix === name && (isIcann === true || isPrivate === true)
 }
 
 function isDnsName(name: string): boolean {

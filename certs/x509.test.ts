@@ -13,7 +13,7 @@ import { ensureCertificate } from './certificate.ts'
 import { emptyDirectory, needsOpenssl } from './testing.ts'
 import { forbiddenHost, issueAuthority, issueLeaf, type Pair } from './x509.ts'
 
-const order = { now: new Date(), names: ['localhost', 'box'], addresses: ['127.0.0.1', '::1'] }
+const order = { now: new Date(), names: ['localhost', 'barge'], addresses: ['127.0.0.1', '::1'] }
 
 /** Why the client refuses to talk to `host`; null when it accepts the certificate. */
 async function refusal(t: TestContext, pair: Pair, ca: string, host: string): Promise<string | null> {
@@ -32,7 +32,7 @@ async function refusal(t: TestContext, pair: Pair, ca: string, host: string): Pr
   )
 }
 
-for (const host of ['localhost', '127.0.0.1', 'box']) {
+for (const host of ['localhost', '127.0.0.1', 'barge']) {
   test(`a client that trusts only the authority accepts ${host}`, async (t) => {
     const { authorityFile, ...pair } = await ensureCertificate({
       directory: await emptyDirectory(t),
@@ -56,7 +56,7 @@ test('a certificate for a foreign site is refused, although the authority signed
   const ca = await readFile(authorityFile, 'utf8')
   const key = await readFile(join(directory, 'authority.key'), 'utf8')
   for (const host of ['bank.example', '203.0.113.66']) {
-    const forged = await issueLeaf({ cert: ca, key }, { now: order.now, machine: 'box', hosts: [host] })
+    const forged = await issueLeaf({ cert: ca, key }, { now: order.now, machine: 'barge', hosts: [host] })
     assert.match((await refusal(t, forged, ca, host)) ?? '', /permitted subtree violation/)
   }
 })
@@ -71,23 +71,23 @@ test('openssl accepts the chain', needsOpenssl, async (t) => {
 })
 
 const authorityFor = async (...hosts: readonly string[]) => {
-  const { cert } = await issueAuthority({ now: order.now, machine: 'box', hosts })
+  const { cert } = await issueAuthority({ now: order.now, machine: 'barge', hosts })
   return new X509Certificate(cert).raw
 }
 
 test('an authority may vouch for the hosts it was made for and local networks, and for no other', async () => {
-  const authority = await authorityFor('localhost', 'box', '203.0.113.9')
-  const permitted = ['box', '203.0.113.9', '192.168.1.1', '172.31.0.1', '::1', 'fd12::1', '2001:db8::1']
+  const authority = await authorityFor('localhost', 'barge', '203.0.113.9')
+  const permitted = ['barge', '203.0.113.9', '192.168.1.1', '172.31.0.1', '::1', 'fd12::1', '2001:db8::1']
   assert.equal(forbiddenHost(authority, permitted), undefined)
   for (const host of ['bo', 'ox', 'example.com', '203.0.113.8', '172.32.0.1', '8.8.8.8', '::2']) {
-    assert.equal(forbiddenHost(authority, ['box', host]), host)
+    assert.equal(forbiddenHost(authority, ['barge', host]), host)
   }
 })
 
 test('one without constraints may vouch for nobody', async () => {
-  const authority = await issueAuthority({ ...order, machine: 'box', hosts: ['box'] })
-  const leaf = await issueLeaf(authority, { ...order, machine: 'box', hosts: ['box'] })
-  assert.equal(forbiddenHost(new X509Certificate(leaf.cert).raw, ['box']), 'box')
+  const authority = await issueAuthority({ ...order, machine: 'barge', hosts: ['barge'] })
+  const leaf = await issueLeaf(authority, { ...order, machine: 'barge', hosts: ['barge'] })
+  assert.equal(forbiddenHost(new X509Certificate(leaf.cert).raw, ['barge']), 'barge')
 })
 
 test('addresses and masks are written as bytes', async () => {

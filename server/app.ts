@@ -19,6 +19,7 @@ import { answerErrors } from './refusal.ts'
 import { mountReports } from './reports.ts'
 import { type Access, firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
 import {
+  checkHost,
   crossOrigin,
   grantOf,
   mountSession,
@@ -31,12 +32,14 @@ import {
   securityHeaders,
   workerHeaders,
 } from './security/middleware.ts'
+import { Bodies } from './transports/bodies.ts'
 import { longPolling, polling } from './transports/polling.ts'
 import { sse } from './transports/sse.ts'
 import { streaming } from './transports/streaming.ts'
 import {
   httpVersionOf,
   type Mounting,
+  queryOf,
   type ServerTransport,
   type SocketHandler,
 } from './transports/transport.ts'
@@ -81,19 +84,21 @@ export function createApp(parts: AppParts) {
   const grants = new WeakMap<IncomingMessage, Grant>()
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
-  const mounting = { ...parts, router, onSocket, holdMs: settings().polling.holdMs }
+  const bodies = new Bodies(parts)
+  const mounting = { ...parts, router, onSocket, bodies, holdMs: settings().polling.holdMs }
   const takePosted = mountUplink(mounting)
   for (const mount of transports) mount(mounting)
   mountService(router, parts)
   mountWindHistory(router, windRecorder)
   mountSession(router, access)
-  mountDocuments(router, parts)
+  mountDocuments(router, mounting)
   mountReports(router, parts)
   mountMonitor(router, parts.monitor)
   mountPage(router, parts)
 
   app.use(answerErrors)
   app.use(securityHeaders)
+  app.use(checkHost)
   app.use(crossOrigin(origins))
   app.use(requireSession(access))
   app.use(router.routes())
@@ -102,8 +107,7 @@ export function createApp(parts: AppParts) {
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
-    // `ctx.URL` would put a whole address together and parse it.
-    const opening = { query: new URLSearchParams(ctx.querystring), http: httpVersionOf(ctx), grant }
+    const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant }
     socketHandlers.get(ctx.path)?.(ctx.websocket, opening)
   })
   app.on('error', (error) => {
@@ -205,12 +209,12 @@ function mountPage(router: Router, { webFolder, settings, origins, hub, document
     ctx.redirect(`/${ctx.search}`)
   })
   router.get('/', async (ctx) => {
-    const asked = ctx.URL.searchParams.get('channel')
+    const asked = queryOf(ctx).get('channel')
     if (asked === null) return answer(ctx, firstChannel(grantOf(ctx)) ?? mainChannel)
     const channel = admitChannel(asked)
     const path = documentPath(channel)
     if (!path.startsWith(documentsPath)) return answer(ctx, channel)
-    const rest = new URLSearchParams(ctx.URL.searchParams)
+    const rest = queryOf(ctx)
     rest.delete('channel')
     ctx.set('Cache-Control', 'no-store')
     ctx.redirect(path + (rest.size > 0 ? `?${rest}` : ''))
@@ -228,7 +232,7 @@ function mountPage(router: Router, { webFolder, settings, origins, hub, document
     const json = JSON.stringify(start).replaceAll('<', '\\u003c')
     ctx.type = 'html'
     ctx.set({ ...pageHeaders(ctx.hostname, origins.ports()), 'Cache-Control': 'no-store' })
-    const view = ctx.URL.searchParams.get('view') ?? ''
+    const view = queryOf(ctx).get('view') ?? ''
     ctx.body = page
       .replaceAll(preload, (link, views: string) => (views.split(',').includes(view) ? link : ''))
       .replace(placeholder, (_whole, open: string, close: string) => `${open}${json}${close}`)

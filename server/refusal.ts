@@ -48,7 +48,7 @@ export const answerErrors: Koa.Middleware = async (ctx, next) => {
     ctx.vary('Accept')
     // Browsers name HTML in Accept when they navigate; `*/*` gets JSON.
     const isForPerson = ['GET', 'HEAD'].includes(ctx.method) && ctx.accepts('json', 'html') === 'html'
-    if (isForPerson) ctx.set(pageHeaders)
+    if (isForPerson) ctx.set(refusal.code === 'other-session' ? confirmingHeaders : pageHeaders)
     ctx.type = isForPerson ? 'html' : 'json'
     ctx.body = isForPerson ? pageFor(refusal) : refusal
   }
@@ -76,6 +76,7 @@ const headings: Readonly<Record<string, string>> = {
   'invitation-invalid': 'This link does not work',
   'invitation-expired': 'This link has ended',
   'not-invited-there': 'Your invitation is for another page',
+  'other-session': 'You have a session here already',
   'too-costly': 'This document takes too long to read',
   'not-found': 'There is no page here',
   'bad-channel': 'No page can have this name',
@@ -100,7 +101,7 @@ function pageFor({ code, status, message }: Refusal): string {
 <p class="mark">${mark}Crosswind</p>
 <h1>${heading}</h1>
 <p>${sentence}</p>
-${status === 401 ? '' : '<p><a href="/">Go to the start page</a></p>\n'}</main>
+${code === 'other-session' ? '<form method="post"><button>Open this link instead</button></form>\n' : ''}${status === 401 ? '' : '<p><a href="/">Go to the start page</a></p>\n'}</main>
 </body>
 </html>
 `
@@ -122,15 +123,17 @@ p { margin: 0 0 1.5rem }
 .mark { display: flex; align-items: center; gap: 0.625rem; margin-bottom: 2.5rem; color: var(--ink-soft); font-weight: 600 }
 h1 { margin: 0 0 0.75rem; font-size: 1.75rem; line-height: 1.25; font-weight: 600; text-wrap: balance }
 code { font-size: 0.9375em }
-a { display: inline-block; padding: 0.5rem 1rem; border-radius: 10px; background: var(--accent); color: var(--on-accent); font-weight: 500; text-decoration: none }
-a:hover { text-decoration: underline }
-a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
+form { margin-bottom: 1rem }
+a, button { display: inline-block; padding: 0.5rem 1rem; border: 0; border-radius: 10px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 500; text-decoration: none }
+a:hover, button:hover { text-decoration: underline }
+a:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
 `
 
 const styleHash = createHash('sha256').update(style).digest('base64')
 
-const pageHeaders: Readonly<Record<string, string>> = {
-  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+const headersWith = (formAction: string): Readonly<Record<string, string>> => ({
+  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action ${formAction}; frame-ancestors 'none'`,
   // The URL may contain an invitation.
   'Referrer-Policy': 'no-referrer',
-}
+})
+const [pageHeaders, confirmingHeaders] = [headersWith("'none'"), headersWith("'self'")]

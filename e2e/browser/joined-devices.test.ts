@@ -333,5 +333,6 @@ for (const [userAgent, words] of [
     'Edge 156 on Windows',
   ],
   ['', 'an unknown browser'],
+  [`Mozilla/5.0 (X11; Linux x86_64) Chrome/${'1'.repeat(5000)}.0`, 'an unknown browser on Linux'],
 ] as const)
   test(`a report calls a device ${words}`, () => assert.equal(agentOf(userAgent), words))

@@ -542,13 +542,13 @@ function parse<Shape>(schema: z.ZodType<Shape>, given: unknown): Shape {
 
 /** In order: later names also occur in the strings of earlier browsers. */
 const browsers = [
-  [/\bEdgA?\/(\d+)/, 'Edge'],
-  [/\bOPR\/(\d+)/, 'Opera'],
-  [/\bSamsungBrowser\/(\d+)/, 'Samsung Internet'],
-  [/\b(?:Firefox|FxiOS)\/(\d+)/, 'Firefox'],
-  [/\bHeadlessChrome\/(\d+)/, 'headless Chrome'],
-  [/\b(?:Chrome|CriOS)\/(\d+)/, 'Chrome'],
-  [/\bVersion\/(\d+)\S* (?:Mobile\/\S+ )?Safari\//, 'Safari'],
+  [/\bEdgA?\/(\d{1,4})\b/, 'Edge'],
+  [/\bOPR\/(\d{1,4})\b/, 'Opera'],
+  [/\bSamsungBrowser\/(\d{1,4})\b/, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\/(\d{1,4})\b/, 'Firefox'],
+  [/\bHeadlessChrome\/(\d{1,4})\b/, 'headless Chrome'],
+  [/\b(?:Chrome|CriOS)\/(\d{1,4})\b/, 'Chrome'],
+  [/\bVersion\/(\d{1,4})\b\S* (?:Mobile\/\S+ )?Safari\//, 'Safari'],
 ] as const
 const systems = [
   [/\bAndroid\b/, 'Android'],

@@ -1,12 +1,16 @@
 // Access by invitation, over every transport: reading and writing, channels, expiry.
 
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { httpVersions, type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
+import { webSocketFrame } from '../load/lean-http.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
+import { connectTls } from './raw-http2.ts'
 import { nobodySpeaksFor } from './transport-contract.ts'
 
 let server: TestServer
@@ -136,6 +140,69 @@ test('a session that expires closes its streams with a code; a renewed one resum
   const back = open(t, mode, { cookie: renewed, from: own, cursor })
   assert.equal((await back.next('welcome')).recovered, true)
   assert.equal((await back.next('message')).message.id, 'w-1')
+})
+
+test('once its session has ended a client stores nothing, whatever it still has open', {
+  timeout: 20_000,
+}, async (t) => {
+  const own = await startTestServer({ editor: 'mirror', access: 'invited', sessionMinutes: 2 / 60 })
+  t.after(() => own.close())
+  const cookie = await cookieFor(own, 'write')
+  const http = connectHttp('2', own.origin['2'], own.ca, cookie)
+  t.after(http.close)
+  const session = await http.ask({ path: '/api/session' })
+  const { expiresAt } = JSON.parse(await textOf(session.body))
+  const name = (window: string) => `window=${nameOf(key, window)}&key=${key}`
+  const text = (from: string, n: number) => JSON.stringify(draftOf(nameOf(key, from), n, 'late'))
+  const publish = (from: string, n: number) => `{"type":"publish","message":${text(from, n)}}`
+
+  // Ignores Close.
+  const socket = await connectTls(own.ports['1.1'])
+  t.after(() => socket.destroy())
+  socket.write(
+    `GET /api/socket?${name('socket')}&channels=main HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\nUpgrade: websocket\r\n` +
+      'Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  )
+  socket.resume()
+  const [lines, slowPost, slowText] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  await http.ask({ path: `/api/streaming?${name('lines')}&channels=main` })
+  const post = async (path: string, type: string, body: PassThrough) => {
+    const answer = await http.ask({ method: 'POST', path, headers: { 'content-type': type }, body })
+    return [answer.status, JSON.parse(await textOf(answer.body)).code]
+  }
+  const answers = [
+    post(`/api/streaming?${name('lines')}`, 'application/x-ndjson', lines),
+    post(`/api/messages?key=${key}`, 'application/json', slowPost),
+    post(
+      `/api/documents/main?id=${nameOf(key, 'text')}-1&from=${nameOf(key, 'text')}&key=${key}`,
+      'text/plain',
+      slowText,
+    ),
+  ]
+  slowPost.write(' ')
+  slowText.write('late')
+  for (let n = 1; Date.now() < expiresAt + 1200; n += 1) {
+    if (socket.writable) socket.write(webSocketFrame(publish('socket', n)))
+    lines.write(`${publish('lines', n)}\n`)
+    await delay(50)
+  }
+  slowPost.end(text('post', 1))
+  slowText.end()
+  for (const answered of answers) assert.deepEqual(await answered, [401, 'session-expired'])
+  const again = connectHttp('2', own.origin['2'], own.ca, await cookieFor(own, 'read'))
+  t.after(again.close)
+  const first = await again.ask({ path: '/api/poll?window=reader&channels=main&first' })
+  const [epoch] = JSON.parse(await textOf(first.body)).cursor.split(':')
+  const all = await again.ask({ path: `/api/poll?window=reader&channels=main&cursor=${epoch}:0` })
+  const { frames } = JSON.parse(await textOf(all.body))
+  const senders = new Map<string, number>()
+  for (const { message } of frames.filter(({ type }: { type: string }) => type === 'message'))
+    senders.set(message.from, Math.max(senders.get(message.from) ?? 0, message.acceptedAt - expiresAt))
+  assert.deepEqual(
+    [...senders.keys()].toSorted(),
+    ['lines', 'socket'].map((one) => nameOf(key, one)).toSorted(),
+  )
+  for (const [from, lateMs] of senders) assert.ok(lateMs <= 0, `${from} stored ${lateMs} ms after the end`)
 })
 
 async function renew({ origin, ca }: TestServer, cookie: string): Promise<string> {

@@ -337,6 +337,22 @@ describe('on a server with invitations', () => {
     assert.deepEqual([passedOn.status, JSON.parse(passedOn.text).code], [403, 'read-only-invitation'])
   })
 
+  test('right and end of an invitation come from one credential: a session beside a bearer lengthens nothing', async (t) => {
+    const guest = await enter(t, await server.invite({ channels: 'all', may: 'read' }))
+    const minuteMs = 60_000
+    const until = Date.now() + minuteMs
+    const link = await server.invite({ channels: ['main'], may: 'write' }, minuteMs)
+    const headers = { authorization: `Bearer ${new URL(link).searchParams.get('invitation')}` }
+    const asked = post('/api/invitations', { channel: 'main', may: 'read', hours: 8760 })
+    const alone = connectHttp('2', server.origin['2'], server.ca)
+    t.after(alone.close)
+    for (const http of [guest, alone]) {
+      const { status, text } = await ask(http, { ...asked, headers: { ...asked.headers, ...headers } })
+      assert.equal(status, 200, text)
+      assert.ok((JSON.parse(text) as InvitationAnswer).expiresAt <= until + 1000, 'it outlives the bearer’s')
+    }
+  })
+
   test('an invitation never covers more than its maker may do, nor comes faster than one a second', async (t) => {
     const writer = await enter(t, await server.invite({ channels: ['main'], may: 'write' }))
     for (const [asked, status, code] of [

@@ -169,6 +169,55 @@ function testVersion(version: HttpVersion): void {
     })
   }
 
+  test('a Host that is none is refused (400), and the server does not fail', async () => {
+    const paths = ['/', '/d/main', '/api/poll?window=p&channels=main&first', '/api/history?channel=main']
+    for (const host of ['a b', '[::1', 'localhost:x', 'user@localhost', 'localhost/x', 'a;script-src *']) {
+      for (const path of paths) {
+        const own = connectHttp(version, server.origin[version], null)
+        const headers = { [version === '2' ? ':authority' : 'host']: host }
+        // Over HTTP/2 the library resets a stream with some of them.
+        const answer = await own.ask({ path, headers }).catch(() => null)
+        assert.ok(answer || version === '2', host)
+        const code = answer && JSON.parse(await textOf(answer.body)).code
+        if (answer) assert.deepEqual([answer.status, code], [400, 'bad-request'], `${host} ${path}`)
+        own.close()
+      }
+    }
+  })
+
+  const fetched = (site: string, mode = 'no-cors', dest = 'image') => ({
+    'sec-fetch-site': site,
+    'sec-fetch-mode': mode,
+    'sec-fetch-dest': dest,
+  })
+
+  test('a foreign page that sends no Origin opens no stream and reads nothing; its links open pages', async () => {
+    const refused = [
+      ['/api/stream?window=w&channels=c', fetched('cross-site')],
+      ['/api/stream?window=w&channels=c', fetched('same-site')],
+      ['/api/stream?window=w&channels=c', fetched('cross-site', 'navigate', 'document')],
+      ['/api/long-poll?window=w&channels=c', fetched('cross-site')],
+      ['/d/main', fetched('cross-site', 'navigate', 'iframe')],
+      ['/d/main/export.html', fetched('cross-site')],
+    ] as const
+    for (const [path, headers] of refused) {
+      const { status, body } = await http.ask({ path, headers })
+      assert.equal(status, 403, `${path} ${JSON.stringify(headers)}`)
+      assert.equal(JSON.parse(await textOf(body)).code, 'foreign-origin')
+    }
+    const passing = [
+      ['/d/main', fetched('cross-site', 'navigate', 'document')],
+      ['/api/clock', fetched('same-origin', 'cors', 'empty')],
+      ['/api/clock', fetched('none', 'navigate', 'document')],
+      ['/api/clock', {}],
+    ] as const
+    for (const [path, headers] of passing) {
+      const { status, body } = await http.ask({ path, headers })
+      assert.equal(status, 200, `${path} ${JSON.stringify(headers)}`)
+      body.resume()
+    }
+  })
+
   test('no refused message reached the window, and the server still serves', async () => {
     const answer = await http.ask(post(good))
     assert.equal(answer.status, 200)

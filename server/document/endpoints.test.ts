@@ -17,6 +17,7 @@ import { answerErrors } from '../refusal.ts'
 import { Access } from '../security/access.ts'
 import { requireSession } from '../security/middleware.ts'
 import { key } from '../security/testing.ts'
+import { Bodies } from '../transports/bodies.ts'
 import { isKind } from '../wire/messages.ts'
 import { Directory } from './directory.ts'
 import { DocumentWorker } from './document-worker.ts'
@@ -47,7 +48,8 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
     },
     ...{ log, documents, texts, access, timers: processTimers, directory: new Directory(log) },
-    limits: { maxMessageBytes: 1e6, channelsPerWindow: 8, bodySeconds: 10 },
+    bodies: new Bodies({ limits: { maxMessageBytes: 1e6, bodySeconds: 10 }, timers: processTimers }),
+    limits: { maxMessageBytes: 1e6 },
     settings: () => ({ editor: 'shared' }),
   })
   const app = new Koa().use(answerErrors).use(requireSession(access)).use(router.routes())

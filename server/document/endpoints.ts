@@ -14,16 +14,9 @@ import {
   refuseWriting,
 } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
-import type { TransportLimits } from '../transports/transport.ts'
-import {
-  connectionOf,
-  mayPublish,
-  mustBeOfType,
-  parseJson,
-  readStrictText,
-  readText,
-  refuseHaste,
-} from '../transports/uplink.ts'
+import type { Bodies } from '../transports/bodies.ts'
+import { queryOf, type TransportLimits } from '../transports/transport.ts'
+import { connectionOf, mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../wire/document-api.ts'
 import { type PageSettings, parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
@@ -41,7 +34,8 @@ interface DocumentParts {
   /** Reads what programs send: no text holds up the documents. */
   readonly texts: Documents
   readonly access: Access
-  readonly limits: TransportLimits
+  readonly bodies: Bodies
+  readonly limits: Pick<TransportLimits, 'maxMessageBytes'>
   readonly timers: Timers
   readonly settings: () => Pick<PageSettings, 'editor'>
 }
@@ -116,7 +110,7 @@ const invitationSchema = z.strictObject({
 })
 
 export function mountDocuments(router: Router, parts: DocumentParts): void {
-  const { hub, log, directory, documents, texts, access, limits, timers, settings } = parts
+  const { hub, log, directory, documents, texts, access, bodies, limits, timers, settings } = parts
   const { publish } = hub
   const { maxMessageBytes } = limits
   const { editor } = settings()
@@ -194,17 +188,18 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     ['post', 'append'],
   ] as const)
     router[verb](textPath, async (ctx) => {
-      const query = ctx.URL.searchParams
+      const query = queryOf(ctx)
       const draft = admitDraft({
         ...{ id: query.get('id') ?? undefined, from: query.get('from') ?? undefined },
         ...{ channel: admitChannel(ctx.params.channel ?? ''), at: Number(query.get('at') ?? 0) },
         ...{ kind: 'update', body: { update: 'AAA=' } },
       })
-      mayPublish(draft, fingerprintFor(query), grantOf(ctx))
+      const grant = grantOf(ctx)
+      mayPublish(draft, fingerprintFor(query), grant)
       const type = typeSent(ctx.get('Content-Type'))
       refuseHaste(hub.waitMs(connectionOf(ctx), draft.from), draft.id)
       mustWait(enoughTexts, takeText(connectionOf(ctx), ''))
-      const text = await readStrictText(ctx.req, limits, timers)
+      const text = await bodies.strictText(ctx.req, grant)
       const lines = await linesSent(type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
@@ -212,11 +207,11 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     })
 
   router.get('/api/history', async (ctx) => {
-    const channel = admitChannel(ctx.URL.searchParams.get('channel') ?? '')
+    const channel = admitChannel(queryOf(ctx).get('channel') ?? '')
     const refusal = refuseReading(grantOf(ctx), [channel])
     if (refusal) throw refusal
     mustWait('Ten portions a second are enough', takeHistory(connectionOf(ctx), ''))
-    const history = await readHistory(log, channel, parseCursor(ctx.URL.searchParams.get('after')))
+    const history = await readHistory(log, channel, parseCursor(queryOf(ctx).get('after')))
     if (history === null) {
       const sentence = 'The log has erased what follows there; begin again without "after".'
       throw new Refusal(410, 'history-erased', sentence)
@@ -227,9 +222,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
 
   router.post('/api/invitations', async (ctx) => {
     mustBeOfType(ctx, 'Invitations', 'application/json')
-    const asked = parseJson(
-      await readText(ctx.req, { ...limits, maxMessageBytes: mostInvitationBytes }, timers),
-    )
+    const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), mostInvitationBytes))
     const { data, error } = invitationSchema.safeParse(asked)
     if (error) {
       const [issue] = error.issues
@@ -241,7 +234,8 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     if (refusal) throw refusal
     mustWait('One invitation a second is enough', takeInvitation(connectionOf(ctx), ''))
     const permission = { channels: [channel], may: data.may }
-    const { token, expiresAt } = await access.invite(ctx.req.headers.cookie, permission, data.hours)
+    const { cookie, authorization } = ctx.req.headers
+    const { token, expiresAt } = await access.invite(cookie, authorization, permission, data.hours)
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { link: invitationPath(token), expiresAt }
   })

@@ -15,6 +15,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { beatsMissed } from '../hub/hub.ts'
 import { Refusal } from '../refusal.ts'
+import { authorityPattern } from '../security/middleware.ts'
 import type { Timers } from '../wire/time.ts'
 
 export type PortServer = Http2SecureServer | HttpsServer
@@ -338,11 +339,8 @@ function redirect(request: IncomingMessage, response: ServerResponse): void {
   response.end(body)
 }
 
-/** Host and optional port (RFC 9112, section 3.2); rejects user information and paths. */
-const authority = /^([a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i
-
 function secureAddress({ headersDistinct, url = '' }: IncomingMessage): string | null {
   const [given = '', ...more] = headersDistinct.host ?? []
-  const [, host, port = '80'] = (more.length === 0 && authority.exec(given)) || []
+  const [, host, port = '80'] = (more.length === 0 && authorityPattern.exec(given)) || []
   return host && url.startsWith('/') ? `https://${host}:${port}${url}` : null
 }

@@ -7,17 +7,9 @@ import type { Draft } from '../wire/messages.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
-import { type Bounds, createRetention, keyOf, portion, type Stored, Tail } from './retention.ts'
-import { createSequencer, type Entry, isRepeat, newEpoch } from './sequencer.ts'
-import {
-  createSqliteStore,
-  explain,
-  type Journal,
-  type Life,
-  type Numbered,
-  openJournal,
-  openLogFile,
-} from './sqlite-store.ts'
+import { type Bounds, createRetention, portion, Tail } from './retention.ts'
+import { createSequencer, type Entry, newEpoch } from './sequencer.ts'
+import { createSqliteStore, explain, type Life, openLogFile } from './sqlite-store.ts'
 
 /** What an acknowledged message survives: a killed process, or also a power cut. */
 export type Durability = Life['durability']
@@ -32,17 +24,9 @@ interface SqliteLogParts extends LogParts {
   readonly bootId?: string
   /** Memory cache, within the limits. */
   readonly memory?: Omit<Bounds, 'ageMs'>
-  /** Messages in the journal that are saved to the database together. */
-  readonly saveAt?: Omit<Bounds, 'ageMs'>
 }
 
 const defaultMemory = { messages: 4096, bytes: 8_388_608 }
-
-/** A transaction of one message costs some ten times one of its share, and half of these take about 1 ms. */
-const defaultSaveAt = { messages: 128, bytes: 131_072 }
-
-/** Where saving fails, so many times more are taken before appends are refused. */
-const mostUnsaved = 8
 
 /**
  * SQLite's default, a checkpoint within the commit that reaches 1000 pages, delays that append by two disk flushes: 6
@@ -56,7 +40,7 @@ const pageBytes = 4096
 export function openSqliteLog(parts: SqliteLogParts): Log {
   const database = openLogFile(parts.file)
   try {
-    return createSqliteLog(database, openJournal(parts.file), parts)
+    return createSqliteLog(database, parts)
   } catch (error) {
     database.close()
     throw explain(parts.file, error)
@@ -64,36 +48,23 @@ export function openSqliteLog(parts: SqliteLogParts): Log {
 }
 
 /** Starts a new life of an open file. */
-export function createSqliteLog(
-  database: DatabaseSync,
-  journal: Journal,
-  parts: Omit<SqliteLogParts, 'file'>,
-): Log {
+export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogParts, 'file'>): Log {
   const { limits, folds = {}, durability, random, now, onFailure } = parts
-  const { memory = defaultMemory, bootId = readBootId(now), saveAt = defaultSaveAt } = parts
+  const { memory = defaultMemory, bootId = readBootId(now) } = parts
   const defer: Defer = parts.defer ?? setImmediate
   const store = createSqliteStore(database)
   const lastLife = store.readLife()
-  if (lastLife) store.recover(journal.read(lastLife.epoch))
-  journal.clear()
   const epoch = epochAfter(lastLife, bootId) ?? newEpoch(random)
   const life = { epoch, boot: bootId, durability, isClosed: false }
   store.writeLife(life)
   if (durability === 'process') store.stopWaitingForDisk()
-  else journal.waitForDisk()
 
-  /** In the journal alone, in order. */
-  let unsaved: Numbered[] = []
-  let unsavedBytes = 0
   const extent = store.extent()
   const retention = createRetention({
     bounds: limits,
     now,
     extent,
-    oldestAfter(seq) {
-      const saved = store.oldestAfter(seq)
-      return saved.length > 0 ? saved : storedAfter(unsaved, seq)
-    },
+    oldestAfter: store.oldestAfter,
   })
   const bounds = {
     messages: Math.min(memory.messages, limits.messages),
@@ -108,11 +79,7 @@ export function createSqliteLog(
       folds,
       bases: {
         read: store.readSurvivor,
-        write(base) {
-          // The database must not have a base of messages that it lacks.
-          save()
-          return store.writeSurvivor(base)
-        },
+        write: store.writeSurvivor,
         ...store.pastBases,
       },
       defer,
@@ -128,83 +95,56 @@ export function createSqliteLog(
   for (const { message, bytes } of recent) tail.add(message, bytes)
   let pagesWritten = 0
   let isCheckpointPlanned = false
-  let isSavePlanned = false
+  let isPrunePlanned = false
+  const counters = new Counters(store.highestCounter)
 
-  const counters = new Counters((sender, channel) => {
-    const newest = unsaved.filter(
-      ({ entry: { draft } }) => draft.from === sender && draft.channel === channel,
-    )
-    const highest = newest.map(({ entry: { draft } }) => counterIn(draft.id, sender) ?? 0)
-    return Math.max(store.highestCounter(sender, channel), ...highest)
-  })
-
-  /** Its number in the log; null if another message has the id, 0 if it is new. */
-  function numberOf({ draft, body }: Entry): number | null {
-    if (counters.take(draft)) return 0
-    const known = unsaved.find(({ entry }) => keyOf(entry.draft) === keyOf(draft))
-    if (!known) return store.numberOf(draft, body)
-    return isRepeat(draft, known.entry.draft) ? known.seq : null
-  }
-
-  const isFull = (times: number) =>
-    unsaved.length >= times * saveAt.messages || unsavedBytes >= times * saveAt.bytes
-
+  /** In one transaction; a single one is a transaction by itself. */
   function commit(group: readonly Entry[]): (number | null)[] {
-    if (isFull(mostUnsaved)) save()
     retention.forget()
-    const added: Numbered[] = []
-    const seqs = group.map((entry) => {
-      const known = numberOf(entry)
+    const added: Entry[] = []
+    const storeOne = (entry: Entry) => {
+      // Null if another message has the id, 0 if it is new.
+      const known = counters.take(entry.draft) ? 0 : store.numberOf(entry.draft, entry.body)
       if (known !== 0) return known
       const seq = tail.head + 1 + added.length
-      added.push({ seq, entry })
+      store.insert({ seq, entry })
+      added.push(entry)
       return seq
-    })
-    if (added.length === 0) return seqs
-    journal.append(epoch, added)
-    for (const one of added) {
-      const { bytes } = one.entry
-      unsaved.push(one)
-      unsavedBytes += bytes
-      retention.add(bytes)
     }
-    if (isFull(1) || retention.erasable() > 0) planSave()
+    const seqs = group.length === 1 ? group.map(storeOne) : store.transaction(() => group.map(storeOne))
+    for (const { bytes } of added) {
+      retention.add(bytes)
+      // Pages of the table and of the index, which the messages of a transaction share.
+      pagesWritten += 3 / group.length + bytes / pageBytes
+    }
+    if (pagesWritten >= checkpointPages) planCheckpoint()
+    if (retention.erasable() > 0) planPrune()
     return seqs
   }
 
-  function planSave(): void {
-    if (isSavePlanned) return
-    isSavePlanned = true
+  function planPrune(): void {
+    if (isPrunePlanned) return
+    isPrunePlanned = true
     defer(() => {
-      isSavePlanned = false
+      isPrunePlanned = false
       try {
-        save()
+        prune()
       } catch (error) {
-        // The journal has them.
         onFailure(error)
       }
     })
   }
 
-  /** From the journal to the database; erases what the log has dropped. */
-  function save(): void {
+  /** Erases what the log has dropped. */
+  function prune(): void {
     if (!database.isOpen) return
     // The newest stays: the file's numbers go on from it.
     const dropped = Math.max(0, Math.min(retention.erasable(), tail.head - 1 - retention.erasedTo()))
-    const erasable = folding.areErasable(retention.erasedTo(), dropped) ? dropped : 0
-    if (unsaved.length === 0 && erasable === 0) return
-    store.transaction(() => {
-      for (const one of unsaved) store.insert(one)
-      if (erasable > 0) store.erase(retention.erasedTo(), erasable, (seq) => tail.isNewest(seq))
-    })
+    if (dropped === 0 || !folding.areErasable(retention.erasedTo(), dropped)) return
+    store.transaction(() => store.erase(retention.erasedTo(), dropped, (seq) => tail.isNewest(seq)))
     // After the commit: a rollback erases nothing.
-    retention.erased(erasable)
-    // Estimate: neighbours share pages of the table, less so of the index.
-    pagesWritten += 4 + unsaved.length / 4 + unsavedBytes / pageBytes
-    unsaved = []
-    unsavedBytes = 0
-    journal.clear()
-    if (pagesWritten >= checkpointPages) planCheckpoint()
+    retention.erased(dropped)
+    pagesWritten += 4
   }
 
   function planCheckpoint(): void {
@@ -228,10 +168,7 @@ export function createSqliteLog(
     maxChannels: limits.maxChannels,
     store: {
       commit,
-      find(wanted) {
-        if (unsaved.some(({ entry }) => keyOf(entry.draft) === keyOf(wanted))) save()
-        return store.find(wanted)
-      },
+      find: store.find,
       floor() {
         retention.forget()
         return retention.floor()
@@ -239,8 +176,6 @@ export function createSqliteLog(
       async after(seq, channels) {
         if (seq >= tail.floor) return tail.after(seq, channels)
         const upTo = Math.min(seq + portion.messages, tail.floor)
-        const [oldest] = unsaved
-        if (oldest && oldest.seq <= upTo) save()
         const found = store.between(seq, upTo, channels, portion.bytes)
         // Yields, so that a client reading the whole log does not block others.
         await new Promise<void>(defer)
@@ -250,9 +185,8 @@ export function createSqliteLog(
       close() {
         folding.close()
         try {
-          save()
+          prune()
           store.writeLife({ ...life, isClosed: true })
-          journal.close()
         } finally {
           database.close()
         }
@@ -320,12 +254,6 @@ const hyphen = 0x2d
 const zero = 0x30
 /** All such numbers are exact. */
 const mostDigits = 15
-
-function storedAfter(unsaved: readonly Numbered[], seq: number): Stored[] {
-  return unsaved
-    .filter((one) => one.seq > seq)
-    .map(({ entry: { bytes, acceptedAt } }) => ({ bytes, acceptedAt }))
-}
 
 /**
  * The epoch to continue; null for a new one. After a crash without disk syncs the last commits may be missing while

@@ -44,8 +44,8 @@ test('a new file is for its owner alone, and so is what lies beside it', async (
   const file = newFile(context)
   const log = open(file)
   await log.append(draft('w1-1'), 1)
-  const modes = ['', '-wal', '-recent'].map((end) => statSync(`${file}${end}`).mode & 0o777)
-  assert.deepEqual(modes, Array(3).fill(process.platform === 'win32' ? 0o666 : 0o600))
+  const modes = ['', '-wal'].map((end) => statSync(`${file}${end}`).mode & 0o777)
+  assert.deepEqual(modes, Array(2).fill(process.platform === 'win32' ? 0o666 : 0o600))
   await log.close()
 })
 

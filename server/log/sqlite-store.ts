@@ -1,23 +1,12 @@
-// A log's files: a database in SQLite, and the journal of the newest messages, which it takes in later.
+// A log's file: a database in SQLite.
 
-import {
-  closeSync,
-  fdatasyncSync,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { crc32 } from 'node:zlib'
 import type { Draft, Kind, Message } from '../wire/messages.ts'
 import type { StoredBase } from './folding.ts'
 import type { Bounds, Extent, Identified, Portion, Stored } from './retention.ts'
-import { Entry } from './sequencer.ts'
+import type { Entry } from './sequencer.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */
 const applicationId = 0x58574e44
@@ -235,18 +224,6 @@ export function createSqliteStore(database: DatabaseSync) {
       const { highest: found = null, count = 0 } = highest.get(sender, sender, sender, channel) ?? {}
       return Number(count) === mostCounted ? Number.POSITIVE_INFINITY : Number(found ?? 0)
     },
-    /** Those that follow the newest without a gap: a power cut may have lost some before them. */
-    recover(numbered: readonly Numbered[]): void {
-      const head = Number(database.prepare('SELECT max(seq) AS head FROM message').get()?.head ?? 0)
-      const following = numbered.filter(({ seq }) => seq > head)
-      if (following.length === 0) return
-      inTransaction(database, () => {
-        for (const [place, one] of following.entries()) {
-          if (one.seq !== head + 1 + place) break
-          insertNumbered(one)
-        }
-      })
-    },
     erase(after: number, count: number, survives: (seq: number) => boolean): void {
       for (let seq = after + 1; seq <= after + count; seq += 1) if (survives(seq)) moveOut.run(seq)
       erase.run(after + count)
@@ -379,87 +356,3 @@ function messageOf(row: Row): Message {
   const { seq, id, channel, kind, sender, at, accepted_at, body } = row as unknown as MessageRow
   return { id, channel, kind, from: sender, at, body: JSON.parse(body), seq, acceptedAt: accepted_at }
 }
-
-/** A line each: one write where the database needs a transaction. */
-export interface Journal {
-  /** Those of an epoch, in order, up to the first line that is damaged. */
-  readonly read: (epoch: string) => readonly Numbered[]
-  /** Survives the process, and the machine if it waits for the disk. Throws if nothing was written. */
-  readonly append: (epoch: string, entries: readonly Numbered[]) => void
-  readonly waitForDisk: () => void
-  readonly clear: () => void
-  /** Removes the file; call after `clear`. */
-  readonly close: () => void
-}
-
-/** Beside the database's `file`, whose lock covers it. */
-export function openJournal(file: string): Journal {
-  const name = `${file}-recent`
-  const descriptor = openSync(name, 'a+', 0o600)
-  let size = fstatSync(descriptor).size
-  let waitsForDisk = false
-
-  function append(epoch: string, entries: readonly Numbered[]): void {
-    const [only] = entries
-    const bytes =
-      only && entries.length === 1
-        ? lineOf(epoch, only)
-        : Buffer.concat(entries.map((one) => lineOf(epoch, one)))
-    try {
-      for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
-      if (waitsForDisk) fdatasyncSync(descriptor)
-      size += bytes.length
-    } catch (error) {
-      ftruncateSync(descriptor, size)
-      throw error
-    }
-  }
-
-  return {
-    read(epoch) {
-      const found: Numbered[] = []
-      for (const line of readFileSync(name, 'utf8').split('\n')) {
-        const known = numberedIn(line)
-        if (!known) break
-        if (known.epoch === epoch) found.push(known)
-      }
-      return found
-    },
-    append,
-    waitForDisk() {
-      waitsForDisk = true
-    },
-    clear() {
-      if (size > 0) ftruncateSync(descriptor, 0)
-      size = 0
-    },
-    close() {
-      closeSync(descriptor)
-      rmSync(name, { force: true })
-    },
-  }
-}
-
-/** A checksum, since a power cut may leave half a line; the epoch; the message as JSON. */
-function lineOf(epoch: string, { seq, entry }: Numbered): Buffer {
-  const bytes = Buffer.from(`${noChecksum} ${epoch} ${entry.textOf(seq)}\n`)
-  const checksum = crc32(bytes)
-  for (let place = 0; place < noChecksum.length; place += 1) {
-    const digit = (checksum >>> (28 - 4 * place)) & 15
-    bytes[place] = digit + (digit < 10 ? 0x30 : 0x57)
-  }
-  return bytes
-}
-
-/** In place of the checksum, while it is computed. */
-const noChecksum = '00000000'
-
-function numberedIn(line: string): (Numbered & { readonly epoch: string }) | null {
-  const [, checksum, text = '', epoch = '', json = ''] = linePattern.exec(line) ?? []
-  if (checksum === undefined || crc32(`${noChecksum} ${text}\n`) !== Number.parseInt(checksum, 16))
-    return null
-  const { seq, acceptedAt, ...draft } = JSON.parse(json) as Message
-  return { epoch, seq, entry: new Entry(draft as Draft, acceptedAt) }
-}
-
-const linePattern = /^([0-9a-f]{8}) ((\S+) (.*))$/

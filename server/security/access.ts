@@ -43,6 +43,23 @@ export function grantFrom({ channels, may }: Permission, expiresAt: number): Gra
   return { channels: channels === 'all' ? 'all' : new Set(channels), may, expiresAt }
 }
 
+export const hasEnded = ({ expiresAt }: Grant, now: number) => expiresAt !== null && expiresAt <= now
+
+/** What takes a while outlives its session. Throws a `Refusal`, 401 `session-expired`. */
+export function mustLast(grant: Grant, now: number): void {
+  if (hasEnded(grant, now)) throw refusals['session-expired']()
+}
+
+/** Whether whoever has the one may do all that the other allows, for as long. */
+export function includes(one: Grant, other: Grant): boolean {
+  const channels = other.channels === 'all' ? null : [...other.channels]
+  return (
+    (one.channels === 'all' || channels?.every((channel) => isCovered(one, channel)) === true) &&
+    (one.may === 'write' || other.may === 'read') &&
+    (one.expiresAt === null || (other.expiresAt !== null && one.expiresAt >= other.expiresAt))
+  )
+}
+
 /** Undefined if all are covered. */
 export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undefined : [...channels][0])
 
@@ -182,18 +199,25 @@ export class Access {
    * By a session, or a program's invitation (`Bearer …`, RFC 6750). Throws a `Refusal`: 401 `no-session`, `session-expired`,
    * `invitation-invalid` or `invitation-expired`. Sessions are cached after the first check.
    */
-  async grantFor(cookieHeader: string | undefined, authorization = ''): Promise<Grant> {
-    if (this.grantOfAll) return this.grantOfAll
-    const invitation = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
-    if (invitation === undefined) return (await this.#sessionFor(cookieHeader)).grant
-    const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
-    return grantFrom(claims, endsAt)
+  async grantFor(cookieHeader: string | undefined, authorization?: string): Promise<Grant> {
+    return this.grantOfAll ?? (await this.#credentialIn(cookieHeader, authorization)).grant
   }
 
   /** Throws a `Refusal`: 401 `invitation-invalid` or `invitation-expired`. */
   async redeem(invitation: string): Promise<Entry> {
     const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
     return this.#openSession(claims, endsAt)
+  }
+
+  /** Of a session that has not ended; null without one. */
+  sessionIn(cookieHeader: string | undefined): Promise<Grant | null> {
+    return this.#sessionFor(cookieHeader).then(
+      ({ grant }) => grant,
+      (error) => {
+        if (error instanceof Refusal) return null
+        throw error
+      },
+    )
   }
 
   /** Extends a valid session. Throws as `grantFor` does. */
@@ -207,10 +231,15 @@ export class Access {
    * Ends with the caller's own invitation at the latest. Throws as `grantFor` does, and 409 `open-access` on an open
    * server. The caller checks what it may pass on.
    */
-  async invite(cookieHeader: string | undefined, permission: Permission, hours: number) {
+  async invite(
+    cookieHeader: string | undefined,
+    authorization: string | undefined,
+    permission: Permission,
+    hours: number,
+  ) {
     const { isOpen, now, key } = this.#parts
     if (isOpen) throw refusals['open-access']()
-    const { until } = await this.#sessionFor(cookieHeader)
+    const { until } = await this.#credentialIn(cookieHeader, authorization)
     const expiresAt = Math.min(Math.floor((now() + hours * 3_600_000) / 1000) * 1000, until)
     return { token: await makeInvitation({ ...permission, expiresAt }, key), expiresAt }
   }
@@ -224,6 +253,14 @@ export class Access {
     // RFC 6265bis. Strict would drop the cookie on the redirect after a link from a mail.
     const setCookie = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
     return { grant: grantFrom(permission, expiresAt), setCookie }
+  }
+
+  /** One alone decides: a bearer's invitation, else the session. */
+  async #credentialIn(cookieHeader?: string, authorization = ''): Promise<Session> {
+    const invitation = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
+    if (invitation === undefined) return this.#sessionFor(cookieHeader)
+    const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
+    return { permission: claims, until: endsAt, grant: grantFrom(claims, endsAt) }
   }
 
   async #sessionFor(cookieHeader = ''): Promise<Session> {

@@ -42,6 +42,44 @@ test('a link to every page leads to the page as it comes', async (t) => {
   assert.equal(response.headers.get('location'), '/')
 })
 
+test('a link that gives less than the session asks before it replaces it, and a foreign page cannot answer', async (t) => {
+  const { ask, access } = await start(t)
+  const cookie = await cookieAfter(access)
+  const less = await linkTo({ channels: ['main'], may: 'read' })
+  for (const path of [
+    less,
+    await linkTo({ channels: ['notes'], may: 'write' }),
+    await linkTo(toWrite, noon + 60_000),
+  ]) {
+    const response = await ask(path, { headers: { cookie } })
+    assert.deepEqual([response.status, response.headers.get('set-cookie')], [409, null])
+    assert.equal(await codeIn(response), 'other-session')
+  }
+  const page = await ask(less, { headers: { ...asBrowser, cookie } })
+  assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self'/)
+  assert.match(await page.text(), /<form method="post"><button>Open this link instead<\/button><\/form>/)
+  const foreign = { cookie, origin: 'https://evil.example' }
+  assert.equal((await ask(less, { method: 'POST', headers: foreign })).status, 403)
+  const confirmed = await ask(less, { method: 'POST', headers: { cookie } })
+  assert.deepEqual([confirmed.status, confirmed.headers.get('location')], [303, '/d/main'])
+  const session = await ask('/api/session', {
+    headers: { cookie: cookieIn(confirmed.headers.get('set-cookie')) },
+  })
+  assert.equal(((await session.json()) as { may: string }).may, 'read')
+})
+
+test('a link that gives as much as the session, or comes after its end, is taken at once', async (t) => {
+  const { ask, clock, access } = await start(t)
+  const cookie = await cookieAfter(access)
+  for (const permission of [toWrite, { channels: 'all', may: 'write' } as const])
+    assert.equal((await ask(await linkTo(permission), { headers: { cookie } })).status, 303)
+  clock.now += hourMs
+  assert.equal(
+    (await ask(await linkTo({ channels: ['main'], may: 'read' }), { headers: { cookie } })).status,
+    303,
+  )
+})
+
 test('a broken or ended link: a program gets the refusal', async (t) => {
   const { ask } = await start(t)
   for (const [path, code] of [

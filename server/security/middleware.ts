@@ -1,11 +1,13 @@
 // Access checks over HTTP: security headers, origins, sessions.
 
+import type { IncomingHttpHeaders } from 'node:http2'
 import { posix } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import { Refusal } from '../refusal.ts'
 import { documentPath } from '../wire/document-api.ts'
-import { type Access, type Entry, firstChannel, type Grant, joinPath } from './access.ts'
+import { cutText } from '../wire/graphemes.ts'
+import { type Access, type Entry, firstChannel, type Grant, includes, joinPath } from './access.ts'
 
 /** Of every response. No Strict-Transport-Security: on localhost it would bind all servers of this machine. */
 export const securityFields = {
@@ -54,6 +56,17 @@ function connectSources(hostname: string, ports: readonly number[]): string {
   return `connect-src 'self' ${own.join(' ')}`
 }
 
+/** Host and optional port (RFC 9112, section 3.2); rejects user information and paths. */
+export const authorityPattern = /^([a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i
+
+/** Addresses and policies are made of the Host. Health checks of HTTP/1.0 have none. Throws a `Refusal` (400 `bad-request`). */
+export const checkHost: Middleware = async ({ req }, next) => {
+  const { host, ':authority': authority = host } = req.headers as IncomingHttpHeaders
+  if (!authority || authorityPattern.test(authority)) return next()
+  const sentence = `"${cutText(authority, 80)}" is no host: the Host header, :authority in HTTP/2, is HOST or HOST:PORT.`
+  throw new Refusal(400, 'bad-request', sentence)
+}
+
 export interface OriginRules {
   /** Ports of the server's own pages. */
   readonly ports: () => readonly number[]
@@ -61,10 +74,7 @@ export interface OriginRules {
   readonly allowedOrigins: readonly string[]
 }
 
-/**
- * Null if allowed; else 403 `foreign-origin`. Requests without Origin pass: browsers always send it on POST and
- * WebSocket from other sites.
- */
+/** Null if allowed; else 403 `foreign-origin`. Requests without Origin pass; see `refuseForeignFetch`. */
 export function refuseForeign(origin: string | undefined, host: string | undefined, rules: OriginRules) {
   const { ports, allowedOrigins } = rules
   if (origin === undefined || origin === `https://${host}` || allowedOrigins.includes(origin)) return null
@@ -73,6 +83,22 @@ export function refuseForeign(origin: string | undefined, host: string | undefin
   const isSameHost = from?.protocol === 'https:' && from.hostname === to?.hostname
   if (isSameHost && (from.host === to.host || ports().includes(Number(from.port || 443)))) return null
   const sentence = `Pages of ${origin} may not talk to this server; name that origin in allowedOrigins to let them.`
+  return new Refusal(403, 'foreign-origin', sentence)
+}
+
+/**
+ * Browsers send no Origin with what a page loads without CORS, images for instance, but say whose page it is (W3C Fetch
+ * Metadata Request Headers); programs say nothing. A foreign page may only link to pages.
+ */
+function refuseForeignFetch({
+  path,
+  headers,
+}: Pick<ParameterizedContext, 'path' | 'headers'>): Refusal | null {
+  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = headers
+  if (site !== 'cross-site' && site !== 'same-site') return null
+  if (mode === 'navigate' && dest === 'document' && !path.startsWith('/api/')) return null
+  const sentence =
+    'A page of another site asked for this; open the address itself, or name that origin in allowedOrigins.'
   return new Refusal(403, 'foreign-origin', sentence)
 }
 
@@ -92,9 +118,9 @@ export function originFields(origin: string): Readonly<Record<string, string>> {
 export function crossOrigin(rules: OriginRules): Middleware {
   return async (ctx, next) => {
     const origin = ctx.get('Origin')
-    if (!origin) return next()
-    const refusal = refuseForeign(origin, ctx.host, rules)
+    const refusal = origin ? refuseForeign(origin, ctx.host, rules) : refuseForeignFetch(ctx)
     if (refusal) throw refusal
+    if (!origin) return next()
     ctx.set(originFields(origin))
     if (ctx.method !== 'OPTIONS') return next()
     ctx.set({
@@ -141,19 +167,28 @@ export function grantOf({ path, state }: Pick<ParameterizedContext, 'path' | 'st
  * foreign renewals.
  */
 export function mountSession(router: Router, access: Access): void {
-  router.get(joinPath, async (ctx) => {
+  const join = async (ctx: ParameterizedContext, isConfirmed: boolean) => {
     ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
     const [invitation = ''] = [ctx.query.invitation ?? []].flat()
-    const first = firstChannel(enter(ctx, await access.redeem(invitation)))
+    const entry = await access.redeem(invitation)
+    const held = isConfirmed ? null : await access.sessionIn(ctx.req.headers.cookie)
+    if (held && !includes(entry.grant, held)) throw new Refusal(409, 'other-session', otherSession)
+    const first = firstChannel(enter(ctx, entry))
     // Keeps the invitation out of the address bar.
     ctx.status = 303
     ctx.redirect(first === undefined ? '/' : documentPath(first))
-  })
+  }
+  router.get(joinPath, (ctx) => join(ctx, false))
+  // From a page of this server alone: others are refused by their Origin.
+  router.post(joinPath, (ctx) => join(ctx, true))
   router.get('/api/session', (ctx) => answerGrant(ctx, grantOf(ctx)))
   router.post('/api/session', async (ctx) => {
     answerGrant(ctx, enter(ctx, await access.renew(ctx.req.headers.cookie)))
   })
 }
+
+const otherSession =
+  'This browser has a session here already, which allows something that this link does not; confirm that the link replaces it (POST), or keep it.'
 
 function enter(ctx: ParameterizedContext, { grant, setCookie }: Entry): Grant {
   if (setCookie !== null) ctx.set('Set-Cookie', setCookie)

@@ -10,18 +10,20 @@ import type { DownFrame, PollAnswer } from '../wire/messages.ts'
 import { longPolling } from './polling.ts'
 
 /** Mounts it on a router and asks it, without a socket; `res` is the answer's way out. */
-function openPolling(holdMs: number) {
+function openPolling(holdMs: number, lastsMs: number | null = null) {
   const opened = openHub()
+  const { time } = opened
+  const grant = { ...openGrant, expiresAt: lastsMs && time.now() + lastsMs }
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { get: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
-  longPolling({ router, hub: opened.hub, limits, holdMs } as never)
+  longPolling({ router, hub: opened.hub, timers: time, limits, holdMs } as never)
   function ask(query: string) {
     const res = new EventEmitter()
     const ctx = {
       set: () => undefined,
-      URL: new URL(`https://localhost/api/long-poll?${query}`),
-      state: { grant: openGrant },
+      querystring: query,
+      state: { grant },
       req: { httpVersionMajor: 2 },
       res,
       type: '',
@@ -95,6 +97,15 @@ test('a question that does not fit is refused', async () => {
   const { ask } = openPolling(0)
   const { status, code } = await refusalOf(() => ask('channels=main').answered)
   assert.deepEqual([status, code], [400, 'bad-query'])
+})
+
+test('who is held beyond the end of its session gets nothing more', async () => {
+  const { hub, time, ask } = openPolling(300, 200)
+  const { answered } = ask('window=w1&channels=main&cursor=life1:0')
+  await settled()
+  time.advance(200)
+  await hub.publish(draft('m-1'))
+  assert.equal((await refusalOf(() => answered)).code, 'session-expired')
 })
 
 test('who asks gets what others sent meanwhile', async () => {

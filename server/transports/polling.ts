@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream'
 import type { PollReply } from '../hub/polls.ts'
 import type { Delivery } from '../hub/subscriber.ts'
+import { mustLast } from '../security/access.ts'
 import { estimateLength } from '../wire/messages.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { admit, jsonFraming, type Mounting, openingIn, type ServerTransport } from './transport.ts'
@@ -14,7 +15,7 @@ export const longPolling: ServerTransport = (mounting) =>
   mountPoll('/api/long-poll', 'long-polling', mounting)
 
 function mountPoll(path: string, transport: TransportName, mounting: Mounting): void {
-  const { router, hub, limits, holdMs } = mounting
+  const { router, hub, timers, limits, holdMs } = mounting
   router.get(path, async (ctx) => {
     ctx.set('Cache-Control', 'no-store')
     const opening = openingIn(ctx)
@@ -32,6 +33,7 @@ function mountPoll(path: string, transport: TransportName, mounting: Mounting): 
       signal: aborter.signal,
     })
     response.off('close', onClose)
+    mustLast(opening.grant, timers.now())
     ctx.type = 'json'
     ctx.body = bodyOf(reply)
   })

@@ -3,11 +3,13 @@
 import type { IncomingMessage } from 'node:http'
 import { beatsMissed } from '../hub/hub.ts'
 import { Refusal } from '../refusal.ts'
+import { mustLast } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { Timers } from '../wire/time.ts'
+import { aborted, tooLarge } from './bodies.ts'
 import { mountStream } from './sse.ts'
-import { admitOwner, type ServerTransport } from './transport.ts'
-import { aborted, createInboundFrames, mustBeOfType, tooLarge } from './uplink.ts'
+import { admitOwner, queryOf, type ServerTransport } from './transport.ts'
+import { createInboundFrames, mustBeOfType } from './uplink.ts'
 
 /** Heartbeats. Silent clients are disconnected earlier; this ends requests without a client. */
 const longestSilence = beatsMissed * 2
@@ -19,7 +21,7 @@ export const streaming: ServerTransport = (mounting) => {
 
   router.post('/api/streaming', async (ctx) => {
     mustBeOfType(ctx, 'Lines', 'application/x-ndjson')
-    const { window: name, fingerprint } = admitOwner(ctx.URL.searchParams)
+    const { window: name, fingerprint } = admitOwner(queryOf(ctx))
     const window = hub.streamOf(name)
     if (!window) {
       const sentence = `No event stream of window "${name}" is open, down which to acknowledge; open that first.`
@@ -31,6 +33,7 @@ export const streaming: ServerTransport = (mounting) => {
     let lines = 0
     try {
       await readLines(ctx.req, timers, limits.maxMessageBytes * 2, heartbeatMs * longestSilence, (line) => {
+        mustLast(grant, timers.now())
         lines += 1
         inbound.take(line)
       })
@@ -41,7 +44,7 @@ export const streaming: ServerTransport = (mounting) => {
   })
 }
 
-/** Rejects for a line that is too long, `silenceMs` without data, or an aborted body. */
+/** Rejects for a line that is too long, `silenceMs` without data, an aborted body, and what `onLine` throws. */
 function readLines(
   request: IncomingMessage,
   timers: Timers,
@@ -72,8 +75,12 @@ function readLines(
       heardAt = timers.now()
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) if (line.trim() !== '') onLine(line)
-      if (rest.length > mostBytes) fail(tooLarge(mostBytes / 2))
+      try {
+        for (const line of lines) if (line.trim() !== '') onLine(line)
+        if (rest.length > mostBytes) throw tooLarge(mostBytes / 2)
+      } catch (error) {
+        fail(error)
+      }
     })
     request.once('end', () => {
       stopTimer()

@@ -12,6 +12,7 @@ import { grantOf } from '../security/middleware.ts'
 import { fingerprintIn, parseCursor } from '../wire/messages.ts'
 import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
+import type { Bodies } from './bodies.ts'
 
 export type ServerTransport = (mounting: Mounting) => void
 
@@ -20,6 +21,7 @@ export interface Mounting {
   readonly onSocket: (path: string, handler: SocketHandler) => void
   readonly hub: Hub
   readonly timers: Timers
+  readonly bodies: Bodies
   readonly limits: TransportLimits
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number
@@ -41,8 +43,13 @@ export interface Opening {
   readonly grant: Grant
 }
 
+/** `ctx.URL` would put a whole address together, of the Host too, and parse it. */
+export function queryOf({ querystring }: Pick<ParameterizedContext, 'querystring'>): URLSearchParams {
+  return new URLSearchParams(querystring)
+}
+
 export function openingIn(ctx: ParameterizedContext): Opening {
-  return { query: ctx.URL.searchParams, http: httpVersionOf(ctx), grant: grantOf(ctx) }
+  return { query: queryOf(ctx), http: httpVersionOf(ctx), grant: grantOf(ctx) }
 }
 
 /** For poll responses, and refusals over WebSocket. */

@@ -9,6 +9,8 @@ import type { Delivery } from '../hub/subscriber.ts'
 import { Refusal } from '../refusal.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/access.ts'
 import type { DownFrame } from '../wire/messages.ts'
+import { createManualTime } from '../wire/testing.ts'
+import { Bodies } from './bodies.ts'
 import { createInboundFrames, mountUplink } from './uplink.ts'
 
 const draftOf = (n: number, change: object = {}) => ({
@@ -43,7 +45,7 @@ async function openInbound({
   const { connection, window } = opened.enter({ id: 'w1' })
   await settled()
   const answers: DownFrame[] = []
-  const reader = { isBehind: false, send: ({ frame }: Delivery) => void answers.push(frame) }
+  const reader = { isBehind: false, isClosed: false, send: ({ frame }: Delivery) => void answers.push(frame) }
   const flow: string[] = []
   const inbound = createInboundFrames({
     hub: { ...opened.hub, ...instead },
@@ -114,6 +116,27 @@ test('who may only read is refused', async () => {
   inbound.take(publish(1))
   await settled()
   assert.deepEqual(said(), ['read-only-invitation w1-1'])
+})
+
+test('after the end of its session, and after its `bye`, nothing of a stream is stored', async () => {
+  const time = createManualTime()
+  const grant = { ...openGrant, expiresAt: time.now() + 1000 }
+  const { inbound, numbers } = await openInbound({ grant, messagesPerSecond: 2, time })
+  // The fourth waits for the rate limit until after the end.
+  for (const n of countTo(4)) inbound.take(publish(n))
+  time.advance(999)
+  await settled()
+  assert.deepEqual(numbers(), [1, 2, 3])
+  time.advance(5000)
+  inbound.take(publish(5))
+  await settled()
+  assert.deepEqual(numbers(), [1, 2, 3])
+  const closing = await openInbound()
+  closing.inbound.take(publish(1))
+  closing.reader.isClosed = true
+  closing.inbound.take(publish(2))
+  await settled()
+  assert.deepEqual(closing.numbers(), [1])
 })
 
 test('a draft under a proven name takes the key that the stream came with; one key has many names', async () => {
@@ -305,11 +328,13 @@ async function postHeartbeat(body: string): Promise<unknown> {
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
-  mountUplink({ router: router as never, hub: hub as never, limits, timers: time })
+  const bodies = new Bodies({ limits, timers: time })
+  mountUplink({ router: router as never, hub: hub as never, bodies })
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   query.set('window', `${fingerprintFor(query)}.w1`)
   const ctx = {
-    URL: new URL(`https://localhost/api/heartbeat?${query}`),
+    querystring: String(query),
+    state: { grant: openGrant },
     req: Object.assign(Readable.from(body === '' ? [] : [Buffer.from(body)]), { headers: {} }),
     status: 0,
   }

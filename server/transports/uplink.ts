@@ -3,7 +3,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerRequest, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
@@ -12,11 +11,12 @@ import type { Hub } from '../hub/hub.ts'
 import { Delivery, type Subscriber } from '../hub/subscriber.ts'
 import { incidents } from '../process.ts'
 import { Refusal } from '../refusal.ts'
-import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/access.ts'
+import { fingerprintFor, type Grant, hasEnded, refuseName, refuseWriting } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
-import { admitOwner, type Mounting, type TransportLimits } from './transport.ts'
+import { type Body, tooLarge } from './bodies.ts'
+import { admitOwner, type Mounting, queryOf, type TransportLimits } from './transport.ts'
 
 /** A frame has arrived, with its stream; a draft was admitted, with the request or stream it came by. */
 const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
@@ -24,7 +24,7 @@ const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('
 const mostBeatBytes = 16_384
 const mostAwarenessBytes = 1024
 
-type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'limits' | 'timers'>
+type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies'>
 
 export const messagesPath = '/api/messages'
 
@@ -39,7 +39,7 @@ interface Posted {
 }
 
 /** Returns what takes a message from a stream of HTTP/2. */
-export function mountUplink({ router, hub, limits, timers }: UplinkParts) {
+export function mountUplink({ router, hub, bodies }: UplinkParts) {
   const failures = new WeakMap<object, unknown>()
   /** The last query of each connection, and what its key proves: a window sends the same with each message. */
   const proofs = new WeakMap<object, { readonly query: string; readonly fingerprint: string | null }>()
@@ -55,7 +55,7 @@ export function mountUplink({ router, hub, limits, timers }: UplinkParts) {
   async function takePosted({ query, contentType, source, connection, grant }: Posted): Promise<string> {
     const fingerprint = fingerprintIn(query, connection)
     mustBeType(contentType, 'Messages', 'application/json')
-    const draft = admitDraft(parseJson(await readText(source, limits, timers)))
+    const draft = admitDraft(parseJson(await bodies.text(source, grant)))
     mayPublish(draft, fingerprint, grant)
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
@@ -79,16 +79,16 @@ export function mountUplink({ router, hub, limits, timers }: UplinkParts) {
   })
 
   router.post('/api/heartbeat', async (ctx) => {
-    const { window } = admitOwner(ctx.URL.searchParams)
-    const text = await readText(ctx.req, { ...limits, maxMessageBytes: mostBeatBytes }, timers)
+    const { window } = admitOwner(queryOf(ctx))
+    const text = await bodies.text(ctx.req, grantOf(ctx), mostBeatBytes)
     hub.heard(window, text === '' ? undefined : admitBeat(parseJson(text)))
     ctx.status = 204
   })
 
   router.post('/api/awareness', async (ctx) => {
-    const { window, opening } = admitOwner(ctx.URL.searchParams)
+    const { window, opening } = admitOwner(queryOf(ctx))
     mustBeOfType(ctx, 'States', 'application/json')
-    const text = await readText(ctx.req, { ...limits, maxMessageBytes: mostAwarenessBytes }, timers)
+    const text = await bodies.text(ctx.req, grantOf(ctx), mostAwarenessBytes)
     const report = admitAwareness(parseJson(text))
     refuseHaste(hub.waitMs(connectionOf(ctx), window), null)
     hub.show(window, report, opening)
@@ -96,7 +96,7 @@ export function mountUplink({ router, hub, limits, timers }: UplinkParts) {
   })
 
   router.post('/api/leave', (ctx) => {
-    const { window, opening } = admitOwner(ctx.URL.searchParams)
+    const { window, opening } = admitOwner(queryOf(ctx))
     hub.left(window, opening)
     ctx.status = 204
   })
@@ -191,7 +191,7 @@ interface InboundParts {
   /** Of the stream's key. */
   readonly fingerprint: string | null
   /** Takes the answers; null when it has ended. */
-  readonly stream: () => Pick<Subscriber, 'send' | 'isBehind'> | null
+  readonly stream: () => Pick<Subscriber, 'send' | 'isBehind' | 'isClosed'> | null
   /** Paused for backpressure, instead of a refusal. */
   readonly source: { readonly pause: () => unknown; readonly resume: () => unknown }
 }
@@ -234,6 +234,8 @@ export function createInboundFrames(parts: InboundParts) {
   }
 
   function takeNow(received: Received): void {
+    // `ws` goes on reading after `bye` until its peer closes too. Nothing of that is acknowledged.
+    if (stream()?.isClosed || hasEnded(grant, timers.now())) return
     // Its heartbeats wait in this queue: earlier frames count as signs of life.
     if (hasBeaten) hub.heard(window)
     if (received === null) return
@@ -335,79 +337,4 @@ export function parseJson(text: string): unknown {
     const why = String(cause).replace(/^SyntaxError: /, '')
     throw new Refusal(400, 'not-json', `The message is not JSON: ${why}.`)
   }
-}
-
-export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
-  const sentence = `A message may have ${maxBytes} bytes at most (limits.maxMessageBytes).`
-  return new Refusal(413, 'too-large', sentence, id)
-}
-
-export function aborted(): Refusal {
-  return new Refusal(400, 'aborted', 'The request ended before its body did.')
-}
-
-/** A request; or a stream of HTTP/2, which does not keep its headers. */
-export type Body = Readable & { readonly headers?: IncomingHttpHeaders }
-
-/** As `readText`. Rejects a body that is not UTF-8 with a `Refusal` (400 `bad-shape`); leaves out a byte order mark. */
-export async function readStrictText(...given: Parameters<typeof readBytes>): Promise<string> {
-  const bytes = await readBytes(...given)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw new Refusal(400, 'bad-shape', 'The text is not in UTF-8; convert it first.')
-  }
-}
-
-/**
- * Rejects with a `Refusal` as soon as the body is too large (413) or too slow (408), and discards it; the listener
- * handles the rest.
- */
-export async function readText(...given: Parameters<typeof readBytes>): Promise<string> {
-  return (await readBytes(...given)).toString('utf8')
-}
-
-function readBytes(
-  request: Body,
-  { maxMessageBytes: maxBytes, bodySeconds }: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>,
-  timers: Pick<Timers, 'later'>,
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    const stopTimer = timers.later(() => {
-      const sentence = `A request's body has to be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`
-      end(new Refusal(408, 'too-slow', sentence))
-    }, bodySeconds * 1000)
-
-    function end(refusal?: unknown): void {
-      stopTimer()
-      if (refusal) {
-        discardBody(request.off('data', take), maxBytes)
-        reject(refusal)
-      } else resolve(Buffer.concat(chunks))
-      chunks.length = 0
-    }
-
-    function take(chunk: Buffer): void {
-      size += chunk.length
-      if (size > maxBytes) end(tooLarge(maxBytes))
-      else chunks.push(chunk)
-    }
-
-    request.once('end', () => end())
-    request.once('error', end)
-    request.once('aborted', () => end(aborted()))
-    if (Number(request.headers?.['content-length'] ?? 0) > maxBytes) end(tooLarge(maxBytes))
-    else request.on('data', take)
-  })
-}
-
-/** Reads up to `mostBytes` more, so that the sender of a slightly larger body sees the response. */
-function discardBody(request: Body, mostBytes: number): void {
-  let left = mostBytes
-  request.on('data', (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0) request.pause()
-  })
 }
