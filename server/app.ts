@@ -240,7 +240,8 @@ function mountPage(router: Router, { webFolder, settings, origins, hub, document
 }
 
 /** Excludes the build's compressed variants. */
-const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$(?<!\.br|\.gz)/
+const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$/
+const isAsset = (path: string) => assetPath.test(path) && !path.endsWith('.br') && !path.endsWith('.gz')
 
 /**
  * Serves hashed, precompressed files. Only they and the wind history are compressed: compression delays streams, and a
@@ -255,7 +256,7 @@ function serveAssets(folder: string, ports: () => readonly number[]): Middleware
   const files = (brotli: boolean, gzip: boolean) => serve(folder, { index: false, setHeaders, brotli, gzip })
   const filesIn = { br: files(true, false), gzip: files(false, true), identity: files(false, false) }
   return async (ctx, next) => {
-    if (!assetPath.test(ctx.path)) return next()
+    if (!isAsset(ctx.path)) return next()
     // A worker runs under the policy of its script's response.
     if (ctx.path.endsWith('.js')) ctx.set(workerHeaders(ctx.hostname, ports()))
     ctx.vary('Accept-Encoding')
