@@ -58,6 +58,8 @@ export default defineConfig({
     channelsPerWindow: 64, // of one stream
     messagesPerSecond: 200, // from one window
     bodySeconds: 30, // for a complete request
+    connectionBytes: 33_554_432,
+    unfinishedBytes: 134_217_728,
     queueBytesPerWindow: 4_194_304, // unsent bytes of a slow window before its stream is closed
     streamsPerSession: 250, // and so windows, in one HTTP/2 connection
     logMessages: 100_000, // messages kept for windows that resume

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
+import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Config } from '../../server/config/config.ts'
@@ -194,6 +195,51 @@ describe('too large', () => {
     assert.deepEqual(raw.soFar(), { goaway: null, resets: { ENHANCE_YOUR_CALM: 1 }, answers: 2 })
     raw.close()
   })
+})
+
+describe('more begun than limits.connectionBytes', () => {
+  let server: TestServer
+  let http: HttpClient
+  before(async () => {
+    server = await start({ connectionBytes: 100_000, bodySeconds: 1 })
+    http = connectHttp('2', server.origin['2'], server.ca)
+  })
+  after(async () => {
+    http.close()
+    await server.close()
+  })
+
+  const draft = (from: string) => JSON.stringify(draftOf(from, 1, 'x'.repeat(60_000)))
+
+  test('the newest body is refused (503) and sent again with success; the first goes on', async () => {
+    const begun = new PassThrough()
+    const first = http.ask({ method: 'POST', path: '/api/messages', headers: json, body: begun })
+    begun.write(draft('first').slice(0, -1))
+    // Over another stream, once the first has been read.
+    const second = () =>
+      http.ask({ method: 'POST', path: '/api/messages', headers: json, body: draft('second') })
+    let refused = await second()
+    for (; refused.status === 200; refused = await second()) await textOf(refused.body)
+    assert.equal(refused.headers['retry-after'], '1')
+    assert.deepEqual(await refusalOf(refused), [503, 'too-much-begun'])
+    begun.end('}')
+    const stored = await first
+    assert.equal(stored.status, 200)
+    await textOf(stored.body)
+    assert.equal((await second()).status, 200)
+  })
+
+  for (const version of httpVersions) {
+    test(`a WebSocket over HTTP/${version} whose frame is not complete in time is closed`, async () => {
+      const own = connectHttp(version, server.origin[version], server.ca)
+      const socket = own.openSocket('/api/socket?window=slow&channels=main')
+      await once(socket, 'open')
+      socket.send('{"type":', { fin: false })
+      socket.send('"clock",', { fin: false })
+      await once(socket, 'close')
+      own.close()
+    })
+  }
 })
 
 describe('a client that breaks HTTP/2', () => {

@@ -222,6 +222,18 @@ export const configSchema = z.strictObject({
       'Messages per second from one window; beyond it streams are slowed and POSTs refused (429)',
     ),
     bodySeconds: whole(1, 600, 30, 'Time limit for a complete request, s'),
+    connectionBytes: whole(
+      65_536,
+      1_073_741_824,
+      33_554_432,
+      'Bytes that one connection may have begun and not finished, or not read: bodies, frames, answers; one larger is taken alone',
+    ),
+    unfinishedBytes: whole(
+      65_536,
+      17_179_869_184,
+      134_217_728,
+      'The same of all connections of a process; beyond it the largest connection is refused',
+    ),
     queueBytesPerWindow: whole(
       1024,
       1_073_741_824,

@@ -288,15 +288,29 @@ export function createRateLimit(perSecond: number, now: Clock) {
     return full
   }
 
-  /** Takes a token and returns 0; without one, returns the ms to wait. */
-  return (connection: object, sender: string): number => {
+  function filled(connection: object, sender: string): Bucket {
     const at = now()
     const bucket = bucketOf(connection, sender, at)
-    const filled = ((at - bucket.filledAt) / 1000) * perSecond
-    bucket.tokens = Math.min(perSecond, bucket.tokens + filled)
+    const tokens = ((at - bucket.filledAt) / 1000) * perSecond
+    bucket.tokens = Math.min(perSecond, bucket.tokens + tokens)
     bucket.filledAt = at
-    if (bucket.tokens < 1) return ((1 - bucket.tokens) / perSecond) * 1000
-    bucket.tokens -= 1
-    return 0
+    return bucket
+  }
+
+  return {
+    /** Takes a token and returns 0; without one, returns the ms to wait. */
+    take(connection: object, sender: string): number {
+      const bucket = filled(connection, sender)
+      if (bucket.tokens < 1) return ((1 - bucket.tokens) / perSecond) * 1000
+      bucket.tokens -= 1
+      return 0
+    },
+    /** What costs more than a token: the next ones wait for it. */
+    charge(connection: object, sender: string, tokens: number): void {
+      filled(connection, sender).tokens -= tokens
+    },
   }
 }
+
+/** Of a message's bytes that are refused: the cost of one token. */
+export const bytesPerToken = 16_384

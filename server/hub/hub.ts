@@ -22,7 +22,7 @@ import {
   windChannel,
 } from '../wire/messages.ts'
 import type { Random, Timers } from '../wire/time.ts'
-import { createRateLimit } from './admission.ts'
+import { bytesPerToken, createRateLimit } from './admission.ts'
 import { Awareness } from './awareness.ts'
 import { joinNeighbours, type Said } from './neighbours.ts'
 import { createPolls } from './polls.ts'
@@ -101,7 +101,7 @@ export function createHub(parts: HubParts) {
     (channel) => polls.wake(channel),
   )
   const recent = new RecentDeliveries()
-  const takeToken = createRateLimit(messagesPerSecond, timers.now)
+  const rateLimit = createRateLimit(messagesPerSecond, timers.now)
   const polls = createPolls({
     log,
     registry,
@@ -390,7 +390,10 @@ export function createHub(parts: HubParts) {
       })
     },
     /** Ms to wait before the next message; 0 counts it as sent. `connection` is the sender's. */
-    waitMs: (connection: object, sender = '') => Math.ceil(takeToken(connection, sender)),
+    waitMs: (connection: object, sender = '') => Math.ceil(rateLimit.take(connection, sender)),
+    /** A refused frame of a stream costs its sender as much as it cost the server. */
+    refused: (connection: object, bytes: number) =>
+      rateLimit.charge(connection, '', Math.floor(bytes / bytesPerToken)),
     /**
      * Heartbeat of a stream or a proven name; `carries` for a stream of several clients. Throws a `Refusal` (403
      * `not-your-name`) if a free name sets it.

@@ -1,5 +1,6 @@
 // The contract of transports: each turns requests or sockets into clients of the hub.
 
+import type { Readable } from 'node:stream'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import type { WebSocket } from 'ws'
@@ -13,6 +14,7 @@ import { fingerprintIn, parseCursor } from '../wire/messages.ts'
 import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Bodies } from './bodies.ts'
+import type { Budget } from './budget.ts'
 
 export type ServerTransport = (mounting: Mounting) => void
 
@@ -22,6 +24,7 @@ export interface Mounting {
   readonly hub: Hub
   readonly timers: Timers
   readonly bodies: Bodies
+  readonly budget: Budget
   readonly limits: TransportLimits
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number
@@ -34,7 +37,7 @@ export interface TransportLimits {
   readonly bodySeconds: number
 }
 
-export type SocketHandler = (socket: WebSocket, opening: Opening) => void
+export type SocketHandler = (socket: WebSocket, opening: SocketOpening) => void
 
 export interface Opening {
   readonly query: URLSearchParams
@@ -42,6 +45,9 @@ export interface Opening {
   readonly http: HttpVersion
   readonly grant: Grant
 }
+
+/** `source`: what the WebSocket reads. */
+export type SocketOpening = Opening & { readonly source: Readable }
 
 /** `ctx.URL` would put a whole address together, of the Host too, and parse it. */
 export function queryOf({ querystring }: Pick<ParameterizedContext, 'querystring'>): URLSearchParams {
