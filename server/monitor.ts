@@ -28,6 +28,8 @@ interface MonitorParts {
   /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
   readonly isLogUp: () => boolean
+  /** See `OpenedLog`. */
+  readonly losses?: (() => number) | undefined
   /** The server's other processes; absent where there are none. */
   readonly siblings?: Siblings | undefined
 }
@@ -269,7 +271,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
           this.set(read())
         },
       })
-    const { windows, isLogUp } = this.#parts
+    const { windows, isLogUp, losses } = this.#parts
     const counts = () => this.#counts
     const loopDelay = () => this.#seconds.at(-1)?.loopDelayMs
     counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
@@ -281,6 +283,12 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     )
     gauge('crosswind_backlog_bytes', 'Bytes that wait for windows to read.', () => backlogOf(windows()))
     gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () => Number(isLogUp()))
+    if (losses)
+      counter(
+        'crosswind_log_losses_total',
+        'Findings that stored messages are missing or damaged, and clients that resumed from such.',
+        losses,
+      )
     const byMode = new Gauge({
       ...{ name: 'crosswind_windows', help: 'Connected windows.', labelNames: ['mode'], registers },
       collect() {

@@ -70,19 +70,25 @@ export async function startWorker(
 
 /** Updates of shared documents are checked before they are stored. */
 async function openGuarded({ config, root }: ServerParts): Promise<OpenedLog> {
+  let losses = 0
   const ledger = new Ledger({
     documentBytes: config.limits.documentBytes,
     now: timers.now,
     onFailure: onFailure('A shared document was not joined'),
   })
-  return openLog(config, {
+  const opened = await openLog(config, {
     folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
     onFailure: onFailure('A follower of the log failed'),
+    onLoss(sentence) {
+      losses += 1
+      incidents.report(sentence)
+    },
     guard: (log) => ledger.guard(keepForm(log, config.editor, timers.now)),
   })
+  return { ...opened, losses: () => losses }
 }
 
 interface Role {
@@ -96,7 +102,7 @@ interface Role {
 
 async function start(
   { config, tls, webFolder, root }: ServerParts,
-  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true }: OpenedLog,
+  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true, losses }: OpenedLog,
   { leads, serves, siblings }: Role,
 ): Promise<Server> {
   const { heartbeatMs } = config
@@ -117,6 +123,7 @@ async function start(
     windows: () => hub.windows(),
     log: logWords(config),
     isLogUp: isUp,
+    losses,
     siblings,
   })
   const hub = createHub({

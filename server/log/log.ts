@@ -92,6 +92,8 @@ export interface OpenedLog {
   readonly mostBytes?: number
   /** Whether the broker is connected; absent without one. */
   readonly isUp?: () => boolean
+  /** How often stored messages were found missing or damaged; absent where another process counts it. */
+  readonly losses?: () => number
 }
 
 const hourMs = 3_600_000
@@ -119,6 +121,8 @@ export interface LogParts {
 }
 
 interface Surroundings extends Omit<LogParts, 'limits'> {
+  /** Takes a sentence when stored messages turn out to be missing or damaged. Must not throw; default: a failure. */
+  readonly onLoss?: (sentence: string) => void
   readonly dataFolder: string
   readonly random: Random
   /** Around what stores: behind a queue, so that drafts are checked in the order in which they are stored. */
