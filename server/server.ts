@@ -62,9 +62,7 @@ export async function startWorker(
   link: Duplex | null,
   siblings: Siblings,
 ): Promise<Server> {
-  const opened = link
-    ? await joinLog(link, onFailure('A follower of the log failed'))
-    : await openGuarded(parts)
+  const opened = link ? await joinLog(link, onFailure('The log failed')) : await openGuarded(parts)
   return start(parts, opened, { leads: false, serves: true, siblings })
 }
 
@@ -81,7 +79,7 @@ async function openGuarded({ config, root }: ServerParts): Promise<OpenedLog> {
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
-    onFailure: onFailure('A follower of the log failed'),
+    onFailure: onFailure('The log failed'),
     onLoss(sentence) {
       losses += 1
       incidents.report(sentence)

@@ -10,7 +10,15 @@ import { createSequencer, newEpoch } from './sequencer.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
 
-export { IdTaken, isRepeat, LogClosed, LogUnavailable, newEpoch, TooManyChannels } from './sequencer.ts'
+export {
+  IdTaken,
+  isRepeat,
+  LogClosed,
+  LogFull,
+  LogUnavailable,
+  newEpoch,
+  TooManyChannels,
+} from './sequencer.ts'
 
 /** Snapshots outlive all limits but `maxChannels`. */
 export interface LogLimits extends Bounds {
@@ -54,7 +62,7 @@ export interface Log {
    * Stores a draft, notifies followers in order, then answers with its number: at once where it is stored within the call,
    * else with a promise. Idempotent: while the log holds it or has it pending, the same draft (`id`, sender, channel) has
    * the same number; one that is only in a base is stored again. Rejects, and never throws, with `IdTaken`,
-   * `TooManyChannels`, `LogClosed` or the store's error; then nothing is stored.
+   * `TooManyChannels`, `LogClosed`, `LogFull` or the store's error; then nothing is stored.
    */
   readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
   /** The message with that id of that sender on that channel, once it is stored; null when the log holds none. */

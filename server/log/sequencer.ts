@@ -311,6 +311,15 @@ export class LogClosed extends Error {
   }
 }
 
+/** There is no room for the message, which is not stored. */
+export class LogFull extends Error {
+  override readonly name = 'LogFull'
+
+  constructor(cause: unknown) {
+    super("There is no room on the disk for the log's file.", { cause })
+  }
+}
+
 /** A broker did not answer; the message may be stored, and is not stored twice when it is sent again. */
 export class LogUnavailable extends Error {
   override readonly name = 'LogUnavailable'

@@ -1,11 +1,14 @@
 // What a log does whose files were set back, damaged, or lost: no client misses a message in silence.
 
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { createSeededRandom } from '../wire/time.ts'
-import { copyLog, countTo, fill, given, littleMemory, main, newFile, readAll } from './log-testing.ts'
+import { LogFull } from './log.ts'
+import { copyLog, countTo, draft, fill, given, littleMemory, main, newFile, readAll } from './log-testing.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { LogFileError } from './sqlite-store.ts'
 
@@ -128,4 +131,36 @@ test('a message that was damaged since the start costs those who ask for it a sn
   await log.close()
   assert.deepEqual([over.recovered, after.recovered, after.messages.length], [false, true, 8])
   assert.match(losses.join(), /damaged between the messages 5 and 18/)
+})
+
+/** A disk of 1 MB in place of the folder; null where this user may not mount one. */
+function mountSmallDisk(folder: string) {
+  mkdirSync(folder, { recursive: true })
+  const options = ['-t', 'tmpfs', '-o', 'size=1m', 'crosswind-test', folder]
+  if (spawnSync('mount', options).status !== 0) return null
+  return { [Symbol.dispose]: () => void spawnSync('umount', [folder]) }
+}
+
+test('a full disk refuses messages by name until there is room, and a start there says what is missing', async (context) => {
+  const file = newFile(context)
+  using disk = mountSmallDisk(dirname(file))
+  if (!disk) return context.skip('this user may not mount a small disk')
+  const filler = join(dirname(file), 'filler')
+  const fillUp = () => writeFileSync(filler, Buffer.alloc(2_000_000))
+  const failures: unknown[] = []
+  const log = openSqliteLog({ ...given, file, onFailure: (error) => failures.push(error) })
+  const append = async (n: number) => log.append(draft(`w1-${n}`, 'x'.repeat(20_000)), 1)
+  assert.equal(await append(1), 1)
+  assert.throws(fillUp, { code: 'ENOSPC' })
+  for (const n of [2, 3]) await assert.rejects(append(n), LogFull)
+  rmSync(filler)
+  assert.deepEqual([await append(3), await append(2)], [2, 3])
+  await log.close()
+  assert.ok(failures.length === 2 && failures.every((error) => error instanceof LogFull))
+
+  assert.throws(fillUp, { code: 'ENOSPC' })
+  assert.throws(() => openSqliteLog({ ...given, file }), {
+    name: 'LogFileError',
+    message: `There is no room on the disk for the log's file ${file}: make some, or name another dataFolder.`,
+  })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
-import { LogClosed } from './log.ts'
+import { LogClosed, LogFull } from './log.ts'
 import { testLogContract } from './log-contract.ts'
 import {
   ampleLimits,
@@ -54,7 +54,9 @@ test('drafts of one turn are committed at its end', async (context) => {
 })
 
 test('a commit that fails rejects its group alone, and its numbers are given again', async (context) => {
-  const { log, setDiskFull, endTurn } = openByHand(context)
+  const failures: unknown[] = []
+  const onFailure = (error: unknown) => void failures.push(error)
+  const { log, setDiskFull, endTurn } = openByHand(context, { onFailure })
   const seen: string[] = []
   log.follow(({ id }) => seen.push(id))
   const before = log.append(draft('w1-1'), 1)
@@ -65,11 +67,7 @@ test('a commit that fails rejects its group alone, and its numbers are given aga
   setDiskFull(false)
   const after = log.append(draft('w1-4'), 1)
   endTurn()
-  const failed = await Promise.allSettled(group)
-  assert.deepEqual(
-    failed.map(({ status }) => status),
-    ['rejected', 'rejected'],
-  )
+  for (const one of group) await assert.rejects(async () => one, LogFull)
   assert.deepEqual([await before, await after, seen], [1, 2, ['w1-1', 'w1-4']])
   assert.deepEqual([...log.heads().keys()], ['main'])
 

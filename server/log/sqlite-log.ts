@@ -5,8 +5,8 @@ import type { Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
 import { type Bounds, createRetention, type Portion, portion, Tail } from './retention.ts'
-import { createSequencer, type Entry, newEpoch } from './sequencer.ts'
-import { createSqliteStore, explain, isDamage, type LogFile, openLogFile } from './sqlite-store.ts'
+import { createSequencer, type Entry, LogFull, newEpoch } from './sequencer.ts'
+import { createSqliteStore, explain, isDamage, isFull, type LogFile, openLogFile } from './sqlite-store.ts'
 
 /** What an acknowledged message survives: a killed process, or also a power cut. */
 export type Durability = 'process' | 'machine'
@@ -110,7 +110,9 @@ export function createSqliteLog(
       added.push(entry)
       return seq
     }
-    const seqs = group.length === 1 ? group.map(storeOne) : store.transaction(() => group.map(storeOne))
+    const seqs = hasRoom(() =>
+      group.length === 1 ? group.map(storeOne) : store.transaction(() => group.map(storeOne)),
+    )
     for (const { bytes } of added) {
       retention.add(bytes)
       // Pages of the table and of the index, which the messages of a transaction share.
@@ -119,6 +121,18 @@ export function createSqliteLog(
     if (pagesWritten >= checkpointPages) planCheckpoint()
     if (retention.erasable() > 0) planPrune()
     return seqs
+  }
+
+  /** Throws a `LogFull` where there is no room. */
+  function hasRoom<Result>(write: () => Result): Result {
+    try {
+      return write()
+    } catch (error) {
+      if (!isFull(error)) throw error
+      const full = new LogFull(error)
+      onFailure(full)
+      throw full
+    }
   }
 
   function planPrune(): void {
