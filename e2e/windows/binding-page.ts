@@ -148,9 +148,9 @@ function createFrameDoor() {
       await null
       this.draw()
       const index = selected()?.head
-      const document = this.seenInDocument()
+      const lines = this.seenInDocument()
       const { lines: present, caret } = withoutText(
-        { lines: document, caret: index === undefined ? null : caretIn(document, index) },
+        { lines, caret: index === undefined ? null : caretIn(lines, index) },
         others?.text ?? '',
       )
       // Of a last line that went away, what others wrote in it stays.
