@@ -67,6 +67,8 @@ export default defineConfig({
     logBytes: 268_435_456, // their bytes
     logHours: 168, // and their age
     documentBytes: 16_777_216, // largest shared document; beyond it only deletions are stored
+    documentSeconds: 5, // processor time to read or write one document; beyond it the document is not read
+    documentMegabytes: 384, // memory for that
     outboxMessages: 2000, // messages that a window keeps while offline
     outboxBytes: 4_194_304, // their bytes
   },

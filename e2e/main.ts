@@ -1,5 +1,6 @@
 // Entry point of the lab: `npm run lab -- SCENARIO [flags]`.
 
+import { suggestion } from '../server/config/suggestion.ts'
 import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import {
@@ -122,7 +123,9 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
   if (name === undefined || name === '--help' || name === '-h') return void process.stdout.write(help)
   const scenario = Object.hasOwn(scenarios, name) ? scenarios[name] : undefined
   if (!scenario)
-    throw new Error(`There is no scenario "${name}"; there are ${Object.keys(scenarios).join(', ')}.`)
+    throw new Error(
+      `There is no scenario "${name}"${suggestion(name, Object.keys(scenarios), `; there are ${Object.keys(scenarios).join(', ')}.`)}`,
+    )
   if (flags.includes('--help') || flags.includes('-h')) return void process.stdout.write(scenario.help)
   const command = ['npm run lab --', name, ...flags].join(' ')
   const { budgetFile, rest } = withoutBudget(flags)

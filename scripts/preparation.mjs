@@ -41,7 +41,7 @@ Allow it once with: npm rebuild node --ignore-scripts=false --foreground-scripts
 
 /** Throws StepFailure if the build of web/dist fails. */
 export async function ensureBuilt() {
-  await prepare(() => isStamped(builtFile, sourceHash()), 'building the web app', build)
+  await prepare(() => isStamped(builtFile, hashOf(buildSources())), 'building the web app', build)
 }
 
 /** No installation takes this long. */
@@ -93,14 +93,15 @@ export function majorOf(version) {
   return Number(version.match(/\d+/)?.[0])
 }
 
-function sourceHash() {
+/** What the web app is built from. */
+export function buildSources() {
   const sources = ['web', 'server/document', 'server/wire', 'package-lock.json'].flatMap(filesBelow)
-  return hashOf(sources.filter((file) => !/\.test\.tsx?$/.test(file)))
+  return sources.filter((file) => !/\.test\.tsx?$/.test(file))
 }
 
 async function build() {
   // Hashed before the build: a change during it triggers the next.
-  const hash = sourceHash()
+  const hash = hashOf(buildSources())
   const sentence = 'The web app does not build; what Vite says stands above.'
   await runTool(projectNode, ['node_modules/vite/bin/vite.js', 'build', 'web'], { sentence })
   writeFileSync(builtFile, hash)

@@ -1,12 +1,13 @@
 // When packages count as installed, what a build is made of, and where browsers are looked for.
 
 import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { root } from './child-process.mjs'
-import { filesBelow, findPrograms, hashOf, isComplete, majorOf } from './preparation.mjs'
+import { buildSources, filesBelow, findPrograms, hashOf, isComplete, majorOf } from './preparation.mjs'
 
 const wanted = {
   '': { version: '0.1.0' },
@@ -54,6 +55,20 @@ test('the sum follows names and contents', async (t) => {
   assert.notEqual(hashOf([a]), first)
   await writeFile(join(root, b), 'three')
   assert.notEqual(hashOf([a, b]), first)
+})
+
+test('the web app is built anew when any file that it imports changes', () => {
+  const sources = new Set(buildSources())
+  const imported = new Set(['web/main.tsx'])
+  for (const file of imported) {
+    assert.ok(sources.has(file), `${file} is imported and not among the sources of the build.`)
+    const modules = readFileSync(join(root, file), 'utf8').matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)
+    for (const [, path] of modules) {
+      const name = join(file, '..', path)
+      if (existsSync(join(root, name)) && /\.tsx?$/.test(name)) imported.add(name)
+    }
+  }
+  assert.ok(imported.has('server/document/line-reader.ts'))
 })
 
 const posixOnly = { skip: process.platform === 'win32' ? 'programs are known by their ending there' : false }

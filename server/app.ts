@@ -10,6 +10,7 @@ import Koa, { type Middleware, type ParameterizedContext } from 'koa'
 import serve from 'koa-static'
 import websockify from 'koa-websocket'
 import type { Directory } from './document/directory.ts'
+import type { Documents } from './document/document-worker.ts'
 import { mountDocuments, mustWait } from './document/endpoints.ts'
 import { admitChannel, bytesPerToken, createRateLimit } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
@@ -66,6 +67,8 @@ interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs'> {
   readonly limits: Mounting['limits'] & BudgetLimits
   readonly windRecorder: WindRecorder
   readonly directory: Directory
+  readonly documents: Documents
+  readonly texts: Documents
   readonly log: Log
   readonly monitor: Monitor
   readonly access: Access
@@ -194,7 +197,7 @@ const placeholder = /(<script type="application\/json" id="settings">)null(<\/sc
 /** Needed by these views only; written by the build. */
 const preload = /<link rel="modulepreload"[^>]* data-views="([^"]*)">\s*/g
 
-function mountPage(router: Router, { webFolder, settings, origins, hub, timers }: AppParts): void {
+function mountPage(router: Router, { webFolder, settings, origins, hub, documents, timers }: AppParts): void {
   const file = join(webFolder, 'index.html')
   if (!existsSync(file))
     throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
@@ -232,6 +235,8 @@ function mountPage(router: Router, { webFolder, settings, origins, hub, timers }
     const grant = grantOf(ctx)
     const refusal = refuseReading(grant, [channel])
     if (refusal) throw refusal
+    // It would take a browser longer still.
+    if (!ctx.URL.searchParams.has('open')) documents.mustBeReadable(channel)
     const connection = connectionOf(ctx.req)
     mustWait('Pages were read faster than the server makes them', limit.take(connection, ''))
     const start = await startFor(channel, grant)
@@ -260,7 +265,8 @@ function* partsOf(page: string, start: PageStart): Generator<string> {
 }
 
 /** Excludes the build's compressed variants. */
-const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$(?<!\.br|\.gz)/
+const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$/
+const isAsset = (path: string) => assetPath.test(path) && !path.endsWith('.br') && !path.endsWith('.gz')
 
 /**
  * Serves hashed, precompressed files. Only they and the wind history are compressed: compression delays streams, and a
@@ -275,7 +281,7 @@ function serveAssets(folder: string, ports: () => readonly number[]): Middleware
   const files = (brotli: boolean, gzip: boolean) => serve(folder, { index: false, setHeaders, brotli, gzip })
   const filesIn = { br: files(true, false), gzip: files(false, true), identity: files(false, false) }
   return async (ctx, next) => {
-    if (!assetPath.test(ctx.path)) return next()
+    if (!isAsset(ctx.path)) return next()
     // A worker runs under the policy of its script's response.
     if (ctx.path.endsWith('.js')) ctx.set(workerHeaders(ctx.hostname, ports()))
     ctx.vary('Accept-Encoding')

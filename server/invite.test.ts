@@ -12,8 +12,10 @@ import { emptyFolder, hourMs, noon } from './security/testing.ts'
 const root = join(import.meta.dirname, '..')
 const run = promisify(execFile)
 
-const say = (argv: readonly string[], dataFolder: string) =>
-  invite({ argv: [...argv, '--data-folder', dataFolder], env: {}, cwd: dataFolder }, noon)
+const answers = (status: number | null) => () => Promise.resolve(status)
+
+const say = (argv: readonly string[], dataFolder: string, status: number | null = 200) =>
+  invite({ argv: [...argv, '--data-folder', dataFolder], env: {}, cwd: dataFolder }, noon, answers(status))
 
 function linkIn(text: string): URL {
   return new URL(/https:\S+/.exec(text)?.[0] ?? 'no link')
@@ -102,12 +104,12 @@ test('a wrong flag is answered with its name, its value and what is allowed', as
   for (const [argv, message] of rows) {
     // The wrong word comes last, so that nothing after it can be taken for its value.
     const all = { argv: ['--data-folder', folder, ...argv], env: {}, cwd: folder }
-    await assert.rejects(invite(all, noon), { name: 'ConfigError', message }, argv.join(' '))
+    await assert.rejects(invite(all, noon, answers(200)), { name: 'ConfigError', message }, argv.join(' '))
   }
 })
 
 test('the help names each flag in 100 columns', async () => {
-  const text = await invite({ argv: ['--may', 'x', '--help'], env: {}, cwd: root }, noon)
+  const text = await invite({ argv: ['--may', 'x', '--help'], env: {}, cwd: root }, noon, answers(200))
   for (const flag of ['--channels', '--may', '--hours', '--host-name', '--config'])
     assert.ok(text.includes(flag))
   assert.deepEqual(
@@ -116,10 +118,31 @@ test('the help names each flag in 100 columns', async () => {
   )
 })
 
+test('a link that opens no server is not handed out in silence', async (t) => {
+  const folder = await emptyFolder(t)
+  assert.match(
+    await say(['--http1-port', '9444'], folder, null),
+    /No server answers at https:\/\/localhost:9444: give the flags/,
+  )
+  assert.doesNotMatch(await say([], folder), /No server answers/)
+  await assert.rejects(
+    say([], folder, 401),
+    /^Error: The server at https:\/\/localhost:8444 has another key: give the flags/,
+  )
+})
+
 test('as a command it prints a link that lets in, and fails with one sentence', async (t) => {
   const folder = await emptyFolder(t)
   const file = join(root, 'server/invite.ts')
-  const { stdout, stderr } = await run(process.execPath, [file, '--hours', '2', '--data-folder', folder])
+  const { stdout, stderr } = await run(process.execPath, [
+    file,
+    '--hours',
+    '2',
+    '--data-folder',
+    folder,
+    '--http1-port',
+    '1',
+  ])
   assert.equal(stderr, '')
   assert.deepEqual((await grantOf(stdout, folder, Date.now())).channels, new Set(['main']))
   await assert.rejects(run(process.execPath, [file, '--may', 'all']), {

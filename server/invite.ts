@@ -1,5 +1,6 @@
 // Entry point of `npm run invite`: makes an invitation link.
 
+import { get } from 'node:https'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -68,8 +69,15 @@ function isHost(text: string): boolean {
   return /^[A-Za-z0-9.:[\]-]+$/.test(text) && URL.canParse(`https://${bracketed}`)
 }
 
-/** Returns the text to print. Throws an Error with one sentence: ConfigError for flags and config. */
-export async function invite({ argv, env, cwd }: ConfigSources, now: number): Promise<string> {
+/**
+ * Returns the text to print. Throws an Error with one sentence: ConfigError for flags and config. `ask` resolves to the
+ * status with which the server at an origin answers this invitation, null if none answers.
+ */
+export async function invite(
+  { argv, env, cwd }: ConfigSources,
+  now: number,
+  ask: (origin: string, token: string) => Promise<number | null>,
+): Promise<string> {
   if (wantsHelp(argv)) return help
   const { own, settings } = readFlags(argv, flags)
   const config = await loadConfig({ argv: settings, env, cwd })
@@ -77,6 +85,10 @@ export async function invite({ argv, env, cwd }: ConfigSources, now: number): Pr
   const expiresAt = now + own.hours * 3_600_000
   const key = await loadKey(config, cwd)
   const token = await makeInvitation({ channels: own.channels, may: own.may, expiresAt }, key)
+  // By HTTP/1.1, which node:https speaks.
+  const asked = originFor(config.host, config.http1Port)
+  const status = await ask(asked, token)
+  if (status === 401) throw new Error(`The server at ${asked} has another key: ${sameFlags}.`)
   const until = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' }).format(expiresAt)
   const lines = [
     `  ${invitationLink(origin, token)}`,
@@ -89,7 +101,25 @@ export async function invite({ argv, env, cwd }: ConfigSources, now: number): Pr
     lines.push(
       '  With this configuration access is open: everybody who reaches the server may read and write without a link.',
     )
+  if (status === null) lines.push(`  No server answers at ${asked}: ${sameFlags}.`)
   return `\n${lines.join('\n')}\n\n`
+}
+
+const sameFlags =
+  'give the flags here that it was started with (--port, --http1-port, --data-folder, --config and others)'
+
+/** Answers within two seconds. On this machine the server's certificate need not be known. */
+function askServer(origin: string, token: string): Promise<number | null> {
+  return new Promise((resolve) => {
+    const headers = { Authorization: `Bearer ${token}` }
+    const options = { headers, rejectUnauthorized: false, timeout: 2000 }
+    const asking = get(`${origin}/api/documents`, options, (answer) => {
+      answer.resume()
+      resolve(answer.statusCode ?? null)
+    })
+    asking.on('timeout', () => asking.destroy(new Error('Nothing answered.')))
+    asking.on('error', () => resolve(null))
+  })
 }
 
 function originOf({ host, http, port, http1Port }: Config, hostName: string | undefined): string {
@@ -109,7 +139,8 @@ function inWords({ channels, may }: Permission): string {
 if (import.meta.main) {
   try {
     const cwd = join(import.meta.dirname, '..')
-    process.stdout.write(await invite({ argv: process.argv.slice(2), env: process.env, cwd }, Date.now()))
+    const sources = { argv: process.argv.slice(2), env: process.env, cwd }
+    process.stdout.write(await invite(sources, Date.now(), askServer))
   } catch (error) {
     console.error(`No invitation was made. ${error instanceof Error ? error.message : error}`)
     process.exitCode = 1

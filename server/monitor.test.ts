@@ -14,7 +14,14 @@ const windowOf = (mode: string, backlogBytes = 0) => ({
 function createMonitor(time = createManualTime(), siblings?: Siblings) {
   const own = siblings?.name ?? 'server'
   const windows = () => [windowOf('sse/2', 100), windowOf('sse/2'), windowOf('polling/2', 20)]
-  const monitor = new Monitor({ timers: time, windows, log: 'memory', isLogUp: () => true, siblings })
+  const monitor = new Monitor({
+    timers: time,
+    windows,
+    log: 'memory',
+    isLogUp: () => true,
+    documents: { quarantined: 2, failed: 3 },
+    siblings,
+  })
   const seconds = (after = 0) => monitor.reply(after).processes.find(({ name }) => name === own)?.seconds
   return { time, monitor, seconds }
 }
@@ -64,6 +71,8 @@ test('Prometheus gets counters, gauges and a histogram, with units in their name
     'crosswind_windows{mode="polling/2"} 1',
     'crosswind_backlog_bytes 120',
     'crosswind_log_up 1',
+    'crosswind_documents_quarantined 2',
+    'crosswind_document_tasks_failed_total 3',
     'crosswind_publish_duration_seconds_bucket{le="0.005"} 1',
     'crosswind_publish_duration_seconds_bucket{le="+Inf"} 2',
     'crosswind_publish_duration_seconds_count 2',

@@ -3,6 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type Router from '@koa/router'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { DocumentWorker } from './document/document-worker.ts'
 import type { Hub, Meter } from './hub/hub.ts'
 import { Refusal } from './refusal.ts'
 import { grantOf } from './security/middleware.ts'
@@ -28,6 +29,9 @@ interface MonitorParts {
   /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
   readonly isLogUp: () => boolean
+  readonly documents: Pick<DocumentWorker, 'quarantined' | 'failed'>
+  /** See `OpenedLog`. */
+  readonly losses?: (() => number) | undefined
   /** The server's other processes; absent where there are none. */
   readonly siblings?: Siblings | undefined
 }
@@ -207,7 +211,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
   }
 
   #endSecond(): void {
-    const { timers, windows: all, isLogUp } = this.#parts
+    const { timers, windows: all, isLogUp, documents } = this.#parts
     const [last, next] = [this.#last, this.#read()]
     if (!last || next.at - this.#lookedAt > lookedAtMs) {
       this.stop()
@@ -228,6 +232,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
       backlogBytes: backlogOf(windows),
       latencyMs: quantilesOf(this.#latencies),
       isLogUp: isLogUp(),
+      quarantined: documents.quarantined,
     }
     this.#seconds.push(second)
     this.#tell({ monitor: 'second', uptimeMs: this.#uptimeMs(), second })
@@ -269,7 +274,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
           this.set(read())
         },
       })
-    const { windows, isLogUp } = this.#parts
+    const { windows, isLogUp, documents, losses } = this.#parts
     const counts = () => this.#counts
     const loopDelay = () => this.#seconds.at(-1)?.loopDelayMs
     counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
@@ -281,6 +286,22 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     )
     gauge('crosswind_backlog_bytes', 'Bytes that wait for windows to read.', () => backlogOf(windows()))
     gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () => Number(isLogUp()))
+    gauge(
+      'crosswind_documents_quarantined',
+      'Documents that take too long to read and are only relayed.',
+      () => documents.quarantined,
+    )
+    counter(
+      'crosswind_document_tasks_failed_total',
+      'Readings and foldings of documents that exceeded a limit or failed.',
+      () => documents.failed,
+    )
+    if (losses)
+      counter(
+        'crosswind_log_losses_total',
+        'Findings that stored messages are missing or damaged, and clients that resumed from such.',
+        losses,
+      )
     const byMode = new Gauge({
       ...{ name: 'crosswind_windows', help: 'Connected windows.', labelNames: ['mode'], registers },
       collect() {

@@ -91,7 +91,7 @@ export class Incidents {
 
 /** The error's origin, not its message, which may contain client input. */
 function placeOf(cause: unknown): string {
-  return (cause instanceof Error && /\n\s+at (.*)/.exec(cause.stack ?? '')?.[1]) || typeof cause
+  return (cause instanceof Error && /\n {4}at (.*)/.exec(cause.stack ?? '')?.[1]) || typeof cause
 }
 
 export const incidents = new Incidents()

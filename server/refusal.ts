@@ -77,6 +77,7 @@ const headings: Readonly<Record<string, string>> = {
   'invitation-expired': 'This link has ended',
   'not-invited-there': 'Your invitation is for another page',
   'other-session': 'You have a session here already',
+  'too-costly': 'This document takes too long to read',
   'not-found': 'There is no page here',
   'bad-channel': 'No page can have this name',
 }

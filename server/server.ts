@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
+import { DocumentWorker } from './document/document-worker.ts'
 import { keepForm } from './document/document-writes.ts'
 import { Ledger } from './document/ledger.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
@@ -45,14 +46,21 @@ const onFailure = (what: string) => (error: unknown) => incidents.report(what, e
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer(parts: ServerParts): Promise<Server> {
-  return start(parts, await openGuarded(parts), { leads: true, serves: true })
+  const documents = documentsOf(parts)
+  return start(parts, documents, await openGuarded(parts, documents), { leads: true, serves: true })
 }
 
 /** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
-  const opened = await openGuarded(parts)
+  const documents = documentsOf(parts)
+  const opened = await openGuarded(parts, documents)
   const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
-  const started = await start(parts, { bus: host?.bus, ...opened }, { leads: true, serves: false, siblings })
+  const started = await start(
+    parts,
+    documents,
+    { bus: host?.bus, ...opened },
+    { leads: true, serves: false, siblings },
+  )
   return { attach: host?.attach, close: started.close }
 }
 
@@ -62,27 +70,39 @@ export async function startWorker(
   link: Duplex | null,
   siblings: Siblings,
 ): Promise<Server> {
-  const opened = link
-    ? await joinLog(link, onFailure('A follower of the log failed'))
-    : await openGuarded(parts)
-  return start(parts, opened, { leads: false, serves: true, siblings })
+  const documents = documentsOf(parts)
+  const opened = link ? await joinLog(link, onFailure('The log failed')) : await openGuarded(parts, documents)
+  return start(parts, documents, opened, { leads: false, serves: true, siblings })
+}
+
+function documentsOf({ config: { limits } }: ServerParts): DocumentWorker {
+  const onQuarantined = (channel: string, error: Error) =>
+    incidents.report(`The document "${channel}" is only relayed: to read it ${error.message}`)
+  return new DocumentWorker({ limits, timers, onQuarantined })
 }
 
 /** Updates of shared documents are checked before they are stored. */
-async function openGuarded({ config, root }: ServerParts): Promise<OpenedLog> {
+async function openGuarded({ config, root }: ServerParts, documents: DocumentWorker): Promise<OpenedLog> {
+  let losses = 0
   const ledger = new Ledger({
+    documents,
     documentBytes: config.limits.documentBytes,
     now: timers.now,
     onFailure: onFailure('A shared document was not joined'),
   })
-  return openLog(config, {
+  const opened = await openLog(config, {
     folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
-    onFailure: onFailure('A follower of the log failed'),
-    guard: (log) => ledger.guard(keepForm(log, config.editor, timers.now)),
+    onFailure: onFailure('The log failed'),
+    onLoss(sentence) {
+      losses += 1
+      incidents.report(sentence)
+    },
+    guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
   })
+  return { ...opened, losses: () => losses }
 }
 
 interface Role {
@@ -95,10 +115,12 @@ interface Role {
 }
 
 async function start(
-  { config, tls, webFolder, root }: ServerParts,
-  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true }: OpenedLog,
+  parts: ServerParts,
+  documents: DocumentWorker,
+  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true, losses }: OpenedLog,
   { leads, serves, siblings }: Role,
 ): Promise<Server> {
+  const { config, tls, webFolder, root } = parts
   const { heartbeatMs } = config
   const access = new Access({
     isOpen: isOpenTo(config),
@@ -117,6 +139,8 @@ async function start(
     windows: () => hub.windows(),
     log: logWords(config),
     isLogUp: isUp,
+    documents,
+    losses,
     siblings,
   })
   const hub = createHub({
@@ -132,6 +156,7 @@ async function start(
   })
   const overview = leads
     ? startOverview({
+        documents,
         log,
         hub,
         timers,
@@ -161,10 +186,13 @@ async function start(
       onFailure: onFailure('The last hour of wind could not be read from the log'),
     })
     const directory = new Directory(log)
-    const parts = {
+    const texts = documentsOf(parts)
+    const appParts = {
+      documents,
       hub,
       windRecorder,
       directory,
+      texts,
       log,
       monitor,
       timers,
@@ -179,10 +207,11 @@ async function start(
     const stopFollowing = () => {
       windRecorder.stop()
       directory.stop()
+      void texts.close()
     }
     try {
       const sharing = siblings?.sharing ?? null
-      const opened = await listen(createApp(parts), { ...config, ...limits, ...tls, sharing }, origins)
+      const opened = await listen(createApp(appParts), { ...config, ...limits, ...tls, sharing }, origins)
       return { ...opened, stopFollowing }
     } catch (error) {
       // These would keep the process alive or the log's file open.
@@ -224,6 +253,7 @@ async function start(
     if (listeners) await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
     if (sensor) await end('sensor', sensor, graceMs)
     await end('log', log.close(), graceMs)
+    await documents.close()
   }
 
   let closed: Promise<void> | null = null

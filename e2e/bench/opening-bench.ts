@@ -3,6 +3,7 @@
 import { mkdir } from 'node:fs/promises'
 import { defaultConfig } from '../../server/config/schema.ts'
 import { Ledger } from '../../server/document/ledger.ts'
+import { unlimitedDocuments } from '../../server/document/testing.ts'
 import { openLog } from '../../server/log/log.ts'
 import { documentPath } from '../../server/wire/document-api.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
@@ -101,7 +102,12 @@ async function writeHistory(
   const onFailure = (error: unknown) => {
     throw error
   }
-  const ledger = new Ledger({ documentBytes: defaultConfig.limits.documentBytes, now: Date.now, onFailure })
+  const ledger = new Ledger({
+    documents: unlimitedDocuments,
+    documentBytes: defaultConfig.limits.documentBytes,
+    now: Date.now,
+    onFailure,
+  })
   await mkdir(dataFolder, { recursive: true })
   const { log } = await openLog(
     { ...defaultConfig, durability: 'process' },

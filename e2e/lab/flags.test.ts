@@ -45,7 +45,8 @@ for (const [flags, sentence] of [
   [['--keys', '10'], /^Error: --keys is "10": .*9\.$/],
   [['--remote', 'x'], /^Error: --remote is \["x"\]: must be an address\.$/],
   [['--keys', '1'], /^Error: keys must be at least as many as blocks\.$/],
-  [['--wibble', '1'], /Unknown option '--wibble'/],
+  [['--wibble', '1'], /^Error: There is no flag --wibble; --help lists them\.$/],
+  [['--bloks=1'], /^Error: There is no flag --bloks; did you mean --blocks\?$/],
   [['lund'], /Unexpected argument 'lund'/],
 ] as const) {
   test(`${flags.join(' ')}: one sentence`, () => {

@@ -2,6 +2,7 @@
 
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { z } from 'zod'
+import { suggestion } from '../../server/config/suggestion.ts'
 
 export const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
 
@@ -30,7 +31,7 @@ export function readFlags<Shape extends z.ZodRawShape>(
 ): z.output<z.ZodObject<Shape>> {
   const texts = Object.keys(schema.shape).map((name) => [name, { type: 'string' }] as const)
   const options = { ...Object.fromEntries(texts), help: { type: 'boolean' }, ...others } as const
-  const { values } = parseArgs({ args: [...argv], options })
+  const { values } = parseKnown(argv, options)
   const parsed = schema.safeParse(values)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
@@ -39,4 +40,21 @@ export function readFlags<Shape extends z.ZodRawShape>(
   const where =
     flag === '' ? '' : `--${flag} is ${JSON.stringify((values as Record<string, unknown>)[flag])}: `
   throw new Error(`${where}${issue?.message}.`)
+}
+
+function parseKnown<Options extends ParseArgsOptionsConfig>(argv: readonly string[], options: Options) {
+  try {
+    return parseArgs({ args: [...argv], options })
+  } catch (error) {
+    const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true })
+    const stray = tokens.find((token) => token.kind === 'option' && !(token.name in options))
+    if (stray?.kind !== 'option') throw error
+    const names = Object.keys(options).map((name) => `--${name}`)
+    throw new Error(
+      `There is no flag ${stray.rawName}${suggestion(stray.rawName, names, '; --help lists them.')}`,
+      {
+        cause: error,
+      },
+    )
+  }
 }

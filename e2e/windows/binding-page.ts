@@ -16,7 +16,7 @@ import type { EditorCommands } from '../../web/editor/commands.ts'
 import { takeCopies } from '../../web/editor/copy.ts'
 import { takePastes } from '../../web/editor/paste.ts'
 import { Rendering } from '../../web/editor/rendering.ts'
-import { readSeen, type Seen, type SeenLine } from './dom-oracle.ts'
+import { type Quirk, quirks, readSeen, type Seen, type SeenLine } from './dom-oracle.ts'
 
 interface Editable {
   readonly root: HTMLElement
@@ -53,13 +53,15 @@ function createFrameDoor() {
     open(clientID: number, state: Uint8Array, onUpdate: (update: Uint8Array) => void): void {
       editable?.stop()
       editable?.root.remove()
+      // As it is before anybody asks for it.
+      document.execCommand('styleWithCSS', false, 'false')
       const root = document.createElement('div')
       root.contentEditable = 'true'
       document.body.append(root)
       // As in the page.
       MediumEditor.extensions.paste = MediumEditor.Extension
       const extensions = { imageDragging: {} }
-      new MediumEditor(root, { toolbar: { buttons: [] }, placeholder: false, extensions })
+      const editor = new MediumEditor(root, { toolbar: { buttons: [] }, placeholder: false, extensions })
       const doc = createDocument()
       doc.clientID = clientID
       Y.applyUpdate(doc, state, 'log')
@@ -69,7 +71,7 @@ function createFrameDoor() {
       const stopCopies = takeCopies({ root, binding, mayWrite: true })
       const stopPastes = takePastes({ root, commands, onPasted: () => undefined, onFailed: () => undefined })
       const stop = () => {
-        for (const end of [stopPastes, stopCopies, () => binding.stop()]) end()
+        for (const end of [stopPastes, stopCopies, () => binding.stop(), () => editor.destroy()]) end()
       }
       editable = { root, doc, text, binding, stop }
       doc.on('update', (update: Uint8Array, origin: unknown) => {
@@ -127,31 +129,34 @@ function createFrameDoor() {
     },
     /**
      * Changes the DOM as extensions, spelling aids and scripts do, which ask nobody. Tells how the document then differs from
-     * what was seen right after the change, before the binding drew anything; null if it does not, and if it was asked.
+     * what was seen right after the change, before the binding drew anything; null if it does not. `others` is what somebody
+     * else writes at that time, in characters that are nowhere else; `copied` a quirk that the document should have, too.
      */
-    async changeUnasked(change: UnaskedChange): Promise<string | null> {
+    async changeUnasked(
+      change: UnaskedChange,
+      others: OthersText | null = null,
+      copied?: Quirk,
+    ): Promise<string | null> {
       const { root } = here()
-      let isAsked = false
-      const listener = (event: Event) => {
-        isAsked ||= event.defaultPrevented
-      }
-      root.addEventListener('beforeinput', listener)
+      if (others?.isFirst) others.write()
       makeUnasked(root, change)
-      root.removeEventListener('beforeinput', listener)
+      if (others && !others.isFirst) others.write()
       const { focusNode, focusOffset = 0 } = getSelection() ?? {}
-      const seen = readSeen(root, focusNode ?? null, focusOffset)
+      const seen = readSeen(root, focusNode ?? null, focusOffset, copied)
       const html = root.innerHTML
       // The binding's observer is called first.
       await null
-      if (isAsked) return null
-      const present = this.seenInDocument()
+      this.draw()
       const index = selected()?.head
-      const caret = index === undefined ? null : caretIn(present, index)
+      const document = this.seenInDocument()
+      const { lines: present, caret } = withoutText(
+        { lines: document, caret: index === undefined ? null : caretIn(document, index) },
+        others?.text ?? '',
+      )
+      // Of a last line that went away, what others wrote in it stays.
+      if (others && present.length > seen.lines.length && present.at(-1)?.pieces.length === 0) present.pop()
       const wanted = [...seen.lines.map(shown), `caret ${seen.caret?.line} ${seen.caret?.offset}`]
-      const found = [
-        ...present.map(shown),
-        seen.caret ? `caret ${caret?.line} ${caret?.offset}` : wanted.at(-1),
-      ]
+      const found = [...present.map(shown), `caret ${caret?.line} ${caret?.offset}`]
       const from = wanted.findIndex((line, place) => line !== found[place])
       if (from < 0 && wanted.length === found.length) return null
       return `${found.slice(from, from + 4).join('\n')}\ninstead of\n${wanted.slice(from, from + 4).join('\n')}\nof ${html}`
@@ -277,14 +282,12 @@ function createFrameDoor() {
     /** How the DOM differs from the drawing of its text; null if it does not. */
     fault(): string | null {
       const { root, text } = here()
-      const expected = document.createElement('div')
+      const expected = root.cloneNode(false) as HTMLElement
       new Rendering(expected).redraw(linesOf(text))
       const shown = root.cloneNode(true) as HTMLElement
       shown.normalize()
       expected.normalize()
-      return shown.innerHTML === expected.innerHTML
-        ? null
-        : `${shown.innerHTML}\ninstead of ${expected.innerHTML}`
+      return shown.isEqualNode(expected) ? null : `${shown.innerHTML}\ninstead of ${expected.innerHTML}`
     },
   }
 }
@@ -320,10 +323,47 @@ export type UnaskedChange =
       readonly to: number
       readonly value: string
     }
+  | { readonly kind: 'quirk'; readonly value: Quirk }
+
+/** What somebody else writes before or after a change. */
+interface OthersText {
+  readonly text: string
+  readonly isFirst: boolean
+  readonly write: () => void
+}
+
+/** The same without characters of `text`, each of which must be there once. */
+function withoutText({ lines, caret }: Seen, text: string): { lines: SeenLine[]; caret: Seen['caret'] } {
+  const found = lines
+    .flatMap(({ pieces }) => pieces.flatMap(([piece]) => [...piece]))
+    .filter((unit) => text.includes(unit))
+  if (found.length !== text.length) throw new Error(`Of “${text}” the document has “${found.join('')}”.`)
+  let offset = caret?.offset ?? 0
+  const others = lines.map((line, place) => {
+    let at = 0
+    const pieces: [string, string][] = []
+    for (const [piece, look] of line.pieces)
+      for (const unit of piece.split('')) {
+        const isTheirs = text.includes(unit)
+        if (isTheirs && place === caret?.line && at < caret.offset) offset -= 1
+        at += 1
+        if (isTheirs) continue
+        const last = pieces.at(-1)
+        if (last?.[1] === look) last[0] += unit
+        else pieces.push([unit, look])
+      }
+    return { ...line, pieces }
+  })
+  return { lines: others, caret: caret && { ...caret, offset } }
+}
 
 function makeUnasked(root: HTMLElement, change: UnaskedChange): void {
   if (change.kind === 'command') {
     document.execCommand(change.name, false, change.value)
+    return
+  }
+  if (change.kind === 'quirk') {
+    root.innerHTML = quirks[change.value].example
     return
   }
   const { at, to, value } = change
@@ -434,7 +474,9 @@ function trackIndex(doc: Y.Doc, text: Y.Text, index: number): () => number | nul
     const item = position.item && Y.getItem(doc.store, position.item)
     // Words that somebody deleted and took back may come back behind it.
     if (item?.deleted && item instanceof Y.Item && item.redone) return null
-    return Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
+    const now = Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
+    // No line begins behind the end of the last one.
+    return now === text.length && now > 0 && text.toString().endsWith('\n') ? now - 1 : now
   }
 }
 
@@ -505,6 +547,21 @@ function createPageDoor() {
     in<Name extends keyof FrameDoor>(index: number, name: Name, ...args: Parameters<FrameDoor[Name]>) {
       const { door } = at(index)
       return (door[name] as (...given: unknown[]) => unknown)(...args) as ReturnType<FrameDoor[Name]>
+    },
+    /** The same as a frame's `changeUnasked`, while another editable, somewhere, writes characters that are nowhere else. */
+    changeBeside(
+      change: UnaskedChange,
+      [index, other]: readonly [number, number],
+      { text, share, isFirst }: { readonly text: string; readonly share: number; readonly isFirst: boolean },
+    ): Promise<string | null> {
+      const write = () => {
+        const { door } = at(other)
+        const there = door.text()
+        const place = Math.floor(share * there.length)
+        const isHalf = /[\uDC00-\uDFFF]/.test(there[place] ?? '')
+        door.edit(isHalf ? place - 1 : place, text)
+      }
+      return this.in(index, 'changeUnasked', change, { text, isFirst, write })
     },
     hold(index: number, isHeld: boolean): void {
       at(index).isHeld = isHeld

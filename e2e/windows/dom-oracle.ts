@@ -13,25 +13,57 @@ export interface Seen {
   readonly caret: { readonly line: number; readonly offset: number } | null
 }
 
+/** What a document does not copy from a browser: the oracle reads it as the document has it, and everything else as it is seen. */
+export const quirks = {
+  'half of a character': {
+    shown: 'Both browsers keep one half of a surrogate pair that a script or a command cut, and show U+FFFD.',
+    kept: 'Nothing.',
+    example: '<p>a\uD83Db</p>',
+  },
+  'a level without an item': {
+    shown: 'Both browsers put a list directly into a list to indent items, also where no item is above them.',
+    kept: 'Items lie one level below the item above them.',
+    example: '<ul><ul><li>a</li></ul></ul>',
+  },
+  'a seventh level': {
+    shown: 'Both browsers indent lists without an end.',
+    kept: 'Six levels.',
+    example: `${'<ul><li>a'.repeat(7)}${'</li></ul>'.repeat(7)}`,
+  },
+  'a horizontal rule': {
+    shown: 'Both browsers insert a rule when they are asked for one.',
+    kept: 'The end of the line before it.',
+    example: '<p>a</p><hr><p>b</p>',
+  },
+  'a table': {
+    shown: 'Both browsers draw cells beside each other.',
+    kept: 'A line for each row, with “ | ” between its cells.',
+    example: '<table><tr><td>a</td><td>b</td></tr></table>',
+  },
+} as const
+
+export type Quirk = keyof typeof quirks
+
 interface OpenLine {
   readonly element: Element
   text: [string, string][]
+  /** The pieces before it. */
   caret: number | null
 }
 
-/** `anchor` and `offset`: a position in the DOM. */
-export function readSeen(root: HTMLElement, anchor: Node | null, offset: number): Seen {
+/** `anchor` and `offset`: a position in the DOM. `copied`: a quirk that is read as it is seen. */
+export function readSeen(root: HTMLElement, anchor: Node | null, offset: number, copied?: Quirk): Seen {
   const lines: SeenLine[] = []
   let open: OpenLine | null = null
   let caret: Seen['caret'] = null
   /** A caret between lines belongs to the next one. */
   let isWaiting = false
 
-  const lengthOf = (line: OpenLine) => line.text.reduce((sum, [text]) => sum + text.length, 0)
+  const lengthOf = (pieces: SeenLine['pieces']) => pieces.reduce((sum, [text]) => sum + text.length, 0)
 
   function begin(element: Element): OpenLine {
     open ??= { element, text: [], caret: null }
-    if (isWaiting) open.caret ??= lengthOf(open)
+    if (isWaiting) open.caret ??= open.text.length
     isWaiting = false
     return open
   }
@@ -41,12 +73,16 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number)
     // The last break of a line is its placeholder.
     const last = open.text.at(-1)
     if (last?.[0] === '\u2028') open.text.pop()
-    if (open.caret !== null) caret = { line: lines.length, offset: Math.min(open.caret, lengthOf(open)) }
+    const text = copied === 'half of a character' ? open.text : wholeCharacters(open.text)
+    if (open.caret !== null) {
+      const before = open.text.slice(0, open.caret).filter((unit) => text.includes(unit))
+      caret = { line: lines.length, offset: lengthOf(before) }
+    }
     const pieces: [string, string][] = []
-    for (const [text, look] of wholeCharacters(open.text)) {
+    for (const [unit, look] of text) {
       const before = pieces.at(-1)
-      if (before?.[1] === look) before[0] += text
-      else pieces.push([text, look])
+      if (before?.[1] === look) before[0] += unit
+      else pieces.push([unit, look])
     }
     const { block, align } = kindOf(root, open.element)
     lines.push({ block, align, pieces })
@@ -55,7 +91,7 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number)
 
   function note(node: Node, at: number): void {
     if (node !== anchor || at !== offset) return
-    if (open) open.caret = lengthOf(open)
+    if (open) open.caret = open.text.length
     else isWaiting = true
   }
 
@@ -85,9 +121,16 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number)
       begin(block).text.push(['\uFFFC', lookOf(element.parentElement ?? root, block)])
       return
     }
+    if (element.localName === 'hr' && copied !== 'a horizontal rule') {
+      end()
+      return
+    }
     const display = getComputedStyle(element).display
-    const isBlock = display === 'block' || display === 'list-item'
+    const isTable = copied !== 'a table' && /^table(-row(-group)?)?$/.test(display)
+    const isBlock = display === 'block' || display === 'list-item' || isTable
     if (isBlock) end()
+    if (copied !== 'a table' && display === 'table-cell' && open)
+      open.text.push([' | ', lookOf(element.parentElement ?? root, block)])
     const before = lines.length
     const isList = /^[uo]l$/.test(element.localName)
     for (const [index, child] of [...element.childNodes].entries()) {
@@ -106,14 +149,16 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number)
   }
   note(root, root.childNodes.length)
   end()
-  if (isWaiting && lines.length > 0) {
+  // An empty document is an empty line.
+  if (lines.length === 0) lines.push({ block: 'p', align: '', pieces: [] })
+  if (isWaiting) {
     const last = lines.length - 1
-    caret = { line: last, offset: (lines[last]?.pieces ?? []).reduce((sum, [text]) => sum + text.length, 0) }
+    caret = { line: last, offset: lengthOf(lines[last]?.pieces ?? []) }
   }
-  return { lines: withDepths(lines), caret }
+  const deep = copied === 'a seventh level' ? lines : withoutDeepLevels(lines)
+  return { lines: copied === 'a level without an item' ? deep : withDepths(deep), caret }
 }
 
-/** No document holds a half of a surrogate pair. */
 function wholeCharacters(units: readonly (readonly [string, string])[]): (readonly [string, string])[] {
   return units.filter(([unit, look], place) => {
     const [before, after] = [units[place - 1], units[place + 1]]
@@ -123,8 +168,14 @@ function wholeCharacters(units: readonly (readonly [string, string])[]): (readon
   })
 }
 
-/** Items nest in items: one whose list lies deeper, without an item around it, is not indented in a document. */
-function withDepths(lines: readonly SeenLine[]): SeenLine[] {
+function withoutDeepLevels(lines: readonly SeenLine[]): readonly SeenLine[] {
+  return lines.map((line) => ({
+    ...line,
+    block: line.block.replace(/(?<=[uo]l)\d+/, (level) => String(Math.min(Number(level), 6))),
+  }))
+}
+
+function withDepths(lines: readonly SeenLine[]): readonly SeenLine[] {
   let open: number[] = []
   return lines.map((line) => {
     const level = /^[uo]l/.test(line.block) ? Number(line.block.slice(2)) : 0
@@ -147,7 +198,7 @@ function kindOf(root: Element, element: Element): { block: string; align: string
       if (depth === 1 && block === 'p') block = name
     } else if (block === 'p' && /^(h[1-6]|blockquote|pre)$/.test(name)) block = name
   }
-  return { block: /^[uo]l$/.test(block) ? block + Math.min(depth, 6) : block, align }
+  return { block: /^[uo]l$/.test(block) ? block + depth : block, align }
 }
 
 function lookOf(element: Element, nearest: Element): string {

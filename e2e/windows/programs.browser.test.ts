@@ -49,11 +49,16 @@ test('a text that a program writes is shown, and leaves what is typed and its ca
   await untilShows(reader, 'first linesecond, my line')
   await ask(server, writing('PUT', 'written', '2', 'a first line\nsecond, my line\n'))
   await ask(server, writing('POST', 'written', '3', '<ul><li>a <b>third</b></li></ul>', 'text/html'))
-  for (const window of [typist, reader]) await untilShows(window, 'a first linesecond, my linea third')
+  await ask(server, writing('POST', 'written', '4', '1. a *fourth*\n', 'text/markdown'))
+  for (const window of [typist, reader])
+    await untilShows(window, 'a first linesecond, my linea thirda fourth')
   assert.equal(await typist.run(caretShown), 'second, my| line')
-  assert.match(await reader.run(htmlShown), /<ul><li[^>]*>a <b[^>]*>third<\/b>/)
+  assert.match(
+    await reader.run(htmlShown),
+    /<ul><li[^>]*>a <b[^>]*>third<\/b>.*<ol><li[^>]*>a <i[^>]*>fourth<\/i>/,
+  )
   const path = '/api/documents/written'
-  assert.equal(await ask(server, { path }), 'a first line\nsecond, my line\na third\n')
+  assert.equal(await ask(server, { path }), 'a first line\nsecond, my line\na third\na fourth\n')
 })
 
 test('a page of the mirror editor opens as a shared document, for reading too, and goes on', async (t) => {

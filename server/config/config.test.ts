@@ -161,11 +161,14 @@ test('a file may say a number where its text is meant', async (t) => {
 })
 
 test('a file that is no module, or exports nothing, is refused', async (t) => {
-  const broken = load('', { cwd: await directoryWith(t, 'export default {') })
-  await assert.rejects(broken, {
-    name: 'ConfigError',
-    message: /^crosswind\.config\.ts cannot be read: .*\.$/,
-  })
+  for (const [source, line] of [
+    ["export default {\n  port: 1\n  http: '2',\n}\n", 3],
+    ['export default {\n  port: none,\n}\n', 2],
+  ] as const) {
+    const broken = load('', { cwd: await directoryWith(t, source) })
+    const message = new RegExp(`^crosswind\\.config\\.ts, line ${line}, cannot be read: .*\\.$`)
+    await assert.rejects(broken, { name: 'ConfigError', message })
+  }
   const silent = load('', { cwd: await directoryWith(t, 'export const port = 1') })
   await assert.rejects(silent, { name: 'ConfigError', message: /exports nothing; it should say/ })
 })

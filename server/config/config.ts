@@ -14,6 +14,7 @@ import {
   fieldNotes,
   flagOf,
 } from './schema.ts'
+import { suggestion } from './suggestion.ts'
 
 export { type Config, defaultConfig, defineConfig } from './schema.ts'
 
@@ -67,7 +68,7 @@ function overridesFromEnvironment(env: ConfigSources['env']): Override[] {
     const key = configKeys.find(({ variable }) => variable === name)
     if (key !== undefined) return [overrideFrom(key, text, name)]
     const names = configKeys.map(({ variable }) => variable)
-    throw new ConfigError(`There is no environment variable ${name}${suggestion(name, names)}`)
+    throw new ConfigError(`There is no environment variable ${name}${suggestion(name, names, toHelp)}`)
   })
 }
 
@@ -87,7 +88,10 @@ async function configFromFile(cwd: string, named: string | null): Promise<Config
 async function exportOf(file: string): Promise<unknown> {
   const module: unknown = await import(pathToFileURL(file).href).catch((error: unknown) => {
     const [reason] = String(error).split('\n')
-    throw new ConfigError(`${basename(file)} cannot be read: ${reason}.`, { cause: error })
+    // Node shows the place above the message, or below it.
+    const line = error instanceof Error && error.stack?.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0]
+    const place = line ? `${basename(file)}, line ${line},` : basename(file)
+    throw new ConfigError(`${place} cannot be read: ${reason}.`, { cause: error })
   })
   if (typeof module === 'object' && module !== null && 'default' in module) return module.default
   throw new ConfigError(
@@ -100,7 +104,7 @@ function complaint(issue: z.core.$ZodIssue, from: string): ConfigError {
   if (issue.code === 'unrecognized_keys') {
     const unknown = [...path, issue.keys[0]].join('.')
     const names = configKeys.map(({ key }) => key)
-    return new ConfigError(`There is no key ${unknown} (from ${from})${suggestion(unknown, names)}`)
+    return new ConfigError(`There is no key ${unknown} (from ${from})${suggestion(unknown, names, toHelp)}`)
   }
   const key = configKeys.find((candidate) => candidate.path.every((name, index) => path[index] === name))
   if (key !== undefined) return notAllowed(key, issue.input, from)
@@ -188,6 +192,8 @@ export function readFlags<Shape extends Record<string, z.ZodType>>(
   return { own: Object.fromEntries(values), settings }
 }
 
+const toHelp = '; --help lists them.'
+
 /** Splits `--name value`, `--name=value` and switches, in order; a switch has no text. Throws ConfigError. */
 function splitFlags(argv: readonly string[], known: typeof settingFlags): { name: string; text: string }[] {
   const options = Object.fromEntries(
@@ -210,7 +216,7 @@ function splitFlags(argv: readonly string[], known: typeof settingFlags): { name
     const allowed = known.get(name)
     if (token.kind !== 'option' || allowed === undefined) {
       if (!word.startsWith('--')) throw new ConfigError(`"${word}" is no flag; --help lists them.`)
-      throw new ConfigError(`There is no flag ${name}${suggestion(name, [...known.keys()])}`)
+      throw new ConfigError(`There is no flag ${name}${suggestion(name, [...known.keys()], toHelp)}`)
     }
     const { value, inlineValue } = token
     if (allowed === null) {
@@ -221,27 +227,4 @@ function splitFlags(argv: readonly string[], known: typeof settingFlags): { name
       throw new ConfigError(`${name} needs a value after it; allowed are ${allowed}.`)
     return { name, text: value }
   })
-}
-
-/** `; did you mean x?`, or `; --help lists them.` when more than a third of the letters differ. */
-function suggestion(given: string, names: readonly string[]): string {
-  const [nearest] = names
-    .map((name) => ({ name, distance: distanceBetween(given.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ name, distance }) => distance <= Math.max(given.length, name.length) / 3)
-    .sort((a, b) => a.distance - b.distance)
-  return nearest ? `; did you mean ${nearest.name}?` : '; --help lists them.'
-}
-
-/** Edit distance (Levenshtein 1966). */
-function distanceBetween(from: string, to: string): number {
-  let above = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [i, letter] of [...from].entries()) {
-    const row = [i + 1]
-    for (const [j, other] of [...to].entries()) {
-      const [added, dropped, changed] = [row[j] ?? 0, above[j + 1] ?? 0, above[j] ?? 0]
-      row.push(Math.min(dropped + 1, added + 1, changed + (letter === other ? 0 : 1)))
-    }
-    above = row
-  }
-  return above.at(-1) ?? 0
 }

@@ -261,6 +261,13 @@ export const configSchema = z.strictObject({
       16_777_216,
       'Largest shared document, bytes without the text that was deleted; beyond it only deletions are stored',
     ),
+    documentSeconds: whole(
+      1,
+      600,
+      5,
+      'Processor time to read or write one document, s; beyond it the document is not read',
+    ),
+    documentMegabytes: whole(64, 16_384, 384, 'Memory to read or write one document, MB'),
     outboxMessages: whole(1, 100_000, 2000, 'Messages that a window keeps while offline'),
     outboxBytes: whole(1024, 67_108_864, 4_194_304, 'Bytes that a window keeps while offline'),
   }),

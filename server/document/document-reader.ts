@@ -1,11 +1,10 @@
 // Reads documents from the log: lines of the shared document or the mirrored page, and the history.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
 import type { HistoryPortion, HistoryUpdate } from '../wire/document-api.ts'
 import { type Cursor, formatCursor, isKind, type Message } from '../wire/messages.ts'
-import { readHtmlInTurns } from './html.ts'
+import { readHtml } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 
 export interface FoundDocument {
@@ -27,29 +26,13 @@ export function contentOf(messages: readonly Message[]) {
   return messages.findLast((message) => isKind(message, 'edit') || isKind(message, 'update'))
 }
 
-export async function readLines(log: Pick<Log, 'snapshot'>, channel: string): Promise<Line[]> {
-  return linesIn((await findDocument(log, channel)).messages)
-}
-
-/** Of one channel. The newest change decides which of both it is. Empty without any. */
-export async function linesIn(messages: readonly Message[]): Promise<Line[]> {
+/** Of one channel. The newest change decides whether it is a shared document or a mirrored page. Empty without any. */
+export function linesIn(messages: readonly Message[]): Line[] {
   const newest = contentOf(messages)
   if (!newest) return []
-  return isKind(newest, 'edit') ? linesOfHtml(newest.body.html) : linesOf(documentText(documentOf(messages)))
-}
-
-/** Steps of reading before others get their turn: a few ms. */
-const stepsPerTurn = 16
-
-/** The lines of a mirrored page. */
-export async function linesOfHtml(html: string): Promise<Line[]> {
-  const reading = readHtmlInTurns(html, { isOwn: true })
-  let step = reading.next()
-  for (let steps = 1; !step.done; steps += 1) {
-    if (steps % stepsPerTurn === 0) await nextTurn()
-    step = reading.next()
-  }
-  return step.value.lines
+  return isKind(newest, 'edit')
+    ? readHtml(newest.body.html, { isOwn: true }).lines
+    : linesOf(documentText(documentOf(messages)))
 }
 
 /** A response of some 100 ms. */

@@ -5,11 +5,12 @@ import { createMemoryLog, IdTaken, type Log } from '../log/log.ts'
 import { ampleLimits } from '../log/log-testing.ts'
 import { Refusal } from '../refusal.ts'
 import type { Draft, EditorName } from '../wire/messages.ts'
-import { linesOfHtml, readLines } from './document-reader.ts'
+import { findDocument, linesIn } from './document-reader.ts'
 import { keepForm, writeDocument } from './document-writes.ts'
-import { writeHtml } from './html.ts'
+import { readHtml, writeHtml } from './html.ts'
 import { Ledger } from './ledger.ts'
 import { type Line, plainFormat, textOf } from './rich-text.ts'
+import { unlimitedDocuments } from './testing.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
 const maxMessageBytes = 4096
@@ -20,10 +21,10 @@ const linesOf = (...texts: string[]): Line[] =>
 /** One log, as servers with either editor have it one after the other. */
 function open() {
   const now = () => 1
-  const ledger = new Ledger({ documentBytes: 1e6, now, onFailure: fail })
+  const ledger = new Ledger({ documents: unlimitedDocuments, documentBytes: 1e6, now, onFailure: fail })
   const folds = { update: ledger.fold }
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, folds, now, onFailure: fail })
-  const logOf = (editor: EditorName) => ledger.guard(keepForm(stored, editor, now))
+  const logOf = (editor: EditorName) => ledger.guard(keepForm(stored, editor, unlimitedDocuments, now))
   return { stored, shared: logOf('shared'), mirror: logOf('mirror') }
 }
 
@@ -56,12 +57,14 @@ function write(log: Log, { id = 'bob-1', at = 1, ...writing }: Write, editor: Ed
   }
   const draft = { id, channel: 'main', from: 'bob', at }
   const given = { draft, way: 'replace' as const, lines: [], isPlain: true, ifMatch: null, ...writing }
-  return writeDocument({ log, publish, editor, maxMessageBytes }, given).then(
+  return writeDocument({ documents: unlimitedDocuments, log, publish, editor, maxMessageBytes }, given).then(
     ({ seq }) => seq,
     (error: Refusal) => `${error.status} ${error.code}`,
   )
 }
 
+const readLines = async (log: Log, channel: string) => linesIn((await findDocument(log, channel)).messages)
+const linesOfHtml = (html: string) => readHtml(html, { isOwn: true }).lines
 const shown = async (log: Log) => textOf(await readLines(log, 'main'))
 const refusalOf = async (appended: number | Promise<number>) =>
   Promise.resolve(appended).then(
@@ -139,17 +142,14 @@ test('a replaced text keeps what others type meanwhile, and formatting of what s
   const late = { ...shared, snapshot: async () => there }
   assert.equal(await write(late, { lines: linesOf('one and two') }), 3)
   assert.equal(writeHtml(await readLines(shared, 'main')), '<p><b>one </b>and <b>two typed</b></p>')
-  assert.equal(
-    await write(shared, { id: 'bob-2', lines: await linesOfHtml('<p>two</p>'), isPlain: false }),
-    4,
-  )
+  assert.equal(await write(shared, { id: 'bob-2', lines: linesOfHtml('<p>two</p>'), isPlain: false }), 4)
   assert.equal(writeHtml(await readLines(shared, 'main')), '<p>two</p>')
 })
 
 test('what is appended begins a line at the end, in the form that it has', async () => {
   const { shared } = open()
   assert.equal(await write(shared, { way: 'append', lines: linesOf('a') }), 1)
-  await write(shared, { id: 'bob-2', way: 'append', lines: await linesOfHtml('<h2>b</h2>') })
+  await write(shared, { id: 'bob-2', way: 'append', lines: linesOfHtml('<h2>b</h2>') })
   await write(shared, { id: 'bob-3', way: 'append', lines: linesOf('', 'c') })
   assert.equal(writeHtml(await readLines(shared, 'main')), '<p>a</p>\n<h2>b</h2>\n<p><br></p>\n<p>c</p>')
   const { shared: unended } = open()

@@ -1,7 +1,6 @@
 // Writes documents: a program's text as one message, and what another editor left as a message of this one.
 
 import { hash } from 'node:crypto'
-import * as Y from 'yjs'
 import { IdTaken, isRepeat, type Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
 import {
@@ -13,23 +12,19 @@ import {
   type Stored,
 } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
-import { contentOf, documentOf, findDocument, linesIn } from './document-reader.ts'
-import { writeHtml } from './html.ts'
-import { type Change, documentText, isEnded, type Line, linesOf } from './rich-text.ts'
-import { changesBetween } from './text-diff.ts'
+import { contentOf, findDocument } from './document-reader.ts'
+import type { Rewriting } from './document-tasks.ts'
+import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
 
-interface DocumentWriting {
+interface DocumentWriting extends Rewriting {
   /** Who writes which message where; its kind and body are made here. */
   readonly draft: Pick<Draft, 'id' | 'channel' | 'from' | 'at'>
-  readonly way: 'replace' | 'append'
-  readonly lines: readonly Line[]
-  /** The lines are text alone: in a shared document what stays keeps its formatting. */
-  readonly isPlain: boolean
   /** The header If-Match (RFC 9110, 13.1.1); null without one. */
   readonly ifMatch: string | null
 }
 
 interface WriterParts {
+  readonly documents: Documents
   readonly log: Pick<Log, 'snapshot' | 'find'>
   readonly publish: (draft: Draft) => Stored | Promise<Stored>
   readonly editor: EditorName
@@ -40,10 +35,10 @@ interface WriterParts {
 /**
  * Writes as one message: an update of the difference, or with the mirror editor an edit. What others write meanwhile
  * stays. Where nothing changes nothing is stored, and the answer has the number of the newest change, 0 for none.
- * Rejects with a `Refusal`: 409 `id-taken`, 412 `document-changed`, 413 `too-large`, and as `publish` does.
+ * Rejects with a `Refusal`: 409 `id-taken`, 412 `document-changed`, 413 `too-large`, 422 `too-costly`, and as `publish` does.
  */
 export async function writeDocument(parts: WriterParts, writing: DocumentWriting): Promise<Stored> {
-  const { log, publish, editor, maxMessageBytes } = parts
+  const { log, publish, maxMessageBytes } = parts
   const { draft: envelope, ifMatch } = writing
   const { id, channel } = envelope
   const found = await findDocument(log, channel)
@@ -55,15 +50,12 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
     const sentence = `The document has changed since: its ETag is ${found.tag}. Read it again, and write with that.`
     throw new Refusal(412, 'document-changed', sentence, id)
   }
-  const draft =
-    editor === 'shared'
-      ? updateDraft(
-          envelope,
-          updateFrom(found.messages, (text) => changesFor(writing, text)),
-          digest,
-        )
-      : await editDraft(writing, found.messages, digest)
-  if (draft === null) return { type: 'stored', id, seq: found.seq }
+  const change = await changeFor(parts, writing, found.messages)
+  if (change === null) return { type: 'stored', id, seq: found.seq }
+  const draft: Draft =
+    'update' in change
+      ? { ...envelope, kind: 'update', body: { ...change, digest } }
+      : { ...envelope, kind: 'edit', body: { ...change, digest } }
   const bytes = Buffer.byteLength(JSON.stringify(draft))
   if (bytes > maxMessageBytes) {
     const sentence = `As one message the text has ${bytes} bytes, more than ${maxMessageBytes} (limits.maxMessageBytes): write it in parts, the later ones by POST.`
@@ -104,61 +96,27 @@ function isMatch(ifMatch: string, { tag, seq }: { readonly tag: string; readonly
   return ifMatch.trim() === '*' ? seq > 0 : ifMatch.split(',').some((one) => one.trim() === tag)
 }
 
-function updateDraft(
-  { id, channel, from, at }: DocumentWriting['draft'],
-  update: string | null,
-  digest?: string,
-): Draft<'update'> | null {
-  if (update === null) return null
-  const body = digest === undefined ? { update } : { update, digest }
-  return { id, channel, kind: 'update', from, at, body }
-}
-
-async function editDraft(
-  { draft: { id, channel, from, at }, way, lines }: DocumentWriting,
+/** Rejects with a `Refusal` (422 `too-costly`). */
+async function changeFor(
+  { documents, editor }: Pick<WriterParts, 'documents' | 'editor'>,
+  { draft, way, lines, isPlain }: DocumentWriting,
   messages: readonly Message[],
-  digest: string,
-): Promise<Draft<'edit'> | null> {
-  const now = await linesIn(messages)
-  const html = writeHtml(way === 'replace' ? lines : [...now, ...lines])
-  return html === writeHtml(now) ? null : { id, channel, kind: 'edit', from, at, body: { html, digest } }
-}
-
-/**
- * One update of the document of these messages, in base64; null if nothing changes. `client`: the Yjs client that writes; default: a
- * new one.
- */
-function updateFrom(
-  messages: readonly Message[],
-  changes: (text: Y.Text) => readonly Change[],
-  client?: number,
-): string | null {
-  const doc = documentOf(messages)
-  if (client !== undefined) doc.clientID = client
-  let made: Uint8Array | null = null
-  doc.on('update', (update: Uint8Array) => {
-    made = update
-  })
-  const text = documentText(doc)
-  text.applyDelta([...changes(text)])
-  doc.destroy()
-  return made && Buffer.from(made).toString('base64')
-}
-
-function changesFor({ way, lines, isPlain }: DocumentWriting, text: Y.Text): readonly Change[] {
-  const now = linesOf(text)
-  if (way === 'replace') {
-    const changes = changesBetween(now, lines)
-    return isPlain
-      ? changes.map((change) => ('retain' in change ? { retain: change.retain } : change))
-      : changes
+): Promise<{ readonly update: string } | { readonly html: string } | null> {
+  const { id, channel } = draft
+  const rewriting = { way, lines, isPlain }
+  const isShared = editor === 'shared'
+  documents.mustBeReadable(channel)
+  try {
+    const made = await documents.run(isShared ? 'updateFor' : 'htmlFor', messages, rewriting)
+    if (made === null) return null
+    return isShared ? { update: made } : { html: made }
+  } catch (error) {
+    if (!(error instanceof TooCostly)) throw error
+    // The document's fault, or the text's.
+    await documents.read(channel, 'textOf', 'text/plain', messages)
+    const sentence = `To write the text ${error.message}: write it in parts, the later ones by POST.`
+    throw new Refusal(422, 'too-costly', sentence, id)
   }
-  if (lines.length === 0) return []
-  const [only, ...others] = now
-  const isBlank = others.length === 0 && only?.block === 'p' && only.runs.length === 0
-  if (isBlank) return changesBetween(now, lines)
-  const end: readonly Change[] = isEnded(now.at(-1)) ? [] : [{ insert: '\n', attributes: {} }]
-  return [{ retain: text.length }, ...end, ...changesBetween([], lines)]
 }
 
 /** Other servers of the log may convert at the same time. */
@@ -169,7 +127,7 @@ const mostTries = 3
  * other kind is refused (409 `shared-document` or `mirrored-page`). Where an earlier server with another setting left
  * the newest content in it, the first snapshot stores the same in this one's.
  */
-export function keepForm(log: Log, editor: EditorName, now: Clock): Log {
+export function keepForm(log: Log, editor: EditorName, documents: Documents, now: Clock): Log {
   const other: Kind = editor === 'shared' ? 'edit' : 'update'
 
   async function refuse(draft: Draft): Promise<number> {
@@ -189,7 +147,13 @@ export function keepForm(log: Log, editor: EditorName, now: Clock): Log {
       )
       if (foreign.length === 0) return found
       if (tries > mostTries) throw new Error(`The pages of another editor were not converted.`)
-      for (const messages of foreign) await convert(messages)
+      try {
+        for (const messages of foreign) await convert(messages)
+      } catch (error) {
+        // It is shown as it is.
+        if (isTooCostly(error)) return found
+        throw error
+      }
     }
   }
 
@@ -198,16 +162,18 @@ export function keepForm(log: Log, editor: EditorName, now: Clock): Log {
     const content = contentOf(messages)
     if (!content) return
     const { seq, channel, from, at } = content
-    const lines = await linesIn(messages)
-    const draft: Draft | null =
+    const draft: Draft =
       editor === 'shared'
-        ? updateDraft(
-            { id: `${from}-update${seq}`, channel, from, at },
-            updateFrom(messages, (text) => changesBetween(linesOf(text), lines), seq) ?? nothing,
-          )
-        : { id: `${from}-edit${seq}`, channel, kind: 'edit', from, at, body: { html: writeHtml(lines) } }
+        ? {
+            ...{ id: `${from}-update${seq}`, channel, kind: 'update', from, at },
+            body: { update: await documents.read(channel, 'updateToPage', messages, seq) },
+          }
+        : {
+            ...{ id: `${from}-edit${seq}`, channel, kind: 'edit', from, at },
+            body: { html: await documents.read(channel, 'textOf', 'text/html', messages) },
+          }
     try {
-      if (draft) await log.append(draft, now())
+      await log.append(draft, now())
     } catch (error) {
       // Another server knew of more of the document.
       if (!(error instanceof IdTaken)) throw error
@@ -221,9 +187,6 @@ export function keepForm(log: Log, editor: EditorName, now: Clock): Log {
     snapshot: (channels) => converted(() => log.snapshot(channels)),
   }
 }
-
-/** An update that changes nothing (Yjs, version 1). */
-const nothing = Buffer.from(Y.encodeStateAsUpdate(new Y.Doc())).toString('base64')
 
 function sharedDocument({ id, channel }: Draft): Refusal {
   const sentence = `"${channel}" is a shared document, which takes no edit: programs write text to /api/documents/${encodeURIComponent(channel)}; an older window has to be reloaded.`

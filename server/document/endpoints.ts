@@ -17,20 +17,22 @@ import { grantOf } from '../security/middleware.ts'
 import { type Bodies, connectionOf } from '../transports/bodies.ts'
 import { queryOf, type TransportLimits } from '../transports/transport.ts'
 import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
-import { type DocumentList, documentsPath } from '../wire/document-api.ts'
+import { type DocumentList, documentsPath, type TextType, textTypes } from '../wire/document-api.ts'
 import { type Draft, type PageSettings, parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Directory } from './directory.ts'
-import { findDocument, linesIn, linesOfHtml, readHistory, readLines } from './document-reader.ts'
+import { findDocument, readHistory } from './document-reader.ts'
+import { type Documents, TooCostly } from './document-worker.ts'
 import { writeDocument } from './document-writes.ts'
-import { escapeHtml, writeHtml } from './html.ts'
-import { writeMarkdown } from './markdown.ts'
-import { isEnded, type Line, plainFormat } from './rich-text.ts'
+import { escapeHtml } from './html.ts'
 
 interface DocumentParts {
   readonly hub: Pick<Hub, 'windowsOn' | 'waitMs' | 'publish'>
   readonly log: Pick<Log, 'snapshot' | 'find' | 'oldest' | 'read'>
   readonly directory: Directory
+  readonly documents: Documents
+  /** Reads what programs send: no text holds up the documents. */
+  readonly texts: Documents
   readonly access: Access
   readonly bodies: Bodies
   readonly limits: Pick<TransportLimits, 'maxMessageBytes'>
@@ -38,55 +40,24 @@ interface DocumentParts {
   readonly settings: () => Pick<PageSettings, 'editor'>
 }
 
-/** What a program may read and write: the first is what it gets without asking. */
-const formats: Readonly<Record<string, Format>> = {
-  'text/plain': { read: linesOfText, write: rawText },
-  // To read Markdown made to be slow would hold up the server.
-  'text/markdown': { read: null, write: writeMarkdown },
-  'text/html': { read: linesOfHtml, write: writeHtml },
-}
-
-interface Format {
-  readonly read: ((text: string) => readonly Line[] | Promise<readonly Line[]>) | null
-  readonly write: (lines: readonly Line[]) => string
-}
-
-const types = new Intl.ListFormat('en', { type: 'disjunction' }).format(
-  Object.keys(formats).filter((type) => formats[type]?.read),
-)
-
-/** Every line feed ends a line. */
-function linesOfText(text: string): Line[] {
-  const lines = text.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '').split('\n')
-  if (lines.at(-1) === '') lines.pop()
-  return lines.map((words) => ({ ...plainFormat, runs: words === '' ? [] : [{ text: words, marks: {} }] }))
-}
-
-/** As `linesOfText` reads it, with U+2028 for a line break within a line and U+FFFC for an image. */
-function rawText(lines: readonly Line[]): string {
-  const [only, ...others] = lines
-  if (only?.runs.length === 0 && others.length === 0 && !isEnded(only)) return ''
-  return lines.map(({ runs }) => `${runs.map(({ text }) => text).join('')}\n`).join('')
-}
+const types = new Intl.ListFormat('en', { type: 'disjunction' }).format(textTypes)
 
 /** Throws a `Refusal` (415 `wrong-type`). */
-function formatSent(given: string) {
+function typeSent(given: string): TextType {
   const [type = '', ...parameters] = given
     .toLowerCase()
     .split(';')
     .map((part) => part.trim())
   const charset = parameters.find((one) => one.startsWith('charset='))?.slice('charset='.length)
-  const read = formats[type]?.read
-  if (read && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return { type, read }
+  const known = textTypes.find((name) => name === type)
+  if (known && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return known
   const sentence = `A document is sent as ${types} in UTF-8, not as ${given || 'nothing named'}.`
   throw new Refusal(415, 'wrong-type', sentence)
 }
 
-type Render = (title: string, lines: readonly Line[]) => string
-
-const exports: Readonly<Record<string, { readonly type: string; readonly render: Render }>> = {
-  html: { type: 'text/html; charset=utf-8', render: htmlPage },
-  md: { type: 'text/markdown; charset=utf-8', render: (_title, lines) => writeMarkdown(lines) },
+const exports: Readonly<Record<string, { readonly type: TextType; readonly wrap: typeof htmlPage }>> = {
+  html: { type: 'text/html', wrap: htmlPage },
+  md: { type: 'text/markdown', wrap: (_title, text) => text },
 }
 
 /** An exported page that is shown after all runs nothing, loads nothing and has no origin. */
@@ -95,7 +66,7 @@ const exportHeaders = {
   'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
 }
 
-function htmlPage(title: string, lines: readonly Line[]): string {
+function htmlPage(title: string, content: string): string {
   return `<!doctype html>
 <html>
 <head>
@@ -105,7 +76,7 @@ function htmlPage(title: string, lines: readonly Line[]): string {
 <style>body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1.125rem/1.6 serif } body > * { white-space: pre-wrap } li { text-align: start } img { max-width: 100% }</style>
 </head>
 <body data-crosswind>
-${writeHtml(lines)}
+${content}
 </body>
 </html>
 `
@@ -140,7 +111,7 @@ const invitationSchema = z.strictObject({
 })
 
 export function mountDocuments(router: Router, parts: DocumentParts): void {
-  const { hub, log, directory, access, bodies, limits, timers, settings } = parts
+  const { hub, log, directory, documents, texts, access, bodies, limits, timers, settings } = parts
   const { maxMessageBytes } = limits
   const { editor } = settings()
   const { take: takeInvitation } = createRateLimit(1, timers.now)
@@ -148,6 +119,17 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
   const { take: takeExport } = createRateLimit(2, timers.now)
   const { take: takeText } = createRateLimit(10, timers.now)
   const { take: takeHistory } = createRateLimit(10, timers.now)
+
+  /** Rejects with a `Refusal` (422 `too-costly`). */
+  async function linesSent(type: TextType, text: string, id: string) {
+    try {
+      return await texts.run('linesFrom', type, text)
+    } catch (error) {
+      if (!(error instanceof TooCostly)) throw error
+      const sentence = `To read the text ${error.message}: send it in parts, the later ones by POST, or as text/plain.`
+      throw new Refusal(422, 'too-costly', sentence, id)
+    }
+  }
 
   router.get('/api/documents', async (ctx) => {
     const grant = grantOf(ctx)
@@ -168,7 +150,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     ctx.body = list
   })
 
-  for (const [extension, { type, render }] of Object.entries(exports))
+  for (const [extension, { type, wrap }] of Object.entries(exports))
     router.get(`${documentsPath}:channel/export.${extension}`, async (ctx) => {
       const channel = admitChannel(ctx.params.channel ?? '')
       const refusal = refuseReading(grantOf(ctx), [channel])
@@ -176,8 +158,9 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       mustWait('Two exports a second are enough', takeExport(connectionOf(ctx.req), ''))
       const title = (await directory.titleOf(channel)) || channel
       ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
-      ctx.type = type
-      ctx.body = render(title, await readLines(log, channel))
+      ctx.type = `${type}; charset=utf-8`
+      const { messages } = await findDocument(log, channel)
+      ctx.body = wrap(title, await documents.read(channel, 'textOf', type, messages))
     })
 
   const textPath = '/api/documents/:channel'
@@ -186,10 +169,10 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     const channel = admitChannel(ctx.params.channel ?? '')
     const refusal = refuseReading(grantOf(ctx), [channel])
     if (refusal) throw refusal
-    const type = ctx.accepts(Object.keys(formats))
-    const format = type && formats[type]
-    if (!format) {
-      const sentence = `A document can be had as ${Object.keys(formats).join(', ')}; name one of them in Accept.`
+    const accepted = ctx.accepts([...textTypes])
+    const type = textTypes.find((name) => name === accepted)
+    if (!type) {
+      const sentence = `A document can be had as ${types}; name one of them in Accept.`
       throw new Refusal(406, 'not-acceptable', sentence)
     }
     mustWait(enoughTexts, takeText(connectionOf(ctx.req), ''))
@@ -197,7 +180,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     ctx.set({ ...exportHeaders, ETag: tag })
     ctx.vary('Accept')
     ctx.type = `${type}; charset=utf-8`
-    ctx.body = format.write(await linesIn(messages))
+    ctx.body = await documents.read(channel, 'textOf', type, messages)
   })
 
   for (const [verb, way] of [
@@ -213,16 +196,16 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       })
       const grant = grantOf(ctx)
       mayPublish(draft, fingerprintFor(query), grant)
-      const { type, read } = formatSent(ctx.get('Content-Type'))
+      const type = typeSent(ctx.get('Content-Type'))
       refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
       mustWait(enoughTexts, takeText(connectionOf(ctx.req), ''))
       const text = await bodies.strictText(ctx.req, grant)
-      const lines = await read(text)
+      const lines = await linesSent(type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
       const holder = { connection: connectionOf(ctx.req), invitation: grant.invitation }
       const publish = (one: Draft) => hub.publish(one, holder)
-      ctx.body = await writeDocument({ log, publish, editor, maxMessageBytes }, writing)
+      ctx.body = await writeDocument({ documents, log, publish, editor, maxMessageBytes }, writing)
     })
 
   router.get('/api/history', async (ctx) => {

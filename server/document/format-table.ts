@@ -1,14 +1,14 @@
 // What HTML, Markdown and plain text keep of a document: the tables of docs/documents.md, found by writing and reading.
 
 import { isDeepStrictEqual } from 'node:util'
-import { readHtml, readText, writeHtml } from './html.ts'
+import { readHtml, readText, writeHtml, writeText } from './html.ts'
 import { readMarkdown, writeMarkdown } from './markdown.ts'
-import { imageCharacter, type Line, textOf } from './rich-text.ts'
+import { imageCharacter, type Line } from './rich-text.ts'
 
 const formats: readonly ((lines: readonly Line[]) => readonly Line[])[] = [
   (lines) => readHtml(writeHtml(lines), { isOwn: true }).lines,
   (lines) => readMarkdown(writeMarkdown(lines)).lines,
-  (lines) => readText(textOf(lines)).lines,
+  (lines) => readText(writeText(lines)).lines,
 ]
 
 const dot = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
@@ -52,11 +52,14 @@ const contents: readonly (readonly [what: string, html: string])[] = [
   ['alignment of code', '<pre style="text-align: right">a</pre>'],
   ['empty paragraphs', '<p>a</p><p><br></p><p>b</p>'],
   ['line breaks', '<p>a<br>b</p>'],
+  ['line breaks in headings', '<h1>a<br>b</h1><h4>c<br><b>d</b></h4>'],
+  ['several spaces in code in a line', '<p>a <code>b  c</code></p>'],
   ['empty lines in a paragraph', '<p>a<br><br>b</p>'],
   ['several spaces', '<p>a   b</p>'],
   ['spaces at the beginning of a line', '<p>  a</p>'],
   ['spaces at the end of a line', '<p>a  </p><p>b</p>'],
   ['tabs', '<p>a\tb</p>'],
+  ['control characters', '<p>a\u0001b</p>'],
   ['hard spaces', '<p>5&nbsp;km</p>'],
   ['signs of Markdown and HTML', '<p># *a* [b](c) &lt;b&gt; &amp;amp; 1. ~~d~~</p>'],
 ]

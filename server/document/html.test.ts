@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JSDOM } from 'jsdom'
 import { createSeededRandom } from '../wire/time.ts'
-import { readCode, readHtml, readText, writeHtml } from './html.ts'
+import { readCode, readHtml, readText, writeHtml, writeText } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 import { clipboards } from './testing.ts'
 
@@ -63,6 +63,26 @@ for (const [what, html] of kept)
     assert.deepEqual(readHtml(`<div data-crosswind>${html}</div>`).lines, lines)
   })
 
+test('own HTML: bold around a heading is not seen, bold in it is', () => {
+  assert.deepEqual(own('<b>a<h2><i>b</i></h2>c</b><h1>d<b>e</b></h1>'), [
+    ...own('<p><b>a</b></p><h2><i>b</i></h2>'),
+    ...own('<p><b>c</b></p><h1>d<b>e</b></h1>'),
+  ])
+  const weights = ['bold', '700', 'bolder', '900'].map(
+    (weight) => `<span style="font-weight: ${weight}">x</span>`,
+  )
+  assert.deepEqual(own(`<h1>${weights.join('')}</h1>`), own('<h1>xx<b>xx</b></h1>'))
+})
+
+test('own HTML: a block on the left within a centred item is on the left, and the items below stay centred', () => {
+  assert.deepEqual(
+    own(
+      '<ul><li align="center"><div style="text-align: left">a</div><ul><li align="center">b</li></ul></li></ul>',
+    ),
+    own('<ul><li>a<ul><li align="center">b</li></ul></li></ul>'),
+  )
+})
+
 const foreign: [what: string, html: string, same: string][] = [
   ['scripts and styles go', '<p onclick="a()">x<script>alert(1)</script><style>p{}</style></p>', '<p>x</p>'],
   ['an unsafe link goes', '<p><a href="javascript:alert(1)">x</a></p>', '<p>x</p>'],
@@ -96,6 +116,22 @@ const foreign: [what: string, html: string, same: string][] = [
     '<div class="highlight highlight-source-js"><pre lang="js">let <b>a</b></pre></div>',
     '<pre><code class="language-js">let a</code></pre>',
   ],
+  [
+    'a language that a box around the code names',
+    '<div class="highlight highlight-source-js"><pre>let <b>a</b></pre></div>',
+    '<pre><code class="language-js">let a</code></pre>',
+  ],
+  [
+    'text after code in an item',
+    '<ul><li>a<pre>x</pre>b<li>c</ul>',
+    '<ul><li>a</li></ul><pre>x</pre><p>b</p><ul><li>c</li></ul>',
+  ],
+  ['the end of a paragraph that has no beginning', '<p>a<p>b</p>c</p>d', '<p>a</p><p>b</p><p>c</p><p>d</p>'],
+  [
+    'a block on the left within centred text',
+    '<center>a<p align=left>b</p><div style="text-align: start"><h2>c</h2></div>d</center>',
+    '<p align=center>a</p><p>b</p><h2>c</h2><p align=center>d</p>',
+  ],
   ['a rule', '<p>a</p><hr><p>b</p>', '<p>a</p><p>b</p>'],
   [
     'an image within a link',
@@ -124,6 +160,12 @@ test('Word’s numbers stay, also of a list that does not start at 1', () => {
     readHtml(`${item('3.', 'a')}${item('4.', 'b')}<p>c</p>${item('5.', 'd')}`).lines,
     own('<ol start="3"><li>a</li><li>b</li></ol><p>c</p><ol start="5"><li>d</li></ol>'),
   )
+})
+
+test('plain text keeps paragraphs and line breaks; items and code stand close together', () => {
+  const lines = own('<h1>a</h1><p>b<br>c</p><p>d</p><ul><li>e</li><li>f</li></ul><pre>g\n  h</pre>')
+  assert.equal(writeText(lines), 'a\n\nb\nc\n\nd\n\ne\nf\n\ng\n  h')
+  assert.deepEqual(readText(writeText(own('<p>a<br>b</p><p>c</p>'))).lines, own('<p>a<br>b</p><p>c</p>'))
 })
 
 test('code takes the text as it is', () => {

@@ -21,6 +21,7 @@ import {
   type Part,
   partsOf,
   softBreak,
+  textOf,
 } from './rich-text.ts'
 
 interface ReadingOptions {
@@ -61,7 +62,7 @@ export function* readHtmlInTurns(html: string, options: ReadingOptions = {}): Ge
       onEndTag: ({ tagName }) => tags.end(tagName),
     },
   )
-  const whole = withoutHalves(html)
+  const whole = withoutHalves(html).replaceAll('\0', '')
   for (let place = 0; place < whole.length; place += pieceLength) {
     tokenizer.write(whole.slice(place, place + pieceLength), place + pieceLength >= whole.length)
     yield
@@ -142,6 +143,11 @@ class TagBalancer {
   end(tag: string): void {
     this.#isAfterPre = false
     if (tag === 'br') this.#reader.open('br', () => null)
+    // One without a beginning is an empty paragraph (WHATWG HTML, 13.2.6.4.7).
+    if (tag === 'p' && !this.#open.some((open) => open.tag === 'p')) {
+      this.#reader.open('p', () => null)
+      this.#reader.close('p')
+    }
     if (headings.has(tag)) this.#endWithin(headings, cellTags)
     else this.#endWithin(new Set([tag]), tableTags.has(tag) ? outerTable : cellTags)
   }
@@ -286,6 +292,20 @@ export function readText(text: string): Reading {
     if (shown.length > 0) lines.push({ ...formatOf({}), runs: [{ text: shown.join(softBreak), marks: {} }] })
   }
   return { lines, unkept: [] }
+}
+
+/** Plain text that `readText` reads as paragraphs; items of a list and lines of code stand close together. */
+export function writeText(lines: readonly Line[]): string {
+  let text = ''
+  let last = ''
+  for (const [place, line] of lines.entries()) {
+    const kind = listOf(line.block) ? 'list' : line.block
+    const isClose = kind === last && (kind === 'list' || kind === 'pre')
+    if (place > 0) text += isClose ? '\n' : '\n\n'
+    text += textOf([line])
+    last = kind
+  }
+  return text
 }
 
 /** Lines of code as they stand, to join a block of code. */

@@ -8,6 +8,7 @@ import { Refusal } from '../refusal.ts'
 import { type Draft, isKind } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { Ledger } from './ledger.ts'
+import { unlimitedDocuments } from './testing.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
 
@@ -18,7 +19,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
   const failures: unknown[] = []
   const onFailure = (error: unknown) => void failures.push(error)
   const now = () => clock.ms
-  const ledger = new Ledger({ documentBytes, now, onFailure })
+  const ledger = new Ledger({ documents: unlimitedDocuments, documentBytes, now, onFailure })
   const stored = createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure })
   const log = ledger.guard({ ...stored, ...change })
   let sent = 0
@@ -234,6 +235,22 @@ test('everybody may delete text, and nobody another’s name', async () => {
   assert.deepEqual((await read()).doc.getMap('authors').toJSON(), { 1: { name: 'Anna' } })
 })
 
+test('a client gives itself a thousand names at most', async () => {
+  const { send } = open()
+  const { authors, take } = openWindow(1)
+  for (const n of countTo(1001)) authors.set('1', { name: `Ann ${n}` })
+  const names = take()
+  const last = names.pop() ?? new Uint8Array()
+  assert.equal(await send(Y.mergeUpdates(names.slice(0, 500))), 1)
+  assert.equal(await send(Y.mergeUpdates(names)), 2)
+  assert.equal(await send(last), '400 bad-update')
+  const [one, other] = [openWindow(2), openWindow(2)]
+  for (const n of countTo(1001)) one.authors.set('2', { name: `Bob ${n}` })
+  assert.equal(await send(one.takeOne()), '400 bad-update')
+  other.authors.set('2', { name: 'Bob' })
+  assert.equal(await send(other.takeOne()), 3)
+})
+
 test('text beside an author’s name, or a name in the text, is refused', async () => {
   const { send } = open()
   const { authors, takeOne } = openWindow(1)
@@ -279,7 +296,12 @@ test('owners are known after the updates were folded and the server has forgotte
     joined.map(({ seq, body }) => [seq, body.owners]),
     [[foldAt.messages, { [annKey]: [1] }]],
   )
-  const fresh = new Ledger({ documentBytes: 1e6, now: () => 0, onFailure: fail }).guard(log)
+  const fresh = new Ledger({
+    documents: unlimitedDocuments,
+    documentBytes: 1e6,
+    now: () => 0,
+    onFailure: fail,
+  }).guard(log)
   const draftFrom = (from: string): Draft<'update'> => {
     const body = { update: Buffer.from(last).toString('base64') }
     return { id: `${from}-last`, channel: 'main', kind: 'update', from, at: 1, body }
@@ -288,6 +310,22 @@ test('owners are known after the updates were folded and the server has forgotte
   assert.equal(await fresh.append(draftFrom(`${annKey}.w1`), 1), foldAt.messages + 1)
   const { owners } = await ledger.fold((await read()).updates)
   assert.deepEqual(owners, { [annKey]: [1] })
+})
+
+test('updates from a sender with the name of an object’s member are folded', async () => {
+  for (const from of ['constructor', '__proto__', 'toString']) {
+    const { send, read, failures } = open()
+    const { text, take } = openWindow(1)
+    for (const n of countTo(foldAt.messages)) text.insert(0, String(n % 10))
+    for (const update of take()) await send(update, from)
+    for (const _turn of [1, 2, 3]) await settled()
+    const { updates } = await read()
+    assert.deepEqual(failures, [])
+    assert.deepEqual(
+      updates.map(({ body }) => Object.entries(body.owners ?? {})),
+      [[[from, [1]]]],
+    )
+  }
 })
 
 test('a full document takes deletions only, until they have made room', async () => {

@@ -6,9 +6,12 @@ import { Refusal } from '../refusal.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { type Draft, fingerprintIn, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
-import { createDocument, isKnown } from './rich-text.ts'
+import type { Output } from './document-tasks.ts'
+import { type Documents, isTooCostly } from './document-worker.ts'
+import { isKnown } from './rich-text.ts'
 
 interface LedgerParts {
+  readonly documents: Documents
   /** Of one document, folded; beyond it only deletions are admitted. */
   readonly documentBytes: number
   readonly now: Clock
@@ -46,16 +49,28 @@ export class Ledger {
   }
 
   /** Joins updates in one with the same content, without what was deleted. Skips what Yjs cannot read. */
-  readonly fold = (messages: readonly Message<'update'>[]): UpdateBody => {
-    const update = join(messages, this.#parts.onFailure)
+  readonly fold = async (messages: readonly Message<'update'>[]): Promise<UpdateBody> => {
+    const { update, bytes } = await this.#join(messages)
     const channel = messages[0]?.channel ?? ''
     const known = this.#documents.get(channel)
     const newest = messages.at(-1)?.seq ?? 0
     // The log also folds earlier states, for the history.
-    if (known && newest >= known.foldedSeq)
-      Object.assign(known, { foldedBytes: update.length, foldedSeq: newest })
+    if (known && newest >= known.foldedSeq) Object.assign(known, { foldedBytes: bytes, foldedSeq: newest })
     const owners = (known ?? recordOf(messages)).owners()
-    return { update: Buffer.from(update).toString('base64'), owners }
+    return { update, owners }
+  }
+
+  /** A document in quarantine keeps what was deleted. */
+  async #join(messages: readonly Message<'update'>[]): Promise<Output<'join'>> {
+    const { documents, onFailure } = this.#parts
+    const updates = messages.map(({ body }) => body.update)
+    const joined = await documents.read(messages[0]?.channel ?? '', 'join', updates).catch((error) => {
+      if (isTooCostly(error)) return documents.run('merge', updates)
+      throw error
+    })
+    for (const place of joined.unread)
+      onFailure(new Error(`Message ${messages[place]?.seq} of the log is no update and was left out.`))
+    return joined
   }
 
   #append(log: Log, draft: Draft<'update'>, acceptedAt: number): number | Promise<number> {
@@ -133,10 +148,8 @@ export class Ledger {
     document.measuredAt = now()
     const measure = async () => {
       const { messages } = await log.snapshot(new Set([channel]))
-      document.foldedBytes = join(
-        messages.filter((message) => isKind(message, 'update')),
-        onFailure,
-      ).length
+      const { bytes } = await this.#join(messages.filter((message) => isKind(message, 'update')))
+      document.foldedBytes = bytes
     }
     measure().catch(onFailure)
   }
@@ -163,20 +176,6 @@ function badUpdate(reason: string, id: string): Refusal {
   return new Refusal(400, 'bad-update', sentence, id)
 }
 
-function join(messages: readonly Message<'update'>[], onFailure: (error: unknown) => void): Uint8Array {
-  const doc = createDocument()
-  for (const { body, seq } of messages) {
-    try {
-      Y.applyUpdate(doc, Buffer.from(body.update, 'base64'))
-    } catch (error) {
-      onFailure(new Error(`Message ${seq} of the log is no update and was left out.`, { cause: error }))
-    }
-  }
-  const update = Y.encodeStateAsUpdate(doc)
-  doc.destroy()
-  return update
-}
-
 function recordOf(messages: readonly Message<'update'>[]): DocumentRecord {
   const document = new DocumentRecord()
   for (const message of messages) document.take(message)
@@ -188,7 +187,7 @@ class DocumentRecord {
   /** The next clock of each Yjs client. */
   readonly #next = new Map<number, number>()
   readonly #owners = new Map<number, string>()
-  /** Clocks of entries in "authors". */
+  /** Ascending clocks of entries in "authors". */
   readonly #names = new Map<number, number[]>()
   /** Admitted, but not stored yet. */
   readonly underWay = new Set<string>()
@@ -202,18 +201,15 @@ class DocumentRecord {
   }
 
   owners(): NonNullable<UpdateBody['owners']> {
-    const owners: Record<string, number[]> = {}
-    for (const [client, owner] of this.#owners) {
-      owners[owner] ??= []
-      owners[owner].push(client)
-    }
-    return owners
+    const clients = Map.groupBy(this.#owners.keys(), (client) => this.#owners.get(client) ?? '')
+    return Object.fromEntries(clients)
   }
 
   /** Throws a `Refusal`; then nothing has changed. */
   admit(update: Update, owner: string, id: string, mostBytes: number): void {
     const addition = new Addition(update, this.#next, this.#names, id)
     this.#checkOwners(addition, update, owner, id)
+    this.#checkNames(addition, id)
     if (addition.hasContent && this.isFull(mostBytes)) {
       const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
       const sentence = `The document is full: it has ${size}. Delete something, begin another document, or raise the limit.`
@@ -233,11 +229,17 @@ class DocumentRecord {
       const names = this.#names.get(client)
       if (!names || !isForeign(client)) continue
       for (const { clock, len } of ranges) {
-        if (!names.some((name) => name >= clock && name < clock + len)) continue
+        if (!hasBetween(names, clock, clock + len)) continue
         const sentence = `The name of client ${client} belongs to another sender: only that one may change it.`
         throw new Refusal(403, 'not-your-client', sentence, id)
       }
     }
+  }
+
+  #checkNames({ names }: Addition, id: string): void {
+    for (const [client, clocks] of names)
+      if (clocks.length + (this.#names.get(client)?.length ?? 0) > most.names)
+        throw badUpdate(`client ${client} gives itself more than ${most.names} names`, id)
   }
 
   /** A stored message. */
@@ -265,9 +267,21 @@ class DocumentRecord {
       if (owner !== null && clients.size === 1) this.#owners.set(client, owner)
     }
     for (const [client, clocks] of names) {
-      this.#names.set(client, [...(this.#names.get(client) ?? []), ...clocks])
+      const known = this.#names.getOrInsertComputed(client, () => [])
+      for (const clock of clocks) known.push(clock)
     }
   }
+}
+
+/** Whether one of the ascending numbers is at least `first` and below `end`. */
+function hasBetween(ascending: readonly number[], first: number, end: number): boolean {
+  let [from, to] = [0, ascending.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if ((ascending[middle] ?? 0) < first) from = middle + 1
+    else to = middle
+  }
+  return (ascending[from] ?? end) < end
 }
 
 interface Need {
@@ -375,7 +389,7 @@ class Addition {
 
   #isName({ client, clock }: Y.ID): boolean {
     const isIn = (names: ReadonlyMap<number, readonly number[]>) =>
-      names.get(client)?.includes(clock) ?? false
+      hasBetween(names.get(client) ?? [], clock, clock + 1)
     return isIn(this.#knownNames) || isIn(this.names)
   }
 
@@ -415,7 +429,7 @@ class BadUpdate extends Error {
   override readonly name = 'BadUpdate'
 }
 
-const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31, nameLength: 40 }
+const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31, nameLength: 40, names: 1000 }
 
 /** Of structs in an update (Yjs, version 1). */
 const contentNumbers = { gone: 0, deleted: 1, string: 4, format: 6, any: 8, skip: 10 }

@@ -53,6 +53,8 @@ interface Kind {
   readonly language: string | null
   /** Of an `ol` item, where the source numbers it. */
   readonly number: number | null
+  /** Of the text of an item. */
+  readonly item?: { hasLine: boolean }
 }
 
 interface Piece {
@@ -273,7 +275,11 @@ export class LineReader {
         this.#push(kind, line)
   }
 
-  #push({ tag, level, align, language, number }: Kind, pieces: readonly Piece[]): void {
+  #push({ tag: given, level, align, language, number, item }: Kind, pieces: readonly Piece[]): void {
+    // Behind code or a heading in it an item's text goes on without a marker of its own.
+    const isContinued = item?.hasLine && !this.#isOwnBlock && !listOf(this.#lines.at(-1)?.block ?? '')
+    const tag = isContinued ? 'p' : given
+    if (item) item.hasLine = true
     const runs: Run[] = []
     for (const { text, marks } of pieces) {
       const last = runs.at(-1)
@@ -315,7 +321,7 @@ export class LineReader {
       const number = outer.next === null ? null : numberIn(attribute('value'), outer.next)
       if (outer.next !== null) outer.next = (number ?? outer.next) + 1
       const level = isOwn ? numberIn(attribute('data-level'), list.level) : list.level
-      const kind = { ...list, level, number, align }
+      const kind = { ...list, level, number, align, item: { hasLine: false } }
       this.#startBlock(kind, isOwn)
       push({ kind: { ...kind, number: null }, isBlock: true, before: this.#lines.length })
       if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.#top)
@@ -381,7 +387,7 @@ export class LineReader {
         ...paragraph,
         tag: 'pre',
         align: this.#top.isOwn ? align : null,
-        language: languageIn(attribute),
+        language: languageIn(attribute) ?? outer.language,
       }
     const { isOwn } = this.#top
     // The text of an item or a code block stays there.
@@ -397,7 +403,8 @@ export class LineReader {
     if (heading) return { ...paragraph, tag: heading as BlockTag, align }
     if (tag === 'blockquote' || /^Mso(?:Intense)?Quote/.test(name))
       return { ...paragraph, tag: 'blockquote', align }
-    return align === outer.align ? outer : { ...outer, align }
+    const language = isOwn ? null : languageNamed(name)
+    return align === outer.align && language === null ? outer : { ...outer, align, language }
   }
 
   /** Word writes a list item as a paragraph with `mso-list`, its marker in an element of its own. */
@@ -468,7 +475,8 @@ export class LineReader {
       else delete marks[name]
     }
     const weight = styles.get('font-weight')
-    if (weight) set('bold', /^bold/.test(weight) || Number(weight) >= 600)
+    // Headings have 700 by themselves.
+    if (weight) set('bold', weightIn(weight) >= (headings.has(kind.tag) ? 701 : 600))
     const slant = styles.get('font-style')
     if (slant) set('italic', /^(?:italic|oblique)/.test(slant))
     const drawn = `${styles.get('text-decoration') ?? ''} ${styles.get('text-decoration-line') ?? ''}`
@@ -483,10 +491,11 @@ export class LineReader {
       if (link !== null) marks.link = link
       else if (href !== '') this.#note(`the address ${excerptOf(href, mostName)}`)
     }
-    if (isOwn) return marks
-    // Browsers draw both by themselves.
-    if (marks.link !== undefined) delete marks.underline
+    // Headings are bold, whatever is around them.
     if (headings.has(tag)) delete marks.bold
+    if (isOwn) return marks
+    // Links are underlined.
+    if (marks.link !== undefined) delete marks.underline
     if (kind.tag === 'pre' || tag === 'pre') return {}
     return marks
   }
@@ -567,6 +576,12 @@ function isBlock(tag: string, display: string): boolean {
   return display.startsWith('block') || (blockTags.has(tag) && !display.startsWith('inline'))
 }
 
+/** CSS `font-weight` as a number; NaN for `normal` and the like. */
+function weightIn(value: string): number {
+  if (value.startsWith('bolder')) return 900
+  return value.startsWith('bold') ? 700 : Number.parseInt(value, 10)
+}
+
 function numberIn(value: string | null, otherwise: number): number {
   const number = value === null || value.trim() === '' ? Number.NaN : Number(value)
   return Number.isInteger(number) && number >= 0 && number <= 999_999_999 ? number : otherwise
@@ -592,21 +607,26 @@ function stylesOf(style: string | null): ReadonlyMap<string, string> {
 const spaceIn = (styles: ReadonlyMap<string, string>) =>
   /^(?:pre|pre-wrap|break-spaces)$/.test(styles.get('white-space') ?? '')
 
+/** `left` and `start` too, which a line does not say: they end what is around them. Null where nothing is said. */
 function alignIn(
   tag: string,
   attribute: (name: string) => string | null,
   styles: ReadonlyMap<string, string>,
 ): string | null {
   const value = tag === 'center' ? tag : (styles.get('text-align') ?? attribute('align')?.toLowerCase())
-  return value === 'center' || value === 'right' || value === 'justify' ? value : null
+  return value && /^(?:left|start|center|right|justify)$/.test(value) ? value : null
 }
 
 /** As highlighters and Markdown write it: `language-js`, `lang-js`, `highlight-source-js`; `data-language` in the editor. */
 function languageIn(attribute: (name: string) => string | null): string | null {
   const named = attribute('data-language') ?? attribute('lang')
-  const found = /(?:^|\s)(?:language|lang|highlight-source)-([\w+#.-]+)/.exec(attribute('class') ?? '')?.[1]
-  return formatOf({ block: 'pre', language: found ?? named }).language ?? null
+  return (
+    formatOf({ block: 'pre', language: languageNamed(attribute('class') ?? '') ?? named }).language ?? null
+  )
 }
+
+const languageNamed = (names: string) =>
+  /(?:^|\s)(?:language|lang|highlight-source)-([\w+#.-]+)/.exec(names)?.[1] ?? null
 
 const encodeSpaces = (href: string) =>
   /[\p{Cc}]/u.test(href) ? href : href.replaceAll(/[\s\\]/g, encodeURIComponent)

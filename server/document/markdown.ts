@@ -20,7 +20,9 @@ import {
 
 /** HTML in it is read as any other. Front matter becomes code at the beginning. */
 export function readMarkdown(text: string): Reading {
-  const { frontMatter, content } = splitFrontMatter(withoutReturns(withoutHalves(text)))
+  // CommonMark reads a NUL as U+FFFD (0.31, 2.3); HTML drops it.
+  const source = withoutReturns(withoutHalves(text)).replaceAll('\0', '')
+  const { frontMatter, content } = splitFrontMatter(source)
   const html = micromark(content, 'utf8', {
     allowDangerousHtml: true,
     // Addresses are checked when they are read.
@@ -65,7 +67,7 @@ export function writeMarkdown(lines: readonly Line[]): string {
     else if (block === 'p') children.push(...paragraphNode(first.line.runs))
     else {
       const depth = Number(block.slice(1)) as 1 | 2 | 3 | 4 | 5 | 6
-      children.push({ type: 'heading', depth, children: phrasing(first.line.runs) })
+      children.push({ type: 'heading', depth, children: phrasing(first.line.runs).map(withoutBreaks) })
     }
   }
   return toMarkdown(
@@ -104,30 +106,47 @@ function phrasing(runs: readonly Run[]): PhrasingContent[] {
 const tagsOfNodes = { b: 'strong', i: 'emphasis', s: 'delete' } as const
 
 function phrasingOf(node: InlineNode): PhrasingContent[] {
-  if ('text' in node) return [{ type: 'text', value: keepSpaces(node.text) }]
+  if ('text' in node) return textNode('text', node.text)
   if ('lineBreak' in node) return [{ type: 'break' }]
   if ('image' in node) {
     const { src, alt } = node.image
-    return src === '' ? [{ type: 'text', value: `[${alt}]` }] : [{ type: 'image', url: src, alt }]
+    return src === ''
+      ? textNode('text', `[${alt}]`)
+      : [{ type: 'image', url: src, alt: withoutControls(alt) }]
   }
+  const { tag } = node
+  if (tag === 'code')
+    return node.children.flatMap((child) =>
+      'text' in child ? textNode('inlineCode', child.text) : phrasingOf(child),
+    )
   const children = node.children.flatMap(phrasingOf)
-  if (node.tag === 'a') return [{ type: 'link', url: node.href ?? '', children }]
-  if (node.tag === 'code') return [{ type: 'inlineCode', value: textOfNodes(node.children) }]
-  const type = tagsOfNodes[node.tag as keyof typeof tagsOfNodes]
-  if (type) return [{ type, children }]
-  return [{ type: 'html', value: `<${node.tag}>` }, ...children, { type: 'html', value: `</${node.tag}>` }]
+  const type = tagsOfNodes[tag as keyof typeof tagsOfNodes]
+  if (tag !== 'a' && !type)
+    return [{ type: 'html', value: `<${tag}>` }, ...children, { type: 'html', value: `</${tag}>` }]
+  // A break at either end would keep the signs from being read as such.
+  const start = children.findIndex((child) => child.type !== 'break')
+  if (start < 0) return children
+  const end = children.findLastIndex((child) => child.type !== 'break') + 1
+  const inner = children.slice(start, end)
+  const marked: PhrasingContent =
+    type === undefined ? { type: 'link', url: node.href ?? '', children: inner } : { type, children: inner }
+  return [...children.slice(0, start), marked, ...children.slice(end)]
 }
+
+function textNode(type: 'text' | 'inlineCode', text: string): PhrasingContent[] {
+  const value = keepSpaces(withoutControls(text))
+  return value === '' ? [] : [{ type, value }]
+}
+
+/** In a heading, which is one line. */
+function withoutBreaks(node: PhrasingContent): PhrasingContent {
+  if (node.type === 'break') return { type: 'html', value: '<br>' }
+  return 'children' in node ? { ...node, children: node.children.map(withoutBreaks) } : node
+}
+
+/** As references they would be read as U+FFFD (CommonMark 0.31, 6.2). */
+const withoutControls = (text: string) => text.replaceAll(/[^\P{Cc}\t]|\p{Noncharacter_Code_Point}/gu, '')
 
 /** Several spaces, of which Markdown would leave one. */
 const keepSpaces = (text: string) =>
   text.replaceAll(/ {2,}/g, (spaces) => `${'\u00A0'.repeat(spaces.length - 1)} `)
-
-function textOfNodes(nodes: readonly InlineNode[]): string {
-  return nodes
-    .map((node) => {
-      if ('text' in node) return node.text
-      if ('children' in node) return textOfNodes(node.children)
-      return 'image' in node ? node.image.alt : ' '
-    })
-    .join('')
-}

@@ -385,10 +385,9 @@ function differences(
   now: ReadonlyMap<string, unknown>,
 ): Attributes | null {
   if (old.size === 0 && now.size === 0) return null
-  const found: Record<string, unknown> = {}
-  for (const [key, value] of now) if (!isSame(old.get(key), value)) found[key] = value
-  for (const key of old.keys()) if (!now.has(key)) found[key] = null
-  return Object.keys(found).length > 0 ? found : null
+  const found = [...now].filter(([key, value]) => !isSame(old.get(key), value))
+  for (const key of old.keys()) if (!now.has(key)) found.push([key, null])
+  return found.length > 0 ? Object.fromEntries(found) : null
 }
 
 function isSame(a: unknown, b: unknown): boolean {

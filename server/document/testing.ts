@@ -1,5 +1,8 @@
 // Clipboards of word processors, pages and plain programs, and what the document keeps of each.
 
+import { perform } from './document-tasks.ts'
+import type { Documents } from './document-worker.ts'
+
 export interface Clipboard {
   readonly name: string
   /** Empty when the clipboard has none. */
@@ -130,3 +133,38 @@ them</font></font></p><ol><li><p style="margin-bottom: 0in">Oslo</p></li><li><p>
     kept: '<p>a &lt; b</p><p>y</p>',
   },
 ]
+
+/**
+ * A Yjs update that costs the square of its size to read: a text, and as many letters, each at the beginning by its left
+ * neighbour, and anywhere in the text by its right one.
+ */
+export function integrationBomb(length: number): Uint8Array {
+  const bytes: number[] = []
+  const write = (...numbers: number[]) => {
+    for (const number of numbers) {
+      let rest = number
+      for (; rest > 127; rest >>>= 7) bytes.push((rest & 127) | 128)
+      bytes.push(rest)
+    }
+  }
+  const writeText = (text: string) => write(text.length, ...Buffer.from(text))
+  const [text, isRightOf, [one, two]] = [4, 64, [1, 2]] as const
+  write(2, length, two, 0)
+  for (let letter = 0; letter < length; letter += 1) {
+    write(text | isRightOf, one, (letter * 7919) % length)
+    writeText('x')
+  }
+  write(1, one, 0, text, 1)
+  writeText('text')
+  write(length)
+  for (let letter = 0; letter < length; letter += 1) bytes.push(97)
+  write(0)
+  return new Uint8Array(bytes)
+}
+
+/** Runs the tasks of documents within the call, without limits. */
+export const unlimitedDocuments: Documents = {
+  run: async (name, ...input) => perform(name, input),
+  read: async (_channel, name, ...input) => perform(name, input),
+  mustBeReadable: () => undefined,
+}

@@ -5,6 +5,7 @@ import {
   IdTaken,
   type Log,
   LogClosed,
+  LogFull,
   LogUnavailable,
   newEpoch,
   TooManyChannels,
@@ -78,6 +79,9 @@ const reconnectDelayMs = { least: 300, spread: 1200 }
 
 /** Until a message is sent again that the log's broker did not take. */
 const unavailableMs = 1000
+
+/** The same where the disk is full: somebody has to make room. */
+const fullMs = 5000
 
 /** Clients counted per stream: more than a person opens, too few to fake a large audience. */
 const mostCarried = 100
@@ -481,7 +485,7 @@ function isSame(known: ReadonlyMap<string, number> | null, given: ReadonlyMap<st
   return known?.size === given.size && [...given].every(([channel, count]) => known.get(channel) === count)
 }
 
-/** Errors without fault of the sender, such as a full disk, stay unchanged. */
+/** Errors that nobody expects stay unchanged. */
 function refusalFor(error: unknown, id: string): unknown {
   if (error instanceof TooManyChannels) {
     const sentence = `${error.message} Write to one that is there, or raise limits.maxChannels.`
@@ -494,6 +498,10 @@ function refusalFor(error: unknown, id: string): unknown {
   if (error instanceof LogUnavailable) {
     const sentence = 'The broker of the log does not answer; the message is not stored yet. Send it again.'
     return new Refusal(503, 'log-unavailable', sentence, id, unavailableMs)
+  }
+  if (error instanceof LogFull) {
+    const sentence = `${error.message} The message is not stored; send it again when there is some.`
+    return new Refusal(503, 'log-full', sentence, id, fullMs)
   }
   if (error instanceof LogClosed) {
     return new Refusal(503, 'draining', 'The server is shutting down.', id, reconnectDelayMs.least)

@@ -108,6 +108,11 @@ test('the windows of a page are counted over all servers', async () => {
     [first, second].map(({ connection }) => windowsSeenBy(connection)),
     [2, 2],
   )
+  const [here] = await Promise.all(
+    [one, other].map((server, n) => server.join({ id: `d${n}`, channels: ['__proto__'] })),
+  )
+  advance(500)
+  assert.equal(here && windowsSeenBy(here.connection), 2)
   other.hub.leave(second.window)
   advance(500)
   assert.equal(windowsSeenBy(first.connection), 1)

@@ -114,10 +114,11 @@ export function joinNeighbours(parts: NeighboursParts) {
     const changes = changesOf(isWhole ? noCounts : posted, counts)
     posted = counts
     for (let first = 0; first === 0 || first < changes.length; first += mostCountsInNote) {
-      const plain = { pages: {}, owners: {}, overviews: {} } as Record<CountsName, Record<string, number>>
-      for (const [name, key, count] of changes.slice(first, first + mostCountsInNote))
-        plain[name][key] = count
-      post({ type: 'counts', isWhole: isWhole && first === 0, mayLead, ...plain })
+      const some = changes.slice(first, first + mostCountsInNote)
+      const plain = (wanted: CountsName) =>
+        Object.fromEntries(some.filter(([name]) => name === wanted).map(([, key, count]) => [key, count]))
+      const counted = { pages: plain('pages'), owners: plain('owners'), overviews: plain('overviews') }
+      post({ type: 'counts', isWhole: isWhole && first === 0, mayLead, ...counted })
     }
   }
 

@@ -229,7 +229,8 @@ export class Folding {
       await this.#keepPast(pile, joined, isFirst)
     } catch (error) {
       pile.retryAt = loose.length + foldAt.messages
-      onFailure(error)
+      const sentence = `Messages of kind "${kind}" on "${channel}" could not be joined, and stay in the log until they can.`
+      if (!this.#isClosed) onFailure(new Error(sentence, { cause: error }))
     } finally {
       pile.isFolding = false
     }

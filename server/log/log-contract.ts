@@ -613,8 +613,11 @@ function testFolding(testLog: TestLog): void {
       const written = await fillUpdates(log, 600)
       await fillAtOnce(log, 600, 'w2')
       assert.equal((await readUpdates(log)).text, written)
-      assert.deepEqual([...new Set(failures)], [unfoldable])
-      assert.ok(failures.length <= 2, `${failures.length} attempts`)
+      for (const failure of failures) {
+        assert.match(String(failure), /"update" on "main" could not be joined/)
+        assert.equal(failure instanceof Error && failure.cause, unfoldable)
+      }
+      assert.ok([1, 2].includes(failures.length), `${failures.length} attempts`)
     },
     { messages: 3 },
     {

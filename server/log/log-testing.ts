@@ -1,7 +1,7 @@
 // For tests of a log: drafts, limits, readers, files, and a process that appends until killed.
 
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -10,7 +10,7 @@ import { createSeededRandom } from '../wire/time.ts'
 import type { Folds } from './folding.ts'
 import type { CatchUp, Log, LogLimits } from './log.ts'
 import { createSqliteLog, openSqliteLog } from './sqlite-log.ts'
-import { openJournal, openLogFile } from './sqlite-store.ts'
+import { openLogFile } from './sqlite-store.ts'
 
 export function draft(id: string, html = id, channel = 'main'): Draft<'edit'> {
   return { id, channel, kind: 'edit', from: 'w1', at: 1000.5, body: { html } }
@@ -137,42 +137,39 @@ export const given = {
   onFailure: (error) => {
     throw error
   },
-  bootId: 'boot1',
 } satisfies Omit<SqliteLogParts, 'file'>
 
 /** Forces most reads to the file. */
 export const littleMemory = { messages: 2, bytes: 100 }
 
+/** The file keeps its size, or may grow again. */
+function setDiskFull(database: DatabaseSync, isFull: boolean): void {
+  const pages = database.prepare('PRAGMA page_count').get()?.page_count
+  database.exec(`PRAGMA max_page_count = ${isFull ? pages : 1_000_000}`)
+}
+
 /** A log whose turns end, and whose disk fills up, on command. */
 export function openByHand(context: Context, change: Partial<SqliteLogParts> = {}) {
   const file = newFile(context)
   const planned: (() => void)[] = []
-  const database = openLogFile(file)
+  const opened = openLogFile(file)
+  const { database } = opened
   const defer = (run: () => void) => void planned.push(run)
-  const disk = { isFull: false }
-  const journal = openJournal(file)
-  const append: typeof journal.append = (epoch, entries) => {
-    if (disk.isFull) throw new Error('No space is left.')
-    journal.append(epoch, entries)
-  }
-  const log = createSqliteLog(database, { ...journal, append }, { ...given, ...change, defer })
+  const log = createSqliteLog(opened, { ...given, ...change, defer })
   const endTurn = () => {
     for (const run of planned.splice(0)) run()
   }
   context.after(() => log.close())
-  return { file, database, log, endTurn, disk }
+  return { file, database, log, endTurn, setDiskFull: (isFull: boolean) => setDiskFull(database, isFull) }
 }
 
 /** What a log has in its files, as if its process were killed here. Returns the copy's name. */
 export function copyLog(file: string): string {
   const copy = `${file}.copy`
-  for (const end of ['', '-wal', '-recent'])
+  for (const end of ['', '-wal'])
     if (existsSync(`${file}${end}`)) copyFileSync(`${file}${end}`, `${copy}${end}`)
   return copy
 }
-
-/** Messages that only its journal has. */
-export const countUnsaved = (file: string) => readFileSync(`${file}-recent`, 'utf8').split('\n').length - 1
 
 export const countRows = (database: DatabaseSync, table: string) =>
   database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.count

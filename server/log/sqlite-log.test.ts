@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict'
-import {
-  copyFileSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { statSync } from 'node:fs'
 import { test } from 'node:test'
-import { LogClosed } from './log.ts'
+import { LogClosed, LogFull } from './log.ts'
 import { testLogContract } from './log-contract.ts'
 import {
   ampleLimits,
@@ -18,7 +9,6 @@ import {
   copyLog,
   countRows,
   countTo,
-  countUnsaved,
   cursorAt,
   draft,
   fillAtOnce,
@@ -36,7 +26,7 @@ import {
   updateDraft,
 } from './log-testing.ts'
 import { testPersistence } from './persistence-contract.ts'
-import { openSqliteLog, readBootId } from './sqlite-log.ts'
+import { openSqliteLog } from './sqlite-log.ts'
 
 testLogContract('sqlite', (parts, context) => openSqliteLog({ ...given, ...parts, file: newFile(context) }))
 testLogContract('sqlite, little memory', (parts, context) =>
@@ -48,17 +38,15 @@ testLogContract('sqlite, machine', (parts, context) =>
 testPersistence('sqlite', (context) => {
   const file = newFile(context)
   const limits = { ...ampleLimits, messages: 1_000_000, bytes: 1e9 }
-  // The appending process has the machine's own.
-  const bootId = readBootId(Date.now)
-  return { open: () => openSqliteLog({ ...given, limits, file, bootId }), appender: appenderFor(file) }
+  return { open: () => openSqliteLog({ ...given, limits, file }), appender: appenderFor(file) }
 })
 
 test('drafts of one turn are committed at its end', async (context) => {
-  const { file, log, endTurn } = openByHand(context)
+  const { log, database, endTurn } = openByHand(context)
   const seen: number[] = []
   log.follow(({ seq }) => seen.push(seq))
   const appends = [log.append(draft('w1-1'), 1), log.append(draft('w1-2'), 1)]
-  const kept = () => countUnsaved(file)
+  const kept = () => countRows(database, 'message')
   assert.deepEqual([seen, kept()], [[], 0])
   endTurn()
   assert.deepEqual([seen, kept()], [[1, 2], 2])
@@ -66,86 +54,26 @@ test('drafts of one turn are committed at its end', async (context) => {
 })
 
 test('a commit that fails rejects its group alone, and its numbers are given again', async (context) => {
-  const { log, disk, endTurn } = openByHand(context)
+  const failures: unknown[] = []
+  const onFailure = (error: unknown) => void failures.push(error)
+  const { log, setDiskFull, endTurn } = openByHand(context, { onFailure })
   const seen: string[] = []
   log.follow(({ id }) => seen.push(id))
   const before = log.append(draft('w1-1'), 1)
   endTurn()
-  disk.isFull = true
+  setDiskFull(true)
   const group = [log.append(draft('w1-2'), 1), log.append(draft('w1-3', 'x'.repeat(50_000), 'new'), 1)]
   endTurn()
-  disk.isFull = false
+  setDiskFull(false)
   const after = log.append(draft('w1-4'), 1)
   endTurn()
-  const failed = await Promise.allSettled(group)
-  assert.deepEqual(
-    failed.map(({ status }) => status),
-    ['rejected', 'rejected'],
-  )
+  for (const one of group) await assert.rejects(async () => one, LogFull)
   assert.deepEqual([await before, await after, seen], [1, 2, ['w1-1', 'w1-4']])
   assert.deepEqual([...log.heads().keys()], ['main'])
 
   const again = log.append(draft('w1-3', 'x'.repeat(50_000)), 1)
   endTurn()
   assert.equal(await again, 3)
-})
-
-test('what the database cannot take stays in the journal, and appends go on until too much does', async (context) => {
-  const failures: unknown[] = []
-  const onFailure = (error: unknown) => void failures.push(error)
-  const saveAt = { messages: 2, bytes: 1_000_000 }
-  const { file, log, database, endTurn } = openByHand(context, { saveAt, onFailure })
-  const pages = Object.values(database.prepare('PRAGMA page_count').get() ?? {})[0]
-  database.exec(`PRAGMA max_page_count = ${pages}`)
-  const append = async (n: number) => {
-    const appended = log.append(draft(`w1-${n}`, 'x'.repeat(20_000)), 1)
-    endTurn()
-    endTurn()
-    return appended
-  }
-  for (const n of countTo(16)) assert.equal(await append(n), n)
-  assert.deepEqual([failures.length, database.isTransaction, countRows(database, 'message')], [15, false, 0])
-  assert.equal(countUnsaved(file), 16)
-  await assert.rejects(append(17), /full/)
-  const copy = openSqliteLog({ ...given, file: copyLog(file) })
-  assert.equal((await copy.snapshot(main)).head.seq, 16)
-  await copy.close()
-
-  database.exec('PRAGMA max_page_count = 100000')
-  assert.equal(await append(17), 17)
-  assert.deepEqual([countRows(database, 'message'), countUnsaved(file)], [16, 1])
-  assert.equal(await append(16), 16)
-  await assert.rejects(async () => log.append(draft('w1-16', 'else'), 1), { name: 'IdTaken' })
-})
-
-test('a journal is read up to the line that a power cut tore, and only where it goes on', async (context) => {
-  const file = newFile(context)
-  const open = openSqliteLog({ ...given, file })
-  await fillAtOnce(open, 5)
-  const { epoch } = (await open.snapshot(main)).head
-  const [whole, torn, gap, other] = ['whole', 'torn', 'gap', 'other'].map((name) => {
-    const copy = copyLog(file)
-    const named = join(dirname(file), name)
-    for (const end of ['', '-wal', '-recent']) renameSync(`${copy}${end}`, `${named}${end}`)
-    return named
-  }) as [string, string, string, string]
-  await open.close()
-  truncateSync(`${torn}-recent`, statSync(`${torn}-recent`).size - 10)
-  const lines = readFileSync(`${gap}-recent`, 'utf8').split('\n')
-  writeFileSync(`${gap}-recent`, lines.toSpliced(2, 1).join('\n'))
-  rmSync(other)
-  rmSync(`${other}-wal`)
-  for (const [name, head] of [
-    [whole, 5],
-    [torn, 4],
-    [gap, 2],
-    [other, 0],
-  ] as const) {
-    const log = openSqliteLog({ ...given, file: name })
-    const found = (await log.snapshot(main)).head
-    assert.deepEqual([found.seq, found.epoch === epoch], [head, name !== other])
-    await log.close()
-  }
 })
 
 test('a draft that only the file knows keeps its number, beside new ones, and its id is taken', async (context) => {
@@ -316,60 +244,6 @@ test('numbers go on where all but the snapshot has grown old', async (context) =
   }
 })
 
-test('a machine that went down costs the epoch, and only then', async (context) => {
-  const file = newFile(context)
-  const copy = `${file}.copy`
-  const open = openSqliteLog({ ...given, file, saveAt: { messages: 1, bytes: 1000 } })
-  const epochs = [(await open.snapshot(main)).head.epoch]
-  await fillAtOnce(open, 5)
-  await settled()
-  // What lies on the disk while the log is open, less the last commit.
-  copyFileSync(file, copy)
-  copyFileSync(`${file}-wal`, `${copy}-wal`)
-  truncateSync(`${copy}-wal`, statSync(`${copy}-wal`).size - 100)
-  const cursor = (await open.snapshot(main)).head
-  await open.close()
-
-  const lost = openSqliteLog({ ...given, file: copy, bootId: 'boot2' })
-  await fillAtOnce(lost, 6, 'w2')
-  const { recovered, messages, head } = await lost.read(cursor, main)
-  assert.deepEqual([recovered, seqsOf(messages)], [false, [6]])
-  await lost.close()
-  assert.notEqual(head.epoch, epochs[0])
-
-  const clean = openSqliteLog({ ...given, file, bootId: 'boot2' })
-  assert.equal((await clean.snapshot(main)).head.epoch, epochs[0])
-  await clean.close()
-})
-
-test('a log that waited for the disk keeps its epoch after a power cut, and any log after a mere crash', async (context) => {
-  for (const [durability, bootId] of [
-    ['machine', 'boot2'],
-    ['process', given.bootId],
-  ] as const) {
-    const file = newFile(context)
-    const open = openSqliteLog({ ...given, file, durability })
-    const { epoch } = (await open.snapshot(main)).head
-    const copy = copyLog(file)
-    await open.close()
-    const again = openSqliteLog({ ...given, file: copy, bootId })
-    assert.equal((await again.snapshot(main)).head.epoch, epoch)
-    await again.close()
-  }
-})
-
-test('one run of the machine has one name', () => {
-  assert.equal(readBootId(Date.now), readBootId(Date.now))
-  const startedAt = (nowSeconds: number, uptimeSeconds: number) =>
-    readBootId(
-      () => nowSeconds * 1000,
-      () => uptimeSeconds,
-      'no such file',
-    )
-  assert.equal(startedAt(1_000_000.4, 100), startedAt(1_000_060.1, 160))
-  assert.notEqual(startedAt(1_000_000, 100), startedAt(1_000_060, 20))
-})
-
 test('commits wait for the disk with durability "machine" only', (context) => {
   const synchronous = (durability: 'process' | 'machine') =>
     openByHand(context, { durability }).database.prepare('PRAGMA synchronous').get()?.synchronous
@@ -387,20 +261,14 @@ test('the write-ahead log stays small', async (context) => {
   await log.close()
 })
 
-test('a repeat is known among more senders than are remembered, saved or not, and a counter of any form', async (context) => {
+test('a repeat is known among more senders than are remembered, and a counter of any form', async (context) => {
   const memory = { messages: 1, bytes: 1 }
   const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9, maxChannels: 10 }
-  for (const saveAt of [
-    { messages: 1, bytes: 1e9 },
-    { messages: 1e6, bytes: 1e9 },
-  ]) {
-    const file = newFile(context)
-    const log = openSqliteLog({ ...given, limits, file, memory, saveAt, defer: (run) => run() })
-    const ids = ['w1-1', 'w1-9', 'w1-007', 'w1-x', 'w1-99999999999999999999']
-    for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
-    for (const n of countTo(20_001)) await log.append({ ...draft(`s${n}-1`), from: `s${n}` }, 1)
-    for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
-    assert.equal(await log.append(draft('w1-8'), 1), 20_001 + ids.length + 1)
-    await log.close()
-  }
+  const log = openSqliteLog({ ...given, limits, file: newFile(context), memory })
+  const ids = ['w1-1', 'w1-9', 'w1-007', 'w1-x', 'w1-99999999999999999999']
+  for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
+  await Promise.all(countTo(20_001).map((n) => log.append({ ...draft(`s${n}-1`), from: `s${n}` }, 1)))
+  for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
+  assert.equal(await log.append(draft('w1-8'), 1), 20_001 + ids.length + 1)
+  await log.close()
 })

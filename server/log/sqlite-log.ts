@@ -1,26 +1,15 @@
 // The log in an SQLite file: outlives the process, optionally a power cut.
 
-import { readFileSync } from 'node:fs'
-import { uptime } from 'node:os'
-import type { DatabaseSync } from 'node:sqlite'
-import type { Draft } from '../wire/messages.ts'
-import type { Clock, Random } from '../wire/time.ts'
+import type { Cursor, Draft } from '../wire/messages.ts'
+import type { Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
-import { type Bounds, createRetention, keyOf, portion, type Stored, Tail } from './retention.ts'
-import { createSequencer, type Entry, isRepeat, newEpoch } from './sequencer.ts'
-import {
-  createSqliteStore,
-  explain,
-  type Journal,
-  type Life,
-  type Numbered,
-  openJournal,
-  openLogFile,
-} from './sqlite-store.ts'
+import { type Bounds, createRetention, type Portion, portion, Tail } from './retention.ts'
+import { createSequencer, type Entry, LogFull, newEpoch } from './sequencer.ts'
+import { createSqliteStore, explain, isDamage, isFull, type LogFile, openLogFile } from './sqlite-store.ts'
 
 /** What an acknowledged message survives: a killed process, or also a power cut. */
-export type Durability = Life['durability']
+export type Durability = 'process' | 'machine'
 
 interface SqliteLogParts extends LogParts {
   /** Created if missing; locked by one server. */
@@ -29,20 +18,13 @@ interface SqliteLogParts extends LogParts {
   readonly random: Random
   /** Drafts appended before `run` is called are committed together; default: each alone, or with `machine` those of a turn. */
   readonly defer?: Defer
-  readonly bootId?: string
+  /** Takes a sentence when stored messages turn out to be missing or damaged. Must not throw; default: a failure. */
+  readonly onLoss?: (sentence: string) => void
   /** Memory cache, within the limits. */
   readonly memory?: Omit<Bounds, 'ageMs'>
-  /** Messages in the journal that are saved to the database together. */
-  readonly saveAt?: Omit<Bounds, 'ageMs'>
 }
 
 const defaultMemory = { messages: 4096, bytes: 8_388_608 }
-
-/** A transaction of one message costs some ten times one of its share, and half of these take about 1 ms. */
-const defaultSaveAt = { messages: 128, bytes: 131_072 }
-
-/** Where saving fails, so many times more are taken before appends are refused. */
-const mostUnsaved = 8
 
 /**
  * SQLite's default, a checkpoint within the commit that reaches 1000 pages, delays that append by two disk flushes: 6
@@ -54,46 +36,34 @@ const pageBytes = 4096
 
 /** Throws a `LogFileError`, one sentence with the file and the remedy. */
 export function openSqliteLog(parts: SqliteLogParts): Log {
-  const database = openLogFile(parts.file)
+  const file = openLogFile(parts.file)
   try {
-    return createSqliteLog(database, openJournal(parts.file), parts)
+    return createSqliteLog(file, parts)
   } catch (error) {
-    database.close()
+    file.close()
     throw explain(parts.file, error)
   }
 }
 
-/** Starts a new life of an open file. */
+/** Each start begins an epoch, which continues the earlier ones as far as the file has what was stored in them. */
 export function createSqliteLog(
-  database: DatabaseSync,
-  journal: Journal,
+  { database, loss, close }: LogFile,
   parts: Omit<SqliteLogParts, 'file'>,
 ): Log {
-  const { limits, folds = {}, durability, random, now, onFailure } = parts
-  const { memory = defaultMemory, bootId = readBootId(now), saveAt = defaultSaveAt } = parts
+  const { limits, folds = {}, durability, random, now, onFailure, memory = defaultMemory } = parts
+  const { onLoss = (sentence: string) => onFailure(new Error(sentence)) } = parts
   const defer: Defer = parts.defer ?? setImmediate
   const store = createSqliteStore(database)
-  const lastLife = store.readLife()
-  if (lastLife) store.recover(journal.read(lastLife.epoch))
-  journal.clear()
-  const epoch = epochAfter(lastLife, bootId) ?? newEpoch(random)
-  const life = { epoch, boot: bootId, durability, isClosed: false }
-  store.writeLife(life)
-  if (durability === 'process') store.stopWaitingForDisk()
-  else journal.waitForDisk()
-
-  /** In the journal alone, in order. */
-  let unsaved: Numbered[] = []
-  let unsavedBytes = 0
   const extent = store.extent()
+  const epoch = newEpoch(random)
+  const reaches = store.beginEpoch(epoch, extent.head)
+  if (durability === 'process') store.stopWaitingForDisk()
+  if (loss) onLoss(`${loss} It goes on after message ${extent.head}.`)
   const retention = createRetention({
     bounds: limits,
     now,
     extent,
-    oldestAfter(seq) {
-      const saved = store.oldestAfter(seq)
-      return saved.length > 0 ? saved : storedAfter(unsaved, seq)
-    },
+    oldestAfter: store.oldestAfter,
   })
   const bounds = {
     messages: Math.min(memory.messages, limits.messages),
@@ -108,11 +78,7 @@ export function createSqliteLog(
       folds,
       bases: {
         read: store.readSurvivor,
-        write(base) {
-          // The database must not have a base of messages that it lacks.
-          save()
-          return store.writeSurvivor(base)
-        },
+        write: store.writeSurvivor,
         ...store.pastBases,
       },
       defer,
@@ -128,83 +94,70 @@ export function createSqliteLog(
   for (const { message, bytes } of recent) tail.add(message, bytes)
   let pagesWritten = 0
   let isCheckpointPlanned = false
-  let isSavePlanned = false
+  let isPrunePlanned = false
+  const counters = new Counters(store.highestCounter)
 
-  const counters = new Counters((sender, channel) => {
-    const newest = unsaved.filter(
-      ({ entry: { draft } }) => draft.from === sender && draft.channel === channel,
-    )
-    const highest = newest.map(({ entry: { draft } }) => counterIn(draft.id, sender) ?? 0)
-    return Math.max(store.highestCounter(sender, channel), ...highest)
-  })
-
-  /** Its number in the log; null if another message has the id, 0 if it is new. */
-  function numberOf({ draft, body }: Entry): number | null {
-    if (counters.take(draft)) return 0
-    const known = unsaved.find(({ entry }) => keyOf(entry.draft) === keyOf(draft))
-    if (!known) return store.numberOf(draft, body)
-    return isRepeat(draft, known.entry.draft) ? known.seq : null
-  }
-
-  const isFull = (times: number) =>
-    unsaved.length >= times * saveAt.messages || unsavedBytes >= times * saveAt.bytes
-
+  /** In one transaction; a single one is a transaction by itself. */
   function commit(group: readonly Entry[]): (number | null)[] {
-    if (isFull(mostUnsaved)) save()
     retention.forget()
-    const added: Numbered[] = []
-    const seqs = group.map((entry) => {
-      const known = numberOf(entry)
+    const added: Entry[] = []
+    const storeOne = (entry: Entry) => {
+      // Null if another message has the id, 0 if it is new.
+      const known = counters.take(entry.draft) ? 0 : store.numberOf(entry.draft, entry.body)
       if (known !== 0) return known
       const seq = tail.head + 1 + added.length
-      added.push({ seq, entry })
+      store.insert({ seq, entry })
+      added.push(entry)
       return seq
-    })
-    if (added.length === 0) return seqs
-    journal.append(epoch, added)
-    for (const one of added) {
-      const { bytes } = one.entry
-      unsaved.push(one)
-      unsavedBytes += bytes
-      retention.add(bytes)
     }
-    if (isFull(1) || retention.erasable() > 0) planSave()
+    const seqs = hasRoom(() =>
+      group.length === 1 ? group.map(storeOne) : store.transaction(() => group.map(storeOne)),
+    )
+    for (const { bytes } of added) {
+      retention.add(bytes)
+      // Pages of the table and of the index, which the messages of a transaction share.
+      pagesWritten += 3 / group.length + bytes / pageBytes
+    }
+    if (pagesWritten >= checkpointPages) planCheckpoint()
+    if (retention.erasable() > 0) planPrune()
     return seqs
   }
 
-  function planSave(): void {
-    if (isSavePlanned) return
-    isSavePlanned = true
+  /** Throws a `LogFull` where there is no room. */
+  function hasRoom<Result>(write: () => Result): Result {
+    try {
+      return write()
+    } catch (error) {
+      if (!isFull(error)) throw error
+      const full = new LogFull(error)
+      onFailure(full)
+      throw full
+    }
+  }
+
+  function planPrune(): void {
+    if (isPrunePlanned) return
+    isPrunePlanned = true
     defer(() => {
-      isSavePlanned = false
+      isPrunePlanned = false
       try {
-        save()
+        prune()
       } catch (error) {
-        // The journal has them.
         onFailure(error)
       }
     })
   }
 
-  /** From the journal to the database; erases what the log has dropped. */
-  function save(): void {
+  /** Erases what the log has dropped. */
+  function prune(): void {
     if (!database.isOpen) return
     // The newest stays: the file's numbers go on from it.
     const dropped = Math.max(0, Math.min(retention.erasable(), tail.head - 1 - retention.erasedTo()))
-    const erasable = folding.areErasable(retention.erasedTo(), dropped) ? dropped : 0
-    if (unsaved.length === 0 && erasable === 0) return
-    store.transaction(() => {
-      for (const one of unsaved) store.insert(one)
-      if (erasable > 0) store.erase(retention.erasedTo(), erasable, (seq) => tail.isNewest(seq))
-    })
+    if (dropped === 0 || !folding.areErasable(retention.erasedTo(), dropped)) return
+    store.transaction(() => store.erase(retention.erasedTo(), dropped, (seq) => tail.isNewest(seq)))
     // After the commit: a rollback erases nothing.
-    retention.erased(erasable)
-    // Estimate: neighbours share pages of the table, less so of the index.
-    pagesWritten += 4 + unsaved.length / 4 + unsavedBytes / pageBytes
-    unsaved = []
-    unsavedBytes = 0
-    journal.clear()
-    if (pagesWritten >= checkpointPages) planCheckpoint()
+    retention.erased(dropped)
+    pagesWritten += 4
   }
 
   function planCheckpoint(): void {
@@ -222,16 +175,39 @@ export function createSqliteLog(
     })
   }
 
+  /** Null if messages there are damaged. */
+  function readPortion(after: number, upTo: number, channels: ReadonlySet<string>): Portion | null {
+    try {
+      return store.between(after, upTo, channels, portion.bytes)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      onLoss(
+        `The log's file is damaged between the messages ${after} and ${upTo}. Clients that ask for them get a snapshot.`,
+      )
+      return null
+    }
+  }
+
+  /** Whether the log has all that a client with this cursor has. */
+  function continues({ epoch: name, seq }: Cursor): boolean {
+    const reach = name === epoch ? tail.head : reaches.get(name)
+    if (reach !== undefined && seq <= reach) return true
+    onLoss(
+      reach === undefined
+        ? 'A client has messages of an epoch that the log does not continue: its file was replaced, or set back to an older copy. Such clients get a snapshot.'
+        : `A client has messages of epoch ${name} after number ${reach}, where the log has others or none: its file was set back to an older copy, or lost its end in a power cut. Such clients get a snapshot.`,
+    )
+    return false
+  }
+
   return createSequencer({
     epoch,
     tail,
     maxChannels: limits.maxChannels,
     store: {
       commit,
-      find(wanted) {
-        if (unsaved.some(({ entry }) => keyOf(entry.draft) === keyOf(wanted))) save()
-        return store.find(wanted)
-      },
+      continues,
+      find: store.find,
       floor() {
         retention.forget()
         return retention.floor()
@@ -239,9 +215,7 @@ export function createSqliteLog(
       async after(seq, channels) {
         if (seq >= tail.floor) return tail.after(seq, channels)
         const upTo = Math.min(seq + portion.messages, tail.floor)
-        const [oldest] = unsaved
-        if (oldest && oldest.seq <= upTo) save()
-        const found = store.between(seq, upTo, channels, portion.bytes)
+        const found = readPortion(seq, upTo, channels)
         // Yields, so that a client reading the whole log does not block others.
         await new Promise<void>(defer)
         return found
@@ -250,11 +224,10 @@ export function createSqliteLog(
       close() {
         folding.close()
         try {
-          save()
-          store.writeLife({ ...life, isClosed: true })
-          journal.close()
+          prune()
+          store.closeEpoch()
         } finally {
-          database.close()
+          close()
         }
       },
     },
@@ -320,36 +293,3 @@ const hyphen = 0x2d
 const zero = 0x30
 /** All such numbers are exact. */
 const mostDigits = 15
-
-function storedAfter(unsaved: readonly Numbered[], seq: number): Stored[] {
-  return unsaved
-    .filter((one) => one.seq > seq)
-    .map(({ entry: { bytes, acceptedAt } }) => ({ bytes, acceptedAt }))
-}
-
-/**
- * The epoch to continue; null for a new one. After a crash without disk syncs the last commits may be missing while
- * clients hold cursors beyond them. Their numbers are reused, so old cursors must become invalid.
- */
-function epochAfter(last: Life | null, boot: string): string | null {
-  if (!last) return null
-  const mayLackMessages = !last.isClosed && last.durability === 'process' && last.boot !== boot
-  return mayLackMessages ? null : last.epoch
-}
-
-/** Tolerance for clock changes, which shift the computed start. */
-const roundingSeconds = 10
-
-/** Linux's boot_id (random(4)), else the start time. A false difference costs clients only a snapshot. */
-export function readBootId(
-  now: Clock,
-  uptimeSeconds = uptime,
-  file = '/proc/sys/kernel/random/boot_id',
-): string {
-  try {
-    return readFileSync(file, 'utf8').trim()
-  } catch {
-    const start = Math.round((now() / 1000 - uptimeSeconds()) / roundingSeconds) * roundingSeconds
-    return `started ${start}`
-  }
-}

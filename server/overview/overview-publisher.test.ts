@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
+import { unlimitedDocuments } from '../document/testing.ts'
 import { type FakeConnection, framesOf, memoryLog, openHub, settled } from '../hub/hub-testing.ts'
 import { createMemoryLog, type Log } from '../log/log.ts'
 import { ampleLimits, draft, fill, toyFolds } from '../log/log-testing.ts'
@@ -25,6 +26,7 @@ function open({ log: given, maxChannels = 10, ...change }: Change = {}) {
   })
   const { hub, time, log } = world
   const overview: ReturnType<typeof startOverview> = startOverview({
+    documents: unlimitedDocuments,
     log: { ...log, ...(change.snapshot && { snapshot: change.snapshot }) },
     hub: change.hub ?? hub,
     timers: time,

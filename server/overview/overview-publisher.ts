@@ -1,5 +1,6 @@
 // Publishes the overview of each page that has readers, from its edits and the wind: one server of a log does, for all.
 
+import { type Documents, isTooCostly } from '../document/document-worker.ts'
 import { overviewName } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Log } from '../log/log.ts'
@@ -13,11 +14,10 @@ import {
   windChannel,
 } from '../wire/messages.ts'
 import { nothingPlanned, type Timers } from '../wire/time.ts'
-import { DocumentText, textOfHtml } from './document-text.ts'
-import { TextCounter, type TextCounts } from './text-counts.ts'
 import { WindRecord } from './wind-overview.ts'
 
 interface OverviewParts {
+  readonly documents: Documents
   readonly log: Pick<Log, 'follow' | 'snapshot' | 'heads'>
   readonly hub: Pick<Hub, 'publish' | 'isRead' | 'leads'>
   /** Monotonic. */
@@ -89,6 +89,9 @@ interface Shared extends OverviewParts {
 
 const shortestPauseMs = 1000
 
+/** Of the time that is spent counting: a long document is counted less often. */
+const pauseOfCount = 20
+
 type Page = ReturnType<typeof createPage>
 
 /**
@@ -96,16 +99,15 @@ type Page = ReturnType<typeof createPage>
  * Without readers it only counts edits; `onForgotten` if it has none.
  */
 function createPage(shared: Shared, name: string, channel: string, onForgotten: () => void) {
-  const { log, hub, timers, run, maxChannels, onFailure, wind, countedSince, newChannels } = shared
+  const { documents, log, hub, timers, run, maxChannels, onFailure, wind, countedSince, newChannels } = shared
   let newest: Edit | null = null
   /** Whether `newest` is up to date, null included. */
   let isKnown = false
   let edits = 0
   const rate = new EditRate()
-  const counter = new TextCounter(timers)
-  const document = new DocumentText(log, name)
-  let counts: TextCounts = { words: 0, characters: 0 }
+  let counts: Pick<OverviewBody, 'words' | 'characters'> = { words: 0, characters: 0 }
   let counted: Edit | null = null
+  let countMs = 0
 
   let cancel = nothingPlanned
   let isBusy = false
@@ -122,8 +124,6 @@ function createPage(shared: Shared, name: string, channel: string, onForgotten: 
 
   async function update(): Promise<void> {
     if (!hub.isRead(channel) || !hub.leads()) {
-      counter.forget()
-      document.forget()
       if (edits === 0) onForgotten()
       return
     }
@@ -137,7 +137,8 @@ function createPage(shared: Shared, name: string, channel: string, onForgotten: 
       if (isNew && !isStopped) onFailure(error)
     }
     isBusy = false
-    plan((hasNewcomer ? publishedAt : Math.max(publishedAt, startedAt)) + shortestPauseMs)
+    const pauseMs = hasNewcomer ? shortestPauseMs : Math.max(shortestPauseMs, pauseOfCount * countMs)
+    plan((hasNewcomer ? publishedAt : Math.max(publishedAt, startedAt)) + pauseMs)
   }
 
   async function publish(): Promise<void> {
@@ -174,8 +175,7 @@ function createPage(shared: Shared, name: string, channel: string, onForgotten: 
     // An edit that arrives during a count is counted next time.
     const edit = newest
     if (edit !== null && edit !== counted) {
-      const isShared = isKind(edit, 'update')
-      counts = await counter.count(isShared ? [await document.read()] : textOfHtml(edit.body.html))
+      counts = await count()
       counted = edit
     }
     const editsEachSecond = rate.eachSecond(timers.now())
@@ -183,9 +183,21 @@ function createPage(shared: Shared, name: string, channel: string, onForgotten: 
     return { ...counts, editsLastMinute, editsEachSecond, edits, countedSince, wind: wind.overview() }
   }
 
+  async function count(): Promise<typeof counts> {
+    const { messages } = await log.snapshot(new Set([name]))
+    const startedAt = timers.now()
+    try {
+      return await documents.read(name, 'countsOf', messages)
+    } catch (error) {
+      if (isTooCostly(error)) return { words: null, characters: null }
+      throw error
+    } finally {
+      countMs = timers.now() - startedAt
+    }
+  }
+
   return {
     edited(edit: Edit): void {
-      if (isKind(edit, 'update')) document.take(edit.body)
       newest = edit
       isKnown = true
       edits += 1

@@ -350,6 +350,11 @@ test('a heartbeat by POST says how many windows it speaks for, or nothing', asyn
   assert.equal(await postHeartbeat(''), undefined)
   assert.equal(await postHeartbeat('{"type":"heartbeat"}'), undefined)
   assert.deepEqual(await postHeartbeat('{"windows":{"main":3,"other":0}}'), { main: 3, other: 0 })
+  const named = (await postHeartbeat('{"windows":{"__proto__":2,"constructor":1}}')) ?? {}
+  assert.deepEqual(Object.entries(named), [
+    ['__proto__', 2],
+    ['constructor', 1],
+  ])
 })
 
 const channels = (count: number) => Object.fromEntries(countTo(count).map((n) => [`c${n}`, 1]))

@@ -166,12 +166,18 @@ function answer(ctx: ParameterizedContext, json: string): void {
 /** The largest `channelsPerWindow` that the settings allow. */
 const mostChannels = 1000
 
-const beatSchema = z.object({
-  windows: z
-    .record(z.string().max(64), z.int().min(0).max(100_000))
-    .refine((windows) => Object.keys(windows).length <= mostChannels)
-    .optional(),
+/** zod's own record leaves out `__proto__`, which a page may be named. */
+const countsSchema = z.custom<Readonly<Record<string, number>>>((given) => {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
+  const entries = Object.entries(given)
+  const isCount = (value: unknown) =>
+    Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 100_000
+  return (
+    entries.length <= mostChannels && entries.every(([page, count]) => page.length <= 64 && isCount(count))
+  )
 })
+
+const beatSchema = z.object({ windows: countsSchema.optional() })
 
 /** Undefined for a plain heartbeat. Throws a `Refusal` (400 `bad-shape`). */
 function admitBeat(given: unknown): Readonly<Record<string, number>> | undefined {

@@ -50,3 +50,7 @@ export interface InvitationAnswer {
   /** Ms since the epoch. */
   readonly expiresAt: number
 }
+
+/** What a program may read and write a document as; the first without asking. */
+export const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
+export type TextType = (typeof textTypes)[number]

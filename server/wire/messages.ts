@@ -152,8 +152,9 @@ export interface SensorBody {
 
 /** Statistics of a page's edits, and the wind. */
 export interface OverviewBody {
-  readonly words: number
-  readonly characters: number
+  /** Null while the document takes the server too long to read. */
+  readonly words: number | null
+  readonly characters: number | null
   readonly editsLastMinute: number
   readonly editsEachSecond: readonly number[]
   readonly edits: number

@@ -22,6 +22,8 @@ export interface MonitorSecond {
   /** From a message's admission until it was stored and written to its windows; null without any. */
   readonly latencyMs: Quantiles | null
   readonly isLogUp: boolean
+  /** Documents that take too long to read. */
+  readonly quarantined: number
 }
 
 export interface Quantiles {

@@ -1,6 +1,6 @@
 // Copies, cuts and drags the text with its own form: the browser's copies take the page's styles for the text's.
 
-import { type Line, textOf } from '../../server/document/rich-text.ts'
+import type { Line } from '../../server/document/rich-text.ts'
 import type { Binding, SelectedText } from './binding.ts'
 
 type Html = typeof import('../../server/document/html.ts')
@@ -22,7 +22,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
   function fill(data: DataTransfer | null): boolean {
     const lines = binding.selectedLines()
     if (!data || !html || lines.length === 0) return false
-    data.setData('text/plain', textOf(lines))
+    data.setData('text/plain', html.writeText(lines))
     data.setData('text/html', ownHtml(html, lines))
     return true
   }

@@ -147,6 +147,30 @@ test('a heading and a list inserted within a paragraph stay what they are', () =
   ])
 })
 
+test('words inserted into an empty line take its format, and a heading brings its own', () => {
+  const [word] = linesWithin(written('p a word'), { from: 2, to: 6 })
+  const heading = written('h2 Head')
+  assert.ok(word)
+  for (const block of ['p', 'h1', 'blockquote', 'ul2', 'ol1']) {
+    const [line] = changeLines(
+      [],
+      [{ insert: '\n', attributes: { ...(block !== 'p' && { block }), align: 'center' } }],
+    )
+    assert.ok(line)
+    const into = (inserted: Line) =>
+      changeLines([line], insertLines([line], { from: 0, to: 0 }, [inserted])?.changes ?? [])
+    assert.deepEqual(
+      into(word).map(({ block, align }) => [block, align]),
+      [[block, 'center']],
+    )
+    assert.deepEqual(
+      into({ ...word, align: 'right' }).map(({ block, align }) => [block, align]),
+      [[block, 'right']],
+    )
+    assert.deepEqual(shown(heading.flatMap(into)), ['h2 Head'])
+  }
+})
+
 test('long changes are cut between characters', () => {
   const marks: Marks = { bold: true }
   const family = '👩‍👩‍👧‍👦'

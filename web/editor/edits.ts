@@ -384,8 +384,8 @@ export function linkAround(lines: readonly Line[], caret: number): TextRange | n
 // Lines
 
 /**
- * Inserts lines in place of a range. A single line joins the line that is there, and gives an empty one its format. Of
- * several the first and the last join it only if they are paragraphs or of its kind.
+ * Inserts lines in place of a range. A single line joins the line that is there; an empty one becomes what it is, unless
+ * it is a paragraph. Of several the first and the last join it only if they are paragraphs or of its kind.
  */
 export function insertLines(lines: readonly Line[], range: TextRange, given: readonly Line[]): Edit | null {
   const inserted = atLevelOf(findIn(lines, range.from).line, given)
@@ -418,7 +418,9 @@ export function insertLines(lines: readonly Line[], range: TextRange, given: rea
   if (endsApart) add('\n', attributesOf(last))
   changes.delete(range.to - range.from)
   let format: LineFormat = rest.line
-  if (tail === 0 && (!isSingle || isBlank)) format = last
+  if (tail === 0 && isSingle && isBlank && last.block === 'p')
+    format = { ...present, align: last.align ?? present.align }
+  else if (tail === 0 && (!isSingle || isBlank)) format = last
   else if (place !== rest.place && !isBlank && !endsApart) format = present
   // A number begins one line only.
   if (format === present && length > 0 && (startsApart || !(isSingle || beginsLine))) {

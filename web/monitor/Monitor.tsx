@@ -12,6 +12,7 @@ import {
   type ProcessRow,
   processRows,
   serverWords,
+  troubleWords,
   withReply,
 } from './monitor.ts'
 
@@ -29,16 +30,13 @@ export function Monitor() {
   const { reply, processes, fault } = useMonitor()
   const charts = chartsOf(processes)
   const rows = processRows(processes)
-  const isLogDown = processes.some(({ seconds }) => seconds.at(-1)?.isLogUp === false)
   return (
     <div className="monitor" id="monitor" tabIndex={-1}>
       <div className="monitor-head">
         <h2>Monitor</h2>
         <p>{reply ? `${serverWords(reply)}.` : 'Asking the server…'}</p>
       </div>
-      <output className="monitor-fault">
-        {fault ?? (isLogDown ? 'The broker of the log does not answer; messages wait in their windows.' : '')}
-      </output>
+      <output className="monitor-fault">{fault ?? troubleWords(processes)}</output>
       {reply && charts.length === 0 && <p className="small">The first second is being measured.</p>}
       <dl className="monitor-charts" data-stale={fault !== null}>
         {charts.map((chart) => (

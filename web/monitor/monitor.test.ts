@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MonitorProcess, MonitorSecond } from '../../server/wire/monitor.ts'
-import { chartsOf, newestOf, processRows, serverWords, withReply } from './monitor.ts'
+import { chartsOf, newestOf, processRows, serverWords, troubleWords, withReply } from './monitor.ts'
 
 const quantiles = { p50: 0.4, p90: 1, p99: 2.5, max: 30 }
 
@@ -11,7 +11,7 @@ function secondAt(at: number, change: Partial<MonitorSecond> = {}): MonitorSecon
   return {
     ...{ at, cpu: 0.25, rssBytes: 180_000_000, heapBytes: 40_000_000, loopDelayMs: quantiles },
     ...{ windows: { 'websocket/1.1': 2, 'sse/2': 1200 }, stored: 50, sent: 60_100, omitted: 0 },
-    ...{ backlogBytes: 2048, latencyMs: quantiles, isLogUp: true },
+    ...{ backlogBytes: 2048, latencyMs: quantiles, isLogUp: true, quarantined: 0 },
     ...change,
   }
 }
@@ -120,4 +120,13 @@ test('the server is named by its age, workers, version and log', () => {
   assert.equal(words(0.5), 'This server: up 0 min, Node 26.10.0, log in SQLite')
   assert.equal(words(192), 'This server: up 3 h 12 min, Node 26.10.0, log in SQLite')
   assert.equal(words(1440 * 2 + 65), 'This server: up 2 d 1 h, Node 26.10.0, log in SQLite')
+})
+
+test('a log that does not answer, and documents that take too long to read, are said', () => {
+  const words = (...changes: readonly Partial<MonitorSecond>[]) =>
+    troubleWords(changes.map((change) => processWith([secondAt(1000, change)])))
+  assert.equal(words({}), '')
+  assert.match(words({}, { isLogUp: false }), /^The broker of the log does not answer/)
+  assert.match(words({ quarantined: 1 }, { quarantined: 0 }), /^1 document takes the server too long/)
+  assert.match(words({ quarantined: 1 }, { quarantined: 2 }), /^2 documents take the server too long/)
 })

@@ -250,6 +250,18 @@ export function newestOf(processes: readonly MonitorProcess[]): number {
 }
 
 /** `up 3 h 12 min, Node 26.10.0, log in SQLite`; of several processes the age is the oldest's. */
+/** Empty if nothing is wrong. */
+export function troubleWords(processes: readonly MonitorProcess[]): string {
+  const newest = processes.flatMap(({ seconds }) => seconds.at(-1) ?? [])
+  if (newest.some(({ isLogUp }) => !isLogUp))
+    return 'The broker of the log does not answer; messages wait in their windows.'
+  // Each process reads documents for itself, and may have found the same ones.
+  const quarantined = Math.max(0, ...newest.map((second) => second.quarantined))
+  if (quarantined === 0) return ''
+  const documents = quarantined === 1 ? '1 document takes' : `${quarantined} documents take`
+  return `${documents} the server too long to read, and ${quarantined === 1 ? 'is' : 'are'} only relayed; its terminal names ${quarantined === 1 ? 'it' : 'them'}.`
+}
+
 export function serverWords({ node, log, processes }: MonitorReply): string {
   const minutes = Math.floor(Math.max(0, ...processes.map(({ uptimeMs }) => uptimeMs)) / 60_000)
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60) % 24]

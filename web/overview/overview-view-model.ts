@@ -59,6 +59,7 @@ export function overviewViewModel(
 
 function originWords(body: OverviewBody | null, serverNow: number): string {
   if (!body) return 'Worked out by the server from the page and the wind.'
+  if (body.words === null) return 'The page takes the server too long to read: its words are not counted.'
   const since = timeOfDay(body.countedSince, serverNow)
   if (body.edits === 0) return `Worked out live by the server. No edits since ${since}.`
   const edits = body.edits === 1 ? '1 edit' : `${grouped(body.edits)} edits`
@@ -79,9 +80,9 @@ const { format: grouped } = new Intl.NumberFormat('en-GB')
 
 function writingFigures(body: OverviewBody | null): readonly OverviewFigure[] {
   const busiest = Math.max(0, ...(body?.editsEachSecond ?? []))
-  const figure = (label: string, count: number | undefined, beside: string) => ({
+  const figure = (label: string, count: number | null | undefined, beside: string) => ({
     label,
-    number: count === undefined ? null : grouped(count),
+    number: typeof count === 'number' ? grouped(count) : null,
     ...noUnit,
     beside,
   })

@@ -323,6 +323,22 @@ test('the log has another life: all begin anew, and the stream is ready for them
   assert.deepEqual([streams.length, questions.length], [2, 2])
 })
 
+test('a new epoch continues the log: windows learn of it, and the stream resumes in it', async () => {
+  const { stream, first, newest, asked } = openShared(1)
+  stream.message(1)
+  stream.end({ code: 'draining', retryAfterMs: 400 })
+  first.join({ cursor: 'life:1' })
+  newest().welcome({ cursor: 'life2:2', recovered: true })
+  newest().message(2)
+  assert.equal(asked().cursor, 'life:1')
+  await asked().answer({ cursor: 'life2:2', frames: [welcomeAt('life2:2', true), ...frames([2])] })
+  newest().message(3)
+  assert.deepEqual(first.heard.frames.slice(-3), ['welcome w1 life2:2 recovered', '2', '3'])
+  newest().end({ code: 'draining', retryAfterMs: 400 })
+  first.join({ cursor: 'life2:3' })
+  assert.equal(newest().asked.cursor, 'life2:3')
+})
+
 test('a poll that has to begin anew in the middle sends its windows to begin anew', () => {
   const { stream, first, streams } = openShared(1, { mode: 'polling/1.1' })
   stream.welcome({ cursor: 'new:4', recovered: false })
@@ -422,6 +438,20 @@ test('presence tells each member of its own page', () => {
   const late = opened.window()
   late.join({ window: 'w3' })
   assert.deepEqual(late.heard.windows, [3])
+})
+
+test('a page may have the name of an object’s member', () => {
+  for (const page of ['__proto__', 'constructor']) {
+    const opened = openCoordinator()
+    const window = opened.window()
+    window.join({ window: 'w1', channels: `${page},wind` })
+    const stream = opened.newest()
+    stream.welcome()
+    opened.time.advance(20)
+    assert.deepEqual(Object.entries(stream.said.at(-1) ?? {}), [[page, 1]])
+    stream.frame({ type: 'presence', windows: 3, channels: { main: 3 }, browserHttp1Streams: 1 })
+    assert.deepEqual(window.heard.windows, [])
+  }
 })
 
 test('presence that knows nothing of the windows is not passed on: the server is told again', () => {

@@ -125,8 +125,9 @@ export function createSharedStream(
       if (tail) closeWhere(({ phase }) => phase !== 'waiting', logTruncated)
       if (members.size === 0) return
       // After a snapshot welcome, each member fetches what it lacks.
-      const start = given.recovered ? cursor : null
-      tail = createTail(start ?? head, channels)
+      const reached = tail?.cursor() ?? cursor
+      const start = given.recovered && reached ? { ...reached, epoch: head.epoch } : head
+      tail = createTail(start, channels)
     }
     welcome = given
     for (const member of members) sendOver(member, connection)
@@ -184,7 +185,7 @@ export function createSharedStream(
   const inPhase = (phase: Member['phase']) => [...members].filter((member) => member.phase === phase)
 
   function deliverPresence({ page, listener }: Member, { channels, browserHttp1Streams }: Presence): void {
-    const windows = channels?.[page]
+    const windows = channels && Object.hasOwn(channels, page) ? channels[page] : undefined
     if (windows !== undefined) listener.onFrame({ type: 'presence', windows, browserHttp1Streams })
     // The server has no count for this page.
     else windowsChanged()
@@ -259,9 +260,8 @@ export function createSharedStream(
 
   /** Repeated with each heartbeat, since POSTs may be lost or reordered. */
   function countWindows(): Readonly<Record<string, number>> {
-    const windows: Record<string, number> = {}
-    for (const { page } of members) windows[page] = (windows[page] ?? 0) + 1
-    return windows
+    const windows = Map.groupBy(members, ({ page }) => page)
+    return Object.fromEntries(Array.from(windows, ([page, { length }]) => [page, length]))
   }
 
   function closeWhere(isMeant: (member: Member) => boolean, closing: Closing): void {

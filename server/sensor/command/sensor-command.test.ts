@@ -277,3 +277,12 @@ test('a path that is taken, and one that is missing, are a sentence and a failur
     assert.doesNotMatch(run.said(), /\n {4}at /, 'no stack')
   }
 })
+
+const linuxOnly = { ...bounded, skip: process.platform === 'linux' ? false : 'udevadm is of Linux' }
+
+test('ports are listed where udevadm is not installed', linuxOnly, () => {
+  const command = join(import.meta.dirname, 'sensor-command.ts')
+  const { status, stderr } = spawnSync(process.execPath, [command, '--list'], { env: { PATH: '' } })
+  assert.equal(String(stderr), '')
+  assert.equal(status, 0)
+})

@@ -1,5 +1,6 @@
 // Entry point of `npm run sensor`: lists, shows, configures and simulates.
 
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SerialPort } from 'serialport'
 import { z } from 'zod'
@@ -273,6 +274,15 @@ function asConfigError<Value>(read: () => Value): Value {
   }
 }
 
+/** Many containers have no udevadm; there converters are known by their names alone. */
+async function listDevices(error: unknown): Promise<ListedPort[]> {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+  const names = await readdir('/dev')
+  return names
+    .filter((name) => /^tty(?:USB|ACM|AMA)\d+$/.test(name))
+    .map((name) => ({ path: `/dev/${name}` }))
+}
+
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
@@ -310,7 +320,7 @@ if (import.meta.main) {
         print: (line) => process.stdout.write(`${line}\n`),
         timers: processTimers,
         random: Math.random,
-        listPorts: SerialPort.list,
+        listPorts: () => SerialPort.list().catch(listDevices),
         createPort: createSerialPort,
         signal: endBySignal({ process, now: () => performance.now(), exit: () => process.exit(1) }),
       },

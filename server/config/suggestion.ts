@@ -1,0 +1,24 @@
+// Suggests the name that somebody may have meant.
+
+/** `; did you mean x?`, or `otherwise` when more than a third of the letters differ from every name. */
+export function suggestion(given: string, names: readonly string[], otherwise: string): string {
+  const [nearest] = names
+    .map((name) => ({ name, distance: distanceBetween(given.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ name, distance }) => distance <= Math.max(given.length, name.length) / 3)
+    .sort((a, b) => a.distance - b.distance)
+  return nearest ? `; did you mean ${nearest.name}?` : otherwise
+}
+
+/** Edit distance (Levenshtein 1966). */
+function distanceBetween(from: string, to: string): number {
+  let above = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [i, letter] of [...from].entries()) {
+    const row = [i + 1]
+    for (const [j, other] of [...to].entries()) {
+      const [added, dropped, changed] = [row[j] ?? 0, above[j + 1] ?? 0, above[j] ?? 0]
+      row.push(Math.min(dropped + 1, added + 1, changed + (letter === other ? 0 : 1)))
+    }
+    above = row
+  }
+  return above.at(-1) ?? 0
+}

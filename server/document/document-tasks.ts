@@ -1,0 +1,183 @@
+// What the document thread does: plain data in, plain data out.
+
+import { isMainThread, parentPort } from 'node:worker_threads'
+import * as Y from 'yjs'
+import type { TextType } from '../wire/document-api.ts'
+import type { Message } from '../wire/messages.ts'
+import { documentOf, linesIn } from './document-reader.ts'
+import { readHtml, writeHtml } from './html.ts'
+import { readMarkdown, writeMarkdown } from './markdown.ts'
+import {
+  type Change,
+  createDocument,
+  documentText,
+  imageCharacter,
+  isEnded,
+  type Line,
+  linesOf,
+  plainFormat,
+  softBreak,
+} from './rich-text.ts'
+import { countText } from './text-counts.ts'
+import { changesBetween } from './text-diff.ts'
+
+/** Of one channel, in order. */
+type Messages = readonly Message[]
+
+/** How a document is changed. */
+export interface Rewriting {
+  readonly way: 'replace' | 'append'
+  readonly lines: readonly Line[]
+  /** The lines are text alone: in a shared document what stays keeps its formatting. */
+  readonly isPlain: boolean
+}
+
+const readers: Readonly<Record<TextType, (text: string) => readonly Line[]>> = {
+  'text/plain': linesOfText,
+  'text/markdown': (text) => readMarkdown(text).lines,
+  'text/html': (html) => readHtml(html, { isOwn: true }).lines,
+}
+
+const writers: Readonly<Record<TextType, (lines: readonly Line[]) => string>> = {
+  'text/plain': rawText,
+  'text/markdown': writeMarkdown,
+  'text/html': writeHtml,
+}
+
+const tasks = {
+  /** What a program sends. */
+  linesFrom: (type: TextType, text: string) => readers[type](text),
+  textOf: (type: TextType, messages: Messages) => writers[type](linesIn(messages)),
+  countsOf: (messages: Messages) =>
+    countText(rawText(linesIn(messages)).replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')),
+  join,
+  merge,
+  /** The update, in base64, and the HTML, that change the document so; null if nothing changes. */
+  updateFor: (messages: Messages, rewriting: Rewriting) =>
+    updateFrom(messages, (text) => changesFor(rewriting, text)),
+  htmlFor(messages: Messages, { way, lines }: Rewriting): string | null {
+    const now = linesIn(messages)
+    const html = writeHtml(way === 'replace' ? lines : [...now, ...lines])
+    return html === writeHtml(now) ? null : html
+  },
+  /** The update from the document to the newest page of the mirror editor, written by that Yjs client. */
+  updateToPage: (messages: Messages, client: number) =>
+    updateFrom(messages, (text) => changesBetween(linesOf(text), linesIn(messages)), client) ??
+    encoded(Y.encodeStateAsUpdate(new Y.Doc())),
+}
+
+/** Every line feed ends a line. */
+function linesOfText(text: string): Line[] {
+  const lines = text.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '').split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  return lines.map((words) => ({ ...plainFormat, runs: words === '' ? [] : [{ text: words, marks: {} }] }))
+}
+
+/** As `linesOfText` reads it, with U+2028 for a line break within a line and U+FFFC for an image. */
+function rawText(lines: readonly Line[]): string {
+  const [only, ...others] = lines
+  if (only?.runs.length === 0 && others.length === 0 && !isEnded(only)) return ''
+  return lines.map(({ runs }) => `${runs.map(({ text }) => text).join('')}\n`).join('')
+}
+
+const bytesOf = (update: string) => Buffer.from(update, 'base64')
+const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
+
+/**
+ * One update with the same content, in base64, without what was deleted; its bytes, and the places of those that Yjs cannot read,
+ * which are left out.
+ */
+function join(updates: readonly string[]) {
+  const doc = createDocument()
+  const unread: number[] = []
+  for (const [place, update] of updates.entries()) {
+    try {
+      Y.applyUpdate(doc, bytesOf(update))
+    } catch {
+      unread.push(place)
+    }
+  }
+  const joined = Y.encodeStateAsUpdate(doc)
+  return { update: encoded(joined), bytes: joined.length, unread }
+}
+
+/** As `join`, but with what was deleted: nothing is put in its place in the text, which is what may cost too much. */
+function merge(updates: readonly string[]): ReturnType<typeof join> {
+  const unread = updates.keys().filter((place) => !isUpdate(updates[place] ?? ''))
+  const read = updates.filter(isUpdate).map(bytesOf)
+  const merged = Y.mergeUpdates([Y.encodeStateAsUpdate(new Y.Doc()), ...read])
+  return { update: encoded(merged), bytes: merged.length, unread: [...unread] }
+}
+
+function isUpdate(update: string): boolean {
+  try {
+    Y.decodeUpdate(bytesOf(update))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** One update in base64; null if nothing changes. `client`: the Yjs client that writes; default: a new one. */
+function updateFrom(
+  messages: Messages,
+  changes: (text: Y.Text) => readonly Change[],
+  client?: number,
+): string | null {
+  const doc = documentOf(messages)
+  if (client !== undefined) doc.clientID = client
+  let made: Uint8Array | null = null
+  doc.on('update', (update: Uint8Array) => {
+    made = update
+  })
+  const text = documentText(doc)
+  text.applyDelta([...changes(text)])
+  return made && encoded(made)
+}
+
+function changesFor({ way, lines, isPlain }: Rewriting, text: Y.Text): readonly Change[] {
+  const now = linesOf(text)
+  if (way === 'replace') {
+    const changes = changesBetween(now, lines)
+    return isPlain
+      ? changes.map((change) => ('retain' in change ? { retain: change.retain } : change))
+      : changes
+  }
+  if (lines.length === 0) return []
+  const [only, ...others] = now
+  const isBlank = others.length === 0 && only?.block === 'p' && only.runs.length === 0
+  if (isBlank) return changesBetween(now, lines)
+  const end: readonly Change[] = isEnded(now.at(-1)) ? [] : [{ insert: '\n', attributes: {} }]
+  return [{ retain: text.length }, ...end, ...changesBetween([], lines)]
+}
+
+export type Tasks = typeof tasks
+export type TaskName = keyof Tasks
+export type Input<Name extends TaskName> = Parameters<Tasks[Name]>
+export type Output<Name extends TaskName> = ReturnType<Tasks[Name]>
+
+export interface Order<Name extends TaskName = TaskName> {
+  readonly name: Name
+  readonly input: Input<Name>
+}
+
+export type Answer = { readonly output: Output<TaskName> } | { readonly error: unknown }
+
+export function perform<Name extends TaskName>(name: Name, input: Input<Name>): Output<Name> {
+  // Each task is called with its own input.
+  const task = tasks[name] as unknown as (...given: Input<Name>) => Output<Name>
+  return task(...input)
+}
+
+function answer({ name, input }: Order): Answer {
+  try {
+    return { output: perform(name, input) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+if (!isMainThread) {
+  parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))
+  parentPort?.postMessage('ready')
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { processTimers } from '../process.ts'
+import { DocumentWorker, type TaskLimits } from './document-worker.ts'
+
+const ample: TaskLimits = { documentSeconds: 60, documentMegabytes: 256 }
+
+function open(limits: Partial<TaskLimits> = {}) {
+  return new DocumentWorker({
+    ...{ limits: { ...ample, ...limits }, timers: processTimers },
+    onQuarantined: () => undefined,
+  })
+}
+
+/** Micromark takes minutes for it. */
+const slow = '*_'.repeat(50_000)
+
+test('a text made to be slow ends at the limit of processor time, others have their turn meanwhile, and the next is read', async () => {
+  const worker = open({ documentSeconds: 0.3 })
+  let turns = 0
+  const turning = setInterval(() => (turns += 1), 10)
+  const refused = assert.rejects(
+    worker.run('linesFrom', 'text/markdown', slow),
+    /TooCostly: takes more than 0.3 s of processor time \(limits\.documentSeconds\)/,
+  )
+  const next = worker.run('linesFrom', 'text/markdown', '# next')
+  await refused
+  clearInterval(turning)
+  assert.ok(turns > 1)
+  assert.deepEqual(
+    (await next).map(({ block, runs }) => [block, runs[0]?.text]),
+    [['h1', 'next']],
+  )
+  await worker.close()
+})
+
+test('a text that takes more memory than it may is refused, and the next is read', async () => {
+  const worker = open({ documentMegabytes: 16 })
+  const refused = assert.rejects(
+    worker.run('linesFrom', 'text/html', '<p>a<b>b</b>'.repeat(400_000)),
+    /TooCostly: takes more than 16 MB of memory \(limits\.documentMegabytes\)/,
+  )
+  const next = worker.run('linesFrom', 'text/html', '<p>next</p>')
+  await refused
+  assert.equal((await next)[0]?.runs[0]?.text, 'next')
+  await worker.close()
+})
+
+test('when too many wait, a task is refused instead of kept; a worker that is closed rejects what waits', async () => {
+  const worker = open()
+  const all = Array.from({ length: 101 }, () => worker.run('linesFrom', 'text/markdown', slow))
+  const ended = Promise.allSettled(all)
+  await assert.rejects(worker.run('linesFrom', 'text/markdown', 'one more'), {
+    status: 429,
+    code: 'too-fast',
+  })
+  await worker.close()
+  assert.deepEqual(new Set((await ended).map(({ status }) => status)), new Set(['rejected']))
+})

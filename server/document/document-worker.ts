@@ -1,0 +1,218 @@
+// A thread that reads and writes documents beside the event loop, with limits of processor time and memory.
+
+import { Worker } from 'node:worker_threads'
+import { Refusal } from '../refusal.ts'
+import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
+import type { Answer, Input, Order, Output, TaskName } from './document-tasks.ts'
+
+/** Of one task. */
+export interface TaskLimits {
+  /** Processor time. */
+  readonly documentSeconds: number
+  readonly documentMegabytes: number
+}
+
+/** A task exceeded a limit and was ended. Its message follows what the task does: "To read it takes more than …". */
+export class TooCostly extends Error {
+  override readonly name = 'TooCostly'
+}
+
+interface WorkerParts {
+  readonly limits: TaskLimits
+  readonly timers: Timers
+  /** A document exceeded a limit, for the first time in a while. */
+  readonly onQuarantined: (channel: string, error: TooCostly) => void
+}
+
+/** Until a document that exceeded a limit is tried again: it may have become smaller, and the machine quicker. */
+const quarantineMs = 600_000
+
+interface Quarantine {
+  readonly error: TooCostly
+  readonly until: number
+}
+
+interface Job extends PromiseWithResolvers<unknown> {
+  readonly order: Order
+}
+
+/** Each may be as large as a document. */
+const mostWaiting = 100
+
+/** Between two looks at the time that a task has taken, at least. */
+const lookMs = 50
+
+/** What others know of the class. */
+export type Documents = Pick<DocumentWorker, 'run' | 'read' | 'mustBeReadable'>
+
+/** Starts with the first task, and anew after one that was ended. */
+export class DocumentWorker {
+  readonly #parts: WorkerParts
+  readonly #quarantined = new Map<string, Quarantine>()
+  readonly #waiting: Job[] = []
+  #thread: Worker | null = null
+  #isReady = false
+  #failed = 0
+  #current: Job | null = null
+  #cancelLook: Cancel = nothingPlanned
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+  }
+
+  /** Documents that are not read. */
+  get quarantined(): number {
+    return this.#quarantined.size
+  }
+
+  /** Tasks that exceeded a limit or ended in an error. */
+  get failed(): number {
+    return this.#failed
+  }
+
+  /**
+   * As `run`, of the content of a document: one that exceeds a limit is quarantined, and not tried again for ten minutes. Rejects
+   * with a `Refusal` (422 `too-costly`).
+   */
+  async read<Name extends TaskName>(
+    channel: string,
+    name: Name,
+    ...input: Input<Name>
+  ): Promise<Output<Name>> {
+    this.mustBeReadable(channel)
+    try {
+      const output = await this.run(name, ...input)
+      this.#quarantined.delete(channel)
+      return output
+    } catch (error) {
+      if (!(error instanceof TooCostly)) throw error
+      const isKnown = this.#quarantined.has(channel)
+      this.#quarantined.set(channel, { error, until: this.#parts.timers.now() + quarantineMs })
+      if (!isKnown) this.#parts.onQuarantined(channel, error)
+      throw tooCostly(channel, error)
+    }
+  }
+
+  /** Throws a `Refusal` (422 `too-costly`) for a document in quarantine. */
+  mustBeReadable(channel: string): void {
+    const known = this.#quarantined.get(channel)
+    if (known && this.#parts.timers.now() < known.until) throw tooCostly(channel, known.error)
+  }
+
+  /**
+   * Tasks run one after the other. Rejects with `TooCostly`, with a `Refusal` (429 `too-fast`) when too many wait, or with the
+   * task's own error.
+   */
+  run<Name extends TaskName>(name: Name, ...input: Input<Name>): Promise<Output<Name>> {
+    if (this.#waiting.length >= mostWaiting) return Promise.reject(tooMany())
+    const job: Job = { order: { name, input }, ...Promise.withResolvers<unknown>() }
+    this.#waiting.push(job)
+    this.#next()
+    return job.promise as Promise<Output<Name>>
+  }
+
+  /** Tasks that have not ended reject. */
+  async close(): Promise<void> {
+    const jobs = [this.#current, ...this.#waiting.splice(0)]
+    this.#current = null
+    for (const job of jobs) job?.reject(new Error('The server stops.'))
+    await this.#end()
+  }
+
+  #next(): void {
+    if (this.#current || this.#waiting.length === 0) return
+    this.#thread ??= this.#start()
+    if (!this.#isReady) return
+    const job = this.#waiting.shift()
+    if (!job) return
+    this.#current = job
+    this.#thread.postMessage(job.order)
+    void this.#watch(this.#thread, job)
+  }
+
+  #start(): Worker {
+    const resourceLimits = { maxOldGenerationSizeMb: this.#parts.limits.documentMegabytes }
+    const thread = new Worker(new URL('./document-tasks.ts', import.meta.url), { resourceLimits })
+    thread.on('message', (answer: Answer | 'ready') => {
+      if (answer === 'ready') this.#isReady = true
+      else this.#settle(thread, answer)
+      this.#next()
+    })
+    thread.on('error', (error: unknown) => {
+      const isMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+      const { documentMegabytes } = this.#parts.limits
+      const most = `takes more than ${documentMegabytes} MB of memory (limits.documentMegabytes)`
+      this.#fail(thread, isMemory ? new TooCostly(most) : error)
+    })
+    return thread
+  }
+
+  #settle(thread: Worker, answer: Answer): void {
+    if (thread !== this.#thread) return
+    this.#cancelLook()
+    if ('output' in answer) this.#current?.resolve(answer.output)
+    else {
+      this.#failed += 1
+      this.#current?.reject(answer.error)
+    }
+    this.#current = null
+    // A thread without a task keeps no process alive.
+    if (this.#waiting.length === 0) thread.unref()
+  }
+
+  /** Ends a task that takes too long, which others on the machine do not make longer. */
+  async #watch(thread: Worker, job: Job): Promise<void> {
+    const { limits, timers } = this.#parts
+    const mostMs = limits.documentSeconds * 1000
+    thread.ref()
+    try {
+      const before = await thread.cpuUsage()
+      for (let leftMs = mostMs; leftMs > 0; ) {
+        if (this.#current !== job) return
+        await new Promise<void>((resolve) => {
+          this.#cancelLook = timers.later(resolve, Math.max(lookMs, leftMs))
+        })
+        const { user, system } = await thread.cpuUsage(before)
+        leftMs = mostMs - (user + system) / 1000
+      }
+    } catch {
+      // The thread has ended, and `error` says why.
+      return
+    }
+    if (this.#current !== job) return
+    const most = `takes more than ${limits.documentSeconds} s of processor time (limits.documentSeconds)`
+    this.#fail(thread, new TooCostly(most))
+  }
+
+  /** The task under way, or the first that waits for a thread that does not start. */
+  #fail(thread: Worker, error: unknown): void {
+    if (thread !== this.#thread) return
+    const job = this.#current ?? this.#waiting.shift()
+    this.#failed += 1
+    this.#current = null
+    job?.reject(error)
+    void this.#end()
+    this.#next()
+  }
+
+  async #end(): Promise<void> {
+    const thread = this.#thread
+    this.#cancelLook()
+    this.#thread = null
+    this.#isReady = false
+    await thread?.terminate()
+  }
+}
+
+/** Whether a document is in quarantine. */
+export const isTooCostly = (error: unknown) => error instanceof Refusal && error.code === 'too-costly'
+
+function tooCostly(channel: string, error: TooCostly): Refusal {
+  const sentence = `To read the document "${channel}" ${error.message}: the server only relays it. Begin another one, raise the limit, or open the page with ?open, which may take a browser minutes.`
+  return new Refusal(422, 'too-costly', sentence)
+}
+
+function tooMany(): Refusal {
+  const sentence = 'The server reads and writes many documents at this time; try again in a second.'
+  return new Refusal(429, 'too-fast', sentence, null, 1000)
+}

@@ -1,0 +1,151 @@
+// What programs read and write over HTTP: types, and texts that cost too much.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import Router from '@koa/router'
+import Koa from 'koa'
+import * as Y from 'yjs'
+import { foldAt } from '../log/folding.ts'
+import { createMemoryLog } from '../log/log.ts'
+import { ampleLimits, countTo } from '../log/log-testing.ts'
+import { processTimers } from '../process.ts'
+import { answerErrors } from '../refusal.ts'
+import { Access } from '../security/access.ts'
+import { requireSession } from '../security/middleware.ts'
+import { key } from '../security/testing.ts'
+import { Bodies } from '../transports/bodies.ts'
+import { Budget } from '../transports/budget.ts'
+import { isKind } from '../wire/messages.ts'
+import { Directory } from './directory.ts'
+import { DocumentWorker } from './document-worker.ts'
+import { mountDocuments } from './endpoints.ts'
+import { Ledger } from './ledger.ts'
+import { integrationBomb } from './testing.ts'
+
+/** Requests and their answers. `documentSeconds` of each thread, `bytes` of a full document. */
+async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) {
+  const { now } = processTimers
+  const onFailure = (error: unknown) => assert.fail(String(error))
+  const openWorker = () =>
+    new DocumentWorker({
+      ...{ limits: { documentSeconds, documentMegabytes: 256 }, timers: processTimers },
+      onQuarantined: (channel) => quarantined.push(channel),
+    })
+  const quarantined: string[] = []
+  const [documents, texts] = [openWorker(), openWorker()]
+  const ledger = new Ledger({ documents, documentBytes, now, onFailure })
+  const folds = { update: ledger.fold }
+  const log = ledger.guard(createMemoryLog({ epoch: 'life1', limits: ampleLimits, folds, now, onFailure }))
+  const access = new Access({ isOpen: true, key, sessionMs: 1000, now })
+  const router = new Router()
+  mountDocuments(router, {
+    hub: {
+      windowsOn: () => 0,
+      waitMs: () => 0,
+      publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
+    },
+    ...{ log, documents, texts, access, timers: processTimers, directory: new Directory(log) },
+    bodies: new Bodies({
+      limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
+      timers: processTimers,
+      budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }),
+    }),
+    limits: { maxMessageBytes: 1e6 },
+    settings: () => ({ editor: 'shared' }),
+  })
+  const app = new Koa().use(answerErrors).use(requireSession(access)).use(router.routes())
+  const server = createServer(app.callback()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(async () => {
+    server.close()
+    await log.close()
+    await Promise.all([documents.close(), texts.close()])
+  })
+  const { port } = server.address() as AddressInfo
+  let ids = 0
+  const nextId = () => {
+    ids += 1
+    return `p-${ids}`
+  }
+
+  /** The text or the number, or the refusal. */
+  async function ask(path: string, given: RequestInit): Promise<unknown> {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, given)
+    const text = await answer.text()
+    if (answer.ok) return given.method ? JSON.parse(text).seq : text
+    const { code, message } = JSON.parse(text)
+    return `${answer.status} ${code}: ${message}`
+  }
+
+  return {
+    ...{ log, quarantined, ask },
+    read: (accept: string, channel = 'main') =>
+      ask(`/api/documents/${channel}`, { headers: { accept: `${accept}, application/json;q=0.1` } }),
+    write(method: 'PUT' | 'POST', type: string, body: string, channel = 'main') {
+      const headers = { 'content-type': type, accept: 'application/json' }
+      return ask(`/api/documents/${channel}?id=${nextId()}&from=p`, { method, headers, body })
+    },
+    send: (update: Uint8Array, from = 'eve') =>
+      log.append(
+        {
+          ...{ id: nextId(), channel: 'main', kind: 'update', from, at: 1 },
+          body: { update: Buffer.from(update).toString('base64') },
+        },
+        now(),
+      ),
+  }
+}
+
+test('a page is written as Markdown, HTML and plain text, and read as each', async (t) => {
+  const { read, write } = await start(t)
+  assert.equal(await write('PUT', 'text/markdown', '# Plan\n\n1. a *b*\n2. c\n'), 1)
+  assert.equal(await write('POST', 'text/html; charset=utf-8', '<p><b>d</b></p>'), 2)
+  assert.equal(await write('POST', 'text/plain', 'e\n'), 3)
+  assert.equal(await read('text/markdown'), '# Plan\n\n1. a *b*\n2. c\n\n**d**\n\ne\n')
+  assert.equal(await read('text/plain'), 'Plan\na b\nc\nd\ne\n')
+  assert.match(String(await write('PUT', 'text/rtf', 'f')), /^415 wrong-type: .*text\/markdown/)
+})
+
+test('Markdown that takes too long to read is refused, nothing of it is stored, and the next text is', async (t) => {
+  const { read, write } = await start(t, 0.3)
+  assert.match(
+    String(await write('PUT', 'text/markdown', '*_'.repeat(50_000))),
+    /^422 too-costly: To read the text takes more than 0\.3 s of processor time \(limits\.documentSeconds\): send it in parts/,
+  )
+  assert.equal(await write('PUT', 'text/markdown', '*next*'), 1)
+  assert.equal(await read('text/plain'), 'next\n')
+})
+
+test('a document that takes too long to read is quarantined: others have their turn, its updates are stored and joined', async (t) => {
+  const { log, read, write, ask, send, quarantined } = await start(t, 0.3)
+  await write('PUT', 'text/plain', 'other\n', 'notes')
+  await send(integrationBomb(15_000))
+  let turns = 0
+  const turning = setInterval(() => (turns += 1), 10)
+  const refused = /^422 too-costly: To read the document "main" takes more than 0\.3 s of processor time/
+  const [first, other] = await Promise.all([read('text/plain'), read('text/plain', 'notes')])
+  clearInterval(turning)
+  assert.match(String(first), refused)
+  assert.equal(other, 'other\n')
+  assert.ok(turns > 1)
+  assert.deepEqual(quarantined, ['main'])
+  assert.match(String(await write('POST', 'text/plain', 'more')), refused)
+  assert.match(String(await ask('/d/main/export.md', { headers: { accept: 'text/markdown' } })), refused)
+  const window = new Y.Doc()
+  window.clientID = 7
+  const updates: Uint8Array[] = []
+  window.on('update', (update: Uint8Array) => updates.push(update))
+  for (const n of countTo(foldAt.messages)) window.getText('text').insert(0, String(n % 10))
+  for (const update of updates) await send(update, 'ann')
+  const joined = async () => (await log.snapshot(new Set(['main']))).messages.length
+  while ((await joined()) > 2) await nextTurn()
+  const { messages } = await log.snapshot(new Set(['main']))
+  const [base] = messages
+  assert.ok(base && isKind(base, 'update'))
+  const structs = Y.decodeUpdate(Buffer.from(base.body.update, 'base64')).structs.length
+  assert.ok(structs > 15_000)
+})
