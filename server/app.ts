@@ -115,7 +115,8 @@ export function createApp(parts: AppParts) {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
     const source = 'stream' in ctx.req ? (ctx.req.stream as Readable) : ctx.req.socket
-    const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant, source }
+    const connection = connectionOf(ctx.req)
+    const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant, connection, source }
     socketHandlers.get(ctx.path)?.(ctx.websocket, opening)
   })
   app.on('error', (error) => {

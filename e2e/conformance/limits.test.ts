@@ -12,7 +12,13 @@ import { reserve } from '../../server/http/listeners.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type HttpVersion, httpVersions, modeNamed } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
-import { type Answer, connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
+import {
+  type Answer,
+  connectHttp,
+  type HttpClient,
+  type HttpRequest,
+  textOf,
+} from '../clients/http-client.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 import { startFloodedServer } from './flood-processes.ts'
 import { fieldBlock, frames, openRawHttp2, requestFields, streamAt } from './raw-http2.ts'
@@ -240,6 +246,69 @@ describe('more begun than limits.connectionBytes', () => {
       own.close()
     })
   }
+})
+
+describe('one connection that takes all it can get', () => {
+  let server: TestServer
+  const connections: HttpClient[] = []
+  before(async () => {
+    server = await start({ maxWindows: 40, maxChannels: 40, streamsPerSession: 25, newChannelsPerHour: 25 })
+  })
+  after(async () => {
+    for (const http of connections) http.close()
+    await server.close()
+  })
+
+  function connection(version: HttpVersion): HttpClient {
+    const http = connectHttp(version, server.origin[version], server.ca)
+    connections.push(http)
+    return http
+  }
+
+  /** Statuses and codes, each with its number. */
+  async function ask(http: HttpClient, requests: readonly HttpRequest[]) {
+    const counts: Record<string, number> = {}
+    for (const request of requests) {
+      const { status, body } = await http.ask(request)
+      const { code = '' } = JSON.parse(await textOf(body))
+      const key = `${status} ${code}`.trim()
+      counts[key] = (counts[key] ?? 0) + 1
+    }
+    return counts
+  }
+
+  const polls = (name: string, count: number) =>
+    Array.from({ length: count }, (_, n) => ({ path: `/api/poll?window=${name}${n}&channels=main&first` }))
+  const titles = (name: string, count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ method: 'POST', path: '/api/messages', headers: json },
+      body: JSON.stringify({ ...draftOf(name, n, '', `${name}${n}`), kind: 'title', body: { title: name } }),
+    }))
+
+  test('polls under invented names keep no other connection out', async () => {
+    const [greedy, another] = [connection('1.1'), connection('2')]
+    assert.deepEqual(await ask(greedy, polls('a', 40)), { '200': 25, '503 too-many-windows': 15 })
+    // The last quarter is for connections that have none.
+    assert.deepEqual(await ask(another, polls('b', 10)), { '200': 5, '503 too-many-windows': 5 })
+    for (const version of httpVersions)
+      assert.deepEqual(await ask(connection(version), polls(`c${version}x`, 2)), {
+        '200': 1,
+        '503 too-many-windows': 1,
+      })
+    assert.deepEqual(await ask(greedy, polls('a', 25)), { '200': 25 }, 'the windows that are there go on')
+  })
+
+  test('titles of invented pages let others begin documents', async () => {
+    const [greedy, another] = [connection('1.1'), connection('2')]
+    assert.deepEqual(await ask(greedy, titles('d', 40)), { '200': 25, '429 too-fast': 15 })
+    assert.deepEqual(await ask(another, titles('e', 10)), { '200': 6, '429 too-fast': 4 })
+    for (const version of httpVersions)
+      assert.deepEqual(await ask(connection(version), titles(`f${version}x`, 2)), {
+        '200': 1,
+        '429 too-fast': 1,
+      })
+    assert.deepEqual(await ask(greedy, titles('d', 25)), { '200': 25 }, 'existing pages are written')
+  })
 })
 
 describe('a client that breaks HTTP/2', () => {

@@ -214,6 +214,12 @@ export const configSchema = z.strictObject({
     maxWindows: whole(1, 100_000, 2000, 'Most windows at the same time'),
     maxConnections: whole(1, 200_000, 4000, 'Most connections at the same time'),
     maxChannels: whole(1, 1_000_000, 1000, 'Most channels in the log'),
+    newChannelsPerHour: whole(
+      1,
+      1_000_000,
+      100,
+      'New channels an hour from one connection, and from all who came by one invitation; of the last quarter of maxChannels from all',
+    ),
     channelsPerWindow: whole(1, 1000, 64, 'Most channels of one stream'),
     messagesPerSecond: whole(
       1,
@@ -240,7 +246,12 @@ export const configSchema = z.strictObject({
       4_194_304,
       'Unsent bytes of a slow window before its stream is closed',
     ),
-    streamsPerSession: whole(1, 10_000, 250, 'Most streams, and so windows, in one HTTP/2 connection'),
+    streamsPerSession: whole(
+      1,
+      10_000,
+      250,
+      'Most streams of one HTTP/2 connection, and most windows of any connection',
+    ),
     logMessages: whole(1, 10_000_000, 100_000, 'Messages kept for windows that resume'),
     logBytes: whole(1024, 17_179_869_184, 268_435_456, 'Bytes kept for windows that resume'),
     logHours: whole(1, 87_600, 168, 'Hours that messages are kept; the newest content is kept for good'),

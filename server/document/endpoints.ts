@@ -18,7 +18,7 @@ import { type Bodies, connectionOf } from '../transports/bodies.ts'
 import { queryOf, type TransportLimits } from '../transports/transport.ts'
 import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../wire/document-api.ts'
-import { type PageSettings, parseCursor } from '../wire/messages.ts'
+import { type Draft, type PageSettings, parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Directory } from './directory.ts'
 import { findDocument, readHistory } from './document-reader.ts'
@@ -112,7 +112,6 @@ const invitationSchema = z.strictObject({
 
 export function mountDocuments(router: Router, parts: DocumentParts): void {
   const { hub, log, directory, documents, texts, access, bodies, limits, timers, settings } = parts
-  const { publish } = hub
   const { maxMessageBytes } = limits
   const { editor } = settings()
   const { take: takeInvitation } = createRateLimit(1, timers.now)
@@ -204,6 +203,8 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       const lines = await linesSent(type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
+      const holder = { connection: connectionOf(ctx.req), invitation: grant.invitation }
+      const publish = (one: Draft) => hub.publish(one, holder)
       ctx.body = await writeDocument({ documents, log, publish, editor, maxMessageBytes }, writing)
     })
 

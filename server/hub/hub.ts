@@ -23,7 +23,7 @@ import {
   windChannel,
 } from '../wire/messages.ts'
 import type { Random, Timers } from '../wire/time.ts'
-import { bytesPerToken, createRateLimit } from './admission.ts'
+import { bytesPerToken, createRateLimit, NewChannels, reserveOf } from './admission.ts'
 import { Awareness } from './awareness.ts'
 import { joinNeighbours, type Said } from './neighbours.ts'
 import { createPolls } from './polls.ts'
@@ -31,6 +31,7 @@ import { type Client, clientKey, pageOf, Registry } from './registry.ts'
 import {
   type ClientIdentity,
   Delivery,
+  type Holder,
   type Joining,
   RecentDeliveries,
   Subscriber,
@@ -65,6 +66,9 @@ interface HubParts {
   readonly settings: {
     readonly heartbeatMs: number
     readonly maxWindows: number
+    readonly maxChannels: number
+    readonly streamsPerSession: number
+    readonly newChannelsPerHour: number
     readonly queueBytesPerWindow: number
     readonly messagesPerSecond: number
   }
@@ -97,7 +101,7 @@ const drainTurnMs = 20
 
 export function createHub(parts: HubParts) {
   const { log, timers, random, onFailure, onJoined, bus, mayLead = true, meter = noMeter, settings } = parts
-  const { heartbeatMs, maxWindows, queueBytesPerWindow, messagesPerSecond } = settings
+  const { heartbeatMs, maxWindows, maxChannels, queueBytesPerWindow, messagesPerSecond } = settings
   const registry = new Registry(timers, maxWindows, (key) => awareness.left(key))
   const awareness: Awareness = new Awareness(
     timers,
@@ -106,6 +110,9 @@ export function createHub(parts: HubParts) {
   )
   const recent = new RecentDeliveries()
   const rateLimit = createRateLimit(messagesPerSecond, timers.now)
+  const newChannels = new NewChannels(settings.newChannelsPerHour, maxChannels, timers.now)
+  /** New channels whose first message is not stored yet. */
+  const beginning = new Set<string>()
   const polls = createPolls({
     log,
     registry,
@@ -144,9 +151,32 @@ export function createHub(parts: HubParts) {
       const sentence = 'The server is shutting down; try again in a moment.'
       throw new Refusal(503, 'draining', sentence, null, drawReconnectDelayMs())
     }
-    if (registry.size < maxWindows || registry.find(identity)) return
-    const sentence = `The server holds ${maxWindows} windows, its limit (limits.maxWindows); close one or raise it.`
-    throw new Refusal(503, 'too-many-windows', sentence, null, drawReconnectDelayMs())
+    if (registry.find(identity)) return
+    const why = whyFull(identity)
+    if (why) throw new Refusal(503, 'too-many-windows', why, null, drawReconnectDelayMs())
+  }
+
+  /** A sentence; null where there is room for the new client. */
+  function whyFull({ holder }: ClientIdentity): string | null {
+    if (registry.size >= maxWindows)
+      return `The server holds ${maxWindows} windows, its limit (limits.maxWindows); close one or raise it.`
+    if (!holder) return null
+    const { connection, invitation } = holder
+    const held = registry.heldBy(connection)
+    if (held >= settings.streamsPerSession)
+      return `This connection holds ${held} windows, its limit (limits.streamsPerSession); close one or open another connection.`
+    if (invitation !== null && registry.heldBy(invitation) >= maxWindows / 2)
+      return 'Those who came by your invitation hold half of all windows (limits.maxWindows); close one.'
+    if (held === 0 || registry.size < reserveOf(maxWindows)) return null
+    return `The server is nearly full, and this connection has a window (limits.maxWindows: ${maxWindows}); close one.`
+  }
+
+  function mayBegin(draft: Draft, holder: Holder | undefined): void {
+    const heads = log.heads()
+    const { channel } = draft
+    if (!holder || channel === probesChannel || heads.has(channel) || beginning.has(channel)) return
+    if (heads.size + beginning.size < maxChannels)
+      newChannels.begin(holder, draft, heads.size + beginning.size)
   }
 
   /** Sends welcome, then missed messages or a snapshot, in portions to bound memory; then goes live. */
@@ -379,9 +409,15 @@ export function createHub(parts: HubParts) {
     },
     /**
      * The answer to the sender, once the message is stored and sent to all streams: at once where the log stores it at once,
-     * else a promise. Rejects, and never throws, with a `Refusal` or the store's error.
+     * else a promise. `holder` is its sender; absent for the server's own. Rejects, and never throws, with a `Refusal` or the
+     * store's error.
      */
-    publish(draft: Draft): Stored | Promise<Stored> {
+    publish(draft: Draft, holder?: Holder): Stored | Promise<Stored> {
+      try {
+        mayBegin(draft, holder)
+      } catch (refusal) {
+        return Promise.reject(refusal)
+      }
       const acceptedAt = timers.now()
       const answer = (seq: number): Stored => {
         meter.stored(timers.now() - acceptedAt)
@@ -389,9 +425,13 @@ export function createHub(parts: HubParts) {
       }
       const seq = log.append(draft, acceptedAt)
       if (typeof seq === 'number') return answer(seq)
-      return seq.then(answer, (error) => {
-        throw refusalFor(error, draft.id)
-      })
+      const { channel } = draft
+      if (!log.heads().has(channel)) beginning.add(channel)
+      return seq
+        .finally(() => beginning.delete(channel))
+        .then(answer, (error) => {
+          throw refusalFor(error, draft.id)
+        })
     },
     /** Ms to wait before the next message; 0 counts it as sent. `connection` is the sender's. */
     waitMs: (connection: object, sender = '') => Math.ceil(rateLimit.take(connection, sender)),

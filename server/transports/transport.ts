@@ -13,7 +13,7 @@ import { grantOf } from '../security/middleware.ts'
 import { fingerprintIn, parseCursor } from '../wire/messages.ts'
 import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
-import type { Bodies } from './bodies.ts'
+import { type Bodies, connectionOf } from './bodies.ts'
 import type { Budget } from './budget.ts'
 
 export type ServerTransport = (mounting: Mounting) => void
@@ -44,6 +44,8 @@ export interface Opening {
   /** The version in use. */
   readonly http: HttpVersion
   readonly grant: Grant
+  /** The HTTP/2 session or the socket. */
+  readonly connection: object
 }
 
 /** `source`: what the WebSocket reads. */
@@ -55,7 +57,12 @@ export function queryOf({ querystring }: Pick<ParameterizedContext, 'querystring
 }
 
 export function openingIn(ctx: ParameterizedContext): Opening {
-  return { query: queryOf(ctx), http: httpVersionOf(ctx), grant: grantOf(ctx) }
+  return {
+    query: queryOf(ctx),
+    http: httpVersionOf(ctx),
+    grant: grantOf(ctx),
+    connection: connectionOf(ctx.req),
+  }
 }
 
 /** For poll responses, and refusals over WebSocket. */
@@ -66,7 +73,7 @@ export const jsonFraming: Framing = { encode: (frame) => Buffer.from(JSON.string
  * `bad-query`, 403 `not-your-name` or `not-invited-there`, 505 `http-version`.
  */
 export function admit(
-  { query, http, grant }: Opening,
+  { query, http, grant, connection }: Opening,
   transport: TransportName,
   { channelsPerWindow }: Pick<TransportLimits, 'channelsPerWindow'>,
   cursorText = '',
@@ -85,6 +92,7 @@ export function admit(
       // Even if the table has no such mode.
       mode: { ...mode, name: `${transport}/${http}`, http },
       expiresAt: grant.expiresAt,
+      holder: { connection, invitation: grant.invitation },
     },
     cursor: parseCursor(cursorText || query.get('cursor')),
     /** Of the query's key; null without one. */

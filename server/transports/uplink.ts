@@ -67,7 +67,7 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
     mayPublish(draft, fingerprint, grant)
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    const stored = await hub.publish(draft)
+    const stored = await hub.publish(draft, { connection, invitation: grant.invitation })
     // Node flushes at the end of a turn: the subscribers' bytes go first.
     await nextTurn()
     return JSON.stringify(stored)
@@ -270,7 +270,7 @@ export function createInboundFrames(parts: InboundParts) {
     const draft = admitDraft(message)
     mayPublish(draft, fingerprint, grant)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    const stored = hub.publish(draft)
+    const stored = hub.publish(draft, window.identity.holder)
     const refused = (error: unknown) => {
       hub.refused(window, bytes)
       return refusalFor(error, draft.id)

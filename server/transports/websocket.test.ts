@@ -76,7 +76,13 @@ async function openSockets(names: readonly string[]) {
     const socket = new FakeSocket()
     const query = new URLSearchParams({ window, channels: 'main' })
     const source = new PassThrough()
-    open(socket as unknown as Parameters<SocketHandler>[0], { query, http: '1.1', grant: openGrant, source })
+    open(socket as unknown as Parameters<SocketHandler>[0], {
+      query,
+      http: '1.1',
+      grant: openGrant,
+      source,
+      connection: source,
+    })
     return socket
   })
   await settled()

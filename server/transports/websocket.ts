@@ -5,7 +5,7 @@ import type { Framing } from '../hub/subscriber.ts'
 import { incidents } from '../process.ts'
 import { Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'
-import { connectionOf, mostBytesFor } from './bodies.ts'
+import { mostBytesFor } from './bodies.ts'
 import { largestFrame, UnfinishedFrame } from './budget.ts'
 import { admit, jsonFraming, type Mounting, type ServerTransport, type SocketOpening } from './transport.ts'
 import { createInboundFrames } from './uplink.ts'
@@ -79,11 +79,11 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     },
     cursor,
   )
-  const { grant, source } = opening
+  const { grant, connection, source } = opening
   const stream = () => window
   const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source: socket })
   const frame = new UnfinishedFrame({
-    ...{ budget, timers, connection: connectionOf(source) },
+    ...{ budget, timers, connection },
     mostSeconds: limits.bodySeconds,
     // Without Close: `ws` would keep what has come until the peer closes too.
     onRefused: () => socket.terminate(),
