@@ -11,7 +11,7 @@ import { keepForm } from './document/document-writes.ts'
 import { Ledger } from './document/ledger.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
-import { newEpoch, type OpenedLog, openLog } from './log/log.ts'
+import { LogFull, newEpoch, type OpenedLog, openLog } from './log/log.ts'
 import { Monitor } from './monitor.ts'
 import { startOverview } from './overview/overview-publisher.ts'
 import { endsWithin, incidents, processTimers } from './process.ts'
@@ -42,7 +42,8 @@ export interface Server {
 const graceMs = 400
 
 const [timers, random] = [processTimers, Math.random]
-const onFailure = (what: string) => (error: unknown) => incidents.report(what, error)
+const onFailure = (what: string) => (error: unknown) =>
+  error instanceof LogFull ? incidents.report(error.message) : incidents.report(what, error)
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer(parts: ServerParts): Promise<Server> {

@@ -167,7 +167,7 @@ export function createSqliteLog(
       isCheckpointPlanned = false
       pagesWritten = 0
       try {
-        store.checkpoint()
+        store.checkpoint('PASSIVE')
       } catch (error) {
         // The data stays in the write-ahead log for the next checkpoint.
         onFailure(error)
@@ -225,7 +225,11 @@ export function createSqliteLog(
         folding.close()
         try {
           prune()
-          store.closeEpoch()
+          hasRoom(() => {
+            // On a full disk this makes the room that the next step needs.
+            store.checkpoint('TRUNCATE')
+            store.closeEpoch()
+          })
         } finally {
           close()
         }

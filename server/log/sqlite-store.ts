@@ -107,13 +107,51 @@ function lockFile(file: string): DatabaseSync {
   makeFile(name)
   const lock = new DatabaseSync(name)
   try {
-    lock.exec('BEGIN EXCLUSIVE')
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return lock
   } catch (error) {
     lock.close()
     throw error
   }
 }
+
+/** Whether a server has the log's file open. */
+export function isLocked(file: string): boolean {
+  try {
+    lockFile(file).close()
+    return false
+  } catch (error) {
+    if (codeOf(error) === codes.busy) return true
+    throw explain(file, error)
+  }
+}
+
+/** A whole copy, also while a server writes to the file. Returns the number of its newest message. Throws a `LogFileError`. */
+export function copyLogFile(file: string, copy: string): number {
+  try {
+    makeFile(copy)
+    const database = new DatabaseSync(file, { readOnly: true, timeout: busyMs })
+    try {
+      database.prepare('VACUUM INTO ?').run(copy)
+    } finally {
+      database.close()
+    }
+    const copied = new DatabaseSync(copy)
+    try {
+      // It needs no write-ahead log.
+      if (copied.prepare('PRAGMA user_version').get()?.user_version === schemaVersion)
+        copied.exec('UPDATE epoch SET is_closed = 1')
+      return Number(copied.prepare('SELECT max(seq) AS head FROM message').get()?.head ?? 0)
+    } finally {
+      copied.close()
+    }
+  } catch (error) {
+    throw explain(file, error)
+  }
+}
+
+/** While a server opens or closes the file. */
+const busyMs = 5000
 
 /** SQLite gives its auxiliary files the file's mode. */
 function makeFile(file: string): void {
@@ -232,12 +270,16 @@ function rollBack(database: DatabaseSync): void {
   if (database.isTransaction) database.exec('ROLLBACK')
 }
 
-/** Primary result codes (sqlite.org/rescode.html). */
+/** Result codes (sqlite.org/rescode.html). */
 const codes = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 }
+/** The shared memory of the write-ahead log cannot grow. */
+const fullForSharedMemory = 4874
 
-/** The primary code is the low byte; null for an error of something else. */
-const codeOf = (error: unknown) =>
-  error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : null
+/** The primary code, which is the low byte; null for an error of something else. */
+function codeOf(error: unknown): number | null {
+  if (!(error instanceof Error && 'errcode' in error)) return null
+  return error.errcode === fullForSharedMemory ? codes.full : Number(error.errcode) & 0xff
+}
 
 /** There is no room on the disk. */
 export function isFull(error: unknown): boolean {
@@ -316,7 +358,6 @@ export function createSqliteStore(database: DatabaseSync) {
   const readPast = database.prepare('SELECT * FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
   const keepPast = database.prepare('INSERT OR REPLACE INTO past_base VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const forgetPast = database.prepare('DELETE FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
-  const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
 
   function insertNumbered({ seq, entry: { draft, acceptedAt, body } }: Numbered): void {
     const { id, channel, kind, from, at } = draft
@@ -331,6 +372,10 @@ export function createSqliteStore(database: DatabaseSync) {
     const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
     into.run(...fields, checksumOf(fields))
     return Buffer.byteLength(body)
+  }
+
+  function checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
+    if (database.isOpen) database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
   }
 
   return {
@@ -454,7 +499,7 @@ export function createSqliteStore(database: DatabaseSync) {
         database.prepare(`DELETE FROM epoch WHERE rowid <= (${oldest})`).run(mostEpochs)
       })
       // From now on a missing write-ahead log is noticed.
-      database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+      checkpoint('TRUNCATE')
       const reaches = new Map<string, number>()
       let reach = head
       for (const row of database.prepare('SELECT name, after FROM epoch ORDER BY rowid DESC').iterate()) {
@@ -466,9 +511,7 @@ export function createSqliteStore(database: DatabaseSync) {
     closeEpoch: () => database.exec('UPDATE epoch SET is_closed = 1'),
     /** From now on commits survive the process, not the machine. */
     stopWaitingForDisk: () => database.exec('PRAGMA synchronous = NORMAL'),
-    checkpoint(): void {
-      if (database.isOpen) checkpoint.get()
-    },
+    checkpoint,
   }
 }
 
