@@ -1,7 +1,7 @@
 // Admission of updates: what a channel's document holds and who writes it, without its text.
 
 import * as Y from 'yjs'
-import type { Log } from '../log/log.ts'
+import { IdTaken, type Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { type Draft, fingerprintIn, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
@@ -99,8 +99,9 @@ export class Ledger {
     acceptedAt: number,
   ): number | Promise<number> {
     const { channel, id, from } = draft
+    let admission: Admission
     try {
-      document.admit(update, ownerOf(from), id, this.#parts.documentBytes)
+      admission = document.admit(update, ownerOf(from), id, this.#parts.documentBytes)
     } catch (error) {
       if (document.isFull(this.#parts.documentBytes)) this.#measure(log, channel, document)
       throw error
@@ -113,11 +114,26 @@ export class Ledger {
     }
     return stored
       .catch((error) => {
-        // The record has what the log lacks.
-        if (this.#documents.get(channel) === document) this.#documents.delete(channel)
+        // The record has what the log lacks. Only of a taken id it is certain that nothing is stored.
+        if (error instanceof IdTaken) this.#undo(channel, document, admission)
+        else this.#forget(channel, document)
         throw error
       })
       .finally(() => document.underWay.delete(id))
+  }
+
+  /** Together with the others that failed in this turn, which may build on it. */
+  #undo(channel: string, document: DocumentRecord, admission: Admission): void {
+    document.failed.push(admission)
+    if (document.failed.length > 1) return
+    queueMicrotask(() => {
+      if (!document.undoFailed()) this.#forget(channel, document)
+    })
+  }
+
+  /** It is read from the log again. */
+  #forget(channel: string, document: DocumentRecord): void {
+    if (this.#documents.get(channel) === document) this.#documents.delete(channel)
   }
 
   #load(log: Log, channel: string): Promise<DocumentRecord> {
@@ -182,6 +198,20 @@ function recordOf(messages: readonly Message<'update'>[]): DocumentRecord {
   return document
 }
 
+/** What an update has changed in a record, and what was there before, by client. */
+interface Admission {
+  readonly number: number
+  readonly addition: Addition
+  readonly former: ReadonlyMap<
+    number,
+    {
+      readonly next: number | undefined
+      readonly owner: string | undefined
+      readonly usedBy: number | undefined
+    }
+  >
+}
+
 /** What the document of one channel holds, by Yjs clients and clocks. */
 class DocumentRecord {
   /** The next clock of each Yjs client. */
@@ -191,6 +221,11 @@ class DocumentRecord {
   readonly #names = new Map<number, number[]>()
   /** Admitted, but not stored yet. */
   readonly underWay = new Set<string>()
+  /** Admitted and refused by the log, in order. */
+  failed: Admission[] = []
+  #additions = 0
+  /** The last addition that wrote under a client or built on it. */
+  readonly #usedBy = new Map<number, number>()
   foldedBytes = 0
   /** Of the newest message in it. */
   foldedSeq = 0
@@ -206,7 +241,7 @@ class DocumentRecord {
   }
 
   /** Throws a `Refusal`; then nothing has changed. */
-  admit(update: Update, owner: string, id: string, mostBytes: number): void {
+  admit(update: Update, owner: string, id: string, mostBytes: number): Admission {
     const addition = new Addition(update, this.#next, this.#names, id)
     this.#checkOwners(addition, update, owner, id)
     this.#checkNames(addition, id)
@@ -215,7 +250,30 @@ class DocumentRecord {
       const sentence = `The document is full: it has ${size}. Delete something, begin another document, or raise the limit.`
       throw new Refusal(413, 'document-full', sentence, id, measureMs)
     }
+    const former = new Map(
+      addition.used.keys().map((client) => {
+        const before = { next: this.#next.get(client), owner: this.#owners.get(client) }
+        return [client, { ...before, usedBy: this.#usedBy.get(client) }]
+      }),
+    )
     this.#add(addition, owner)
+    return { number: this.#additions, addition, former }
+  }
+
+  /** False if something else builds on what failed. */
+  undoFailed(): boolean {
+    for (const { number, addition, former } of this.failed.splice(0).reverse()) {
+      const { clients, names } = addition
+      if (clients.keys().some((client) => this.#usedBy.get(client) !== number)) return false
+      for (const [client, { next, owner, usedBy }] of former) {
+        if (this.#usedBy.get(client) === number) setOrDelete(this.#usedBy, client, usedBy)
+        if (!clients.has(client)) continue
+        setOrDelete(this.#next, client, next)
+        setOrDelete(this.#owners, client, owner)
+      }
+      for (const [client, clocks] of names) this.#names.get(client)?.splice(-clocks.length)
+    }
+    return true
   }
 
   #checkOwners({ clients }: Addition, { deletions }: Update, owner: string, id: string): void {
@@ -261,7 +319,11 @@ class DocumentRecord {
   }
 
   /** An update with one new client makes the sender its owner. */
-  #add({ clients, names }: Addition, owner: string | null): void {
+  #add({ clients, names, used }: Addition, owner: string | null): void {
+    // Nothing can be undone.
+    if (this.underWay.size === 0 && this.failed.length === 0) this.#usedBy.clear()
+    this.#additions += 1
+    for (const client of used) this.#usedBy.set(client, this.#additions)
     for (const [client, next] of clients) {
       this.#next.set(client, next)
       if (owner !== null && clients.size === 1) this.#owners.set(client, owner)
@@ -271,6 +333,11 @@ class DocumentRecord {
       for (const clock of clocks) known.push(clock)
     }
   }
+}
+
+function setOrDelete<Value>(map: Map<number, Value>, key: number, value: Value | undefined): void {
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
 }
 
 /** Whether one of the ascending numbers is at least `first` and below `end`. */
@@ -296,6 +363,8 @@ class Addition {
   readonly clients = new Map<number, number>()
   /** Clocks of new entries in "authors". */
   readonly names = new Map<number, number[]>()
+  /** The clients that it writes under and builds on. */
+  readonly used = new Set<number>()
   hasContent = false
   readonly #known: ReadonlyMap<number, number>
   readonly #knownNames: ReadonlyMap<number, readonly number[]>
@@ -312,6 +381,7 @@ class Addition {
     this.#id = id
     const queues = new Map(structs.entries().map(([client, queue]) => [client, { queue, place: 0 }]))
     for (const client of structs.keys()) this.#run(client, queues)
+    for (const client of [...structs.keys(), ...deletions.keys()]) this.used.add(client)
     for (const [client, ranges] of deletions)
       for (const { clock, len } of ranges)
         if (clock + len > this.#next(client)) this.#refuseGap(client, clock)
@@ -356,6 +426,7 @@ class Addition {
     if (content === 'skip') return null
     if (clock > this.#next(client)) this.#refuseGap(client, clock - 1)
     for (const neighbour of [left, right]) {
+      if (neighbour) this.used.add(neighbour.client)
       if (neighbour && neighbour.clock >= this.#next(neighbour.client))
         return { client: neighbour.client, until: neighbour.clock + 1 }
     }
