@@ -30,6 +30,8 @@ interface MonitorParts {
   readonly log: string
   readonly isLogUp: () => boolean
   readonly documents: Pick<DocumentWorker, 'quarantined' | 'failed'>
+  /** See `OpenedLog`. */
+  readonly losses?: (() => number) | undefined
   /** The server's other processes; absent where there are none. */
   readonly siblings?: Siblings | undefined
 }
@@ -272,7 +274,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
           this.set(read())
         },
       })
-    const { windows, isLogUp, documents } = this.#parts
+    const { windows, isLogUp, documents, losses } = this.#parts
     const counts = () => this.#counts
     const loopDelay = () => this.#seconds.at(-1)?.loopDelayMs
     counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
@@ -294,6 +296,12 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
       'Readings and foldings of documents that exceeded a limit or failed.',
       () => documents.failed,
     )
+    if (losses)
+      counter(
+        'crosswind_log_losses_total',
+        'Findings that stored messages are missing or damaged, and clients that resumed from such.',
+        losses,
+      )
     const byMode = new Gauge({
       ...{ name: 'crosswind_windows', help: 'Connected windows.', labelNames: ['mode'], registers },
       collect() {

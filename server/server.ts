@@ -71,9 +71,7 @@ export async function startWorker(
   siblings: Siblings,
 ): Promise<Server> {
   const threads = threadsOf(parts)
-  const opened = link
-    ? await joinLog(link, onFailure('A follower of the log failed'))
-    : await openGuarded(parts, threads)
+  const opened = link ? await joinLog(link, onFailure('The log failed')) : await openGuarded(parts, threads)
   return start(parts, threads, opened, { leads: false, serves: true, siblings })
 }
 
@@ -87,6 +85,7 @@ function threadsOf({ config: { limits } }: ServerParts) {
 
 /** Updates of shared documents are checked before they are stored. */
 async function openGuarded({ config, root }: ServerParts, { documents, sent }: Threads): Promise<OpenedLog> {
+  let losses = 0
   const ledger = new Ledger({
     documents,
     trials: sent,
@@ -95,14 +94,19 @@ async function openGuarded({ config, root }: ServerParts, { documents, sent }: T
     now: timers.now,
     onFailure: onFailure('A shared document was not joined'),
   })
-  return openLog(config, {
+  const opened = await openLog(config, {
     folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
-    onFailure: onFailure('A follower of the log failed'),
+    onFailure: onFailure('The log failed'),
+    onLoss(sentence) {
+      losses += 1
+      incidents.report(sentence)
+    },
     guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
   })
+  return { ...opened, losses: () => losses }
 }
 
 type Threads = ReturnType<typeof threadsOf>
@@ -119,7 +123,7 @@ interface Role {
 async function start(
   parts: ServerParts,
   { documents, sent }: Threads,
-  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true }: OpenedLog,
+  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true, losses }: OpenedLog,
   { leads, serves, siblings }: Role,
 ): Promise<Server> {
   const { config, tls, webFolder, root } = parts
@@ -142,6 +146,7 @@ async function start(
     log: logWords(config),
     isLogUp: isUp,
     documents,
+    losses,
     siblings,
   })
   const hub = createHub({

@@ -53,6 +53,8 @@ function createFrameDoor() {
     open(clientID: number, state: Uint8Array, onUpdate: (update: Uint8Array) => void): void {
       editable?.stop()
       editable?.root.remove()
+      // As it is before anybody asks for it.
+      document.execCommand('styleWithCSS', false, 'false')
       const root = document.createElement('div')
       root.contentEditable = 'true'
       document.body.append(root)
@@ -146,18 +148,15 @@ function createFrameDoor() {
       await null
       this.draw()
       const index = selected()?.head
-      const document = this.seenInDocument()
+      const lines = this.seenInDocument()
       const { lines: present, caret } = withoutText(
-        { lines: document, caret: index === undefined ? null : caretIn(document, index) },
+        { lines, caret: index === undefined ? null : caretIn(lines, index) },
         others?.text ?? '',
       )
       // Of a last line that went away, what others wrote in it stays.
       if (others && present.length > seen.lines.length && present.at(-1)?.pieces.length === 0) present.pop()
       const wanted = [...seen.lines.map(shown), `caret ${seen.caret?.line} ${seen.caret?.offset}`]
-      const found = [
-        ...present.map(shown),
-        seen.caret ? `caret ${caret?.line} ${caret?.offset}` : wanted.at(-1),
-      ]
+      const found = [...present.map(shown), `caret ${caret?.line} ${caret?.offset}`]
       const from = wanted.findIndex((line, place) => line !== found[place])
       if (from < 0 && wanted.length === found.length) return null
       return `${found.slice(from, from + 4).join('\n')}\ninstead of\n${wanted.slice(from, from + 4).join('\n')}\nof ${html}`

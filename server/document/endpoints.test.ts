@@ -18,6 +18,7 @@ import { Access } from '../security/access.ts'
 import { requireSession } from '../security/middleware.ts'
 import { key } from '../security/testing.ts'
 import { Bodies } from '../transports/bodies.ts'
+import { Budget } from '../transports/budget.ts'
 import { isKind } from '../wire/messages.ts'
 import { Directory } from './directory.ts'
 import { DocumentWorker } from './document-worker.ts'
@@ -49,7 +50,11 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
     },
     ...{ log, documents, texts, access, timers: processTimers, directory: new Directory(log) },
-    bodies: new Bodies({ limits: { maxMessageBytes: 1e6, bodySeconds: 10 }, timers: processTimers }),
+    bodies: new Bodies({
+      limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
+      timers: processTimers,
+      budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }),
+    }),
     limits: { maxMessageBytes: 1e6 },
     settings: () => ({ editor: 'shared' }),
   })

@@ -68,6 +68,10 @@ test('own HTML: bold around a heading is not seen, bold in it is', () => {
     ...own('<p><b>a</b></p><h2><i>b</i></h2>'),
     ...own('<p><b>c</b></p><h1>d<b>e</b></h1>'),
   ])
+  const weights = ['bold', '700', 'bolder', '900'].map(
+    (weight) => `<span style="font-weight: ${weight}">x</span>`,
+  )
+  assert.deepEqual(own(`<h1>${weights.join('')}</h1>`), own('<h1>xx<b>xx</b></h1>'))
 })
 
 test('own HTML: a block on the left within a centred item is on the left, and the items below stay centred', () => {

@@ -475,7 +475,8 @@ export class LineReader {
       else delete marks[name]
     }
     const weight = styles.get('font-weight')
-    if (weight) set('bold', /^bold/.test(weight) || Number(weight) >= 600)
+    // Headings have 700 by themselves.
+    if (weight) set('bold', weightIn(weight) >= (headings.has(kind.tag) ? 701 : 600))
     const slant = styles.get('font-style')
     if (slant) set('italic', /^(?:italic|oblique)/.test(slant))
     const drawn = `${styles.get('text-decoration') ?? ''} ${styles.get('text-decoration-line') ?? ''}`
@@ -573,6 +574,12 @@ function numbered(lines: readonly Line[], numbers: ReadonlyMap<Line, number>): L
 /** Chromium makes boxes inline where it inserts them into a line. */
 function isBlock(tag: string, display: string): boolean {
   return display.startsWith('block') || (blockTags.has(tag) && !display.startsWith('inline'))
+}
+
+/** CSS `font-weight` as a number; NaN for `normal` and the like. */
+function weightIn(value: string): number {
+  if (value.startsWith('bolder')) return 900
+  return value.startsWith('bold') ? 700 : Number.parseInt(value, 10)
 }
 
 function numberIn(value: string | null, otherwise: number): number {

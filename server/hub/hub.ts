@@ -5,6 +5,7 @@ import {
   IdTaken,
   type Log,
   LogClosed,
+  LogFull,
   LogUnavailable,
   newEpoch,
   TooManyChannels,
@@ -22,7 +23,7 @@ import {
   windChannel,
 } from '../wire/messages.ts'
 import type { Random, Timers } from '../wire/time.ts'
-import { createRateLimit } from './admission.ts'
+import { bytesPerToken, createRateLimit, NewChannels, reserveOf } from './admission.ts'
 import { Awareness } from './awareness.ts'
 import { joinNeighbours, type Said } from './neighbours.ts'
 import { createPolls } from './polls.ts'
@@ -30,6 +31,7 @@ import { type Client, clientKey, pageOf, Registry } from './registry.ts'
 import {
   type ClientIdentity,
   Delivery,
+  type Holder,
   type Joining,
   RecentDeliveries,
   Subscriber,
@@ -64,6 +66,9 @@ interface HubParts {
   readonly settings: {
     readonly heartbeatMs: number
     readonly maxWindows: number
+    readonly maxChannels: number
+    readonly streamsPerSession: number
+    readonly newChannelsPerHour: number
     readonly queueBytesPerWindow: number
     readonly messagesPerSecond: number
   }
@@ -74,6 +79,9 @@ const reconnectDelayMs = { least: 300, spread: 1200 }
 
 /** Until a message is sent again that the log's broker did not take. */
 const unavailableMs = 1000
+
+/** The same where the disk is full: somebody has to make room. */
+const fullMs = 5000
 
 /** Clients counted per stream: more than a person opens, too few to fake a large audience. */
 const mostCarried = 100
@@ -93,7 +101,7 @@ const drainTurnMs = 20
 
 export function createHub(parts: HubParts) {
   const { log, timers, random, onFailure, onJoined, bus, mayLead = true, meter = noMeter, settings } = parts
-  const { heartbeatMs, maxWindows, queueBytesPerWindow, messagesPerSecond } = settings
+  const { heartbeatMs, maxWindows, maxChannels, queueBytesPerWindow, messagesPerSecond } = settings
   const registry = new Registry(timers, maxWindows, (key) => awareness.left(key))
   const awareness: Awareness = new Awareness(
     timers,
@@ -101,7 +109,10 @@ export function createHub(parts: HubParts) {
     (channel) => polls.wake(channel),
   )
   const recent = new RecentDeliveries()
-  const takeToken = createRateLimit(messagesPerSecond, timers.now)
+  const rateLimit = createRateLimit(messagesPerSecond, timers.now)
+  const newChannels = new NewChannels(settings.newChannelsPerHour, maxChannels, timers.now)
+  /** New channels whose first message is not stored yet. */
+  const beginning = new Set<string>()
   const polls = createPolls({
     log,
     registry,
@@ -140,9 +151,32 @@ export function createHub(parts: HubParts) {
       const sentence = 'The server is shutting down; try again in a moment.'
       throw new Refusal(503, 'draining', sentence, null, drawReconnectDelayMs())
     }
-    if (registry.size < maxWindows || registry.find(identity)) return
-    const sentence = `The server holds ${maxWindows} windows, its limit (limits.maxWindows); close one or raise it.`
-    throw new Refusal(503, 'too-many-windows', sentence, null, drawReconnectDelayMs())
+    if (registry.find(identity)) return
+    const why = whyFull(identity)
+    if (why) throw new Refusal(503, 'too-many-windows', why, null, drawReconnectDelayMs())
+  }
+
+  /** A sentence; null where there is room for the new client. */
+  function whyFull({ holder }: ClientIdentity): string | null {
+    if (registry.size >= maxWindows)
+      return `The server holds ${maxWindows} windows, its limit (limits.maxWindows); close one or raise it.`
+    if (!holder) return null
+    const { connection, invitation } = holder
+    const held = registry.heldBy(connection)
+    if (held >= settings.streamsPerSession)
+      return `This connection holds ${held} windows, its limit (limits.streamsPerSession); close one or open another connection.`
+    if (invitation !== null && registry.heldBy(invitation) >= maxWindows / 2)
+      return 'Those who came by your invitation hold half of all windows (limits.maxWindows); close one.'
+    if (held === 0 || registry.size < reserveOf(maxWindows)) return null
+    return `The server is nearly full, and this connection has a window (limits.maxWindows: ${maxWindows}); close one.`
+  }
+
+  function mayBegin(draft: Draft, holder: Holder | undefined): void {
+    const heads = log.heads()
+    const { channel } = draft
+    if (!holder || channel === probesChannel || heads.has(channel) || beginning.has(channel)) return
+    if (heads.size + beginning.size < maxChannels)
+      newChannels.begin(holder, draft, heads.size + beginning.size)
   }
 
   /** Sends welcome, then missed messages or a snapshot, in portions to bound memory; then goes live. */
@@ -375,9 +409,15 @@ export function createHub(parts: HubParts) {
     },
     /**
      * The answer to the sender, once the message is stored and sent to all streams: at once where the log stores it at once,
-     * else a promise. Rejects, and never throws, with a `Refusal` or the store's error.
+     * else a promise. `holder` is its sender; absent for the server's own. Rejects, and never throws, with a `Refusal` or the
+     * store's error.
      */
-    publish(draft: Draft): Stored | Promise<Stored> {
+    publish(draft: Draft, holder?: Holder): Stored | Promise<Stored> {
+      try {
+        mayBegin(draft, holder)
+      } catch (refusal) {
+        return Promise.reject(refusal)
+      }
       const acceptedAt = timers.now()
       const answer = (seq: number): Stored => {
         meter.stored(timers.now() - acceptedAt)
@@ -385,12 +425,19 @@ export function createHub(parts: HubParts) {
       }
       const seq = log.append(draft, acceptedAt)
       if (typeof seq === 'number') return answer(seq)
-      return seq.then(answer, (error) => {
-        throw refusalFor(error, draft.id)
-      })
+      const { channel } = draft
+      if (!log.heads().has(channel)) beginning.add(channel)
+      return seq
+        .finally(() => beginning.delete(channel))
+        .then(answer, (error) => {
+          throw refusalFor(error, draft.id)
+        })
     },
     /** Ms to wait before the next message; 0 counts it as sent. `connection` is the sender's. */
-    waitMs: (connection: object, sender = '') => Math.ceil(takeToken(connection, sender)),
+    waitMs: (connection: object, sender = '') => Math.ceil(rateLimit.take(connection, sender)),
+    /** A refused frame of a stream costs its sender as much as it cost the server. */
+    refused: (connection: object, bytes: number) =>
+      rateLimit.charge(connection, '', Math.floor(bytes / bytesPerToken)),
     /**
      * Heartbeat of a stream or a proven name; `carries` for a stream of several clients. Throws a `Refusal` (403
      * `not-your-name`) if a free name sets it.
@@ -438,7 +485,7 @@ function isSame(known: ReadonlyMap<string, number> | null, given: ReadonlyMap<st
   return known?.size === given.size && [...given].every(([channel, count]) => known.get(channel) === count)
 }
 
-/** Errors without fault of the sender, such as a full disk, stay unchanged. */
+/** Errors that nobody expects stay unchanged. */
 function refusalFor(error: unknown, id: string): unknown {
   if (error instanceof TooManyChannels) {
     const sentence = `${error.message} Write to one that is there, or raise limits.maxChannels.`
@@ -451,6 +498,10 @@ function refusalFor(error: unknown, id: string): unknown {
   if (error instanceof LogUnavailable) {
     const sentence = 'The broker of the log does not answer; the message is not stored yet. Send it again.'
     return new Refusal(503, 'log-unavailable', sentence, id, unavailableMs)
+  }
+  if (error instanceof LogFull) {
+    const sentence = `${error.message} The message is not stored; send it again when there is some.`
+    return new Refusal(503, 'log-full', sentence, id, fullMs)
   }
   if (error instanceof LogClosed) {
     return new Refusal(503, 'draining', 'The server is shutting down.', id, reconnectDelayMs.least)

@@ -10,7 +10,15 @@ import { createSequencer, newEpoch } from './sequencer.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
 
-export { IdTaken, isRepeat, LogClosed, LogUnavailable, newEpoch, TooManyChannels } from './sequencer.ts'
+export {
+  IdTaken,
+  isRepeat,
+  LogClosed,
+  LogFull,
+  LogUnavailable,
+  newEpoch,
+  TooManyChannels,
+} from './sequencer.ts'
 
 /** Snapshots outlive all limits but `maxChannels`. */
 export interface LogLimits extends Bounds {
@@ -54,7 +62,7 @@ export interface Log {
    * Stores a draft, notifies followers in order, then answers with its number: at once where it is stored within the call,
    * else with a promise. Idempotent: while the log holds it or has it pending, the same draft (`id`, sender, channel) has
    * the same number; one that is only in a base is stored again. Rejects, and never throws, with `IdTaken`,
-   * `TooManyChannels`, `LogClosed` or the store's error; then nothing is stored.
+   * `TooManyChannels`, `LogClosed`, `LogFull` or the store's error; then nothing is stored.
    */
   readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
   /** The message with that id of that sender on that channel, once it is stored; null when the log holds none. */
@@ -92,6 +100,8 @@ export interface OpenedLog {
   readonly mostBytes?: number
   /** Whether the broker is connected; absent without one. */
   readonly isUp?: () => boolean
+  /** How often stored messages were found missing or damaged; absent where another process counts it. */
+  readonly losses?: () => number
 }
 
 const hourMs = 3_600_000
@@ -119,6 +129,8 @@ export interface LogParts {
 }
 
 interface Surroundings extends Omit<LogParts, 'limits'> {
+  /** Takes a sentence when stored messages turn out to be missing or damaged. Must not throw; default: a failure. */
+  readonly onLoss?: (sentence: string) => void
   readonly dataFolder: string
   readonly random: Random
   /** Around what stores: behind a queue, so that drafts are checked in the order in which they are stored. */

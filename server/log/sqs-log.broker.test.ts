@@ -8,7 +8,7 @@ import { createMemoryLog, IdTaken, type Log, LogUnavailable } from './log.ts'
 import { testLogContract } from './log-contract.ts'
 import { ampleLimits, countTo, draft, given, idsOf, main, newFile, readAll, startMs } from './log-testing.ts'
 import { testPersistence } from './persistence-contract.ts'
-import { openSqliteLog, readBootId } from './sqlite-log.ts'
+import { openSqliteLog } from './sqlite-log.ts'
 import { openSqs, type SqsSettings } from './sqs-log.ts'
 import { openStranger, sqsAppenderFor, startSqsServer, startThief, type TestSqs } from './sqs-testing.ts'
 
@@ -35,8 +35,7 @@ testPersistence('sqs, sqlite', (context) => {
   const file = newFile(context)
   const settings = newSettings()
   const limits = { ...ampleLimits, messages: 1_000_000, bytes: 1e9 }
-  // The appending process has the machine's own.
-  const parts = { ...given, limits, file, bootId: readBootId(Date.now) }
+  const parts = { ...given, limits, file }
   const open = async () => (await openSqs(settings, { ...parts, log: openSqliteLog(parts) })).log
   return { open, appender: sqsAppenderFor(settings, file) }
 })

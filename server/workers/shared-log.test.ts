@@ -7,6 +7,7 @@ import {
   createMemoryLog,
   IdTaken,
   LogClosed,
+  LogFull,
   type LogParts,
   LogUnavailable,
   TooManyChannels,
@@ -98,6 +99,16 @@ test('a refusal is the same on both sides', async () => {
   )
   assert.ok(said instanceof Refusal)
   assert.deepEqual([said.status, said.toJSON()], [413, refusal.toJSON()])
+  for (const [error, kind] of [
+    [new LogFull('ENOSPC'), LogFull],
+    [new LogUnavailable('ETIMEDOUT'), LogUnavailable],
+  ] as const) {
+    const failing = hostLog({ ...own, append: () => Promise.reject(error) })
+    const [here, there] = duplexPair()
+    failing.attach(there)
+    const joined = await joinLog(here, assert.ifError)
+    await assert.rejects(async () => joined.log.append(draft('w1-4'), startMs), kind)
+  }
   await log.close()
   await assert.rejects(async () => log.append(draft('w1-5'), startMs), LogClosed)
 })

@@ -2,7 +2,15 @@
 // tells all of them what the log takes.
 
 import type { Duplex } from 'node:stream'
-import { type Bus, IdTaken, type Log, LogClosed, LogUnavailable, TooManyChannels } from '../log/log.ts'
+import {
+  type Bus,
+  IdTaken,
+  type Log,
+  LogClosed,
+  LogFull,
+  LogUnavailable,
+  TooManyChannels,
+} from '../log/log.ts'
 import type { Identified } from '../log/retention.ts'
 import { Followers } from '../log/sequencer.ts'
 import { Refusal } from '../refusal.ts'
@@ -241,6 +249,7 @@ interface SentError {
 const classes: Readonly<Record<string, { readonly prototype: object }>> = {
   IdTaken,
   LogClosed,
+  LogFull,
   LogUnavailable,
   Refusal,
   TooManyChannels,
