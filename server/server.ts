@@ -47,18 +47,18 @@ const onFailure = (what: string) => (error: unknown) =>
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer(parts: ServerParts): Promise<Server> {
-  const documents = documentsOf(parts)
-  return start(parts, documents, await openGuarded(parts, documents), { leads: true, serves: true })
+  const threads = threadsOf(parts)
+  return start(parts, threads, await openGuarded(parts, threads), { leads: true, serves: true })
 }
 
 /** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
-  const documents = documentsOf(parts)
-  const opened = await openGuarded(parts, documents)
+  const threads = threadsOf(parts)
+  const opened = await openGuarded(parts, threads)
   const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
   const started = await start(
     parts,
-    documents,
+    threads,
     { bus: host?.bus, ...opened },
     { leads: true, serves: false, siblings },
   )
@@ -71,23 +71,27 @@ export async function startWorker(
   link: Duplex | null,
   siblings: Siblings,
 ): Promise<Server> {
-  const documents = documentsOf(parts)
-  const opened = link ? await joinLog(link, onFailure('The log failed')) : await openGuarded(parts, documents)
-  return start(parts, documents, opened, { leads: false, serves: true, siblings })
+  const threads = threadsOf(parts)
+  const opened = link ? await joinLog(link, onFailure('The log failed')) : await openGuarded(parts, threads)
+  return start(parts, threads, opened, { leads: false, serves: true, siblings })
 }
 
-function documentsOf({ config: { limits } }: ServerParts): DocumentWorker {
+/** One for documents, and one for what clients send: none of it holds up the documents. */
+function threadsOf({ config: { limits } }: ServerParts) {
   const onQuarantined = (channel: string, error: Error) =>
     incidents.report(`The document "${channel}" is only relayed: to read it ${error.message}`)
-  return new DocumentWorker({ limits, timers, onQuarantined })
+  const open = () => new DocumentWorker({ limits, timers, onQuarantined })
+  return { documents: open(), sent: open() }
 }
 
 /** Updates of shared documents are checked before they are stored. */
-async function openGuarded({ config, root }: ServerParts, documents: DocumentWorker): Promise<OpenedLog> {
+async function openGuarded({ config, root }: ServerParts, { documents, sent }: Threads): Promise<OpenedLog> {
   let losses = 0
   const ledger = new Ledger({
     documents,
+    trials: sent,
     documentBytes: config.limits.documentBytes,
+    documentSeconds: config.limits.documentSeconds,
     now: timers.now,
     onFailure: onFailure('A shared document was not joined'),
   })
@@ -106,6 +110,8 @@ async function openGuarded({ config, root }: ServerParts, documents: DocumentWor
   return { ...opened, losses: () => losses }
 }
 
+type Threads = ReturnType<typeof threadsOf>
+
 interface Role {
   /** Has the sensor, and publishes overviews. */
   readonly leads: boolean
@@ -117,7 +123,7 @@ interface Role {
 
 async function start(
   parts: ServerParts,
-  documents: DocumentWorker,
+  { documents, sent }: Threads,
   { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true, losses }: OpenedLog,
   { leads, serves, siblings }: Role,
 ): Promise<Server> {
@@ -187,13 +193,12 @@ async function start(
       onFailure: onFailure('The last hour of wind could not be read from the log'),
     })
     const directory = new Directory(log)
-    const texts = documentsOf(parts)
     const appParts = {
       documents,
       hub,
       windRecorder,
       directory,
-      texts,
+      texts: sent,
       log,
       monitor,
       timers,
@@ -208,7 +213,6 @@ async function start(
     const stopFollowing = () => {
       windRecorder.stop()
       directory.stop()
-      void texts.close()
     }
     try {
       const sharing = siblings?.sharing ?? null
@@ -254,7 +258,7 @@ async function start(
     if (listeners) await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
     if (sensor) await end('sensor', sensor, graceMs)
     await end('log', log.close(), graceMs)
-    await documents.close()
+    await Promise.all([documents.close(), sent.close()])
   }
 
   let closed: Promise<void> | null = null
