@@ -9,9 +9,10 @@ import { Directory } from './document/directory.ts'
 import { DocumentWorker } from './document/document-worker.ts'
 import { keepForm } from './document/document-writes.ts'
 import { Ledger } from './document/ledger.ts'
+import { Health } from './health.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
-import { LogFull, newEpoch, type OpenedLog, openLog } from './log/log.ts'
+import { LogFull, newEpoch, type OpenedLog, type Outage, openLog } from './log/log.ts'
 import { Monitor } from './monitor.ts'
 import { startOverview } from './overview/overview-publisher.ts'
 import { endsWithin, incidents, processTimers } from './process.ts'
@@ -36,10 +37,17 @@ export interface Server {
   readonly ports: Readonly<Record<HttpVersion, number>>
   /** Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later. Idempotent. */
   readonly close: () => Promise<void>
+  /** Resolves to the reason when the log was replaced by another one: what the server holds is out of date. */
+  readonly lost: Promise<string>
 }
+
+type Ports = Server['ports']
 
 /** Extra time, ms, for a part to close. */
 const graceMs = 400
+
+/** NATS 2.9 goes on erasing a deleted stream, and loses messages of one that is made at once. */
+const renewAfterMs = 1000
 
 const [timers, random] = [processTimers, Math.random]
 const onFailure = (what: string) => (error: unknown) =>
@@ -47,22 +55,63 @@ const onFailure = (what: string) => (error: unknown) =>
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer(parts: ServerParts): Promise<Server> {
-  const threads = threadsOf(parts)
-  return start(parts, threads, await openGuarded(parts, threads), { leads: true, serves: true })
+  return renewing(async (signal, ports) => {
+    const again = ports ? { ...parts, config: withPorts(parts.config, ports) } : parts
+    const threads = threadsOf(again)
+    return start(again, threads, await openGuarded(again, threads, signal), { leads: true, serves: true })
+  })
+}
+
+/** The same server on ports that it has had before. */
+export const withPorts = (config: Config, ports: Ports): Config => ({
+  ...config,
+  ...{ port: ports['2'], http1Port: ports['1.1'] },
+})
+
+/** Begins again, on the same ports, whenever the log was replaced: nothing of the former one is left in memory. */
+async function renewing(
+  begin: (signal: AbortSignal, ports: Ports | null) => Promise<Server>,
+): Promise<Server> {
+  const closing = new AbortController()
+  const { signal } = closing
+  let current = await begin(signal, null)
+  const { ports } = current
+
+  async function renew(): Promise<void> {
+    console.error(
+      `The log is lost: ${await current.lost}. The server starts anew, and its windows come back.`,
+    )
+    await current.close()
+    await new Promise<void>((resolve) => timers.later(resolve, renewAfterMs))
+    if (signal.aborted) return
+    current = await begin(signal, ports)
+    if (signal.aborted) await current.close()
+    else await renew()
+  }
+  renew().catch((error) => signal.aborted || onFailure('The server did not start anew')(error))
+
+  return {
+    ports,
+    lost: new Promise(() => undefined),
+    close() {
+      closing.abort()
+      return current.close()
+    },
+  }
 }
 
 /** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
-  const threads = threadsOf(parts)
-  const opened = await openGuarded(parts, threads)
-  const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
-  const started = await start(
-    parts,
-    threads,
-    { bus: host?.bus, ...opened },
-    { leads: true, serves: false, siblings },
-  )
-  return { attach: host?.attach, close: started.close }
+  let attach: ReturnType<typeof hostLog>['attach'] | undefined
+  const { close } = await renewing(async (signal) => {
+    const threads = threadsOf(parts)
+    const opened = await openGuarded(parts, threads, signal)
+    const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
+    attach = host?.attach
+    const role = { leads: true, serves: false, siblings, onOutage: host?.tellOutage }
+    return start(parts, threads, { bus: host?.bus, ...opened }, role)
+  })
+  return { attach, close }
 }
 
 /** A process that serves windows, and has its log from the other end of the stream; null: from the broker. */
@@ -85,7 +134,11 @@ function threadsOf({ config: { limits } }: ServerParts) {
 }
 
 /** Updates of shared documents are checked before they are stored. */
-async function openGuarded({ config, root }: ServerParts, { documents, sent }: Threads): Promise<OpenedLog> {
+async function openGuarded(
+  { config, root }: ServerParts,
+  { documents, sent }: Threads,
+  signal?: AbortSignal,
+): Promise<OpenedLog> {
   let losses = 0
   const ledger = new Ledger({
     documents,
@@ -105,6 +158,8 @@ async function openGuarded({ config, root }: ServerParts, { documents, sent }: T
       losses += 1
       incidents.report(sentence)
     },
+    print: (sentence) => console.error(sentence),
+    ...(signal && { signal }),
     guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
   })
   return { ...opened, losses: () => losses }
@@ -119,15 +174,17 @@ interface Role {
   readonly serves: boolean
   /** Where there are several processes. */
   readonly siblings?: Siblings
+  readonly onOutage?: ((outage: Outage | null) => void) | undefined
 }
 
 async function start(
   parts: ServerParts,
   { documents, sent }: Threads,
-  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true, losses }: OpenedLog,
-  { leads, serves, siblings }: Role,
+  { log: opened, bus, mostBytes = Number.POSITIVE_INFINITY, losses, ...fate }: OpenedLog,
+  { leads, serves, siblings, onOutage }: Role,
 ): Promise<Server> {
   const { config, tls, webFolder, root } = parts
+  const { outage = () => null, lost = new Promise<string>(() => undefined) } = fate
   const { heartbeatMs } = config
   const access = new Access({
     isOpen: isOpenTo(config),
@@ -141,11 +198,22 @@ async function start(
     console.log(
       `  Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
     )
+  const health = new Health({
+    timers,
+    outage,
+    print: (sentence) => leads && console.error(sentence),
+    onChanged: (now) => onOutage?.(now),
+    onCutOff(sentence) {
+      hub.sendAway(sentence)
+      listeners?.shed()
+    },
+  })
+  const log = health.guard(opened)
   const monitor = new Monitor({
     timers,
     windows: () => hub.windows(),
     log: logWords(config),
-    isLogUp: isUp,
+    health,
     documents,
     losses,
     siblings,
@@ -159,6 +227,7 @@ async function start(
     bus,
     mayLead: leads,
     meter: monitor,
+    refusal: () => health.refusal(),
     settings: { ...limits, heartbeatMs },
   })
   const overview = leads
@@ -201,6 +270,7 @@ async function start(
       texts: sent,
       log,
       monitor,
+      health,
       timers,
       access,
       origins,
@@ -222,6 +292,7 @@ async function start(
       // These would keep the process alive or the log's file open.
       stopFollowing()
       overview?.stop()
+      health.stop()
       await hub.drain(0)
       await log.close()
       throw error
@@ -252,7 +323,8 @@ async function start(
     const sensor = source?.stop()
     overview?.stop()
     listeners?.stopFollowing()
-    monitor.stop()
+    monitor.close()
+    health.stop()
     // Clients get the first half of the time, their open requests the rest.
     await end('hub', hub.drain(config.drainMs / 2))
     if (listeners) await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
@@ -264,6 +336,7 @@ async function start(
   let closed: Promise<void> | null = null
   return {
     ports,
+    lost,
     close(): Promise<void> {
       closed ??= closeAll()
       return closed
