@@ -12,6 +12,7 @@ import websockify from 'koa-websocket'
 import type { Directory } from './document/directory.ts'
 import type { Documents } from './document/document-worker.ts'
 import { mountDocuments, mustWait } from './document/endpoints.ts'
+import type { Health } from './health.ts'
 import { admitChannel, bytesPerToken, createRateLimit } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
@@ -71,6 +72,7 @@ interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs'> {
   readonly texts: Documents
   readonly log: Log
   readonly monitor: Monitor
+  readonly health: Pick<Health, 'whyUnready'>
   readonly access: Access
   readonly origins: OriginRules
   readonly settings: () => PageSettings
@@ -174,10 +176,22 @@ const lostCodes: ReadonlySet<unknown> = new Set([
   'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
 ])
 
-function mountService(router: Router, { hub, timers, settings }: AppParts): void {
+function mountService(router: Router, { hub, timers, settings, health }: AppParts): void {
+  /** Whether the process is alive: one that is not is restarted. */
   router.get('/healthz', (ctx) => {
     ctx.status = hub.isDraining() ? 503 : 200
     ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
+  })
+  /** Whether it may take windows. */
+  router.get('/readyz', (ctx) => {
+    const reason = health.whyUnready()
+    const isReady = !hub.isDraining() && reason === null
+    ctx.status = isReady ? 200 : 503
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = {
+      status: hub.isDraining() ? 'draining' : isReady ? 'ok' : 'log-unavailable',
+      ...(reason !== null && { reason }),
+    }
   })
   const answer = (path: string, body: (grant: Grant) => unknown) =>
     router.get(path, (ctx) => {

@@ -19,7 +19,14 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
   const failures: unknown[] = []
   const onFailure = (error: unknown) => void failures.push(error)
   const now = () => clock.ms
-  const ledger = new Ledger({ documents: unlimitedDocuments, documentBytes, now, onFailure })
+  const ledger = new Ledger({
+    documents: unlimitedDocuments,
+    trials: unlimitedDocuments,
+    documentSeconds: 5,
+    documentBytes,
+    now,
+    onFailure,
+  })
   const stored = createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure })
   const log = ledger.guard({ ...stored, ...change })
   let sent = 0
@@ -297,7 +304,7 @@ test('owners are known after the updates were folded and the server has forgotte
     [[foldAt.messages, { [annKey]: [1] }]],
   )
   const fresh = new Ledger({
-    documents: unlimitedDocuments,
+    ...{ documents: unlimitedDocuments, trials: unlimitedDocuments, documentSeconds: 5 },
     documentBytes: 1e6,
     now: () => 0,
     onFailure: fail,

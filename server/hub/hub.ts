@@ -63,6 +63,8 @@ interface HubParts {
   /** Whether it may do what one server of the log has to do; default: true. */
   readonly mayLead?: boolean
   readonly meter?: Meter
+  /** Why no client is admitted at the moment; default: null. */
+  readonly refusal?: () => Refusal | null
   readonly settings: {
     readonly heartbeatMs: number
     readonly maxWindows: number
@@ -101,6 +103,7 @@ const drainTurnMs = 20
 
 export function createHub(parts: HubParts) {
   const { log, timers, random, onFailure, onJoined, bus, mayLead = true, meter = noMeter, settings } = parts
+  const { refusal: refusalNow = () => null } = parts
   const { heartbeatMs, maxWindows, maxChannels, queueBytesPerWindow, messagesPerSecond } = settings
   const registry = new Registry(timers, maxWindows, (key) => awareness.left(key))
   const awareness: Awareness = new Awareness(
@@ -151,6 +154,8 @@ export function createHub(parts: HubParts) {
       const sentence = 'The server is shutting down; try again in a moment.'
       throw new Refusal(503, 'draining', sentence, null, drawReconnectDelayMs())
     }
+    const refusal = refusalNow()
+    if (refusal) throw refusal
     if (registry.find(identity)) return
     const why = whyFull(identity)
     if (why) throw new Refusal(503, 'too-many-windows', why, null, drawReconnectDelayMs())
@@ -343,7 +348,7 @@ export function createHub(parts: HubParts) {
 
   async function drain(withinMs: number): Promise<void> {
     const startedAt = timers.now()
-    await drainStreams(withinMs)
+    await drainStreams(withinMs, 'The server is shutting down or restarting.')
     // Polling clients learn of it at their next poll.
     await polls.drain(startedAt + withinMs)
     stopBeating()
@@ -353,7 +358,7 @@ export function createHub(parts: HubParts) {
   }
 
   /** In random order over several turns, to spread the load on the next server. */
-  function drainStreams(withinMs: number): Promise<void> {
+  function drainStreams(withinMs: number, sentence: string): Promise<void> {
     const leaving = Array.from(registry.all(), ({ stream }) => ({ stream, place: random() }))
       .sort((one, other) => one.place - other.place)
       .flatMap(({ stream }) => stream ?? [])
@@ -363,7 +368,7 @@ export function createHub(parts: HubParts) {
       function turn(): void {
         for (const stream of leaving.splice(0, perTurn)) {
           registry.leave(stream)
-          stream.close('draining', 'The server is shutting down or restarting.', drawReconnectDelayMs())
+          stream.close('draining', sentence, drawReconnectDelayMs())
         }
         if (leaving.length === 0) resolve()
         else timers.later(turn, drainTurnMs)
@@ -473,6 +478,11 @@ export function createHub(parts: HubParts) {
     windowsOn: (page: string) => registry.windowsOn(page),
     windows: () => Array.from(registry.all(), figuresOf),
     isDraining: () => draining !== null,
+    /** Disconnects all that are here, to reconnect after a jittered pause; polling clients are refused at their next poll. */
+    sendAway(sentence: string): void {
+      void drainStreams(drainMsPerStream * registry.size, sentence)
+      polls.wakeAll()
+    },
     /** Admits no more clients; disconnects all in `withinMs`, to reconnect after a jittered pause. */
     drain(withinMs: number): Promise<void> {
       draining ??= drain(withinMs)
@@ -496,7 +506,7 @@ function refusalFor(error: unknown, id: string): unknown {
     return new Refusal(409, 'id-taken', sentence, id)
   }
   if (error instanceof LogUnavailable) {
-    const sentence = 'The broker of the log does not answer; the message is not stored yet. Send it again.'
+    const sentence = `The log takes no messages: ${error.message}. This one may not be stored; send it again.`
     return new Refusal(503, 'log-unavailable', sentence, id, unavailableMs)
   }
   if (error instanceof LogFull) {

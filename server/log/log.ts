@@ -92,14 +92,26 @@ export interface Bus {
   readonly bequeath?: (note: object) => void
 }
 
+/** The log takes no messages at the moment. */
+export interface Outage {
+  /** A clause: "NATS does not answer". */
+  readonly reason: string
+  /** The log's last sign of life, or the first failure; ms, by the clock of `LogParts`. */
+  readonly since: number
+  /** What others write does not come either: reads are out of date. */
+  readonly isCutOff: boolean
+}
+
 export interface OpenedLog {
   readonly log: Log
   /** Absent where the log has one server. */
   readonly bus?: Bus | undefined
   /** The largest message that the broker takes, bytes as JSON; absent where it takes any. */
   readonly mostBytes?: number
-  /** Whether the broker is connected; absent without one. */
-  readonly isUp?: () => boolean
+  /** Null while the log takes messages; absent where it cannot know. */
+  readonly outage?: () => Outage | null
+  /** Resolves to the reason when the log was replaced by another one: this one is over. Absent where it cannot be. */
+  readonly lost?: Promise<string>
   /** How often stored messages were found missing or damaged; absent where another process counts it. */
   readonly losses?: () => number
 }
@@ -126,6 +138,10 @@ export interface LogParts {
   readonly folds?: Folds
   readonly now: Clock
   readonly onFailure: OnFailure
+  /** Takes sentences for the terminal: what a start waits for. */
+  readonly print?: (sentence: string) => void
+  /** Ends a wait: the log then rejects. */
+  readonly signal?: AbortSignal
 }
 
 interface Surroundings extends Omit<LogParts, 'limits'> {
@@ -161,11 +177,12 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
 async function openOnNats(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
   const { nats } = config
   const { openNats } = await import('./nats-log.ts')
-  const { open, bus, mostBytes, isUp, close } = await openNats(nats)
+  const { open, bus, mostBytes, close } = await openNats(nats, parts)
   try {
     const pages = await open(nats.stream, { ...parts, limits: limitsOf(config) })
     const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
-    return { log: withProbes(pages, probes, close), bus, mostBytes, isUp }
+    const lost = Promise.race([pages.lost, probes.lost])
+    return { log: withProbes(pages, probes, close), bus, mostBytes, outage: pages.outage, lost }
   } catch (error) {
     await close()
     throw error

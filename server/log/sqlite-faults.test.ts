@@ -158,6 +158,13 @@ test('a full disk refuses messages by name until there is room, and a start ther
   await log.close()
   assert.ok(failures.length === 2 && failures.every((error) => error instanceof LogFull))
 
+  const again = openSqliteLog({ ...given, file })
+  await again.append(draft('w2-1'), 1)
+  assert.throws(fillUp, { code: 'ENOSPC' })
+  await again.close()
+  rmSync(filler)
+  // Nothing is missing: `onFailure` would throw.
+  await openSqliteLog({ ...given, file }).close()
   assert.throws(fillUp, { code: 'ENOSPC' })
   assert.throws(() => openSqliteLog({ ...given, file }), {
     name: 'LogFileError',

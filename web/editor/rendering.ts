@@ -197,11 +197,12 @@ export class Rendering {
   indexOf(node: Node, offset: number): number | null {
     if (!this.root.contains(node)) return null
     const host = this.hostOf(node)
-    if (!host) return this.#indexBetween(node, offset)
+    const isBehindLists = node === host && Array.from(host.childNodes).slice(0, offset).some(isList)
+    if (!host || isList(node) || isBehindLists) return this.#indexBetween(node, offset)
     return startOfLine(this.#lines, this.placeOf(host)) + offsetIn(host, node, offset)
   }
 
-  /** For positions between hosts: in the root or in a list. */
+  /** For positions between hosts: in the root, in a list, or behind the lists of an item. */
   #indexBetween(node: Node, offset: number): number {
     const boundary = node.childNodes[offset]
     for (const [place, line] of this.#lines.entries()) {
@@ -269,7 +270,7 @@ export class Rendering {
       const shown = [...this.#lines.slice(0, from), ...lines, ...this.#lines.slice(to)]
       const line = shown[from + place.line]
       const start = startOfLine(shown, from + place.line)
-      return line ? start + Math.min(place.offset, lengthOf(line)) : start - 1
+      return line ? start + Math.min(lengthBefore(read[place.line], place.offset), lengthOf(line)) : start - 1
     })
     return { from, to, lines, indices }
   }
@@ -295,6 +296,16 @@ export class Rendering {
     const [depths, read] = [depthsOf(kept), depthsOf(lines)]
     return depths.every((depth, place) => depth === read[place]) ? kept : [...lines]
   }
+}
+
+/** UTF-16 units that are kept of those before an offset. */
+function lengthBefore(line: Line | undefined, offset: number): number {
+  let [left, length] = [offset, 0]
+  for (const { text } of line?.runs ?? []) {
+    length += withoutHalves(text.slice(0, left)).length
+    left = Math.max(0, left - text.length)
+  }
+  return length
 }
 
 /** Whether two lines are drawn by the same elements around their content. */
@@ -352,9 +363,11 @@ class TreeReader {
   #read(node: Node): void {
     if (node instanceof Text) this.#readText(node)
     if (!(node instanceof Element)) return
+    const isLeaf = node instanceof HTMLBRElement || isAtom(node)
+    if (isLeaf) this.#noteWithin(node)
     this.#reader.open(node.localName, (name) => node.getAttribute(name))
     if (this.#isHost(node)) this.#hosts.set(this.#reader.place.line, node)
-    if (!isAtom(node)) this.#readChildren(node, 0, node.childNodes.length)
+    if (!isLeaf) this.#readChildren(node, 0, node.childNodes.length)
     this.#reader.close(node.localName)
   }
 
@@ -367,6 +380,12 @@ class TreeReader {
       read = offset
     }
     this.#reader.text(node.data.slice(read))
+  }
+
+  /** Firefox puts carets into breaks. */
+  #noteWithin(leaf: Node): void {
+    for (const [index, [node]] of this.#points.entries())
+      if (leaf.contains(node)) this.#places[index] ??= this.#reader.place
   }
 
   #note(node: Node, offset: number): void {
