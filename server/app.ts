@@ -14,7 +14,8 @@ import { mountDocuments } from './document/endpoints.ts'
 import { admitChannel } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
-import { incidents, readFigures } from './process.ts'
+import { output } from './output.ts'
+import { readFigures } from './process.ts'
 import { answerErrors } from './refusal.ts'
 import { mountReports } from './reports.ts'
 import { type Access, firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
@@ -112,7 +113,7 @@ export function createApp(parts: AppParts) {
   })
   app.on('error', (error) => {
     const isLost = error instanceof Error && 'code' in error && lostCodes.has(error.code)
-    if (!isLost) incidents.report('A request failed', error)
+    if (!isLost) output.incident('request-failed', 'A request failed', error)
   })
   return {
     koa: app,

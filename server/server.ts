@@ -13,8 +13,9 @@ import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
 import { newEpoch, type OpenedLog, openLog } from './log/log.ts'
 import { Monitor } from './monitor.ts'
+import { type OutputCode, output } from './output.ts'
 import { startOverview } from './overview/overview-publisher.ts'
-import { endsWithin, incidents, processTimers } from './process.ts'
+import { endsWithin, processTimers } from './process.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { OriginRules } from './security/middleware.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
@@ -42,7 +43,7 @@ export interface Server {
 const graceMs = 400
 
 const [timers, random] = [processTimers, Math.random]
-const onFailure = (what: string) => (error: unknown) => incidents.report(what, error)
+const onFailure = (code: OutputCode, what: string) => (error: unknown) => output.incident(code, what, error)
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer(parts: ServerParts): Promise<Server> {
@@ -72,14 +73,17 @@ export async function startWorker(
 ): Promise<Server> {
   const documents = documentsOf(parts)
   const opened = link
-    ? await joinLog(link, onFailure('A follower of the log failed'))
+    ? await joinLog(link, onFailure('log-failed', 'A follower of the log failed'))
     : await openGuarded(parts, documents)
   return start(parts, documents, opened, { leads: false, serves: true, siblings })
 }
 
 function documentsOf({ config: { limits } }: ServerParts): DocumentWorker {
   const onQuarantined = (channel: string, error: Error) =>
-    incidents.report(`The document "${channel}" is only relayed: to read it ${error.message}`)
+    output.incident(
+      'document-quarantined',
+      `The document "${channel}" is only relayed: to read it ${error.message}`,
+    )
   return new DocumentWorker({ limits, timers, onQuarantined })
 }
 
@@ -89,14 +93,14 @@ async function openGuarded({ config, root }: ServerParts, documents: DocumentWor
     documents,
     documentBytes: config.limits.documentBytes,
     now: timers.now,
-    onFailure: onFailure('A shared document was not joined'),
+    onFailure: onFailure('document-failed', 'A shared document was not joined'),
   })
   return openLog(config, {
     folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
-    onFailure: onFailure('A follower of the log failed'),
+    onFailure: onFailure('log-failed', 'A follower of the log failed'),
     guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
   })
 }
@@ -127,8 +131,9 @@ async function start(
   const limits = { ...config.limits, maxMessageBytes: Math.min(config.limits.maxMessageBytes, mostBytes) }
   const { maxMessageBytes, outboxMessages, outboxBytes } = limits
   if (leads && maxMessageBytes < config.limits.maxMessageBytes)
-    console.log(
-      `  Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
+    output.say(
+      'message-limit-lowered',
+      `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
     )
   const monitor = new Monitor({
     timers,
@@ -142,7 +147,7 @@ async function start(
     log,
     timers,
     random,
-    onFailure: onFailure('A window lost its stream'),
+    onFailure: onFailure('stream-failed', 'A window lost its stream'),
     onJoined: (channels) => overview?.joined(channels),
     bus,
     mayLead: leads,
@@ -157,7 +162,7 @@ async function start(
         timers,
         run: newEpoch(random),
         maxChannels: limits.maxChannels,
-        onFailure: onFailure('An overview was not told'),
+        onFailure: onFailure('overview-failed', 'An overview was not told'),
       })
     : null
   const ports = { '2': config.port, '1.1': config.http1Port }
@@ -178,7 +183,7 @@ async function start(
     const windRecorder = new WindRecorder({
       log,
       timers,
-      onFailure: onFailure('The last hour of wind could not be read from the log'),
+      onFailure: onFailure('wind-history-failed', 'The last hour of wind could not be read from the log'),
     })
     const directory = new Directory(log)
     const texts = documentsOf(parts)
@@ -224,7 +229,7 @@ async function start(
         sensor: config.sensor,
         root,
         publish: publishReadings(hub, newEpoch(random)),
-        print: (line) => console.error(line),
+        print: (code, sentence) => output.say(code, sentence),
         timers,
         random,
       })
@@ -235,9 +240,10 @@ async function start(
     const leftMs = () => Math.max(0, endsAt - timers.now())
     // A part that hangs or fails must not block the others.
     const end = async (part: string, work: Promise<void>, withinMs = leftMs() + graceMs) => {
-      const failed = (error: unknown) => console.error(`While the server stopped, the ${part} failed:`, error)
+      const failed = onFailure('part-not-closed', `While the server stopped, the ${part} failed`)
       const hasEnded = await endsWithin(work.catch(failed), withinMs)
-      if (!hasEnded) console.error(`The server stopped without its ${part}, which did not end in time.`)
+      if (!hasEnded)
+        output.say('part-not-closed', `The server stopped without its ${part}, which did not end in time.`)
     }
     const sensor = source?.stop()
     overview?.stop()
@@ -266,7 +272,7 @@ export function workersOf({ workers }: Pick<Config, 'workers'>): number {
   return workers === 'auto' ? availableParallelism() : workers
 }
 
-function logWords({ broker, storage }: Pick<Config, 'broker' | 'storage'>): string {
+export function logWords({ broker, storage }: Pick<Config, 'broker' | 'storage'>): string {
   if (broker === 'nats') return 'NATS JetStream'
   const own = storage === 'sqlite' ? 'SQLite' : 'memory'
   return broker === 'sqs' ? `SQS, ${own}` : own

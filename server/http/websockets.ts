@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
-import { incidents } from '../process.ts'
+import { output } from '../output.ts'
 import { Refusal } from '../refusal.ts'
 import { type OriginRules, refuseForeign } from '../security/middleware.ts'
 import type { Connections, PortServer } from './connections.ts'
@@ -81,7 +81,7 @@ const contentType = 'application/json; charset=utf-8'
 
 function refusalFor(error: unknown): Refusal {
   if (error instanceof Refusal) return error
-  incidents.report('A WebSocket could not be opened', error)
+  output.incident('websocket-failed', 'A WebSocket could not be opened', error)
   return new Refusal(500, 'internal', 'The server failed.')
 }
 

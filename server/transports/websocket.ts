@@ -2,7 +2,7 @@
 
 import type { WebSocket } from 'ws'
 import type { Framing } from '../hub/subscriber.ts'
-import { incidents } from '../process.ts'
+import { output } from '../output.ts'
 import { Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'
 import { admit, jsonFraming, type Mounting, type Opening, type ServerTransport } from './transport.ts'
@@ -27,7 +27,7 @@ export const websocket: ServerTransport = (mounting) => {
       join(socket, opening, mounting)
     } catch (error) {
       const refusal = error instanceof Refusal ? error : internal
-      if (refusal !== error) incidents.report('A WebSocket could not be opened', error)
+      if (refusal !== error) output.incident('websocket-failed', 'A WebSocket could not be opened', error)
       socket.send(jsonFraming.encode(refusal.toJSON(), null), { binary: false })
       socket.close(closeCodes[refusal.status] ?? 1008)
     }
