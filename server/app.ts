@@ -83,6 +83,7 @@ export function createApp(parts: AppParts) {
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
   const grants = new WeakMap<IncomingMessage, Grant>()
+  let webSockets = 0
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
   const bodies = new Bodies(parts)
@@ -108,6 +109,10 @@ export function createApp(parts: AppParts) {
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
+    webSockets += 1
+    ctx.websocket.once('close', () => {
+      webSockets -= 1
+    })
     const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant }
     socketHandlers.get(ctx.path)?.(ctx.websocket, opening)
   })
@@ -119,6 +124,8 @@ export function createApp(parts: AppParts) {
     koa: app,
     messagesPath,
     socketPaths: new Set(socketHandlers.keys()),
+    /** Open ones, over both versions of HTTP. */
+    webSockets: () => webSockets,
     /**
      * A message over HTTP/2, by far the most frequent request, without what Koa does for any. Rejects where Koa has to answer,
      * which then refuses it likewise.

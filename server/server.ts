@@ -117,7 +117,7 @@ interface Role {
 async function start(
   parts: ServerParts,
   documents: DocumentWorker,
-  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true }: OpenedLog,
+  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true, figures }: OpenedLog,
   { leads, serves, siblings }: Role,
 ): Promise<Server> {
   const { config, tls, webFolder, root } = parts
@@ -135,11 +135,15 @@ async function start(
       'message-limit-lowered',
       `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
     )
+  let listeners: Awaited<ReturnType<typeof serve>> | null = null
   const monitor = new Monitor({
     timers,
     windows: () => hub.windows(),
     log: logWords(config),
     isLogUp: isUp,
+    heads: log.heads,
+    logFigures: async () => (await figures?.()) ?? {},
+    connections: () => listeners?.connections() ?? {},
     documents,
     siblings,
   })
@@ -222,7 +226,7 @@ async function start(
       throw error
     }
   }
-  const listeners = serves ? await serve() : null
+  listeners = serves ? await serve() : null
   Object.assign(ports, listeners?.ports)
   const source = leads
     ? startSource({

@@ -67,7 +67,7 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
       '2': await open(secure, settings.port, '--port', host, sharing),
       '1.1': await open(plain, settings.http1Port, '--http1-port', host, sharing),
     }
-    return { ports, close }
+    return { ports, close, connections: () => ({ ...connections.count(), WebSocket: app.webSockets() }) }
   } catch (error) {
     secure.close()
     connections.stopWatching()

@@ -8,7 +8,7 @@ import { WebSocket } from 'ws'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { output } from '../output.ts'
-import { Refusal } from '../refusal.ts'
+import { counted, Refusal } from '../refusal.ts'
 import { type OriginRules, refuseForeign } from '../security/middleware.ts'
 import type { Connections, PortServer } from './connections.ts'
 import { tooManyConnections } from './requests.ts'
@@ -51,7 +51,7 @@ export function takeWebSockets(server: PortServer, parts: WebSocketParts): void 
           decide(true)
         },
         (error) => {
-          const refusal = refusalFor(error)
+          const refusal = counted(refusalFor(error))
           decide(false, refusal.status, JSON.stringify(refusal), { 'Content-Type': contentType })
         },
       )
@@ -69,7 +69,7 @@ export function takeWebSocketsOverHttp2(server: Http2SecureServer, parts: WebSoc
     const { stream } = request
     stream.on('error', () => undefined)
     accept(request, parts).catch((error) => {
-      const refusal = refusalFor(error)
+      const refusal = counted(refusalFor(error))
       if (stream.destroyed || stream.headersSent) return void stream.destroy()
       stream.respond({ ':status': refusal.status, 'content-type': contentType })
       stream.end(JSON.stringify(refusal))

@@ -1,5 +1,6 @@
 // The ordered log's contract, and the log that the configuration selects.
 
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
 import type { Clock, Random } from '../wire/time.ts'
@@ -92,7 +93,22 @@ export interface OpenedLog {
   readonly mostBytes?: number
   /** Whether the broker is connected; absent without one. */
   readonly isUp?: () => boolean
+  readonly figures?: () => Promise<LogFigures>
 }
+
+/** What only files and brokers know. A broker has 0.3 s to tell; what it does not tell is left out. */
+export interface LogFigures {
+  /** On the disk: of each file, or stream of the broker. */
+  readonly bytes?: Counts
+  /** The newest number of each stream of the broker. */
+  readonly brokerHead?: Counts
+  /** How often the connection to each broker was restored. */
+  readonly reconnects?: Counts
+  /** Messages in the queue, approximately: `waiting`, `received` and not deleted, `dead`. */
+  readonly queued?: Counts
+}
+
+type Counts = Readonly<Record<string, number>>
 
 const hourMs = 3_600_000
 
@@ -136,10 +152,12 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
     return { ...opened, log: guard(opened.log) }
   }
   const log = guard(openEmbedded(config, parts))
-  if (config.broker === 'embedded') return { log }
+  const bytes = () => (config.storage === 'sqlite' ? { bytes: sizesIn(parts.dataFolder) } : {})
+  if (config.broker === 'embedded') return { log, figures: async () => bytes() }
   const { openSqs } = await import('./sqs-log.ts')
   try {
-    return await openSqs(config.sqs, { log, ...parts })
+    const { queued, ...opened } = await openSqs(config.sqs, { log, ...parts })
+    return { ...opened, figures: async () => ({ ...bytes(), queued: await queued() }) }
   } catch (error) {
     await log.close()
     throw error
@@ -149,11 +167,11 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
 async function openOnNats(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
   const { nats } = config
   const { openNats } = await import('./nats-log.ts')
-  const { open, bus, mostBytes, isUp, close } = await openNats(nats)
+  const { open, bus, mostBytes, isUp, figures, close } = await openNats(nats)
   try {
     const pages = await open(nats.stream, { ...parts, limits: limitsOf(config) })
     const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
-    return { log: withProbes(pages, probes, close), bus, mostBytes, isUp }
+    return { log: withProbes(pages, probes, close), bus, mostBytes, isUp, figures }
   } catch (error) {
     await close()
     throw error
@@ -173,6 +191,17 @@ function openEmbedded(config: LogConfig, parts: Surroundings): Log {
     void pages.close()
     throw error
   }
+}
+
+/** Of the files of both logs. */
+function sizesIn(folder: string): Record<string, number> {
+  const names = readdirSync(folder).filter((name) => /^(log|probes)\.db/.test(name))
+  // SQLite may have removed one since.
+  const sizes = names.map((name) => [
+    name,
+    statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0,
+  ])
+  return Object.fromEntries(sizes)
 }
 
 function limitsOf({ limits }: LogConfig): LogLimits {

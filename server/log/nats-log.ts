@@ -18,7 +18,7 @@ import { type ObjectStore, Objm } from '@nats-io/obj'
 import { connect, credsAuthenticator, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import { type BaseStore, Folding, type StoredBase } from './folding.ts'
-import type { Bus, Log, LogParts, Snapshot } from './log.ts'
+import type { Bus, Log, LogFigures, LogParts, Snapshot } from './log.ts'
 import { type Bounds, createRetention, keyOf, type Portion, portion, type Stored, Tail } from './retention.ts'
 import { Followers, IdTaken, isRepeat, LogClosed, LogUnavailable, TooManyChannels } from './sequencer.ts'
 
@@ -33,6 +33,8 @@ export interface NatsSettings {
 }
 
 const connectWithinMs = 5000
+/** See `LogFigures`. */
+const figuresWithinMs = 300
 /** After a start, a cluster elects its leaders. */
 const readyWithinMs = 15_000
 
@@ -48,10 +50,15 @@ export async function openNats({ servers, stream, replicas, credentialsFile }: N
     throw new Error(sentence, { cause })
   })
   let isUp = true
+  let reconnects = 0
+  const asking = await jetstreamManager(connection, { checkAPI: false, timeout: figuresWithinMs })
   void (async () => {
     for await (const { type } of connection.status()) {
       if (type === 'disconnect') isUp = false
-      else if (type === 'reconnect') isUp = true
+      else if (type === 'reconnect') {
+        isUp = true
+        reconnects += 1
+      }
     }
   })()
   return {
@@ -61,6 +68,16 @@ export async function openNats({ servers, stream, replicas, credentialsFile }: N
     /** The largest message that these servers take, bytes as JSON. */
     mostBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
     isUp: () => isUp,
+    async figures(): Promise<LogFigures> {
+      const found = await asking.streams.info(stream).catch(() => null)
+      return {
+        reconnects: { nats: reconnects },
+        ...(found && {
+          bytes: { [stream]: found.state.bytes },
+          brokerHead: { [stream]: found.state.last_seq },
+        }),
+      }
+    },
     close: () => connection.close(),
   }
 }

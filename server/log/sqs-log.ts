@@ -251,6 +251,7 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
     } satisfies Log,
     mostBytes: queue.mostBytes - envelopeBytes,
     isUp: () => isUp,
+    queued: queue.counts,
   }
 }
 
@@ -311,6 +312,8 @@ const receiveSeconds = 20
 const deadDays = 14
 /** For an answer, beyond the time that a receive waits. */
 const answerWithinMs = 5000
+/** See `LogFigures`. */
+const countsWithinMs = 300
 /** Of a service that does not say; AWS says more. */
 const usualMostBytes = 262_144
 
@@ -345,7 +348,7 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
 
   async function openBoth() {
     const dead = await openOne(`${name}-dead`, { MessageRetentionPeriod: String(deadDays * 86_400) })
-    return openOne(name, {
+    const opened = await openOne(name, {
       VisibilityTimeout: String(visibilitySeconds),
       ReceiveMessageWaitTimeSeconds: String(receiveSeconds),
       RedrivePolicy: JSON.stringify({
@@ -353,9 +356,20 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
         maxReceiveCount: maxReceives,
       }),
     })
+    return { ...opened, deadUrl: dead.QueueUrl }
   }
 
-  let { QueueUrl, has } = await openBoth().catch((cause) => {
+  /** Nothing of a queue that does not tell in time. */
+  async function countsOf(QueueUrl: string | undefined): Promise<readonly number[]> {
+    const AttributeNames = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const
+    const read = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...AttributeNames] })
+    const abortSignal = AbortSignal.timeout(countsWithinMs)
+    const { Attributes } = await client.send(read, { abortSignal }).catch(() => ({ Attributes: undefined }))
+    if (!Attributes) return []
+    return AttributeNames.map((attribute) => Number(Attributes[attribute] ?? 0))
+  }
+
+  let { QueueUrl, deadUrl, has } = await openBoth().catch((cause) => {
     client.destroy()
     throw new Error(explain(cause, settings), { cause })
   })
@@ -399,7 +413,12 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     remove: (handle: string) => void removals.add(handle).catch(onFailure),
     /** After it was deleted. */
     async restore(): Promise<void> {
-      QueueUrl = (await openBoth()).QueueUrl
+      ;({ QueueUrl, deadUrl } = await openBoth())
+    },
+    async counts(): Promise<Readonly<Record<string, number>>> {
+      const [[waiting, received], [dead]] = await Promise.all([countsOf(QueueUrl), countsOf(deadUrl)])
+      const counts = Object.entries({ waiting, received, dead })
+      return Object.fromEntries(counts.filter((entry): entry is [string, number] => entry[1] !== undefined))
     },
     async close(): Promise<void> {
       await removals.whenDone()

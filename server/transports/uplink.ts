@@ -10,7 +10,7 @@ import { admitAwareness, admitDraft, idOf } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { Delivery, type Subscriber } from '../hub/subscriber.ts'
 import { output } from '../output.ts'
-import { Refusal } from '../refusal.ts'
+import { counted, Refusal } from '../refusal.ts'
 import { fingerprintFor, type Grant, hasEnded, refuseName, refuseWriting } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
@@ -303,11 +303,11 @@ export function createInboundFrames(parts: InboundParts) {
 const againAfterMs = 1000
 
 function refusalFor(error: unknown, id: string | null = null): DownFrame {
-  if (error instanceof Refusal) return error.toJSON()
+  if (error instanceof Refusal) return counted(error).toJSON()
   output.incident('frame-failed', 'A frame could not be taken', error)
   // A retry may succeed: the disk may have been full.
   const again = id === null ? null : againAfterMs
-  return new Refusal(500, 'internal', 'The server failed on that frame.', id, again).toJSON()
+  return counted(new Refusal(500, 'internal', 'The server failed on that frame.', id, again)).toJSON()
 }
 
 /** Its type only; the rest is unchecked. */

@@ -3,7 +3,7 @@
 import type { WebSocket } from 'ws'
 import type { Framing } from '../hub/subscriber.ts'
 import { output } from '../output.ts'
-import { Refusal } from '../refusal.ts'
+import { counted, Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'
 import { admit, jsonFraming, type Mounting, type Opening, type ServerTransport } from './transport.ts'
 import { createInboundFrames } from './uplink.ts'
@@ -28,7 +28,7 @@ export const websocket: ServerTransport = (mounting) => {
     } catch (error) {
       const refusal = error instanceof Refusal ? error : internal
       if (refusal !== error) output.incident('websocket-failed', 'A WebSocket could not be opened', error)
-      socket.send(jsonFraming.encode(refusal.toJSON(), null), { binary: false })
+      socket.send(jsonFraming.encode(counted(refusal).toJSON(), null), { binary: false })
       socket.close(closeCodes[refusal.status] ?? 1008)
     }
   })
