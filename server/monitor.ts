@@ -9,6 +9,7 @@ import type { LogFigures } from './log/log.ts'
 import { output } from './output.ts'
 import { Refusal, refusals } from './refusal.ts'
 import { grantOf } from './security/middleware.ts'
+import { byeCodes } from './wire/messages.ts'
 import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
 import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
 import type { Siblings } from './workers/workers.ts'
@@ -67,7 +68,7 @@ export class Monitor implements Meter {
   readonly #durations: Histogram
   #unobserved: number[] = []
   #counts = { stored: 0, sent: 0, omitted: 0, failed: 0, unrecovered: 0 }
-  readonly #ended = new Map<string, number>()
+  readonly #ended: Record<string, number> = Object.fromEntries(Object.keys(byeCodes).map((code) => [code, 0]))
   #logFigures: LogFigures = {}
   #seconds: MonitorSecond[] = []
   #last: Readings | null = null
@@ -127,7 +128,7 @@ export class Monitor implements Meter {
   }
 
   ended(code: string): void {
-    this.#ended.set(code, (this.#ended.get(code) ?? 0) + 1)
+    this.#ended[code] = (this.#ended[code] ?? 0) + 1
   }
 
   /** Those that ended after `after`, ms since the epoch. */
@@ -352,7 +353,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     counter(
       'crosswind_streams_ended_total',
       'Streams that the server ended, by the code of bye.',
-      () => Object.fromEntries(this.#ended),
+      () => this.#ended,
       'code',
     )
     counter(
@@ -362,8 +363,8 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     )
     counter(
       'crosswind_incidents_total',
-      'Failures of which the server prints something, repeats included.',
-      () => Object.fromEntries(output.incidents()),
+      'Warnings and failures that the server prints, repeats included.',
+      () => output.incidents(),
       'code',
     )
     counter(

@@ -67,7 +67,8 @@ test('as JSON a line has time, level, code, message and fields, and a failure’
   assert.match(String(failed?.error), /^Error: a\nb\n {4}at /)
   assert.deepEqual([repeated?.code, repeated?.repeats, objects.length], ['request-failed', 2, 3])
   assert.deepEqual(lines, [])
-  assert.deepEqual([...output.incidents()], [['request-failed', 3]])
+  const { 'request-failed': failures, 'worker-ended': ends, crashed, started } = output.incidents()
+  assert.deepEqual([failures, ends, crashed, started], [3, 1, 0, undefined])
 })
 
 test('docs/operating.md lists every code with its level, and no other', () => {

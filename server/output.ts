@@ -58,7 +58,10 @@ export class Output {
   readonly #parts: OutputParts
   #json: pino.Logger | null = null
   readonly #repeats = new Map<string, number>()
-  readonly #incidents = new Map<OutputCode, number>()
+  // From 0, so that the first one is an increase for Prometheus.
+  readonly #incidents: Record<string, number> = Object.fromEntries(
+    Object.entries(outputLevels).flatMap(([code, level]) => (level === 'info' ? [] : [[code, 0]])),
+  )
 
   constructor(parts: Partial<OutputParts> = {}) {
     const later = (run: () => void, delayMs: number) => void setTimeout(run, delayMs).unref()
@@ -82,6 +85,15 @@ export class Output {
 
   /** `text` takes the message's place for people. */
   say(code: OutputCode, message: string, fields: Fields = {}, text?: string): void {
+    this.#count(code)
+    this.#print(code, message, fields, text)
+  }
+
+  #count(code: OutputCode): void {
+    if (outputLevels[code] !== 'info') this.#incidents[code] = (this.#incidents[code] ?? 0) + 1
+  }
+
+  #print(code: OutputCode, message: string, fields: Fields = {}, text?: string): void {
     const level = outputLevels[code]
     if (this.#json) this.#json[level]({ code, ...fields }, message)
     else if (level === 'info') this.#parts.out.write(`${text ?? `  ${message}`}\n`)
@@ -93,7 +105,7 @@ export class Output {
    * kind, and repeats are counted and printed after ten seconds.
    */
   incident(code: OutputCode, what: string, cause?: unknown): void {
-    this.#incidents.set(code, (this.#incidents.get(code) ?? 0) + 1)
+    this.#count(code)
     const known = `${what} ${placeOf(cause)}`
     const isRoom = this.#repeats.has(known) || this.#repeats.size < mostKinds
     const kind = isRoom ? known : 'others'
@@ -103,18 +115,18 @@ export class Output {
     if (repeats !== undefined) return
     if (isRoom && cause !== undefined) {
       const error = inspect(cause)
-      this.say(code, what, { error }, `${what}: ${error}`)
-    } else this.say(saidCode, sentence)
+      this.#print(code, what, { error }, `${what}: ${error}`)
+    } else this.#print(saidCode, sentence)
     this.#parts.later(() => {
       const count = this.#repeats.get(kind) ?? 0
       this.#repeats.delete(kind)
       if (count > 0)
-        this.say(saidCode, `${sentence}: ${count} more within ${quietMs / 1000} s.`, { repeats: count })
+        this.#print(saidCode, `${sentence}: ${count} more within ${quietMs / 1000} s.`, { repeats: count })
     }, quietMs)
   }
 
-  /** Since the start, repeats included. */
-  incidents(): ReadonlyMap<OutputCode, number> {
+  /** Warnings and failures since the start by code, repeats included. */
+  incidents(): Readonly<Record<string, number>> {
     return this.#incidents
   }
 }

@@ -359,14 +359,17 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     return { ...opened, deadUrl: dead.QueueUrl }
   }
 
-  /** Nothing of a queue that does not tell in time. */
-  async function countsOf(QueueUrl: string | undefined): Promise<readonly number[]> {
-    const AttributeNames = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const
-    const read = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...AttributeNames] })
+  /** Undefined for a queue that does not tell in time. */
+  async function countsOf(QueueUrl: string | undefined) {
+    const read = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })
     const abortSignal = AbortSignal.timeout(countsWithinMs)
     const { Attributes } = await client.send(read, { abortSignal }).catch(() => ({ Attributes: undefined }))
-    if (!Attributes) return []
-    return AttributeNames.map((attribute) => Number(Attributes[attribute] ?? 0))
+    return (
+      Attributes && {
+        waiting: Number(Attributes.ApproximateNumberOfMessages),
+        received: Number(Attributes.ApproximateNumberOfMessagesNotVisible),
+      }
+    )
   }
 
   let { QueueUrl, deadUrl, has } = await openBoth().catch((cause) => {
@@ -415,10 +418,9 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     async restore(): Promise<void> {
       ;({ QueueUrl, deadUrl } = await openBoth())
     },
-    async counts(): Promise<Readonly<Record<string, number>>> {
-      const [[waiting, received], [dead]] = await Promise.all([countsOf(QueueUrl), countsOf(deadUrl)])
-      const counts = Object.entries({ waiting, received, dead })
-      return Object.fromEntries(counts.filter((entry): entry is [string, number] => entry[1] !== undefined))
+    async counts() {
+      const [own, dead] = await Promise.all([countsOf(QueueUrl), countsOf(deadUrl)])
+      return { ...own, ...(dead && { dead: dead.waiting + dead.received }) }
     },
     async close(): Promise<void> {
       await removals.whenDone()
