@@ -56,9 +56,12 @@ export default defineConfig({
     maxWindows: 2000, // at the same time
     maxConnections: 4000, // at the same time
     maxChannels: 1000, // in the log
+    newChannelsPerHour: 100, // from one connection, and from all who came by one invitation
     channelsPerWindow: 64, // of one stream
     messagesPerSecond: 200, // from one window
     bodySeconds: 30, // for a complete request
+    connectionBytes: 33_554_432, // begun and not finished, or not read, on one connection
+    unfinishedBytes: 134_217_728, // the same of all connections
     queueBytesPerWindow: 4_194_304, // unsent bytes of a slow window before its stream is closed
     streamsPerSession: 250, // and so windows, in one HTTP/2 connection
     logMessages: 100_000, // messages kept for windows that resume

@@ -4,14 +4,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { basename, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import Router from '@koa/router'
 import Koa, { type Middleware, type ParameterizedContext } from 'koa'
 import serve from 'koa-static'
 import websockify from 'koa-websocket'
 import type { Directory } from './document/directory.ts'
 import type { Documents } from './document/document-worker.ts'
-import { mountDocuments } from './document/endpoints.ts'
-import { admitChannel } from './hub/admission.ts'
+import { mountDocuments, mustWait } from './document/endpoints.ts'
+import type { Health } from './health.ts'
+import { admitChannel, bytesPerToken, createRateLimit } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
 import { output } from './output.ts'
@@ -33,7 +35,9 @@ import {
   securityHeaders,
   workerHeaders,
 } from './security/middleware.ts'
-import { Bodies } from './transports/bodies.ts'
+import { answerOf, chargeAnswers, jsonPieces } from './transports/answers.ts'
+import { Bodies, connectionOf } from './transports/bodies.ts'
+import { Budget, type BudgetLimits } from './transports/budget.ts'
 import { longPolling, polling } from './transports/polling.ts'
 import { sse } from './transports/sse.ts'
 import { streaming } from './transports/streaming.ts'
@@ -49,6 +53,7 @@ import { websocket } from './transports/websocket.ts'
 import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
 import { documentPath, documentsPath } from './wire/document-api.ts'
 import {
+  estimateLength,
   formatCursor,
   mainChannel,
   overviewChannel,
@@ -60,13 +65,15 @@ import {
 /** A new transport: a row in `wire/modes.ts`, a file here and in `web/transports`, its name in this list. */
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
 
-interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'limits' | 'heartbeatMs'> {
+interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs'> {
+  readonly limits: Mounting['limits'] & BudgetLimits
   readonly windRecorder: WindRecorder
   readonly directory: Directory
   readonly documents: Documents
   readonly texts: Documents
   readonly log: Log
   readonly monitor: Monitor
+  readonly health: Pick<Health, 'whyUnready'>
   readonly access: Access
   readonly origins: OriginRules
   readonly settings: () => PageSettings
@@ -86,8 +93,9 @@ export function createApp(parts: AppParts) {
   let webSockets = 0
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
-  const bodies = new Bodies(parts)
-  const mounting = { ...parts, router, onSocket, bodies, holdMs: settings().polling.holdMs }
+  const budget = new Budget(parts.limits)
+  const bodies = new Bodies({ ...parts, budget })
+  const mounting = { ...parts, router, onSocket, budget, bodies, holdMs: settings().polling.holdMs }
   const takePosted = mountUplink(mounting)
   for (const mount of transports) mount(mounting)
   mountService(router, parts)
@@ -103,6 +111,7 @@ export function createApp(parts: AppParts) {
   app.use(checkHost)
   app.use(crossOrigin(origins))
   app.use(requireSession(access))
+  app.use(chargeAnswers(budget))
   app.use(router.routes())
   app.use(router.allowedMethods())
   app.use(serveAssets(webFolder, origins.ports))
@@ -113,7 +122,9 @@ export function createApp(parts: AppParts) {
     ctx.websocket.once('close', () => {
       webSockets -= 1
     })
-    const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant }
+    const source = 'stream' in ctx.req ? (ctx.req.stream as Readable) : ctx.req.socket
+    const connection = connectionOf(ctx.req)
+    const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant, connection, source }
     socketHandlers.get(ctx.path)?.(ctx.websocket, opening)
   })
   app.on('error', (error) => {
@@ -173,10 +184,22 @@ const lostCodes: ReadonlySet<unknown> = new Set([
   'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
 ])
 
-function mountService(router: Router, { hub, timers, settings }: AppParts): void {
+function mountService(router: Router, { hub, timers, settings, health }: AppParts): void {
+  /** Whether the process is alive: one that is not is restarted. */
   router.get('/healthz', (ctx) => {
     ctx.status = hub.isDraining() ? 503 : 200
     ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
+  })
+  /** Whether it may take windows. */
+  router.get('/readyz', (ctx) => {
+    const reason = health.whyUnready()
+    const isReady = !hub.isDraining() && reason === null
+    ctx.status = isReady ? 200 : 503
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = {
+      status: hub.isDraining() ? 'draining' : isReady ? 'ok' : 'log-unavailable',
+      ...(reason !== null && { reason }),
+    }
   })
   const answer = (path: string, body: (grant: Grant) => unknown) =>
     router.get(path, (ctx) => {
@@ -196,11 +219,12 @@ const placeholder = /(<script type="application\/json" id="settings">)null(<\/sc
 /** Needed by these views only; written by the build. */
 const preload = /<link rel="modulepreload"[^>]* data-views="([^"]*)">\s*/g
 
-function mountPage(router: Router, { webFolder, settings, origins, hub, documents }: AppParts): void {
+function mountPage(router: Router, { webFolder, settings, origins, hub, documents, timers }: AppParts): void {
   const file = join(webFolder, 'index.html')
   if (!existsSync(file))
     throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
   const page = readFileSync(file, 'utf8')
+  const limit = createRateLimit(pageTokensPerSecond, timers.now)
 
   /** One snapshot: the stream resumes exactly after the content. */
   async function startFor(channel: string, grant: Grant): Promise<PageStart> {
@@ -235,20 +259,36 @@ function mountPage(router: Router, { webFolder, settings, origins, hub, document
     if (refusal) throw refusal
     // It would take a browser longer still.
     if (!ctx.URL.searchParams.has('open')) documents.mustBeReadable(channel)
+    const connection = connectionOf(ctx.req)
+    mustWait('Pages were read faster than the server makes them', limit.take(connection, ''))
     const start = await startFor(channel, grant)
-    // "<" in a setting or content could close the script element.
-    const json = JSON.stringify(start).replaceAll('<', '\\u003c')
+    const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), page.length)
+    limit.charge(connection, '', characters / bytesPerToken)
     ctx.type = 'html'
     ctx.set({ ...pageHeaders(ctx.hostname, origins.ports()), 'Cache-Control': 'no-store' })
     const view = queryOf(ctx).get('view') ?? ''
-    ctx.body = page
-      .replaceAll(preload, (link, views: string) => (views.split(',').includes(view) ? link : ''))
-      .replace(placeholder, (_whole, open: string, close: string) => `${open}${json}${close}`)
+    const shown = page.replaceAll(preload, (link, views: string) =>
+      views.split(',').includes(view) ? link : '',
+    )
+    ctx.body = answerOf(partsOf(shown, start), characters)
   }
 }
 
+/** Of a connection, by the bytes of its pages: 16 MB a second, and as much at once, or one larger. */
+const pageTokensPerSecond = 1000
+
+function* partsOf(page: string, start: PageStart): Generator<string> {
+  const [whole = '', open = '', close = ''] = placeholder.exec(page) ?? []
+  const place = whole ? page.indexOf(whole) : page.length
+  yield page.slice(0, place) + open
+  // "<" in a setting or content could close the script element.
+  if (whole) for (const piece of jsonPieces(start)) yield piece.replaceAll('<', '\\u003c')
+  yield close + page.slice(place + whole.length)
+}
+
 /** Excludes the build's compressed variants. */
-const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$(?<!\.br|\.gz)/
+const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$/
+const isAsset = (path: string) => assetPath.test(path) && !path.endsWith('.br') && !path.endsWith('.gz')
 
 /**
  * Serves hashed, precompressed files. Only they and the wind history are compressed: compression delays streams, and a
@@ -263,7 +303,7 @@ function serveAssets(folder: string, ports: () => readonly number[]): Middleware
   const files = (brotli: boolean, gzip: boolean) => serve(folder, { index: false, setHeaders, brotli, gzip })
   const filesIn = { br: files(true, false), gzip: files(false, true), identity: files(false, false) }
   return async (ctx, next) => {
-    if (!assetPath.test(ctx.path)) return next()
+    if (!isAsset(ctx.path)) return next()
     // A worker runs under the policy of its script's response.
     if (ctx.path.endsWith('.js')) ctx.set(workerHeaders(ctx.hostname, ports()))
     ctx.vary('Accept-Encoding')

@@ -12,7 +12,7 @@ import { configHelp } from './config/schema.ts'
 import { output } from './output.ts'
 import { leaveWhenDone, processTimers } from './process.ts'
 import { isLoopback, isOpenTo, originFor } from './security/access.ts'
-import { logWords, type Server, startLog, startServer, startWorker, workersOf } from './server.ts'
+import { logWords, type Server, startLog, startServer, startWorker, withPorts, workersOf } from './server.ts'
 import {
   hostSiblings,
   joinSiblings,
@@ -93,9 +93,10 @@ async function run(): Promise<void> {
 }
 
 type Parts = Parameters<typeof startServer>[0]
+type Running = Omit<Server, 'lost'>
 
 /** This process has the log, the workers have the windows. */
-async function startAll(parts: Parts): Promise<Server> {
+async function startAll(parts: Parts): Promise<Running> {
   const { drainMs } = parts.config
   const count = workersOf(parts.config)
   const siblings = hostSiblings(count)
@@ -131,14 +132,15 @@ async function work(): Promise<void> {
     const tls = await certificateFor(loaded)
     const ports = await Promise.race([opened, stopped])
     if (ports === stopWord) return void process.exit()
-    const config = { ...loaded, ...(ports && { port: ports['2'], http1Port: ports['1.1'] }) }
+    const config = ports ? withPorts(loaded, ports) : loaded
     const parts = { config, tls, webFolder, root }
     const link = config.broker === 'nats' ? null : openLink()
     const server = await startWorker(parts, link, joinSiblings(workersOf(config)))
     const orphaned = () => process.exit(1)
     link?.once('close', orphaned)
     process.send?.({ type: 'ready', ports: server.ports })
-    await stopped
+    // Another one takes the place of a worker whose log is lost.
+    await Promise.race([stopped, server.lost])
     link?.off('close', orphaned)
     await server.close()
     process.exit()
@@ -161,7 +163,7 @@ async function certificateFor({ tls }: Config) {
   return { ...made, advice }
 }
 
-function greeting(config: Config, { ports }: Server, address: string, advice: string): string {
+function greeting(config: Config, { ports }: Running, address: string, advice: string): string {
   const { transport, http, host, sensor } = config
   const wind = {
     simulated: `simulated, ${sensor.strength}`,
@@ -219,7 +221,7 @@ async function openBrowser(address: string): Promise<void> {
   }
 }
 
-async function stop(server: Server, { drainMs }: Config): Promise<void> {
+async function stop(server: Running, { drainMs }: Config): Promise<void> {
   process.removeAllListeners('disconnect')
   const leaving = `Sending windows away; done within ${drainMs / 1000} s.`
   output.say('stopping', leaving, { drainMs }, `\n  ${leaving}`)

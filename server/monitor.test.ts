@@ -11,6 +11,8 @@ const windowOf = (mode: string, backlogBytes = 0) => ({
   ...{ droppedReadings: 0, heardAt: null },
 })
 
+const isWell = { outage: () => null, outages: () => 0, whyUnready: () => null }
+
 function createMonitor(time = createManualTime(), siblings?: Siblings) {
   const own = siblings?.name ?? 'server'
   const windows = () => [windowOf('sse/2', 100), windowOf('sse/2'), windowOf('polling/2', 20)]
@@ -18,7 +20,7 @@ function createMonitor(time = createManualTime(), siblings?: Siblings) {
     timers: time,
     windows,
     log: 'memory',
-    isLogUp: () => true,
+    health: isWell,
     documents: { quarantined: 2, failed: 3, durations: new Map([['join', { count: 4, ms: 500 }]]) },
     heads: () => new Map([...Object.entries({ main: 7, notes: 9 })]),
     logFigures: async () => ({ brokerHead: { crosswind: 12 }, queued: { waiting: 1, dead: 2 } }),

@@ -4,6 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type Router from '@koa/router'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { DocumentWorker } from './document/document-worker.ts'
+import type { Health } from './health.ts'
 import type { Hub, Meter } from './hub/hub.ts'
 import type { LogFigures } from './log/log.ts'
 import { output } from './output.ts'
@@ -31,7 +32,9 @@ interface MonitorParts {
   readonly windows: () => ReturnType<Hub['windows']>
   /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
-  readonly isLogUp: () => boolean
+  readonly health: Pick<Health, 'outage' | 'outages' | 'whyUnready'>
+  /** See `OpenedLog`. */
+  readonly losses?: (() => number) | undefined
   readonly documents: Pick<DocumentWorker, 'quarantined' | 'failed' | 'durations'>
   /** The newest number of each channel; see `Log`. */
   readonly heads: () => ReadonlyMap<string, number>
@@ -80,6 +83,7 @@ export class Monitor implements Meter {
   readonly #asked = new Map<string, (from: string, text: string) => void>()
   #asks = 0
   #cancel: Cancel = nothingPlanned
+  #isClosed = false
 
   constructor(parts: MonitorParts) {
     this.#parts = parts
@@ -195,6 +199,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
   }
 
   async #take(told: Told): Promise<void> {
+    if (this.#isClosed) return
     const { from } = told
     if (told.monitor === 'look') this.#look()
     else if (told.monitor === 'second') {
@@ -217,6 +222,12 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     return this.#parts.timers.now() - this.#startedAt
   }
 
+  close(): void {
+    this.#isClosed = true
+    this.stop()
+  }
+
+  /** Until somebody looks again. */
   stop(): void {
     this.#cancel()
     this.#loopDelay?.disable()
@@ -239,7 +250,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
   }
 
   #endSecond(): void {
-    const { timers, windows: all, isLogUp, documents } = this.#parts
+    const { timers, windows: all, health, documents } = this.#parts
     const [last, next] = [this.#last, this.#read()]
     if (!last || next.at - this.#lookedAt > lookedAtMs) {
       this.stop()
@@ -259,7 +270,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
       omitted: next.omitted - last.omitted,
       backlogBytes: backlogOf(windows),
       latencyMs: quantilesOf(this.#latencies),
-      isLogUp: isLogUp(),
+      isLogUp: health.outage() === null,
       quarantined: documents.quarantined,
     }
     this.#seconds.push(second)
@@ -307,7 +318,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
           else for (const [value, count] of Object.entries(samples)) this.set({ [label]: value }, count)
         },
       })
-    const { windows, isLogUp, documents, heads, connections } = this.#parts
+    const { windows, health, documents, losses, heads, connections } = this.#parts
     const counts = () => this.#counts
     const loopDelay = () => this.#seconds.at(-1)?.loopDelayMs
     counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
@@ -318,7 +329,26 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
       () => counts().omitted,
     )
     gauge('crosswind_backlog_bytes', 'Bytes that wait for windows to read.', () => backlogOf(windows()))
-    gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () => Number(isLogUp()))
+    gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () =>
+      Number(health.outage() === null),
+    )
+    gauge('crosswind_ready', 'Whether the log lets this process take windows.', () =>
+      Number(health.whyUnready() === null),
+    )
+    counter('crosswind_log_outages_total', 'Times that the log took no messages.', () => health.outages())
+    const outage = new Gauge({
+      ...{
+        name: 'crosswind_log_outage',
+        help: 'Why the log takes no messages.',
+        labelNames: ['reason'],
+        registers,
+      },
+      collect() {
+        outage.reset()
+        const reason = health.outage()?.reason
+        if (reason !== undefined) outage.set({ reason }, 1)
+      },
+    })
     gauge(
       'crosswind_documents_quarantined',
       'Documents that take too long to read and are only relayed.',
@@ -329,6 +359,12 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
       'Readings and foldings of documents that exceeded a limit or failed.',
       () => documents.failed,
     )
+    if (losses)
+      counter(
+        'crosswind_log_losses_total',
+        'Findings that stored messages are missing or damaged, and clients that resumed from such.',
+        losses,
+      )
     gauge('crosswind_windows', 'Connected windows.', () => windowsByMode(windows()), 'mode')
 
     const head = () =>

@@ -21,6 +21,13 @@ export const outputLevels = {
   'sensor-recovered': 'info',
   'sensor-note': 'info',
   'reading-not-stored': 'error',
+  'log-awaited': 'warn',
+  'log-down': 'error',
+  'log-up': 'info',
+  'log-full': 'error',
+  'log-lost-messages': 'error',
+  'log-replaced': 'error',
+  'restart-failed': 'error',
   'log-failed': 'error',
   'document-failed': 'error',
   'document-quarantined': 'warn',
@@ -133,7 +140,7 @@ export class Output {
 
 /** The error's origin, not its message, which may contain client input. */
 function placeOf(cause: unknown): string {
-  return (cause instanceof Error && /\n\s+at (.*)/.exec(cause.stack ?? '')?.[1]) || typeof cause
+  return (cause instanceof Error && /\n {4}at (.*)/.exec(cause.stack ?? '')?.[1]) || typeof cause
 }
 
 export const output = new Output()

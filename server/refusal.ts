@@ -53,6 +53,8 @@ export const answerErrors: Koa.Middleware = async (ctx, next) => {
     const refusal = counted(error instanceof Refusal ? error : fromUnknown(error, ctx))
     ctx.status = refusal.status
     if (refusal.retryAfterMs !== null) ctx.set('Retry-After', String(Math.ceil(refusal.retryAfterMs / 1000)))
+    // The next request may reach another server.
+    if (refusal.code === 'draining' && ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
     ctx.set('Cache-Control', 'no-store')
     ctx.vary('Accept')
     // Browsers name HTML in Accept when they navigate; `*/*` gets JSON.

@@ -9,9 +9,10 @@ import { Directory } from './document/directory.ts'
 import { DocumentWorker } from './document/document-worker.ts'
 import { keepForm } from './document/document-writes.ts'
 import { Ledger } from './document/ledger.ts'
+import { Health } from './health.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
-import { newEpoch, type OpenedLog, openLog } from './log/log.ts'
+import { LogFull, newEpoch, type OpenedLog, type Outage, openLog } from './log/log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
 import { startOverview } from './overview/overview-publisher.ts'
@@ -37,32 +38,84 @@ export interface Server {
   readonly ports: Readonly<Record<HttpVersion, number>>
   /** Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later. Idempotent. */
   readonly close: () => Promise<void>
+  /** Resolves to the reason when the log was replaced by another one: what the server holds is out of date. */
+  readonly lost: Promise<string>
 }
+
+type Ports = Server['ports']
 
 /** Extra time, ms, for a part to close. */
 const graceMs = 400
 
+/** NATS 2.9 goes on erasing a deleted stream, and loses messages of one that is made at once. */
+const renewAfterMs = 1000
+
 const [timers, random] = [processTimers, Math.random]
-const onFailure = (code: OutputCode, what: string) => (error: unknown) => output.incident(code, what, error)
+const onFailure = (code: OutputCode, what: string) => (error: unknown) =>
+  error instanceof LogFull ? output.incident('log-full', error.message) : output.incident(code, what, error)
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer(parts: ServerParts): Promise<Server> {
-  const documents = documentsOf(parts)
-  return start(parts, documents, await openGuarded(parts, documents), { leads: true, serves: true })
+  return renewing(async (signal, ports) => {
+    const again = ports ? { ...parts, config: withPorts(parts.config, ports) } : parts
+    const threads = threadsOf(again)
+    return start(again, threads, await openGuarded(again, threads, signal), { leads: true, serves: true })
+  })
+}
+
+/** The same server on ports that it has had before. */
+export const withPorts = (config: Config, ports: Ports): Config => ({
+  ...config,
+  ...{ port: ports['2'], http1Port: ports['1.1'] },
+})
+
+/** Begins again, on the same ports, whenever the log was replaced: nothing of the former one is left in memory. */
+async function renewing(
+  begin: (signal: AbortSignal, ports: Ports | null) => Promise<Server>,
+): Promise<Server> {
+  const closing = new AbortController()
+  const { signal } = closing
+  let current = await begin(signal, null)
+  const { ports } = current
+
+  async function renew(): Promise<void> {
+    output.say(
+      'log-replaced',
+      `The log is lost: ${await current.lost}. The server starts anew, and its windows come back.`,
+    )
+    await current.close()
+    await new Promise<void>((resolve) => timers.later(resolve, renewAfterMs))
+    if (signal.aborted) return
+    current = await begin(signal, ports)
+    if (signal.aborted) await current.close()
+    else await renew()
+  }
+  renew().catch(
+    (error) => signal.aborted || onFailure('restart-failed', 'The server did not start anew')(error),
+  )
+
+  return {
+    ports,
+    lost: new Promise(() => undefined),
+    close() {
+      closing.abort()
+      return current.close()
+    },
+  }
 }
 
 /** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
-  const documents = documentsOf(parts)
-  const opened = await openGuarded(parts, documents)
-  const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
-  const started = await start(
-    parts,
-    documents,
-    { bus: host?.bus, ...opened },
-    { leads: true, serves: false, siblings },
-  )
-  return { attach: host?.attach, close: started.close }
+  let attach: ReturnType<typeof hostLog>['attach'] | undefined
+  const { close } = await renewing(async (signal) => {
+    const threads = threadsOf(parts)
+    const opened = await openGuarded(parts, threads, signal)
+    const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
+    attach = host?.attach
+    const role = { leads: true, serves: false, siblings, onOutage: host?.tellOutage }
+    return start(parts, threads, { bus: host?.bus, ...opened }, role)
+  })
+  return { attach, close }
 }
 
 /** A process that serves windows, and has its log from the other end of the stream; null: from the broker. */
@@ -71,39 +124,57 @@ export async function startWorker(
   link: Duplex | null,
   siblings: Siblings,
 ): Promise<Server> {
-  const documents = documentsOf(parts)
+  const threads = threadsOf(parts)
   const opened = link
-    ? await joinLog(link, onFailure('log-failed', 'A follower of the log failed'))
-    : await openGuarded(parts, documents)
-  return start(parts, documents, opened, { leads: false, serves: true, siblings })
+    ? await joinLog(link, onFailure('log-failed', 'The log failed'))
+    : await openGuarded(parts, threads)
+  return start(parts, threads, opened, { leads: false, serves: true, siblings })
 }
 
-function documentsOf({ config: { limits } }: ServerParts): DocumentWorker {
+/** One for documents, and one for what clients send: none of it holds up the documents. */
+function threadsOf({ config: { limits } }: ServerParts) {
   const onQuarantined = (channel: string, error: Error) =>
     output.incident(
       'document-quarantined',
       `The document "${channel}" is only relayed: to read it ${error.message}`,
     )
-  return new DocumentWorker({ limits, timers, onQuarantined })
+  const open = () => new DocumentWorker({ limits, timers, onQuarantined })
+  return { documents: open(), sent: open() }
 }
 
 /** Updates of shared documents are checked before they are stored. */
-async function openGuarded({ config, root }: ServerParts, documents: DocumentWorker): Promise<OpenedLog> {
+async function openGuarded(
+  { config, root }: ServerParts,
+  { documents, sent }: Threads,
+  signal?: AbortSignal,
+): Promise<OpenedLog> {
+  let losses = 0
   const ledger = new Ledger({
     documents,
+    trials: sent,
     documentBytes: config.limits.documentBytes,
+    documentSeconds: config.limits.documentSeconds,
     now: timers.now,
     onFailure: onFailure('document-failed', 'A shared document was not joined'),
   })
-  return openLog(config, {
+  const opened = await openLog(config, {
     folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
-    onFailure: onFailure('log-failed', 'A follower of the log failed'),
+    onFailure: onFailure('log-failed', 'The log failed'),
+    onLoss(sentence) {
+      losses += 1
+      output.incident('log-lost-messages', sentence)
+    },
+    print: (sentence) => output.say('log-awaited', sentence),
+    ...(signal && { signal }),
     guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
   })
+  return { ...opened, losses: () => losses }
 }
+
+type Threads = ReturnType<typeof threadsOf>
 
 interface Role {
   /** Has the sensor, and publishes overviews. */
@@ -112,15 +183,17 @@ interface Role {
   readonly serves: boolean
   /** Where there are several processes. */
   readonly siblings?: Siblings
+  readonly onOutage?: ((outage: Outage | null) => void) | undefined
 }
 
 async function start(
   parts: ServerParts,
-  documents: DocumentWorker,
-  { log, bus, mostBytes = Number.POSITIVE_INFINITY, isUp = () => true, figures }: OpenedLog,
-  { leads, serves, siblings }: Role,
+  { documents, sent }: Threads,
+  { log: opened, bus, mostBytes = Number.POSITIVE_INFINITY, losses, figures, ...fate }: OpenedLog,
+  { leads, serves, siblings, onOutage }: Role,
 ): Promise<Server> {
   const { config, tls, webFolder, root } = parts
+  const { outage = () => null, lost = new Promise<string>(() => undefined) } = fate
   const { heartbeatMs } = config
   const access = new Access({
     isOpen: isOpenTo(config),
@@ -136,15 +209,29 @@ async function start(
       `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
     )
   let listeners: Awaited<ReturnType<typeof serve>> | null = null
+  const health = new Health({
+    timers,
+    outage,
+    print(code, sentence) {
+      if (leads) output.say(code, sentence)
+    },
+    onChanged: (now) => onOutage?.(now),
+    onCutOff(sentence) {
+      hub.sendAway(sentence)
+      listeners?.shed()
+    },
+  })
+  const log = health.guard(opened)
   const monitor = new Monitor({
     timers,
     windows: () => hub.windows(),
     log: logWords(config),
-    isLogUp: isUp,
+    health,
     heads: log.heads,
     logFigures: async () => (await figures?.()) ?? {},
     connections: () => listeners?.connections() ?? {},
     documents,
+    losses,
     siblings,
   })
   const hub = createHub({
@@ -156,6 +243,7 @@ async function start(
     bus,
     mayLead: leads,
     meter: monitor,
+    refusal: () => health.refusal(),
     settings: { ...limits, heartbeatMs },
   })
   const overview = leads
@@ -190,15 +278,15 @@ async function start(
       onFailure: onFailure('wind-history-failed', 'The last hour of wind could not be read from the log'),
     })
     const directory = new Directory(log)
-    const texts = documentsOf(parts)
     const appParts = {
       documents,
       hub,
       windRecorder,
       directory,
-      texts,
+      texts: sent,
       log,
       monitor,
+      health,
       timers,
       access,
       origins,
@@ -211,7 +299,6 @@ async function start(
     const stopFollowing = () => {
       windRecorder.stop()
       directory.stop()
-      void texts.close()
     }
     try {
       const sharing = siblings?.sharing ?? null
@@ -221,6 +308,7 @@ async function start(
       // These would keep the process alive or the log's file open.
       stopFollowing()
       overview?.stop()
+      health.stop()
       await hub.drain(0)
       await log.close()
       throw error
@@ -252,18 +340,20 @@ async function start(
     const sensor = source?.stop()
     overview?.stop()
     listeners?.stopFollowing()
-    monitor.stop()
+    monitor.close()
+    health.stop()
     // Clients get the first half of the time, their open requests the rest.
     await end('hub', hub.drain(config.drainMs / 2))
     if (listeners) await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
     if (sensor) await end('sensor', sensor, graceMs)
     await end('log', log.close(), graceMs)
-    await documents.close()
+    await Promise.all([documents.close(), sent.close()])
   }
 
   let closed: Promise<void> | null = null
   return {
     ports,
+    lost,
     close(): Promise<void> {
       closed ??= closeAll()
       return closed

@@ -103,8 +103,8 @@ async function writeHistory(
     throw error
   }
   const ledger = new Ledger({
-    documents: unlimitedDocuments,
-    documentBytes: defaultConfig.limits.documentBytes,
+    ...{ documents: unlimitedDocuments, trials: unlimitedDocuments },
+    ...defaultConfig.limits,
     now: Date.now,
     onFailure,
   })

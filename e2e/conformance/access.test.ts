@@ -1,6 +1,7 @@
 // Access by invitation, over every transport: reading and writing, channels, expiry.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -116,6 +117,38 @@ for (const mode of modes) {
       const refused = await writing.send(draftOf('w', 1, 'x', 'elsewhere'))
       assert.equal(refused.type === 'refused' && refused.code, 'not-invited-there')
     })
+  })
+}
+
+for (const version of httpVersions) {
+  test(`HTTP/${version}: whoever may only read is refused before a body larger than a probe has come`, async (t) => {
+    const http = connectHttp(version, server.origin[version], server.ca, reader)
+    t.after(http.close)
+    const bodies = [new PassThrough(), new PassThrough()]
+    const asked = bodies.map((body, place) => {
+      const headers = { 'content-type': 'application/json', ...(place === 0 && { 'content-length': '5000' }) }
+      return http.ask({ method: 'POST', path: '/api/messages', headers, body })
+    })
+    bodies[0]?.write('{')
+    bodies[1]?.write(' '.repeat(4097))
+    for (const answered of asked) {
+      const { status, body } = await answered
+      assert.deepEqual([status, JSON.parse(await textOf(body)).code], [403, 'read-only-invitation'])
+    }
+    const probe = { ...draftOf('p', 1, '', 'probes'), kind: 'probe', body: { text: 'x'.repeat(3900) } }
+    const headers = { 'content-type': 'application/json' }
+    const taken = await http.ask({
+      method: 'POST',
+      path: '/api/messages',
+      headers,
+      body: JSON.stringify(probe),
+    })
+    assert.equal(taken.status, 200)
+    await textOf(taken.body)
+    const socket = http.openSocket('/api/socket?window=r&channels=main')
+    await once(socket, 'open')
+    for (let count = 0; count < 3; count += 1) socket.send('x'.repeat(40_000), { fin: false })
+    await once(socket, 'close')
   })
 }
 

@@ -27,6 +27,7 @@ const quietMs = isLong ? 5000 : 0
 /** Growth of used and of held memory. The allocator grows once with each kind of load, which tells in short runs. */
 const mostKeptBytes = 50_000_000
 const mostHeldBytes = isLong ? mostKeptBytes : 200_000_000
+const mostPeakBytes = 600_000_000
 const settleMs = 20_000
 const mostRatio = 2
 const timeout = attackMs + 2 * quietMs + settleMs + 30_000
@@ -69,13 +70,14 @@ describe('during an attack', () => {
       quiet.push(...(await calm.takeLatencies()))
       const atEnd = await settled(server, atStart)
       const ratio = median(attacked) / median(quiet)
-      const memory = [atStart.held, atEnd.held].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
+      const memory = [atStart.held, atEnd.held, atEnd.peak].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
       t.diagnostic(
-        `${connections} connections; memory at start and after: ${memory.join(', ')}; median latency ` +
+        `${connections} connections; memory at start, after and at most: ${memory.join(', ')}; median latency ` +
           `${median(quiet).toFixed(1)} ms, attacked ${median(attacked).toFixed(1)} ms, ${ratio.toFixed(2)} times`,
       )
       assert.deepEqual(calm.failures, [])
       assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} at its start`)
+      assert.ok(atEnd.peak < mostPeakBytes, `${memory[2]} at most`)
       if (isLong && heldToLatency.has(name))
         assert.ok(ratio <= mostRatio, `the median latency was ${ratio.toFixed(2)} times the quiet one`)
     })
@@ -102,9 +104,11 @@ async function fill({ origin, ca }: FloodedServer): Promise<void> {
 /** Resolves once memory is back near the start, or after `settleMs`. */
 async function settled({ memory }: FloodedServer, atStart: Memory): Promise<Memory> {
   const until = performance.now() + settleMs
+  let peak = 0
   for (;;) {
     const now = await memory()
-    if (isBack(now, atStart) || performance.now() > until) return now
+    peak = Math.max(peak, now.peak)
+    if (isBack(now, atStart) || performance.now() > until) return { ...now, peak }
     await delay(500)
   }
 }

@@ -2,6 +2,7 @@
 
 import http2 from 'node:http2'
 import { setTimeout as delay } from 'node:timers/promises'
+import { defaultConfig } from '../../server/config/config.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { webSocketFrame } from '../load/lean-http.ts'
 import { calmName } from './calm-windows.ts'
@@ -199,6 +200,45 @@ const streamedBody: Attempt = async ({ '2': port }, attempt) => {
   return raw
 }
 
+/** Bodies, and lines of streamed ones, that lack their last byte; a refused one is followed by the next. */
+const almostWhole = Buffer.alloc(defaultConfig.limits.maxMessageBytes - 1, ' ')
+
+function unfinished(count: number, path: (attempt: number, index: number) => string, type: string): Attempt {
+  return async ({ '2': port }, attempt) => {
+    const session = http2.connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false })
+    session.on('error', () => undefined)
+    const begin = (index: number): void => {
+      if (session.destroyed || session.closed) return
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': path(attempt, index),
+        'content-type': type,
+      })
+      stream.on('error', () => undefined)
+      stream
+        .once('close', () => begin(index))
+        .resume()
+        .write(almostWhole)
+    }
+    for (let index = 0; index < count; index += 1) begin(index)
+    return {
+      ended: new Promise((resolve) => session.once('close', resolve)),
+      close: () => session.destroy(),
+    }
+  }
+}
+
+/** Just below the largest frame that is taken. */
+const almostFrame = webSocketFrame(' '.repeat(defaultConfig.limits.maxMessageBytes * 2)).subarray(0, -1)
+
+const unfinishedFrame: Attempt = async ({ '1.1': port }, attempt) => {
+  const { socket, ended, close } = await connect(port)
+  socket.write(`${upgradeTo(`/api/socket?window=f${attempt}&${onPage}`)}\r\n\r\n`)
+  await Promise.race([new Promise((resolve) => socket.once('data', resolve)), ended])
+  socket.resume().write(almostFrame)
+  return { ended, close }
+}
+
 type Attack = readonly [concurrentConnections: number, attempt: Attempt]
 
 export const attacks = {
@@ -214,7 +254,17 @@ export const attacks = {
   'long polls sent ahead, answers unread': [8, pipelined(() => get(`/api/long-poll?window=p&${onPage}`))],
   'pages sent for ahead, answers unread': [8, pipelined(() => get(`/d/${channel}`))],
   'polls over HTTP/2 without a window': [2, unreadStreams(() => `/api/poll?window=p&${onPage}&first`)],
-  'pages over HTTP/2 without a window': [2, unreadStreams(() => `/d/${channel}`)],
+  'pages over HTTP/2 without a window': [10, unreadStreams(() => `/d/${channel}`)],
+  'bodies that lack their last byte': [10, unfinished(240, () => '/api/messages', 'application/json')],
+  'texts that lack their last byte': [
+    10,
+    unfinished(
+      240,
+      (attempt, index) => `/api/documents/${channel}?id=a${attempt}-${index}&from=a${attempt}`,
+      'text/plain',
+    ),
+  ],
+  'frames over WebSocket that lack their last byte': [100, unfinishedFrame],
   'streams over HTTP/2 without a window': [
     2,
     unreadStreams((index) => `/api/stream?window=${random(12)}${index}&${onPage}`),

@@ -14,6 +14,8 @@ export interface Memory {
   readonly used: number
   /** Resident, without the free part of the heap, which V8 trims at times of its own. */
   readonly held: number
+  /** Resident at most since the last question, sampled. */
+  readonly peak: number
 }
 
 export type FloodedServer = Awaited<ReturnType<typeof startFloodedServer>>
@@ -108,13 +110,21 @@ async function serve(config: string): Promise<void> {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
 
+  let peak = 0
+  const sampling = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss())
+  }, 20)
   process.on('message', ({ number }: { number: number }) => {
     collect()
     const { rss, heapTotal, heapUsed, external } = process.memoryUsage()
-    const memory: Memory = { used: heapUsed + external, held: rss - heapTotal + heapUsed }
+    const memory: Memory = { used: heapUsed + external, held: rss - heapTotal + heapUsed, peak }
+    peak = 0
     process.send?.({ ...memory, number })
   })
-  process.once('disconnect', () => server.close())
+  process.once('disconnect', () => {
+    clearInterval(sampling)
+    void server.close()
+  })
   process.send?.({ ports: server.ports, ca: server.ca })
 }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
+import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Config } from '../../server/config/config.ts'
@@ -11,7 +12,13 @@ import { reserve } from '../../server/http/listeners.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type HttpVersion, httpVersions, modeNamed } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
-import { type Answer, connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
+import {
+  type Answer,
+  connectHttp,
+  type HttpClient,
+  type HttpRequest,
+  textOf,
+} from '../clients/http-client.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 import { startFloodedServer } from './flood-processes.ts'
 import { fieldBlock, frames, openRawHttp2, requestFields, streamAt } from './raw-http2.ts'
@@ -193,6 +200,114 @@ describe('too large', () => {
     await raw.answered(2)
     assert.deepEqual(raw.soFar(), { goaway: null, resets: { ENHANCE_YOUR_CALM: 1 }, answers: 2 })
     raw.close()
+  })
+})
+
+describe('more begun than limits.connectionBytes', () => {
+  let server: TestServer
+  let http: HttpClient
+  before(async () => {
+    server = await start({ connectionBytes: 100_000, bodySeconds: 1 })
+    http = connectHttp('2', server.origin['2'], server.ca)
+  })
+  after(async () => {
+    http.close()
+    await server.close()
+  })
+
+  const draft = (from: string) => JSON.stringify(draftOf(from, 1, 'x'.repeat(60_000)))
+
+  test('the newest body is refused (503) and sent again with success; the first goes on', async () => {
+    const begun = new PassThrough()
+    const first = http.ask({ method: 'POST', path: '/api/messages', headers: json, body: begun })
+    begun.write(draft('first').slice(0, -1))
+    // Over another stream, once the first has been read.
+    const second = () =>
+      http.ask({ method: 'POST', path: '/api/messages', headers: json, body: draft('second') })
+    let refused = await second()
+    for (; refused.status === 200; refused = await second()) await textOf(refused.body)
+    assert.equal(refused.headers['retry-after'], '1')
+    assert.deepEqual(await refusalOf(refused), [503, 'too-much-begun'])
+    begun.end('}')
+    const stored = await first
+    assert.equal(stored.status, 200)
+    await textOf(stored.body)
+    assert.equal((await second()).status, 200)
+  })
+
+  for (const version of httpVersions) {
+    test(`a WebSocket over HTTP/${version} whose frame is not complete in time is closed`, async () => {
+      const own = connectHttp(version, server.origin[version], server.ca)
+      const socket = own.openSocket('/api/socket?window=slow&channels=main')
+      await once(socket, 'open')
+      socket.send('{"type":', { fin: false })
+      socket.send('"clock",', { fin: false })
+      await once(socket, 'close')
+      own.close()
+    })
+  }
+})
+
+describe('one connection that takes all it can get', () => {
+  let server: TestServer
+  const connections: HttpClient[] = []
+  before(async () => {
+    server = await start({ maxWindows: 40, maxChannels: 40, streamsPerSession: 25, newChannelsPerHour: 25 })
+  })
+  after(async () => {
+    for (const http of connections) http.close()
+    await server.close()
+  })
+
+  function connection(version: HttpVersion): HttpClient {
+    const http = connectHttp(version, server.origin[version], server.ca)
+    connections.push(http)
+    return http
+  }
+
+  /** Statuses and codes, each with its number. */
+  async function ask(http: HttpClient, requests: readonly HttpRequest[]) {
+    const counts: Record<string, number> = {}
+    for (const request of requests) {
+      const { status, body } = await http.ask(request)
+      const { code = '' } = JSON.parse(await textOf(body))
+      const key = `${status} ${code}`.trim()
+      counts[key] = (counts[key] ?? 0) + 1
+    }
+    return counts
+  }
+
+  const polls = (name: string, count: number) =>
+    Array.from({ length: count }, (_, n) => ({ path: `/api/poll?window=${name}${n}&channels=main&first` }))
+  const titles = (name: string, count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ method: 'POST', path: '/api/messages', headers: json },
+      body: JSON.stringify({ ...draftOf(name, n, '', `${name}${n}`), kind: 'title', body: { title: name } }),
+    }))
+
+  test('polls under invented names keep no other connection out', async () => {
+    const [greedy, another] = [connection('1.1'), connection('2')]
+    assert.deepEqual(await ask(greedy, polls('a', 40)), { '200': 25, '503 too-many-windows': 15 })
+    // The last quarter is for connections that have none.
+    assert.deepEqual(await ask(another, polls('b', 10)), { '200': 5, '503 too-many-windows': 5 })
+    for (const version of httpVersions)
+      assert.deepEqual(await ask(connection(version), polls(`c${version}x`, 2)), {
+        '200': 1,
+        '503 too-many-windows': 1,
+      })
+    assert.deepEqual(await ask(greedy, polls('a', 25)), { '200': 25 }, 'the windows that are there go on')
+  })
+
+  test('titles of invented pages let others begin documents', async () => {
+    const [greedy, another] = [connection('1.1'), connection('2')]
+    assert.deepEqual(await ask(greedy, titles('d', 40)), { '200': 25, '429 too-fast': 15 })
+    assert.deepEqual(await ask(another, titles('e', 10)), { '200': 6, '429 too-fast': 4 })
+    for (const version of httpVersions)
+      assert.deepEqual(await ask(connection(version), titles(`f${version}x`, 2)), {
+        '200': 1,
+        '429 too-fast': 1,
+      })
+    assert.deepEqual(await ask(greedy, titles('d', 25)), { '200': 25 }, 'existing pages are written')
   })
 })
 

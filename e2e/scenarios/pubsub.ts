@@ -207,7 +207,11 @@ async function serverFlags(
     // The load clients send edits.
     ...{ 'sensor-source': 'none', 'drain-ms': 0, 'heartbeat-ms': 60_000, editor: 'mirror' },
     ...{ 'limits-max-windows': users + 100, 'limits-max-connections': 3 * users + 100 },
-    ...{ 'limits-max-channels': users + 1000, 'limits-messages-per-second': 1000 },
+    ...{
+      'limits-max-channels': users + 1000,
+      'limits-new-channels-per-hour': 1_000_000,
+      'limits-messages-per-second': 1000,
+    },
     ...broker,
   })
 }

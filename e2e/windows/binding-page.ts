@@ -53,6 +53,8 @@ function createFrameDoor() {
     open(clientID: number, state: Uint8Array, onUpdate: (update: Uint8Array) => void): void {
       editable?.stop()
       editable?.root.remove()
+      // As it is before anybody asks for it.
+      document.execCommand('styleWithCSS', false, 'false')
       const root = document.createElement('div')
       root.contentEditable = 'true'
       document.body.append(root)
@@ -146,16 +148,15 @@ function createFrameDoor() {
       await null
       this.draw()
       const index = selected()?.head
-      const document = this.seenInDocument()
+      const lines = this.seenInDocument()
       const { lines: present, caret } = withoutText(
-        { lines: document, caret: index === undefined ? null : caretIn(document, index) },
+        { lines, caret: index === undefined ? null : caretIn(lines, index) },
         others?.text ?? '',
       )
+      // Of a last line that went away, what others wrote in it stays.
+      if (others && present.length > seen.lines.length && present.at(-1)?.pieces.length === 0) present.pop()
       const wanted = [...seen.lines.map(shown), `caret ${seen.caret?.line} ${seen.caret?.offset}`]
-      const found = [
-        ...present.map(shown),
-        seen.caret ? `caret ${caret?.line} ${caret?.offset}` : wanted.at(-1),
-      ]
+      const found = [...present.map(shown), `caret ${caret?.line} ${caret?.offset}`]
       const from = wanted.findIndex((line, place) => line !== found[place])
       if (from < 0 && wanted.length === found.length) return null
       return `${found.slice(from, from + 4).join('\n')}\ninstead of\n${wanted.slice(from, from + 4).join('\n')}\nof ${html}`
@@ -332,7 +333,7 @@ interface OthersText {
 }
 
 /** The same without characters of `text`, each of which must be there once. */
-function withoutText({ lines, caret }: Seen, text: string): Seen {
+function withoutText({ lines, caret }: Seen, text: string): { lines: SeenLine[]; caret: Seen['caret'] } {
   const found = lines
     .flatMap(({ pieces }) => pieces.flatMap(([piece]) => [...piece]))
     .filter((unit) => text.includes(unit))
@@ -473,7 +474,9 @@ function trackIndex(doc: Y.Doc, text: Y.Text, index: number): () => number | nul
     const item = position.item && Y.getItem(doc.store, position.item)
     // Words that somebody deleted and took back may come back behind it.
     if (item?.deleted && item instanceof Y.Item && item.redone) return null
-    return Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
+    const now = Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
+    // No line begins behind the end of the last one.
+    return now === text.length && now > 0 && text.toString().endsWith('\n') ? now - 1 : now
   }
 }
 

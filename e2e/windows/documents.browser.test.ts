@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
-import { openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
+import { openEditingPage } from '../browser/editing.ts'
+import { paste } from './shared-editing.ts'
+import { browserName, openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
 
 const keys = { enter: '\uE007' }
 
@@ -290,6 +292,82 @@ test('what a person types in one sitting is one version; its name is every windo
   assert.ok('some words and more'.startsWith(earlier) && earlier.length < 19, JSON.stringify(earlier))
   await one.close()
   await other.close()
+})
+
+test('the colours of authors stay within the text, and its headings look as in the document', async () => {
+  const { page, run, close } = await openEditingPage(
+    browserName,
+    `${stage.server.origin['2']}/d/coloured?record`,
+  )
+  const headingLook = (selector: string) => {
+    const heading = document.querySelector(selector)
+    if (heading === null) throw new Error(`There is no ${selector}.`)
+    const { fontSize, fontWeight, lineHeight, marginTop, marginBottom } = getComputedStyle(heading)
+    return { fontSize, fontWeight, lineHeight, marginTop, marginBottom }
+  }
+  try {
+    await page.waitForSelector('#document')
+    await page.click('#document')
+    const twoLines = 'two lines by one author '.repeat(4)
+    await run(paste, `<h1>Title</h1><ul><li>${twoLines}</li></ul>`, twoLines)
+    await page.waitForSelector('#document h1')
+    const inDocument = await run(headingLook, '#document h1')
+    await until(async () => (await run(unstored)) === 0, 'it is not stored')
+    await run(press, '.view-link', 'History')
+    await page.waitForSelector('.versions-text li .by')
+    assert.deepEqual(await run(headingLook, '.versions-text [data-block="h1"]'), inDocument)
+    // Of a part of the page, Firefox draws only what is laid out in it.
+    const picture = await page.screenshot({ encoding: 'base64' })
+    assert.equal(await run(colourCountAtLeftEdge, picture), 1)
+  } finally {
+    await close()
+  }
+})
+
+/** Below the header, of a PNG in base64. */
+async function colourCountAtLeftEdge(picture: string): Promise<number> {
+  const bytes = Uint8Array.from(atob(picture), (sign) => sign.charCodeAt(0))
+  const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
+  const context = new OffscreenCanvas(image.width, image.height).getContext('2d')
+  context?.drawImage(image, 0, 0)
+  const pixels = context?.getImageData(0, 100, 1, image.height - 100).data.buffer
+  return new Set(new Uint32Array(pixels ?? new ArrayBuffer(0))).size
+}
+
+test('however many documents there are, a new one can be made without scrolling', async () => {
+  const window = await openWindow('/d/many?record')
+  await window.run(async () => {
+    for (let count = 1; count <= 15; count += 1)
+      await fetch('/api/messages', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...{ id: `filler-${count}`, channel: `many-${count}`, kind: 'title', from: 'filler', at: 0 },
+          body: { title: `One of many, ${count}` },
+        }),
+      })
+  })
+  await window.run(press, '.document-controls button', 'Documents')
+  await until(
+    async () => (await window.run(shown, '.document-list')).includes('One of many, 15'),
+    'the list is not there',
+  )
+  for (const [width, height] of [
+    [1000, 700],
+    [360, 640],
+  ] as const) {
+    await window.resize(width, height)
+    const room = await window.run(() => {
+      const edges = (selector: string) => document.querySelector(selector)?.getBoundingClientRect()
+      const [dialog, field, list] = ['.dialog', '.new-document', '.document-list'].map(edges)
+      return {
+        belowField: (dialog?.bottom ?? 0) - (field?.bottom ?? 0),
+        listHeight: list?.height ?? 0,
+      }
+    })
+    assert.ok(room.belowField > 0 && room.listHeight > 150, JSON.stringify(room))
+  }
+  await window.close()
 })
 
 test('a file is imported at the end of the document, cleaned', async () => {

@@ -47,6 +47,7 @@ export type Quirk = keyof typeof quirks
 interface OpenLine {
   readonly element: Element
   text: [string, string][]
+  /** The pieces before it. */
   caret: number | null
 }
 
@@ -58,11 +59,11 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
   /** A caret between lines belongs to the next one. */
   let isWaiting = false
 
-  const lengthOf = (line: OpenLine) => line.text.reduce((sum, [text]) => sum + text.length, 0)
+  const lengthOf = (pieces: SeenLine['pieces']) => pieces.reduce((sum, [text]) => sum + text.length, 0)
 
   function begin(element: Element): OpenLine {
     open ??= { element, text: [], caret: null }
-    if (isWaiting) open.caret ??= lengthOf(open)
+    if (isWaiting) open.caret ??= open.text.length
     isWaiting = false
     return open
   }
@@ -72,9 +73,12 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
     // The last break of a line is its placeholder.
     const last = open.text.at(-1)
     if (last?.[0] === '\u2028') open.text.pop()
-    if (open.caret !== null) caret = { line: lines.length, offset: Math.min(open.caret, lengthOf(open)) }
-    const pieces: [string, string][] = []
     const text = copied === 'half of a character' ? open.text : wholeCharacters(open.text)
+    if (open.caret !== null) {
+      const before = open.text.slice(0, open.caret).filter((unit) => text.includes(unit))
+      caret = { line: lines.length, offset: lengthOf(before) }
+    }
+    const pieces: [string, string][] = []
     for (const [unit, look] of text) {
       const before = pieces.at(-1)
       if (before?.[1] === look) before[0] += unit
@@ -87,7 +91,7 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
 
   function note(node: Node, at: number): void {
     if (node !== anchor || at !== offset) return
-    if (open) open.caret = lengthOf(open)
+    if (open) open.caret = open.text.length
     else isWaiting = true
   }
 
@@ -125,7 +129,8 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
     const isTable = copied !== 'a table' && /^table(-row(-group)?)?$/.test(display)
     const isBlock = display === 'block' || display === 'list-item' || isTable
     if (isBlock) end()
-    if (copied !== 'a table' && display === 'table-cell' && open) open.text.push([' | ', ''])
+    if (copied !== 'a table' && display === 'table-cell' && open)
+      open.text.push([' | ', lookOf(element.parentElement ?? root, block)])
     const before = lines.length
     const isList = /^[uo]l$/.test(element.localName)
     for (const [index, child] of [...element.childNodes].entries()) {
@@ -144,9 +149,11 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
   }
   note(root, root.childNodes.length)
   end()
-  if (isWaiting && lines.length > 0) {
+  // An empty document is an empty line.
+  if (lines.length === 0) lines.push({ block: 'p', align: '', pieces: [] })
+  if (isWaiting) {
     const last = lines.length - 1
-    caret = { line: last, offset: (lines[last]?.pieces ?? []).reduce((sum, [text]) => sum + text.length, 0) }
+    caret = { line: last, offset: lengthOf(lines[last]?.pieces ?? []) }
   }
   const deep = copied === 'a seventh level' ? lines : withoutDeepLevels(lines)
   return { lines: copied === 'a level without an item' ? deep : withDepths(deep), caret }

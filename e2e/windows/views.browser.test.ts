@@ -188,7 +188,7 @@ test('the header and the menu name the mode in use, and say of a mode why this b
 test('a large screen is used, with lines of a readable length', async () => {
   const window = await openView('channel=large')
   await window.click('#document')
-  await typeText(window, 'wide '.repeat(60))
+  await window.type('wide '.repeat(60))
   const measured = () => {
     const text = document.querySelector('#document p')
     const range = document.createRange()
@@ -214,6 +214,13 @@ test('a large screen is used, with lines of a readable length', async () => {
     assert.ok(overflow <= 0, `${width} px: ${overflow} px too wide`)
   }
   await window.close()
+  for (const view of ['wind', 'overview', 'history', 'compare', 'monitor']) {
+    const other = await openView(`view=${view}`)
+    await other.resize(2560, 1080)
+    const { used } = await other.run(measured)
+    assert.ok(used > 0.85, `${view}: ${used} of the width is used`)
+    await other.close()
+  }
 })
 
 test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {

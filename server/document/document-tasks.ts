@@ -84,29 +84,35 @@ const bytesOf = (update: string) => Buffer.from(update, 'base64')
 const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
 
 /**
- * One update with the same content, in base64, without what was deleted; its bytes, and the places of those that Yjs cannot read,
- * which are left out.
+ * One update with the same content, in base64, without what was deleted; its bytes and Yjs items, the processor time that it took,
+ * and the places of those that Yjs cannot read, which are left out.
  */
 function join(updates: readonly string[]) {
+  const before = process.threadCpuUsage()
   const doc = createDocument()
   const unread: number[] = []
-  for (const [place, update] of updates.entries()) {
-    try {
-      Y.applyUpdate(doc, bytesOf(update))
-    } catch {
-      unread.push(place)
+  // Each transaction takes time for each client.
+  doc.transact(() => {
+    for (const [place, update] of updates.entries()) {
+      try {
+        Y.applyUpdate(doc, bytesOf(update))
+      } catch {
+        unread.push(place)
+      }
     }
-  }
+  })
   const joined = Y.encodeStateAsUpdate(doc)
-  return { update: encoded(joined), bytes: joined.length, unread }
+  const items = doc.store.clients.values().reduce((sum, structs) => sum + structs.length, 0)
+  const { user, system } = process.threadCpuUsage(before)
+  return { update: encoded(joined), bytes: joined.length, unread, items, cpuMs: (user + system) / 1000 }
 }
 
 /** As `join`, but with what was deleted: nothing is put in its place in the text, which is what may cost too much. */
-function merge(updates: readonly string[]): ReturnType<typeof join> {
+function merge(updates: readonly string[]) {
   const unread = updates.keys().filter((place) => !isUpdate(updates[place] ?? ''))
   const read = updates.filter(isUpdate).map(bytesOf)
   const merged = Y.mergeUpdates([Y.encodeStateAsUpdate(new Y.Doc()), ...read])
-  return { update: encoded(merged), bytes: merged.length, unread: [...unread] }
+  return { update: encoded(merged), bytes: merged.length, unread: [...unread], items: null }
 }
 
 function isUpdate(update: string): boolean {

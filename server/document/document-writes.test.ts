@@ -21,7 +21,14 @@ const linesOf = (...texts: string[]): Line[] =>
 /** One log, as servers with either editor have it one after the other. */
 function open() {
   const now = () => 1
-  const ledger = new Ledger({ documents: unlimitedDocuments, documentBytes: 1e6, now, onFailure: fail })
+  const ledger = new Ledger({
+    documents: unlimitedDocuments,
+    trials: unlimitedDocuments,
+    documentSeconds: 5,
+    documentBytes: 1e6,
+    now,
+    onFailure: fail,
+  })
   const folds = { update: ledger.fold }
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, folds, now, onFailure: fail })
   const logOf = (editor: EditorName) => ledger.guard(keepForm(stored, editor, unlimitedDocuments, now))

@@ -14,11 +14,11 @@ import {
   refuseWriting,
 } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
-import type { Bodies } from '../transports/bodies.ts'
+import { type Bodies, connectionOf } from '../transports/bodies.ts'
 import { queryOf, type TransportLimits } from '../transports/transport.ts'
-import { connectionOf, mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
+import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../wire/document-api.ts'
-import { type PageSettings, parseCursor } from '../wire/messages.ts'
+import { type Draft, type PageSettings, parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Directory } from './directory.ts'
 import { findDocument, readHistory } from './document-reader.ts'
@@ -92,7 +92,8 @@ function attachment(name: string): string {
   return `attachment; filename="${file.replaceAll(/[^ -~]|%/g, '_')}"; filename*=UTF-8''${encoded}`
 }
 
-function mustWait(sentence: string, tokenMs: number): void {
+/** Throws a `Refusal` (429 `too-fast`) if there is anything to wait for. */
+export function mustWait(sentence: string, tokenMs: number): void {
   const waitMs = Math.ceil(tokenMs)
   if (waitMs > 0) throw new Refusal(429, 'too-fast', `${sentence}; try again in a moment.`, null, waitMs)
 }
@@ -111,14 +112,13 @@ const invitationSchema = z.strictObject({
 
 export function mountDocuments(router: Router, parts: DocumentParts): void {
   const { hub, log, directory, documents, texts, access, bodies, limits, timers, settings } = parts
-  const { publish } = hub
   const { maxMessageBytes } = limits
   const { editor } = settings()
-  const takeInvitation = createRateLimit(1, timers.now)
+  const { take: takeInvitation } = createRateLimit(1, timers.now)
   // Reading a long document costs the server up to a second.
-  const takeExport = createRateLimit(2, timers.now)
-  const takeText = createRateLimit(10, timers.now)
-  const takeHistory = createRateLimit(10, timers.now)
+  const { take: takeExport } = createRateLimit(2, timers.now)
+  const { take: takeText } = createRateLimit(10, timers.now)
+  const { take: takeHistory } = createRateLimit(10, timers.now)
 
   /** Rejects with a `Refusal` (422 `too-costly`). */
   async function linesSent(type: TextType, text: string, id: string) {
@@ -155,7 +155,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       const channel = admitChannel(ctx.params.channel ?? '')
       const refusal = refuseReading(grantOf(ctx), [channel])
       if (refusal) throw refusal
-      mustWait('Two exports a second are enough', takeExport(connectionOf(ctx), ''))
+      mustWait('Two exports a second are enough', takeExport(connectionOf(ctx.req), ''))
       const title = (await directory.titleOf(channel)) || channel
       ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
       ctx.type = `${type}; charset=utf-8`
@@ -175,7 +175,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       const sentence = `A document can be had as ${types}; name one of them in Accept.`
       throw new Refusal(406, 'not-acceptable', sentence)
     }
-    mustWait(enoughTexts, takeText(connectionOf(ctx), ''))
+    mustWait(enoughTexts, takeText(connectionOf(ctx.req), ''))
     const { messages, tag } = await findDocument(log, channel)
     ctx.set({ ...exportHeaders, ETag: tag })
     ctx.vary('Accept')
@@ -197,12 +197,14 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       const grant = grantOf(ctx)
       mayPublish(draft, fingerprintFor(query), grant)
       const type = typeSent(ctx.get('Content-Type'))
-      refuseHaste(hub.waitMs(connectionOf(ctx), draft.from), draft.id)
-      mustWait(enoughTexts, takeText(connectionOf(ctx), ''))
+      refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
+      mustWait(enoughTexts, takeText(connectionOf(ctx.req), ''))
       const text = await bodies.strictText(ctx.req, grant)
       const lines = await linesSent(type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
+      const holder = { connection: connectionOf(ctx.req), invitation: grant.invitation }
+      const publish = (one: Draft) => hub.publish(one, holder)
       ctx.body = await writeDocument({ documents, log, publish, editor, maxMessageBytes }, writing)
     })
 
@@ -210,7 +212,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     const channel = admitChannel(queryOf(ctx).get('channel') ?? '')
     const refusal = refuseReading(grantOf(ctx), [channel])
     if (refusal) throw refusal
-    mustWait('Ten portions a second are enough', takeHistory(connectionOf(ctx), ''))
+    mustWait('Ten portions a second are enough', takeHistory(connectionOf(ctx.req), ''))
     const history = await readHistory(log, channel, parseCursor(queryOf(ctx).get('after')))
     if (history === null) {
       const sentence = 'The log has erased what follows there; begin again without "after".'
@@ -222,7 +224,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
 
   router.post('/api/invitations', async (ctx) => {
     mustBeOfType(ctx, 'Invitations', 'application/json')
-    const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), mostInvitationBytes))
+    const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), { mostBytes: mostInvitationBytes }))
     const { data, error } = invitationSchema.safeParse(asked)
     if (error) {
       const [issue] = error.issues
@@ -232,7 +234,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     const channel = admitChannel(data.channel)
     const refusal = refuseWriting(grantOf(ctx), channel)
     if (refusal) throw refusal
-    mustWait('One invitation a second is enough', takeInvitation(connectionOf(ctx), ''))
+    mustWait('One invitation a second is enough', takeInvitation(connectionOf(ctx.req), ''))
     const permission = { channels: [channel], may: data.may }
     const { cookie, authorization } = ctx.req.headers
     const { token, expiresAt } = await access.invite(cookie, authorization, permission, data.hours)

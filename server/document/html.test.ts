@@ -68,6 +68,19 @@ test('own HTML: bold around a heading is not seen, bold in it is', () => {
     ...own('<p><b>a</b></p><h2><i>b</i></h2>'),
     ...own('<p><b>c</b></p><h1>d<b>e</b></h1>'),
   ])
+  const weights = ['bold', '700', 'bolder', '900'].map(
+    (weight) => `<span style="font-weight: ${weight}">x</span>`,
+  )
+  assert.deepEqual(own(`<h1>${weights.join('')}</h1>`), own('<h1>xx<b>xx</b></h1>'))
+})
+
+test('own HTML: a block on the left within a centred item is on the left, and the items below stay centred', () => {
+  assert.deepEqual(
+    own(
+      '<ul><li align="center"><div style="text-align: left">a</div><ul><li align="center">b</li></ul></li></ul>',
+    ),
+    own('<ul><li>a<ul><li align="center">b</li></ul></li></ul>'),
+  )
 })
 
 const foreign: [what: string, html: string, same: string][] = [
@@ -114,6 +127,11 @@ const foreign: [what: string, html: string, same: string][] = [
     '<ul><li>a</li></ul><pre>x</pre><p>b</p><ul><li>c</li></ul>',
   ],
   ['the end of a paragraph that has no beginning', '<p>a<p>b</p>c</p>d', '<p>a</p><p>b</p><p>c</p><p>d</p>'],
+  [
+    'a block on the left within centred text',
+    '<center>a<p align=left>b</p><div style="text-align: start"><h2>c</h2></div>d</center>',
+    '<p align=center>a</p><p>b</p><h2>c</h2><p align=center>d</p>',
+  ],
   ['a rule', '<p>a</p><hr><p>b</p>', '<p>a</p><p>b</p>'],
   [
     'an image within a link',

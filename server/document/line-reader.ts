@@ -475,7 +475,8 @@ export class LineReader {
       else delete marks[name]
     }
     const weight = styles.get('font-weight')
-    if (weight) set('bold', /^bold/.test(weight) || Number(weight) >= 600)
+    // Headings have 700 by themselves.
+    if (weight) set('bold', weightIn(weight) >= (headings.has(kind.tag) ? 701 : 600))
     const slant = styles.get('font-style')
     if (slant) set('italic', /^(?:italic|oblique)/.test(slant))
     const drawn = `${styles.get('text-decoration') ?? ''} ${styles.get('text-decoration-line') ?? ''}`
@@ -575,6 +576,12 @@ function isBlock(tag: string, display: string): boolean {
   return display.startsWith('block') || (blockTags.has(tag) && !display.startsWith('inline'))
 }
 
+/** CSS `font-weight` as a number; NaN for `normal` and the like. */
+function weightIn(value: string): number {
+  if (value.startsWith('bolder')) return 900
+  return value.startsWith('bold') ? 700 : Number.parseInt(value, 10)
+}
+
 function numberIn(value: string | null, otherwise: number): number {
   const number = value === null || value.trim() === '' ? Number.NaN : Number(value)
   return Number.isInteger(number) && number >= 0 && number <= 999_999_999 ? number : otherwise
@@ -600,13 +607,14 @@ function stylesOf(style: string | null): ReadonlyMap<string, string> {
 const spaceIn = (styles: ReadonlyMap<string, string>) =>
   /^(?:pre|pre-wrap|break-spaces)$/.test(styles.get('white-space') ?? '')
 
+/** `left` and `start` too, which a line does not say: they end what is around them. Null where nothing is said. */
 function alignIn(
   tag: string,
   attribute: (name: string) => string | null,
   styles: ReadonlyMap<string, string>,
 ): string | null {
   const value = tag === 'center' ? tag : (styles.get('text-align') ?? attribute('align')?.toLowerCase())
-  return value === 'center' || value === 'right' || value === 'justify' ? value : null
+  return value && /^(?:left|start|center|right|justify)$/.test(value) ? value : null
 }
 
 /** As highlighters and Markdown write it: `language-js`, `lang-js`, `highlight-source-js`; `data-language` in the editor. */

@@ -136,9 +136,9 @@ them</font></font></p><ol><li><p style="margin-bottom: 0in">Oslo</p></li><li><p>
 
 /**
  * A Yjs update that costs the square of its size to read: a text, and as many letters, each at the beginning by its left
- * neighbour, and anywhere in the text by its right one.
+ * neighbour, and anywhere in the text by its right one. `first` and `end`: a part, of which the first one has the text.
  */
-export function integrationBomb(length: number): Uint8Array {
+export function integrationBomb(length: number, first = 0, end = length): Uint8Array {
   const bytes: number[] = []
   const write = (...numbers: number[]) => {
     for (const number of numbers) {
@@ -147,17 +147,21 @@ export function integrationBomb(length: number): Uint8Array {
       bytes.push(rest)
     }
   }
-  const writeText = (text: string) => write(text.length, ...Buffer.from(text))
+  const writeText = (text: string) => {
+    write(text.length)
+    for (const byte of Buffer.from(text)) bytes.push(byte)
+  }
   const [text, isRightOf, [one, two]] = [4, 64, [1, 2]] as const
-  write(2, length, two, 0)
-  for (let letter = 0; letter < length; letter += 1) {
+  write(first === 0 ? 2 : 1, end - first, two, first)
+  for (let letter = first; letter < end; letter += 1) {
     write(text | isRightOf, one, (letter * 7919) % length)
     writeText('x')
   }
-  write(1, one, 0, text, 1)
-  writeText('text')
-  write(length)
-  for (let letter = 0; letter < length; letter += 1) bytes.push(97)
+  if (first === 0) {
+    write(1, one, 0, text, 1)
+    writeText('text')
+    writeText('a'.repeat(length))
+  }
   write(0)
   return new Uint8Array(bytes)
 }

@@ -67,11 +67,22 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
       '2': await open(secure, settings.port, '--port', host, sharing),
       '1.1': await open(plain, settings.http1Port, '--http1-port', host, sharing),
     }
-    return { ports, close, connections: () => ({ ...connections.count(), WebSocket: app.webSockets() }) }
+    return {
+      ports,
+      close,
+      shed,
+      connections: () => ({ ...connections.count(), WebSocket: app.webSockets() }),
+    }
   } catch (error) {
     secure.close()
     connections.stopWatching()
     throw error
+  }
+
+  /** Clients open other connections for their next requests, through a load balancer perhaps to another server. */
+  function shed(): void {
+    plain.closeIdleConnections()
+    for (const { session } of connections.all()) session?.close()
   }
 
   /** Stops accepting, lets requests end, cuts the rest after `withinMs`. Resolves at most 0.5 s later. */

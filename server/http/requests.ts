@@ -11,6 +11,7 @@ import type {
 import type { Duplex } from 'node:stream'
 import Koa from 'koa'
 import type { App } from '../app.ts'
+import { bytesPerToken } from '../hub/admission.ts'
 import { processTimers } from '../process.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { crossOrigin, type OriginRules, securityHeaders } from '../security/middleware.ts'
@@ -36,6 +37,9 @@ const arrived = channel('crosswind:arrived')
 /** Beyond so many refusals' worth of time, requests of a connection are delayed. */
 const burstMs = 1000
 
+/** Of the connection, when a stream began that is left to Koa with its body read. */
+const bytesAtStart = new WeakMap<object, number>()
+
 export function takeRequests(servers: readonly PortServer[], parts: RequestParts): void {
   const { app, connections, settings, origins } = parts
   const answer = app.koa.callback()
@@ -47,9 +51,13 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     // A destroyed session can still emit requests already read.
     if (!connection || connection.session?.destroyed) return
     arrived.publish(request)
+    const bytesBefore =
+      ('stream' in request && bytesAtStart.get(request.stream)) || connection.socket.bytesRead
     const start = () => {
       if (request.destroyed) return
-      response.once('finish', () => response.statusCode >= 400 && countRefusal(connection))
+      response.once('finish', () => {
+        if (response.statusCode >= 400) countRefusal(connection, connection.socket.bytesRead - bytesBefore)
+      })
       take(connection, request, response)
     }
     const startWhenAllowed = () => {
@@ -61,10 +69,14 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     else if (!takeInTurn(connection, response as ServerResponse, startWhenAllowed)) request.socket.destroy()
   }
 
-  /** To protect other clients (generic cell rate algorithm, ITU-T I.371). */
-  function countRefusal(connection: Connection): void {
-    connection.refusedUntil =
-      Math.max(processTimers.now(), connection.refusedUntil) + 1000 / settings.messagesPerSecond
+  /**
+   * To protect other clients (generic cell rate algorithm, ITU-T I.371). `bytes` have come since the request: what other
+   * requests of the connection sent meanwhile is included.
+   */
+  function countRefusal(connection: Connection, bytes: number): void {
+    const tokens = 1 + Math.min(bytes, settings.maxMessageBytes) / bytesPerToken
+    const costMs = (tokens * 1000) / settings.messagesPerSecond
+    connection.refusedUntil = Math.max(processTimers.now(), connection.refusedUntil) + costMs
   }
 
   function take(
@@ -114,6 +126,7 @@ function takeMessages(server: PortServer, { app, connections }: RequestParts): v
       const leaveToKoa = () => void makeRequest.call(server, stream, headers, flags, rawHeaders)
       if (!isMessage(headers, app.messagesPath) || !isOrdinary(stream, rawHeaders)) return leaveToKoa()
       arrived.publish(stream)
+      bytesAtStart.set(stream, connections.at(stream.session)?.socket.bytesRead ?? 0)
       stream.on('error', () => undefined)
       app.takeMessage(stream, headers).catch(() => stream.destroyed || leaveToKoa())
     },

@@ -10,6 +10,7 @@ import type { Config } from '../config/config.ts'
 import { output } from '../output.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { type OriginRules, refuseForeign } from '../security/middleware.ts'
+import { largestFrame } from '../transports/budget.ts'
 import type { Connections, PortServer } from './connections.ts'
 import { tooManyConnections } from './requests.ts'
 
@@ -23,8 +24,8 @@ interface WebSocketParts {
 /** Limits for misbehaving peers. */
 function boundsFor({ maxMessageBytes }: WebSocketParts['settings']) {
   return {
-    // Frames slightly over the message limit get an explicit error; past twice the limit the socket closes (1009).
-    maxPayload: maxMessageBytes * 2 + 64 * 1024,
+    // A larger one closes the socket (1009).
+    maxPayload: largestFrame(maxMessageBytes),
     maxFragments: 1024,
     maxBufferedChunks: 16 * 1024,
     maxPendingAutoPongs: 60,

@@ -198,11 +198,12 @@ function openLimit({ perSecond = 10 } = {}) {
   const time = createManualTime()
   const limit = createRateLimit(perSecond, time.now)
   const usual = {}
-  const take = (sender: string, connection: object = usual) => limit(connection, sender)
+  const take = (sender: string, connection: object = usual) => limit.take(connection, sender)
+  const charge = (tokens: number, sender: string) => limit.charge(usual, sender, tokens)
   /** How many of `tries` are taken at once. */
   const takenOf = (tries: number, sender = 'w1', connection: object = usual) =>
     countTo(tries).filter(() => take(sender, connection) === 0).length
-  return { time, take, takenOf }
+  return { time, take, charge, takenOf }
 }
 
 test('a second’s worth may come at once, then as much as the rate allows', () => {
@@ -212,6 +213,17 @@ test('a second’s worth may come at once, then as much as the rate allows', () 
   assert.equal(takenOf(50), 5)
   time.advance(3_600_000)
   assert.equal(takenOf(50), 10, 'an hour of silence is worth no more than a second')
+})
+
+test('what cost more than a token is waited for, by its sender alone', () => {
+  const { time, take, charge, takenOf } = openLimit()
+  assert.equal(takenOf(5), 5)
+  charge(25, '')
+  charge(25, 'w1')
+  assert.deepEqual([take('w1'), take('')], [2100, 1600])
+  assert.equal(takenOf(20, 'w2'), 10)
+  time.advance(2100)
+  assert.equal(takenOf(20), 1)
 })
 
 test('over a minute it is the rate, however often it is tried', () => {

@@ -17,7 +17,7 @@ import { createManualTime } from '../wire/testing.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { createHub, type Hub } from './hub.ts'
 import type { PollReply } from './polls.ts'
-import { type ClientIdentity, Delivery, type Framing, type Joining } from './subscriber.ts'
+import { type ClientIdentity, Delivery, type Framing, type Holder, type Joining } from './subscriber.ts'
 
 export { countTo, settled } from '../log/log-testing.ts'
 
@@ -44,6 +44,7 @@ export interface FakePlace {
   readonly opening?: number
   readonly expiresAt?: number | null
   readonly framing?: Framing
+  readonly holder?: Holder
 }
 
 export function createFakeConnection({
@@ -54,6 +55,7 @@ export function createFakeConnection({
   opening = 0,
   expiresAt = null,
   framing = jsonFraming,
+  holder,
 }: FakePlace = {}): FakeConnection {
   const found = modeNamed(mode)
   if (!found) throw new RangeError(`There is no mode ${mode}.`)
@@ -71,6 +73,7 @@ export function createFakeConnection({
       opening,
       expiresAt,
       framing,
+      ...(holder && { holder }),
       sink: {
         write(bytes) {
           if (connection.failure) throw connection.failure
@@ -89,8 +92,8 @@ export function createFakeConnection({
 
 /** Of a polling client. */
 export function identityOf(place: FakePlace): ClientIdentity {
-  const { id, owner, channels, mode, opening } = createFakeConnection(place).joining
-  return { id, owner, channels, mode, opening }
+  const { id, owner, channels, mode, opening, holder } = createFakeConnection(place).joining
+  return { id, owner, channels, mode, opening, ...(holder && { holder }) }
 }
 
 type HubParts = Parameters<typeof createHub>[0]
@@ -119,6 +122,9 @@ export function openHub(given: HubChange = {}) {
   const settings = {
     heartbeatMs: 16_000,
     maxWindows: 100,
+    maxChannels: 1000,
+    streamsPerSession: 250,
+    newChannelsPerHour: 100,
     queueBytesPerWindow: 100_000,
     messagesPerSecond: 200,
     ...change,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { LogFull } from '../log/log.ts'
 import { draft } from '../log/log-testing.ts'
 import type { DownFrame } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
@@ -16,6 +17,7 @@ import {
   slowLog,
   typesIn,
 } from './hub-testing.ts'
+import type { Holder } from './subscriber.ts'
 
 test('a message goes to the windows of its channel', async () => {
   const { hub, enter } = openHub()
@@ -65,6 +67,40 @@ test('refuses the window that is one too many, with a time to come back, until a
   await ask({ id: 'w3' })
   await ask({ id: 'w3' })
   assert.equal(hub.windowCount(), 2)
+})
+
+test('those who came by one invitation hold half of the windows, and begin so many channels, by however many connections', async () => {
+  const { hub, enter, ask } = openHub({
+    log: memoryLog(() => 0, { maxChannels: 100 }),
+    maxWindows: 20,
+    newChannelsPerHour: 10,
+  })
+  const guest = () => ({ connection: {}, invitation: 'guests' })
+  for (const n of countTo(10)) enter({ id: `w${n}`, holder: guest() })
+  for (const act of [() => enter({ id: 'w11', holder: guest() }), () => ask({ id: 'w11', holder: guest() })])
+    assert.equal((await refusalOf(act)).code, 'too-many-windows')
+  const host = { connection: {}, invitation: 'hosts' }
+  enter({ id: 'host', holder: host })
+  const begin = (n: number, holder: Holder) => hub.publish(draft(`w1-${n}`, '', `page${n}`), holder)
+  for (const n of countTo(10)) await begin(n, guest())
+  const refused = await refusalOf(() => begin(11, guest()))
+  assert.deepEqual([refused.code, refused.id, refused.retryAfterMs], ['too-fast', 'w1-11', 360_000])
+  await begin(12, host)
+  await hub.publish(draft('w1-13', '', 'page12'), guest())
+})
+
+test('a polling window counts for the connection that it last came by, and for none once it has left', async () => {
+  const { hub, ask } = openHub({ streamsPerSession: 2 })
+  const [one, other] = [1, 2].map(() => ({ connection: {}, invitation: null }))
+  assert.ok(one && other)
+  for (const id of ['w1', 'w2']) await ask({ id, holder: one })
+  assert.equal((await refusalOf(() => ask({ id: 'w3', holder: one }))).code, 'too-many-windows')
+  await ask({ id: 'w1', holder: other })
+  await ask({ id: 'w3', holder: one })
+  await ask({ id: 'w4', holder: other })
+  assert.equal((await refusalOf(() => ask({ id: 'w5', holder: other }))).code, 'too-many-windows')
+  hub.left('w4', 0)
+  await ask({ id: 'w5', holder: other })
 })
 
 test('windows are told to come back between 0.3 and 1.5 s later, each at its own time', async () => {
@@ -189,6 +225,11 @@ test('a refusal of the log becomes a Refusal, with or without a time to try agai
   const closed = await refusalOf(() => hub.publish(draft('w1-3')))
   assert.deepEqual([closed.status, closed.code, closed.id], [503, 'draining', 'w1-3'])
   assert.ok(Number(closed.retryAfterMs) > 0)
+  const { hub: full } = openHub({
+    log: { ...memoryLog(), append: () => Promise.reject(new LogFull('ENOSPC')) },
+  })
+  const { status, code, id, retryAfterMs } = await refusalOf(() => full.publish(draft('w1-4')))
+  assert.deepEqual([status, code, id, retryAfterMs], [503, 'log-full', 'w1-4', 5000])
 })
 
 test('an error of the store is passed on unchanged', async () => {

@@ -6,6 +6,7 @@ import {
   IdTaken,
   type Log,
   LogClosed,
+  LogFull,
   LogUnavailable,
   newEpoch,
   TooManyChannels,
@@ -23,7 +24,7 @@ import {
   windChannel,
 } from '../wire/messages.ts'
 import type { Random, Timers } from '../wire/time.ts'
-import { createRateLimit } from './admission.ts'
+import { bytesPerToken, createRateLimit, NewChannels, reserveOf } from './admission.ts'
 import { Awareness } from './awareness.ts'
 import { joinNeighbours, type Said } from './neighbours.ts'
 import { createPolls } from './polls.ts'
@@ -31,6 +32,7 @@ import { type Client, clientKey, pageOf, Registry } from './registry.ts'
 import {
   type ClientIdentity,
   Delivery,
+  type Holder,
   type Joining,
   RecentDeliveries,
   Subscriber,
@@ -71,9 +73,14 @@ interface HubParts {
   /** Whether it may do what one server of the log has to do; default: true. */
   readonly mayLead?: boolean
   readonly meter?: Meter
+  /** Why no client is admitted at the moment; default: null. */
+  readonly refusal?: () => Refusal | null
   readonly settings: {
     readonly heartbeatMs: number
     readonly maxWindows: number
+    readonly maxChannels: number
+    readonly streamsPerSession: number
+    readonly newChannelsPerHour: number
     readonly queueBytesPerWindow: number
     readonly messagesPerSecond: number
   }
@@ -84,6 +91,9 @@ const reconnectDelayMs = { least: 300, spread: 1200 }
 
 /** Until a message is sent again that the log's broker did not take. */
 const unavailableMs = 1000
+
+/** The same where the disk is full: somebody has to make room. */
+const fullMs = 5000
 
 /** Clients counted per stream: more than a person opens, too few to fake a large audience. */
 const mostCarried = 100
@@ -103,7 +113,8 @@ const drainTurnMs = 20
 
 export function createHub(parts: HubParts) {
   const { log, timers, random, onFailure, onJoined, bus, mayLead = true, meter = noMeter, settings } = parts
-  const { heartbeatMs, maxWindows, queueBytesPerWindow, messagesPerSecond } = settings
+  const { refusal: refusalNow = () => null } = parts
+  const { heartbeatMs, maxWindows, maxChannels, queueBytesPerWindow, messagesPerSecond } = settings
   const registry = new Registry(timers, maxWindows, (key) => awareness.left(key))
   const awareness: Awareness = new Awareness(
     timers,
@@ -111,7 +122,10 @@ export function createHub(parts: HubParts) {
     (channel) => polls.wake(channel),
   )
   const recent = new RecentDeliveries()
-  const takeToken = createRateLimit(messagesPerSecond, timers.now)
+  const rateLimit = createRateLimit(messagesPerSecond, timers.now)
+  const newChannels = new NewChannels(settings.newChannelsPerHour, maxChannels, timers.now)
+  /** New channels whose first message is not stored yet. */
+  const beginning = new Set<string>()
   const polls = createPolls({
     log: { ...log, read },
     registry,
@@ -157,9 +171,34 @@ export function createHub(parts: HubParts) {
       const sentence = 'The server is shutting down; try again in a moment.'
       throw new Refusal(503, 'draining', sentence, null, drawReconnectDelayMs())
     }
-    if (registry.size < maxWindows || registry.find(identity)) return
-    const sentence = `The server holds ${maxWindows} windows, its limit (limits.maxWindows); close one or raise it.`
-    throw new Refusal(503, 'too-many-windows', sentence, null, drawReconnectDelayMs())
+    const refusal = refusalNow()
+    if (refusal) throw refusal
+    if (registry.find(identity)) return
+    const why = whyFull(identity)
+    if (why) throw new Refusal(503, 'too-many-windows', why, null, drawReconnectDelayMs())
+  }
+
+  /** A sentence; null where there is room for the new client. */
+  function whyFull({ holder }: ClientIdentity): string | null {
+    if (registry.size >= maxWindows)
+      return `The server holds ${maxWindows} windows, its limit (limits.maxWindows); close one or raise it.`
+    if (!holder) return null
+    const { connection, invitation } = holder
+    const held = registry.heldBy(connection)
+    if (held >= settings.streamsPerSession)
+      return `This connection holds ${held} windows, its limit (limits.streamsPerSession); close one or open another connection.`
+    if (invitation !== null && registry.heldBy(invitation) >= maxWindows / 2)
+      return 'Those who came by your invitation hold half of all windows (limits.maxWindows); close one.'
+    if (held === 0 || registry.size < reserveOf(maxWindows)) return null
+    return `The server is nearly full, and this connection has a window (limits.maxWindows: ${maxWindows}); close one.`
+  }
+
+  function mayBegin(draft: Draft, holder: Holder | undefined): void {
+    const heads = log.heads()
+    const { channel } = draft
+    if (!holder || channel === probesChannel || heads.has(channel) || beginning.has(channel)) return
+    if (heads.size + beginning.size < maxChannels)
+      newChannels.begin(holder, draft, heads.size + beginning.size)
   }
 
   /** Sends welcome, then missed messages or a snapshot, in portions to bound memory; then goes live. */
@@ -334,7 +373,7 @@ export function createHub(parts: HubParts) {
 
   async function drain(withinMs: number): Promise<void> {
     const startedAt = timers.now()
-    await drainStreams(withinMs)
+    await drainStreams(withinMs, 'The server is shutting down or restarting.')
     // Polling clients learn of it at their next poll.
     await polls.drain(startedAt + withinMs)
     stopBeating()
@@ -344,7 +383,7 @@ export function createHub(parts: HubParts) {
   }
 
   /** In random order over several turns, to spread the load on the next server. */
-  function drainStreams(withinMs: number): Promise<void> {
+  function drainStreams(withinMs: number, sentence: string): Promise<void> {
     const leaving = Array.from(registry.all(), ({ stream }) => ({ stream, place: random() }))
       .sort((one, other) => one.place - other.place)
       .flatMap(({ stream }) => stream ?? [])
@@ -353,7 +392,7 @@ export function createHub(parts: HubParts) {
     return new Promise((resolve) => {
       function turn(): void {
         for (const stream of leaving.splice(0, perTurn))
-          end(stream, 'draining', 'The server is shutting down or restarting.', drawReconnectDelayMs())
+          end(stream, 'draining', sentence, drawReconnectDelayMs())
         if (leaving.length === 0) resolve()
         else timers.later(turn, drainTurnMs)
       }
@@ -398,9 +437,15 @@ export function createHub(parts: HubParts) {
     },
     /**
      * The answer to the sender, once the message is stored and sent to all streams: at once where the log stores it at once,
-     * else a promise. Rejects, and never throws, with a `Refusal` or the store's error.
+     * else a promise. `holder` is its sender; absent for the server's own. Rejects, and never throws, with a `Refusal` or the
+     * store's error.
      */
-    publish(draft: Draft): Stored | Promise<Stored> {
+    publish(draft: Draft, holder?: Holder): Stored | Promise<Stored> {
+      try {
+        mayBegin(draft, holder)
+      } catch (refusal) {
+        return Promise.reject(refusal)
+      }
       const acceptedAt = timers.now()
       const answer = (seq: number): Stored => {
         meter.stored(timers.now() - acceptedAt)
@@ -408,14 +453,21 @@ export function createHub(parts: HubParts) {
       }
       const seq = log.append(draft, acceptedAt)
       if (typeof seq === 'number') return answer(seq)
-      return seq.then(answer, (error) => {
-        const refusal = refusalFor(error, draft.id)
-        if (!(refusal instanceof Refusal) || refusal.code.startsWith('log-')) meter.failed()
-        throw refusal
-      })
+      const { channel } = draft
+      if (!log.heads().has(channel)) beginning.add(channel)
+      return seq
+        .finally(() => beginning.delete(channel))
+        .then(answer, (error) => {
+          const refusal = refusalFor(error, draft.id)
+          if (!(refusal instanceof Refusal) || refusal.code.startsWith('log-')) meter.failed()
+          throw refusal
+        })
     },
     /** Ms to wait before the next message; 0 counts it as sent. `connection` is the sender's. */
-    waitMs: (connection: object, sender = '') => Math.ceil(takeToken(connection, sender)),
+    waitMs: (connection: object, sender = '') => Math.ceil(rateLimit.take(connection, sender)),
+    /** A refused frame of a stream costs its sender as much as it cost the server. */
+    refused: (connection: object, bytes: number) =>
+      rateLimit.charge(connection, '', Math.floor(bytes / bytesPerToken)),
     /**
      * Heartbeat of a stream or a proven name; `carries` for a stream of several clients. Throws a `Refusal` (403
      * `not-your-name`) if a free name sets it.
@@ -451,6 +503,11 @@ export function createHub(parts: HubParts) {
     windowsOn: (page: string) => registry.windowsOn(page),
     windows: () => Array.from(registry.all(), figuresOf),
     isDraining: () => draining !== null,
+    /** Disconnects all that are here, to reconnect after a jittered pause; polling clients are refused at their next poll. */
+    sendAway(sentence: string): void {
+      void drainStreams(drainMsPerStream * registry.size, sentence)
+      polls.wakeAll()
+    },
     /** Admits no more clients; disconnects all in `withinMs`, to reconnect after a jittered pause. */
     drain(withinMs: number): Promise<void> {
       draining ??= drain(withinMs)
@@ -463,7 +520,7 @@ function isSame(known: ReadonlyMap<string, number> | null, given: ReadonlyMap<st
   return known?.size === given.size && [...given].every(([channel, count]) => known.get(channel) === count)
 }
 
-/** Errors without fault of the sender, such as a full disk, stay unchanged. */
+/** Errors that nobody expects stay unchanged. */
 function refusalFor(error: unknown, id: string): unknown {
   if (error instanceof TooManyChannels) {
     const sentence = `${error.message} Write to one that is there, or raise limits.maxChannels.`
@@ -474,8 +531,12 @@ function refusalFor(error: unknown, id: string): unknown {
     return new Refusal(409, 'id-taken', sentence, id)
   }
   if (error instanceof LogUnavailable) {
-    const sentence = 'The broker of the log does not answer; the message is not stored yet. Send it again.'
+    const sentence = `The log takes no messages: ${error.message}. This one may not be stored; send it again.`
     return new Refusal(503, 'log-unavailable', sentence, id, unavailableMs)
+  }
+  if (error instanceof LogFull) {
+    const sentence = `${error.message} The message is not stored; send it again when there is some.`
+    return new Refusal(503, 'log-full', sentence, id, fullMs)
   }
   if (error instanceof LogClosed) {
     return new Refusal(503, 'draining', 'The server is shutting down.', id, reconnectDelayMs.least)

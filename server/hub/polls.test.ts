@@ -56,6 +56,18 @@ test('a cursor that the log does not know is answered with a snapshot at once, m
   }
 })
 
+test('a cursor of an earlier epoch is answered by a welcome, though no message is missing', async () => {
+  const kept = memoryLog()
+  const read: Log['read'] = (cursor, channels) =>
+    kept.read(cursor?.epoch === 'life0' ? { ...cursor, epoch: 'life1' } : cursor, channels)
+  const { hub, ask } = openHub({ log: { ...kept, read } })
+  await hub.publish(draft('m-1'))
+  const reply = await ask({}, { cursor: 'life0:0' })
+  const [welcome] = framesOf(reply)
+  assert.ok(welcome?.type === 'welcome' && welcome.recovered)
+  assert.deepEqual([idsOf(reply), reply.cursor], [['m-1'], 'life1:1'])
+})
+
 test('a held request is answered by the next message on its channels', async () => {
   const { hub, ask } = openHub()
   const held = watch(ask({ channels: ['main', 'wind'] }, { cursor: 'life1:0', holdMs: 20_000 }))

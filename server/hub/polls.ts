@@ -88,12 +88,7 @@ export function createPolls(parts: PollsParts) {
     for (const end of held.get(channel) ?? []) end()
   }
 
-  function replyTo(
-    identity: ClientIdentity,
-    found: CatchUp,
-    isFirst: boolean,
-    signal: AbortSignal,
-  ): PollReply {
+  function replyTo({ identity, cursor, isFirst, signal }: Omit<Poll, 'holdMs'>, found: CatchUp): PollReply {
     const { recovered, head } = found
     // Never cut a snapshot: only the whole matches its cursor.
     const messages = recovered ? asManyAsFit(found.messages, mostBytes) : found.messages
@@ -103,7 +98,7 @@ export function createPolls(parts: PollsParts) {
     // An aborted response must not count as delivered.
     const isHeard = client !== undefined && !signal.aborted
     const news = isHeard && registry.presenceNewsFor(client)
-    const isWelcome = isFirst || !recovered
+    const isWelcome = isFirst || !recovered || cursor?.epoch !== head.epoch
     return {
       cursor: formatCursor(last ? { epoch: head.epoch, seq: last.seq } : found.reached),
       deliveries: [
@@ -115,10 +110,16 @@ export function createPolls(parts: PollsParts) {
     }
   }
 
+  function wakeAll(): void {
+    for (const channel of held.keys()) wake(channel)
+  }
+
   return {
     wake,
+    wakeAll,
     /** Rejects with a `Refusal` when full or draining. */
-    async poll({ identity, cursor, holdMs, isFirst, signal }: Poll): Promise<PollReply> {
+    async poll(poll: Poll): Promise<PollReply> {
+      const { identity, cursor, holdMs, isFirst, signal } = poll
       admit(identity)
       const isNew = registry.find(identity) === undefined
       const client = registry.polled(identity)
@@ -142,14 +143,14 @@ export function createPolls(parts: PollsParts) {
           }
           found = await read(cursor, identity.channels)
         }
-        return replyTo(identity, found, isFirst, signal)
+        return replyTo(poll, found)
       } finally {
         end()
       }
     },
     /** Drain: wakes all polls; resolves when all clients are notified, or at `until` (ms since the epoch). */
     drain(until: number): Promise<void> {
-      for (const channel of held.keys()) wake(channel)
+      wakeAll()
       return new Promise((resolve) => {
         function look(): void {
           const isOver = registry.all().every(({ stream }) => stream) || timers.now() >= until

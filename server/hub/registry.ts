@@ -34,6 +34,8 @@ export class Registry {
   readonly #mostDepartures: number
   readonly #onLeft: (key: ClientKey) => void
   readonly #clients = new Map<ClientKey, Client>()
+  /** By connection and by invitation. */
+  readonly #held = new Map<object | string, number>()
   readonly #streamsByChannel = new Map<string, Set<Subscriber>>()
   /** Departures of polling clients, oldest first. */
   readonly #departures = new Map<string, { readonly opening: number; readonly at: number }>()
@@ -62,7 +64,7 @@ export class Registry {
     const older = this.#clients.get(key)?.stream ?? null
     if (older && older.identity.opening > identity.opening) return null
     if (older) this.#remove(older)
-    this.#clients.set(key, {
+    this.#set(key, {
       identity,
       page: pageOf(identity),
       stream,
@@ -111,7 +113,7 @@ export class Registry {
       lastPresence: known?.lastPresence ?? null,
       beatAt: null,
     }
-    this.#clients.set(key, client)
+    this.#set(key, client)
     return client
   }
 
@@ -120,9 +122,32 @@ export class Registry {
     if (this.#clients.get(key)?.stream === null) this.#delete(key)
   }
 
+  /** A client that polls may come by another connection each time. */
+  #set(key: ClientKey, client: Client): void {
+    this.#count(this.#clients.get(key), -1)
+    this.#clients.set(key, client)
+    this.#count(client, 1)
+  }
+
   #delete(key: ClientKey): void {
+    this.#count(this.#clients.get(key), -1)
     this.#clients.delete(key)
     this.#onLeft(key)
+  }
+
+  #count(client: Client | undefined, more: number): void {
+    const { connection, invitation } = client?.identity.holder ?? {}
+    for (const one of [connection, invitation]) {
+      if (!one) continue
+      const count = this.heldBy(one) + more
+      if (count > 0) this.#held.set(one, count)
+      else this.#held.delete(one)
+    }
+  }
+
+  /** Clients of a connection, or of all who came by one invitation. */
+  heldBy(holder: object | string): number {
+    return this.#held.get(holder) ?? 0
   }
 
   /** Later polls of this or an older opening are ignored. Proven names only. */
@@ -206,6 +231,7 @@ export class Registry {
     // Keeps the cancelled timer set, so that no change plans another.
     this.#cancelPresence?.()
     this.#clients.clear()
+    this.#held.clear()
     this.#departures.clear()
     this.#streamsByChannel.clear()
   }
@@ -233,8 +259,8 @@ export class Registry {
       const { owner, mode } = identity
       const polls = stream === null && carries === null && owner !== null
       if (carries) {
-        for (const [carried, windows] of carries) this.#count(carried, windows, polls)
-      } else this.#count(page, 1, polls)
+        for (const [carried, windows] of carries) this.#countPage(carried, windows, polls)
+      } else this.#countPage(page, 1, polls)
       if (owner !== null && mode.windowsPerBrowser !== null) add(this.#streamsByOwner, owner, 1)
       for (const channel of identity.channels)
         if (pageOfOverview(channel) !== null) add(this.#clientsByOverview, channel, 1)
@@ -255,7 +281,7 @@ export class Registry {
     }
   }
 
-  #count(page: string, windows: number, polls: boolean): void {
+  #countPage(page: string, windows: number, polls: boolean): void {
     add(this.#windowsByPage, page, windows)
     if (!polls) add(this.#streamsByPage, page, windows)
   }

@@ -105,6 +105,14 @@ function isSame(known: Message, message: Message): boolean {
   return known.body.update === message.body.update
 }
 
+/** For whom quotas count. */
+export interface Holder {
+  /** The HTTP/2 session or the socket. */
+  readonly connection: object
+  /** The same for all who came by one link; null without. */
+  readonly invitation: string | null
+}
+
 export interface ClientIdentity {
   readonly id: string
   /** Fingerprint of the proven name's key, shared by a browser's clients; null for a free name. */
@@ -113,6 +121,8 @@ export interface ClientIdentity {
   readonly mode: Mode
   /** Increases per opening: a stream replaces older ones of its client, never newer ones. */
   readonly opening: number
+  /** Absent where nothing is counted. */
+  readonly holder?: Holder
 }
 
 /** Where a stream's bytes go. */

@@ -137,7 +137,6 @@ export const given = {
   onFailure: (error) => {
     throw error
   },
-  bootId: 'boot1',
 } satisfies Omit<SqliteLogParts, 'file'>
 
 /** Forces most reads to the file. */
@@ -153,9 +152,10 @@ function setDiskFull(database: DatabaseSync, isFull: boolean): void {
 export function openByHand(context: Context, change: Partial<SqliteLogParts> = {}) {
   const file = newFile(context)
   const planned: (() => void)[] = []
-  const database = openLogFile(file)
+  const opened = openLogFile(file)
+  const { database } = opened
   const defer = (run: () => void) => void planned.push(run)
-  const log = createSqliteLog(database, { ...given, ...change, defer })
+  const log = createSqliteLog(opened, { ...given, ...change, defer })
   const endTurn = () => {
     for (const run of planned.splice(0)) run()
   }

@@ -11,7 +11,15 @@ import { createSequencer, newEpoch } from './sequencer.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
 
-export { IdTaken, isRepeat, LogClosed, LogUnavailable, newEpoch, TooManyChannels } from './sequencer.ts'
+export {
+  IdTaken,
+  isRepeat,
+  LogClosed,
+  LogFull,
+  LogUnavailable,
+  newEpoch,
+  TooManyChannels,
+} from './sequencer.ts'
 
 /** Snapshots outlive all limits but `maxChannels`. */
 export interface LogLimits extends Bounds {
@@ -55,7 +63,7 @@ export interface Log {
    * Stores a draft, notifies followers in order, then answers with its number: at once where it is stored within the call,
    * else with a promise. Idempotent: while the log holds it or has it pending, the same draft (`id`, sender, channel) has
    * the same number; one that is only in a base is stored again. Rejects, and never throws, with `IdTaken`,
-   * `TooManyChannels`, `LogClosed` or the store's error; then nothing is stored.
+   * `TooManyChannels`, `LogClosed`, `LogFull` or the store's error; then nothing is stored.
    */
   readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
   /** The message with that id of that sender on that channel, once it is stored; null when the log holds none. */
@@ -85,14 +93,28 @@ export interface Bus {
   readonly bequeath?: (note: object) => void
 }
 
+/** The log takes no messages at the moment. */
+export interface Outage {
+  /** A clause: "NATS does not answer". */
+  readonly reason: string
+  /** The log's last sign of life, or the first failure; ms, by the clock of `LogParts`. */
+  readonly since: number
+  /** What others write does not come either: reads are out of date. */
+  readonly isCutOff: boolean
+}
+
 export interface OpenedLog {
   readonly log: Log
   /** Absent where the log has one server. */
   readonly bus?: Bus | undefined
   /** The largest message that the broker takes, bytes as JSON; absent where it takes any. */
   readonly mostBytes?: number
-  /** Whether the broker is connected; absent without one. */
-  readonly isUp?: () => boolean
+  /** Null while the log takes messages; absent where it cannot know. */
+  readonly outage?: () => Outage | null
+  /** Resolves to the reason when the log was replaced by another one: this one is over. Absent where it cannot be. */
+  readonly lost?: Promise<string>
+  /** How often stored messages were found missing or damaged; absent where another process counts it. */
+  readonly losses?: () => number
   readonly figures?: () => Promise<LogFigures>
 }
 
@@ -132,9 +154,15 @@ export interface LogParts {
   readonly folds?: Folds
   readonly now: Clock
   readonly onFailure: OnFailure
+  /** Takes sentences for the terminal: what a start waits for. */
+  readonly print?: (sentence: string) => void
+  /** Ends a wait: the log then rejects. */
+  readonly signal?: AbortSignal
 }
 
 interface Surroundings extends Omit<LogParts, 'limits'> {
+  /** Takes a sentence when stored messages turn out to be missing or damaged. Must not throw; default: a failure. */
+  readonly onLoss?: (sentence: string) => void
   readonly dataFolder: string
   readonly random: Random
   /** Around what stores: behind a queue, so that drafts are checked in the order in which they are stored. */
@@ -167,11 +195,12 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
 async function openOnNats(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
   const { nats } = config
   const { openNats } = await import('./nats-log.ts')
-  const { open, bus, mostBytes, isUp, figures, close } = await openNats(nats)
+  const { open, bus, mostBytes, figures, close } = await openNats(nats, parts)
   try {
     const pages = await open(nats.stream, { ...parts, limits: limitsOf(config) })
     const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
-    return { log: withProbes(pages, probes, close), bus, mostBytes, isUp, figures }
+    const lost = Promise.race([pages.lost, probes.lost])
+    return { log: withProbes(pages, probes, close), bus, mostBytes, outage: pages.outage, lost, figures }
   } catch (error) {
     await close()
     throw error

@@ -1,7 +1,7 @@
 // The order of a log: stores drafts, one or a group in a commit, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
-import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
+import { type Cursor, type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import type { Defer, Log, OldestContent, OnFailure, OnMessage, Snapshot } from './log.ts'
 import { type Identified, keyOf, type Portion, type Tail } from './retention.ts'
@@ -48,8 +48,10 @@ interface LogStore {
   readonly find?: (wanted: Identified) => Message | null
   /** Drops what exceeds the bounds; all messages after the returned number are held. */
   readonly floor: () => number
-  /** `seq` is from `floor()` to the head. */
-  readonly after: (seq: number, channels: ReadonlySet<string>) => Portion | Promise<Portion>
+  /** Whether the log has all messages up to a cursor as its client has them; absent where it has one epoch. */
+  readonly continues?: (cursor: Cursor) => boolean
+  /** `seq` is from `floor()` to the head. Null where messages cannot be read. */
+  readonly after: (seq: number, channels: ReadonlySet<string>) => Portion | Promise<Portion | null>
   readonly oldest: (channel: string, kind: Kind) => Omit<OldestContent, 'after'>
   readonly close: () => void
 }
@@ -82,6 +84,8 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
   let isStoring = false
   let isClosed = false
   let closing: Promise<void> | null = null
+
+  const continues = store.continues ?? ((cursor: Cursor) => cursor.epoch === epoch && cursor.seq <= tail.head)
 
   function mustBeOpen(): void {
     if (isClosed) throw new LogClosed()
@@ -213,11 +217,13 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
     async read(cursor, channels) {
       mustBeOpen()
       const head = { epoch, seq: tail.head }
-      if (cursor?.epoch !== epoch || cursor.seq > head.seq || cursor.seq < store.floor()) {
-        return { recovered: false, ...snapshot(channels), reached: head }
+      const isHeld = cursor !== null && continues(cursor) && cursor.seq >= store.floor()
+      const found = isHeld ? await store.after(cursor.seq, channels) : null
+      if (found) {
+        return { recovered: true, messages: found.messages, reached: { epoch, seq: found.upTo }, head }
       }
-      const { messages, upTo } = await store.after(cursor.seq, channels)
-      return { recovered: true, messages, reached: { epoch, seq: upTo }, head }
+      const whole = snapshot(channels)
+      return { recovered: false, ...whole, reached: whole.head }
     },
     snapshot: async (channels) => snapshot(channels),
     async oldest(channel, kind) {
@@ -305,11 +311,23 @@ export class LogClosed extends Error {
   }
 }
 
-/** A broker did not answer; the message may be stored, and is not stored twice when it is sent again. */
+/** There is no room for the message, which is not stored. */
+export class LogFull extends Error {
+  override readonly name = 'LogFull'
+
+  constructor(cause: unknown) {
+    super("There is no room on the disk for the log's file.", { cause })
+  }
+}
+
+/**
+ * A broker did not take a message, or did not answer: then the message may be stored, and is not stored twice when it is
+ * sent again. The message is the reason, a clause.
+ */
 export class LogUnavailable extends Error {
   override readonly name = 'LogUnavailable'
 
   constructor(cause: unknown) {
-    super('The log does not answer.', { cause })
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
   }
 }

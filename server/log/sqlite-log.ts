@@ -1,18 +1,15 @@
 // The log in an SQLite file: outlives the process, optionally a power cut.
 
-import { readFileSync } from 'node:fs'
-import { uptime } from 'node:os'
-import type { DatabaseSync } from 'node:sqlite'
-import type { Draft } from '../wire/messages.ts'
-import type { Clock, Random } from '../wire/time.ts'
+import type { Cursor, Draft } from '../wire/messages.ts'
+import type { Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
-import { type Bounds, createRetention, portion, Tail } from './retention.ts'
-import { createSequencer, type Entry, newEpoch } from './sequencer.ts'
-import { createSqliteStore, explain, type Life, openLogFile } from './sqlite-store.ts'
+import { type Bounds, createRetention, type Portion, portion, Tail } from './retention.ts'
+import { createSequencer, type Entry, LogFull, newEpoch } from './sequencer.ts'
+import { createSqliteStore, explain, isDamage, isFull, type LogFile, openLogFile } from './sqlite-store.ts'
 
 /** What an acknowledged message survives: a killed process, or also a power cut. */
-export type Durability = Life['durability']
+export type Durability = 'process' | 'machine'
 
 interface SqliteLogParts extends LogParts {
   /** Created if missing; locked by one server. */
@@ -21,7 +18,8 @@ interface SqliteLogParts extends LogParts {
   readonly random: Random
   /** Drafts appended before `run` is called are committed together; default: each alone, or with `machine` those of a turn. */
   readonly defer?: Defer
-  readonly bootId?: string
+  /** Takes a sentence when stored messages turn out to be missing or damaged. Must not throw; default: a failure. */
+  readonly onLoss?: (sentence: string) => void
   /** Memory cache, within the limits. */
   readonly memory?: Omit<Bounds, 'ageMs'>
 }
@@ -38,28 +36,29 @@ const pageBytes = 4096
 
 /** Throws a `LogFileError`, one sentence with the file and the remedy. */
 export function openSqliteLog(parts: SqliteLogParts): Log {
-  const database = openLogFile(parts.file)
+  const file = openLogFile(parts.file)
   try {
-    return createSqliteLog(database, parts)
+    return createSqliteLog(file, parts)
   } catch (error) {
-    database.close()
+    file.close()
     throw explain(parts.file, error)
   }
 }
 
-/** Starts a new life of an open file. */
-export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogParts, 'file'>): Log {
-  const { limits, folds = {}, durability, random, now, onFailure } = parts
-  const { memory = defaultMemory, bootId = readBootId(now) } = parts
+/** Each start begins an epoch, which continues the earlier ones as far as the file has what was stored in them. */
+export function createSqliteLog(
+  { database, loss, close }: LogFile,
+  parts: Omit<SqliteLogParts, 'file'>,
+): Log {
+  const { limits, folds = {}, durability, random, now, onFailure, memory = defaultMemory } = parts
+  const { onLoss = (sentence: string) => onFailure(new Error(sentence)) } = parts
   const defer: Defer = parts.defer ?? setImmediate
   const store = createSqliteStore(database)
-  const lastLife = store.readLife()
-  const epoch = epochAfter(lastLife, bootId) ?? newEpoch(random)
-  const life = { epoch, boot: bootId, durability, isClosed: false }
-  store.writeLife(life)
-  if (durability === 'process') store.stopWaitingForDisk()
-
   const extent = store.extent()
+  const epoch = newEpoch(random)
+  const reaches = store.beginEpoch(epoch, extent.head)
+  if (durability === 'process') store.stopWaitingForDisk()
+  if (loss) onLoss(`${loss} It goes on after message ${extent.head}.`)
   const retention = createRetention({
     bounds: limits,
     now,
@@ -111,7 +110,9 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
       added.push(entry)
       return seq
     }
-    const seqs = group.length === 1 ? group.map(storeOne) : store.transaction(() => group.map(storeOne))
+    const seqs = hasRoom(() =>
+      group.length === 1 ? group.map(storeOne) : store.transaction(() => group.map(storeOne)),
+    )
     for (const { bytes } of added) {
       retention.add(bytes)
       // Pages of the table and of the index, which the messages of a transaction share.
@@ -120,6 +121,18 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
     if (pagesWritten >= checkpointPages) planCheckpoint()
     if (retention.erasable() > 0) planPrune()
     return seqs
+  }
+
+  /** Throws a `LogFull` where there is no room. */
+  function hasRoom<Result>(write: () => Result): Result {
+    try {
+      return write()
+    } catch (error) {
+      if (!isFull(error)) throw error
+      const full = new LogFull(error)
+      onFailure(full)
+      throw full
+    }
   }
 
   function planPrune(): void {
@@ -154,12 +167,37 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
       isCheckpointPlanned = false
       pagesWritten = 0
       try {
-        store.checkpoint()
+        store.checkpoint('PASSIVE')
       } catch (error) {
         // The data stays in the write-ahead log for the next checkpoint.
         onFailure(error)
       }
     })
+  }
+
+  /** Null if messages there are damaged. */
+  function readPortion(after: number, upTo: number, channels: ReadonlySet<string>): Portion | null {
+    try {
+      return store.between(after, upTo, channels, portion.bytes)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      onLoss(
+        `The log's file is damaged between the messages ${after} and ${upTo}. Clients that ask for them get a snapshot.`,
+      )
+      return null
+    }
+  }
+
+  /** Whether the log has all that a client with this cursor has. */
+  function continues({ epoch: name, seq }: Cursor): boolean {
+    const reach = name === epoch ? tail.head : reaches.get(name)
+    if (reach !== undefined && seq <= reach) return true
+    onLoss(
+      reach === undefined
+        ? 'A client has messages of an epoch that the log does not continue: its file was replaced, or set back to an older copy. Such clients get a snapshot.'
+        : `A client has messages of epoch ${name} after number ${reach}, where the log has others or none: its file was set back to an older copy, or lost its end in a power cut. Such clients get a snapshot.`,
+    )
+    return false
   }
 
   return createSequencer({
@@ -168,6 +206,7 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
     maxChannels: limits.maxChannels,
     store: {
       commit,
+      continues,
       find: store.find,
       floor() {
         retention.forget()
@@ -176,7 +215,7 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
       async after(seq, channels) {
         if (seq >= tail.floor) return tail.after(seq, channels)
         const upTo = Math.min(seq + portion.messages, tail.floor)
-        const found = store.between(seq, upTo, channels, portion.bytes)
+        const found = readPortion(seq, upTo, channels)
         // Yields, so that a client reading the whole log does not block others.
         await new Promise<void>(defer)
         return found
@@ -186,9 +225,13 @@ export function createSqliteLog(database: DatabaseSync, parts: Omit<SqliteLogPar
         folding.close()
         try {
           prune()
-          store.writeLife({ ...life, isClosed: true })
+          hasRoom(() => {
+            // On a full disk this makes the room that the next step needs.
+            store.checkpoint('TRUNCATE')
+            store.closeEpoch()
+          })
         } finally {
-          database.close()
+          close()
         }
       },
     },
@@ -254,30 +297,3 @@ const hyphen = 0x2d
 const zero = 0x30
 /** All such numbers are exact. */
 const mostDigits = 15
-
-/**
- * The epoch to continue; null for a new one. After a crash without disk syncs the last commits may be missing while
- * clients hold cursors beyond them. Their numbers are reused, so old cursors must become invalid.
- */
-function epochAfter(last: Life | null, boot: string): string | null {
-  if (!last) return null
-  const mayLackMessages = !last.isClosed && last.durability === 'process' && last.boot !== boot
-  return mayLackMessages ? null : last.epoch
-}
-
-/** Tolerance for clock changes, which shift the computed start. */
-const roundingSeconds = 10
-
-/** Linux's boot_id (random(4)), else the start time. A false difference costs clients only a snapshot. */
-export function readBootId(
-  now: Clock,
-  uptimeSeconds = uptime,
-  file = '/proc/sys/kernel/random/boot_id',
-): string {
-  try {
-    return readFileSync(file, 'utf8').trim()
-  } catch {
-    const start = Math.round((now() / 1000 - uptimeSeconds()) / roundingSeconds) * roundingSeconds
-    return `started ${start}`
-  }
-}

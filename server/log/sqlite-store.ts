@@ -1,8 +1,9 @@
-// A log's file: a database in SQLite.
+// A log's file: a database in SQLite, what it lacks, and the epochs that it continues.
 
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
 import type { Draft, Kind, Message } from '../wire/messages.ts'
 import type { StoredBase } from './folding.ts'
 import type { Bounds, Extent, Identified, Portion, Stored } from './retention.ts'
@@ -10,7 +11,7 @@ import type { Entry } from './sequencer.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */
 const applicationId = 0x58574e44
-const schemaVersion = 3
+const schemaVersion = 4
 
 const columns = `
   seq INTEGER NOT NULL,
@@ -20,54 +21,137 @@ const columns = `
   sender TEXT NOT NULL,
   at REAL NOT NULL,
   accepted_at REAL NOT NULL,
-  body TEXT NOT NULL`
+  body TEXT NOT NULL,
+  checksum INTEGER`
 
 const messageTable = `CREATE TABLE message (${columns}, PRIMARY KEY (seq), UNIQUE (id, sender, channel)) STRICT;`
-
-const pastBaseTable = `CREATE TABLE IF NOT EXISTS past_base (${columns}, PRIMARY KEY (channel, kind, seq)) STRICT;`
+const pastBaseTable = `CREATE TABLE past_base (${columns}, PRIMARY KEY (channel, kind, seq)) STRICT;`
+const epochTable = `CREATE TABLE epoch (name TEXT NOT NULL, after INTEGER NOT NULL, is_closed INTEGER NOT NULL, PRIMARY KEY (name)) STRICT;`
 
 /**
  * `message` has no gaps. `survivor` gets the newest of a channel and kind when its row in `message` is erased, so that
  * snapshots cost appends nothing; the greater number of both counts. Of a cumulative kind it has the base, and rows of
  * `message` with greater numbers follow it: version 2 would replace the base with the newest. `past_base` has
- * earlier ones. `life` has one row.
+ * earlier ones. `checksum` is null in rows of version 3. `epoch` has one row for each start, in order.
  */
 const schema = `
 ${messageTable}
 CREATE TABLE survivor (${columns}, PRIMARY KEY (channel, kind)) STRICT;
 ${pastBaseTable}
-CREATE TABLE life (epoch TEXT NOT NULL, boot TEXT NOT NULL, durability TEXT NOT NULL, is_closed INTEGER NOT NULL) STRICT;
-PRAGMA application_id = ${applicationId};
-PRAGMA user_version = ${schemaVersion};
+${epochTable}
 `
 
 /** In version 1 ids were unique among all senders; SQLite drops a constraint only with its table. */
 const fromVersion1 = `
 ALTER TABLE message RENAME TO message_1;
 ${messageTable}
-INSERT INTO message SELECT * FROM message_1 ORDER BY seq;
+INSERT INTO message SELECT *, NULL FROM message_1 ORDER BY seq;
 DROP TABLE message_1;
+`
+
+/** Steps to the current schema from an earlier version. */
+const migration = (version: number) => `
+${version === 1 ? fromVersion1 : 'ALTER TABLE message ADD COLUMN checksum INTEGER;'}
+ALTER TABLE survivor ADD COLUMN checksum INTEGER;
+${version < 3 ? pastBaseTable : 'ALTER TABLE past_base ADD COLUMN checksum INTEGER;'}
+${epochTable}
+INSERT INTO epoch SELECT epoch, 0, is_closed FROM life;
+DROP TABLE life;
+`
+
+const schemaMark = `
+PRAGMA application_id = ${applicationId};
+PRAGMA user_version = ${schemaVersion};
 `
 
 export class LogFileError extends Error {
   override readonly name = 'LogFileError'
 }
 
-const wayOut = `move it away, or set storage: 'memory'`
+export interface LogFile {
+  readonly database: DatabaseSync
+  /** A sentence about committed messages that the file lost; null if it lacks none. */
+  readonly loss: string | null
+  readonly close: () => void
+}
 
-/** Exclusive; creates a missing file. Throws a `LogFileError`; another program's file stays unchanged. */
-export function openLogFile(file: string): DatabaseSync {
-  let database: DatabaseSync | null = null
+const wayOut = `move it away, or set storage: 'memory'`
+const wayBack = 'restore a backup (npm run restore), or move the file away to begin an empty log'
+
+/**
+ * Creates a missing file. Other servers are refused while it is open; other processes may read it. Throws a `LogFileError`;
+ * another program's file stays unchanged.
+ */
+export function openLogFile(file: string): LogFile {
+  const opened: DatabaseSync[] = []
+  const close = () => {
+    for (const database of opened.splice(0).reverse()) database.close()
+  }
   try {
+    opened.push(lockFile(file))
     makeFile(file)
-    database = new DatabaseSync(file)
+    const writeAheadLog = existsSync(`${file}-wal`) ? readFileSync(`${file}-wal`) : null
+    const database = new DatabaseSync(file)
+    opened.push(database)
     prepareFile(database, file)
-    return database
+    return { database, loss: lossIn(file, database, writeAheadLog), close }
   } catch (error) {
-    database?.close()
+    close()
     throw explain(file, error)
   }
 }
+
+/** Released when the process ends. A lock on the file itself would keep backups from reading it. */
+function lockFile(file: string): DatabaseSync {
+  const name = `${file}-lock`
+  makeFile(name)
+  const lock = new DatabaseSync(name)
+  try {
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    return lock
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+/** Whether a server has the log's file open. */
+export function isLocked(file: string): boolean {
+  try {
+    lockFile(file).close()
+    return false
+  } catch (error) {
+    if (codeOf(error) === codes.busy) return true
+    throw explain(file, error)
+  }
+}
+
+/** A whole copy, also while a server writes to the file. Returns the number of its newest message. Throws a `LogFileError`. */
+export function copyLogFile(file: string, copy: string): number {
+  try {
+    makeFile(copy)
+    const database = new DatabaseSync(file, { readOnly: true, timeout: busyMs })
+    try {
+      database.prepare('VACUUM INTO ?').run(copy)
+    } finally {
+      database.close()
+    }
+    const copied = new DatabaseSync(copy)
+    try {
+      // It needs no write-ahead log.
+      if (copied.prepare('PRAGMA user_version').get()?.user_version === schemaVersion)
+        copied.exec('UPDATE epoch SET is_closed = 1')
+      return Number(copied.prepare('SELECT max(seq) AS head FROM message').get()?.head ?? 0)
+    } finally {
+      copied.close()
+    }
+  } catch (error) {
+    throw explain(file, error)
+  }
+}
+
+/** While a server opens or closes the file. */
+const busyMs = 5000
 
 /** SQLite gives its auxiliary files the file's mode. */
 function makeFile(file: string): void {
@@ -82,30 +166,89 @@ function makeFile(file: string): void {
 
 function prepareFile(database: DatabaseSync, file: string): void {
   const read = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
-  // Locks at the first read, until the process ends. Set before WAL, it avoids shared memory.
-  database.exec('PRAGMA locking_mode = EXCLUSIVE')
   const isNew = read('SELECT count(*) FROM sqlite_schema') === 0 && read('PRAGMA application_id') === 0
   if (!isNew && read('PRAGMA application_id') !== applicationId) {
     throw new LogFileError(`The file ${file} is a database of something else: ${wayOut}.`)
   }
   const version = isNew ? schemaVersion : Number(read('PRAGMA user_version'))
-  if (version < 1 || version > schemaVersion) {
+  if (version > schemaVersion) {
     throw new LogFileError(
-      `The log's file ${file} is of version ${version}, this Crosswind knows ${schemaVersion}: ${wayOut}.`,
+      `The log's file ${file} is of a newer Crosswind (version ${version} of the schema, this one knows ${schemaVersion}): start that Crosswind, or put back the copy that it saved before it changed the file, ${savedName(file, schemaVersion)}.`,
     )
   }
   if (read('PRAGMA journal_mode = WAL') !== 'wal') {
     throw new LogFileError(`The log's file ${file} is where SQLite can keep no write-ahead log: ${wayOut}.`)
   }
-  database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = ON')
-  if (isNew) inTransaction(database, () => database.exec(schema))
-  if (version === schemaVersion) return
-  inTransaction(database, () => {
-    if (version === 1) database.exec(fromVersion1)
-    database.exec(pastBaseTable)
-    database.exec(`PRAGMA user_version = ${schemaVersion}`)
-  })
-  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL')
+  if (isNew) inTransaction(database, () => database.exec(schema + schemaMark))
+  else if (version < schemaVersion) migrate(database, file, version)
+  if (read('PRAGMA integrity_check(1)') !== 'ok') throw new SyntaxError('The integrity check failed.')
+}
+
+const savedName = (file: string, version: number) => `${file}.version${version}`
+
+/** Saves a copy first, which an older Crosswind can open. */
+function migrate(database: DatabaseSync, file: string, version: number): void {
+  if (existsSync(`${file}-recent`)) {
+    throw new LogFileError(
+      `The log's file ${file} was not closed by the older Crosswind that wrote it, and its newest messages are in ${file}-recent, which this one cannot read: start and stop that Crosswind once.`,
+    )
+  }
+  const saved = savedName(file, version)
+  rmSync(saved, { force: true })
+  makeFile(saved)
+  database.prepare('VACUUM INTO ?').run(saved)
+  inTransaction(database, () => database.exec(migration(version) + schemaMark))
+}
+
+/** `writeAheadLog`: its bytes before the database was opened; null without one. */
+function lossIn(file: string, database: DatabaseSync, writeAheadLog: Buffer | null): string | null {
+  const newest = database.prepare('SELECT is_closed FROM epoch ORDER BY rowid DESC LIMIT 1').get()
+  const wasOpen = newest?.is_closed === 0
+  const { log: frames = 0 } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? {}
+  if (writeAheadLog === null) {
+    return wasOpen ? `The file ${file}-wal is missing, with the newest messages of the log.` : null
+  }
+  const lost = commitsAfter(writeAheadLog, Number(frames))
+  if (lost === 0) return null
+  return `The file ${file}-wal is damaged: ${lost === null ? 'nothing' : `all but the last ${lost} commits`} could be read, and the other newest messages of the log are missing.`
+}
+
+/**
+ * Commits in a write-ahead log after a number of frames; null if its header is damaged, and nothing can be counted
+ * (sqlite.org/fileformat2.html, 4.1 and 4.2).
+ */
+function commitsAfter(writeAheadLog: Buffer, frames: number): number | null {
+  if (writeAheadLog.length < walHeaderBytes) return 0
+  if (!isWhole(writeAheadLog)) return null
+  const frameBytes = frameHeaderBytes + writeAheadLog.readUInt32BE(8)
+  const salts = writeAheadLog.subarray(16, 24)
+  let commits = 0
+  for (
+    let at = walHeaderBytes + frames * frameBytes;
+    at + frameBytes <= writeAheadLog.length;
+    at += frameBytes
+  ) {
+    // Frames of former rounds have other salts; only the last of a transaction has the size of the database.
+    const isOfThisRound = salts.equals(writeAheadLog.subarray(at + 8, at + 16))
+    if (isOfThisRound && writeAheadLog.readUInt32BE(at + 4) > 0) commits += 1
+  }
+  return commits
+}
+
+const walHeaderBytes = 32
+const frameHeaderBytes = 24
+
+/** Whether the header fits its checksum. */
+function isWhole(writeAheadLog: Buffer): boolean {
+  const magic = writeAheadLog.readUInt32BE(0)
+  const word = (at: number) => (magic & 1 ? writeAheadLog.readUInt32BE(at) : writeAheadLog.readUInt32LE(at))
+  let [first, second] = [0, 0]
+  for (let at = 0; at < 24; at += 8) {
+    first = (first + word(at) + second) >>> 0
+    second = (second + word(at + 4) + first) >>> 0
+  }
+  return writeAheadLog.readUInt32BE(24) === first && writeAheadLog.readUInt32BE(28) === second
 }
 
 function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
@@ -127,35 +270,48 @@ function rollBack(database: DatabaseSync): void {
   if (database.isTransaction) database.exec('ROLLBACK')
 }
 
-/** Primary result codes (sqlite.org/rescode.html). */
-const busy = 5
-const corrupt = 11
-const notADatabase = 26
+/** Result codes (sqlite.org/rescode.html). */
+const codes = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 }
+/** The shared memory of the write-ahead log cannot grow. */
+const fullForSharedMemory = 4874
+
+/** The primary code, which is the low byte; null for an error of something else. */
+function codeOf(error: unknown): number | null {
+  if (!(error instanceof Error && 'errcode' in error)) return null
+  return error.errcode === fullForSharedMemory ? codes.full : Number(error.errcode) & 0xff
+}
+
+/** There is no room on the disk. */
+export function isFull(error: unknown): boolean {
+  return (
+    codeOf(error) === codes.full || (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
+  )
+}
+
+/** What was read is not what was written. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof SyntaxError || codeOf(error) === codes.corrupt
+}
 
 export function explain(file: string, error: unknown): LogFileError {
   if (error instanceof LogFileError) return error
   const refusal = (sentence: string) => new LogFileError(sentence, { cause: error })
-  // The low byte is the primary code.
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : null
-  if (code === busy) {
+  if (codeOf(error) === codes.busy) {
     return refusal(
       `Another server has the log's file ${file} open: stop it, name another file, or set storage: 'memory'.`,
     )
   }
-  if (code === corrupt || code === notADatabase || error instanceof SyntaxError) {
-    return refusal(`The log's file ${file} is damaged or something else: ${wayOut}.`)
+  if (isFull(error)) {
+    return refusal(
+      `There is no room on the disk for the log's file ${file}: make some, or name another dataFolder.`,
+    )
   }
+  if (isDamage(error)) return refusal(`The log's file ${file} is damaged: ${wayBack}.`)
+  if (codeOf(error) === codes.notADatabase) return refusal(`The file ${file} is no log: ${wayOut}.`)
   const reason = error instanceof Error ? error.message : String(error)
-  return refusal(`The log's file ${file} cannot be opened (${reason}): ${wayOut}.`)
-}
-
-/** State that a server leaves in the file for the next one. */
-export interface Life {
-  readonly epoch: string
-  /** Identifies the machine's boot. */
-  readonly boot: string
-  readonly durability: 'process' | 'machine'
-  readonly isClosed: boolean
+  return refusal(
+    `The log's file ${file} cannot be opened (${reason}): let this user write there, name another dataFolder, or set storage: 'memory'.`,
+  )
 }
 
 export interface Numbered {
@@ -166,12 +322,15 @@ export interface Numbered {
 /** Ids looked at for the greatest counter, in some ms. */
 const mostCounted = 10_000
 
+/** Epochs whose cursors are accepted. */
+const mostEpochs = 1000
+
 /** Sizes read ahead for retention. */
 const readAhead = 256
 
 /** Throws SQLite's error for damaged tables; see `explain`. */
 export function createSqliteStore(database: DatabaseSync) {
-  const insert = database.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const insert = database.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const find = database.prepare('SELECT * FROM message WHERE id = ? AND sender = ? AND channel = ?')
   const findRepeat = database.prepare(
     `SELECT seq, kind = ? AND at = ? AND body = ? AS is_repeat FROM message
@@ -194,16 +353,29 @@ export function createSqliteStore(database: DatabaseSync) {
      ORDER BY seq LIMIT ${readAhead}`,
   )
   const readSurvivor = database.prepare('SELECT * FROM survivor WHERE channel = ? AND kind = ?')
-  const writeSurvivor = database.prepare('INSERT OR REPLACE INTO survivor VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const writeSurvivor = database.prepare('INSERT OR REPLACE INTO survivor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const past = database.prepare('SELECT seq FROM past_base WHERE channel = ? AND kind = ? ORDER BY seq')
   const readPast = database.prepare('SELECT * FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
-  const keepPast = database.prepare('INSERT OR REPLACE INTO past_base VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const keepPast = database.prepare('INSERT OR REPLACE INTO past_base VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const forgetPast = database.prepare('DELETE FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
-  const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
 
   function insertNumbered({ seq, entry: { draft, acceptedAt, body } }: Numbered): void {
     const { id, channel, kind, from, at } = draft
-    insert.run(seq, id, channel, kind, from, at, acceptedAt, body)
+    const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
+    insert.run(...fields, checksumOf(fields))
+  }
+
+  /** Returns the body's size. */
+  function writeTo(into: typeof insert, message: Message): number {
+    const { id, channel, kind, from, at, seq, acceptedAt } = message
+    const body = JSON.stringify(message.body)
+    const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
+    into.run(...fields, checksumOf(fields))
+    return Buffer.byteLength(body)
+  }
+
+  function checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
+    if (database.isOpen) database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
   }
 
   return {
@@ -265,32 +437,30 @@ export function createSqliteStore(database: DatabaseSync) {
       )
       return rows.all(JSON.stringify(without)).map(messageOf)
     },
+    /** Throws a `SyntaxError` if one is damaged: without it a document is. */
     survivors(kinds: readonly string[]): StoredBase[] {
       const rows = database.prepare(
-        `SELECT channel, kind, seq, octet_length(body) AS bytes FROM survivor
+        `SELECT *, octet_length(body) AS bytes FROM survivor
          WHERE kind IN (SELECT value FROM json_each(?))`,
       )
-      return rows.all(JSON.stringify(kinds)) as unknown as StoredBase[]
+      return Array.from(rows.iterate(JSON.stringify(kinds)), (row) => {
+        const { channel, kind, seq } = messageOf(row)
+        return { channel, kind, seq, bytes: Number(row.bytes) }
+      })
     },
     readSurvivor(channel: string, kind: Kind): Message | undefined {
       const row = readSurvivor.get(channel, kind)
       return row && messageOf(row)
     },
     /** Commits. Returns the body's size. */
-    writeSurvivor({ id, channel, kind, from, at, seq, acceptedAt, body: given }: Message): number {
-      const body = JSON.stringify(given)
-      writeSurvivor.run(seq, id, channel, kind, from, at, acceptedAt, body)
-      return Buffer.byteLength(body)
-    },
+    writeSurvivor: (base: Message) => writeTo(writeSurvivor, base),
     pastBases: {
       past: (channel: string, kind: Kind) => past.all(channel, kind).map(({ seq }) => Number(seq)),
       readPast(channel: string, kind: Kind, seq: number): Message | undefined {
         const row = readPast.get(channel, kind, seq)
         return row && messageOf(row)
       },
-      keepPast({ id, channel, kind, from, at, seq, acceptedAt, body }: Message): void {
-        keepPast.run(seq, id, channel, kind, from, at, acceptedAt, JSON.stringify(body))
-      },
+      keepPast: (base: Message) => void writeTo(keepPast, base),
       forgetPast: (channel: string, kind: Kind, seq: number) => void forgetPast.run(channel, kind, seq),
     },
     /** Messages of these kinds after their survivors, up to a number; in order. Scans the log. */
@@ -318,27 +488,30 @@ export function createSqliteStore(database: DatabaseSync) {
       if (count > 0 && count !== head - Number(row.first) + 1) throw new SyntaxError('Messages are missing.')
       return { floor: head - count, head, bytes: Number(row.bytes) }
     },
-    readLife(): Life | null {
-      const row = database.prepare('SELECT epoch, boot, durability, is_closed AS isClosed FROM life').get()
-      return row ? ({ ...row, isClosed: row.isClosed === 1 } as Life) : null
-    },
     /**
-     * Synced to disk, like later commits until `stopWaitingForDisk`. If a power cut lost the start of a life with its
-     * messages, the file would look cleanly closed.
+     * Begins an epoch that continues the log after `head`, on the disk. Returns how far the log has what was stored in each earlier
+     * one, by name.
      */
-    writeLife({ epoch, boot, durability, isClosed }: Life): void {
-      database.exec('PRAGMA synchronous = FULL')
+    beginEpoch(name: string, head: number): ReadonlyMap<string, number> {
       inTransaction(database, () => {
-        database.exec('DELETE FROM life')
-        const insertLife = database.prepare('INSERT INTO life VALUES (?, ?, ?, ?)')
-        insertLife.run(epoch, boot, durability, Number(isClosed))
+        database.prepare('INSERT INTO epoch VALUES (?, ?, 0)').run(name, head)
+        const oldest = 'SELECT rowid FROM epoch ORDER BY rowid DESC LIMIT 1 OFFSET ?'
+        database.prepare(`DELETE FROM epoch WHERE rowid <= (${oldest})`).run(mostEpochs)
       })
+      // From now on a missing write-ahead log is noticed.
+      checkpoint('TRUNCATE')
+      const reaches = new Map<string, number>()
+      let reach = head
+      for (const row of database.prepare('SELECT name, after FROM epoch ORDER BY rowid DESC').iterate()) {
+        reaches.set(String(row.name), reach)
+        reach = Math.min(reach, Number(row.after))
+      }
+      return reaches
     },
+    closeEpoch: () => database.exec('UPDATE epoch SET is_closed = 1'),
     /** From now on commits survive the process, not the machine. */
     stopWaitingForDisk: () => database.exec('PRAGMA synchronous = NORMAL'),
-    checkpoint(): void {
-      if (database.isOpen) checkpoint.get()
-    },
+    checkpoint,
   }
 }
 
@@ -348,11 +521,16 @@ type MessageRow = Pick<Message, 'seq' | 'id' | 'channel' | 'kind' | 'at'> & {
   readonly sender: string
   readonly accepted_at: number
   readonly body: string
+  readonly checksum: number | null
 }
 
-/** Throws a `SyntaxError` for an invalid body. */
+/** Throws a `SyntaxError` if it is not what was stored. */
 function messageOf(row: Row): Message {
   // STRICT tables, written only by `insert`.
-  const { seq, id, channel, kind, sender, at, accepted_at, body } = row as unknown as MessageRow
+  const { seq, id, channel, kind, sender, at, accepted_at, body, checksum } = row as unknown as MessageRow
+  if (checksum !== null && checksum !== checksumOf([seq, id, channel, kind, sender, at, accepted_at, body]))
+    throw new SyntaxError(`Message ${seq} does not fit its checksum.`)
   return { id, channel, kind, from: sender, at, body: JSON.parse(body), seq, acceptedAt: accepted_at }
 }
+
+const checksumOf = (fields: readonly (string | number)[]) => crc32(fields.join(' '))

@@ -8,7 +8,7 @@ import { createMemoryLog, IdTaken, type Log, LogUnavailable } from './log.ts'
 import { testLogContract } from './log-contract.ts'
 import { ampleLimits, countTo, draft, given, idsOf, main, newFile, readAll, startMs } from './log-testing.ts'
 import { testPersistence } from './persistence-contract.ts'
-import { openSqliteLog, readBootId } from './sqlite-log.ts'
+import { openSqliteLog } from './sqlite-log.ts'
 import { openSqs, type SqsSettings } from './sqs-log.ts'
 import { openStranger, sqsAppenderFor, startSqsServer, startThief, type TestSqs } from './sqs-testing.ts'
 
@@ -35,8 +35,7 @@ testPersistence('sqs, sqlite', (context) => {
   const file = newFile(context)
   const settings = newSettings()
   const limits = { ...ampleLimits, messages: 1_000_000, bytes: 1e9 }
-  // The appending process has the machine's own.
-  const parts = { ...given, limits, file, bootId: readBootId(Date.now) }
+  const parts = { ...given, limits, file }
   const open = async () => (await openSqs(settings, { ...parts, log: openSqliteLog(parts) })).log
   return { open, appender: sqsAppenderFor(settings, file) }
 })
@@ -237,18 +236,18 @@ test('of a message that does not come its sender is told, with all that wait beh
 test('while the queue is away an append is refused, and stored when it is repeated', async (context) => {
   const settings = newSettings()
   const failures: unknown[] = []
-  const { log, isUp } = await openBehind(context, settings, { failures })
+  const { log, outage } = await openBehind(context, settings, { failures })
   assert.equal(await log.append(draft('w1-1'), startMs), 1)
   await sqs.kill()
   const appends = ['w1-2', 'w1-3'].map((id) => log.append(draft(id), startMs))
   await Promise.all(appends.map((append) => assert.rejects(append, LogUnavailable)))
-  assert.equal(isUp(), false)
+  assert.match(outage()?.reason ?? '', /queue/)
   await sqs.restart()
   // The first one may find that the queue is lost.
   await log.append(draft('w1-2'), startMs).catch(() => undefined)
   const again = ['w1-2', 'w1-3'].map((id) => log.append(draft(id), startMs))
   assert.deepEqual(await Promise.all(again), [2, 3])
-  assert.equal(isUp(), true)
+  assert.equal(outage(), null)
 })
 
 test('closing answers what is under way and closes the log', async (context) => {

@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import { SignJWT, UnsecuredJWT } from 'jose'
 import {
   Access,
-  type Grant,
   grantFrom,
   invitationLink,
   isLoopback,
@@ -41,9 +40,27 @@ test('from an invitation to a session to a grant', async () => {
   const { access } = accessAt(noon)
   const token = await makeInvitation({ ...toWrite, expiresAt: noon + 24 * hourMs }, key)
   const { setCookie, grant } = await access.redeem(token)
-  assert.deepEqual(grant, { channels: new Set(['main', 'notes']), may: 'write', expiresAt: noon + hourMs })
+  assert.deepEqual(grant, grantFrom(toWrite, noon + hourMs, noon + 24 * hourMs))
   assert.deepEqual(await access.grantFor(cookieIn(setCookie)), grant)
   assert.deepEqual(await access.grantFor(`theme=dark; ${cookieIn(setCookie)}`), grant)
+})
+
+test('all who come by one link count as one invitation, those of another link as another', async () => {
+  const { access, clock } = accessAt(noon)
+  const token = (may: 'read' | 'write', hours: number) =>
+    makeInvitation({ ...toWrite, may, expiresAt: noon + hours * hourMs }, key)
+  const link = await token('write', 24)
+  const one = await access.redeem(link)
+  clock.now += 5000
+  const sessions = [
+    await access.redeem(link),
+    await access.redeem(await token('write', 25)),
+    await access.redeem(await token('read', 24)),
+  ]
+  const grants = await Promise.all(sessions.map(({ setCookie }) => access.grantFor(cookieIn(setCookie))))
+  const byBearer = await access.grantFor(undefined, `Bearer ${link}`)
+  const same = [...grants, byBearer].map(({ invitation }) => invitation === one.grant.invitation)
+  assert.deepEqual(same, [true, false, false, true])
 })
 
 test('a link can be used more than once', async () => {
@@ -76,7 +93,7 @@ test('a session seen before is not verified again, and ends all the same', async
 
 test('a session that was never seen ends to the millisecond too', async () => {
   const cookie = await cookieAfter(accessAt(noon).access)
-  const grant = { channels: new Set(['main', 'notes']), may: 'write', expiresAt: noon + hourMs }
+  const grant = grantFrom(toWrite, noon + hourMs, noon + 24 * hourMs)
   assert.deepEqual(await accessAt(noon + hourMs - 1).access.grantFor(cookie), grant)
   const message = /^[^.]+ask for a new one[^.]+\.$/
   await assert.rejects(accessAt(noon + hourMs).access.grantFor(cookie), { code: 'session-expired', message })
@@ -213,14 +230,14 @@ function forged(change: { typ?: string; aud?: string; alg?: string; claims?: obj
   return (exp === null ? token : token.setExpirationTime(exp)).sign(key)
 }
 
-const invited = { channels: new Set(['main', 'notes']), may: 'write', expiresAt }
+const invited = grantFrom(toWrite, expiresAt)
 
 test('what was put into an invitation comes out, until the end', async () => {
   assert.deepEqual((await redeem(await make())).grant, invited)
   assert.deepEqual((await redeem(await make(), expiresAt - 1)).grant, invited)
   const all: Permission = { channels: 'all', may: 'read' }
   const token = await makeInvitation({ ...all, expiresAt: expiresAt + 999 }, key)
-  assert.deepEqual((await redeem(token)).grant, { ...all, expiresAt })
+  assert.deepEqual((await redeem(token)).grant, grantFrom(all, expiresAt))
 })
 
 test('an invitation ends to the millisecond', async () => {
@@ -331,7 +348,7 @@ test('auto is open on loopback alone; a word of the config goes before', () => {
 
 const writer = grantFrom({ channels: ['main', 'notes'], may: 'write' }, noon)
 const reader = grantFrom({ channels: ['main'], may: 'read' }, noon)
-const guide: Grant = { channels: 'all', may: 'read', expiresAt: noon }
+const guide = grantFrom({ channels: 'all', may: 'read' }, noon)
 
 test('what a grant covers may be read, and the wind with every grant', () => {
   for (const grant of [openGrant, guide, writer, reader]) {

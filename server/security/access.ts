@@ -35,12 +35,20 @@ export interface Grant {
   readonly may: 'read' | 'write'
   /** End of the session, ms since the epoch; null for never. */
   readonly expiresAt: number | null
+  /** The same for all who came by one link; null on an open server. */
+  readonly invitation: string | null
 }
 
-export const openGrant: Grant = { channels: 'all', may: 'write', expiresAt: null }
+export const openGrant: Grant = { channels: 'all', may: 'write', expiresAt: null, invitation: null }
 
-export function grantFrom({ channels, may }: Permission, expiresAt: number): Grant & { expiresAt: number } {
-  return { channels: channels === 'all' ? 'all' : new Set(channels), may, expiresAt }
+/** `until`: end of the invitation. */
+export function grantFrom(
+  { channels, may }: Permission,
+  expiresAt: number,
+  until = expiresAt,
+): Grant & { expiresAt: number } {
+  const invitation = `${may} ${until} ${channels}`
+  return { channels: channels === 'all' ? 'all' : new Set(channels), may, expiresAt, invitation }
 }
 
 export const hasEnded = ({ expiresAt }: Grant, now: number) => expiresAt !== null && expiresAt <= now
@@ -252,7 +260,7 @@ export class Access {
     const seconds = Math.max(0, Math.floor((expiresAt - now) / 1000))
     // RFC 6265bis. Strict would drop the cookie on the redirect after a link from a mail.
     const setCookie = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
-    return { grant: grantFrom(permission, expiresAt), setCookie }
+    return { grant: grantFrom(permission, expiresAt, until), setCookie }
   }
 
   /** One alone decides: a bearer's invitation, else the session. */
@@ -275,7 +283,7 @@ export class Access {
   async #verifyAndKeep(token: string): Promise<Session> {
     const { claims, endsAt } = await verify('session', token, this.#parts)
     const { until, ...permission } = claims
-    const session = { permission, until, grant: grantFrom(permission, endsAt) }
+    const session = { permission, until, grant: grantFrom(permission, endsAt, until) }
     const [oldest] = this.#verified.keys()
     const isFull = this.#verified.size >= (this.#parts.cachedSessions ?? 2048)
     if (isFull && oldest !== undefined) this.#verified.delete(oldest)

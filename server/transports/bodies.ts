@@ -1,19 +1,35 @@
-// Bodies of requests, within limits of size and time, and no longer than the session of their sender.
+// Bodies of requests: bounded in size, time and by the budget, and no longer than their sender's session.
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2'
 import type { Readable } from 'node:stream'
 import { Refusal } from '../refusal.ts'
 import { type Grant, mustLast } from '../security/access.ts'
 import type { Timers } from '../wire/time.ts'
+import { type Budget, chunkBytes } from './budget.ts'
 import type { TransportLimits } from './transport.ts'
 
 interface BodiesParts {
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
   readonly timers: Timers
+  readonly budget: Budget
 }
 
-/** A request; or a stream of HTTP/2, which does not keep its headers. */
+/** Whoever may only read sends probes alone. */
+const mostProbeBytes = 4096
+
+export const mostBytesFor = ({ may }: Grant, { maxMessageBytes }: BodiesParts['limits']) =>
+  may === 'read' ? Math.min(mostProbeBytes, maxMessageBytes) : maxMessageBytes
+
+/** A request; or a stream of HTTP/2, whose headers are apart. */
 export type Body = Readable & { readonly headers?: IncomingHttpHeaders }
+
+interface Expected {
+  /** Of a body that is no message. */
+  readonly mostBytes?: number
+  /** Its Content-Length, if the body does not keep its headers. */
+  readonly length?: string | undefined
+}
 
 export class Bodies {
   readonly #parts: BodiesParts
@@ -26,8 +42,8 @@ export class Bodies {
    * Rejects with a `Refusal` as soon as the body is too large (413), too slow (408) or longer than the session (401), and
    * discards it; the listener handles the rest.
    */
-  async text(request: Body, grant: Grant, mostBytes?: number): Promise<string> {
-    return (await this.#read(request, grant, mostBytes)).toString('utf8')
+  async text(request: Body, grant: Grant, expected?: Expected): Promise<string> {
+    return (await this.#read(request, grant, expected)).toString('utf8')
   }
 
   /** As `text`. Rejects a body that is not UTF-8 with a `Refusal` (400 `bad-shape`); leaves out a byte order mark. */
@@ -40,21 +56,30 @@ export class Bodies {
     }
   }
 
-  async #read(request: Body, grant: Grant, mostBytes = this.#parts.limits.maxMessageBytes): Promise<Buffer> {
-    const { timers } = this.#parts
-    const bytes = await this.#collect(request, mostBytes)
+  async #read(request: Body, grant: Grant, expected: Expected = {}): Promise<Buffer> {
+    const { timers, limits } = this.#parts
+    const { mostBytes = mostBytesFor(grant, limits), length = request.headers?.['content-length'] } = expected
+    const isMessage = expected.mostBytes === undefined
+    const larger = () => (isMessage ? tooLargeFor(grant, limits) : tooLarge(mostBytes))
+    if (Number(length ?? 0) > mostBytes) {
+      discard(request, mostBytes)
+      throw larger()
+    }
+    const bytes = await this.#collect(request, mostBytes, larger)
     mustLast(grant, timers.now())
     return bytes
   }
 
-  #collect(request: Body, mostBytes: number): Promise<Buffer> {
+  #collect(request: Body, mostBytes: number, larger: () => Refusal): Promise<Buffer> {
     const {
       timers,
+      budget,
       limits: { bodySeconds },
     } = this.#parts
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
       let size = 0
+      const charge = budget.open(connectionOf(request), end)
       const stopTimer = timers.later(() => {
         const sentence = `A request's body has to be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`
         end(new Refusal(408, 'too-slow', sentence))
@@ -62,6 +87,7 @@ export class Bodies {
 
       function end(refusal?: unknown): void {
         stopTimer()
+        charge.end()
         if (refusal) {
           discard(request.off('data', take), mostBytes)
           reject(refusal)
@@ -71,15 +97,17 @@ export class Bodies {
 
       function take(chunk: Buffer): void {
         size += chunk.length
-        if (size > mostBytes) end(tooLarge(mostBytes))
-        else chunks.push(chunk)
+        if (size > mostBytes) end(larger())
+        else {
+          chunks.push(chunk)
+          charge.set(size + chunks.length * chunkBytes)
+        }
       }
 
       request.once('end', () => end())
       request.once('error', end)
       request.once('aborted', () => end(aborted()))
-      if (Number(request.headers?.['content-length'] ?? 0) > mostBytes) end(tooLarge(mostBytes))
-      else request.on('data', take)
+      request.on('data', take)
     })
   }
 }
@@ -96,6 +124,19 @@ function discard(request: Body, mostBytes: number): void {
 export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
   const sentence = `A message may have ${maxBytes} bytes at most (limits.maxMessageBytes).`
   return new Refusal(413, 'too-large', sentence, id)
+}
+
+/** Of a message from whoever has that grant. */
+export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: string | null = null): Refusal {
+  if (grant.may === 'write') return tooLarge(limits.maxMessageBytes, id)
+  const sentence = `Your invitation is for reading only, and lets you send probes of ${mostBytesFor(grant, limits)} bytes at most; ask for one that lets you write.`
+  return new Refusal(403, 'read-only-invitation', sentence, id)
+}
+
+/** The HTTP/2 session or the socket. */
+export function connectionOf(body: Body): object {
+  const { session, stream, socket } = body as Partial<ServerHttp2Stream & Http2ServerRequest>
+  return session ?? stream?.session ?? socket ?? body
 }
 
 export function aborted(): Refusal {

@@ -1,11 +1,12 @@
 // Polling, answered at once, and long polling, held until there are messages (2012 paper).
 
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { PollReply } from '../hub/polls.ts'
 import type { Delivery } from '../hub/subscriber.ts'
 import { mustLast } from '../security/access.ts'
 import { estimateLength } from '../wire/messages.ts'
 import type { TransportName } from '../wire/modes.ts'
+import { answerOf } from './answers.ts'
 import { admit, jsonFraming, type Mounting, openingIn, type ServerTransport } from './transport.ts'
 
 export const polling: ServerTransport = (mounting) =>
@@ -39,16 +40,12 @@ function mountPoll(path: string, transport: TransportName, mounting: Mounting): 
   })
 }
 
-/** Characters. Larger responses are generated as they are read, to bound memory. */
-const largeAnswer = 65_536
-
 /** A `PollAnswer` built from frames encoded once for all clients. */
 function bodyOf({ cursor, deliveries }: PollReply): Buffer | Readable {
   let characters = 0
   for (const { frame } of deliveries)
     if (frame.type === 'message') characters += estimateLength(frame.message.body)
-  const parts = partsOf(cursor, [...deliveries])
-  return characters > largeAnswer ? Readable.from(parts) : Buffer.concat([...parts])
+  return answerOf(partsOf(cursor, [...deliveries]), characters)
 }
 
 const comma = Buffer.from(',')

@@ -5,10 +5,10 @@ import { beatsMissed } from '../hub/hub.ts'
 import { Refusal } from '../refusal.ts'
 import { mustLast } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
-import type { Timers } from '../wire/time.ts'
-import { aborted, tooLarge } from './bodies.ts'
+import { aborted, connectionOf, mostBytesFor, tooLarge } from './bodies.ts'
+import { UnfinishedFrame } from './budget.ts'
 import { mountStream } from './sse.ts'
-import { admitOwner, queryOf, type ServerTransport } from './transport.ts'
+import { admitOwner, type Mounting, queryOf, type ServerTransport } from './transport.ts'
 import { createInboundFrames, mustBeOfType } from './uplink.ts'
 
 /** Heartbeats. Silent clients are disconnected earlier; this ends requests without a client. */
@@ -32,10 +32,15 @@ export const streaming: ServerTransport = (mounting) => {
     const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source: ctx.req })
     let lines = 0
     try {
-      await readLines(ctx.req, timers, limits.maxMessageBytes * 2, heartbeatMs * longestSilence, (line) => {
-        mustLast(grant, timers.now())
-        lines += 1
-        inbound.take(line)
+      await readLines(ctx.req, {
+        ...mounting,
+        mostBytes: mostBytesFor(grant, limits) * 2,
+        silenceMs: heartbeatMs * longestSilence,
+        onLine(line) {
+          mustLast(grant, timers.now())
+          lines += 1
+          inbound.take(line)
+        },
       })
     } finally {
       inbound.stop()
@@ -44,18 +49,26 @@ export const streaming: ServerTransport = (mounting) => {
   })
 }
 
-/** Rejects for a line that is too long, `silenceMs` without data, an aborted body, and what `onLine` throws. */
+interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
+  readonly mostBytes: number
+  readonly silenceMs: number
+  readonly onLine: (line: string) => void
+}
+
+/** Rejects for a line that is too long, slow or large for the budget, `silenceMs` without data, an aborted body, and what `onLine` throws. */
 function readLines(
   request: IncomingMessage,
-  timers: Timers,
-  mostBytes: number,
-  silenceMs: number,
-  onLine: (line: string) => void,
+  { timers, budget, limits, mostBytes, silenceMs, onLine }: Lines,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    let rest = ''
+    /** Of the line that has begun. */
+    let pieces: string[] = []
     let heardAt = timers.now()
     let stopTimer = timers.later(look, silenceMs)
+    const line = new UnfinishedFrame({
+      ...{ budget, timers, connection: connectionOf(request) },
+      ...{ mostSeconds: limits.bodySeconds, onRefused: fail },
+    })
 
     function look(): void {
       const leftMs = heardAt + silenceMs - timers.now()
@@ -63,29 +76,50 @@ function readLines(
       else fail(new Refusal(408, 'silent', 'Nothing came in this request for too long.'))
     }
 
-    function fail(error: unknown): void {
+    function stop(): void {
       stopTimer()
+      line.end()
+    }
+
+    function fail(error: unknown): void {
+      stop()
+      pieces = []
       request.removeAllListeners('data')
       // Discards the rest, so that the client reads the response.
       request.resume()
       reject(error)
     }
 
+    function endLine(): void {
+      const whole = pieces.join('')
+      pieces = []
+      if (whole.trim() !== '') onLine(whole)
+    }
+
     request.setEncoding('utf8').on('data', (text: string) => {
       heardAt = timers.now()
-      const lines = (rest + text).split('\n')
-      rest = lines.pop() ?? ''
+      const [first = '', ...others] = text.split('\n')
       try {
-        for (const line of lines) if (line.trim() !== '') onLine(line)
-        if (rest.length > mostBytes) throw tooLarge(mostBytes / 2)
+        if (first !== '') pieces.push(first)
+        for (const other of others) {
+          endLine()
+          if (other !== '') pieces.push(other)
+        }
+        const isNew = others.length > 0
+        const added = isNew ? (others.at(-1)?.length ?? 0) : first.length
+        if (line.add(added, isNew) > mostBytes) throw tooLarge(mostBytes / 2)
       } catch (error) {
         fail(error)
       }
     })
     request.once('end', () => {
-      stopTimer()
-      if (rest.trim() !== '') onLine(rest)
-      resolve()
+      stop()
+      try {
+        endLine()
+        resolve()
+      } catch (error) {
+        reject(error)
+      }
     })
     request.once('error', fail)
     request.once('aborted', () => fail(aborted()))

@@ -13,7 +13,13 @@ interface Change extends Partial<Opening> {
 }
 
 function ask(query: string, { transport = 'sse', cursorText, ...change }: Change = {}) {
-  const opening: Opening = { query: new URLSearchParams(query), grant: openGrant, http: '2', ...change }
+  const opening: Opening = {
+    query: new URLSearchParams(query),
+    grant: openGrant,
+    http: '2',
+    connection: {},
+    ...change,
+  }
   return admit(opening, transport, { channelsPerWindow: 2 }, cursorText)
 }
 
@@ -42,7 +48,7 @@ test('the mode is named by what is spoken, also where the table has none of that
 })
 
 test('who may not read one of the channels stays outside, though the wind blows for everyone', async () => {
-  const grant: Grant = { channels: new Set(['main']), may: 'read', expiresAt: null }
+  const grant: Grant = { ...openGrant, channels: new Set(['main']), may: 'read' }
   assert.ok(ask('window=w1&channels=main,wind', { grant }))
   const { status, code, message } = await refusalOf(() => ask('window=w1&channels=main,other', { grant }))
   assert.deepEqual([status, code], [403, 'not-invited-there'])

@@ -1,5 +1,6 @@
 // The contract of transports: each turns requests or sockets into clients of the hub.
 
+import type { Readable } from 'node:stream'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import type { WebSocket } from 'ws'
@@ -12,7 +13,8 @@ import { grantOf } from '../security/middleware.ts'
 import { fingerprintIn, parseCursor } from '../wire/messages.ts'
 import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
-import type { Bodies } from './bodies.ts'
+import { type Bodies, connectionOf } from './bodies.ts'
+import type { Budget } from './budget.ts'
 
 export type ServerTransport = (mounting: Mounting) => void
 
@@ -22,6 +24,7 @@ export interface Mounting {
   readonly hub: Hub
   readonly timers: Timers
   readonly bodies: Bodies
+  readonly budget: Budget
   readonly limits: TransportLimits
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number
@@ -34,14 +37,19 @@ export interface TransportLimits {
   readonly bodySeconds: number
 }
 
-export type SocketHandler = (socket: WebSocket, opening: Opening) => void
+export type SocketHandler = (socket: WebSocket, opening: SocketOpening) => void
 
 export interface Opening {
   readonly query: URLSearchParams
   /** The version in use. */
   readonly http: HttpVersion
   readonly grant: Grant
+  /** The HTTP/2 session or the socket. */
+  readonly connection: object
 }
+
+/** `source`: what the WebSocket reads. */
+export type SocketOpening = Opening & { readonly source: Readable }
 
 /** `ctx.URL` would put a whole address together, of the Host too, and parse it. */
 export function queryOf({ querystring }: Pick<ParameterizedContext, 'querystring'>): URLSearchParams {
@@ -49,7 +57,12 @@ export function queryOf({ querystring }: Pick<ParameterizedContext, 'querystring
 }
 
 export function openingIn(ctx: ParameterizedContext): Opening {
-  return { query: queryOf(ctx), http: httpVersionOf(ctx), grant: grantOf(ctx) }
+  return {
+    query: queryOf(ctx),
+    http: httpVersionOf(ctx),
+    grant: grantOf(ctx),
+    connection: connectionOf(ctx.req),
+  }
 }
 
 /** For poll responses, and refusals over WebSocket. */
@@ -60,7 +73,7 @@ export const jsonFraming: Framing = { encode: (frame) => Buffer.from(JSON.string
  * `bad-query`, 403 `not-your-name` or `not-invited-there`, 505 `http-version`.
  */
 export function admit(
-  { query, http, grant }: Opening,
+  { query, http, grant, connection }: Opening,
   transport: TransportName,
   { channelsPerWindow }: Pick<TransportLimits, 'channelsPerWindow'>,
   cursorText = '',
@@ -79,6 +92,7 @@ export function admit(
       // Even if the table has no such mode.
       mode: { ...mode, name: `${transport}/${http}`, http },
       expiresAt: grant.expiresAt,
+      holder: { connection, invitation: grant.invitation },
     },
     cursor: parseCursor(cursorText || query.get('cursor')),
     /** Of the query's key; null without one. */

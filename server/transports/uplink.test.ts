@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { defaultConfig } from '../config/config.ts'
 import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import type { Delivery } from '../hub/subscriber.ts'
@@ -11,6 +12,7 @@ import { fingerprintFor, type Grant, openGrant } from '../security/access.ts'
 import type { DownFrame } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { Bodies } from './bodies.ts'
+import { Budget } from './budget.ts'
 import { createInboundFrames, mountUplink } from './uplink.ts'
 
 const draftOf = (n: number, change: object = {}) => ({
@@ -53,7 +55,7 @@ async function openInbound({
     grant,
     window,
     fingerprint,
-    limits: { maxMessageBytes },
+    limits: { maxMessageBytes, bodySeconds: 30 },
     stream: () => reader,
     source: { pause: () => void flow.push('pause'), resume: () => void flow.push('resume') },
   })
@@ -102,7 +104,7 @@ const misfits: [text: string, answer: string][] = [
 
 for (const [text, answer] of misfits) {
   test(`refuses by name what does not fit, and goes on: ${text.slice(0, 80)}`, async () => {
-    const grant: Grant = { channels: new Set(['main']), may: 'write', expiresAt: null }
+    const grant: Grant = { ...openGrant, channels: new Set(['main']) }
     const { inbound, said } = await openInbound({ grant })
     inbound.take(text)
     inbound.take(publish(2))
@@ -328,7 +330,7 @@ async function postHeartbeat(body: string): Promise<unknown> {
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
-  const bodies = new Bodies({ limits, timers: time })
+  const bodies = new Bodies({ limits, timers: time, budget: new Budget(defaultConfig.limits) })
   mountUplink({ router: router as never, hub: hub as never, bodies })
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   query.set('window', `${fingerprintFor(query)}.w1`)

@@ -2,7 +2,7 @@
 
 import { channel } from 'node:diagnostics_channel'
 import type { ServerResponse } from 'node:http'
-import type { Http2ServerRequest, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ import { fingerprintFor, type Grant, hasEnded, refuseName, refuseWriting } from 
 import { grantOf } from '../security/middleware.ts'
 import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
-import { type Body, tooLarge } from './bodies.ts'
+import { type Body, connectionOf, mostBytesFor, tooLargeFor } from './bodies.ts'
 import { admitOwner, type Mounting, queryOf, type TransportLimits } from './transport.ts'
 
 /** A frame has arrived, with its stream; a draft was admitted, with the request or stream it came by. */
@@ -32,6 +32,7 @@ export const messagesPath = '/api/messages'
 interface Posted {
   readonly query: string
   readonly contentType: string
+  readonly length: string | undefined
   /** Its body; also what the lab's stamps know it by. */
   readonly source: Body
   readonly connection: object
@@ -52,14 +53,21 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
     return fingerprint
   }
 
-  async function takePosted({ query, contentType, source, connection, grant }: Posted): Promise<string> {
+  async function takePosted({
+    query,
+    contentType,
+    length,
+    source,
+    connection,
+    grant,
+  }: Posted): Promise<string> {
     const fingerprint = fingerprintIn(query, connection)
     mustBeType(contentType, 'Messages', 'application/json')
-    const draft = admitDraft(parseJson(await bodies.text(source, grant)))
+    const draft = admitDraft(parseJson(await bodies.text(source, grant, { length })))
     mayPublish(draft, fingerprint, grant)
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    const stored = await hub.publish(draft)
+    const stored = await hub.publish(draft, { connection, invitation: grant.invitation })
     // Node flushes at the end of a turn: the subscribers' bytes go first.
     await nextTurn()
     return JSON.stringify(stored)
@@ -71,8 +79,9 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
     const json = await takePosted({
       query: ctx.querystring,
       contentType: ctx.get('Content-Type'),
+      length: ctx.req.headers['content-length'],
       source: ctx.req,
-      connection: connectionOf(ctx),
+      connection: connectionOf(ctx.req),
       grant: grantOf(ctx),
     })
     answer(ctx, json)
@@ -80,7 +89,7 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
 
   router.post('/api/heartbeat', async (ctx) => {
     const { window } = admitOwner(queryOf(ctx))
-    const text = await bodies.text(ctx.req, grantOf(ctx), mostBeatBytes)
+    const text = await bodies.text(ctx.req, grantOf(ctx), { mostBytes: mostBeatBytes })
     hub.heard(window, text === '' ? undefined : admitBeat(parseJson(text)))
     ctx.status = 204
   })
@@ -88,9 +97,9 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
   router.post('/api/awareness', async (ctx) => {
     const { window, opening } = admitOwner(queryOf(ctx))
     mustBeOfType(ctx, 'States', 'application/json')
-    const text = await bodies.text(ctx.req, grantOf(ctx), mostAwarenessBytes)
+    const text = await bodies.text(ctx.req, grantOf(ctx), { mostBytes: mostAwarenessBytes })
     const report = admitAwareness(parseJson(text))
-    refuseHaste(hub.waitMs(connectionOf(ctx), window), null)
+    refuseHaste(hub.waitMs(connectionOf(ctx.req), window), null)
     hub.show(window, report, opening)
     ctx.status = 204
   })
@@ -104,13 +113,14 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
   /** As the route does, with its answer as JSON. If it rejects, the route refuses that stream's request with the reason. */
   return async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, grant: Grant): Promise<string> => {
     try {
-      const { ':path': path = '', 'content-type': contentType = '' } = headers
+      const { ':path': path = '', 'content-type': contentType = '', 'content-length': length } = headers
       const query = path.slice(messagesPath.length)
       return await takePosted({
         query,
         contentType,
+        length,
         source: stream,
-        connection: stream.session ?? stream,
+        connection: connectionOf(stream),
         grant,
       })
     } catch (error) {
@@ -141,11 +151,6 @@ function mustBeType(given: string, what: string, type: string): void {
 export function mayPublish({ id, from, channel }: Draft, fingerprint: string | null, grant: Grant): void {
   const refusal = refuseName(from, fingerprint, id) ?? refuseWriting(grant, channel, id)
   if (refusal) throw refusal
-}
-
-/** The HTTP/2 session or the socket. */
-export function connectionOf({ req }: Pick<ParameterizedContext, 'req'>): object {
-  return ('stream' in req && (req as unknown as Http2ServerRequest).stream.session) || req.socket
 }
 
 /** Bypasses Koa's response, which costs as much as the rest of the request. */
@@ -182,9 +187,9 @@ function admitBeat(given: unknown): Readonly<Record<string, number>> | undefined
 }
 
 interface InboundParts {
-  readonly hub: Pick<Hub, 'waitMs' | 'heard' | 'publish' | 'show'>
+  readonly hub: Pick<Hub, 'waitMs' | 'refused' | 'heard' | 'publish' | 'show'>
   readonly timers: Timers
-  readonly limits: Pick<TransportLimits, 'maxMessageBytes'>
+  readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
   readonly grant: Grant
   /** Counts as the sender, for the rate limit and heartbeats. */
   readonly window: Subscriber
@@ -251,6 +256,7 @@ export function createInboundFrames(parts: InboundParts) {
       else if (frame.type === 'awareness') show(frame)
       else publish(frame.message, Buffer.byteLength(received))
     } catch (error) {
+      if (typeof received === 'string') hub.refused(window, received.length)
       answerInTurn(refusalFor(error))
     }
   }
@@ -260,12 +266,16 @@ export function createInboundFrames(parts: InboundParts) {
   }
 
   function publish(message: unknown, bytes: number): void {
-    if (bytes > limits.maxMessageBytes) throw tooLarge(limits.maxMessageBytes, idOf(message))
+    if (bytes > mostBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
     const draft = admitDraft(message)
     mayPublish(draft, fingerprint, grant)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    const stored = hub.publish(draft)
-    answerInTurn(stored instanceof Promise ? stored.catch((error) => refusalFor(error, draft.id)) : stored)
+    const stored = hub.publish(draft, window.identity.holder)
+    const refused = (error: unknown) => {
+      hub.refused(window, bytes)
+      return refusalFor(error, draft.id)
+    }
+    answerInTurn(stored instanceof Promise ? stored.catch(refused) : stored)
   }
 
   /** Keeps responses in order: storing may be slower than refusing. */

@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
-import type { Writable } from 'node:stream'
+import { PassThrough, type Writable } from 'node:stream'
 import { test } from 'node:test'
 import * as ws from 'ws'
+import { defaultConfig } from '../config/config.ts'
 import { openHub, settled } from '../hub/hub-testing.ts'
 import { openGrant } from '../security/access.ts'
+import { Budget } from './budget.ts'
 import type { Mounting, SocketHandler } from './transport.ts'
 import { socketFraming, websocket } from './websocket.ts'
 
@@ -67,11 +69,20 @@ async function openSockets(names: readonly string[]) {
   const onSocket = (_path: string, handler: SocketHandler) => {
     open = handler
   }
-  websocket({ hub, timers: time, limits, onSocket, router: { get: () => undefined } } as unknown as Mounting)
+  const budget = new Budget(defaultConfig.limits)
+  const router = { get: () => undefined }
+  websocket({ hub, timers: time, limits, budget, onSocket, router } as unknown as Mounting)
   const sockets = names.map((window) => {
     const socket = new FakeSocket()
     const query = new URLSearchParams({ window, channels: 'main' })
-    open(socket as unknown as Parameters<SocketHandler>[0], { query, http: '1.1', grant: openGrant })
+    const source = new PassThrough()
+    open(socket as unknown as Parameters<SocketHandler>[0], {
+      query,
+      http: '1.1',
+      grant: openGrant,
+      source,
+      connection: source,
+    })
     return socket
   })
   await settled()

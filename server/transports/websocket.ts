@@ -5,7 +5,9 @@ import type { Framing } from '../hub/subscriber.ts'
 import { output } from '../output.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'
-import { admit, jsonFraming, type Mounting, type Opening, type ServerTransport } from './transport.ts'
+import { mostBytesFor } from './bodies.ts'
+import { largestFrame, UnfinishedFrame } from './budget.ts'
+import { admit, jsonFraming, type Mounting, type ServerTransport, type SocketOpening } from './transport.ts'
 import { createInboundFrames } from './uplink.ts'
 
 const socketPath = '/api/socket'
@@ -39,8 +41,8 @@ interface FrameWriting {
   readonly _sender: { sendFrame(frame: readonly Buffer[], onWritten?: () => void): void }
 }
 
-function join(socket: WebSocket, opening: Opening, mounting: Mounting): void {
-  const { hub, limits } = mounting
+function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): void {
+  const { hub, limits, timers, budget } = mounting
   const { identity, cursor, fingerprint } = admit(opening, 'websocket', limits)
   const { _sender: sender } = socket as unknown as FrameWriting
   /** While a frame is taken: what it causes for its own window, and the answer to it, leave in one write. */
@@ -77,14 +79,29 @@ function join(socket: WebSocket, opening: Opening, mounting: Mounting): void {
     },
     cursor,
   )
-  const { grant } = opening
+  const { grant, connection, source } = opening
   const stream = () => window
   const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source: socket })
+  const frame = new UnfinishedFrame({
+    ...{ budget, timers, connection },
+    mostSeconds: limits.bodySeconds,
+    // Without Close: `ws` would keep what has come until the peer closes too.
+    onRefused: () => socket.terminate(),
+  })
+  let hasEnded = false
+  // After `ws`, which tells of whole frames while it reads.
+  source.on('data', (chunk: Buffer) => {
+    const bytes = frame.add(chunk.length, hasEnded)
+    if (!hasEnded && bytes > largestFrame(mostBytesFor(grant, limits))) socket.terminate()
+    hasEnded = false
+  })
   socket.once('close', () => {
+    frame.end()
     inbound.stop()
     hub.leave(window)
   })
   socket.on('message', (data, isBinary) => {
+    hasEnded = true
     gathered = []
     try {
       inbound.take(
@@ -95,7 +112,11 @@ function join(socket: WebSocket, opening: Opening, mounting: Mounting): void {
     }
   })
   // `ws` answers PINGs itself; they still count.
-  for (const control of ['ping', 'pong'] as const) socket.on(control, () => inbound.take(null))
+  for (const control of ['ping', 'pong'] as const)
+    socket.on(control, () => {
+      hasEnded = true
+      inbound.take(null)
+    })
 }
 
 /** One unmasked frame (RFC 6455, 5.2): servers do not mask, so all clients get the same bytes. */

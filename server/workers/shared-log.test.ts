@@ -7,6 +7,7 @@ import {
   createMemoryLog,
   IdTaken,
   LogClosed,
+  LogFull,
   type LogParts,
   LogUnavailable,
   TooManyChannels,
@@ -70,6 +71,19 @@ test('all processes hear the same messages in one order, under the same cursors'
   assert.deepEqual([recovered, seqsOf(messages)], [true, countTo(100).slice(60)])
 })
 
+test('an outage of the log is known to all processes, one that joins later too, until it is over', async () => {
+  const { host, join } = openHost()
+  const early = await join()
+  assert.equal(early.outage(), null)
+  const outage = { reason: 'the disk is full', since: 1, isCutOff: false }
+  host.tellOutage(outage)
+  const late = await join()
+  assert.deepEqual([early.outage(), late.outage()], [outage, outage])
+  host.tellOutage(null)
+  await late.log.snapshot(main)
+  assert.equal(late.outage(), null)
+})
+
 test('one that joins later knows the heads, and the same draft sent to two is stored once', async () => {
   const { own, join } = openHost()
   await own.append(draft('w1-1'), startMs)
@@ -98,6 +112,16 @@ test('a refusal is the same on both sides', async () => {
   )
   assert.ok(said instanceof Refusal)
   assert.deepEqual([said.status, said.toJSON()], [413, refusal.toJSON()])
+  for (const [error, kind] of [
+    [new LogFull('ENOSPC'), LogFull],
+    [new LogUnavailable('ETIMEDOUT'), LogUnavailable],
+  ] as const) {
+    const failing = hostLog({ ...own, append: () => Promise.reject(error) })
+    const [here, there] = duplexPair()
+    failing.attach(there)
+    const joined = await joinLog(here, assert.ifError)
+    await assert.rejects(async () => joined.log.append(draft('w1-4'), startMs), kind)
+  }
   await log.close()
   await assert.rejects(async () => log.append(draft('w1-5'), startMs), LogClosed)
 })

@@ -135,7 +135,7 @@ const isNoted = (said: unknown): said is Noted =>
   typeof said === 'object' && said !== null && 'type' in said && said.type === 'note'
 
 /** Resolves when all serve. Rejects with the reason of the first that cannot. */
-export async function startWorkers(parts: WorkersParts): Promise<Server> {
+export async function startWorkers(parts: WorkersParts): Promise<Omit<Server, 'lost'>> {
   const { count, siblings, attach, drainMs, timers } = parts
   // Without the kernel's help workers accept as they have time. A connection that the first process hands on costs both of
   // them, and is lost with a worker that was about to end.

@@ -176,7 +176,7 @@ const browserPatterns = [
   [/Edg\/(\d+)/, 'Edge'],
   [/Firefox\/(\d+)/, 'Firefox'],
   [/Chrome\/(\d+)/, 'Chromium'],
-  [/Version\/(\d+).*Safari/, 'Safari'],
+  [/Version\/(\d+)/, 'Safari'],
 ] as const
 
 function browserWords(): string {

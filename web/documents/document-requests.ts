@@ -46,7 +46,8 @@ export function readOnlyAddress(href: string, channel: string): string {
 /** The channel for a document of that name; null when no letter or digit is in it. */
 export function channelFor(name: string): string | null {
   const letters = name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}_.-]+/gu, '-')
-  let channel = letters.replaceAll(/^[-.\p{M}]+|[-.]+$/gu, '')
+  let channel = letters.replace(/^[-.\p{M}]+/u, '')
+  while (/[-.]$/.test(channel)) channel = channel.slice(0, -1)
   if (channel === windChannel || pageOfOverview(channel) !== null) channel = `document-${channel}`
   while (channel !== '' && !isChannelName(channel))
     channel = channel.slice(0, -graphemeBefore(channel).length)

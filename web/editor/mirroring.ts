@@ -184,9 +184,15 @@ function isReplacedBy({ at, body }: Message<'edit'>, before: string, own: Draft<
   return typed !== '' && at <= own.at + unseenMs && !containsInOrder(insertedIn(before, body.html), typed)
 }
 
+const withoutTags = (html: string) =>
+  html
+    .split('<')
+    .map((part, place) => (place === 0 ? part : part.slice(part.indexOf('>') + 1)))
+    .join('')
+
 /** Text between what two contents have in common at their beginning and end. */
 function insertedIn(before: string, after: string): string {
-  const [one, other] = [before, after].map((html) => html.replaceAll(/<[^>]*>/g, '')) as [string, string]
+  const [one, other] = [withoutTags(before), withoutTags(after)]
   const most = Math.min(one.length, other.length)
   let start = 0
   while (start < most && one[start] === other[start]) start += 1

@@ -34,6 +34,31 @@ function htmlOf({ root }: InstanceType<typeof Rendering>): string {
   return copy.innerHTML.replaceAll(' dir="auto"', '')
 }
 
+test('a position in a list, or behind the lists of an item, is where the next line begins', () => {
+  const format = (block: string) => ({ insert: '\n', attributes: { block } })
+  const rendering = draw(
+    changeLines(
+      [],
+      [{ insert: 'a' }, format('ul1'), { insert: 'b' }, format('ul2'), { insert: 'c' }, format('ul1')],
+    ),
+  )
+  const item = rendering.root.querySelector('li') as HTMLElement
+  assert.deepEqual(
+    [0, 1, 2].map((offset) => rendering.indexOf(item, offset)),
+    [0, 1, 4],
+  )
+  const [list, nested] = rendering.root.querySelectorAll('ul')
+  assert.ok(list && nested)
+  for (const [node, indices] of [
+    [list, [0, 4, 5]],
+    [nested, [2, 4]],
+  ] as const)
+    assert.deepEqual(
+      indices.map((_, offset) => rendering.indexOf(node, offset)),
+      indices,
+    )
+})
+
 test('lines stay in order when the first goes and another comes below, drawn together', () => {
   const lines = changeLines([], [{ insert: 'first\nsecond\n' }])
   const rendering = draw(lines)

@@ -197,11 +197,12 @@ export class Rendering {
   indexOf(node: Node, offset: number): number | null {
     if (!this.root.contains(node)) return null
     const host = this.hostOf(node)
-    if (!host) return this.#indexBetween(node, offset)
+    const isBehindLists = node === host && Array.from(host.childNodes).slice(0, offset).some(isList)
+    if (!host || isList(node) || isBehindLists) return this.#indexBetween(node, offset)
     return startOfLine(this.#lines, this.placeOf(host)) + offsetIn(host, node, offset)
   }
 
-  /** For positions between hosts: in the root or in a list. */
+  /** For positions between hosts: in the root, in a list, or behind the lists of an item. */
   #indexBetween(node: Node, offset: number): number {
     const boundary = node.childNodes[offset]
     for (const [place, line] of this.#lines.entries()) {

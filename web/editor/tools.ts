@@ -172,9 +172,11 @@ export function addressTyped(words: string): TypedAddress {
       ? { refusal: 'A link may begin with https:, http:, ftp:, mailto: or tel: only.' }
       : { href }
   }
-  if (/^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/.test(typed)) return { href: `mailto:${typed}` }
+  if (/^[^\s@/]+@[^\s@/.]+(?:\.[^\s@/.]+)+$/.test(typed)) return { href: `mailto:${typed}` }
   const href = `https://${typed.replace(/^\/\//, '')}`
-  const isHost = /^https:\/\/(?:[^\s/.]+(?:\.[^\s/.]+)+|localhost)\.?(?::\d+)?(?:[/?#]\S*)?$/i.test(href)
+  const isHost = /^https:\/\/(?:[^\s/.:?#]+(?:\.[^\s/.:?#]+)+|localhost)\.?(?::\d+)?(?:[/?#]\S*)?$/i.test(
+    href,
+  )
   return isHost && URL.canParse(href) && safeLink(href) !== null
     ? { href }
     : { refusal: `That is not an address, ${examples}.` }

@@ -43,6 +43,15 @@ test('tells when the log is another one than the page came from', () => {
   assert.deepEqual([heard.messages, heard.newLogs], [[3], 1])
 })
 
+test('goes on where a new epoch continues the log that it knows', () => {
+  const { time, newest, heard } = openLink({ cursor: 'life1:40' })
+  newest().welcome({ cursor: 'life2:41', recovered: true })
+  for (const seq of [40, 41]) newest().message(seq)
+  newest().end()
+  time.advance(250)
+  assert.deepEqual([newest().cursor, heard.messages, heard.newLogs], ['life2:41', [41], 0])
+})
+
 test('resumes from where it stands, and before the first message from the start of what it entered', () => {
   const { time, newest, streams } = openLink()
   newest().welcome({ cursor: 'life1:7' })
@@ -258,10 +267,10 @@ function openTold() {
     newest().frame({ type: 'clock', sent, received: at, at }, sent)
   }
 
-  function comeBack(cursor: string): void {
+  function comeBack(cursor: string, recovered = true): void {
     newest().end()
     time.advance(1000)
-    newest().welcome({ cursor })
+    newest().welcome({ cursor, recovered })
   }
 
   /** How long before it came each was due, by its number; and that all came when they came. */
@@ -292,7 +301,7 @@ test('so does each stream that resumes, and one of a new log', () => {
   take(1, time.now() - 40)
   comeBack('life1:3')
   take(3, time.now() - hourMs)
-  comeBack('life2:1')
+  comeBack('life2:1', false)
   take(1, time.now() - 2 * hourMs)
   take(2, time.now() - 30)
   assert.deepEqual(late(), [

@@ -18,6 +18,7 @@ import {
   type Polling,
   type Presence,
   parseCursor,
+  type Welcome,
 } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { nothingPlanned, type Random, type Timers } from '../../server/wire/time.ts'
@@ -89,8 +90,8 @@ export function createLink(parts: LinkParts) {
       state = next
       reportState()
     },
-    onOpen({ mode, send, abandon, askClock, sendAwareness }, { cursor }) {
-      enterLog(cursor)
+    onOpen({ mode, send, abandon, askClock, sendAwareness }, welcome) {
+      enterLog(welcome)
       // All unacknowledged drafts must be resent in order.
       const onBroken = () => abandon('lost', 'A message could not be sent; connecting anew.')
       // XHR uplinks send one at a time anyway: what waits here can be merged.
@@ -119,10 +120,14 @@ export function createLink(parts: LinkParts) {
     return openConnection(parts.transports[mode.transport], opening, timers)
   }
 
-  function enterLog(cursor: string): void {
+  function enterLog({ cursor, recovered }: Pick<Welcome, 'cursor' | 'recovered'>): void {
     const { epoch, seq } = parseCursor(cursor) ?? { epoch: '', seq: 0 }
     endSeq = seq
     if (epoch === position?.epoch) return
+    if (recovered && position) {
+      position = { ...position, epoch }
+      return
+    }
     const isReplaced = position !== null
     position = { epoch, seq: 0 }
     if (isReplaced) parts.onNewLog()

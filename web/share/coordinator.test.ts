@@ -323,6 +323,22 @@ test('the log has another life: all begin anew, and the stream is ready for them
   assert.deepEqual([streams.length, questions.length], [2, 2])
 })
 
+test('a new epoch continues the log: windows learn of it, and the stream resumes in it', async () => {
+  const { stream, first, newest, asked } = openShared(1)
+  stream.message(1)
+  stream.end({ code: 'draining', retryAfterMs: 400 })
+  first.join({ cursor: 'life:1' })
+  newest().welcome({ cursor: 'life2:2', recovered: true })
+  newest().message(2)
+  assert.equal(asked().cursor, 'life:1')
+  await asked().answer({ cursor: 'life2:2', frames: [welcomeAt('life2:2', true), ...frames([2])] })
+  newest().message(3)
+  assert.deepEqual(first.heard.frames.slice(-3), ['welcome w1 life2:2 recovered', '2', '3'])
+  newest().end({ code: 'draining', retryAfterMs: 400 })
+  first.join({ cursor: 'life2:3' })
+  assert.equal(newest().asked.cursor, 'life2:3')
+})
+
 test('a poll that has to begin anew in the middle sends its windows to begin anew', () => {
   const { stream, first, streams } = openShared(1, { mode: 'polling/1.1' })
   stream.welcome({ cursor: 'new:4', recovered: false })

@@ -125,8 +125,9 @@ export function createSharedStream(
       if (tail) closeWhere(({ phase }) => phase !== 'waiting', logTruncated)
       if (members.size === 0) return
       // After a snapshot welcome, each member fetches what it lacks.
-      const start = given.recovered ? cursor : null
-      tail = createTail(start ?? head, channels)
+      const reached = tail?.cursor() ?? cursor
+      const start = given.recovered && reached ? { ...reached, epoch: head.epoch } : head
+      tail = createTail(start, channels)
     }
     welcome = given
     for (const member of members) sendOver(member, connection)

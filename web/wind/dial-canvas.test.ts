@@ -49,29 +49,43 @@ describe('drawing', () => {
     assertClose(tip(450, 480), [[412, 240]])
   })
 
-  test('it covers no letter and no degrees, whatever its angle', () => {
-    const side = 480
-    const context = createRecordingContext()
-    drawDialCard(context, side, namedLook)
-    const radiusOf = ([x = 0, y = 0]: readonly number[]) => Math.hypot(x - side / 2, y - side / 2)
-    const texts = context.drawn.filter(({ kind }) => kind === 'text')
-    assert.equal(texts.length, 12)
-    // Digits are about 0.6 of the font's size wide, a W all of it, and three quarters high.
-    const furthest = texts.map(({ text, font, points: [[x = 0, y = 0] = []] }) => {
-      const size = (Number(/([\d.]+)px/.exec(font)?.[1]) * side) / 240
-      const [halfWidth, halfHeight] = [((/\d/.test(text) ? 0.6 : 1) * text.length * size) / 2, 0.375 * size]
-      const corners = [-1, 1].flatMap((along) =>
-        [-1, 1].map((up) => [x + along * halfWidth, y + up * halfHeight]),
+  /** CSS pixels. */
+  const typeSize = ({ font }: Drawn, side: number) => (Number(/([\d.]+)px/.exec(font)?.[1]) * side) / 240
+
+  for (const side of [152, 480])
+    test(`it covers no letter and no degrees of a dial of ${side} px, whatever its angle`, () => {
+      const context = createRecordingContext()
+      drawDialCard(context, side, namedLook)
+      const radiusOf = ([x = 0, y = 0]: readonly number[]) => Math.hypot(x - side / 2, y - side / 2)
+      const texts = context.drawn.filter(({ kind }) => kind === 'text')
+      assert.equal(texts.length, side < 320 ? 4 : 12)
+      // Digits are about 0.6 of the font's size wide, a W all of it, and three quarters high.
+      const furthest = texts.map((drawn) => {
+        const {
+          text,
+          points: [[x = 0, y = 0] = []],
+        } = drawn
+        const size = typeSize(drawn, side)
+        const [halfWidth, halfHeight] = [((/\d/.test(text) ? 0.6 : 1) * text.length * size) / 2, 0.375 * size]
+        const corners = [-1, 1].flatMap((along) =>
+          [-1, 1].map((up) => [x + along * halfWidth, y + up * halfHeight]),
+        )
+        return Math.max(...corners.map(radiusOf))
+      })
+      const drawn = drawnDial(windy, 60, side)
+      const nearest = Math.min(...(pointerOf(drawn)?.points.map(radiusOf) ?? []))
+      const outline = (drawn.find(({ colour }) => colour === 'paper')?.lineWidth ?? 0) / 2
+      assert.ok(
+        Math.max(...furthest) < nearest - outline,
+        `${Math.max(...furthest)} and ${nearest} − ${outline}`,
       )
-      return Math.max(...corners.map(radiusOf))
     })
-    const drawn = drawnDial(windy, 60, side)
-    const nearest = Math.min(...(pointerOf(drawn)?.points.map(radiusOf) ?? []))
-    const outline = (drawn.find(({ colour }) => colour === 'paper')?.lineWidth ?? 0) / 2
-    assert.ok(
-      Math.max(...furthest) < nearest - outline,
-      `${Math.max(...furthest)} and ${nearest} − ${outline}`,
-    )
+
+  test('no word is smaller than 11 px in the smallest dial', () => {
+    const context = createRecordingContext()
+    drawDialCard(context, 152, namedLook)
+    const words = [...context.drawn, ...drawnDial(windy, 90, 152)].filter(({ kind }) => kind === 'text')
+    for (const word of words) assert.ok(typeSize(word, 152) >= 10.99, word.text)
   })
 
   test('nothing of it leaves the canvas, whatever its angle', () => {
@@ -151,7 +165,7 @@ describe('drawing', () => {
     const small = card(240)
     assert.equal(small.filter(({ kind, arc }) => kind === 'stroke' && arc === null).length, 36)
     assert.equal(textsOf(small), 'N|E|S|W')
-    assertClose(small.find(({ text }) => text === 'N')?.points, [[120, 46.5]])
+    assertClose(small.find(({ text }) => text === 'N')?.points, [[120, 48.5]])
     assert.equal(textsOf(card(400)), 'N|E|S|W|30|60|120|150|210|240|300|330')
   })
 })

@@ -99,6 +99,12 @@ const roomyFrom = 320
 /** Between the letters W and E. */
 const roomForNumber = 108
 
+/** CSS pixels. */
+const leastType = 11
+
+/** In the dial's units. */
+const typeSize = (usual: number, side: number) => Math.max(usual, (leastType * dialSide) / side)
+
 /** The static part. `side`: of the dial, CSS pixels. */
 export function drawDialCard(context: CanvasRenderingContext2D, side: number, look: DialLook): void {
   inDialUnits(context, side, () => {
@@ -112,13 +118,19 @@ export function drawDialCard(context: CanvasRenderingContext2D, side: number, lo
     }
     context.textBaseline = 'middle'
     for (const [quarter, letter] of [...'NESW'].entries()) {
-      const [x, y] = placeAt(quarter * 90, 74)
+      const [x, y] = placeAt(quarter * 90, 72)
       const [weight, colour] = quarter === 0 ? [700, look.ink] : [600, look.inkSoft]
-      write(context, letter, [x, y + 0.5], `${weight} 15px ${look.family}`, colour)
+      write(context, letter, [x, y + 0.5], `${weight} ${typeSize(15, side)}px ${look.family}`, colour)
     }
     for (let degrees = 30; degrees < 360 && side >= roomyFrom; degrees += 30)
       if (degrees % 90 !== 0)
-        write(context, String(degrees), placeAt(degrees, 75), `400 7.5px ${look.family}`, look.inkSoft)
+        write(
+          context,
+          String(degrees),
+          placeAt(degrees, 75),
+          `400 ${typeSize(7.5, side)}px ${look.family}`,
+          look.inkSoft,
+        )
   })
 }
 
@@ -131,7 +143,7 @@ export function drawDial(
   look: DialLook,
 ): void {
   const { word, number, unit, gust, spread, isStale, isFault } = dial
-  const small = `400 15.5px ${look.family}`
+  const small = `400 ${typeSize(15.5, side)}px ${look.family}`
   inDialUnits(context, side, () => {
     if (spread) {
       const { directionDegrees: mean, deviationDegrees: deviation } = spread
@@ -146,7 +158,8 @@ export function drawDial(
     } else if (number !== null) {
       writeNumber(context, number, isStale ? look.inkSoft : look.ink, look)
       write(context, unit ?? '', [0, 28], small, look.inkSoft)
-      if (gust !== null) write(context, gust, [0, 51], `500 14.5px ${look.family}`, look.inkSoft)
+      if (gust !== null)
+        write(context, gust, [0, 51], `500 ${typeSize(14.5, side)}px ${look.family}`, look.inkSoft)
     }
   })
 }

@@ -1,0 +1,155 @@
+// What a document may cost to read is bounded before an update is stored, and honest histories stay below.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import * as Y from 'yjs'
+import { createMemoryLog } from '../log/log.ts'
+import { ampleLimits, countTo } from '../log/log-testing.ts'
+import { processTimers } from '../process.ts'
+import { Refusal } from '../refusal.ts'
+import { createSeededRandom, type Random } from '../wire/time.ts'
+import { type Documents, DocumentWorker } from './document-worker.ts'
+import { Ledger } from './ledger.ts'
+import { createDocument, documentText } from './rich-text.ts'
+import { integrationBomb, unlimitedDocuments } from './testing.ts'
+
+const histories = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 10)
+const firstSeed = Number(process.env.CROSSWIND_FUZZ_SEED ?? 1)
+
+function open(documentSeconds: number, documents: Documents) {
+  const now = () => 1
+  const onFailure = (error: unknown) => assert.fail(String(error))
+  let trials = 0
+  const ledger = new Ledger({
+    documents,
+    trials: {
+      run(...given) {
+        trials += 1
+        return documents.run(...given)
+      },
+    },
+    ...{ documentSeconds, documentBytes: 1e8, now, onFailure },
+  })
+  const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9 }
+  const folds = { update: ledger.fold }
+  const log = ledger.guard(createMemoryLog({ epoch: 'life1', limits, folds, now, onFailure }))
+  let sent = 0
+  return {
+    log,
+    trials: () => trials,
+    /** The number, or the refusal's code. */
+    async send(update: Uint8Array, from = 'eve'): Promise<number | string> {
+      sent += 1
+      const body = { update: Buffer.from(update).toString('base64') }
+      try {
+        return await log.append(
+          { id: `${from}-${sent}`, channel: 'main', kind: 'update', from, at: 1, body },
+          1,
+        )
+      } catch (error) {
+        if (error instanceof Refusal) return error.code
+        throw error
+      }
+    },
+  }
+}
+
+/** With a real thread. */
+function openLimited(t: TestContext, documentSeconds: number) {
+  const limits = { documentSeconds, documentMegabytes: 256 }
+  const worker = new DocumentWorker({ limits, timers: processTimers, onQuarantined: () => undefined })
+  t.after(() => worker.close())
+  return open(documentSeconds, worker)
+}
+
+/**
+ * Updates of two to ten people who type, delete, format, paste and jump; some are away for a long time. Each is what one person
+ * did between two pauses.
+ */
+function* honestHistory(random: Random): Generator<{ readonly update: Uint8Array; readonly from: string }> {
+  const below = (most: number) => Math.floor(random() * most)
+  const sent: Uint8Array[] = []
+  const people = Array.from({ length: 2 + below(9) }, (_none, place) => {
+    const doc = createDocument()
+    doc.clientID = 1 + below(2 ** 31)
+    const made: Uint8Array[] = []
+    doc.on('update', (update: Uint8Array, origin: unknown) => void (origin === 'remote' || made.push(update)))
+    return { doc, made, name: `p${place}`, at: 0, heard: 0, awayUntil: 0 }
+  })
+  const bursts = 50 + below(400)
+  for (let burst = 0; burst < bursts; burst += 1) {
+    const person = people[below(people.length)]
+    if (!person) continue
+    const { doc, made, name } = person
+    if (random() < 0.03) person.awayUntil = burst + below(bursts)
+    const isAway = burst < person.awayUntil
+    if (!isAway) {
+      const unheard = sent.slice(person.heard)
+      if (unheard.length > 0) Y.applyUpdate(doc, Y.mergeUpdates(unheard), 'remote')
+      person.heard = sent.length
+    }
+    const text = documentText(doc)
+    doc.transact(() => {
+      let at = Math.min(random() < 0.6 ? person.at : below(text.length + 1), text.length)
+      for (let keys = 1 + below(60); keys > 0; keys -= 1) {
+        const key = random()
+        if (key < 0.8) {
+          text.insert(at, 'etaoin shrdlu'[below(13)] ?? ' ')
+          at += 1
+        } else if (key < 0.92 && at > 0) {
+          at -= 1
+          text.delete(at, 1)
+        } else if (key < 0.94) {
+          text.insert(at, '\n', { block: 'h2' })
+          at += 1
+        } else if (key < 0.96 && at > 9) text.format(at - 9, 8, { bold: random() < 0.5 ? true : null })
+        else if (key < 0.965)
+          text.applyDelta([{ retain: at }, ...countTo(20).map(() => ({ insert: 'pasted ' }))])
+        else at = Math.max(0, Math.min(text.length, at + below(41) - 20))
+      }
+      person.at = at
+    })
+    if (isAway || made.length === 0) continue
+    const update = Y.mergeUpdates(made.splice(0))
+    sent.push(update)
+    person.heard = person.heard === sent.length - 1 ? sent.length : person.heard
+    yield { update, from: name }
+  }
+  for (const { made, name } of people)
+    if (made.length > 0) yield { update: Y.mergeUpdates(made.splice(0)), from: name }
+}
+
+test('no update of an honest history is refused, and few wait until the document was read', async () => {
+  let [updates, waited] = [0, 0]
+  for (let seed = firstSeed; seed < firstSeed + histories; seed += 1) {
+    const { send, trials, log } = open(5, unlimitedDocuments)
+    for (const { update, from } of honestHistory(createSeededRandom(seed))) {
+      assert.equal(typeof (await send(update, from)), 'number', `seed ${seed}`)
+      updates += 1
+    }
+    waited += trials()
+    await log.close()
+  }
+  assert.ok(waited <= updates / 100, `${waited} of ${updates}`)
+})
+
+test('an update that costs the square of its size is refused before it is stored, and the sender’s next one is not', async (t) => {
+  const { send, trials, log } = openLimited(t, 0.3)
+  assert.equal(await send(integrationBomb(15_000)), 'too-costly')
+  assert.equal(trials(), 1)
+  const { messages } = await log.snapshot(new Set(['main']))
+  assert.deepEqual(messages, [])
+  const doc = new Y.Doc()
+  doc.getText('text').insert(0, 'honest')
+  assert.equal(await send(Y.encodeStateAsUpdate(doc)), 1)
+})
+
+test('what costs the same letter by letter is refused in the end', async (t) => {
+  const { send } = openLimited(t, 0.2)
+  const length = 3000
+  const codes: (number | string)[] = []
+  for (let letter = 0; letter < length && codes.at(-1) !== 'too-costly'; letter += 1)
+    codes.push(await send(integrationBomb(length, letter, letter + 1)))
+  assert.equal(codes.at(-1), 'too-costly')
+  assert.ok(codes.length > 10, `${codes.length}`)
+})

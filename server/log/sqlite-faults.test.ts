@@ -1,0 +1,173 @@
+// What a log does whose files were set back, damaged, or lost: no client misses a message in silence.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { createSeededRandom } from '../wire/time.ts'
+import { LogFull } from './log.ts'
+import { copyLog, countTo, draft, fill, given, littleMemory, main, newFile, readAll } from './log-testing.ts'
+import { openSqliteLog } from './sqlite-log.ts'
+import { LogFileError } from './sqlite-store.ts'
+
+function open(file: string, memory?: typeof littleMemory) {
+  const losses: string[] = []
+  const onLoss = (sentence: string) => void losses.push(sentence)
+  const log = openSqliteLog({ ...given, file, onLoss, ...(memory && { memory }) })
+  return { log, losses }
+}
+
+/** Replaces a log's files by those of another, which may lack some. */
+function restore(copy: string, file: string): void {
+  for (const end of ['', '-wal', '-recent']) {
+    rmSync(`${file}${end}`, { force: true })
+    if (existsSync(`${copy}${end}`)) copyFileSync(`${copy}${end}`, `${file}${end}`)
+  }
+}
+
+for (const isRunning of [false, true])
+  test(`a copy of ${isRunning ? 'the running' : 'a closed'} log is restored: later cursors get a snapshot, earlier ones what follows`, async (context) => {
+    const file = newFile(context)
+    const yesterday = open(file)
+    await fill(yesterday.log, 5)
+    const { head: early } = await yesterday.log.snapshot(main)
+    if (!isRunning) await yesterday.log.close()
+    const copy = copyLog(file)
+    const today = isRunning ? yesterday : open(file)
+    await fill(today.log, 5, 'w2')
+    const { head: late } = await today.log.snapshot(main)
+    await today.log.close()
+    restore(copy, file)
+
+    const restored = open(file)
+    await fill(restored.log, 10, 'w3')
+    const [before, after] = [
+      await readAll(restored.log, early, main),
+      await readAll(restored.log, late, main),
+    ]
+    await restored.log.close()
+    assert.deepEqual([after.recovered, before.recovered, before.messages.length], [false, true, 10])
+    assert.equal(restored.losses.length, 1)
+    assert.match(restored.losses[0] ?? '', /set back to an older copy/)
+  })
+
+test('the write-ahead log is missing: the start says so, and later cursors get a snapshot', async (context) => {
+  const file = newFile(context)
+  const first = open(file)
+  await fill(first.log, 20)
+  const { head } = await first.log.snapshot(main)
+  const copy = copyLog(file)
+  await first.log.close()
+  rmSync(`${copy}-wal`)
+
+  const second = open(copy)
+  assert.match(second.losses.join(), /log\.db\.copy-wal is missing/)
+  await fill(second.log, 30, 'w2')
+  assert.equal((await second.log.read(head, main)).recovered, false)
+  await second.log.close()
+})
+
+for (const end of ['-wal', '']) {
+  test(`bytes of log.db${end} are damaged anywhere: it is refused, or nobody misses a message or gets another one`, async (context) => {
+    const file = newFile(context)
+    const whole = open(file)
+    await fill(whole.log, 40, 'w1', 'x'.repeat(300))
+    const { head } = await whole.log.snapshot(main)
+    const { messages: stored } = await readAll(whole.log, { ...head, seq: 0 }, main)
+    if (end === '') await whole.log.close()
+    const copy = copyLog(file)
+    await whole.log.close()
+    const bytes = readFileSync(`${copy}${end}`)
+    const random = createSeededRandom(7)
+    const counts = { refused: 0, cut: 0, whole: 0 }
+    for (const _place of countTo(60)) {
+      const damaged = `${file}.damaged`
+      restore(copy, damaged)
+      const place = Math.floor(random() * bytes.length)
+      const damage = bytes.subarray(place, place + 7).map((byte) => byte ^ 0x55)
+      writeFileSync(
+        `${damaged}${end}`,
+        Buffer.concat([bytes.subarray(0, place), damage, bytes.subarray(place + 7)]),
+      )
+      try {
+        const { log, losses } = open(damaged, littleMemory)
+        const atStart = losses.length
+        await fill(log, 60, 'w2')
+        const late = await readAll(log, head, main)
+        const early = await readAll(log, { ...head, seq: 0 }, main)
+        await log.close()
+        const kept = early.messages.filter(({ id }) => id.startsWith('w1'))
+        if (early.recovered) assert.deepEqual(kept, stored.slice(0, kept.length), `damaged at ${place}`)
+        const isWhole = early.recovered && kept.length === stored.length
+        if (!isWhole) assert.ok(losses.length > 0, `damaged at ${place}`)
+        if (late.recovered) assert.equal(late.messages.length, 60, `damaged at ${place}`)
+        if (end === '-wal' && kept.length < stored.length)
+          assert.deepEqual([atStart, late.recovered], [1, false])
+        counts[isWhole ? 'whole' : 'cut'] += 1
+      } catch (error) {
+        if (!(error instanceof LogFileError)) throw error
+        counts.refused += 1
+      }
+    }
+    context.diagnostic(JSON.stringify(counts))
+    assert.ok(end === '' ? counts.refused > 0 : counts.cut > 0)
+  })
+}
+
+test('a message that was damaged since the start costs those who ask for it a snapshot, and nobody else', async (context) => {
+  const file = newFile(context)
+  const { log, losses } = open(file, littleMemory)
+  await fill(log, 20)
+  const other = new DatabaseSync(file)
+  other.exec("UPDATE message SET body = replace(body, 'x', 'y') WHERE seq = 10")
+  other.close()
+  const { head } = await log.snapshot(main)
+  const [over, after] = [
+    await log.read({ ...head, seq: 5 }, main),
+    await log.read({ ...head, seq: 10 }, main),
+  ]
+  await log.close()
+  assert.deepEqual([over.recovered, after.recovered, after.messages.length], [false, true, 8])
+  assert.match(losses.join(), /damaged between the messages 5 and 18/)
+})
+
+/** A disk of 1 MB in place of the folder; null where this user may not mount one. */
+function mountSmallDisk(folder: string) {
+  mkdirSync(folder, { recursive: true })
+  const options = ['-t', 'tmpfs', '-o', 'size=1m', 'crosswind-test', folder]
+  if (spawnSync('mount', options).status !== 0) return null
+  return { [Symbol.dispose]: () => void spawnSync('umount', [folder]) }
+}
+
+test('a full disk refuses messages by name until there is room, and a start there says what is missing', async (context) => {
+  const file = newFile(context)
+  using disk = mountSmallDisk(dirname(file))
+  if (!disk) return context.skip('this user may not mount a small disk')
+  const filler = join(dirname(file), 'filler')
+  const fillUp = () => writeFileSync(filler, Buffer.alloc(2_000_000))
+  const failures: unknown[] = []
+  const log = openSqliteLog({ ...given, file, onFailure: (error) => failures.push(error) })
+  const append = async (n: number) => log.append(draft(`w1-${n}`, 'x'.repeat(20_000)), 1)
+  assert.equal(await append(1), 1)
+  assert.throws(fillUp, { code: 'ENOSPC' })
+  for (const n of [2, 3]) await assert.rejects(append(n), LogFull)
+  rmSync(filler)
+  assert.deepEqual([await append(3), await append(2)], [2, 3])
+  await log.close()
+  assert.ok(failures.length === 2 && failures.every((error) => error instanceof LogFull))
+
+  const again = openSqliteLog({ ...given, file })
+  await again.append(draft('w2-1'), 1)
+  assert.throws(fillUp, { code: 'ENOSPC' })
+  await again.close()
+  rmSync(filler)
+  // Nothing is missing: `onFailure` would throw.
+  await openSqliteLog({ ...given, file }).close()
+  assert.throws(fillUp, { code: 'ENOSPC' })
+  assert.throws(() => openSqliteLog({ ...given, file }), {
+    name: 'LogFileError',
+    message: `There is no room on the disk for the log's file ${file}: make some, or name another dataFolder.`,
+  })
+})

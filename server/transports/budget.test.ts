@@ -1,0 +1,86 @@
+// Checks who is refused when too much is begun, what a finished one frees, and how long a frame may take.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualTime } from '../wire/testing.ts'
+import { Budget, UnfinishedFrame } from './budget.ts'
+
+function openBudget() {
+  const budget = new Budget({ connectionBytes: 1000, unfinishedBytes: 2500 })
+  const refused: string[] = []
+  const open = (connection: object, name: string) =>
+    budget.open(connection, ({ code }) => refused.push(`${name} ${code}`))
+  return { budget, refused, open }
+}
+
+test('beyond the limit of a connection the newest is refused, and the others go on', () => {
+  const { refused, open } = openBudget()
+  const [connection, another] = [{}, {}]
+  const first = open(connection, 'first')
+  first.set(600)
+  const second = open(connection, 'second')
+  second.set(400)
+  open(another, 'another').set(900)
+  assert.deepEqual(refused, [])
+  second.set(401)
+  assert.deepEqual(refused, ['second too-much-begun'])
+  second.set(5000)
+  first.set(1000)
+  first.end()
+  open(connection, 'third').set(900)
+  assert.deepEqual(refused, ['second too-much-begun'])
+})
+
+test('one that is larger than the limits is taken where it is alone', () => {
+  const { refused, open } = openBudget()
+  const [connection, another] = [{}, {}]
+  const large = open(connection, 'large')
+  large.set(9000)
+  assert.deepEqual(refused, [])
+  const beside = open(another, 'beside')
+  beside.set(1)
+  assert.deepEqual(refused, ['large too-much-begun'])
+  beside.set(800)
+  assert.equal(refused.length, 1)
+})
+
+test('beyond the limit of all the largest connection is refused, whoever came last', () => {
+  const { refused, open } = openBudget()
+  const [greedy, usual, newcomer] = [{}, {}, {}]
+  for (const name of ['a', 'b', 'c']) open(greedy, name).set(330)
+  open(usual, 'usual').set(900)
+  open(newcomer, 'newcomer').set(600)
+  assert.deepEqual(refused, [])
+  open(newcomer, 'more').set(20)
+  assert.deepEqual(
+    refused,
+    ['a', 'b', 'c'].map((name) => `${name} too-much-begun`),
+  )
+  open(newcomer, 'again').set(300)
+  assert.equal(refused.length, 3)
+})
+
+test('a frame has a time; whole frames, however many, have none', () => {
+  const { budget } = openBudget()
+  const time = createManualTime()
+  const refused: string[] = []
+  const frame = new UnfinishedFrame({
+    ...{ budget, timers: time, connection: {}, mostSeconds: 30 },
+    onRefused: ({ code }) => refused.push(code),
+  })
+  frame.add(100, true)
+  time.advance(100_000)
+  frame.add(10, false)
+  time.advance(29_000)
+  frame.add(10, true)
+  time.advance(29_000)
+  assert.deepEqual(refused, [])
+  for (let second = 0; second < 30; second += 1) {
+    frame.add(1, false)
+    time.advance(1000)
+  }
+  assert.deepEqual(refused, ['too-slow'])
+  time.advance(100_000)
+  frame.end()
+  assert.deepEqual([refused.length, time.pending()], [1, 0])
+})

@@ -1,0 +1,139 @@
+// Memory for what clients have begun and not finished: bodies, frames, answers that wait to be read.
+
+import { Refusal } from '../refusal.ts'
+import type { Timers } from '../wire/time.ts'
+
+/** Bytes; one that is larger is taken where it is alone. */
+export interface BudgetLimits {
+  readonly connectionBytes: number
+  readonly unfinishedBytes: number
+}
+
+interface Account {
+  bytes: number
+  readonly charges: Set<Charge>
+}
+
+const againAfterMs = 1000
+
+/** What a kept chunk costs beside its bytes. */
+export const chunkBytes = 256
+
+/** Beyond the limit of a connection the newest is refused, beyond that of all whatever the largest connection has begun. */
+export class Budget {
+  readonly #limits: BudgetLimits
+  /** By HTTP/2 session or socket; of those that hold anything. */
+  readonly #accounts = new Map<object, Account>()
+  #bytes = 0
+
+  constructor(limits: BudgetLimits) {
+    this.#limits = limits
+  }
+
+  /** `onRefused` frees what was begun: a `Refusal` (503 `too-much-begun`) says why. Called at most once. */
+  open(connection: object, onRefused: (refusal: Refusal) => void): Charge {
+    return new Charge((charge, bytes) => this.#change(connection, charge, bytes), onRefused)
+  }
+
+  #change(connection: object, charge: Charge, bytes: number): void {
+    const account = this.#accounts.getOrInsertComputed(connection, () => ({ bytes: 0, charges: new Set() }))
+    account.bytes += bytes - charge.bytes
+    this.#bytes += bytes - charge.bytes
+    charge.bytes = bytes
+    if (bytes > 0) account.charges.add(charge)
+    else account.charges.delete(charge)
+    if (account.charges.size === 0) this.#accounts.delete(connection)
+    const { connectionBytes, unfinishedBytes } = this.#limits
+    if (account.bytes > connectionBytes && account.charges.size > 1)
+      charge.refuse(tooMuch(connectionBytes, 'limits.connectionBytes'))
+    while (this.#bytes > unfinishedBytes) {
+      const largest = this.#largest()
+      if (this.#accounts.size === 1 && largest.charges.size === 1) return
+      for (const one of [...largest.charges]) one.refuse(tooMuch(unfinishedBytes, 'limits.unfinishedBytes'))
+    }
+  }
+
+  #largest(): Account {
+    return this.#accounts.values().reduce((one, other) => (other.bytes > one.bytes ? other : one))
+  }
+}
+
+function tooMuch(most: number, limit: string): Refusal {
+  const sentence = `More than ${most} bytes are begun and not finished or not read (${limit}); finish something first, then send it again.`
+  return new Refusal(503, 'too-much-begun', sentence, null, againAfterMs)
+}
+
+/** What one request, frame or answer holds. */
+export class Charge {
+  /** Set by its budget. */
+  bytes = 0
+  readonly #change: (charge: Charge, bytes: number) => void
+  readonly #onRefused: (refusal: Refusal) => void
+  #isOver = false
+
+  constructor(change: (charge: Charge, bytes: number) => void, onRefused: (refusal: Refusal) => void) {
+    this.#change = change
+    this.#onRefused = onRefused
+  }
+
+  set(bytes: number): void {
+    if (!this.#isOver && bytes !== this.bytes) this.#change(this, bytes)
+  }
+
+  end(): void {
+    this.set(0)
+    this.#isOver = true
+  }
+
+  refuse(refusal: Refusal): void {
+    this.end()
+    this.#onRefused(refusal)
+  }
+}
+
+/** Bytes of a frame with a message of that size; slightly larger messages get an explicit error. */
+export const largestFrame = (maxMessageBytes: number) => maxMessageBytes * 2 + 64 * 1024
+
+interface FrameParts {
+  readonly budget: Budget
+  readonly timers: Pick<Timers, 'later'>
+  readonly connection: object
+  readonly mostSeconds: number
+  readonly onRefused: (refusal: Refusal) => void
+}
+
+/** The frame of a stream that has begun to come: bounded in time and by the budget. */
+export class UnfinishedFrame {
+  readonly #parts: FrameParts
+  readonly #charge: Charge
+  #stopTimer: (() => void) | null = null
+
+  constructor(parts: FrameParts) {
+    this.#parts = parts
+    this.#charge = parts.budget.open(parts.connection, parts.onRefused)
+  }
+
+  /** `bytes` have come. `isNew`: they may be of another frame, since one has ended with them. Returns the frame's size so far. */
+  add(bytes: number, isNew: boolean): number {
+    const { timers, mostSeconds } = this.#parts
+    if (isNew) this.#stop()
+    else
+      this.#stopTimer ??= timers.later(() => {
+        const sentence = `A frame has to be complete within ${mostSeconds} s (limits.bodySeconds); send it again.`
+        this.#charge.refuse(new Refusal(408, 'too-slow', sentence))
+      }, mostSeconds * 1000)
+    const total = bytes + (isNew ? 0 : this.#charge.bytes + chunkBytes)
+    this.#charge.set(total)
+    return total
+  }
+
+  end(): void {
+    this.#stop()
+    this.#charge.end()
+  }
+
+  #stop(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = null
+  }
+}
