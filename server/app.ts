@@ -35,7 +35,7 @@ import {
   securityHeaders,
   workerHeaders,
 } from './security/middleware.ts'
-import { answerOf, chargeAnswers, jsonPieces } from './transports/answers.ts'
+import { answerParts, chargeAnswers, jsonPieces } from './transports/answers.ts'
 import { Bodies, connectionOf } from './transports/bodies.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
 import { longPolling, polling } from './transports/polling.ts'
@@ -104,7 +104,7 @@ export function createApp(parts: AppParts) {
   mountDocuments(router, mounting)
   mountReports(router, parts)
   mountMonitor(router, parts.monitor)
-  mountPage(router, parts)
+  mountPage(router, mounting)
 
   app.use(answerErrors)
   app.use(securityHeaders)
@@ -219,7 +219,10 @@ const placeholder = /(<script type="application\/json" id="settings">)null(<\/sc
 /** Needed by these views only; written by the build. */
 const preload = /<link rel="modulepreload"[^>]* data-views="([^"]*)">\s*/g
 
-function mountPage(router: Router, { webFolder, settings, origins, hub, documents, timers }: AppParts): void {
+function mountPage(
+  router: Router,
+  { webFolder, settings, origins, hub, documents, timers, budget }: AppParts & Pick<Mounting, 'budget'>,
+): void {
   const file = join(webFolder, 'index.html')
   if (!existsSync(file))
     throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
@@ -258,7 +261,7 @@ function mountPage(router: Router, { webFolder, settings, origins, hub, document
     const refusal = refuseReading(grant, [channel])
     if (refusal) throw refusal
     // It would take a browser longer still.
-    if (!ctx.URL.searchParams.has('open')) documents.mustBeReadable(channel)
+    if (!queryOf(ctx).has('open')) documents.mustBeReadable(channel)
     const connection = connectionOf(ctx.req)
     mustWait('Pages were read faster than the server makes them', limit.take(connection, ''))
     const start = await startFor(channel, grant)
@@ -270,7 +273,7 @@ function mountPage(router: Router, { webFolder, settings, origins, hub, document
     const shown = page.replaceAll(preload, (link, views: string) =>
       views.split(',').includes(view) ? link : '',
     )
-    ctx.body = answerOf(partsOf(shown, start), characters)
+    answerParts(ctx, budget, characters, () => partsOf(shown, start))
   }
 }
 

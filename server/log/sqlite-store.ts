@@ -26,13 +26,13 @@ const columns = `
 
 const messageTable = `CREATE TABLE message (${columns}, PRIMARY KEY (seq), UNIQUE (id, sender, channel)) STRICT;`
 const pastBaseTable = `CREATE TABLE past_base (${columns}, PRIMARY KEY (channel, kind, seq)) STRICT;`
-const epochTable = `CREATE TABLE epoch (name TEXT NOT NULL, after INTEGER NOT NULL, is_closed INTEGER NOT NULL, PRIMARY KEY (name)) STRICT;`
+const epochTable = `CREATE TABLE epoch (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, after INTEGER NOT NULL, is_closed INTEGER NOT NULL) STRICT;`
 
 /**
  * `message` has no gaps. `survivor` gets the newest of a channel and kind when its row in `message` is erased, so that
  * snapshots cost appends nothing; the greater number of both counts. Of a cumulative kind it has the base, and rows of
  * `message` with greater numbers follow it: version 2 would replace the base with the newest. `past_base` has
- * earlier ones. `checksum` is null in rows of version 3. `epoch` has one row for each start, in order.
+ * earlier ones. `checksum` is null in rows of version 3. `epoch` has one row for each start.
  */
 const schema = `
 ${messageTable}
@@ -55,7 +55,7 @@ ${version === 1 ? fromVersion1 : 'ALTER TABLE message ADD COLUMN checksum INTEGE
 ALTER TABLE survivor ADD COLUMN checksum INTEGER;
 ${version < 3 ? pastBaseTable : 'ALTER TABLE past_base ADD COLUMN checksum INTEGER;'}
 ${epochTable}
-INSERT INTO epoch SELECT epoch, 0, is_closed FROM life;
+INSERT INTO epoch SELECT 1, epoch, 0, is_closed FROM life;
 DROP TABLE life;
 `
 
@@ -203,7 +203,7 @@ function migrate(database: DatabaseSync, file: string, version: number): void {
 
 /** `writeAheadLog`: its bytes before the database was opened; null without one. */
 function lossIn(file: string, database: DatabaseSync, writeAheadLog: Buffer | null): string | null {
-  const newest = database.prepare('SELECT is_closed FROM epoch ORDER BY rowid DESC LIMIT 1').get()
+  const newest = database.prepare('SELECT is_closed FROM epoch ORDER BY number DESC LIMIT 1').get()
   const wasOpen = newest?.is_closed === 0
   const { log: frames = 0 } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? {}
   if (writeAheadLog === null) {
@@ -494,15 +494,15 @@ export function createSqliteStore(database: DatabaseSync) {
      */
     beginEpoch(name: string, head: number): ReadonlyMap<string, number> {
       inTransaction(database, () => {
-        database.prepare('INSERT INTO epoch VALUES (?, ?, 0)').run(name, head)
-        const oldest = 'SELECT rowid FROM epoch ORDER BY rowid DESC LIMIT 1 OFFSET ?'
-        database.prepare(`DELETE FROM epoch WHERE rowid <= (${oldest})`).run(mostEpochs)
+        database.prepare('INSERT INTO epoch (name, after, is_closed) VALUES (?, ?, 0)').run(name, head)
+        const oldest = 'SELECT number FROM epoch ORDER BY number DESC LIMIT 1 OFFSET ?'
+        database.prepare(`DELETE FROM epoch WHERE number <= (${oldest})`).run(mostEpochs)
       })
       // From now on a missing write-ahead log is noticed.
       checkpoint('TRUNCATE')
       const reaches = new Map<string, number>()
       let reach = head
-      for (const row of database.prepare('SELECT name, after FROM epoch ORDER BY rowid DESC').iterate()) {
+      for (const row of database.prepare('SELECT name, after FROM epoch ORDER BY number DESC').iterate()) {
         reaches.set(String(row.name), reach)
         reach = Math.min(reach, Number(row.after))
       }

@@ -66,9 +66,14 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     if (!bytes || socket.readyState !== socket.OPEN) return
     sender.sendFrame([bytes], socket.bufferedAmount + bytes.length > fullBytes ? drained : undefined)
   }
+  const replay = budget.open(opening.connection, () => socket.terminate())
   const window = hub.join(
     {
       ...identity,
+      holds(bytes) {
+        replay.set(bytes)
+        return !replay.isOver
+      },
       framing: socketFraming,
       sink: { write },
       end(bye) {
@@ -96,6 +101,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     hasEnded = false
   })
   socket.once('close', () => {
+    replay.end()
     frame.end()
     inbound.stop()
     hub.leave(window)
