@@ -16,7 +16,8 @@ import type { Health } from './health.ts'
 import { admitChannel, bytesPerToken, createRateLimit } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
-import { incidents, readFigures } from './process.ts'
+import { output } from './output.ts'
+import { readFigures } from './process.ts'
 import { answerErrors } from './refusal.ts'
 import { mountReports } from './reports.ts'
 import { type Access, firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
@@ -89,6 +90,7 @@ export function createApp(parts: AppParts) {
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
   const grants = new WeakMap<IncomingMessage, Grant>()
+  let webSockets = 0
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
   const budget = new Budget(parts.limits)
@@ -116,6 +118,10 @@ export function createApp(parts: AppParts) {
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
+    webSockets += 1
+    ctx.websocket.once('close', () => {
+      webSockets -= 1
+    })
     const source = 'stream' in ctx.req ? (ctx.req.stream as Readable) : ctx.req.socket
     const connection = connectionOf(ctx.req)
     const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant, connection, source }
@@ -123,12 +129,14 @@ export function createApp(parts: AppParts) {
   })
   app.on('error', (error) => {
     const isLost = error instanceof Error && 'code' in error && lostCodes.has(error.code)
-    if (!isLost) incidents.report('A request failed', error)
+    if (!isLost) output.incident('request-failed', 'A request failed', error)
   })
   return {
     koa: app,
     messagesPath,
     socketPaths: new Set(socketHandlers.keys()),
+    /** Open ones, over both versions of HTTP. */
+    webSockets: () => webSockets,
     /**
      * A message over HTTP/2, by far the most frequent request, without what Koa does for any. Rejects where Koa has to answer,
      * which then refuses it likewise.

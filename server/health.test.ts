@@ -15,7 +15,7 @@ function createHealth() {
   const health = new Health({
     timers: time,
     outage: () => outage,
-    print: (sentence) => said.push(sentence),
+    print: (_, sentence) => said.push(sentence),
     onChanged: (now) => changes.push(now),
     onCutOff: (sentence) => sentAway.push(sentence),
   })

@@ -7,7 +7,7 @@ import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
 interface HealthParts {
   readonly timers: Timers
   readonly outage: () => Outage | null
-  readonly print: (sentence: string) => void
+  readonly print: (code: 'log-down' | 'log-up', sentence: string) => void
   /** An outage begins, has another reason, or is over. */
   readonly onChanged?: (outage: Outage | null) => void
   /** Repeated until it is over. */
@@ -94,10 +94,10 @@ export class Health {
     this.#known = found
     if (found?.reason !== known?.reason) {
       if (!known) this.#count += 1
-      if (found) print(`The log takes no messages: ${found.reason}.`)
+      if (found) print('log-down', `The log takes no messages: ${found.reason}.`)
       else if (known) {
         const seconds = Math.round((timers.now() - known.since) / 1000)
-        print(`The log takes messages again, after ${seconds} s.`)
+        print('log-up', `The log takes messages again, after ${seconds} s.`)
       }
       onChanged?.(found)
     }

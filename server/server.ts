@@ -14,8 +14,9 @@ import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
 import { LogFull, newEpoch, type OpenedLog, type Outage, openLog } from './log/log.ts'
 import { Monitor } from './monitor.ts'
+import { type OutputCode, output } from './output.ts'
 import { startOverview } from './overview/overview-publisher.ts'
-import { endsWithin, incidents, processTimers } from './process.ts'
+import { endsWithin, processTimers } from './process.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { OriginRules } from './security/middleware.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
@@ -50,8 +51,8 @@ const graceMs = 400
 const renewAfterMs = 1000
 
 const [timers, random] = [processTimers, Math.random]
-const onFailure = (what: string) => (error: unknown) =>
-  error instanceof LogFull ? incidents.report(error.message) : incidents.report(what, error)
+const onFailure = (code: OutputCode, what: string) => (error: unknown) =>
+  error instanceof LogFull ? output.incident('log-full', error.message) : output.incident(code, what, error)
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer(parts: ServerParts): Promise<Server> {
@@ -78,7 +79,8 @@ async function renewing(
   const { ports } = current
 
   async function renew(): Promise<void> {
-    console.error(
+    output.say(
+      'log-replaced',
       `The log is lost: ${await current.lost}. The server starts anew, and its windows come back.`,
     )
     await current.close()
@@ -88,7 +90,9 @@ async function renewing(
     if (signal.aborted) await current.close()
     else await renew()
   }
-  renew().catch((error) => signal.aborted || onFailure('The server did not start anew')(error))
+  renew().catch(
+    (error) => signal.aborted || onFailure('restart-failed', 'The server did not start anew')(error),
+  )
 
   return {
     ports,
@@ -121,14 +125,19 @@ export async function startWorker(
   siblings: Siblings,
 ): Promise<Server> {
   const threads = threadsOf(parts)
-  const opened = link ? await joinLog(link, onFailure('The log failed')) : await openGuarded(parts, threads)
+  const opened = link
+    ? await joinLog(link, onFailure('log-failed', 'The log failed'))
+    : await openGuarded(parts, threads)
   return start(parts, threads, opened, { leads: false, serves: true, siblings })
 }
 
 /** One for documents, and one for what clients send: none of it holds up the documents. */
 function threadsOf({ config: { limits } }: ServerParts) {
   const onQuarantined = (channel: string, error: Error) =>
-    incidents.report(`The document "${channel}" is only relayed: to read it ${error.message}`)
+    output.incident(
+      'document-quarantined',
+      `The document "${channel}" is only relayed: to read it ${error.message}`,
+    )
   const open = () => new DocumentWorker({ limits, timers, onQuarantined })
   return { documents: open(), sent: open() }
 }
@@ -146,19 +155,19 @@ async function openGuarded(
     documentBytes: config.limits.documentBytes,
     documentSeconds: config.limits.documentSeconds,
     now: timers.now,
-    onFailure: onFailure('A shared document was not joined'),
+    onFailure: onFailure('document-failed', 'A shared document was not joined'),
   })
   const opened = await openLog(config, {
     folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,
-    onFailure: onFailure('The log failed'),
+    onFailure: onFailure('log-failed', 'The log failed'),
     onLoss(sentence) {
       losses += 1
-      incidents.report(sentence)
+      output.incident('log-lost-messages', sentence)
     },
-    print: (sentence) => console.error(sentence),
+    print: (sentence) => output.say('log-awaited', sentence),
     ...(signal && { signal }),
     guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
   })
@@ -180,7 +189,7 @@ interface Role {
 async function start(
   parts: ServerParts,
   { documents, sent }: Threads,
-  { log: opened, bus, mostBytes = Number.POSITIVE_INFINITY, losses, ...fate }: OpenedLog,
+  { log: opened, bus, mostBytes = Number.POSITIVE_INFINITY, losses, figures, ...fate }: OpenedLog,
   { leads, serves, siblings, onOutage }: Role,
 ): Promise<Server> {
   const { config, tls, webFolder, root } = parts
@@ -195,13 +204,17 @@ async function start(
   const limits = { ...config.limits, maxMessageBytes: Math.min(config.limits.maxMessageBytes, mostBytes) }
   const { maxMessageBytes, outboxMessages, outboxBytes } = limits
   if (leads && maxMessageBytes < config.limits.maxMessageBytes)
-    console.log(
-      `  Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
+    output.say(
+      'message-limit-lowered',
+      `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
     )
+  let listeners: Awaited<ReturnType<typeof serve>> | null = null
   const health = new Health({
     timers,
     outage,
-    print: (sentence) => leads && console.error(sentence),
+    print(code, sentence) {
+      if (leads) output.say(code, sentence)
+    },
     onChanged: (now) => onOutage?.(now),
     onCutOff(sentence) {
       hub.sendAway(sentence)
@@ -214,6 +227,9 @@ async function start(
     windows: () => hub.windows(),
     log: logWords(config),
     health,
+    heads: log.heads,
+    logFigures: async () => (await figures?.()) ?? {},
+    connections: () => listeners?.connections() ?? {},
     documents,
     losses,
     siblings,
@@ -222,7 +238,7 @@ async function start(
     log,
     timers,
     random,
-    onFailure: onFailure('A window lost its stream'),
+    onFailure: onFailure('stream-failed', 'A window lost its stream'),
     onJoined: (channels) => overview?.joined(channels),
     bus,
     mayLead: leads,
@@ -238,7 +254,7 @@ async function start(
         timers,
         run: newEpoch(random),
         maxChannels: limits.maxChannels,
-        onFailure: onFailure('An overview was not told'),
+        onFailure: onFailure('overview-failed', 'An overview was not told'),
       })
     : null
   const ports = { '2': config.port, '1.1': config.http1Port }
@@ -259,7 +275,7 @@ async function start(
     const windRecorder = new WindRecorder({
       log,
       timers,
-      onFailure: onFailure('The last hour of wind could not be read from the log'),
+      onFailure: onFailure('wind-history-failed', 'The last hour of wind could not be read from the log'),
     })
     const directory = new Directory(log)
     const appParts = {
@@ -298,14 +314,14 @@ async function start(
       throw error
     }
   }
-  const listeners = serves ? await serve() : null
+  listeners = serves ? await serve() : null
   Object.assign(ports, listeners?.ports)
   const source = leads
     ? startSource({
         sensor: config.sensor,
         root,
         publish: publishReadings(hub, newEpoch(random)),
-        print: (line) => console.error(line),
+        print: (code, sentence) => output.say(code, sentence),
         timers,
         random,
       })
@@ -316,9 +332,10 @@ async function start(
     const leftMs = () => Math.max(0, endsAt - timers.now())
     // A part that hangs or fails must not block the others.
     const end = async (part: string, work: Promise<void>, withinMs = leftMs() + graceMs) => {
-      const failed = (error: unknown) => console.error(`While the server stopped, the ${part} failed:`, error)
+      const failed = onFailure('part-not-closed', `While the server stopped, the ${part} failed`)
       const hasEnded = await endsWithin(work.catch(failed), withinMs)
-      if (!hasEnded) console.error(`The server stopped without its ${part}, which did not end in time.`)
+      if (!hasEnded)
+        output.say('part-not-closed', `The server stopped without its ${part}, which did not end in time.`)
     }
     const sensor = source?.stop()
     overview?.stop()
@@ -349,7 +366,7 @@ export function workersOf({ workers }: Pick<Config, 'workers'>): number {
   return workers === 'auto' ? availableParallelism() : workers
 }
 
-function logWords({ broker, storage }: Pick<Config, 'broker' | 'storage'>): string {
+export function logWords({ broker, storage }: Pick<Config, 'broker' | 'storage'>): string {
   if (broker === 'nats') return 'NATS JetStream'
   const own = storage === 'sqlite' ? 'SQLite' : 'memory'
   return broker === 'sqs' ? `SQS, ${own}` : own

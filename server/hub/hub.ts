@@ -2,6 +2,7 @@
 
 import {
   type Bus,
+  type CatchUp,
   IdTaken,
   type Log,
   LogClosed,
@@ -47,9 +48,18 @@ export interface Meter {
   readonly sent: (messages: number) => void
   /** A reading or overview was left out of a full queue. */
   readonly omitted: () => void
+  /** A message that the log, its disk or its broker failed to store. */
+  readonly failed: () => void
+  /** A client resumed and got a snapshot in place of what it had missed. */
+  readonly unrecovered: () => void
+  /** A stream, by this server. */
+  readonly ended: (code: ByeCode) => void
 }
 
-const noMeter: Meter = { stored: () => undefined, sent: () => undefined, omitted: () => undefined }
+const noMeter: Meter = {
+  ...{ stored: () => undefined, sent: () => undefined, omitted: () => undefined },
+  ...{ failed: () => undefined, unrecovered: () => undefined, ended: () => undefined },
+}
 
 interface HubParts {
   readonly log: Log
@@ -117,7 +127,7 @@ export function createHub(parts: HubParts) {
   /** New channels whose first message is not stored yet. */
   const beginning = new Set<string>()
   const polls = createPolls({
-    log,
+    log: { ...log, read },
     registry,
     awareness,
     timers,
@@ -147,6 +157,13 @@ export function createHub(parts: HubParts) {
     polls.wake(message.channel)
     awareness.wrote(message.channel, message.from)
   })
+
+  /** For a client that comes; a cursor is what it has. */
+  async function read(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> {
+    const found = await log.read(cursor, channels)
+    if (cursor && !found.recovered) meter.unrecovered()
+    return found
+  }
 
   /** Throws a `Refusal` when draining, or when full for a new client. */
   function admit(identity: ClientIdentity): void {
@@ -187,7 +204,7 @@ export function createHub(parts: HubParts) {
   /** Sends welcome, then missed messages or a snapshot, in portions to bound memory; then goes live. */
   async function begin(stream: Subscriber, cursor: Cursor | null): Promise<void> {
     const { identity } = stream
-    let found = await log.read(cursor, identity.channels)
+    let found = await read(cursor, identity.channels)
     if (stream.isClosed) return
     const welcome = new Delivery(welcomeTo(identity, found, heartbeatMs))
     await stream.replay([welcome, ...recent.deliveriesOf(found)])
@@ -205,17 +222,25 @@ export function createHub(parts: HubParts) {
   }
 
   function dismiss(stream: Subscriber, code: ByeCode, sentence: string): void {
-    registry.leave(stream)
     // Reconnecting at once would replace the other stream again.
     const afterMs = code === 'replaced' ? drawReconnectDelayMs() : 0
-    stream.close(code, `${sentence} It resumes from where it was.`, afterMs)
+    end(stream, code, `${sentence} It resumes from where it was.`, afterMs)
   }
 
   function fail(stream: Subscriber, error: unknown): void {
     onFailure(error)
+    end(
+      stream,
+      'failed',
+      'The server failed this window; it resumes from where it was.',
+      drawReconnectDelayMs(),
+    )
+  }
+
+  function end(stream: Subscriber, code: ByeCode, sentence: string, afterMs: number): void {
     registry.leave(stream)
-    const sentence = 'The server failed this window; it resumes from where it was.'
-    stream.close('failed', sentence, drawReconnectDelayMs())
+    if (!stream.isClosed) meter.ended(code)
+    stream.close(code, sentence, afterMs)
   }
 
   function drawReconnectDelayMs(): number {
@@ -366,10 +391,8 @@ export function createHub(parts: HubParts) {
     const perTurn = Math.ceil(leaving.length / turns)
     return new Promise((resolve) => {
       function turn(): void {
-        for (const stream of leaving.splice(0, perTurn)) {
-          registry.leave(stream)
-          stream.close('draining', sentence, drawReconnectDelayMs())
-        }
+        for (const stream of leaving.splice(0, perTurn))
+          end(stream, 'draining', sentence, drawReconnectDelayMs())
         if (leaving.length === 0) resolve()
         else timers.later(turn, drainTurnMs)
       }
@@ -435,7 +458,9 @@ export function createHub(parts: HubParts) {
       return seq
         .finally(() => beginning.delete(channel))
         .then(answer, (error) => {
-          throw refusalFor(error, draft.id)
+          const refusal = refusalFor(error, draft.id)
+          if (!(refusal instanceof Refusal) || refusal.code.startsWith('log-')) meter.failed()
+          throw refusal
         })
     },
     /** Ms to wait before the next message; 0 counts it as sent. `connection` is the sender's. */

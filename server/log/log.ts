@@ -1,6 +1,6 @@
 // The ordered log's contract, and the log that the configuration selects.
 
-import { statfsSync } from 'node:fs'
+import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
 import type { Clock, Random } from '../wire/time.ts'
@@ -115,7 +115,22 @@ export interface OpenedLog {
   readonly lost?: Promise<string>
   /** How often stored messages were found missing or damaged; absent where another process counts it. */
   readonly losses?: () => number
+  readonly figures?: () => Promise<LogFigures>
 }
+
+/** What only files and brokers know. A broker has 0.3 s to tell; what it does not tell is left out. */
+export interface LogFigures {
+  /** On the disk: of each file, or stream of the broker. */
+  readonly bytes?: Counts
+  /** The newest number of each stream of the broker. */
+  readonly brokerHead?: Counts
+  /** How often the connection to each broker was restored. */
+  readonly reconnects?: Counts
+  /** Messages in the queue, approximately: `waiting`, `received` and not deleted, `dead`. */
+  readonly queued?: Counts
+}
+
+type Counts = Readonly<Record<string, number>>
 
 const hourMs = 3_600_000
 
@@ -166,11 +181,13 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
   }
   const { onFailure, outage } = watchDisk(parts)
   const log = guard(openEmbedded(config, { ...parts, onFailure }))
-  if (config.broker === 'embedded') return { log, outage }
+  const bytes = () => (config.storage === 'sqlite' ? { bytes: sizesIn(parts.dataFolder) } : {})
+  if (config.broker === 'embedded') return { log, outage, figures: async () => bytes() }
   const { openSqs } = await import('./sqs-log.ts')
   try {
-    const opened = await openSqs(config.sqs, { log, ...parts })
-    return { ...opened, outage: () => opened.outage() ?? outage() }
+    const { queued, ...opened } = await openSqs(config.sqs, { log, ...parts })
+    const figures = async () => ({ ...bytes(), queued: await queued() })
+    return { ...opened, figures, outage: () => opened.outage() ?? outage() }
   } catch (error) {
     await log.close()
     throw error
@@ -205,12 +222,12 @@ function watchDisk({ dataFolder, now, onFailure }: Surroundings) {
 async function openOnNats(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
   const { nats } = config
   const { openNats } = await import('./nats-log.ts')
-  const { open, bus, mostBytes, close } = await openNats(nats, parts)
+  const { open, bus, mostBytes, figures, close } = await openNats(nats, parts)
   try {
     const pages = await open(nats.stream, { ...parts, limits: limitsOf(config) })
     const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
     const lost = Promise.race([pages.lost, probes.lost])
-    return { log: withProbes(pages, probes, close), bus, mostBytes, outage: pages.outage, lost }
+    return { log: withProbes(pages, probes, close), bus, mostBytes, outage: pages.outage, lost, figures }
   } catch (error) {
     await close()
     throw error
@@ -230,6 +247,17 @@ function openEmbedded(config: LogConfig, parts: Surroundings): Log {
     void pages.close()
     throw error
   }
+}
+
+/** Of the files of both logs. */
+function sizesIn(folder: string): Record<string, number> {
+  const names = readdirSync(folder).filter((name) => /^(log|probes)\.db/.test(name))
+  // SQLite may have removed one since.
+  const sizes = names.map((name) => [
+    name,
+    statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0,
+  ])
+  return Object.fromEntries(sizes)
 }
 
 function limitsOf({ limits }: LogConfig): LogLimits {

@@ -176,6 +176,25 @@ test('while NATS is away an append is refused after a while, and stored when it 
   assert.deepEqual(await Promise.all(again), [4, 5])
 })
 
+test('what NATS has is told, and how often the connection was restored', async (context) => {
+  const settings = { stream: 'figures', replicas: 0, credentialsFile: null, servers: [nats.address()] }
+  const { open, figures, close } = await openNats(settings, { now: () => startMs })
+  const log = await open('figures', { limits: ampleLimits, now: () => startMs, onFailure: () => undefined })
+  context.after(async () => {
+    await log.close()
+    await close()
+  })
+  await fill(log, 3)
+  const { bytes, ...others } = await figures()
+  assert.ok((bytes?.figures ?? 0) > 0)
+  assert.deepEqual(others, { brokerHead: { figures: 3 }, reconnects: { nats: 0 } })
+  await nats.kill()
+  assert.deepEqual(await figures(), { reconnects: { nats: 0 } })
+  await nats.restart()
+  await fill(log, 1, 'w2')
+  assert.deepEqual((await figures()).reconnects, { nats: 1 })
+})
+
 test('what NATS takes at most is known', async () => {
   const settings = { stream: 'sizes', replicas: 0, credentialsFile: null, servers: [nats.address()] }
   const { mostBytes, close } = await openNats(settings, { now: () => startMs })

@@ -29,7 +29,15 @@ import {
 } from '@nats-io/transport-node'
 import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import { type BaseStore, Folding, type StoredBase } from './folding.ts'
-import { type Bus, type Log, type LogParts, type Outage, refusedForMs, type Snapshot } from './log.ts'
+import {
+  type Bus,
+  type Log,
+  type LogFigures,
+  type LogParts,
+  type Outage,
+  refusedForMs,
+  type Snapshot,
+} from './log.ts'
 import { type Bounds, createRetention, keyOf, type Portion, portion, type Stored, Tail } from './retention.ts'
 import { Followers, IdTaken, isRepeat, LogClosed, LogUnavailable, TooManyChannels } from './sequencer.ts'
 
@@ -46,6 +54,8 @@ export interface NatsSettings {
 type Waiting = Pick<LogParts, 'now' | 'print' | 'signal'>
 
 const connectWithinMs = 5000
+/** See `LogFigures`. */
+const figuresWithinMs = 300
 /** Two of these pings without an answer, and the connection is broken. */
 const pingEachMs = 1000
 
@@ -66,12 +76,27 @@ export async function openNats(
       ...{ maxReconnectAttempts: -1, reconnectTimeWait: 250, pingInterval: pingEachMs, maxPingOut: 2 },
     }),
   )
+  let reconnects = 0
+  const asking = await jetstreamManager(connection, { checkAPI: false, timeout: figuresWithinMs })
+  void (async () => {
+    for await (const { type } of connection.status()) if (type === 'reconnect') reconnects += 1
+  })()
   return {
     open: (name: string, parts: Omit<NatsLogParts, 'connection' | 'name' | 'replicas'>) =>
       openNatsLog({ ...parts, connection, name, replicas }),
     bus: createBus(connection, `${stream}-notes`),
     /** The largest message that these servers take, bytes as JSON. */
     mostBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
+    async figures(): Promise<LogFigures> {
+      const found = await asking.streams.info(stream).catch(() => null)
+      return {
+        reconnects: { nats: reconnects },
+        ...(found && {
+          bytes: { [stream]: found.state.bytes },
+          brokerHead: { [stream]: found.state.last_seq },
+        }),
+      }
+    },
     close: () => connection.close(),
   }
 }

@@ -185,7 +185,7 @@ test('what another run left in the queue is taken at the next start', async (con
 
 test('garbage becomes dead letters and harms nobody', async (context) => {
   const settings = newSettings({ maxReceives: 1 })
-  const { log, seen } = await openBehind(context, settings)
+  const { log, seen, queued } = await openBehind(context, settings)
   const stranger = await strangerAt(context, settings)
   const dead = await strangerAt(context, { ...settings, queue: `${settings.queue}-dead` })
   const garbage = ['no JSON', '{}', '[]', '[{"id":"x"}]', `[${JSON.stringify(draft('w1-1'))}]`]
@@ -195,6 +195,7 @@ test('garbage becomes dead letters and harms nobody', async (context) => {
   const late = AbortSignal.timeout(20_000)
   while (found.length < garbage.length && !late.aborted) found.push(...(await dead.receive()))
   assert.deepEqual(found.toSorted(), garbage.toSorted())
+  assert.equal((await queued()).dead, garbage.length)
   assert.deepEqual(idsOf(seen), ['w1-1'])
 })
 

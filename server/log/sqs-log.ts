@@ -256,6 +256,7 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
     } satisfies Log,
     mostBytes: queue.mostBytes - envelopeBytes,
     outage: () => outage,
+    queued: queue.counts,
   }
 }
 
@@ -316,6 +317,8 @@ const receiveSeconds = 20
 const deadDays = 14
 /** For an answer, beyond the time that a receive waits. */
 const answerWithinMs = 5000
+/** See `LogFigures`. */
+const countsWithinMs = 300
 /** Of a service that does not say; AWS says more. */
 const usualMostBytes = 262_144
 
@@ -350,7 +353,7 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
 
   async function openBoth() {
     const dead = await openOne(`${name}-dead`, { MessageRetentionPeriod: String(deadDays * 86_400) })
-    return openOne(name, {
+    const opened = await openOne(name, {
       VisibilityTimeout: String(visibilitySeconds),
       ReceiveMessageWaitTimeSeconds: String(receiveSeconds),
       RedrivePolicy: JSON.stringify({
@@ -358,9 +361,23 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
         maxReceiveCount: maxReceives,
       }),
     })
+    return { ...opened, deadUrl: dead.QueueUrl }
   }
 
-  let { QueueUrl, has } = await openBoth().catch((cause) => {
+  /** Undefined for a queue that does not tell in time. */
+  async function countsOf(QueueUrl: string | undefined) {
+    const read = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })
+    const abortSignal = AbortSignal.timeout(countsWithinMs)
+    const { Attributes } = await client.send(read, { abortSignal }).catch(() => ({ Attributes: undefined }))
+    return (
+      Attributes && {
+        waiting: Number(Attributes.ApproximateNumberOfMessages),
+        received: Number(Attributes.ApproximateNumberOfMessagesNotVisible),
+      }
+    )
+  }
+
+  let { QueueUrl, deadUrl, has } = await openBoth().catch((cause) => {
     client.destroy()
     throw new Error(explain(cause, settings), { cause })
   })
@@ -404,7 +421,11 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     remove: (handle: string) => void removals.add(handle).catch(onFailure),
     /** After it was deleted. */
     async restore(): Promise<void> {
-      QueueUrl = (await openBoth()).QueueUrl
+      ;({ QueueUrl, deadUrl } = await openBoth())
+    },
+    async counts() {
+      const [own, dead] = await Promise.all([countsOf(QueueUrl), countsOf(deadUrl)])
+      return { ...own, ...(dead && { dead: dead.waiting + dead.received }) }
     },
     async close(): Promise<void> {
       await removals.whenDone()
