@@ -1,13 +1,13 @@
 // The ordered log's contract, and the log that the configuration selects.
 
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { type BaseStore, Folding, type Folds } from './folding.ts'
 import type { NatsSettings } from './nats-log.ts'
 import { type Bounds, type Identified, Tail } from './retention.ts'
-import { createSequencer, newEpoch } from './sequencer.ts'
+import { createSequencer, LogFull, newEpoch } from './sequencer.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
 
@@ -179,16 +179,46 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
     const opened = await openOnNats(config, parts)
     return { ...opened, log: guard(opened.log) }
   }
-  const log = guard(openEmbedded(config, parts))
+  const { onFailure, outage } = watchDisk(parts)
+  const log = guard(openEmbedded(config, { ...parts, onFailure }))
   const bytes = () => (config.storage === 'sqlite' ? { bytes: sizesIn(parts.dataFolder) } : {})
-  if (config.broker === 'embedded') return { log, figures: async () => bytes() }
+  if (config.broker === 'embedded') return { log, outage, figures: async () => bytes() }
   const { openSqs } = await import('./sqs-log.ts')
   try {
     const { queued, ...opened } = await openSqs(config.sqs, { log, ...parts })
-    return { ...opened, figures: async () => ({ ...bytes(), queued: await queued() }) }
+    return {
+      ...opened,
+      outage: () => opened.outage() ?? outage(),
+      figures: async () => ({ ...bytes(), queued: await queued() }),
+    }
   } catch (error) {
     await log.close()
     throw error
+  }
+}
+
+/** A refusal counts for so long, ms; then the disk is asked. */
+export const refusedForMs = 5000
+/** For a message and SQLite's pages. */
+const roomBytes = 262_144
+
+/** Knows from its failures when a log in a file has no room. */
+function watchDisk({ dataFolder, now, onFailure }: Surroundings) {
+  let full: { readonly since: number; readonly at: number } | null = null
+  return {
+    onFailure(error: unknown): void {
+      if (error instanceof LogFull) full = { since: full?.since ?? now(), at: now() }
+      else onFailure(error)
+    },
+    outage(): Outage | null {
+      if (full !== null && now() - full.at > refusedForMs) {
+        const { bavail, bsize } = statfsSync(dataFolder)
+        if (bavail * bsize > roomBytes) full = null
+      }
+      return (
+        full && { reason: 'there is no room on the disk for its file', since: full.since, isCutOff: false }
+      )
+    },
   }
 }
 

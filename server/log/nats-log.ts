@@ -29,7 +29,15 @@ import {
 } from '@nats-io/transport-node'
 import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import { type BaseStore, Folding, type StoredBase } from './folding.ts'
-import type { Bus, Log, LogFigures, LogParts, Outage, Snapshot } from './log.ts'
+import {
+  type Bus,
+  type Log,
+  type LogFigures,
+  type LogParts,
+  type Outage,
+  refusedForMs,
+  type Snapshot,
+} from './log.ts'
 import { type Bounds, createRetention, keyOf, type Portion, portion, type Stored, Tail } from './retention.ts'
 import { Followers, IdTaken, isRepeat, LogClosed, LogUnavailable, TooManyChannels } from './sequencer.ts'
 
@@ -140,8 +148,6 @@ const undelivered = 'the stream does not deliver what it took'
 const retryMs = 100
 const sayEachMs = 10_000
 const settleMs = 1000
-/** A refusal for another reason than the stream's own limits counts for so long. */
-const refusedForMs = 5000
 
 /** A draft on its way, until the view has it. */
 interface Entry extends PromiseWithResolvers<number> {
@@ -193,8 +199,8 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
   /** Why this server is cut off from the stream; null while it is not. */
   let away: string | null = null
   let isLost = false
-  /** Why JetStream did not take the newest draft, and when. */
-  let refused: { readonly reason: string; readonly at: number } | null = null
+  /** Why JetStream did not take the newest draft, since when it takes none, and when that was last seen. */
+  let refused: { readonly reason: string; readonly since: number; readonly at: number } | null = null
   let heardAt = now()
   let view = await whenReady(`the messages of the stream ${name}`, parts, load)
   let consuming = await whenReady(`a consumer of the stream ${name}`, parts, consume)
@@ -308,6 +314,10 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     lost.resolve(reason)
   }
 
+  function notTaken(reason: string): void {
+    refused = { reason, since: refused?.since ?? now(), at: now() }
+  }
+
   function refuse(entries: Iterable<Entry>, cause: unknown): void {
     for (const { key, reject } of [...entries]) {
       pending.delete(key)
@@ -321,7 +331,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     if (late.length > 0) {
       const reason = away ?? undelivered
       refuse(late, reason)
-      refused = { reason, at: now() }
+      notTaken(reason)
       void rejoin(false)
     }
     if (!refused || away !== null) return
@@ -332,7 +342,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
 
   function outage(): Outage | null {
     if (away !== null) return { reason: away, since: heardAt, isCutOff: true }
-    return refused && { reason: refused.reason, since: refused.at, isCutOff: false }
+    return refused && { reason: refused.reason, since: refused.since, isCutOff: false }
   }
 
   function receive(received: JsMsg): void {
@@ -385,7 +395,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
         line.shift()
       } catch (cause) {
         const reason = reasonOf(cause)
-        if (away === null) refused = { reason, at: refused?.at ?? now() }
+        if (away === null) notTaken(reason)
         // Those behind it too: the sender repeats all of them, in order.
         refuse(line.splice(0), reason)
         // Perhaps it is another stream.

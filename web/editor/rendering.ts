@@ -302,8 +302,11 @@ export class Rendering {
 function lengthBefore(line: Line | undefined, offset: number): number {
   let [left, length] = [offset, 0]
   for (const { text } of line?.runs ?? []) {
-    length += withoutHalves(text.slice(0, left)).length
-    left = Math.max(0, left - text.length)
+    const before = Math.min(left, text.length)
+    // Halves of surrogate pairs.
+    const halves = [...text.matchAll(/\p{Surrogate}/gu)].filter(({ index }) => index < before)
+    length += before - halves.length
+    left -= before
   }
   return length
 }
