@@ -6,12 +6,21 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { defaultConfig } from '../config/config.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { LogFull, openLog } from './log.ts'
 import { copyLog, countTo, draft, fill, given, littleMemory, main, newFile, readAll } from './log-testing.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { LogFileError } from './sqlite-store.ts'
+
+/** On SQLite, without a broker. */
+const embedded = {
+  broker: 'embedded',
+  nats: { servers: [], stream: 'crosswind', replicas: 0, credentialsFile: null },
+  sqs: { queue: 'crosswind', region: 'eu-north-1', endpoint: null, visibilitySeconds: 30, maxReceives: 3 },
+  storage: 'sqlite',
+  durability: 'process',
+  limits: { logMessages: 1000, logBytes: 1e7, logHours: 1, maxChannels: 10 },
+} as const
 
 function open(file: string, memory?: typeof littleMemory) {
   const losses: string[] = []
@@ -179,7 +188,7 @@ test('a full disk is an outage of the log, until there is room again', async (co
   if (!disk) return context.skip('this user may not mount a small disk')
   const filler = join(dataFolder, 'filler')
   let time = 0
-  const { log, outage } = await openLog(defaultConfig, {
+  const { log, outage } = await openLog(embedded, {
     ...{ dataFolder, now: () => time, random: createSeededRandom(1), onFailure: assert.ifError },
   })
   const append = async (n: number) => log.append(draft(`w1-${n}`, 'x'.repeat(20_000)), 1)
