@@ -1,4 +1,4 @@
-// Entry point of `npm run backup` and `npm run restore`: copies the data folder of a running server, and puts a copy back.
+// Entry point of `npm run backup` and `npm run restore`: copies the data folder, puts a copy back.
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
