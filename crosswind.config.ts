@@ -10,6 +10,7 @@ export default defineConfig({
   port: 8443, // HTTP/2, and HTTP/1.1 clients without it
   http1Port: 8444, // HTTP/1.1 only
   workers: 1, // processes that serve windows; 'auto': one for each core
+  logFormat: 'text', // what the server prints: 'text' for people, 'json' for a log collector
   tls: {
     certFile: null, // your own certificate, PEM; null creates a local one in certs/
     keyFile: null, // its private key

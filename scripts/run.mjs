@@ -23,6 +23,8 @@ const commands = {
   report: (words) => launchProgram(['e2e/report/compare-runs.ts', ...words]),
   doctor: (words) => launchProgram(['e2e/doctor/doctor.ts', ...words]),
   invite: (words) => launchProgram(['server/invite.ts', ...words]),
+  backup: (words) => launchProgram(['server/backup.ts', 'backup', ...words]),
+  restore: (words) => launchProgram(['server/backup.ts', 'restore', ...words]),
   sensor: (words) => launchProgram(['server/sensor/command/sensor-command.ts', ...words]),
   async build() {
     await ensureInstalled()

@@ -12,10 +12,12 @@ import websockify from 'koa-websocket'
 import type { Directory } from './document/directory.ts'
 import type { Documents } from './document/document-worker.ts'
 import { mountDocuments, mustWait } from './document/endpoints.ts'
+import type { Health } from './health.ts'
 import { admitChannel, bytesPerToken, createRateLimit } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
-import { incidents, readFigures } from './process.ts'
+import { output } from './output.ts'
+import { readFigures } from './process.ts'
 import { answerErrors } from './refusal.ts'
 import { mountReports } from './reports.ts'
 import { type Access, firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
@@ -33,7 +35,7 @@ import {
   securityHeaders,
   workerHeaders,
 } from './security/middleware.ts'
-import { answerOf, chargeAnswers, jsonPieces } from './transports/answers.ts'
+import { answerParts, chargeAnswers, jsonPieces } from './transports/answers.ts'
 import { Bodies, connectionOf } from './transports/bodies.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
 import { longPolling, polling } from './transports/polling.ts'
@@ -71,6 +73,7 @@ interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs'> {
   readonly texts: Documents
   readonly log: Log
   readonly monitor: Monitor
+  readonly health: Pick<Health, 'whyUnready'>
   readonly access: Access
   readonly origins: OriginRules
   readonly settings: () => PageSettings
@@ -87,6 +90,7 @@ export function createApp(parts: AppParts) {
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
   const grants = new WeakMap<IncomingMessage, Grant>()
+  let webSockets = 0
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
   const budget = new Budget(parts.limits)
@@ -100,7 +104,7 @@ export function createApp(parts: AppParts) {
   mountDocuments(router, mounting)
   mountReports(router, parts)
   mountMonitor(router, parts.monitor)
-  mountPage(router, parts)
+  mountPage(router, mounting)
 
   app.use(answerErrors)
   app.use(securityHeaders)
@@ -114,6 +118,10 @@ export function createApp(parts: AppParts) {
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
+    webSockets += 1
+    ctx.websocket.once('close', () => {
+      webSockets -= 1
+    })
     const source = 'stream' in ctx.req ? (ctx.req.stream as Readable) : ctx.req.socket
     const connection = connectionOf(ctx.req)
     const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant, connection, source }
@@ -121,12 +129,14 @@ export function createApp(parts: AppParts) {
   })
   app.on('error', (error) => {
     const isLost = error instanceof Error && 'code' in error && lostCodes.has(error.code)
-    if (!isLost) incidents.report('A request failed', error)
+    if (!isLost) output.incident('request-failed', 'A request failed', error)
   })
   return {
     koa: app,
     messagesPath,
     socketPaths: new Set(socketHandlers.keys()),
+    /** Open ones, over both versions of HTTP. */
+    webSockets: () => webSockets,
     /**
      * A message over HTTP/2, by far the most frequent request, without what Koa does for any. Rejects where Koa has to answer,
      * which then refuses it likewise.
@@ -174,10 +184,22 @@ const lostCodes: ReadonlySet<unknown> = new Set([
   'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
 ])
 
-function mountService(router: Router, { hub, timers, settings }: AppParts): void {
+function mountService(router: Router, { hub, timers, settings, health }: AppParts): void {
+  /** Whether the process is alive: one that is not is restarted. */
   router.get('/healthz', (ctx) => {
     ctx.status = hub.isDraining() ? 503 : 200
     ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
+  })
+  /** Whether it may take windows. */
+  router.get('/readyz', (ctx) => {
+    const reason = health.whyUnready()
+    const isReady = !hub.isDraining() && reason === null
+    ctx.status = isReady ? 200 : 503
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = {
+      status: hub.isDraining() ? 'draining' : isReady ? 'ok' : 'log-unavailable',
+      ...(reason !== null && { reason }),
+    }
   })
   const answer = (path: string, body: (grant: Grant) => unknown) =>
     router.get(path, (ctx) => {
@@ -197,7 +219,10 @@ const placeholder = /(<script type="application\/json" id="settings">)null(<\/sc
 /** Needed by these views only; written by the build. */
 const preload = /<link rel="modulepreload"[^>]* data-views="([^"]*)">\s*/g
 
-function mountPage(router: Router, { webFolder, settings, origins, hub, documents, timers }: AppParts): void {
+function mountPage(
+  router: Router,
+  { webFolder, settings, origins, hub, documents, timers, budget }: AppParts & Pick<Mounting, 'budget'>,
+): void {
   const file = join(webFolder, 'index.html')
   if (!existsSync(file))
     throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
@@ -236,7 +261,7 @@ function mountPage(router: Router, { webFolder, settings, origins, hub, document
     const refusal = refuseReading(grant, [channel])
     if (refusal) throw refusal
     // It would take a browser longer still.
-    if (!ctx.URL.searchParams.has('open')) documents.mustBeReadable(channel)
+    if (!queryOf(ctx).has('open')) documents.mustBeReadable(channel)
     const connection = connectionOf(ctx.req)
     mustWait('Pages were read faster than the server makes them', limit.take(connection, ''))
     const start = await startFor(channel, grant)
@@ -248,7 +273,7 @@ function mountPage(router: Router, { webFolder, settings, origins, hub, document
     const shown = page.replaceAll(preload, (link, views: string) =>
       views.split(',').includes(view) ? link : '',
     )
-    ctx.body = answerOf(partsOf(shown, start), characters)
+    answerParts(ctx, budget, characters, () => partsOf(shown, start))
   }
 }
 

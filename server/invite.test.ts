@@ -122,7 +122,7 @@ test('a link that opens no server is not handed out in silence', async (t) => {
   const folder = await emptyFolder(t)
   assert.match(
     await say(['--http1-port', '9444'], folder, null),
-    /No server answers at https:\/\/localhost:9444: give the flags/,
+    /No server answers at localhost:9444: give the flags/,
   )
   assert.doesNotMatch(await say([], folder), /No server answers/)
   await assert.rejects(

@@ -101,7 +101,8 @@ export async function invite(
     lines.push(
       '  With this configuration access is open: everybody who reaches the server may read and write without a link.',
     )
-  if (status === null) lines.push(`  No server answers at ${asked}: ${sameFlags}.`)
+  // Without https://, by which scripts find the link.
+  if (status === null) lines.push(`  No server answers at ${URL.parse(asked)?.host}: ${sameFlags}.`)
   return `\n${lines.join('\n')}\n\n`
 }
 

@@ -1,4 +1,4 @@
-// Checks the server as a process: its sentences when it cannot listen, and --open.
+// Checks the server as a process: its sentences when it cannot listen, its lines as JSON, and --open.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -8,8 +8,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import net, { type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
+import tls from 'node:tls'
 
 const root = join(import.meta.dirname, '..')
 let folder: string
@@ -112,6 +114,84 @@ test('a name without an address: one sentence with --host', async () => {
     /^Crosswind did not start\. The name nowhere\.invalid has no address, [^\n]*--host[^\n]*\.\n$/,
   )
 })
+
+type Line = Readonly<Record<string, unknown>>
+
+/** Starts the program; every line that it prints, wherever, has to be an object. */
+function startJson(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const args = ['server/main.ts', '--data-folder', folder, ...flags]
+  const child = spawn(process.execPath, args, {
+    ...{ cwd: root, env: { ...process.env, ...env } },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: Line[] = []
+  const waiting = new Map<unknown, (line: Line) => void>()
+  const closed = [child.stdout, child.stderr].map(async (input) => {
+    for await (const text of createInterface({ input })) {
+      const line = JSON.parse(text) as Line
+      lines.push(line)
+      waiting.get(line.code)?.(line)
+    }
+  })
+  const ended = Promise.all([once(child, 'exit'), ...closed]).then(([[code]]) => code as number | null)
+  const lineOf = (code: string) =>
+    Promise.race([
+      new Promise<Line>((resolve) => {
+        const known = lines.find((line) => line.code === code)
+        if (known) resolve(known)
+        else waiting.set(code, resolve)
+      }),
+      ended.then(() => assert.fail(`it ended without a line of ${code}: ${JSON.stringify(lines)}`)),
+    ])
+  return { child, lines, lineOf, ended }
+}
+
+/** A frame of headers must belong to a stream (RFC 9113, 6.2). */
+const headersOfNoStream = Buffer.concat([
+  Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1'),
+  Buffer.from([...[0, 0, 0, 4, 0], ...[0, 0, 0, 0], ...[0, 0, 0, 1, 5], ...[0, 0, 0, 0]]),
+])
+
+test('--log-format json: start, an incident, the end of a worker and the stop are an object each, and nothing else is printed', async () => {
+  const flags = [...isOnAnyPort, '--log-format', 'json', '--workers', '2', '--sensor-source', 'recorded']
+  const { child, lines, lineOf, ended } = startJson([...flags, '--sensor-file', 'none.log'])
+  const { ports, process: first } = (await lineOf('started')) as Line & {
+    ports: Readonly<Record<string, number>>
+  }
+  assert.equal(first, 'log')
+  const port = ports['2'] as number
+  const peer = tls.connect({ port, host: '127.0.0.1', ALPNProtocols: ['h2'], rejectUnauthorized: false })
+  peer.on('error', () => undefined)
+  peer.write(headersOfNoStream)
+  peer.resume()
+  const broken = await lineOf('http2-violation')
+  assert.match(String(broken.process), /^worker-[12]$/)
+  process.kill(Number(broken.pid), 'SIGKILL')
+  assert.equal((await lineOf('worker-ended')).worker, broken.process)
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0)
+  const codes = lines.map(({ code }) => code)
+  assert.deepEqual(codes, [
+    ...['sensor-trouble', 'started', 'http2-violation', 'worker-ended', 'stopping', 'stopped'],
+  ])
+  for (const { time, level, message } of lines) {
+    assert.equal(new Date(String(time)).toISOString(), time)
+    assert.match(`${level} ${message}`, /^(info|warn|error) \S/)
+  }
+})
+
+for (const [what, flags, env] of [
+  ['flag', ['--log-format', 'json', '--port', 'none'], {}],
+  ['variable', ['--port', 'none'], { CROSSWIND_LOG_FORMAT: 'json' }],
+] as const) {
+  test(`a ${what} that asks for JSON is heard before a setting that is wrong`, async () => {
+    const { lines, ended } = startJson(flags, env)
+    assert.equal(await ended, 1)
+    const [line] = lines
+    assert.deepEqual([lines.length, line?.level, line?.code], [1, 'fatal', 'not-started'])
+    assert.match(String(line?.message), /^Crosswind did not start\. port is "none" \(from --port\)/)
+  })
+}
 
 /** Starts the program with `--open`, and a PATH of that folder alone; resolves to what it printed when `done` holds. */
 async function openWith(path: string, done: (printed: string) => boolean): Promise<string> {

@@ -4,13 +4,15 @@ import { spawn } from 'node:child_process'
 import cluster from 'node:cluster'
 import { once } from 'node:events'
 import { join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { ensureCertificate, loadCertificate } from '../certs/certificate.ts'
 import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { configHelp } from './config/schema.ts'
+import { output } from './output.ts'
 import { leaveWhenDone, processTimers } from './process.ts'
 import { isLoopback, isOpenTo, originFor } from './security/access.ts'
-import { type Server, startLog, startServer, startWorker, workersOf } from './server.ts'
+import { logWords, type Server, startLog, startServer, startWorker, withPorts, workersOf } from './server.ts'
 import {
   hostSiblings,
   joinSiblings,
@@ -18,6 +20,7 @@ import {
   portsOpened,
   startWorkers,
   stopWord,
+  workerName,
 } from './workers/workers.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
@@ -28,41 +31,78 @@ const webFolder = join(root, 'web/dist')
 const ownFlags = { open: z.boolean().default(false) }
 
 leaveWhenDone()
+print(formatAskedFor())
 try {
   if (wantsHelp(process.argv)) process.stdout.write(configHelp())
   else if (cluster.isWorker) await work()
   else await run()
 } catch (error) {
-  console.error(`Crosswind did not start. ${error instanceof Error ? error.message : error}`)
+  output.say('not-started', `Crosswind did not start. ${error instanceof Error ? error.message : error}`)
   process.exitCode = 1
+}
+
+/** Before the configuration is read, whose errors are printed too. */
+function formatAskedFor(): Config['logFormat'] {
+  const options = { 'log-format': { type: 'string' } } as const
+  const { values } = parseArgs({ args: process.argv.slice(2), options, strict: false })
+  return (values['log-format'] ?? process.env.CROSSWIND_LOG_FORMAT) === 'json' ? 'json' : 'text'
+}
+
+/** In JSON also what Node prints by itself. */
+function print(format: Config['logFormat'], name = cluster.isWorker ? workerName() : 'server'): void {
+  output.use(format, name)
+  if (format === 'text' || process.listenerCount('uncaughtException') > 0) return
+  process.removeAllListeners('warning').on('warning', ({ name: kind, message }) => {
+    output.say('process-warning', `${kind}: ${message}`)
+  })
+  process.on('uncaughtException', (error) => {
+    output.incident('crashed', 'The server failed', error)
+    process.exit(1)
+  })
 }
 
 async function run(): Promise<void> {
   const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
   const config = await loadConfig({ argv: settings, env: process.env, cwd: root })
+  print(config.logFormat, workersOf(config) === 1 ? 'server' : 'log')
   const certificate = await certificateFor(config)
   const parts = { config, tls: certificate, webFolder, root }
   const server = workersOf(config) === 1 ? await startServer(parts) : await startAll(parts)
   for (const signal of signals) process.once(signal, () => stop(server, config))
   process.once('disconnect', () => stop(server, config))
   const address = originFor(config.host, server.ports[config.http])
-  console.log(greeting(config, server, address, certificate.advice))
+  const { transport, http, host, sensor } = config
+  const fields = {
+    address,
+    host,
+    ports: server.ports,
+    transport,
+    http,
+    log: logWords(config),
+    wind: sensor.source,
+  }
+  output.say(
+    'started',
+    `Crosswind is running at ${address}.`,
+    fields,
+    greeting(config, server, address, certificate.advice),
+  )
   // For a parent process (lab, tests).
   process.send?.({ type: 'ready', ports: server.ports })
   if (own.open) void openBrowser(address)
 }
 
 type Parts = Parameters<typeof startServer>[0]
+type Running = Omit<Server, 'lost'>
 
 /** This process has the log, the workers have the windows. */
-async function startAll(parts: Parts): Promise<Server> {
+async function startAll(parts: Parts): Promise<Running> {
   const { drainMs } = parts.config
   const count = workersOf(parts.config)
   const siblings = hostSiblings(count)
   const { attach, close } = await startLog(parts, siblings)
-  const print = (line: string) => console.error(line)
   try {
-    const workers = await startWorkers({ count, siblings, attach, drainMs, timers: processTimers, print })
+    const workers = await startWorkers({ count, siblings, attach, drainMs, timers: processTimers })
     return {
       ports: workers.ports,
       async close() {
@@ -88,17 +128,19 @@ async function work(): Promise<void> {
   try {
     const { settings } = readFlags(process.argv.slice(2), ownFlags)
     const loaded = await loadConfig({ argv: settings, env: process.env, cwd: root })
+    print(loaded.logFormat)
     const tls = await certificateFor(loaded)
     const ports = await Promise.race([opened, stopped])
     if (ports === stopWord) return void process.exit()
-    const config = { ...loaded, ...(ports && { port: ports['2'], http1Port: ports['1.1'] }) }
+    const config = ports ? withPorts(loaded, ports) : loaded
     const parts = { config, tls, webFolder, root }
     const link = config.broker === 'nats' ? null : openLink()
     const server = await startWorker(parts, link, joinSiblings(workersOf(config)))
     const orphaned = () => process.exit(1)
     link?.once('close', orphaned)
     process.send?.({ type: 'ready', ports: server.ports })
-    await stopped
+    // Another one takes the place of a worker whose log is lost.
+    await Promise.race([stopped, server.lost])
     link?.off('close', orphaned)
     await server.close()
     process.exit()
@@ -115,13 +157,13 @@ async function certificateFor({ tls }: Config) {
     return { ...loaded, advice: `Certificate: ${certFile}` }
   }
   const made = await ensureCertificate({ directory: join(root, 'certs'), now: new Date() })
-  if (made.reason !== null) console.log(`  A new certificate was made: ${made.reason}.`)
+  if (made.reason !== null) output.say('certificate-made', `A new certificate was made: ${made.reason}.`)
   const file = relative(process.cwd(), made.authorityFile)
   const advice = `A browser does not know this certificate: trust ${file} once\n  (docs/operating.md, "Certificates"), or accept it for now.`
   return { ...made, advice }
 }
 
-function greeting(config: Config, { ports }: Server, address: string, advice: string): string {
+function greeting(config: Config, { ports }: Running, address: string, advice: string): string {
   const { transport, http, host, sensor } = config
   const wind = {
     simulated: `simulated, ${sensor.strength}`,
@@ -160,7 +202,7 @@ function greeting(config: Config, { ports }: Server, address: string, advice: st
 /** Prints why there is none. Never rejects. */
 async function openBrowser(address: string): Promise<void> {
   const complain = (problem: string) =>
-    console.log(`  No browser was opened: ${problem}; open ${address} yourself.\n`)
+    output.say('browser-not-opened', `No browser was opened: ${problem}; open ${address} yourself.`)
   // On Windows not `start`: it ends the command at an "&" in the URL.
   const openers: Partial<Record<NodeJS.Platform, string[]>> = {
     darwin: ['open'],
@@ -179,9 +221,10 @@ async function openBrowser(address: string): Promise<void> {
   }
 }
 
-async function stop(server: Server, { drainMs }: Config): Promise<void> {
+async function stop(server: Running, { drainMs }: Config): Promise<void> {
   process.removeAllListeners('disconnect')
-  console.log(`\n  Sending windows away; done within ${drainMs / 1000} s.`)
+  const leaving = `Sending windows away; done within ${drainMs / 1000} s.`
+  output.say('stopping', leaving, { drainMs }, `\n  ${leaving}`)
   const stoppedAt = performance.now()
   // A second signal exits at once, except a duplicate to the process group.
   const insist = () => {
@@ -189,6 +232,7 @@ async function stop(server: Server, { drainMs }: Config): Promise<void> {
   }
   for (const signal of signals) process.removeAllListeners(signal).on(signal, insist)
   await server.close()
+  output.say('stopped', 'Stopped.')
   for (const signal of signals) process.removeListener(signal, insist)
   if (process.connected) process.disconnect?.()
   // Handles may remain: ports are closed, the log is written.

@@ -11,6 +11,8 @@ const windowOf = (mode: string, backlogBytes = 0) => ({
   ...{ droppedReadings: 0, heardAt: null },
 })
 
+const isWell = { outage: () => null, outages: () => 0, whyUnready: () => null }
+
 function createMonitor(time = createManualTime(), siblings?: Siblings) {
   const own = siblings?.name ?? 'server'
   const windows = () => [windowOf('sse/2', 100), windowOf('sse/2'), windowOf('polling/2', 20)]
@@ -18,8 +20,11 @@ function createMonitor(time = createManualTime(), siblings?: Siblings) {
     timers: time,
     windows,
     log: 'memory',
-    isLogUp: () => true,
-    documents: { quarantined: 2, failed: 3 },
+    health: isWell,
+    documents: { quarantined: 2, failed: 3, durations: new Map([['join', { count: 4, ms: 500 }]]) },
+    heads: () => new Map([...Object.entries({ main: 7, notes: 9 })]),
+    logFigures: async () => ({ brokerHead: { crosswind: 12 }, queued: { waiting: 1, dead: 2 } }),
+    connections: () => ({ '2': 3, WebSocket: 1 }),
     siblings,
   })
   const seconds = (after = 0) => monitor.reply(after).processes.find(({ name }) => name === own)?.seconds
@@ -63,6 +68,9 @@ test('Prometheus gets counters, gauges and a histogram, with units in their name
   monitor.stored(3)
   monitor.stored(30)
   monitor.sent(12)
+  monitor.ended('overflow')
+  monitor.unrecovered()
+  monitor.failed()
   const lines = (await monitor.metrics()).split('\n')
   for (const line of [
     'crosswind_messages_stored_total 2',
@@ -73,6 +81,15 @@ test('Prometheus gets counters, gauges and a histogram, with units in their name
     'crosswind_log_up 1',
     'crosswind_documents_quarantined 2',
     'crosswind_document_tasks_failed_total 3',
+    'crosswind_document_tasks_total{task="join"} 4',
+    'crosswind_document_task_seconds_total{task="join"} 0.5',
+    'crosswind_connections{protocol="WebSocket"} 1',
+    'crosswind_log_head 9',
+    'crosswind_broker_lag_messages{stream="crosswind"} 3',
+    'crosswind_queue_messages{state="dead"} 2',
+    'crosswind_streams_ended_total{code="overflow"} 1',
+    'crosswind_unrecovered_total 1',
+    'crosswind_store_failures_total 1',
     'crosswind_publish_duration_seconds_bucket{le="0.005"} 1',
     'crosswind_publish_duration_seconds_bucket{le="+Inf"} 2',
     'crosswind_publish_duration_seconds_count 2',

@@ -4,9 +4,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type Router from '@koa/router'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { DocumentWorker } from './document/document-worker.ts'
+import type { Health } from './health.ts'
 import type { Hub, Meter } from './hub/hub.ts'
-import { Refusal } from './refusal.ts'
+import type { LogFigures } from './log/log.ts'
+import { output } from './output.ts'
+import { Refusal, refusals } from './refusal.ts'
 import { grantOf } from './security/middleware.ts'
+import { byeCodes } from './wire/messages.ts'
 import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
 import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
 import type { Siblings } from './workers/workers.ts'
@@ -28,10 +32,15 @@ interface MonitorParts {
   readonly windows: () => ReturnType<Hub['windows']>
   /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
-  readonly isLogUp: () => boolean
-  readonly documents: Pick<DocumentWorker, 'quarantined' | 'failed'>
+  readonly health: Pick<Health, 'outage' | 'outages' | 'whyUnready'>
   /** See `OpenedLog`. */
   readonly losses?: (() => number) | undefined
+  readonly documents: Pick<DocumentWorker, 'quarantined' | 'failed' | 'durations'>
+  /** The newest number of each channel; see `Log`. */
+  readonly heads: () => ReadonlyMap<string, number>
+  readonly logFigures: () => Promise<LogFigures>
+  /** Open ones, by protocol. */
+  readonly connections: () => Samples
   /** The server's other processes; absent where there are none. */
   readonly siblings?: Siblings | undefined
 }
@@ -50,6 +59,9 @@ const answerWithinMs = 500
 /** One that was silent for so long while somebody looked has ended, ms. */
 const silentMs = 5000
 
+/** One, or several by the value of a label. */
+type Samples = number | Readonly<Record<string, number>>
+
 type Windows = ReturnType<Hub['windows']>
 
 /** Counts all the time; samples each second, with the event loop's delay, only while somebody looks. */
@@ -58,7 +70,9 @@ export class Monitor implements Meter {
   readonly #registry = new Registry()
   readonly #durations: Histogram
   #unobserved: number[] = []
-  #counts = { stored: 0, sent: 0, omitted: 0 }
+  #counts = { stored: 0, sent: 0, omitted: 0, failed: 0, unrecovered: 0 }
+  readonly #ended: Record<string, number> = Object.fromEntries(Object.keys(byeCodes).map((code) => [code, 0]))
+  #logFigures: LogFigures = {}
   #seconds: MonitorSecond[] = []
   #last: Readings | null = null
   #latencies: number[] = []
@@ -69,6 +83,7 @@ export class Monitor implements Meter {
   readonly #asked = new Map<string, (from: string, text: string) => void>()
   #asks = 0
   #cancel: Cancel = nothingPlanned
+  #isClosed = false
 
   constructor(parts: MonitorParts) {
     this.#parts = parts
@@ -108,6 +123,18 @@ export class Monitor implements Meter {
     this.#counts.omitted += 1
   }
 
+  failed(): void {
+    this.#counts.failed += 1
+  }
+
+  unrecovered(): void {
+    this.#counts.unrecovered += 1
+  }
+
+  ended(code: string): void {
+    this.#ended[code] = (this.#ended[code] ?? 0) + 1
+  }
+
   /** Those that ended after `after`, ms since the epoch. */
   reply(after: number): MonitorReply {
     this.#look()
@@ -130,7 +157,7 @@ export class Monitor implements Meter {
   async metrics(): Promise<string> {
     this.#look()
     const { siblings } = this.#parts
-    const own = await this.#registry.metrics()
+    const own = await this.#ownMetrics()
     if (!siblings) return own
     this.#tell({ monitor: 'look' })
     const others = await this.#askOthers(siblings.count - 1)
@@ -141,6 +168,11 @@ export class Monitor implements Meter {
 crosswind_processes_silent ${siblings.count - 1 - others.length}
 `,
     ])
+  }
+
+  async #ownMetrics(): Promise<string> {
+    this.#logFigures = await this.#parts.logFigures()
+    return this.#registry.metrics()
   }
 
   #askOthers(count: number): Promise<readonly string[]> {
@@ -167,6 +199,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
   }
 
   async #take(told: Told): Promise<void> {
+    if (this.#isClosed) return
     const { from } = told
     if (told.monitor === 'look') this.#look()
     else if (told.monitor === 'second') {
@@ -177,7 +210,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
       this.#others.set(from, { uptimeMs, seconds: [...seconds, second] })
     } else if (told.monitor === 'ask') {
       // An id is of the process that asks: its answer goes to all.
-      const text = await this.#registry.metrics()
+      const text = await this.#ownMetrics()
       this.#tell({ monitor: 'metrics', id: `${from} ${told.id}`, text })
     } else if (told.monitor === 'metrics') {
       const [asker, id = ''] = told.id.split(' ')
@@ -189,6 +222,12 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     return this.#parts.timers.now() - this.#startedAt
   }
 
+  close(): void {
+    this.#isClosed = true
+    this.stop()
+  }
+
+  /** Until somebody looks again. */
   stop(): void {
     this.#cancel()
     this.#loopDelay?.disable()
@@ -211,7 +250,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
   }
 
   #endSecond(): void {
-    const { timers, windows: all, isLogUp, documents } = this.#parts
+    const { timers, windows: all, health, documents } = this.#parts
     const [last, next] = [this.#last, this.#read()]
     if (!last || next.at - this.#lookedAt > lookedAtMs) {
       this.stop()
@@ -231,7 +270,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
       omitted: next.omitted - last.omitted,
       backlogBytes: backlogOf(windows),
       latencyMs: quantilesOf(this.#latencies),
-      isLogUp: isLogUp(),
+      isLogUp: health.outage() === null,
       quarantined: documents.quarantined,
     }
     this.#seconds.push(second)
@@ -259,22 +298,27 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
 
   #register(): void {
     const registers = [this.#registry]
-    const counter = (name: string, help: string, read: () => number) =>
+    const counter = (name: string, help: string, read: () => Samples, label = '') =>
       new Counter({
-        ...{ name, help, registers },
+        ...{ name, help, registers, labelNames: label === '' ? [] : [label] },
         collect() {
           this.reset()
-          this.inc(read())
+          const samples = read()
+          if (typeof samples === 'number') this.inc(samples)
+          else for (const [value, count] of Object.entries(samples)) this.inc({ [label]: value }, count)
         },
       })
-    const gauge = (name: string, help: string, read: () => number) =>
+    const gauge = (name: string, help: string, read: () => Samples, label = '') =>
       new Gauge({
-        ...{ name, help, registers },
+        ...{ name, help, registers, labelNames: label === '' ? [] : [label] },
         collect() {
-          this.set(read())
+          this.reset()
+          const samples = read()
+          if (typeof samples === 'number') this.set(samples)
+          else for (const [value, count] of Object.entries(samples)) this.set({ [label]: value }, count)
         },
       })
-    const { windows, isLogUp, documents, losses } = this.#parts
+    const { windows, health, documents, losses, heads, connections } = this.#parts
     const counts = () => this.#counts
     const loopDelay = () => this.#seconds.at(-1)?.loopDelayMs
     counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
@@ -285,7 +329,26 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
       () => counts().omitted,
     )
     gauge('crosswind_backlog_bytes', 'Bytes that wait for windows to read.', () => backlogOf(windows()))
-    gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () => Number(isLogUp()))
+    gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () =>
+      Number(health.outage() === null),
+    )
+    gauge('crosswind_ready', 'Whether the log lets this process take windows.', () =>
+      Number(health.whyUnready() === null),
+    )
+    counter('crosswind_log_outages_total', 'Times that the log took no messages.', () => health.outages())
+    const outage = new Gauge({
+      ...{
+        name: 'crosswind_log_outage',
+        help: 'Why the log takes no messages.',
+        labelNames: ['reason'],
+        registers,
+      },
+      collect() {
+        outage.reset()
+        const reason = health.outage()?.reason
+        if (reason !== undefined) outage.set({ reason }, 1)
+      },
+    })
     gauge(
       'crosswind_documents_quarantined',
       'Documents that take too long to read and are only relayed.',
@@ -302,13 +365,82 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
         'Findings that stored messages are missing or damaged, and clients that resumed from such.',
         losses,
       )
-    const byMode = new Gauge({
-      ...{ name: 'crosswind_windows', help: 'Connected windows.', labelNames: ['mode'], registers },
-      collect() {
-        byMode.reset()
-        for (const [mode, count] of Object.entries(windowsByMode(windows()))) byMode.set({ mode }, count)
-      },
-    })
+    gauge('crosswind_windows', 'Connected windows.', () => windowsByMode(windows()), 'mode')
+
+    const head = () =>
+      heads()
+        .values()
+        .reduce((most, seq) => Math.max(most, seq), 0)
+    const figures = () => this.#logFigures
+    const tasks = (read: (of: { readonly count: number; readonly ms: number }) => number) =>
+      Object.fromEntries(Array.from(documents.durations, ([task, of]) => [task, read(of)]))
+    gauge(
+      'crosswind_connections',
+      'Open connections; a WebSocket is in one of HTTP.',
+      connections,
+      'protocol',
+    )
+    counter(
+      'crosswind_refusals_total',
+      'Refused requests and frames.',
+      () => Object.fromEntries(refusals),
+      'code',
+    )
+    counter(
+      'crosswind_streams_ended_total',
+      'Streams that the server ended, by the code of bye.',
+      () => this.#ended,
+      'code',
+    )
+    counter(
+      'crosswind_unrecovered_total',
+      'Windows that resumed and got a snapshot in place of what they had missed (recovered: false).',
+      () => counts().unrecovered,
+    )
+    counter(
+      'crosswind_incidents_total',
+      'Warnings and failures that the server prints, repeats included.',
+      () => output.incidents(),
+      'code',
+    )
+    counter(
+      'crosswind_store_failures_total',
+      'Messages that the log, its disk or its broker failed to store.',
+      () => counts().failed,
+    )
+    gauge('crosswind_log_head', 'Number of the newest message in the log, as this process has it.', head)
+    gauge('crosswind_log_bytes', 'Bytes on the disk.', () => figures().bytes ?? {}, 'name')
+    gauge(
+      'crosswind_broker_lag_messages',
+      'Messages that the broker has stored and this process has not received.',
+      () => mapped(figures().brokerHead ?? {}, (seq) => Math.max(0, seq - head())),
+      'stream',
+    )
+    counter(
+      'crosswind_broker_reconnects_total',
+      'Restored connections to the broker.',
+      () => figures().reconnects ?? {},
+      'broker',
+    )
+    gauge(
+      'crosswind_queue_messages',
+      'Messages in the queue of SQS, approximately: waiting, received and not deleted, dead letters.',
+      () => figures().queued ?? {},
+      'state',
+    )
+    counter(
+      'crosswind_document_tasks_total',
+      'Readings and foldings of documents.',
+      () => tasks(({ count }) => count),
+      'task',
+    )
+    counter(
+      'crosswind_document_task_seconds_total',
+      'Time that readings and foldings of documents took.',
+      () => tasks(({ ms }) => ms / 1000),
+      'task',
+    )
+
     // The names of prom-client's own metrics of a process, whose event loop timer would never stop.
     counter('process_cpu_seconds_total', 'Processor time of this process.', () => {
       const { user, system } = process.cpuUsage()
@@ -351,6 +483,9 @@ function joinedMetrics(texts: readonly string[]): string {
   const blocks = joined.values().map(({ head, samples }) => `${[head, ...samples].join('\n')}\n`)
   return [...blocks].join('\n')
 }
+
+const mapped = (counts: Readonly<Record<string, number>>, change: (count: number) => number) =>
+  Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, change(count)]))
 
 function windowsByMode(windows: Windows): Record<string, number> {
   const counted: Record<string, number> = {}

@@ -1,6 +1,5 @@
-// This process: clock, timers, exit, use of CPU and memory, and how failures are printed.
+// This process: clock, timers, exit, use of CPU and memory.
 
-import { inspect } from 'node:util'
 import type { Timers } from './wire/time.ts'
 
 const originMs = performance.timeOrigin
@@ -53,45 +52,3 @@ export function readFigures(windows: number) {
     node: process.version,
   }
 }
-
-const quietMs = 10_000
-/** More than the reporting sites; beyond it all others are one kind. */
-const mostKinds = 100
-
-/** Prints each kind of failure once in ten seconds, so that clients cannot flood the terminal. */
-export class Incidents {
-  readonly #repeats = new Map<string, number>()
-  readonly #write: (text: string) => void
-  readonly #later: (run: () => void, delayMs: number) => void
-
-  constructor(
-    write = (text: string): void => console.error(text),
-    later = (run: () => void, delayMs: number): void => void setTimeout(run, delayMs).unref(),
-  ) {
-    this.#write = write
-    this.#later = later
-  }
-
-  /** Incidents with the same words and origin are one kind; repeats are counted and printed after ten seconds. */
-  report(what: string, cause?: unknown): void {
-    const known = `${what} ${placeOf(cause)}`
-    const isRoom = this.#repeats.has(known) || this.#repeats.size < mostKinds
-    const [kind, sentence] = isRoom ? [known, what] : ['others', 'Many different failures']
-    const repeats = this.#repeats.get(kind)
-    this.#repeats.set(kind, (repeats ?? -1) + 1)
-    if (repeats !== undefined) return
-    this.#write(isRoom && cause !== undefined ? `${what}: ${inspect(cause)}` : sentence)
-    this.#later(() => {
-      const count = this.#repeats.get(kind) ?? 0
-      this.#repeats.delete(kind)
-      if (count > 0) this.#write(`${sentence}: ${count} more within ${quietMs / 1000} s.`)
-    }, quietMs)
-  }
-}
-
-/** The error's origin, not its message, which may contain client input. */
-function placeOf(cause: unknown): string {
-  return (cause instanceof Error && /\n {4}at (.*)/.exec(cause.stack ?? '')?.[1]) || typeof cause
-}
-
-export const incidents = new Incidents()

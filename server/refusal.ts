@@ -33,6 +33,15 @@ export class Refusal extends Error {
   }
 }
 
+/** Answered by this process since its start, by code. */
+export const refusals = new Map<string, number>()
+
+/** Of each that is answered, whatever carries it. */
+export function counted(refusal: Refusal): Refusal {
+  refusals.set(refusal.code, (refusals.get(refusal.code) ?? 0) + 1)
+  return refusal
+}
+
 /** A `Refusal` becomes its response, any other error 500 `internal`. */
 export const answerErrors: Koa.Middleware = async (ctx, next) => {
   try {
@@ -41,9 +50,11 @@ export const answerErrors: Koa.Middleware = async (ctx, next) => {
     if (isWrongMethod) throw new Refusal(405, 'wrong-method', wrongMethodSentence)
     if (ctx.status === 404 && ctx.respond !== false) throw notFound(ctx.path)
   } catch (error) {
-    const refusal = error instanceof Refusal ? error : fromUnknown(error, ctx)
+    const refusal = counted(error instanceof Refusal ? error : fromUnknown(error, ctx))
     ctx.status = refusal.status
     if (refusal.retryAfterMs !== null) ctx.set('Retry-After', String(Math.ceil(refusal.retryAfterMs / 1000)))
+    // The next request may reach another server.
+    if (refusal.code === 'draining' && ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
     ctx.set('Cache-Control', 'no-store')
     ctx.vary('Accept')
     // Browsers name HTML in Accept when they navigate; `*/*` gets JSON.

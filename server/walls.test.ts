@@ -152,6 +152,16 @@ test('the server knows neither the page nor what tests them both', () => {
   )
 })
 
+test('one module prints what the server says; programs of their own print for themselves', () => {
+  const programs =
+    /^server\/(output|invite|backup|config\/schema|document\/format-table|sensor\/command\/.*)\.ts$|-testing\.ts$/
+  const prints = /\bconsole\.|process\.std(?:out|err)\.write\((?!configHelp\(\))/
+  const found = sources
+    .filter(({ path }) => path.startsWith('server/') && !isTest(path) && !programs.test(path))
+    .flatMap(({ path, text }) => (prints.test(withoutComments(text)) ? [path] : []))
+  assert.deepEqual(found, [])
+})
+
 test('browsers are driven from one folder', () => {
   assert.deepEqual(
     importsOf(['selenium-webdriver', 'puppeteer'], (path) => !path.startsWith('e2e/browser/')),

@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import Router from '@koa/router'
 import Koa, { type Middleware, type ParameterizedContext } from 'koa'
 import { z } from 'zod'
-import { endsWithin, incidents, processTimers } from '../../server/process.ts'
+import { output } from '../../server/output.ts'
+import { endsWithin, processTimers } from '../../server/process.ts'
 import { answerErrors, Refusal } from '../../server/refusal.ts'
 import { originFor } from '../../server/security/access.ts'
 import type { Exchange } from '../../server/wire/clock-estimate.ts'
@@ -298,7 +299,9 @@ export class DeviceListener {
     this.link = `${this.origin}/lab/join`
     this.#pages = this.#routes(files)
     const app = new Koa()
-    app.on('error', (error) => incidents.report('A request of a joined device failed', error))
+    app.on('error', (error) =>
+      output.incident('request-failed', 'A request of a joined device failed', error),
+    )
     app.use(answerErrors).use(this.#pages.routes()).use(this.#passOn)
     server.on('request', app.callback())
     this.#tell()

@@ -21,7 +21,7 @@ import {
 } from '../clients/http-client.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 import { startFloodedServer } from './flood-processes.ts'
-import { fieldBlock, frames, openRawHttp2, requestFields, streamAt } from './raw-http2.ts'
+import { fieldBlock, frames, openRawHttp2, requestFields, settings, streamAt } from './raw-http2.ts'
 
 const json = { 'content-type': 'application/json' }
 
@@ -233,6 +233,22 @@ describe('more begun than limits.connectionBytes', () => {
     assert.equal(stored.status, 200)
     await textOf(stored.body)
     assert.equal((await second()).status, 200)
+  })
+
+  test('of streams that nobody reads one is kept, and the next is cut', async () => {
+    // More than the buffer of a stream, 64 KiB.
+    for (const channel of ['one', 'two']) {
+      const body = JSON.stringify(draftOf('filler', 1, 'x'.repeat(60_000), channel))
+      const { body: answer } = await http.ask({ method: 'POST', path: '/api/messages', headers: json, body })
+      await textOf(answer)
+    }
+    const raw = await openRawHttp2(server.ports['2'], settings.initialWindowSize(0))
+    await raw.send(frames.request(1, '/api/stream?window=unread1&channels=one,two'))
+    await raw.answered(1)
+    await raw.send(frames.request(3, '/api/stream?window=unread2&channels=one,two'))
+    assert.match((await raw.endOf(3)) ?? '', /^RST_STREAM/)
+    assert.deepEqual([Object.values(raw.soFar().resets), raw.soFar().goaway], [[1], null])
+    raw.close()
   })
 
   for (const version of httpVersions) {

@@ -1,10 +1,14 @@
-// The monitor over HTTP: what it counts of real messages, and who may see it.
+// The monitor over HTTP: what it counts of real messages, who may see it, and that page and dashboard name its metrics.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import type { MonitorReply } from '../../server/wire/monitor.ts'
-import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
+import { nameOf, newKey } from '../clients/client.ts'
+import { connectHttp, type HttpClient, redeem, textOf } from '../clients/http-client.ts'
 
 async function start(context: TestContext, change: Parameters<typeof startTestServer>[0]) {
   const server = await startTestServer({ editor: 'mirror', ...change })
@@ -37,6 +41,79 @@ test('it counts what windows write', async (context) => {
   const metrics = await http.ask({ path: '/metrics' })
   assert.equal(metrics.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8')
   assert.match(await textOf(metrics.body), /^crosswind_messages_stored_total 3$/m)
+})
+
+const metricsOf = async (http: HttpClient) => textOf((await http.ask({ path: '/metrics' })).body)
+
+test('it counts what is refused, ended and not recovered, and knows connections, head and files', async (context) => {
+  const http = connect(context, await start(context, { storage: 'sqlite' }))
+  const edit = { id: 'w-1', channel: 'main', from: 'w', at: 1, kind: 'edit', body: { html: 'x' } }
+  const headers = { 'content-type': 'application/json' }
+  await http.ask({ method: 'POST', path: '/api/messages', headers, body: JSON.stringify(edit) })
+  const before = await metricsOf(http)
+  const countOf = (code: string) =>
+    Number(new RegExp(`^crosswind_refusals_total\\{code="${code}"\\} (\\d+)$`, 'm').exec(before)?.[1] ?? 0)
+
+  await http.ask({ method: 'POST', path: '/api/messages', headers, body: '{' })
+  await http.ask({ path: '/nothing' })
+  await http.ask({ path: '/api/poll?window=p&channels=main&cursor=abcdefgh:1' })
+  const key = newKey()
+  const socket = `/api/socket?window=${nameOf(key, 's')}&key=${key}&channels=main`
+  const older = http.openSocket(`${socket}&opening=1`)
+  await once(older, 'message')
+  const newer = http.openSocket(`${socket}&opening=2`)
+  const refused = new Promise((resolve) => {
+    newer.on('message', (frame) => String(frame).includes('"refused"') && resolve(frame))
+  })
+  await Promise.all([once(newer, 'open'), once(older, 'close')])
+  newer.send('{')
+  await refused
+
+  const lines = (await metricsOf(http)).split('\n')
+  for (const line of [
+    `crosswind_refusals_total{code="not-json"} ${countOf('not-json') + 2}`,
+    `crosswind_refusals_total{code="not-found"} ${countOf('not-found') + 1}`,
+    'crosswind_streams_ended_total{code="replaced"} 1',
+    'crosswind_unrecovered_total 1',
+    'crosswind_connections{protocol="2"} 1',
+    'crosswind_connections{protocol="WebSocket"} 1',
+    'crosswind_log_head 1',
+  ])
+    assert.ok(
+      lines.includes(line),
+      `${line} in ${lines.filter((found) => found.startsWith('crosswind')).join('\n')}`,
+    )
+  assert.ok(lines.some((line) => /^crosswind_log_bytes\{name="log\.db"\} [1-9]/.test(line)))
+})
+
+/** Of one of several processes only. */
+const namesOfSome = ['crosswind_processes_silent']
+
+test('the page for operators lists every metric, and the dashboard uses no other', async (context) => {
+  const text = await metricsOf(connect(context, await start(context, {})))
+  const types = Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name = '', type]) => ({ name, type }))
+  const names = [...types.map(({ name }) => name), ...namesOfSome].sort()
+  const docs = join(import.meta.dirname, '../../docs')
+  const page = readFileSync(join(docs, 'operating.md'), 'utf8')
+  const listed = page.matchAll(/^\| `([a-z\d]+(?:_[a-z\d]+)+)`/gm)
+  assert.deepEqual(Array.from(listed, ([, name = '']) => name).sort(), names)
+
+  const samples = types.flatMap(({ name, type }) =>
+    type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name],
+  )
+  const dashboard = readFileSync(join(docs, 'grafana-dashboard.json'), 'utf8')
+  const expressions: string[] = []
+  JSON.parse(dashboard, (key, value) => {
+    if (key === 'expr' || String(value).startsWith('label_values')) expressions.push(value)
+    return value
+  })
+  // Words with underscores that are neither functions nor Grafana's variables.
+  const metric = /(?<![$\w])[a-z\d]+(?:_[a-z\d]+)+(?![\w(])/g
+  const used = expressions.map((expression) => [expression, expression.match(metric) ?? []] as const)
+  assert.deepEqual(
+    used.filter(([, found]) => found.length === 0 || found.some((name) => !samples.includes(name))),
+    [],
+  )
 })
 
 test('it needs an invitation to all pages, as a session or as a bearer', async (context) => {

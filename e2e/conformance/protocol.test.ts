@@ -164,7 +164,7 @@ describe('the tables', () => {
 
   test('every path is named', () => {
     const paths = sorted(
-      Array.from(sources.matchAll(/'(\/(?:api\/[a-z-]+|healthz|join))'/g), ([, path = '']) => path),
+      Array.from(sources.matchAll(/'(\/(?:api\/[a-z-]+|healthz|readyz|join))'/g), ([, path = '']) => path),
     )
     assert.ok(paths.length > 10)
     assert.deepEqual(

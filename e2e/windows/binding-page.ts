@@ -96,6 +96,16 @@ function createFrameDoor() {
     insertHtml(html: string): void {
       here().binding.commands.insert(readHtml(html, { isOwn: true }).lines)
     },
+    /** As if another program had written the clipboard. */
+    paste(type: 'text/plain' | 'text/html', content: string): void {
+      const clipboardData = new DataTransfer()
+      clipboardData.setData(type, content)
+      const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+      // Firefox gives no data to an event that a page made.
+      if (!event.clipboardData?.types.length)
+        Object.defineProperty(event, 'clipboardData', { value: clipboardData })
+      here().root.dispatchEvent(event)
+    },
     insertLong(length: number): void {
       const lines = Array.from({ length: length / 1000 }, (_, place) => ({
         runs: [{ text: 'x'.repeat(place === length / 1000 - 1 ? 1000 : 999), marks: {} }],

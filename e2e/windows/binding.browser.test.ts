@@ -2,6 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { escapeHtml } from '../../server/document/html.ts'
+import { withoutHalves } from '../../server/wire/graphemes.ts'
+import { randomTexts, replacementsIn } from '../../server/wire/testing.ts'
 import { browserNames, until } from '../browser/browser.ts'
 import type { Door, FrameDoor } from './binding-page.ts'
 import { type BindingStage, openBindingStage } from './binding-stage.ts'
@@ -455,6 +458,28 @@ test('halves of a pair that come one after the other are one character; a lone o
   for (const data of ['\ud83d', '\ude00', '\ud83d', 'c']) await within(0, 'input', 'insertText', data)
   await check()
   for (const index of [0, 1]) assert.equal(await within(index, 'text'), 'a😀cb\n')
+})
+
+test('random texts of whole and halved characters arrive whole, however they come', async () => {
+  const ways = {
+    typed: (text: string) => within(0, 'input', 'insertText', text),
+    'pasted as text': (text: string) => within(0, 'paste', 'text/plain', text),
+    'pasted as HTML': (text: string) => within(0, 'paste', 'text/html', `<p>${escapeHtml(text)}</p>`),
+    // Of a document, which holds no halves.
+    'a version': (text: string) => within(0, 'replaceBy', withoutHalves(text)),
+  }
+  for (const text of randomTexts(Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 25)))
+    for (const [way, write] of Object.entries(ways)) {
+      await call('open', 2, 'ab')
+      await within(0, 'select', 1)
+      await write(text)
+      const arrives = async () => (await within(1, 'text')) !== 'ab\n' || withoutHalves(text).trim() === ''
+      await until(arrives, `${JSON.stringify(text)} does not arrive ${way}`)
+      await check()
+      const found = `${await within(1, 'text')}${await within(1, 'html')}`
+      assert.ok(found.isWellFormed(), `${way}: ${JSON.stringify(text)}`)
+      assert.ok(replacementsIn(found) <= 2 * replacementsIn(text), `${way}: ${JSON.stringify(text)}`)
+    }
 })
 
 test('dragged text keeps its form: words with marks, a heading with its list', async () => {

@@ -113,6 +113,8 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
   }
 
   function visitElement(element: Element, block: Element): void {
+    // A caret in them is before them.
+    if (/^(br|img)$/.test(element.localName)) note(element, 0)
     if (element.localName === 'br') {
       begin(block).text.push(['\u2028', lookOf(element.parentElement ?? root, block)])
       return

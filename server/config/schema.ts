@@ -116,6 +116,11 @@ export const configSchema = z.strictObject({
     1,
     'Processes that serve windows: auto is one for each core; with more than one, another has the log and the sensor',
   ),
+  logFormat: choice(
+    ['text', 'json'],
+    'text',
+    'What the server prints of itself: sentences for people, or one JSON object a line for a log collector',
+  ),
   tls: group('Your own certificate', {
     certFile: path('PEM file of the certificate with its chain; null creates a local one in certs/'),
     keyFile: path("PEM file of the certificate's private key"),

@@ -28,6 +28,20 @@ export function recordOf(messages: readonly Message<'update'>[]): DocumentRecord
   return document
 }
 
+/** What an update has changed in a record, and what was there before, by client. */
+export interface Admission {
+  readonly number: number
+  readonly addition: Addition
+  readonly former: ReadonlyMap<
+    number,
+    {
+      readonly next: number | undefined
+      readonly owner: string | undefined
+      readonly usedBy: number | undefined
+    }
+  >
+}
+
 /** Between two measurements of a full document, which load it. */
 export const measureMs = 5000
 
@@ -42,6 +56,11 @@ export class DocumentRecord {
   readonly #names = new Map<number, number[]>()
   /** Admitted, but not stored yet. */
   readonly underWay = new Set<string>()
+  /** Admitted and refused by the log, in order. */
+  failed: Admission[] = []
+  #additions = 0
+  /** The last addition that wrote under a client or built on it. */
+  readonly #usedBy = new Map<number, number>()
   /** By owner: an update that something has to be read for. */
   readonly waiting = new Map<string, Promise<unknown>>()
   readonly cost = new ReadingCost()
@@ -101,6 +120,34 @@ export class DocumentRecord {
     )
   }
 
+  /** What `check` has found to fit. */
+  admit(addition: Addition, owner: string): Admission {
+    const former = new Map(
+      addition.used.keys().map((client) => {
+        const before = { next: this.#next.get(client), owner: this.#owners.get(client) }
+        return [client, { ...before, usedBy: this.#usedBy.get(client) }]
+      }),
+    )
+    this.#add(addition, owner)
+    return { number: this.#additions, addition, former }
+  }
+
+  /** False if something else builds on what failed. */
+  undoFailed(): boolean {
+    for (const { number, addition, former } of this.failed.splice(0).reverse()) {
+      const { clients, names } = addition
+      if (clients.keys().some((client) => this.#usedBy.get(client) !== number)) return false
+      for (const [client, { next, owner, usedBy }] of former) {
+        if (this.#usedBy.get(client) === number) setOrDelete(this.#usedBy, client, usedBy)
+        if (!clients.has(client)) continue
+        setOrDelete(this.#next, client, next)
+        setOrDelete(this.#owners, client, owner)
+      }
+      for (const [client, clocks] of names) this.#names.get(client)?.splice(-clocks.length)
+    }
+    return true
+  }
+
   settle(id: string): void {
     this.underWay.delete(id)
     this.cost.settle(id)
@@ -140,7 +187,7 @@ export class DocumentRecord {
     try {
       if (owners) this.foldedBytes = read.bytes
       const addition = this.#additionOf(read, id)
-      this.add(addition, owners ? null : ownerOf(from))
+      this.#add(addition, owners ? null : ownerOf(from))
       // A base was read when it was made.
       this.cost.add(null, owners ? 0 : addition.steps, addition.items)
     } catch (error) {
@@ -154,7 +201,11 @@ export class DocumentRecord {
   }
 
   /** An update with one new client makes the sender its owner. */
-  add({ clients, names, leftOf }: Addition, owner: string | null): void {
+  #add({ clients, names, leftOf, used }: Addition, owner: string | null): void {
+    // Nothing can be undone.
+    if (this.underWay.size === 0 && this.failed.length === 0) this.#usedBy.clear()
+    this.#additions += 1
+    for (const client of used) this.#usedBy.set(client, this.#additions)
     for (const [client, clock] of leftOf) this.#leftOf.set(client, clock)
     for (const [client, next] of clients) {
       this.#next.set(client, next)
@@ -165,6 +216,11 @@ export class DocumentRecord {
       for (const clock of clocks) known.push(clock)
     }
   }
+}
+
+function setOrDelete<Value>(map: Map<number, Value>, key: number, value: Value | undefined): void {
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
 }
 
 /** Whether one of the ascending numbers is at least `first` and below `end`. */
@@ -199,6 +255,8 @@ export class Addition {
   readonly clients = new Map<number, number>()
   /** Clocks of new entries in "authors". */
   readonly names = new Map<number, number[]>()
+  /** The clients that it writes under and builds on. */
+  readonly used = new Set<number>()
   readonly leftOf = new Map<number, number>()
   hasContent = false
   /** Items at which Yjs looks at most, to find the places of these. */
@@ -217,9 +275,13 @@ export class Addition {
       if (queue) queue.end = at + structWidth
       else queues.set(structs[at] ?? 0, { at, end: at + structWidth })
     }
-    for (const client of queues.keys()) this.#run(client, structs, queues)
+    for (const client of queues.keys()) {
+      this.used.add(client)
+      this.#run(client, structs, queues)
+    }
     for (let at = 0; at < deletions.length; at += rangeWidth) {
       const { client, clock, len } = rangeAt(deletions, at)
+      this.used.add(client)
       if (clock + len > this.#next(client)) this.#refuseGap(client, clock)
     }
     const ranges = deletions.length / rangeWidth
@@ -270,7 +332,9 @@ export class Addition {
   }
 
   #needFor(neighbour: Y.ID | null): Need | null {
-    if (neighbour === null || neighbour.clock < this.#next(neighbour.client)) return null
+    if (neighbour === null) return null
+    this.used.add(neighbour.client)
+    if (neighbour.clock < this.#next(neighbour.client)) return null
     return { client: neighbour.client, until: neighbour.clock + 1 }
   }
 

@@ -34,6 +34,8 @@ interface Quarantine {
 
 interface Job extends PromiseWithResolvers<unknown> {
   readonly order: Order
+  /** Null while it waits. */
+  startedAt: number | null
 }
 
 /** Each may be as large as a document. */
@@ -53,6 +55,7 @@ export class DocumentWorker {
   #thread: Worker | null = null
   #isReady = false
   #failed = 0
+  readonly #durations = new Map<TaskName, { count: number; ms: number }>()
   #current: Job | null = null
   #cancelLook: Cancel = nothingPlanned
 
@@ -68,6 +71,11 @@ export class DocumentWorker {
   /** Tasks that exceeded a limit or ended in an error. */
   get failed(): number {
     return this.#failed
+  }
+
+  /** Of the tasks that have ended, failed ones included. */
+  get durations(): ReadonlyMap<TaskName, { readonly count: number; readonly ms: number }> {
+    return this.#durations
   }
 
   /**
@@ -105,7 +113,7 @@ export class DocumentWorker {
    */
   run<Name extends TaskName>(name: Name, ...input: Input<Name>): Promise<Output<Name>> {
     if (this.#waiting.length >= mostWaiting) return Promise.reject(tooMany())
-    const job: Job = { order: { name, input }, ...Promise.withResolvers<unknown>() }
+    const job: Job = { order: { name, input }, startedAt: null, ...Promise.withResolvers<unknown>() }
     this.#waiting.push(job)
     this.#next()
     return job.promise as Promise<Output<Name>>
@@ -126,6 +134,7 @@ export class DocumentWorker {
     const job = this.#waiting.shift()
     if (!job) return
     this.#current = job
+    job.startedAt = this.#parts.timers.now()
     this.#thread.postMessage(job.order)
     void this.#watch(this.#thread, job)
   }
@@ -150,6 +159,7 @@ export class DocumentWorker {
   #settle(thread: Worker, answer: Answer): void {
     if (thread !== this.#thread) return
     this.#cancelLook()
+    this.#count(this.#current)
     if ('output' in answer) this.#current?.resolve(answer.output)
     else {
       this.#failed += 1
@@ -188,11 +198,19 @@ export class DocumentWorker {
   #fail(thread: Worker, error: unknown): void {
     if (thread !== this.#thread) return
     const job = this.#current ?? this.#waiting.shift()
+    this.#count(job)
     this.#failed += 1
     this.#current = null
     job?.reject(error)
     void this.#end()
     this.#next()
+  }
+
+  #count(job: Job | null = null): void {
+    if (!job || job.startedAt === null) return
+    const known = this.#durations.getOrInsertComputed(job.order.name, () => ({ count: 0, ms: 0 }))
+    known.count += 1
+    known.ms += this.#parts.timers.now() - job.startedAt
   }
 
   async #end(): Promise<void> {

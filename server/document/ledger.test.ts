@@ -375,6 +375,42 @@ test('an update that could not be stored is not built upon', async () => {
   assert.equal(await sendAs('ann-2', second), 2)
 })
 
+test('a taken id costs no reading of the document, alone or several at once, and nothing of it is built upon', async () => {
+  let readings = 0
+  const memory = createMemoryLog({
+    ...{ epoch: 'life1', limits, now: () => 1, onFailure: fail },
+    folds: { update: () => assert.fail() },
+  })
+  const snapshot: Log['snapshot'] = (channels) => {
+    readings += 1
+    return memory.snapshot(channels)
+  }
+  const { sendAs, send, read } = open({ change: { ...memory, snapshot } })
+  const [ann, bob] = [openWindow(1), openWindow(2)]
+  ann.text.insert(0, 'a')
+  const [first = new Uint8Array()] = ann.take()
+  await sendAs('ann-1', first)
+  bob.hear(first)
+  ann.authors.set('1', { name: 'Ann' })
+  const name = ann.takeOne()
+  for (const client of countTo(50)) {
+    const eve = openWindow(1000 + client)
+    eve.text.insert(0, 'x')
+    eve.authors.set(String(eve.doc.clientID), { name: 'Eve' })
+    const text = eve.takeOne()
+    eve.text.insert(1, 'y')
+    const more = eve.takeOne()
+    const taken = [sendAs('ann-1', text), sendAs('ann-1', more)]
+    for (const one of taken) await assert.rejects(one, IdTaken)
+    assert.equal(await send(more, 'eve'), '409 update-gap')
+  }
+  assert.equal(readings, 1)
+  assert.equal(typeof (await send(name)), 'number')
+  bob.text.insert(1, 'b')
+  assert.equal(typeof (await send(bob.takeOne(), 'bob')), 'number')
+  assert.equal((await read()).text, 'ab')
+})
+
 test('updates sent at once while the document is read are admitted in their order', async () => {
   const { send } = open()
   const { text, take } = openWindow(1)

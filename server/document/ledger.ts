@@ -1,11 +1,12 @@
 // Admission of updates: what a channel's document holds and who writes it, without its text.
 
-import type { Log } from '../log/log.ts'
+import { IdTaken, type Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import {
   type Addition,
+  type Admission,
   badUpdate,
   DocumentRecord,
   measureMs,
@@ -150,7 +151,7 @@ export class Ledger {
       return waitFor(document, from, this.#try(log, document, draft), () => again({ isTried: true }))
     }
     if (ms > mostMs / 2) this.#readAhead(log, channel, document)
-    document.add(addition, owner)
+    const admission = document.admit(addition, owner)
     document.underWay.add(id)
     cost.add(id, isTried ? 0 : addition.steps, addition.items)
     const stored = log.append(draft, acceptedAt)
@@ -160,11 +161,26 @@ export class Ledger {
     }
     return stored
       .catch((error) => {
-        // The record has what the log lacks.
-        if (this.#documents.get(channel) === document) this.#documents.delete(channel)
+        // The record has what the log lacks. Only of a taken id it is certain that nothing is stored.
+        if (error instanceof IdTaken) this.#undo(channel, document, admission)
+        else this.#forget(channel, document)
         throw error
       })
       .finally(() => document.settle(id))
+  }
+
+  /** Together with the others that failed in this turn, which may build on it. */
+  #undo(channel: string, document: DocumentRecord, admission: Admission): void {
+    document.failed.push(admission)
+    if (document.failed.length > 1) return
+    queueMicrotask(() => {
+      if (!document.undoFailed()) this.#forget(channel, document)
+    })
+  }
+
+  /** It is read from the log again. */
+  #forget(channel: string, document: DocumentRecord): void {
+    if (this.#documents.get(channel) === document) this.#documents.delete(channel)
   }
 
   #load(log: Log, channel: string, id: string): Promise<DocumentRecord> {

@@ -14,8 +14,9 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { beatsMissed } from '../hub/hub.ts'
-import { Refusal } from '../refusal.ts'
+import { counted, Refusal } from '../refusal.ts'
 import { authorityPattern } from '../security/middleware.ts'
+import type { HttpVersion } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
 
 export type PortServer = Http2SecureServer | HttpsServer
@@ -216,6 +217,13 @@ export class Connections {
     return carrier && this.#carriers.get(carrier)
   }
 
+  /** Those whose handshake is complete, by HTTP version. */
+  count(): Readonly<Record<HttpVersion, number>> {
+    const secure = this.all().filter((connection) => connection.secure)
+    const http2 = secure.filter(({ session }) => session).length
+    return { '2': http2, '1.1': secure.length - http2 }
+  }
+
   stopWatching(): void {
     this.#stopTimer()
   }
@@ -327,7 +335,7 @@ function redirect(request: IncomingMessage, response: ServerResponse): void {
   const location = secureAddress(request)
   const body = location
     ? `This port speaks HTTPS: ${location}\n`
-    : JSON.stringify(new Refusal(400, 'bad-request', noAddressSentence))
+    : JSON.stringify(counted(new Refusal(400, 'bad-request', noAddressSentence)))
   response.writeHead(location ? 308 : 400, {
     ...(location && { Location: location }),
     'Cache-Control': 'no-store',

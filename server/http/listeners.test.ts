@@ -35,7 +35,7 @@ async function listenDeaf() {
   })
   const app = {
     ...{ koa, socketPaths: new Set<string>(), authorizeSocket: async () => undefined },
-    ...{ messagesPath: '/messages', takeMessage: async () => undefined },
+    ...{ messagesPath: '/messages', takeMessage: async () => undefined, webSockets: () => 0 },
   }
   const origins = { ports: () => [], allowedOrigins: [] }
   return { listeners: await listen(app, settings, origins), asked }

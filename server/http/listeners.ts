@@ -6,7 +6,8 @@ import https from 'node:https'
 import { type AddressInfo, createServer, type Server as NetServer } from 'node:net'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
-import { endsWithin, incidents, processTimers } from '../process.ts'
+import { output } from '../output.ts'
+import { endsWithin, processTimers } from '../process.ts'
 import type { OriginRules } from '../security/middleware.ts'
 import { type Connection, Connections, keepAliveMs, mostHeaderBytes } from './connections.ts'
 import { takeRequests } from './requests.ts'
@@ -52,7 +53,11 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
     // Connections beyond the reserve get no response.
     server.maxConnections = maxConnections + reserve
     // Accept failures, such as too few file descriptors; `open` reports errors before listening.
-    server.on('error', (error) => server.listening && incidents.report('A connection was not taken', error))
+    server.on(
+      'error',
+      (error) =>
+        server.listening && output.incident('connection-failed', 'A connection was not taken', error),
+    )
     takeWebSockets(server, parts)
   }
   secure.on('sessionError', reportBrokenSession)
@@ -62,11 +67,22 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
       '2': await open(secure, settings.port, '--port', host, sharing),
       '1.1': await open(plain, settings.http1Port, '--http1-port', host, sharing),
     }
-    return { ports, close }
+    return {
+      ports,
+      close,
+      shed,
+      connections: () => ({ ...connections.count(), WebSocket: app.webSockets() }),
+    }
   } catch (error) {
     secure.close()
     connections.stopWatching()
     throw error
+  }
+
+  /** Clients open other connections for their next requests, through a load balancer perhaps to another server. */
+  function shed(): void {
+    plain.closeIdleConnections()
+    for (const { session } of connections.all()) session?.close()
   }
 
   /** Stops accepting, lets requests end, cuts the rest after `withinMs`. Resolves at most 0.5 s later. */
@@ -131,7 +147,7 @@ function http2Options({ streamsPerSession }: ListenerSettings) {
 /** An invalid frame ends the session and its streams with the same error. */
 function reportBrokenSession({ code, message }: NodeJS.ErrnoException): void {
   if (code === 'ERR_HTTP2_ERROR' || code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES')
-    incidents.report(`A client broke HTTP/2, and its connection was ended: ${message}`)
+    output.incident('http2-violation', `A client broke HTTP/2, and its connection was ended: ${message}`)
 }
 
 /** Resolves to the port. Rejects with one sentence; `flag` names the port's flag. */

@@ -13,7 +13,7 @@ import Koa from 'koa'
 import type { App } from '../app.ts'
 import { bytesPerToken } from '../hub/admission.ts'
 import { processTimers } from '../process.ts'
-import { Refusal } from '../refusal.ts'
+import { counted, Refusal } from '../refusal.ts'
 import { crossOrigin, type OriginRules, securityHeaders } from '../security/middleware.ts'
 import {
   type AnyRequest,
@@ -231,6 +231,7 @@ function createRefusing(
       if (error.retryAfterMs !== null) ctx.set('Retry-After', String(Math.ceil(error.retryAfterMs / 1000)))
       // A new connection may succeed; a kept-alive one never does.
       if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
+      counted(error)
       ctx.body = hasBody(ctx.req) ? error : null
       // Koa sets 204 for a null body.
       ctx.status = error.status
@@ -254,7 +255,7 @@ function refusalFor({ code }: NodeJS.ErrnoException, bodySeconds: number): Refus
 }
 
 function formatBare(refusal: Refusal): string {
-  const body = JSON.stringify(refusal)
+  const body = JSON.stringify(counted(refusal))
   const lines = [
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
     'Connection: close',

@@ -7,8 +7,8 @@ import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
-import { incidents } from '../process.ts'
-import { Refusal } from '../refusal.ts'
+import { output } from '../output.ts'
+import { counted, Refusal } from '../refusal.ts'
 import { type OriginRules, refuseForeign } from '../security/middleware.ts'
 import { largestFrame } from '../transports/budget.ts'
 import type { Connections, PortServer } from './connections.ts'
@@ -52,7 +52,7 @@ export function takeWebSockets(server: PortServer, parts: WebSocketParts): void 
           decide(true)
         },
         (error) => {
-          const refusal = refusalFor(error)
+          const refusal = counted(refusalFor(error))
           decide(false, refusal.status, JSON.stringify(refusal), { 'Content-Type': contentType })
         },
       )
@@ -70,7 +70,7 @@ export function takeWebSocketsOverHttp2(server: Http2SecureServer, parts: WebSoc
     const { stream } = request
     stream.on('error', () => undefined)
     accept(request, parts).catch((error) => {
-      const refusal = refusalFor(error)
+      const refusal = counted(refusalFor(error))
       if (stream.destroyed || stream.headersSent) return void stream.destroy()
       stream.respond({ ':status': refusal.status, 'content-type': contentType })
       stream.end(JSON.stringify(refusal))
@@ -82,7 +82,7 @@ const contentType = 'application/json; charset=utf-8'
 
 function refusalFor(error: unknown): Refusal {
   if (error instanceof Refusal) return error
-  incidents.report('A WebSocket could not be opened', error)
+  output.incident('websocket-failed', 'A WebSocket could not be opened', error)
   return new Refusal(500, 'internal', 'The server failed.')
 }
 

@@ -2,6 +2,7 @@
 
 import {
   type Bus,
+  type CatchUp,
   IdTaken,
   type Log,
   LogClosed,
@@ -47,9 +48,18 @@ export interface Meter {
   readonly sent: (messages: number) => void
   /** A reading or overview was left out of a full queue. */
   readonly omitted: () => void
+  /** A message that the log, its disk or its broker failed to store. */
+  readonly failed: () => void
+  /** A client resumed and got a snapshot in place of what it had missed. */
+  readonly unrecovered: () => void
+  /** A stream, by this server. */
+  readonly ended: (code: ByeCode) => void
 }
 
-const noMeter: Meter = { stored: () => undefined, sent: () => undefined, omitted: () => undefined }
+const noMeter: Meter = {
+  ...{ stored: () => undefined, sent: () => undefined, omitted: () => undefined },
+  ...{ failed: () => undefined, unrecovered: () => undefined, ended: () => undefined },
+}
 
 interface HubParts {
   readonly log: Log
@@ -63,6 +73,8 @@ interface HubParts {
   /** Whether it may do what one server of the log has to do; default: true. */
   readonly mayLead?: boolean
   readonly meter?: Meter
+  /** Why no client is admitted at the moment; default: null. */
+  readonly refusal?: () => Refusal | null
   readonly settings: {
     readonly heartbeatMs: number
     readonly maxWindows: number
@@ -101,6 +113,7 @@ const drainTurnMs = 20
 
 export function createHub(parts: HubParts) {
   const { log, timers, random, onFailure, onJoined, bus, mayLead = true, meter = noMeter, settings } = parts
+  const { refusal: refusalNow = () => null } = parts
   const { heartbeatMs, maxWindows, maxChannels, queueBytesPerWindow, messagesPerSecond } = settings
   const registry = new Registry(timers, maxWindows, (key) => awareness.left(key))
   const awareness: Awareness = new Awareness(
@@ -114,7 +127,7 @@ export function createHub(parts: HubParts) {
   /** New channels whose first message is not stored yet. */
   const beginning = new Set<string>()
   const polls = createPolls({
-    log,
+    log: { ...log, read },
     registry,
     awareness,
     timers,
@@ -145,12 +158,21 @@ export function createHub(parts: HubParts) {
     awareness.wrote(message.channel, message.from)
   })
 
+  /** For a client that comes; a cursor is what it has. */
+  async function read(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> {
+    const found = await log.read(cursor, channels)
+    if (cursor && !found.recovered) meter.unrecovered()
+    return found
+  }
+
   /** Throws a `Refusal` when draining, or when full for a new client. */
   function admit(identity: ClientIdentity): void {
     if (draining) {
       const sentence = 'The server is shutting down; try again in a moment.'
       throw new Refusal(503, 'draining', sentence, null, drawReconnectDelayMs())
     }
+    const refusal = refusalNow()
+    if (refusal) throw refusal
     if (registry.find(identity)) return
     const why = whyFull(identity)
     if (why) throw new Refusal(503, 'too-many-windows', why, null, drawReconnectDelayMs())
@@ -182,7 +204,7 @@ export function createHub(parts: HubParts) {
   /** Sends welcome, then missed messages or a snapshot, in portions to bound memory; then goes live. */
   async function begin(stream: Subscriber, cursor: Cursor | null): Promise<void> {
     const { identity } = stream
-    let found = await log.read(cursor, identity.channels)
+    let found = await read(cursor, identity.channels)
     if (stream.isClosed) return
     const welcome = new Delivery(welcomeTo(identity, found, heartbeatMs))
     await stream.replay([welcome, ...recent.deliveriesOf(found)])
@@ -200,17 +222,25 @@ export function createHub(parts: HubParts) {
   }
 
   function dismiss(stream: Subscriber, code: ByeCode, sentence: string): void {
-    registry.leave(stream)
     // Reconnecting at once would replace the other stream again.
     const afterMs = code === 'replaced' ? drawReconnectDelayMs() : 0
-    stream.close(code, `${sentence} It resumes from where it was.`, afterMs)
+    end(stream, code, `${sentence} It resumes from where it was.`, afterMs)
   }
 
   function fail(stream: Subscriber, error: unknown): void {
     onFailure(error)
+    end(
+      stream,
+      'failed',
+      'The server failed this window; it resumes from where it was.',
+      drawReconnectDelayMs(),
+    )
+  }
+
+  function end(stream: Subscriber, code: ByeCode, sentence: string, afterMs: number): void {
     registry.leave(stream)
-    const sentence = 'The server failed this window; it resumes from where it was.'
-    stream.close('failed', sentence, drawReconnectDelayMs())
+    if (!stream.isClosed) meter.ended(code)
+    stream.close(code, sentence, afterMs)
   }
 
   function drawReconnectDelayMs(): number {
@@ -343,7 +373,7 @@ export function createHub(parts: HubParts) {
 
   async function drain(withinMs: number): Promise<void> {
     const startedAt = timers.now()
-    await drainStreams(withinMs)
+    await drainStreams(withinMs, 'The server is shutting down or restarting.')
     // Polling clients learn of it at their next poll.
     await polls.drain(startedAt + withinMs)
     stopBeating()
@@ -353,7 +383,7 @@ export function createHub(parts: HubParts) {
   }
 
   /** In random order over several turns, to spread the load on the next server. */
-  function drainStreams(withinMs: number): Promise<void> {
+  function drainStreams(withinMs: number, sentence: string): Promise<void> {
     const leaving = Array.from(registry.all(), ({ stream }) => ({ stream, place: random() }))
       .sort((one, other) => one.place - other.place)
       .flatMap(({ stream }) => stream ?? [])
@@ -361,10 +391,8 @@ export function createHub(parts: HubParts) {
     const perTurn = Math.ceil(leaving.length / turns)
     return new Promise((resolve) => {
       function turn(): void {
-        for (const stream of leaving.splice(0, perTurn)) {
-          registry.leave(stream)
-          stream.close('draining', 'The server is shutting down or restarting.', drawReconnectDelayMs())
-        }
+        for (const stream of leaving.splice(0, perTurn))
+          end(stream, 'draining', sentence, drawReconnectDelayMs())
         if (leaving.length === 0) resolve()
         else timers.later(turn, drainTurnMs)
       }
@@ -430,7 +458,9 @@ export function createHub(parts: HubParts) {
       return seq
         .finally(() => beginning.delete(channel))
         .then(answer, (error) => {
-          throw refusalFor(error, draft.id)
+          const refusal = refusalFor(error, draft.id)
+          if (!(refusal instanceof Refusal) || refusal.code.startsWith('log-')) meter.failed()
+          throw refusal
         })
     },
     /** Ms to wait before the next message; 0 counts it as sent. `connection` is the sender's. */
@@ -473,6 +503,11 @@ export function createHub(parts: HubParts) {
     windowsOn: (page: string) => registry.windowsOn(page),
     windows: () => Array.from(registry.all(), figuresOf),
     isDraining: () => draining !== null,
+    /** Disconnects all that are here, to reconnect after a jittered pause; polling clients are refused at their next poll. */
+    sendAway(sentence: string): void {
+      void drainStreams(drainMsPerStream * registry.size, sentence)
+      polls.wakeAll()
+    },
     /** Admits no more clients; disconnects all in `withinMs`, to reconnect after a jittered pause. */
     drain(withinMs: number): Promise<void> {
       draining ??= drain(withinMs)
@@ -496,7 +531,7 @@ function refusalFor(error: unknown, id: string): unknown {
     return new Refusal(409, 'id-taken', sentence, id)
   }
   if (error instanceof LogUnavailable) {
-    const sentence = 'The broker of the log does not answer; the message is not stored yet. Send it again.'
+    const sentence = `The log takes no messages: ${error.message}. This one may not be stored; send it again.`
     return new Refusal(503, 'log-unavailable', sentence, id, unavailableMs)
   }
   if (error instanceof LogFull) {

@@ -110,8 +110,13 @@ export function createPolls(parts: PollsParts) {
     }
   }
 
+  function wakeAll(): void {
+    for (const channel of held.keys()) wake(channel)
+  }
+
   return {
     wake,
+    wakeAll,
     /** Rejects with a `Refusal` when full or draining. */
     async poll(poll: Poll): Promise<PollReply> {
       const { identity, cursor, holdMs, isFirst, signal } = poll
@@ -145,7 +150,7 @@ export function createPolls(parts: PollsParts) {
     },
     /** Drain: wakes all polls; resolves when all clients are notified, or at `until` (ms since the epoch). */
     drain(until: number): Promise<void> {
-      for (const channel of held.keys()) wake(channel)
+      wakeAll()
       return new Promise((resolve) => {
         function look(): void {
           const isOver = registry.all().every(({ stream }) => stream) || timers.now() >= until

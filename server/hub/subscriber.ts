@@ -66,6 +66,14 @@ export class Delivery {
   }
 }
 
+/** About: of messages, as text and as bytes. */
+export function bytesHeldBy(deliveries: readonly Delivery[]): number {
+  let characters = 0
+  for (const { frame } of deliveries)
+    if (frame.type === 'message') characters += estimateLength(frame.message.body)
+  return 2 * characters
+}
+
 const mostKept = 500
 const mostCharacters = 4_000_000
 
@@ -136,6 +144,8 @@ export interface Joining extends ClientIdentity {
   readonly expiresAt: number | null
   readonly framing: Framing
   readonly sink: Sink
+  /** Told how many bytes of missed messages wait to be read; false where that is too much, and the stream is cut. */
+  readonly holds?: (bytes: number) => boolean
   /** Called at most once, after the bytes written. */
   readonly end: (bye: Bye) => void
 }
@@ -194,6 +204,10 @@ export class Subscriber {
 
   /** Resolves when the connection has taken them, or on close. */
   replay(deliveries: readonly Delivery[]): Promise<void> {
+    if (this.identity.holds?.(bytesHeldBy(deliveries)) === false) {
+      this.gone()
+      return Promise.resolve()
+    }
     this.#missed = [...deliveries]
     this.#replayedCount = 0
     return new Promise((resolve) => {
@@ -285,6 +299,7 @@ export class Subscriber {
 
   #endReplay(): void {
     this.#missed = []
+    this.identity.holds?.(0)
     const onReplayed = this.#onReplayed
     this.#onReplayed = null
     onReplayed?.()

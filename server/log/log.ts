@@ -1,12 +1,13 @@
 // The ordered log's contract, and the log that the configuration selects.
 
+import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { type BaseStore, Folding, type Folds } from './folding.ts'
 import type { NatsSettings } from './nats-log.ts'
 import { type Bounds, type Identified, Tail } from './retention.ts'
-import { createSequencer, newEpoch } from './sequencer.ts'
+import { createSequencer, LogFull, newEpoch } from './sequencer.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
 
@@ -92,17 +93,44 @@ export interface Bus {
   readonly bequeath?: (note: object) => void
 }
 
+/** The log takes no messages at the moment. */
+export interface Outage {
+  /** A clause: "NATS does not answer". */
+  readonly reason: string
+  /** The log's last sign of life, or the first failure; ms, by the clock of `LogParts`. */
+  readonly since: number
+  /** What others write does not come either: reads are out of date. */
+  readonly isCutOff: boolean
+}
+
 export interface OpenedLog {
   readonly log: Log
   /** Absent where the log has one server. */
   readonly bus?: Bus | undefined
   /** The largest message that the broker takes, bytes as JSON; absent where it takes any. */
   readonly mostBytes?: number
-  /** Whether the broker is connected; absent without one. */
-  readonly isUp?: () => boolean
+  /** Null while the log takes messages; absent where it cannot know. */
+  readonly outage?: () => Outage | null
+  /** Resolves to the reason when the log was replaced by another one: this one is over. Absent where it cannot be. */
+  readonly lost?: Promise<string>
   /** How often stored messages were found missing or damaged; absent where another process counts it. */
   readonly losses?: () => number
+  readonly figures?: () => Promise<LogFigures>
 }
+
+/** What only files and brokers know. A broker has 0.3 s to tell; what it does not tell is left out. */
+export interface LogFigures {
+  /** On the disk: of each file, or stream of the broker. */
+  readonly bytes?: Counts
+  /** The newest number of each stream of the broker. */
+  readonly brokerHead?: Counts
+  /** How often the connection to each broker was restored. */
+  readonly reconnects?: Counts
+  /** Messages in the queue, approximately: `waiting`, `received` and not deleted, `dead`. */
+  readonly queued?: Counts
+}
+
+type Counts = Readonly<Record<string, number>>
 
 const hourMs = 3_600_000
 
@@ -126,6 +154,10 @@ export interface LogParts {
   readonly folds?: Folds
   readonly now: Clock
   readonly onFailure: OnFailure
+  /** Takes sentences for the terminal: what a start waits for. */
+  readonly print?: (sentence: string) => void
+  /** Ends a wait: the log then rejects. */
+  readonly signal?: AbortSignal
 }
 
 interface Surroundings extends Omit<LogParts, 'limits'> {
@@ -147,25 +179,55 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
     const opened = await openOnNats(config, parts)
     return { ...opened, log: guard(opened.log) }
   }
-  const log = guard(openEmbedded(config, parts))
-  if (config.broker === 'embedded') return { log }
+  const { onFailure, outage } = watchDisk(parts)
+  const log = guard(openEmbedded(config, { ...parts, onFailure }))
+  const bytes = () => (config.storage === 'sqlite' ? { bytes: sizesIn(parts.dataFolder) } : {})
+  if (config.broker === 'embedded') return { log, outage, figures: async () => bytes() }
   const { openSqs } = await import('./sqs-log.ts')
   try {
-    return await openSqs(config.sqs, { log, ...parts })
+    const { queued, ...opened } = await openSqs(config.sqs, { log, ...parts })
+    const figures = async () => ({ ...bytes(), queued: await queued() })
+    return { ...opened, figures, outage: () => opened.outage() ?? outage() }
   } catch (error) {
     await log.close()
     throw error
   }
 }
 
+/** A refusal counts for so long, ms; then the disk is asked. */
+export const refusedForMs = 5000
+/** For a message and SQLite's pages. */
+const roomBytes = 262_144
+
+/** Knows from its failures when a log in a file has no room. */
+function watchDisk({ dataFolder, now, onFailure }: Surroundings) {
+  let full: { readonly since: number; readonly at: number } | null = null
+  return {
+    onFailure(error: unknown): void {
+      if (error instanceof LogFull) full = { since: full?.since ?? now(), at: now() }
+      else onFailure(error)
+    },
+    outage(): Outage | null {
+      if (full !== null && now() - full.at > refusedForMs) {
+        const { bavail, bsize } = statfsSync(dataFolder)
+        if (bavail * bsize > roomBytes) full = null
+      }
+      return (
+        full && { reason: 'there is no room on the disk for its file', since: full.since, isCutOff: false }
+      )
+    },
+  }
+}
+
 async function openOnNats(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
   const { nats } = config
   const { openNats } = await import('./nats-log.ts')
-  const { open, bus, mostBytes, isUp, close } = await openNats(nats)
+  const { open, bus, mostBytes, figures, close } = await openNats(nats, parts)
   try {
     const pages = await open(nats.stream, { ...parts, limits: limitsOf(config) })
     const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
-    return { log: withProbes(pages, probes, close), bus, mostBytes, isUp }
+    const lost = Promise.race([pages.lost, probes.lost])
+    return { log: withProbes(pages, probes, close), bus, mostBytes, outage: pages.outage, lost, figures }
   } catch (error) {
     await close()
     throw error
@@ -185,6 +247,17 @@ function openEmbedded(config: LogConfig, parts: Surroundings): Log {
     void pages.close()
     throw error
   }
+}
+
+/** Of the files of both logs. */
+function sizesIn(folder: string): Record<string, number> {
+  const names = readdirSync(folder).filter((name) => /^(log|probes)\.db/.test(name))
+  // SQLite may have removed one since.
+  const sizes = names.map((name) => [
+    name,
+    statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0,
+  ])
+  return Object.fromEntries(sizes)
 }
 
 function limitsOf({ limits }: LogConfig): LogLimits {

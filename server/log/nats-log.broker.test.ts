@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
+import { jetstreamManager } from '@nats-io/jetstream'
 import type { Message } from '../wire/messages.ts'
 import { foldAt } from './folding.ts'
 import type { LogLimits } from './log.ts'
@@ -134,6 +135,22 @@ test('a server that starts later has the same state', async (context) => {
   assert.equal(lost.recovered, false)
 })
 
+test('documents of a stream that was deleted are not mixed with those of the next one', async (context) => {
+  const first = await openLog(context, 'again')
+  await fillUpdates(first.log, foldAt.messages + 10)
+  await first.log.close()
+  const { streams } = await jetstreamManager(first.connection)
+  await streams.delete('again')
+  const { log } = await openLog(context, 'again')
+  assert.equal((await readUpdates(log)).text, '')
+  const text = await fillUpdates(log, foldAt.messages + 20, 'w2')
+  await log.close()
+  const later = await openLog(context, 'again')
+  const read = await readUpdates(later.log)
+  assert.equal(read.text, text)
+  assert.ok(read.updates.length < 30, `${read.updates.length} are in no base`)
+})
+
 test('NATS is killed and comes back: what was acknowledged is there, and all goes on in order', async (context) => {
   const { log, seen, heard } = await openLog(context, 'killed')
   await fill(log, 20)
@@ -159,13 +176,74 @@ test('while NATS is away an append is refused after a while, and stored when it 
   assert.deepEqual(await Promise.all(again), [4, 5])
 })
 
-test('what NATS takes at most is known, and where nothing answers the address is named', async () => {
-  const settings = { stream: 'sizes', replicas: 0, credentialsFile: null }
-  const { mostBytes, close } = await openNats({ ...settings, servers: [nats.address()] })
+test('what NATS has is told, and how often the connection was restored', async (context) => {
+  const settings = { stream: 'figures', replicas: 0, credentialsFile: null, servers: [nats.address()] }
+  const { open, figures, close } = await openNats(settings, { now: () => startMs })
+  const log = await open('figures', { limits: ampleLimits, now: () => startMs, onFailure: () => undefined })
+  context.after(async () => {
+    await log.close()
+    await close()
+  })
+  await fill(log, 3)
+  const { bytes, ...others } = await figures()
+  assert.ok((bytes?.figures ?? 0) > 0)
+  assert.deepEqual(others, { brokerHead: { figures: 3 }, reconnects: { nats: 0 } })
+  await nats.kill()
+  assert.deepEqual(await figures(), { reconnects: { nats: 0 } })
+  await nats.restart()
+  await fill(log, 1, 'w2')
+  assert.deepEqual((await figures()).reconnects, { nats: 1 })
+})
+
+test('what NATS takes at most is known', async () => {
+  const settings = { stream: 'sizes', replicas: 0, credentialsFile: null, servers: [nats.address()] }
+  const { mostBytes, close } = await openNats(settings, { now: () => startMs })
   await close()
   assert.equal(mostBytes, 8 * 1024 * 1024 - 1024)
-  await assert.rejects(
-    openNats({ ...settings, servers: ['127.0.0.1:1'] }),
-    /at 127\.0\.0\.1:1 \(nats\.servers\)/,
-  )
+})
+
+test('a server that starts before its broker waits, and says for what each ten seconds', async (context) => {
+  const broker = await startNatsServer()
+  context.after(() => broker.stop())
+  await broker.kill()
+  const settings = { stream: 'early', replicas: 0, credentialsFile: null, servers: [broker.address()] }
+  const said: string[] = []
+  let asked = 0
+  const opening = openNats(settings, {
+    // Each attempt takes three seconds.
+    now: () => asked++ * 3000,
+    print(sentence) {
+      said.push(sentence)
+      if (said.length === 2) void broker.restart()
+    },
+  })
+  const { close } = await opening
+  await close()
+  assert.match(said[0] ?? '', /^Waiting for NATS at 127\.0\.0\.1:\d+ \(nats\.servers\): .+\.$/)
+  assert.ok(said.length < asked / 2, `${said.length} sentences in ${asked} attempts`)
+})
+
+test('a stream that erases pages by itself is refused, with the limit and the way out', async (context) => {
+  const connection = await nats.connect()
+  context.after(() => connection.close())
+  const { streams } = await jetstreamManager(connection)
+  const name = 'erasing'
+  const limits = { ...ampleLimits }
+  const parts = { ...natsParts, connection, name, limits, now: () => startMs, onFailure: assert.ifError }
+  for (const [limit, sentence] of [
+    [{ max_bytes: 1e6 }, /max_bytes 1000000, discard old/],
+    [{ max_msgs: 10 }, /max_msgs 10/],
+    [{ max_age: 1e12 }, /max_age 1000000000000/],
+    [{ retention: 'interest' }, /retention interest/],
+  ] as const) {
+    await streams.add({ name, subjects: [`${name}.>`], ...limit })
+    await assert.rejects(openNatsLog(parts), (error: Error) => {
+      assert.match(error.message, sentence)
+      assert.match(error.message, /nats\.stream/)
+      return true
+    })
+    await streams.delete(name)
+  }
+  await streams.add({ name, subjects: [`${name}.>`], max_bytes: 1e6, discard: 'new' })
+  await (await openNatsLog(parts)).close()
 })

@@ -6,19 +6,38 @@ import { setTimeout as pause } from 'node:timers/promises'
 import {
   type ConsumerMessages,
   DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiCodes,
   JetStreamApiError,
   type JetStreamManager,
   type JsMsg,
   jetstream,
   jetstreamManager,
+  RetentionPolicy,
   StorageType,
+  type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { type ObjectStore, Objm } from '@nats-io/obj'
-import { connect, credsAuthenticator, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { type ObjectInfo, type ObjectStore, Objm } from '@nats-io/obj'
+import {
+  AuthorizationError,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  nanos,
+  TimeoutError,
+} from '@nats-io/transport-node'
 import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import { type BaseStore, Folding, type StoredBase } from './folding.ts'
-import type { Bus, Log, LogParts, Snapshot } from './log.ts'
+import {
+  type Bus,
+  type Log,
+  type LogFigures,
+  type LogParts,
+  type Outage,
+  refusedForMs,
+  type Snapshot,
+} from './log.ts'
 import { type Bounds, createRetention, keyOf, type Portion, portion, type Stored, Tail } from './retention.ts'
 import { Followers, IdTaken, isRepeat, LogClosed, LogUnavailable, TooManyChannels } from './sequencer.ts'
 
@@ -32,27 +51,35 @@ export interface NatsSettings {
   readonly credentialsFile: string | null
 }
 
-const connectWithinMs = 5000
-/** After a start, a cluster elects its leaders. */
-const readyWithinMs = 15_000
+type Waiting = Pick<LogParts, 'now' | 'print' | 'signal'>
 
-/** Rejects with a sentence when none of the servers can be reached. */
-export async function openNats({ servers, stream, replicas, credentialsFile }: NatsSettings) {
+const connectWithinMs = 5000
+/** See `LogFigures`. */
+const figuresWithinMs = 300
+/** Two of these pings without an answer, and the connection is broken. */
+const pingEachMs = 1000
+
+/**
+ * Waits until a server answers, and says for what. Rejects with a sentence where waiting is no use: NATS does not let this
+ * server in, or the stream erases pages by itself.
+ */
+export async function openNats(
+  { servers, stream, replicas, credentialsFile }: NatsSettings,
+  waiting: Waiting,
+) {
   const authenticator =
     credentialsFile === null ? {} : { authenticator: credsAuthenticator(readFileSync(credentialsFile)) }
-  const connection = await connect({
-    ...{ servers: [...servers], name: 'crosswind', timeout: connectWithinMs, ...authenticator },
-    ...{ maxReconnectAttempts: -1, reconnectTimeWait: 250 },
-  }).catch((cause) => {
-    const sentence = `No NATS server answers at ${servers.join(', ')} (nats.servers): ${asError(cause).message}. Start one with JetStream (nats-server -js), or name another.`
-    throw new Error(sentence, { cause })
-  })
-  let isUp = true
+  const place = `NATS at ${servers.join(', ')} (nats.servers)`
+  const connection = await whenReady(place, waiting, () =>
+    connect({
+      ...{ servers: [...servers], name: 'crosswind', timeout: connectWithinMs, ...authenticator },
+      ...{ maxReconnectAttempts: -1, reconnectTimeWait: 250, pingInterval: pingEachMs, maxPingOut: 2 },
+    }),
+  )
+  let reconnects = 0
+  const asking = await jetstreamManager(connection, { checkAPI: false, timeout: figuresWithinMs })
   void (async () => {
-    for await (const { type } of connection.status()) {
-      if (type === 'disconnect') isUp = false
-      else if (type === 'reconnect') isUp = true
-    }
+    for await (const { type } of connection.status()) if (type === 'reconnect') reconnects += 1
   })()
   return {
     open: (name: string, parts: Omit<NatsLogParts, 'connection' | 'name' | 'replicas'>) =>
@@ -60,7 +87,16 @@ export async function openNats({ servers, stream, replicas, credentialsFile }: N
     bus: createBus(connection, `${stream}-notes`),
     /** The largest message that these servers take, bytes as JSON. */
     mostBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
-    isUp: () => isUp,
+    async figures(): Promise<LogFigures> {
+      const found = await asking.streams.info(stream).catch(() => null)
+      return {
+        reconnects: { nats: reconnects },
+        ...(found && {
+          bytes: { [stream]: found.state.bytes },
+          brokerHead: { [stream]: found.state.last_seq },
+        }),
+      }
+    },
     close: () => connection.close(),
   }
 }
@@ -96,48 +132,80 @@ const duplicatesMs = 120_000
 
 /** For JetStream's answer, a broken connection included; then the sender tries again. */
 const publishWithinMs = 5000
+/** From then on for the stream to deliver it. */
+const deliverWithinMs = 5000
+/** For a look at what is overdue, and at a stream that was full. */
+const lookEachMs = 500
 /** What a message has beside that of a window, `acceptedAt`, and NATS' headers. */
 const envelopeBytes = 1024
-/** A consumer that is silent for two of these heartbeats, ms, is made anew. */
-const pulling = { expires: 5000, idle_heartbeat: 1000 } as const
+/** A consumer that is silent for two of these heartbeats, ms, is looked for; one that is gone ends. */
+const pulling = { expires: 5000, idle_heartbeat: 1000, abort_on_missing_resource: true } as const
 /** For what another server has heard already. */
 const hearWithinMs = 2000
 const hearAgainMs = 5
+const undelivered = 'the stream does not deliver what it took'
 /** While JetStream recovers. */
 const retryMs = 100
+const sayEachMs = 10_000
+const settleMs = 1000
 
 /** A draft on its way, until the view has it. */
 interface Entry extends PromiseWithResolvers<number> {
   readonly draft: Draft
   readonly key: string
   readonly payload: string
+  readonly enteredAt: number
+}
+
+export interface NatsLog extends Log {
+  readonly outage: () => Outage | null
+  readonly lost: Promise<string>
 }
 
 /**
- * Rejects if JetStream cannot be used. A message is one message of the stream, and its number is the stream's: cursors are valid on
- * every server. All servers must have the same limits.
+ * Waits for JetStream; rejects where that is no use. A message is one message of the stream, and its number is the
+ * stream's: cursors are valid on every server. All servers must have the same limits.
  */
-export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
-  const { connection, name, replicas, limits, onFailure } = parts
+export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
+  const { connection, name, replicas, limits, now, onFailure } = parts
   const client = jetstream(connection)
-  const manager = await whenReady(() => jetstreamManager(connection))
-  const { created, config } = await whenReady(() => addStream(manager, name, replicas))
-  const bucket = await new Objm(client).create(`${name}-bases`, {
-    ...{ replicas: config.num_replicas, storage: StorageType.File },
+  const { manager, created, bucket } = await whenReady(`the stream ${name} of NATS`, parts, async () => {
+    const manager = await jetstreamManager(connection)
+    const { created, config } = await addStream(manager, name, replicas, connection)
+    mustKeepAll(config)
+    const bucket = await new Objm(client).create(`${name}-bases`, {
+      ...{ replicas: config.num_replicas, storage: StorageType.File },
+    })
+    mustKeepAll((await manager.streams.info(`OBJ_${name}-bases`)).config)
+    return { manager, created, bucket }
   })
   const epoch = epochOf(created)
-  const door = watchDoor(connection, () => void rejoin(false))
+  const door = watchDoor(connection, {
+    onShut: () => {
+      if (!isLost) away = 'NATS does not answer'
+    },
+    onReopened: () => void rejoin(false),
+  })
   const followers = new Followers(onFailure)
   const pending = new Map<string, Entry>()
   /** By sender: one draft under way at a time, so that a lost one is not overtaken by the next. */
   const lines = new Map<string, Entry[]>()
+  const lost = Promise.withResolvers<string>()
   let isClosed = false
   let closing: Promise<void> | null = null
   let rejoining: Promise<void> | null = null
   /** While this server was away, others erased what it had not received. */
   let isBehind = false
-  let view = await load()
-  let consuming = await consume()
+  /** Why this server is cut off from the stream; null while it is not. */
+  let away: string | null = null
+  let isLost = false
+  /** Why JetStream did not take the newest draft, since when it takes none, and when that was last seen. */
+  let refused: { readonly reason: string; readonly since: number; readonly at: number } | null = null
+  let heardAt = now()
+  let view = await whenReady(`the messages of the stream ${name}`, parts, load)
+  let consuming = await whenReady(`a consumer of the stream ${name}`, parts, consume)
+  attend(consuming)
+  const looking = setInterval(() => void look().catch(onFailure), lookEachMs)
 
   function mustBeOpen(): void {
     if (isClosed) throw new LogClosed()
@@ -145,21 +213,51 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
 
   async function load(): Promise<View> {
     const { state } = await manager.streams.info(name)
-    const bases = await readBases(bucket)
-    const loaded = createView({ ...parts, state, bases, bucket, erase })
-    if (state.messages > 0) {
-      const consumer = await client.consumers.get(name, from(state.first_seq))
-      for await (const received of await consumer.consume(pulling)) {
+    const bases = await readBases(bucket, created)
+    const loaded = createView({ ...parts, state, created, bases, bucket, erase })
+    if (state.messages === 0) return loaded
+    const consumer = await client.consumers.get(name, from(state.first_seq))
+    const messages = await consumer.consume(pulling)
+    const late = setInterval(() => {
+      if (loaded.tail.head === seen) messages.stop()
+      seen = loaded.tail.head
+    }, deliverWithinMs)
+    let seen = loaded.tail.head
+    try {
+      for await (const received of messages) {
         loaded.take(messageIn(received))
-        if (received.seq >= state.last_seq) break
+        if (received.seq >= state.last_seq) return loaded
       }
+    } finally {
+      clearInterval(late)
     }
-    return loaded
+    throw new Error(undelivered)
   }
 
   async function consume(): Promise<ConsumerMessages> {
     const consumer = await client.consumers.get(name, from(view.tail.head + 1))
     return consumer.consume({ ...pulling, callback: receive })
+  }
+
+  /** A consumer is silent when stream or connection are away, and ends when the stream is gone. */
+  function attend(messages: ConsumerMessages): void {
+    const watch = async () => {
+      for await (const { type } of messages.status()) {
+        if (messages !== consuming || rejoining) continue
+        if (type === 'heartbeats_missed') away ??= 'the stream is silent'
+        else if (type === 'heartbeat') hear()
+      }
+    }
+    void watch()
+    void messages.closed().then(() => {
+      if (messages === consuming && !isClosed) void rejoin(false)
+    })
+  }
+
+  function hear(): void {
+    if (isLost) return
+    heardAt = now()
+    away = null
   }
 
   /** JetStream forgets its consumers when it stops. Of what is read anew windows learn by their next heartbeat. */
@@ -173,25 +271,85 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
 
   async function rejoinUntilDone(): Promise<void> {
     let hasJoined = false
-    while ((!hasJoined || isBehind) && !isClosed) {
+    while ((!hasJoined || isBehind) && !isClosed && !isLost) {
       try {
+        await door.untilOpen()
         await consuming.close()
+        if ((await door.untilShut(mustBeSame().then(() => true))) === null) continue
         if (isBehind) {
-          view = await whenReady(load)
+          view = await load()
           isBehind = false
           for (const { draft } of [...pending.values()]) settle(view.tail.find(draft))
         }
-        consuming = await whenReady(consume)
+        consuming = await consume()
+        attend(consuming)
         hasJoined = true
+        hear()
       } catch (error) {
-        onFailure(error)
+        if (error instanceof StreamLost) return lose(error.message)
+        away = reasonOf(error)
+        await pause(retryMs)
       }
     }
   }
 
+  /** Another stream of that name has other messages under the same numbers. Rejects with `StreamLost`. */
+  async function mustBeSame(): Promise<void> {
+    const found = await manager.streams.info(name).catch((error) => {
+      const isGone = codeOf(error) === JetStreamApiCodes.StreamNotFound
+      throw isGone ? new StreamLost(`the stream ${name} was deleted`) : error
+    })
+    if (found.created !== created)
+      throw new StreamLost(`the stream ${name} was made anew at ${found.created}`)
+    const { last_seq } = found.state
+    if (last_seq < view.tail.head)
+      throw new Error(`the stream ${name} ends at message ${last_seq}, before ${view.tail.head}`)
+  }
+
+  /** Everything that waits is refused: its senders repeat it, to the next stream. */
+  function lose(reason: string): void {
+    isLost = true
+    away = reason
+    refuse(pending.values(), reason)
+    lost.resolve(reason)
+  }
+
+  function notTaken(reason: string): void {
+    refused = { reason, since: refused?.since ?? now(), at: now() }
+  }
+
+  function refuse(entries: Iterable<Entry>, cause: unknown): void {
+    for (const { key, reject } of [...entries]) {
+      pending.delete(key)
+      reject(new LogUnavailable(cause))
+    }
+  }
+
+  async function look(): Promise<void> {
+    const overdue = now() - publishWithinMs - deliverWithinMs
+    const late = [...pending.values().filter(({ enteredAt }) => enteredAt < overdue)]
+    if (late.length > 0) {
+      const reason = away ?? undelivered
+      refuse(late, reason)
+      notTaken(reason)
+      void rejoin(false)
+    }
+    if (!refused || away !== null) return
+    const { config, state } = await manager.streams.info(name)
+    const { at } = refused
+    if (!isFull(config, state) && now() - at > refusedForMs && refused?.at === at) refused = null
+  }
+
+  function outage(): Outage | null {
+    if (away !== null) return { reason: away, since: heardAt, isCutOff: true }
+    return refused && { reason: refused.reason, since: refused.since, isCutOff: false }
+  }
+
   function receive(received: JsMsg): void {
     const { head } = view.tail
-    if (received.seq <= head || isBehind) return
+    if (received.seq <= head || isBehind || isLost) return
+    hear()
+    refused = null
     if (received.seq > head + 1) return void rejoin(true)
     const message = messageIn(received)
     view.take(message)
@@ -218,7 +376,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
   function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
     if (!hasRoomFor(draft.channel)) throw new TooManyChannels(draft.channel, limits.maxChannels)
     const payload = JSON.stringify({ ...draft, acceptedAt })
-    const entry = { ...Promise.withResolvers<number>(), draft, key, payload }
+    const entry = { ...Promise.withResolvers<number>(), draft, key, payload, enteredAt: now() }
     pending.set(key, entry)
     const line = lines.get(draft.from)
     if (line) line.push(entry)
@@ -236,11 +394,12 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
         await publish(entry)
         line.shift()
       } catch (cause) {
+        const reason = reasonOf(cause)
+        if (away === null) notTaken(reason)
         // Those behind it too: the sender repeats all of them, in order.
-        for (const { key, reject } of line.splice(0)) {
-          pending.delete(key)
-          reject(new LogUnavailable(cause))
-        }
+        refuse(line.splice(0), reason)
+        // Perhaps it is another stream.
+        if (!(cause instanceof JetStreamApiError)) void rejoin(false)
       }
     }
     lines.delete(sender)
@@ -254,10 +413,13 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
       await door.untilOpen(endsAt)
       const asked = client.publish(subject, payload, { msgID, timeout: publishWithinMs })
       const answer = await door.untilShut(asked.catch(asError))
+      if (isLost) throw new LogUnavailable(away)
       if (answer instanceof Error) {
-        if (performance.now() + retryMs > endsAt) throw answer
+        const isFinal = answer instanceof JetStreamApiError && answer.code !== codes.unavailable
+        if (isFinal || performance.now() + retryMs > endsAt) throw answer
         await pause(retryMs)
       } else if (answer) {
+        if (answer.seq <= view.tail.head && !answer.duplicate) void rejoin(false)
         // JetStream remembers the id of a message that the log has erased.
         const isErased = answer.duplicate && answer.seq <= view.tail.head && pending.has(key)
         if (!isErased) return
@@ -299,7 +461,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
    * A window comes from a server that was ahead of this one: waits until it has heard as much, if there is so much. Rejects when that
    * takes too long: a snapshot would be older than what the window has.
    */
-  async function hear(seq: number): Promise<void> {
+  async function hearUpTo(seq: number): Promise<void> {
     if (seq <= view.tail.head) return
     const late = AbortSignal.timeout(hearWithinMs)
     const { state } = await manager.streams.info(name)
@@ -318,6 +480,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
   async function finish(): Promise<void> {
     isClosed = true
     await Promise.allSettled(Array.from(pending.values(), ({ promise }) => promise))
+    clearInterval(looking)
     await rejoining
     await consuming.close()
     await view.close()
@@ -341,7 +504,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
     follow: followers.add,
     async read(cursor, channels) {
       mustBeOpen()
-      if (cursor?.epoch === epoch) await hear(cursor.seq)
+      if (cursor?.epoch === epoch) await hearUpTo(cursor.seq)
       const head = { epoch, seq: view.tail.head }
       const isHeld = cursor?.epoch === epoch && cursor.seq <= head.seq && cursor.seq >= view.floor()
       const found = !isHeld
@@ -359,6 +522,8 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
       return { base, messages, after: { epoch, seq: Math.max(base?.seq ?? 0, view.floor()) } }
     },
     heads: () => view.tail.heads,
+    outage,
+    lost: lost.promise,
     close() {
       closing ??= finish()
       return closing
@@ -366,45 +531,102 @@ export async function openNatsLog(parts: NatsLogParts): Promise<Log> {
   }
 }
 
+/** The stream of that name is another one, or none. */
+class StreamLost extends Error {}
+
+/** Waiting does not help: a sentence with the way out. */
+class StreamUnfit extends Error {}
+
 /** As many replicas as can be had, up to those asked for. */
-async function addStream(manager: JetStreamManager, name: string, replicas: number): Promise<StreamInfo> {
-  const add = (num_replicas: number) =>
-    manager.streams.add({
+async function addStream(
+  manager: JetStreamManager,
+  name: string,
+  replicas: number,
+  { info }: NatsConnection,
+): Promise<StreamInfo> {
+  const add = async (num_replicas: number) => {
+    const added = await manager.streams.add({
       ...{ name, subjects: [`${name}.>`], num_replicas, storage: StorageType.File },
       duplicate_window: nanos(duplicatesMs),
     })
+    if (info?.cluster === undefined) return added
+    // Of those that add it at the same time a cluster takes one, and answers all.
+    await pause(settleMs)
+    return manager.streams.info(name)
+  }
   const found = await manager.streams.info(name).catch(() => null)
   if (found) return found
   if (replicas > 0) return add(replicas)
   return add(3).catch((error) => {
-    if (error instanceof JetStreamApiError && tooFewServers.has(error.code)) return add(1)
+    if (codeOf(error) === codes.noCluster || codeOf(error) === codes.tooFewPeers) return add(1)
     throw error
   })
 }
 
-/** Of JetStream's API: no cluster, or no peers for so many replicas. */
-const tooFewServers: ReadonlySet<number> = new Set([10_074, 10_005])
+/** Of JetStream's API (nats-server, server/errors.json). */
+const codes = { tooFewPeers: 10_005, unavailable: 10_008, noCluster: 10_074 }
 
-/** Tries again while there is no answer. */
-async function whenReady<Result>(run: () => Promise<Result>): Promise<Result> {
-  const end = performance.now() + readyWithinMs
+const codeOf = (error: unknown) => (error instanceof JetStreamApiError ? error.code : null)
+
+/** Limits of the stream's own take what no base has yet. Throws a `StreamUnfit`. */
+function mustKeepAll({ name, retention, discard, ...limits }: StreamConfig): void {
+  const { max_msgs, max_bytes, max_msgs_per_subject, max_age } = limits
+  const erasing = Object.entries({
+    ...(discard === DiscardPolicy.Old && { max_msgs, max_bytes, max_msgs_per_subject }),
+    max_age,
+  }).filter(([, limit]) => limit > 0)
+  const settings = erasing.map(([setting, limit]) => `${setting} ${limit}`)
+  if (retention !== RetentionPolicy.Limits) settings.push(`retention ${retention}`)
+  if (settings.length === 0) return
+  throw new StreamUnfit(
+    `The stream ${name} of NATS erases pages by itself (${settings.join(', ')}, discard ${discard}): remove these limits, or name another stream (nats.stream).`,
+  )
+}
+
+/** Of the stream's own limits. */
+function isFull({ max_msgs, max_bytes }: StreamConfig, { messages, bytes }: StreamInfo['state']): boolean {
+  return (max_msgs > 0 && messages >= max_msgs) || (max_bytes > 0 && bytes + envelopeBytes > max_bytes)
+}
+
+/** Tries until it succeeds, and says every ten seconds what it waits for. Rejects where that is no use. */
+async function whenReady<Result>(
+  what: string,
+  { now, print, signal }: Waiting,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  let sayAt = now()
   for (;;) {
     try {
       return await run()
-    } catch (cause) {
-      if (performance.now() > end) {
-        const sentence = `JetStream does not answer (${asError(cause).message}): NATS needs it switched on, with nats-server -js or a jetstream block.`
-        throw new Error(sentence, { cause })
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error instanceof StreamUnfit) throw error
+      if (error instanceof AuthorizationError || codeOf(error) === codes.noCluster)
+        throw new Error(`Crosswind cannot use ${what}: ${reasonOf(error)}.`, { cause: error })
+      if (now() >= sayAt) {
+        print?.(`Waiting for ${what}: ${reasonOf(error)}.`)
+        sayAt = now() + sayEachMs
       }
       await pause(retryMs)
     }
   }
 }
 
+/** A clause, in NATS' own words where it has some. */
+function reasonOf(error: unknown): string {
+  if (error instanceof TimeoutError) return 'NATS does not answer'
+  // Nobody listens to the subject; the library does not export the class.
+  if (error instanceof Error && error.name === 'JetStreamNotEnabled')
+    return 'no NATS server has it; JetStream is switched on by nats-server -js or a jetstream block'
+  return asError(error).message
+}
+
 type View = ReturnType<typeof createView>
 
 interface ViewParts extends NatsLogParts {
   readonly state: StreamInfo['state']
+  /** Of the stream; its identity. */
+  readonly created: string
   readonly bases: readonly KeptMessage[]
   readonly bucket: ObjectStore
   readonly erase: (seq: number) => Promise<void>
@@ -412,8 +634,19 @@ interface ViewParts extends NatsLogParts {
 
 /** What one server holds of the stream: the newest messages, the state of every channel, and what may be erased. */
 function createView(parts: ViewParts) {
-  const { limits, folds = {}, now, onFailure, memory = defaultMemory, state, bases, bucket, erase } = parts
-  const kept = createKept(bucket, bases, onFailure)
+  const {
+    limits,
+    folds = {},
+    now,
+    onFailure,
+    memory = defaultMemory,
+    state,
+    created,
+    bases,
+    bucket,
+    erase,
+  } = parts
+  const kept = createKept({ bucket, created, loaded: bases, onFailure })
   const floor = state.messages > 0 ? state.first_seq - 1 : state.last_seq
   /** After the retention's floor. */
   const held = new Map<number, Stored>()
@@ -498,15 +731,18 @@ interface KeptMessage {
   readonly message: Message
 }
 
+interface KeptParts {
+  readonly bucket: ObjectStore
+  readonly created: string
+  readonly loaded: readonly KeptMessage[]
+  readonly onFailure: (error: unknown) => void
+}
+
 /**
  * Messages that outlive the stream's bounds, as objects of a bucket: bases, past bases, and the newest of the other kinds. They are
  * read at the start and written later, one after the other; a newer one of another server stays.
  */
-function createKept(
-  bucket: ObjectStore,
-  loaded: readonly KeptMessage[],
-  onFailure: (error: unknown) => void,
-) {
+function createKept({ bucket, created, loaded, onFailure }: KeptParts) {
   const messages = new Map(loaded.map(({ name, message }) => [name, message]))
   const unwritten = new Map<string, Message | null>()
   let writing: Promise<void> | null = null
@@ -521,8 +757,11 @@ function createKept(
 
   async function put(name: string, message: Message): Promise<void> {
     const known = await bucket.info(name)
-    if (known && !known.deleted && Number(known.metadata?.seq) >= message.seq) return
-    const meta = { name, metadata: { seq: String(message.seq) } }
+    if (known && !known.deleted) {
+      const stream = streamOf(known, created)
+      if (stream > created || (stream === created && Number(known.metadata?.seq) >= message.seq)) return
+    }
+    const meta = { name, metadata: { seq: String(message.seq), stream: created } }
     const options = known ? { previousRevision: known.revision } : {}
     await bucket.putBlob(meta, Buffer.from(JSON.stringify(message)), options)
   }
@@ -585,8 +824,13 @@ function createKept(
 
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
 
+interface DoorParts {
+  readonly onShut: () => void
+  readonly onReopened: () => void
+}
+
 /** Whether the connection stands: what is sent while it does not is lost, with its answer. */
-function watchDoor(connection: NatsConnection, onReopened: () => void) {
+function watchDoor(connection: NatsConnection, parts: DoorParts) {
   let open: PromiseWithResolvers<void> | null = null
   // Not a promise that each of them races with: it would keep them all until the connection breaks.
   const onShut = new Set<() => void>()
@@ -595,14 +839,17 @@ function watchDoor(connection: NatsConnection, onReopened: () => void) {
     for await (const { type } of connection.status()) {
       if (type === 'disconnect' && open === null) {
         open = Promise.withResolvers()
+        parts.onShut()
         for (const stop of onShut) stop()
         onShut.clear()
       } else if (type === 'reconnect' && open !== null) {
         open.resolve()
         open = null
-        onReopened()
+        parts.onReopened()
       }
     }
+    // Closed: nobody waits any more.
+    open?.resolve()
   }
   void watch()
 
@@ -616,21 +863,28 @@ function watchDoor(connection: NatsConnection, onReopened: () => void) {
       })
     },
     /** Rejects at `endsAt`, as `performance.now` has it. */
-    async untilOpen(endsAt: number): Promise<void> {
+    async untilOpen(endsAt = Number.POSITIVE_INFINITY): Promise<void> {
       if (open === null) return
+      if (endsAt === Number.POSITIVE_INFINITY) return open.promise
       const isLate = pause(Math.max(0, endsAt - performance.now()), true, { ref: false })
-      if (await Promise.race([open.promise, isLate])) throw new Error('The connection to NATS is broken.')
+      if (await Promise.race([open.promise, isLate])) throw new TimeoutError()
     },
   }
 }
 
-async function readBases(bucket: ObjectStore): Promise<KeptMessage[]> {
-  const found = await bucket.list()
+/** Those of this stream: another one has given their numbers anew. */
+async function readBases(bucket: ObjectStore, created: string): Promise<KeptMessage[]> {
+  const found = (await bucket.list()).filter((info) => streamOf(info, created) === created)
   const read = async ({ name }: { readonly name: string }) => {
     const bytes = await bucket.getBlob(name)
     return bytes ? [{ name, message: JSON.parse(Buffer.from(bytes).toString()) as Message }] : []
   }
   return (await Promise.all(found.map(read))).flat()
+}
+
+/** When the stream was made that an object belongs to; servers of version 0.2 did not say. */
+function streamOf({ metadata, mtime }: ObjectInfo, created: string): string {
+  return metadata?.stream ?? (Date.parse(mtime) < Date.parse(created) ? '' : created)
 }
 
 /** A channel may have a dot, which parts the tokens of a subject. */

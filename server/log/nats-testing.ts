@@ -26,12 +26,13 @@ const startWithinMs = 20_000
 const program = process.env.CROSSWIND_NATS_PROGRAM ?? 'nats-server'
 
 /** As docs/cluster.md advises: messages and documents may be larger than NATS takes by default. */
-const settings = (port: number, folder: string) => `
+const settings = (port: number, folder: string, more: string) => `
 host: 127.0.0.1
 port: ${port}
 max_payload: 8MB
 ports_file_dir: "${folder}"
 jetstream { store_dir: "${join(folder, 'data')}" }
+${more}
 `
 
 /** `nats-server 2.9.10`. Throws if the program is not installed. */
@@ -39,15 +40,15 @@ export function natsServerVersion(): string {
   return execFileSync(program, ['-v'], { encoding: 'utf8' }).trim().replace(': v', ' ')
 }
 
-/** Rejects if the program is not installed, or does not start. */
-export async function startNatsServer(): Promise<TestNats> {
+/** `more`: of its configuration. Rejects if the program is not installed, or does not start. */
+export async function startNatsServer(more = ''): Promise<TestNats> {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-nats-'))
   let child: ChildProcess | null = null
   let port = -1
 
   async function start(): Promise<void> {
     const file = join(folder, 'nats.conf')
-    writeFileSync(file, settings(port, folder))
+    writeFileSync(file, settings(port, folder, more))
     child = spawn(program, ['-c', file], { stdio: 'ignore' })
     port = await portOf(child, folder)
   }

@@ -320,11 +320,14 @@ export class LogFull extends Error {
   }
 }
 
-/** A broker did not answer; the message may be stored, and is not stored twice when it is sent again. */
+/**
+ * A broker did not take a message, or did not answer: then the message may be stored, and is not stored twice when it is
+ * sent again. The message is the reason, a clause.
+ */
 export class LogUnavailable extends Error {
   override readonly name = 'LogUnavailable'
 
   constructor(cause: unknown) {
-    super('The log does not answer.', { cause })
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
   }
 }

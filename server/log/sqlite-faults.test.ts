@@ -6,8 +6,9 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { defaultConfig } from '../config/config.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import { LogFull } from './log.ts'
+import { LogFull, openLog } from './log.ts'
 import { copyLog, countTo, draft, fill, given, littleMemory, main, newFile, readAll } from './log-testing.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { LogFileError } from './sqlite-store.ts'
@@ -158,9 +159,41 @@ test('a full disk refuses messages by name until there is room, and a start ther
   await log.close()
   assert.ok(failures.length === 2 && failures.every((error) => error instanceof LogFull))
 
+  const again = openSqliteLog({ ...given, file })
+  await again.append(draft('w2-1'), 1)
+  assert.throws(fillUp, { code: 'ENOSPC' })
+  await again.close()
+  rmSync(filler)
+  // Nothing is missing: `onFailure` would throw.
+  await openSqliteLog({ ...given, file }).close()
   assert.throws(fillUp, { code: 'ENOSPC' })
   assert.throws(() => openSqliteLog({ ...given, file }), {
     name: 'LogFileError',
     message: `There is no room on the disk for the log's file ${file}: make some, or name another dataFolder.`,
   })
+})
+
+test('a full disk is an outage of the log, until there is room again', async (context) => {
+  const dataFolder = dirname(newFile(context))
+  using disk = mountSmallDisk(dataFolder)
+  if (!disk) return context.skip('this user may not mount a small disk')
+  const filler = join(dataFolder, 'filler')
+  let time = 0
+  const { log, outage } = await openLog(defaultConfig, {
+    ...{ dataFolder, now: () => time, random: createSeededRandom(1), onFailure: assert.ifError },
+  })
+  const append = async (n: number) => log.append(draft(`w1-${n}`, 'x'.repeat(20_000)), 1)
+  await append(1)
+  assert.equal(outage?.(), null)
+  assert.throws(() => writeFileSync(filler, Buffer.alloc(2_000_000)), { code: 'ENOSPC' })
+  await assert.rejects(append(2), LogFull)
+  time += 60_000
+  assert.deepEqual(outage?.(), {
+    reason: 'there is no room on the disk for its file',
+    since: 0,
+    isCutOff: false,
+  })
+  rmSync(filler)
+  assert.equal(outage?.(), null)
+  await log.close()
 })

@@ -26,13 +26,13 @@ const columns = `
 
 const messageTable = `CREATE TABLE message (${columns}, PRIMARY KEY (seq), UNIQUE (id, sender, channel)) STRICT;`
 const pastBaseTable = `CREATE TABLE past_base (${columns}, PRIMARY KEY (channel, kind, seq)) STRICT;`
-const epochTable = `CREATE TABLE epoch (name TEXT NOT NULL, after INTEGER NOT NULL, is_closed INTEGER NOT NULL, PRIMARY KEY (name)) STRICT;`
+const epochTable = `CREATE TABLE epoch (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, after INTEGER NOT NULL, is_closed INTEGER NOT NULL) STRICT;`
 
 /**
  * `message` has no gaps. `survivor` gets the newest of a channel and kind when its row in `message` is erased, so that
  * snapshots cost appends nothing; the greater number of both counts. Of a cumulative kind it has the base, and rows of
  * `message` with greater numbers follow it: version 2 would replace the base with the newest. `past_base` has
- * earlier ones. `checksum` is null in rows of version 3. `epoch` has one row for each start, in order.
+ * earlier ones. `checksum` is null in rows of version 3. `epoch` has one row for each start.
  */
 const schema = `
 ${messageTable}
@@ -55,7 +55,7 @@ ${version === 1 ? fromVersion1 : 'ALTER TABLE message ADD COLUMN checksum INTEGE
 ALTER TABLE survivor ADD COLUMN checksum INTEGER;
 ${version < 3 ? pastBaseTable : 'ALTER TABLE past_base ADD COLUMN checksum INTEGER;'}
 ${epochTable}
-INSERT INTO epoch SELECT epoch, 0, is_closed FROM life;
+INSERT INTO epoch SELECT 1, epoch, 0, is_closed FROM life;
 DROP TABLE life;
 `
 
@@ -107,13 +107,51 @@ function lockFile(file: string): DatabaseSync {
   makeFile(name)
   const lock = new DatabaseSync(name)
   try {
-    lock.exec('BEGIN EXCLUSIVE')
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return lock
   } catch (error) {
     lock.close()
     throw error
   }
 }
+
+/** Whether a server has the log's file open. */
+export function isLocked(file: string): boolean {
+  try {
+    lockFile(file).close()
+    return false
+  } catch (error) {
+    if (codeOf(error) === codes.busy) return true
+    throw explain(file, error)
+  }
+}
+
+/** A whole copy, also while a server writes to the file. Returns the number of its newest message. Throws a `LogFileError`. */
+export function copyLogFile(file: string, copy: string): number {
+  try {
+    makeFile(copy)
+    const database = new DatabaseSync(file, { readOnly: true, timeout: busyMs })
+    try {
+      database.prepare('VACUUM INTO ?').run(copy)
+    } finally {
+      database.close()
+    }
+    const copied = new DatabaseSync(copy)
+    try {
+      // It needs no write-ahead log.
+      if (copied.prepare('PRAGMA user_version').get()?.user_version === schemaVersion)
+        copied.exec('UPDATE epoch SET is_closed = 1')
+      return Number(copied.prepare('SELECT max(seq) AS head FROM message').get()?.head ?? 0)
+    } finally {
+      copied.close()
+    }
+  } catch (error) {
+    throw explain(file, error)
+  }
+}
+
+/** While a server opens or closes the file. */
+const busyMs = 5000
 
 /** SQLite gives its auxiliary files the file's mode. */
 function makeFile(file: string): void {
@@ -165,7 +203,7 @@ function migrate(database: DatabaseSync, file: string, version: number): void {
 
 /** `writeAheadLog`: its bytes before the database was opened; null without one. */
 function lossIn(file: string, database: DatabaseSync, writeAheadLog: Buffer | null): string | null {
-  const newest = database.prepare('SELECT is_closed FROM epoch ORDER BY rowid DESC LIMIT 1').get()
+  const newest = database.prepare('SELECT is_closed FROM epoch ORDER BY number DESC LIMIT 1').get()
   const wasOpen = newest?.is_closed === 0
   const { log: frames = 0 } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? {}
   if (writeAheadLog === null) {
@@ -232,12 +270,16 @@ function rollBack(database: DatabaseSync): void {
   if (database.isTransaction) database.exec('ROLLBACK')
 }
 
-/** Primary result codes (sqlite.org/rescode.html). */
+/** Result codes (sqlite.org/rescode.html). */
 const codes = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 }
+/** The shared memory of the write-ahead log cannot grow. */
+const fullForSharedMemory = 4874
 
-/** The primary code is the low byte; null for an error of something else. */
-const codeOf = (error: unknown) =>
-  error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : null
+/** The primary code, which is the low byte; null for an error of something else. */
+function codeOf(error: unknown): number | null {
+  if (!(error instanceof Error && 'errcode' in error)) return null
+  return error.errcode === fullForSharedMemory ? codes.full : Number(error.errcode) & 0xff
+}
 
 /** There is no room on the disk. */
 export function isFull(error: unknown): boolean {
@@ -316,7 +358,6 @@ export function createSqliteStore(database: DatabaseSync) {
   const readPast = database.prepare('SELECT * FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
   const keepPast = database.prepare('INSERT OR REPLACE INTO past_base VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const forgetPast = database.prepare('DELETE FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
-  const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
 
   function insertNumbered({ seq, entry: { draft, acceptedAt, body } }: Numbered): void {
     const { id, channel, kind, from, at } = draft
@@ -331,6 +372,10 @@ export function createSqliteStore(database: DatabaseSync) {
     const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
     into.run(...fields, checksumOf(fields))
     return Buffer.byteLength(body)
+  }
+
+  function checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
+    if (database.isOpen) database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
   }
 
   return {
@@ -449,15 +494,15 @@ export function createSqliteStore(database: DatabaseSync) {
      */
     beginEpoch(name: string, head: number): ReadonlyMap<string, number> {
       inTransaction(database, () => {
-        database.prepare('INSERT INTO epoch VALUES (?, ?, 0)').run(name, head)
-        const oldest = 'SELECT rowid FROM epoch ORDER BY rowid DESC LIMIT 1 OFFSET ?'
-        database.prepare(`DELETE FROM epoch WHERE rowid <= (${oldest})`).run(mostEpochs)
+        database.prepare('INSERT INTO epoch (name, after, is_closed) VALUES (?, ?, 0)').run(name, head)
+        const oldest = 'SELECT number FROM epoch ORDER BY number DESC LIMIT 1 OFFSET ?'
+        database.prepare(`DELETE FROM epoch WHERE number <= (${oldest})`).run(mostEpochs)
       })
       // From now on a missing write-ahead log is noticed.
-      database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+      checkpoint('TRUNCATE')
       const reaches = new Map<string, number>()
       let reach = head
-      for (const row of database.prepare('SELECT name, after FROM epoch ORDER BY rowid DESC').iterate()) {
+      for (const row of database.prepare('SELECT name, after FROM epoch ORDER BY number DESC').iterate()) {
         reaches.set(String(row.name), reach)
         reach = Math.min(reach, Number(row.after))
       }
@@ -466,9 +511,7 @@ export function createSqliteStore(database: DatabaseSync) {
     closeEpoch: () => database.exec('UPDATE epoch SET is_closed = 1'),
     /** From now on commits survive the process, not the machine. */
     stopWaitingForDisk: () => database.exec('PRAGMA synchronous = NORMAL'),
-    checkpoint(): void {
-      if (database.isOpen) checkpoint.get()
-    },
+    checkpoint,
   }
 }
 

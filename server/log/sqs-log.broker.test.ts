@@ -185,7 +185,7 @@ test('what another run left in the queue is taken at the next start', async (con
 
 test('garbage becomes dead letters and harms nobody', async (context) => {
   const settings = newSettings({ maxReceives: 1 })
-  const { log, seen } = await openBehind(context, settings)
+  const { log, seen, queued } = await openBehind(context, settings)
   const stranger = await strangerAt(context, settings)
   const dead = await strangerAt(context, { ...settings, queue: `${settings.queue}-dead` })
   const garbage = ['no JSON', '{}', '[]', '[{"id":"x"}]', `[${JSON.stringify(draft('w1-1'))}]`]
@@ -195,6 +195,7 @@ test('garbage becomes dead letters and harms nobody', async (context) => {
   const late = AbortSignal.timeout(20_000)
   while (found.length < garbage.length && !late.aborted) found.push(...(await dead.receive()))
   assert.deepEqual(found.toSorted(), garbage.toSorted())
+  assert.equal((await queued()).dead, garbage.length)
   assert.deepEqual(idsOf(seen), ['w1-1'])
 })
 
@@ -235,18 +236,18 @@ test('of a message that does not come its sender is told, with all that wait beh
 test('while the queue is away an append is refused, and stored when it is repeated', async (context) => {
   const settings = newSettings()
   const failures: unknown[] = []
-  const { log, isUp } = await openBehind(context, settings, { failures })
+  const { log, outage } = await openBehind(context, settings, { failures })
   assert.equal(await log.append(draft('w1-1'), startMs), 1)
   await sqs.kill()
   const appends = ['w1-2', 'w1-3'].map((id) => log.append(draft(id), startMs))
   await Promise.all(appends.map((append) => assert.rejects(append, LogUnavailable)))
-  assert.equal(isUp(), false)
+  assert.match(outage()?.reason ?? '', /queue/)
   await sqs.restart()
   // The first one may find that the queue is lost.
   await log.append(draft('w1-2'), startMs).catch(() => undefined)
   const again = ['w1-2', 'w1-3'].map((id) => log.append(draft(id), startMs))
   assert.deepEqual(await Promise.all(again), [2, 3])
-  assert.equal(isUp(), true)
+  assert.equal(outage(), null)
 })
 
 test('closing answers what is under way and closes the log', async (context) => {

@@ -15,7 +15,7 @@ import {
 } from '@aws-sdk/client-sqs'
 import type { Draft } from '../wire/messages.ts'
 import { type Clock, type Random, retryPauseMs } from '../wire/time.ts'
-import type { Log, OnFailure } from './log.ts'
+import type { Log, OnFailure, Outage } from './log.ts'
 import { keyOf } from './retention.ts'
 import { IdTaken, isRepeat, LogClosed, LogUnavailable } from './sequencer.ts'
 
@@ -82,10 +82,15 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
   const comesWithinMs = settings.visibilitySeconds * 1000 + graceMs
   /** When the queue last had more than one receive could take. */
   let fullAt = Number.NEGATIVE_INFINITY
-  let isUp = true
+  let outage: Outage | null = null
   let isClosed = false
   let closing: Promise<void> | null = null
   let restoring: Promise<void> | null = null
+
+  function fail(error: unknown): void {
+    const reason = `the queue ${settings.queue} fails: ${error instanceof Error ? error.message : error}`
+    outage = { reason, since: outage?.since ?? now(), isCutOff: false }
+  }
 
   function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
     const text = JSON.stringify({ ...draft, acceptedAt }).replaceAll(/[\ufffe\uffff]/g, escaped)
@@ -109,12 +114,12 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
     Object.assign(line, { sent, sentAt: null })
     try {
       await queue.send(`[${sent.map(({ text }) => text).join(',')}]`)
-      isUp = true
+      outage = null
       // It may have been received already.
       if (line.sent === sent) line.sentAt = at
       if (receiving.size * mostInBatch < lines.size) receive()
     } catch (cause) {
-      isUp = false
+      fail(cause)
       if (cause instanceof QueueDoesNotExist) await restore(cause)
       if (line.sent === sent) refuse(sender, line, cause)
     }
@@ -174,7 +179,7 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
     while (!stopping.signal.aborted) {
       try {
         const received = await queue.receive(stopping.signal)
-        isUp = true
+        outage = null
         failures = 0
         if (received.length === mostInBatch) {
           fullAt = now()
@@ -183,7 +188,7 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
         await Promise.all(received.map(take))
       } catch (error) {
         if (stopping.signal.aborted) return
-        isUp = false
+        fail(error)
         onFailure(error)
         if (error instanceof QueueDoesNotExist) await restore(error)
         await pause(retryPauseMs(failures, receivePauses, random), undefined, {
@@ -250,7 +255,8 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
       },
     } satisfies Log,
     mostBytes: queue.mostBytes - envelopeBytes,
-    isUp: () => isUp,
+    outage: () => outage,
+    queued: queue.counts,
   }
 }
 
@@ -311,6 +317,8 @@ const receiveSeconds = 20
 const deadDays = 14
 /** For an answer, beyond the time that a receive waits. */
 const answerWithinMs = 5000
+/** See `LogFigures`. */
+const countsWithinMs = 300
 /** Of a service that does not say; AWS says more. */
 const usualMostBytes = 262_144
 
@@ -345,7 +353,7 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
 
   async function openBoth() {
     const dead = await openOne(`${name}-dead`, { MessageRetentionPeriod: String(deadDays * 86_400) })
-    return openOne(name, {
+    const opened = await openOne(name, {
       VisibilityTimeout: String(visibilitySeconds),
       ReceiveMessageWaitTimeSeconds: String(receiveSeconds),
       RedrivePolicy: JSON.stringify({
@@ -353,9 +361,23 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
         maxReceiveCount: maxReceives,
       }),
     })
+    return { ...opened, deadUrl: dead.QueueUrl }
   }
 
-  let { QueueUrl, has } = await openBoth().catch((cause) => {
+  /** Undefined for a queue that does not tell in time. */
+  async function countsOf(QueueUrl: string | undefined) {
+    const read = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })
+    const abortSignal = AbortSignal.timeout(countsWithinMs)
+    const { Attributes } = await client.send(read, { abortSignal }).catch(() => ({ Attributes: undefined }))
+    return (
+      Attributes && {
+        waiting: Number(Attributes.ApproximateNumberOfMessages),
+        received: Number(Attributes.ApproximateNumberOfMessagesNotVisible),
+      }
+    )
+  }
+
+  let { QueueUrl, deadUrl, has } = await openBoth().catch((cause) => {
     client.destroy()
     throw new Error(explain(cause, settings), { cause })
   })
@@ -399,7 +421,11 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     remove: (handle: string) => void removals.add(handle).catch(onFailure),
     /** After it was deleted. */
     async restore(): Promise<void> {
-      QueueUrl = (await openBoth()).QueueUrl
+      ;({ QueueUrl, deadUrl } = await openBoth())
+    },
+    async counts() {
+      const [own, dead] = await Promise.all([countsOf(QueueUrl), countsOf(deadUrl)])
+      return { ...own, ...(dead && { dead: dead.waiting + dead.received }) }
     },
     async close(): Promise<void> {
       await removals.whenDone()

@@ -133,7 +133,7 @@ export function crossOrigin(rules: OriginRules): Middleware {
   }
 }
 
-const openPaths: readonly string[] = ['/healthz', joinPath, '/favicon.ico', '/favicon.svg']
+const openPaths: readonly string[] = ['/healthz', '/readyz', joinPath, '/favicon.ico', '/favicon.svg']
 
 const isOpenPath = (path: string) => openPaths.includes(path) || path.startsWith('/assets/')
 

@@ -1,5 +1,6 @@
 // Diagnoses a real sensor from its bytes, in sentences for clients and the terminal.
 
+import type { OutputCode } from '../output.ts'
 import type { SensorBody } from '../wire/messages.ts'
 import { nothingPlanned, type Timers } from '../wire/time.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
@@ -278,8 +279,10 @@ const settledMs = 5000
 /** Between lines of one incident; doubles with each. */
 const printPauses = { firstMs: 10_000, longestMs: 1_800_000 }
 
+type TroublePrinting = (code: OutputCode, sentence: string) => void
+
 export class TroubleReport {
-  readonly #print: (line: string) => void
+  readonly #print: TroublePrinting
   readonly #timers: Timers
   /** Without its numbers; null without an incident. */
   #printed: string | null = null
@@ -287,14 +290,14 @@ export class TroubleReport {
   #pauseMs = printPauses.firstMs
   #cancel = nothingPlanned
 
-  constructor(print: (line: string) => void, timers: Timers) {
+  constructor(print: TroublePrinting, timers: Timers) {
     this.#print = print
     this.#timers = timers
   }
 
   sensor({ state, sentence, note }: SensorBody): void {
     this.#cancel()
-    if (note !== undefined) this.#print(`  Wind: ${note}`)
+    if (note !== undefined) this.#print('sensor-note', `Wind: ${note}`)
     if (state === 'connected') {
       if (this.#printed !== null) this.#cancel = this.#timers.later(() => this.#end(sentence), settledMs)
       return
@@ -314,12 +317,12 @@ export class TroubleReport {
     this.#printed = gist
     this.#nextAt = this.#timers.now() + this.#pauseMs
     this.#pauseMs = Math.min(2 * this.#pauseMs, printPauses.longestMs)
-    this.#print(`  Wind: ${sentence}`)
+    this.#print('sensor-trouble', `Wind: ${sentence}`)
   }
 
   #end(sentence: string): void {
     this.#printed = null
     this.#pauseMs = printPauses.firstMs
-    this.#print(`  Wind: ${sentence}`)
+    this.#print('sensor-recovered', `Wind: ${sentence}`)
   }
 }

@@ -31,7 +31,7 @@ function start(sensor: Partial<Config['sensor']>, root = '/srv', onState?: () =>
       }
     },
     random: createSeededRandom(5),
-    print: (line) => void printed.push(line),
+    print: (_, sentence) => void printed.push(sentence),
     timers: time,
     createPort(settings) {
       const port = new FakePort(settings)
@@ -115,7 +115,7 @@ test('a recorded log says that it is one, by its name alone, and sends at its pa
   const note =
     'No times are understood in it: it is played at a made-up rate, 4 messages a second (sensor.rateHz).'
   assert.deepEqual(states, [{ source: 'recorded', state: 'connected', sentence, note }])
-  assert.deepEqual(printed, [`  Wind: ${note}`])
+  assert.deepEqual(printed, [`Wind: ${note}`])
   while (readings.length < 7) {
     time.advance(25)
     await new Promise(setImmediate)
@@ -131,7 +131,7 @@ test('a log that cannot be read is a state', async (t) => {
   const sentence =
     'The recorded wind cannot be played: none.log: the log cannot be read, there is no such file: check sensor.file (--sensor-file).'
   assert.deepEqual(states, [{ source: 'recorded', state: 'unplugged', sentence }])
-  assert.deepEqual(printed, [`  Wind: ${sentence}`])
+  assert.deepEqual(printed, [`Wind: ${sentence}`])
 })
 
 function startPrinting() {
@@ -146,7 +146,7 @@ test('trouble with the sensor is said in the terminal too, once, and that it is 
   port().fail(missing)
   assert.match(
     printed().join('|'),
-    /^ {2}Wind: No sensor at \/dev\/wind: there is no such port; plug the sensor in, .*--list shows them\); trying again at least every 10 s\.$/,
+    /^Wind: No sensor at \/dev\/wind: there is no such port; plug the sensor in, .*--list shows them\); trying again at least every 10 s\.$/,
   )
   for (let i = 0; i < 20; i++) {
     time.advance(10_000)
@@ -162,7 +162,7 @@ test('trouble with the sensor is said in the terminal too, once, and that it is 
     time.advance(250)
     port().receive(frame)
   }
-  assert.deepEqual(printed(), ['  Wind: The sensor on /dev/wind is sending readings.'])
+  assert.deepEqual(printed(), ['Wind: The sensor on /dev/wind is sending readings.'])
 })
 
 test('a sensor that works is no news', () => {
@@ -192,7 +192,7 @@ test('a loose cable, for an hour, is a few lines and no flood, and its end is sa
     port().receive(frame)
     time.advance(250)
   }
-  assert.deepEqual(printed(), ['  Wind: The sensor on /dev/wind is sending readings.'])
+  assert.deepEqual(printed(), ['Wind: The sensor on /dev/wind is sending readings.'])
 })
 
 test('another trouble is said as well, and after the end nothing', async () => {

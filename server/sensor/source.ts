@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { sensorName } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
-import { incidents } from '../process.ts'
+import { type OutputCode, output } from '../output.ts'
 import { type Bodies, type SensorBody, windChannel } from '../wire/messages.ts'
 import type { Random, Timers } from '../wire/time.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
@@ -28,7 +28,7 @@ export function publishReadings(hub: Pick<Hub, 'publish'>, run: string): Publish
     const id = `${sensorName}-${run}-${count}`
     const stored = hub.publish({ id, channel: windChannel, kind, from: sensorName, at, body })
     if (stored instanceof Promise)
-      stored.catch((error) => incidents.report('A reading could not be stored', error))
+      stored.catch((error) => output.incident('reading-not-stored', 'A reading could not be stored', error))
   }
 }
 
@@ -41,7 +41,7 @@ interface SourceOpening {
   readonly timers: Timers
   /** Without a valid frame. */
   readonly silentAfterMs?: number
-  readonly print?: (line: string) => void
+  readonly print?: (code: OutputCode, sentence: string) => void
   /** For tests. */
   readonly createPort?: typeof createSerialPort
 }

@@ -1,26 +1,52 @@
 // Answers: large ones are made as they are read, and each is charged until it has been read.
 
-import type { ServerHttp2Stream } from 'node:http2'
+import type { ServerResponse } from 'node:http'
+import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Readable } from 'node:stream'
 import type { Middleware, ParameterizedContext } from 'koa'
 import type { Refusal } from '../refusal.ts'
 import { connectionOf } from './bodies.ts'
 import type { Budget } from './budget.ts'
 
-/** Characters. */
+/** Larger answers are made in pieces of that size. */
 const pieceLength = 65_536
 
 /** What a stream holds whose size is not known, a file's for instance. */
 const streamBytes = 2 * pieceLength
 
-const sizes = new WeakMap<object, number>()
+/** That have a charge. */
+const charged = new WeakSet<object>()
 
-/** The whole where it is small. `characters`: about how many it has, and holds until it was read. */
-export function answerOf(parts: Iterable<string | Buffer>, characters: number): Buffer | Readable {
-  if (characters <= pieceLength) return Buffer.concat(Array.from(parts, (part) => Buffer.from(part)))
-  const answer = Readable.from(parts)
-  sizes.set(answer, characters)
-  return answer
+/**
+ * Answers with parts: at once if they are small. `bytes`: about how many are held until they were read. Throws a `Refusal` (503
+ * `too-much-begun`) before anything is made of them.
+ */
+export function answerParts(
+  ctx: ParameterizedContext,
+  budget: Budget,
+  bytes: number,
+  parts: () => Iterable<string | Buffer>,
+): void {
+  charge(ctx, budget, bytes)
+  const body =
+    bytes > pieceLength
+      ? Readable.from(parts())
+      : Buffer.concat(Array.from(parts(), (part) => Buffer.from(part)))
+  charged.add(body)
+  ctx.body = body
+}
+
+function charge(ctx: ParameterizedContext, budget: Budget, bytes: number): void {
+  const { res } = ctx
+  if (hasGone(res)) return
+  let refused: Refusal | null = null
+  const held = budget.open(connectionOf(ctx.req), (refusal) => {
+    refused = refusal
+    if (res.headersSent) cut(ctx)
+  })
+  held.set(bytes)
+  if (refused) throw refused
+  res.once('close', () => held.end())
 }
 
 /** The JSON of a value, in pieces: no string of it is copied as a whole. */
@@ -57,31 +83,36 @@ function* tokensOf(value: unknown): Generator<string> {
   }
 }
 
-/** Throws a `Refusal` (503 `too-much-begun`) in place of an answer that is too much; cuts one that becomes it. */
+/** Charges the other answers: text, JSON and files. */
 export function chargeAnswers(budget: Budget): Middleware {
   return async (ctx, next) => {
     await next()
-    if (ctx.respond === false || !ctx.body) return
-    if (isPlain(ctx.body)) ctx.body = JSON.stringify(ctx.body)
-    const { body, res } = ctx
-    let refused: Refusal | null = null
-    const charge = budget.open(connectionOf(ctx.req), (refusal) => {
-      refused = refusal
-      if (res.headersSent) cut(ctx)
-    })
-    charge.set(
-      body instanceof Readable ? (sizes.get(body) ?? streamBytes) : Buffer.byteLength(body as string),
-    )
-    if (refused && body instanceof Readable) body.destroy()
-    if (refused) throw refused
-    res.once('close', () => charge.end())
+    const { body } = ctx
+    if (ctx.respond === false || !body || isCharged(body)) return
+    try {
+      if (body instanceof Readable) charge(ctx, budget, streamBytes)
+      else {
+        const bytes = Buffer.isBuffer(body)
+          ? body
+          : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+        charge(ctx, budget, bytes.length)
+        // The text is not held beside its bytes.
+        if (typeof body !== 'string' || ctx.type) ctx.body = bytes
+      }
+    } catch (error) {
+      if (body instanceof Readable) body.destroy()
+      throw error
+    }
   }
 }
 
-const isPlain = (body: unknown) =>
-  typeof body === 'object' && !(body instanceof Readable) && !Buffer.isBuffer(body)
+const isCharged = (body: unknown) => typeof body === 'object' && body !== null && charged.has(body)
 
-function cut({ req }: ParameterizedContext): void {
-  if ('stream' in req) (req.stream as ServerHttp2Stream).close()
+const hasGone = (res: ServerResponse) =>
+  'stream' in res ? (res.stream as ServerHttp2Stream).destroyed : res.destroyed
+
+/** Ends an answer in the middle. */
+export function cut({ req }: Pick<ParameterizedContext, 'req'>): void {
+  if ('stream' in req) (req.stream as ServerHttp2Stream).close(constants.NGHTTP2_CANCEL)
   else req.socket.destroy()
 }

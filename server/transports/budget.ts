@@ -69,7 +69,7 @@ export class Charge {
   bytes = 0
   readonly #change: (charge: Charge, bytes: number) => void
   readonly #onRefused: (refusal: Refusal) => void
-  #isOver = false
+  isOver = false
 
   constructor(change: (charge: Charge, bytes: number) => void, onRefused: (refusal: Refusal) => void) {
     this.#change = change
@@ -77,12 +77,12 @@ export class Charge {
   }
 
   set(bytes: number): void {
-    if (!this.#isOver && bytes !== this.bytes) this.#change(this, bytes)
+    if (!this.isOver && bytes !== this.bytes) this.#change(this, bytes)
   }
 
   end(): void {
     this.set(0)
-    this.#isOver = true
+    this.isOver = true
   }
 
   refuse(refusal: Refusal): void {

@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
+import { defaultConfig } from '../config/config.ts'
 import { idsIn, openHub, refusalOf, settled, typesIn } from '../hub/hub-testing.ts'
 import { draft } from '../log/log-testing.ts'
 import { openGrant } from '../security/access.ts'
 import type { DownFrame, PollAnswer } from '../wire/messages.ts'
+import { Budget } from './budget.ts'
 import { longPolling } from './polling.ts'
 
 /** Mounts it on a router and asks it, without a socket; `res` is the answer's way out. */
@@ -17,14 +19,15 @@ function openPolling(holdMs: number, lastsMs: number | null = null) {
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { get: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
-  longPolling({ router, hub: opened.hub, timers: time, limits, holdMs } as never)
+  const budget = new Budget(defaultConfig.limits)
+  longPolling({ router, hub: opened.hub, timers: time, budget, limits, holdMs } as never)
   function ask(query: string) {
-    const res = new EventEmitter()
+    const res = Object.assign(new EventEmitter(), { destroyed: false })
     const ctx = {
       set: () => undefined,
       querystring: query,
       state: { grant },
-      req: { httpVersionMajor: 2 },
+      req: { httpVersionMajor: 2, socket: {} },
       res,
       type: '',
       body: Buffer.alloc(0),
@@ -88,6 +91,7 @@ test('a question whose connection goes is not held any longer', async () => {
   await settled()
   time.advance(100)
   assert.equal(time.pending(), before + 1)
+  res.destroyed = true
   res.emit('close')
   await answered
   assert.deepEqual([time.pending(), res.listenerCount('close')], [before, 0])

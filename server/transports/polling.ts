@@ -1,12 +1,10 @@
 // Polling, answered at once, and long polling, held until there are messages (2012 paper).
 
 import type { Readable } from 'node:stream'
-import type { PollReply } from '../hub/polls.ts'
-import type { Delivery } from '../hub/subscriber.ts'
+import { bytesHeldBy, type Delivery } from '../hub/subscriber.ts'
 import { mustLast } from '../security/access.ts'
-import { estimateLength } from '../wire/messages.ts'
 import type { TransportName } from '../wire/modes.ts'
-import { answerOf } from './answers.ts'
+import { answerParts } from './answers.ts'
 import { admit, jsonFraming, type Mounting, openingIn, type ServerTransport } from './transport.ts'
 
 export const polling: ServerTransport = (mounting) =>
@@ -36,20 +34,14 @@ function mountPoll(path: string, transport: TransportName, mounting: Mounting): 
     response.off('close', onClose)
     mustLast(opening.grant, timers.now())
     ctx.type = 'json'
-    ctx.body = bodyOf(reply)
+    const { cursor: reached, deliveries } = reply
+    answerParts(ctx, mounting.budget, bytesHeldBy(deliveries), () => partsOf(reached, [...deliveries]))
   })
-}
-
-/** A `PollAnswer` built from frames encoded once for all clients. */
-function bodyOf({ cursor, deliveries }: PollReply): Buffer | Readable {
-  let characters = 0
-  for (const { frame } of deliveries)
-    if (frame.type === 'message') characters += estimateLength(frame.message.body)
-  return answerOf(partsOf(cursor, [...deliveries]), characters)
 }
 
 const comma = Buffer.from(',')
 
+/** A `PollAnswer` built from frames encoded once for all clients. */
 function* partsOf(cursor: string, left: Delivery[]): Generator<Buffer> {
   yield Buffer.from(`{"cursor":"${cursor}","frames":[`)
   for (let next = left.shift(); next; next = left.shift()) {

@@ -6,6 +6,8 @@ import type { ParameterizedContext } from 'koa'
 import type { Framing } from '../hub/subscriber.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { formatEvent } from '../wire/sse-framing.ts'
+import { cut } from './answers.ts'
+import { connectionOf } from './bodies.ts'
 import { admit, type Mounting, openingIn, type ServerTransport } from './transport.ts'
 
 export const sse: ServerTransport = (mounting) => mountStream('/api/stream', 'sse', mounting)
@@ -20,7 +22,11 @@ export const sseFraming: Framing = {
   },
 }
 
-export function mountStream(path: string, transport: TransportName, { router, hub, limits }: Mounting): void {
+export function mountStream(
+  path: string,
+  transport: TransportName,
+  { router, hub, limits, budget }: Mounting,
+): void {
   router.get(path, (ctx) => {
     ctx.set(streamHeaders)
     if (ctx.method === 'HEAD') {
@@ -30,9 +36,14 @@ export function mountStream(path: string, transport: TransportName, { router, hu
     const { identity, cursor } = admit(openingIn(ctx), transport, limits, ctx.get('Last-Event-ID'))
     const { res } = ctx
     const down = bytesDown(res)
+    const replay = budget.open(connectionOf(ctx.req), () => cut(ctx))
     const window = hub.join(
       {
         ...identity,
+        holds(bytes) {
+          replay.set(bytes)
+          return !replay.isOver
+        },
         framing: sseFraming,
         sink: down,
         end(bye) {
@@ -44,7 +55,10 @@ export function mountStream(path: string, transport: TransportName, { router, hu
     )
     startStream(ctx)
     down.on('drain', () => window.drained())
-    res.once('close', () => hub.leave(window))
+    res.once('close', () => {
+      replay.end()
+      hub.leave(window)
+    })
   })
 }
 

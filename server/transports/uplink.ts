@@ -9,8 +9,8 @@ import { z } from 'zod'
 import { admitAwareness, admitDraft, idOf } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { Delivery, type Subscriber } from '../hub/subscriber.ts'
-import { incidents } from '../process.ts'
-import { Refusal } from '../refusal.ts'
+import { output } from '../output.ts'
+import { counted, Refusal } from '../refusal.ts'
 import { fingerprintFor, type Grant, hasEnded, refuseName, refuseWriting } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
@@ -283,7 +283,7 @@ export function createInboundFrames(parts: InboundParts) {
     if (!answered && !(said instanceof Promise)) return void say(said)
     const turn = Promise.resolve(answered)
       .then(async () => say(await said))
-      .catch((error) => incidents.report('A frame could not be answered', error))
+      .catch((error) => output.incident('frame-failed', 'A frame could not be answered', error))
       .finally(() => {
         if (answered === turn) answered = null
       })
@@ -313,11 +313,11 @@ export function createInboundFrames(parts: InboundParts) {
 const againAfterMs = 1000
 
 function refusalFor(error: unknown, id: string | null = null): DownFrame {
-  if (error instanceof Refusal) return error.toJSON()
-  incidents.report('A frame could not be taken', error)
+  if (error instanceof Refusal) return counted(error).toJSON()
+  output.incident('frame-failed', 'A frame could not be taken', error)
   // A retry may succeed: the disk may have been full.
   const again = id === null ? null : againAfterMs
-  return new Refusal(500, 'internal', 'The server failed on that frame.', id, again).toJSON()
+  return counted(new Refusal(500, 'internal', 'The server failed on that frame.', id, again)).toJSON()
 }
 
 /** Its type only; the rest is unchecked. */

@@ -2,8 +2,8 @@
 
 import type { WebSocket } from 'ws'
 import type { Framing } from '../hub/subscriber.ts'
-import { incidents } from '../process.ts'
-import { Refusal } from '../refusal.ts'
+import { output } from '../output.ts'
+import { counted, Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'
 import { mostBytesFor } from './bodies.ts'
 import { largestFrame, UnfinishedFrame } from './budget.ts'
@@ -29,8 +29,8 @@ export const websocket: ServerTransport = (mounting) => {
       join(socket, opening, mounting)
     } catch (error) {
       const refusal = error instanceof Refusal ? error : internal
-      if (refusal !== error) incidents.report('A WebSocket could not be opened', error)
-      socket.send(jsonFraming.encode(refusal.toJSON(), null), { binary: false })
+      if (refusal !== error) output.incident('websocket-failed', 'A WebSocket could not be opened', error)
+      socket.send(jsonFraming.encode(counted(refusal).toJSON(), null), { binary: false })
       socket.close(closeCodes[refusal.status] ?? 1008)
     }
   })
@@ -66,9 +66,14 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     if (!bytes || socket.readyState !== socket.OPEN) return
     sender.sendFrame([bytes], socket.bufferedAmount + bytes.length > fullBytes ? drained : undefined)
   }
+  const replay = budget.open(opening.connection, () => socket.terminate())
   const window = hub.join(
     {
       ...identity,
+      holds(bytes) {
+        replay.set(bytes)
+        return !replay.isOver
+      },
       framing: socketFraming,
       sink: { write },
       end(bye) {
@@ -96,6 +101,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     hasEnded = false
   })
   socket.once('close', () => {
+    replay.end()
     frame.end()
     inbound.stop()
     hub.leave(window)

@@ -1,7 +1,7 @@
 // Test doubles: manual timers, and a client clock with a known error against the server's.
 
 import type { Exchange } from './clock-estimate.ts'
-import type { Random, Timers } from './time.ts'
+import { createSeededRandom, type Random, type Timers } from './time.ts'
 
 interface Planned {
   readonly dueAt: number
@@ -127,3 +127,39 @@ export function exchangeAt(clock: WrongClock, sinceMs: number, ways: Ways, rando
   }
   return { exchange, endsMs }
 }
+
+const wholes =
+  '😀 🇸🇪 🇳🇴 🏴󠁧󠁢󠁥󠁮󠁧󠁿 👩‍👩‍👧‍👦 🧑🏽‍🚀 👍🏿 ❤️‍🔥 1️⃣ e\u0301 n\u0303\u0323 각 \u1112\u1161\u11ab 한글 שָׁלוֹם مرحبا नमस्ते क्षि ไทย 𝒳 𠮷 漢字 \ufffd'.split(
+    ' ',
+  )
+const plain = [
+  ...'abz*_`[]()<>&#!-|~\\.:"\'',
+  '\n',
+  '\n\n',
+  ' ',
+  '  ',
+  '\t',
+  '\u00a0',
+  '\u200d',
+  '\ufe0f',
+  '\0',
+  '\u0001',
+  '\u0085',
+  '\ufffe',
+]
+const halves = ['\ud83d', '\ude00', '\udfff', '\ud800']
+
+/** Texts of characters that are easily halved, and of halves. */
+export const randomTexts = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, seed) => {
+    const random = createSeededRandom(seed + 1)
+    const pick = (items: readonly string[]) => items[Math.floor(random() * items.length)] ?? ''
+    return Array.from({ length: 1 + random() * 60 }, () => {
+      const chance = random()
+      return pick(chance < 0.6 ? wholes : chance < 0.95 ? plain : halves)
+    }).join('')
+  })
+
+/** How often U+FFFD stands in a text, in an address too. */
+export const replacementsIn = (text: string): number =>
+  text.split('\ufffd').length + text.split(/%EF%BF%BD/i).length - 2

@@ -71,6 +71,19 @@ test('all processes hear the same messages in one order, under the same cursors'
   assert.deepEqual([recovered, seqsOf(messages)], [true, countTo(100).slice(60)])
 })
 
+test('an outage of the log is known to all processes, one that joins later too, until it is over', async () => {
+  const { host, join } = openHost()
+  const early = await join()
+  assert.equal(early.outage(), null)
+  const outage = { reason: 'the disk is full', since: 1, isCutOff: false }
+  host.tellOutage(outage)
+  const late = await join()
+  assert.deepEqual([early.outage(), late.outage()], [outage, outage])
+  host.tellOutage(null)
+  await late.log.snapshot(main)
+  assert.equal(late.outage(), null)
+})
+
 test('one that joins later knows the heads, and the same draft sent to two is stored once', async () => {
   const { own, join } = openHost()
   await own.append(draft('w1-1'), startMs)

@@ -9,6 +9,7 @@ import {
   LogClosed,
   LogFull,
   LogUnavailable,
+  type Outage,
   TooManyChannels,
 } from '../log/log.ts'
 import type { Identified } from '../log/retention.ts'
@@ -38,6 +39,7 @@ interface Greeting {
   readonly heads: Readonly<Record<string, number>>
   /** See `OpenedLog`. */
   readonly mostBytes?: number | undefined
+  readonly outage: Outage | null
 }
 
 type Told =
@@ -46,6 +48,7 @@ type Told =
   | { readonly answerTo: number; readonly value: unknown }
   | { readonly answerTo: number; readonly error: SentError }
   | { readonly note: object }
+  | { readonly outage: Outage | null }
 
 /** Of one process that does not read, 64 MiB; then it is cut off. */
 const mostWaitingBytes = 67_108_864
@@ -56,6 +59,7 @@ export type LogHost = ReturnType<typeof hostLog>
 export function hostLog(log: Log, mostBytes?: number) {
   const links = new Map<Duplex, { will: object | null }>()
   const notes = new Set<(note: unknown) => void>()
+  let outage: Outage | null = null
   const calls: { readonly [Name in Call]: (...given: Calls[Name]) => unknown } = {
     append: log.append,
     find: log.find,
@@ -101,7 +105,7 @@ export function hostLog(log: Log, mostBytes?: number) {
     attach(link: Duplex): void {
       const known = { will: null as object | null }
       links.set(link, known)
-      tell(link, lineOf({ heads: Object.fromEntries(log.heads()), mostBytes }))
+      tell(link, lineOf({ heads: Object.fromEntries(log.heads()), mostBytes, outage }))
       readLines(link, (asked: Asked) => {
         if ('call' in asked) void answer(link, asked)
         else if ('note' in asked) spread(asked.note, link)
@@ -113,6 +117,11 @@ export function hostLog(log: Log, mostBytes?: number) {
         links.delete(link)
         if (known.will) spread(known.will)
       })
+    },
+    /** Of the log, from now on. */
+    tellOutage(now: Outage | null): void {
+      outage = now
+      tellAll({ outage })
     },
     bus: {
       post: (note) => tellAll({ note }),
@@ -129,6 +138,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   const waiting = new Map<number, PromiseWithResolvers<unknown>>()
   const greeted = Promise.withResolvers<Greeting>()
   let asked = 0
+  let outage: Outage | null = null
   let isClosed = false
   let closing: Promise<void> | null = null
 
@@ -159,6 +169,8 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     } else if ('answerTo' in told) settle(told)
     else if ('note' in told) for (const onNote of notes) onNote(told.note)
     else {
+      outage = told.outage
+      if (!('heads' in told)) return
       for (const [channel, seq] of Object.entries(told.heads)) heads.set(channel, seq)
       greeted.resolve(told)
     }
@@ -225,7 +237,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     follow: (onNote) => void notes.add(onNote),
     bequeath: (will) => write({ will }),
   }
-  return { log, bus, ...(mostBytes !== undefined && { mostBytes }) }
+  return { log, bus, outage: () => outage, ...(mostBytes !== undefined && { mostBytes }) }
 }
 
 const lineOf = (told: Told | Asked) => `${JSON.stringify(told)}\n`

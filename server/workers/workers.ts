@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { PortSharing } from '../http/listeners.ts'
+import { output } from '../output.ts'
 import { endsWithin } from '../process.ts'
 import type { Server } from '../server.ts'
 import type { Timers } from '../wire/time.ts'
@@ -39,7 +40,6 @@ interface WorkersParts {
   readonly attach: ((link: Duplex) => void) | undefined
   readonly drainMs: number
   readonly timers: Timers
-  readonly print: (line: string) => void
 }
 
 type Ports = Server['ports']
@@ -100,6 +100,9 @@ export function hostSiblings(count: number) {
 }
 
 /** In a worker. */
+export const workerName = () => `worker-${process.env[numberVariable]}`
+
+/** In a worker. */
 export function joinSiblings(count: number): Siblings {
   const { [waitsVariable]: waits, [ticketKeysVariable]: ticketKeys } = process.env
   return {
@@ -107,7 +110,7 @@ export function joinSiblings(count: number): Siblings {
       ticketKeys === undefined
         ? null
         : { isFirst: waits === undefined, ticketKeys: Buffer.from(ticketKeys, 'hex') },
-    name: `worker-${process.env[numberVariable]}`,
+    name: workerName(),
     count: count + 1,
     post: (note) => void (process.connected && process.send?.({ type: 'note', note } satisfies Noted)),
     follow: (onNote) => void process.on('message', (said) => isNoted(said) && onNote(said.note)),
@@ -132,8 +135,8 @@ const isNoted = (said: unknown): said is Noted =>
   typeof said === 'object' && said !== null && 'type' in said && said.type === 'note'
 
 /** Resolves when all serve. Rejects with the reason of the first that cannot. */
-export async function startWorkers(parts: WorkersParts): Promise<Server> {
-  const { count, siblings, attach, drainMs, timers, print } = parts
+export async function startWorkers(parts: WorkersParts): Promise<Omit<Server, 'lost'>> {
+  const { count, siblings, attach, drainMs, timers } = parts
   // Without the kernel's help workers accept as they have time. A connection that the first process hands on costs both of
   // them, and is lost with a worker that was about to end.
   if (process.env.NODE_CLUSTER_SCHED_POLICY === undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
@@ -168,7 +171,8 @@ export async function startWorkers(parts: WorkersParts): Promise<Server> {
 
   function replace(number: number, livedMs: number, how: string): void {
     if (isStopping) return
-    print(`A worker ended (${how}); another one takes its place.`)
+    const fields = { worker: `worker-${number}`, reason: how }
+    output.say('worker-ended', `A worker ended (${how}); another one takes its place.`, fields)
     timers.later(() => void beginAgain(number), livedMs < shortLifeMs ? shortLifeMs : 0)
   }
 

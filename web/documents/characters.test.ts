@@ -24,42 +24,13 @@ import {
 import { changesBetween } from '../../server/document/text-diff.ts'
 import { cutText, piecesOf, withoutHalves } from '../../server/wire/graphemes.ts'
 import { titleFrom } from '../../server/wire/messages.ts'
+import { randomTexts, replacementsIn } from '../../server/wire/testing.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { inBatches } from '../editor/edits.ts'
 import { cleanName, initialsOf } from '../editor/presence.ts'
 import { channelFor } from './document-requests.ts'
 
-const wholes =
-  '😀 🇸🇪 🇳🇴 🏴󠁧󠁢󠁥󠁮󠁧󠁿 👩‍👩‍👧‍👦 🧑🏽‍🚀 👍🏿 ❤️‍🔥 1️⃣ e\u0301 n\u0303\u0323 각 \u1112\u1161\u11ab 한글 שָׁלוֹם مرحبا नमस्ते क्षि ไทย 𝒳 𠮷 漢字 \ufffd'.split(
-    ' ',
-  )
-const plain = [
-  ...'abz*_`[]()<>&#!-|~\\.:"\'',
-  '\n',
-  '\n\n',
-  ' ',
-  '  ',
-  '\t',
-  '\u00a0',
-  '\u200d',
-  '\ufe0f',
-  '\0',
-  '\u0001',
-  '\u0085',
-  '\ufffe',
-]
-const halves = ['\ud83d', '\ude00', '\udfff', '\ud800']
-
-const texts = Array.from({ length: 1000 }, (_, seed) => {
-  const random = createSeededRandom(seed + 1)
-  const pick = (items: readonly string[]) => items[Math.floor(random() * items.length)] ?? ''
-  return Array.from({ length: 1 + random() * 60 }, () => {
-    const chance = random()
-    return pick(chance < 0.6 ? wholes : chance < 0.95 ? plain : halves)
-  }).join('')
-})
-
-const replacements = (text: string) => text.split('\ufffd').length + text.split(/%EF%BF%BD/i).length - 2
+const texts = randomTexts(1000)
 
 /** `found`: a string, or what has strings in it. */
 function assertWhole(found: unknown, source: string, what: string): void {
@@ -75,7 +46,7 @@ function assertWhole(found: unknown, source: string, what: string): void {
     strings.every((one) => one.isWellFormed()),
     `half a character in ${context}`,
   )
-  assert.ok(replacements(text) <= replacements(source), `U+FFFD in ${context}`)
+  assert.ok(replacementsIn(text) <= replacementsIn(source), `U+FFFD in ${context}`)
 }
 
 const paragraphs = (text: string): Line[] =>

@@ -59,6 +59,32 @@ test('a position in a list, or behind the lists of an item, is where the next li
     )
 })
 
+test('a caret within a break or an image is before it', () => {
+  const image = { src: '', alt: 'cat' }
+  const inserted = [{ insert: 'a\u2028b' }, { insert: '\uFFFC', attributes: { image } }, { insert: '\n' }]
+  const rendering = draw(changeLines([], inserted))
+  const points = ['br', '[data-image]'].map((selector) => {
+    const node = rendering.root.querySelector(selector)
+    assert.ok(node)
+    return [node.firstChild ?? node, 0] as const
+  })
+  assert.deepEqual(
+    points.map(([node, offset]) => rendering.indexOf(node, offset)),
+    [1, 3],
+  )
+  assert.deepEqual(rendering.read([rendering.root.firstElementChild as Node], points).indices, [1, 3])
+})
+
+test('a caret behind half of a character, which is not read, is behind what was before it', () => {
+  const rendering = draw(changeLines([], [{ insert: 'abc\n' }]))
+  const [text, rest] = [new window.Text('a\ud83db\ud83d'), new window.Text('\ude00c')]
+  rendering.root.firstElementChild?.replaceChildren(text, rest)
+  const points = [1, 2, 3, 4].map((offset) => [text, offset] as const)
+  const { lines, indices } = rendering.read([text, rest], [...points, [rest, 1], [rest, 2]])
+  assert.equal(lines[0]?.runs.map((run) => run.text).join(''), 'ab😀c')
+  assert.deepEqual(indices, [1, 1, 2, 3, 4, 5])
+})
+
 test('lines stay in order when the first goes and another comes below, drawn together', () => {
   const lines = changeLines([], [{ insert: 'first\nsecond\n' }])
   const rendering = draw(lines)

@@ -270,7 +270,7 @@ export class Rendering {
       const shown = [...this.#lines.slice(0, from), ...lines, ...this.#lines.slice(to)]
       const line = shown[from + place.line]
       const start = startOfLine(shown, from + place.line)
-      return line ? start + Math.min(place.offset, lengthOf(line)) : start - 1
+      return line ? start + Math.min(lengthBefore(read[place.line], place.offset), lengthOf(line)) : start - 1
     })
     return { from, to, lines, indices }
   }
@@ -296,6 +296,19 @@ export class Rendering {
     const [depths, read] = [depthsOf(kept), depthsOf(lines)]
     return depths.every((depth, place) => depth === read[place]) ? kept : [...lines]
   }
+}
+
+/** UTF-16 units that are kept of those before an offset. */
+function lengthBefore(line: Line | undefined, offset: number): number {
+  let [left, length] = [offset, 0]
+  for (const { text } of line?.runs ?? []) {
+    const before = Math.min(left, text.length)
+    // Halves of surrogate pairs.
+    const halves = [...text.matchAll(/\p{Surrogate}/gu)].filter(({ index }) => index < before)
+    length += before - halves.length
+    left -= before
+  }
+  return length
 }
 
 /** Whether two lines are drawn by the same elements around their content. */
@@ -353,9 +366,11 @@ class TreeReader {
   #read(node: Node): void {
     if (node instanceof Text) this.#readText(node)
     if (!(node instanceof Element)) return
+    const isLeaf = node instanceof HTMLBRElement || isAtom(node)
+    if (isLeaf) this.#noteWithin(node)
     this.#reader.open(node.localName, (name) => node.getAttribute(name))
     if (this.#isHost(node)) this.#hosts.set(this.#reader.place.line, node)
-    if (!isAtom(node)) this.#readChildren(node, 0, node.childNodes.length)
+    if (!isLeaf) this.#readChildren(node, 0, node.childNodes.length)
     this.#reader.close(node.localName)
   }
 
@@ -368,6 +383,12 @@ class TreeReader {
       read = offset
     }
     this.#reader.text(node.data.slice(read))
+  }
+
+  /** Firefox puts carets into breaks. */
+  #noteWithin(leaf: Node): void {
+    for (const [index, [node]] of this.#points.entries())
+      if (leaf.contains(node)) this.#places[index] ??= this.#reader.place
   }
 
   #note(node: Node, offset: number): void {

@@ -98,8 +98,6 @@ async function touch(origin: string, signal: AbortSignal, platform: Platform): P
   try {
     await platform.fetch(`${origin}/healthz`, {
       cache: 'no-store',
-      // An opaque response suffices.
-      mode: 'no-cors',
       signal: AbortSignal.any([signal, deadline]),
     })
     return true

@@ -1,0 +1,279 @@
+// A log that fails under running servers: they say why, send windows away, and go on when it is back.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { jetstreamManager } from '@nats-io/jetstream'
+import type { Config } from '../../server/config/config.ts'
+import { startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
+import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
+import { isKind, type Message } from '../../server/wire/messages.ts'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import { draftOf, nameOf, newKey } from '../clients/client.ts'
+import { connectHttp, textOf } from '../clients/http-client.ts'
+import { startProxy } from '../windows/cutting-proxy.ts'
+import { openClient } from './contract-client.ts'
+
+/** For what never comes: far longer than any pause here. */
+const options = { timeout: 60_000 }
+
+let nats: TestNats
+before(async () => {
+  nats = await startNatsServer()
+})
+after(() => nats.stop())
+
+const key = newKey()
+const nameIn = (window: string) => nameOf(key, window)
+const mode = modes.find(({ name }) => name === 'sse/2') as Mode
+
+/** Servers of one stream, each at its address of NATS. */
+async function startServers(
+  context: TestContext,
+  stream: string,
+  addresses: readonly string[],
+  change: Partial<Config> = {},
+): Promise<TestServer[]> {
+  const servers: TestServer[] = []
+  for (const address of addresses) {
+    const own = { ...testConfig.nats, servers: [address], stream }
+    const server = await startTestServer({
+      ...{ broker: 'nats', nats: own, drainMs: 200, editor: 'mirror' },
+      ...change,
+    })
+    context.after(() => server.close())
+    servers.push(server)
+  }
+  return servers
+}
+
+function open(
+  context: TestContext,
+  { origin, ca }: TestServer,
+  asked: Readonly<Record<string, string>>,
+  by = mode,
+) {
+  const query = new URLSearchParams({ channels: 'main', key, ...asked })
+  query.set('window', nameIn(query.get('window') ?? ''))
+  const client = openClient({ mode: by, origin: origin[by.http], ca, query })
+  context.after(() => client.close())
+  return client
+}
+
+type Client = ReturnType<typeof open>
+
+async function take(client: Client, count: number): Promise<Message[]> {
+  const messages: Message[] = []
+  while (messages.length < count) messages.push((await client.next('message')).message)
+  return messages
+}
+
+const texts = (messages: readonly Message[]) =>
+  messages.map((message) => (isKind(message, 'edit') ? message.body.html : message.kind))
+
+async function ask({ origin, ca }: TestServer, path: string) {
+  const http = connectHttp('1.1', origin['1.1'], ca)
+  try {
+    const { status, body } = await http.ask({ path })
+    return { status, text: await textOf(body) }
+  } finally {
+    http.close()
+  }
+}
+
+async function askUntil(server: TestServer, path: string, isWanted: (answer: string) => boolean) {
+  for (;;) {
+    const { status, text } = await ask(server, path)
+    if (isWanted(`${status} ${text}`)) return text
+    await pause(50)
+  }
+}
+
+const isReady = (server: TestServer) => askUntil(server, '/readyz', (answer) => answer.startsWith('200'))
+const isUnready = (server: TestServer) => askUntil(server, '/readyz', (answer) => answer.startsWith('503'))
+
+/** Repeats a draft until it is stored, as windows do. Returns the refusals. */
+async function sendUntilStored(client: Pick<Client, 'send'>, draft: ReturnType<typeof draftOf>) {
+  const refusals: string[] = []
+  for (;;) {
+    const answer = await client.send(draft).catch((error: Error) => error)
+    if (!(answer instanceof Error) && answer.type === 'stored') return refusals
+    refusals.push(answer.message)
+    await pause(50)
+  }
+}
+
+test(
+  'a server whose packets to NATS are dropped sends its windows to another one, and takes them again later',
+  options,
+  async (context) => {
+    const proxy = await startProxy(Number(nats.address().split(':')[1]))
+    context.after(() => proxy.close())
+    const [one, cut] = await startServers(context, 'cut', [nats.address(), `127.0.0.1:${proxy.port}`])
+    assert.ok(one && cut)
+    const author = open(context, one, { window: 'w1' })
+    const reader = open(context, cut, { window: 'w2' })
+    const { cursor } = await reader.next('welcome')
+    await author.next('welcome')
+    await author.send(draftOf(nameIn('w1'), 1, 'before'))
+    await take(reader, 1)
+    await isReady(cut)
+    proxy.hold()
+    const lost = author.send(draftOf(nameIn('w1'), 2, 'meanwhile'))
+    const { code, sentence } = await reader.ended
+    assert.equal(code, 'draining')
+    assert.match(sentence, /cut off from its log.*NATS/)
+    await lost
+    const moved = open(context, one, { window: 'w2', opening: '1', cursor })
+    assert.equal((await moved.next('welcome')).recovered, true)
+    assert.deepEqual(texts(await take(moved, 2)), ['before', 'meanwhile'])
+
+    assert.match(await isUnready(cut), /NATS/)
+    assert.equal((await ask(cut, '/healthz')).status, 200)
+    assert.match((await ask(cut, '/metrics')).text, /^crosswind_log_up 0$/m)
+    assert.equal((await ask(one, '/readyz')).status, 200)
+    const refused = open(context, cut, { window: 'w3' })
+    assert.equal((await refused.ended).code, 'draining')
+    assert.equal((await ask(cut, '/d/main')).status, 503)
+
+    proxy.release()
+    await isReady(cut)
+    assert.match((await ask(cut, '/metrics')).text, /^crosswind_log_up 1$/m)
+    const back = open(context, cut, { window: 'w2', opening: '2', cursor })
+    assert.equal((await back.next('welcome')).recovered, true)
+    assert.deepEqual(texts(await take(back, 2)), ['before', 'meanwhile'])
+  },
+)
+
+for (const what of ['deleted', 'recreated'] as const)
+  test(
+    `a stream that is ${what} under its servers: each draft is stored once in the new one, and windows are told`,
+    options,
+    async (context) => {
+      const proxy = await startProxy(Number(nats.address().split(':')[1]))
+      context.after(() => proxy.close())
+      const address = `127.0.0.1:${proxy.port}`
+      const [one, other] = await startServers(context, what, [address, address])
+      assert.ok(one && other)
+      const author = open(context, one, { window: 'w1' })
+      const reader = open(context, other, { window: 'w2' })
+      const { cursor } = await reader.next('welcome')
+      await author.next('welcome')
+      for (const n of [1, 2, 3]) await author.send(draftOf(nameIn('w1'), n, `${n}`))
+      await take(reader, 3)
+      const admin = await nats.connect()
+      context.after(() => admin.close())
+      const { streams } = await jetstreamManager(admin)
+      const { config } = await streams.info(what)
+      // While they are cut off, so that they find another one.
+      proxy.refuse(what === 'recreated')
+      if (what === 'recreated') proxy.cut()
+      await streams.delete(what)
+      if (what === 'recreated') {
+        // NATS 2.9 goes on erasing, and loses messages of one that is made at once.
+        await pause(1000)
+        await streams.add(config as never)
+      }
+      proxy.refuse(false)
+      const sent = [one, other].map((server, n) =>
+        sendUntilStored(poster(server), draftOf(nameIn('w1'), n + 4, `${n + 4}`)),
+      )
+      assert.equal((await reader.ended).code, 'draining')
+      await Promise.all(sent)
+      for (const [n, server] of [one, other].entries()) {
+        await isReady(server)
+        const again = open(context, server, { window: `w3${n}`, cursor })
+        const { recovered, cursor: head } = await again.next('welcome')
+        const [epoch, seq] = head.split(':')
+        assert.deepEqual([recovered, seq, epoch === cursor.split(':')[0]], [false, '2', false])
+      }
+    },
+  )
+
+/** Posts over a connection of its own each time, as the page does after a loss. */
+function poster({ origin, ca }: TestServer) {
+  return {
+    async send(draft: unknown) {
+      const http = connectHttp('1.1', origin['1.1'], ca)
+      try {
+        const { body } = await http.ask({
+          ...{ method: 'POST', path: `/api/messages?key=${key}`, body: JSON.stringify(draft) },
+          headers: { 'content-type': 'application/json' },
+        })
+        return JSON.parse(await textOf(body))
+      } finally {
+        http.close()
+      }
+    },
+  }
+}
+
+test(
+  'a stream that is full: the refusal names the reason, and writing goes on when there is room',
+  options,
+  async (context) => {
+    const [server] = await startServers(context, 'full', [nats.address()])
+    assert.ok(server)
+    const reader = open(context, server, { window: 'w1' })
+    await reader.next('welcome')
+    await poster(server).send(draftOf(nameIn('w1'), 1, 'before'))
+    await take(reader, 1)
+    const admin = await nats.connect()
+    context.after(() => admin.close())
+    const { streams } = await jetstreamManager(admin)
+    await streams.update('full', { max_bytes: 200, discard: 'new' } as never)
+    const refused = await poster(server).send(draftOf(nameIn('w1'), 2, 'meanwhile'))
+    assert.equal(refused.code, 'log-unavailable')
+    assert.match(refused.message, /maximum bytes exceeded/)
+    assert.ok(refused.retryAfterMs > 0)
+    assert.match(await isUnready(server), /maximum bytes exceeded/)
+    assert.match((await ask(server, '/metrics')).text, /^crosswind_log_up 0$/m)
+    assert.match(
+      (await ask(server, '/metrics')).text,
+      /^crosswind_log_outage\{reason="maximum bytes exceeded"\} 1$/m,
+    )
+    // Readers stay, and may come.
+    const late = open(context, server, { window: 'w2' })
+    assert.deepEqual(texts(await take(late, 1)), ['before'])
+    await streams.update('full', { max_bytes: -1 } as never)
+    await isReady(server)
+    assert.match((await ask(server, '/metrics')).text, /^crosswind_log_up 1$/m)
+    await sendUntilStored(poster(server), draftOf(nameIn('w1'), 2, 'meanwhile'))
+    assert.deepEqual(texts(await take(reader, 1)), ['meanwhile'])
+  },
+)
+
+test(
+  'three servers that start together with a new cluster of NATS: all of them wait until it is ready',
+  options,
+  async (context) => {
+    const routes = await freePorts(3)
+    const list = routes.map((port) => `nats://127.0.0.1:${port}`).join(', ')
+    const starting = routes.map((port, n) =>
+      startNatsServer(
+        `server_name: n${n}\ncluster { name: c, listen: "127.0.0.1:${port}", routes: [${list}] }`,
+      ),
+    )
+    context.after(async () => Promise.all((await Promise.all(starting)).map((one) => one.stop())))
+    // The first one may be alone for a while.
+    const first = await (starting[0] as (typeof starting)[number])
+    const opened = [1, 2, 3].map(() => startServers(context, 'together', [first.address()]))
+    for (const [n, [server]] of (await Promise.all(opened)).entries())
+      await sendUntilStored(poster(server as TestServer), draftOf(nameIn('w1'), n, `${n}`))
+    const admin = await first.connect()
+    context.after(() => admin.close())
+    const { config, state } = await (await jetstreamManager(admin)).streams.info('together')
+    assert.deepEqual([config.num_replicas, state.last_seq], [3, 3])
+  },
+)
+
+/** Of this machine, free a moment ago. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return ports
+}

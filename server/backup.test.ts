@@ -1,0 +1,69 @@
+// Copies the folder of a log that is written to, restores it, and resumes with cursors of before.
+
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { backup, restore } from './backup.ts'
+import { fill, given, idsOf, main, readAll } from './log/log-testing.ts'
+import { openSqliteLog } from './log/sqlite-log.ts'
+import { emptyFolder, noon } from './security/testing.ts'
+
+async function openFolder(context: TestContext) {
+  const folder = await emptyFolder(context)
+  const [data, copy] = [join(folder, 'data'), join(folder, 'copy')]
+  const losses: string[] = []
+  const open = () =>
+    openSqliteLog({ ...given, file: join(data, 'log.db'), onLoss: (sentence) => losses.push(sentence) })
+  const sources = (...argv: string[]) => ({ argv: [...argv, '--data-folder', data], env: {}, cwd: folder })
+  const log = open()
+  writeFileSync(join(data, 'access.key'), 'secret', { mode: 0o600 })
+  return { data, copy, log, open, losses, sources }
+}
+
+test('a running server is copied and restored: later cursors get a snapshot, earlier ones what follows', async (context) => {
+  const { data, copy, log, open, losses, sources } = await openFolder(context)
+  await fill(log, 5)
+  const { head: early } = await log.snapshot(main)
+  assert.match(await backup(sources('--to', copy)), /log\.db up to message 5/)
+  assert.deepEqual(readdirSync(copy).toSorted(), ['access.key', 'log.db'])
+  assert.deepEqual(
+    ['access.key', 'log.db'].map((name) => statSync(join(copy, name)).mode & 0o077),
+    [0, 0],
+  )
+  await fill(log, 5, 'w2')
+  const { head: late } = await log.snapshot(main)
+  await assert.rejects(restore(sources('--from', copy), noon), /open: stop it/)
+  await log.close()
+  writeFileSync(join(data, 'access.key'), 'another', { mode: 0o600 })
+
+  assert.match(await restore(sources('--from', copy), noon), /before-2026-11-21T12-00-00/)
+  assert.equal(readFileSync(join(data, 'access.key'), 'utf8'), 'secret')
+  assert.equal(readFileSync(join(data, 'before-2026-11-21T12-00-00', 'access.key'), 'utf8'), 'another')
+  const restored = open()
+  assert.deepEqual(losses, [])
+  await fill(restored, 10, 'w3')
+  assert.equal((await readAll(restored, late, main)).recovered, false)
+  const { recovered, messages } = await readAll(restored, early, main)
+  assert.deepEqual([recovered, idsOf(messages).length, idsOf(messages)[0]], [true, 10, 'w3-1'])
+  assert.equal(losses.length, 1)
+  await restored.close()
+})
+
+test('a copy that is damaged or none is refused, and the folder stays as it was', async (context) => {
+  const { data, copy, log, open, sources } = await openFolder(context)
+  await fill(log, 5)
+  await assert.rejects(backup(sources()), /--to is missing/)
+  await backup(sources('--to', copy))
+  await assert.rejects(backup(sources('--to', copy)), /which is not empty; name a new folder\.$/)
+  await fill(log, 5, 'w2')
+  await log.close()
+  writeFileSync(join(copy, 'log.db'), readFileSync(join(copy, 'log.db')).fill(0x5a, 4096))
+  await assert.rejects(restore(sources('--from', copy), noon), /The copy in .* cannot be used, .* damaged/)
+  rmSync(join(copy, 'log.db'))
+  await assert.rejects(restore(sources('--from', copy), noon), /there is no log\.db/)
+  assert.ok(!readdirSync(data).some((name) => /before|restoring/.test(name)))
+  const again = open()
+  assert.equal((await again.snapshot(main)).head.seq, 10)
+  await again.close()
+})

@@ -1,0 +1,128 @@
+// Entry point of `npm run backup` and `npm run restore`: copies the data folder of a running server, and puts a copy back.
+
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { ConfigError, type ConfigSources, loadConfig, readFlags, wantsHelp } from './config/config.ts'
+import { fieldNotes } from './config/schema.ts'
+import { copyLogFile, isLocked, LogFileError, openLogFile } from './log/sqlite-store.ts'
+
+const folder = (meaning: string) =>
+  z
+    .string()
+    .min(1)
+    .optional()
+    .register(fieldNotes, { meaning, allowed: 'paths of folders', fromText: (text) => text })
+
+const logName = 'log.db'
+
+/** The log's lock, and what SQLite keeps beside its file. */
+const besideLog = /\.db-(lock|wal|shm)$/
+
+const commands = { backup, restore }
+
+const help = {
+  backup: `Copies the data folder: the log, as it is at that moment, and the key of the invitations. The server may run.
+
+  npm run backup -- --to FOLDER
+
+FOLDER must be new or empty. The flags of \`npm start\` tell which server it is for: --config, --data-folder and others.
+`,
+  restore: `Puts a copy that \`npm run backup\` made in place of the data folder's content. The server must be stopped.
+
+  npm run restore -- --from FOLDER
+
+What was there is kept in a folder beside it. Windows that have later messages than the copy get a snapshot.
+`,
+}
+
+/** Returns the text to print. Throws an Error with one sentence. */
+export async function backup({ argv, env, cwd }: ConfigSources): Promise<string> {
+  const { own, settings } = readFlags(argv, { to: folder('The new folder') })
+  if (own.to === undefined) throw new ConfigError('--to is missing: name a new folder for the copy.')
+  const config = await loadConfig({ argv: settings, env, cwd })
+  const [from, to] = [resolve(cwd, config.dataFolder), resolve(cwd, own.to)]
+  if (existsSync(to) && readdirSync(to).length > 0)
+    throw new ConfigError(`--to is ${to}, which is not empty; name a new folder.`)
+  mkdirSync(to, { recursive: true, mode: 0o700 })
+  const copied = copyAll(from, to)
+  const notes = [
+    ...(config.accessKeyFile === null ? [] : [`${config.accessKeyFile} is elsewhere: copy it, too.`]),
+    ...(config.broker === 'nats' ? ['The log is in NATS: copy it with its own tools.'] : []),
+  ]
+  return [`  Copied from ${from} to ${to}: ${copied.join(', ')}.`, ...notes, ''].join('\n  ')
+}
+
+/** Returns what was copied. Leaves nothing if it throws. */
+function copyAll(from: string, to: string): string[] {
+  try {
+    return filesIn(from).map((name) => {
+      const [file, copy] = [join(from, name), join(to, name)]
+      const head = name.endsWith('.db') ? copyLogFile(file, copy) : copyFileSync(file, copy)
+      return name === logName ? `${name} up to message ${head}` : name
+    })
+  } catch (error) {
+    rmSync(to, { recursive: true })
+    throw error
+  }
+}
+
+/** Returns the text to print. Throws an Error with one sentence; then the folder is as it was. */
+export async function restore({ argv, env, cwd }: ConfigSources, now: number): Promise<string> {
+  const { own, settings } = readFlags(argv, { from: folder('The copy') })
+  if (own.from === undefined) throw new ConfigError('--from is missing: name the folder of the copy.')
+  const config = await loadConfig({ argv: settings, env, cwd })
+  const [from, to] = [resolve(cwd, own.from), resolve(cwd, config.dataFolder)]
+  if (!existsSync(join(from, logName)))
+    throw new ConfigError(
+      `--from is ${from}, where there is no ${logName}; name a folder that npm run backup made.`,
+    )
+  mkdirSync(to, { recursive: true, mode: 0o700 })
+  if (isLocked(join(to, logName)))
+    throw new Error(`A server has the log in ${to} open: stop it, restore, and start it again.`)
+  const [staged, former] = [join(to, 'restoring'), join(to, `before-${stamp(now)}`)]
+  try {
+    mkdirSync(staged, { mode: 0o700 })
+    for (const name of filesIn(from)) copyFileSync(join(from, name), join(staged, name))
+    // Before anything is replaced.
+    mustBeWhole(from, join(staged, logName))
+    mkdirSync(former, { mode: 0o700 })
+    for (const name of filesIn(to, /-lock$/)) renameSync(join(to, name), join(former, name))
+    for (const name of filesIn(staged)) renameSync(join(staged, name), join(to, name))
+  } finally {
+    rmSync(staged, { recursive: true, force: true })
+  }
+  return `  Restored ${to} from ${from}. What was there is in ${former}.\n  Windows that have later messages get a snapshot, and bring what they hold of shared documents.\n`
+}
+
+function mustBeWhole(from: string, file: string): void {
+  try {
+    openLogFile(file).close()
+  } catch (error) {
+    if (!(error instanceof LogFileError)) throw error
+    throw new Error(`The copy in ${from} cannot be used, choose another one: ${error.message}`)
+  }
+}
+
+function filesIn(path: string, without = besideLog): string[] {
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !without.test(entry.name))
+    .map(({ name }) => name)
+}
+
+/** Sortable, and allowed in file names everywhere. */
+const stamp = (now: number) => new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')
+
+if (import.meta.main) {
+  const [name = '', ...argv] = process.argv.slice(2)
+  try {
+    if (name !== 'backup' && name !== 'restore') throw new Error(`There is no command "${name}".`)
+    const sources = { argv, env: process.env, cwd: join(import.meta.dirname, '..') }
+    const text = wantsHelp(argv) ? help[name] : await commands[name](sources, Date.now())
+    process.stdout.write(`\n${text}\n`)
+  } catch (error) {
+    const what = name === 'restore' ? 'restored' : 'copied'
+    console.error(`Nothing was ${what}. ${error instanceof Error ? error.message : error}`)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,85 @@
+// When a server is not ready, what it says of an outage, and when it sends windows away.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Health } from './health.ts'
+import type { Log, Outage } from './log/log.ts'
+import { createManualTime } from './wire/testing.ts'
+
+function createHealth() {
+  const time = createManualTime()
+  const said: string[] = []
+  const changes: (Outage | null)[] = []
+  const sentAway: string[] = []
+  let outage: Outage | null = null
+  const health = new Health({
+    timers: time,
+    outage: () => outage,
+    print: (_, sentence) => said.push(sentence),
+    onChanged: (now) => changes.push(now),
+    onCutOff: (sentence) => sentAway.push(sentence),
+  })
+  return {
+    ...{ time, health, said, changes, sentAway },
+    fail(reason: string, isCutOff = false) {
+      outage = { reason, isCutOff, since: outage?.since ?? time.now() }
+    },
+    recover() {
+      outage = null
+    },
+  }
+}
+
+test('an outage is said once with its reason, and once when it is over', () => {
+  const { time, health, said, changes, fail, recover } = createHealth()
+  time.advance(10_000)
+  assert.deepEqual([said, health.outages()], [[], 0])
+  fail('maximum bytes exceeded')
+  time.advance(60_000)
+  recover()
+  time.advance(1000)
+  assert.deepEqual(said, [
+    'The log takes no messages: maximum bytes exceeded.',
+    'The log takes messages again, after 61 s.',
+  ])
+  assert.deepEqual([changes.length, changes.at(-1), health.outages()], [2, null, 1])
+  health.stop()
+  assert.equal(time.pending(), 0)
+})
+
+test('after 5 s a server is not ready; only one that is cut off sends its windows away', () => {
+  const { time, health, sentAway, fail, recover } = createHealth()
+  fail('maximum bytes exceeded')
+  time.advance(4999)
+  assert.equal(health.whyUnready(), null)
+  time.advance(1)
+  assert.equal(health.whyUnready(), 'maximum bytes exceeded')
+  assert.deepEqual([sentAway, health.refusal()], [[], null])
+  recover()
+  assert.equal(health.whyUnready(), null)
+  fail('NATS does not answer', true)
+  time.advance(4900)
+  assert.deepEqual([sentAway, health.refusal()], [[], null])
+  time.advance(1000)
+  assert.match(sentAway[0] ?? '', /cut off from its log \(NATS does not answer\)/)
+  assert.deepEqual([health.refusal()?.status, health.refusal()?.code], [503, 'draining'])
+  health.stop()
+})
+
+test('a log that is out of date is not read', async () => {
+  const { time, health, fail, recover } = createHealth()
+  const answer = async () => ({}) as never
+  const log = health.guard({ read: answer, snapshot: answer, oldest: answer } as unknown as Log)
+  const reads = [
+    () => log.read(null, new Set()),
+    () => log.snapshot(new Set()),
+    () => log.oldest('main', 'update'),
+  ]
+  for (const read of reads) await read()
+  fail('NATS does not answer', true)
+  time.advance(5000)
+  for (const read of reads) await assert.rejects(read(), { code: 'draining' })
+  recover()
+  for (const read of reads) await read()
+  health.stop()
+})

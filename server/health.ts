@@ -1,0 +1,112 @@
+// Whether this server may take windows: watches the log, and sends windows away while it is cut off.
+
+import type { Log, Outage } from './log/log.ts'
+import { Refusal } from './refusal.ts'
+import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
+
+interface HealthParts {
+  readonly timers: Timers
+  readonly outage: () => Outage | null
+  readonly print: (code: 'log-down' | 'log-up', sentence: string) => void
+  /** An outage begins, has another reason, or is over. */
+  readonly onChanged?: (outage: Outage | null) => void
+  /** Repeated until it is over. */
+  readonly onCutOff: (sentence: string) => void
+}
+
+const lookEachMs = 500
+/** A broker that restarts is back sooner. */
+const unreadyAfterMs = 5000
+/** Another server may answer at once. */
+const retryAfterMs = 1000
+
+export class Health {
+  readonly #parts: HealthParts
+  #known: Outage | null = null
+  #count = 0
+  #cancel: Cancel = nothingPlanned
+
+  constructor(parts: HealthParts) {
+    this.#parts = parts
+    this.#plan()
+  }
+
+  /** Null while the log takes messages. */
+  outage(): Outage | null {
+    return this.#parts.outage()
+  }
+
+  /** Outages since the start. */
+  outages(): number {
+    return this.#count
+  }
+
+  /** A clause; null while this server may take windows. */
+  whyUnready(): string | null {
+    const outage = this.outage()
+    const lastsMs = this.#parts.timers.now() - (outage?.since ?? Number.POSITIVE_INFINITY)
+    return outage !== null && lastsMs >= unreadyAfterMs ? outage.reason : null
+  }
+
+  /** Of windows and reads, while what the log tells is out of date (503 `draining`). */
+  refusal(): Refusal | null {
+    const sentence = this.#whyCutOff()
+    return sentence === null ? null : new Refusal(503, 'draining', sentence, null, retryAfterMs)
+  }
+
+  /** The log, which rejects reads with `refusal`. */
+  guard(log: Log): Log {
+    const mustBeCurrent = () => {
+      const refusal = this.refusal()
+      if (refusal) throw refusal
+    }
+    return {
+      ...log,
+      async read(cursor, channels) {
+        mustBeCurrent()
+        return log.read(cursor, channels)
+      },
+      async snapshot(channels) {
+        mustBeCurrent()
+        return log.snapshot(channels)
+      },
+      async oldest(channel, kind) {
+        mustBeCurrent()
+        return log.oldest(channel, kind)
+      },
+    }
+  }
+
+  stop(): void {
+    this.#cancel()
+  }
+
+  #whyCutOff(): string | null {
+    const reason = this.outage()?.isCutOff ? this.whyUnready() : null
+    return reason === null
+      ? null
+      : `This server is cut off from its log (${reason}); another one takes its windows.`
+  }
+
+  #look(): void {
+    const { timers, print, onChanged, onCutOff } = this.#parts
+    const [known, found] = [this.#known, this.outage()]
+    this.#known = found
+    if (found?.reason !== known?.reason) {
+      if (!known) this.#count += 1
+      if (found) print('log-down', `The log takes no messages: ${found.reason}.`)
+      else if (known) {
+        const seconds = Math.round((timers.now() - known.since) / 1000)
+        print('log-up', `The log takes messages again, after ${seconds} s.`)
+      }
+      onChanged?.(found)
+    }
+    const sentence = this.#whyCutOff()
+    if (sentence !== null) onCutOff(sentence)
+    this.#plan()
+  }
+
+  #plan(): void {
+    this.#cancel = this.#parts.timers.later(() => this.#look(), lookEachMs)
+  }
+}

@@ -1,0 +1,81 @@
+// How the server's failures and its other lines are printed, in text and as JSON.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Output, outputLevels } from './output.ts'
+import { createManualTime } from './wire/testing.ts'
+
+function printing() {
+  const time = createManualTime()
+  const lines: string[] = []
+  const write = (text: string) => void lines.push(text.trimEnd())
+  const output = new Output({ out: { write }, err: { write }, later: time.later })
+  return { time, lines, output }
+}
+
+test('a thousand of one kind are one line now and their count after ten seconds', () => {
+  const { time, lines, output } = printing()
+  for (let index = 0; index < 1000; index += 1) output.incident('request-failed', 'A client broke HTTP/2')
+  assert.deepEqual(lines, ['A client broke HTTP/2'])
+  time.advance(10_000)
+  assert.deepEqual(lines, ['A client broke HTTP/2', 'A client broke HTTP/2: 999 more within 10 s.'])
+})
+
+test('one alone is never mentioned again, and after ten seconds the next is printed', () => {
+  const { time, lines, output } = printing()
+  output.incident('request-failed', 'One')
+  time.advance(10_000)
+  output.incident('request-failed', 'One')
+  assert.deepEqual(lines, ['One', 'One'])
+})
+
+test('errors from one place are one kind whatever they say, errors from two places are two', () => {
+  const { lines, output } = printing()
+  const fail = (text: string) => new Error(text)
+  for (const text of ['a', 'b', 'c']) output.incident('request-failed', 'A request failed', fail(text))
+  output.incident('request-failed', 'A request failed', new Error('elsewhere'))
+  assert.equal(lines.length, 2)
+  assert.match(lines[0] ?? '', /^A request failed: Error: a\n {4}at fail/)
+})
+
+test('kinds without number are a bounded number of lines', () => {
+  const { time, lines, output } = printing()
+  for (let index = 0; index < 10_000; index += 1) output.incident('request-failed', `Kind ${index}`)
+  assert.equal(lines.length, 101)
+  time.advance(10_000)
+  assert.equal(lines.at(-1), 'Many different failures: 9899 more within 10 s.')
+})
+
+test('as JSON a line has time, level, code, message and fields, and a failure’s stack is one of them', () => {
+  const { time, lines, output } = printing()
+  const objects: Readonly<Record<string, unknown>>[] = []
+  output.use('json', 'worker-2', { write: (line) => void objects.push(JSON.parse(line)) })
+  output.say('worker-ended', 'A worker ended.', { worker: 'worker-1' })
+  for (let index = 0; index < 3; index += 1)
+    output.incident('request-failed', 'A request failed', new Error('a\nb'))
+  time.advance(10_000)
+  const [ended, failed, repeated] = objects
+  const { time: at, ...rest } = ended ?? {}
+  assert.equal(new Date(String(at)).toISOString(), at)
+  assert.deepEqual(rest, {
+    ...{ level: 'error', process: 'worker-2', pid: process.pid, code: 'worker-ended' },
+    ...{ worker: 'worker-1', message: 'A worker ended.' },
+  })
+  assert.deepEqual([failed?.code, failed?.message], ['request-failed', 'A request failed'])
+  assert.match(String(failed?.error), /^Error: a\nb\n {4}at /)
+  assert.deepEqual([repeated?.code, repeated?.repeats, objects.length], ['request-failed', 2, 3])
+  assert.deepEqual(lines, [])
+  const { 'request-failed': failures, 'worker-ended': ends, crashed, started } = output.incidents()
+  assert.deepEqual([failures, ends, crashed, started], [3, 1, 0, undefined])
+})
+
+test('docs/operating.md lists every code with its level, and no other', () => {
+  const page = readFileSync(join(import.meta.dirname, '../docs/operating.md'), 'utf8')
+  const listed = page.matchAll(/^\| `([a-z\d-]+)` \| (info|warn|error|fatal) \|/gm)
+  assert.deepEqual(
+    Array.from(listed, ([, code, level]) => [code, level]),
+    Object.entries(outputLevels),
+  )
+})

@@ -1,0 +1,146 @@
+// What the server prints about itself: sentences for people, or one JSON object a line (setting `logFormat`).
+
+import { inspect } from 'node:util'
+import pino from 'pino'
+import type { Config } from './config/config.ts'
+
+/** What lines are about, for programs. docs/operating.md explains each. */
+export const outputLevels = {
+  started: 'info',
+  stopping: 'info',
+  stopped: 'info',
+  'not-started': 'fatal',
+  crashed: 'fatal',
+  'process-warning': 'warn',
+  'certificate-made': 'info',
+  'message-limit-lowered': 'info',
+  'browser-not-opened': 'info',
+  'worker-ended': 'error',
+  'part-not-closed': 'error',
+  'sensor-trouble': 'warn',
+  'sensor-recovered': 'info',
+  'sensor-note': 'info',
+  'reading-not-stored': 'error',
+  'log-awaited': 'warn',
+  'log-down': 'error',
+  'log-up': 'info',
+  'log-full': 'error',
+  'log-lost-messages': 'error',
+  'log-replaced': 'error',
+  'restart-failed': 'error',
+  'log-failed': 'error',
+  'document-failed': 'error',
+  'document-quarantined': 'warn',
+  'overview-failed': 'error',
+  'wind-history-failed': 'error',
+  'stream-failed': 'error',
+  'request-failed': 'error',
+  'frame-failed': 'error',
+  'websocket-failed': 'error',
+  'connection-failed': 'error',
+  'http2-violation': 'warn',
+  'many-failures': 'error',
+} as const satisfies Record<string, 'info' | 'warn' | 'error' | 'fatal'>
+
+export type OutputCode = keyof typeof outputLevels
+type Fields = Readonly<Record<string, unknown>>
+
+/** Takes whole lines. */
+interface Destination {
+  write(text: string): unknown
+}
+
+interface OutputParts {
+  readonly out: Destination
+  readonly err: Destination
+  readonly later: (run: () => void, delayMs: number) => void
+}
+
+const quietMs = 10_000
+/** More than the reporting sites; beyond it all others are one kind. */
+const mostKinds = 100
+
+/** Prints in text until `use` asks for JSON. */
+export class Output {
+  readonly #parts: OutputParts
+  #json: pino.Logger | null = null
+  readonly #repeats = new Map<string, number>()
+  // From 0, so that the first one is an increase for Prometheus.
+  readonly #incidents: Record<string, number> = Object.fromEntries(
+    Object.entries(outputLevels).flatMap(([code, level]) => (level === 'info' ? [] : [[code, 0]])),
+  )
+
+  constructor(parts: Partial<OutputParts> = {}) {
+    const later = (run: () => void, delayMs: number) => void setTimeout(run, delayMs).unref()
+    this.#parts = { out: process.stdout, err: process.stderr, later, ...parts }
+  }
+
+  /** `name` is the process's, as in the metrics. JSON is written to `out` at once, so that nothing is lost at an exit. */
+  use(
+    format: Config['logFormat'],
+    name: string,
+    out: Destination = pino.destination({ dest: 1, sync: true }),
+  ): void {
+    const settings: pino.LoggerOptions = {
+      base: { process: name, pid: process.pid },
+      messageKey: 'message',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (level) => ({ level }) },
+    }
+    this.#json = format === 'json' ? pino(settings, out) : null
+  }
+
+  /** `text` takes the message's place for people. */
+  say(code: OutputCode, message: string, fields: Fields = {}, text?: string): void {
+    this.#count(code)
+    this.#print(code, message, fields, text)
+  }
+
+  #count(code: OutputCode): void {
+    if (outputLevels[code] !== 'info') this.#incidents[code] = (this.#incidents[code] ?? 0) + 1
+  }
+
+  #print(code: OutputCode, message: string, fields: Fields = {}, text?: string): void {
+    const level = outputLevels[code]
+    if (this.#json) this.#json[level]({ code, ...fields }, message)
+    else if (level === 'info') this.#parts.out.write(`${text ?? `  ${message}`}\n`)
+    else this.#parts.err.write(`${text ?? message}\n`)
+  }
+
+  /**
+   * For failures that clients can cause, so that they cannot flood the terminal: those with the same words and origin are one
+   * kind, and repeats are counted and printed after ten seconds.
+   */
+  incident(code: OutputCode, what: string, cause?: unknown): void {
+    this.#count(code)
+    const known = `${what} ${placeOf(cause)}`
+    const isRoom = this.#repeats.has(known) || this.#repeats.size < mostKinds
+    const kind = isRoom ? known : 'others'
+    const [saidCode, sentence] = isRoom ? [code, what] : ['many-failures' as const, 'Many different failures']
+    const repeats = this.#repeats.get(kind)
+    this.#repeats.set(kind, (repeats ?? -1) + 1)
+    if (repeats !== undefined) return
+    if (isRoom && cause !== undefined) {
+      const error = inspect(cause)
+      this.#print(code, what, { error }, `${what}: ${error}`)
+    } else this.#print(saidCode, sentence)
+    this.#parts.later(() => {
+      const count = this.#repeats.get(kind) ?? 0
+      this.#repeats.delete(kind)
+      if (count > 0)
+        this.#print(saidCode, `${sentence}: ${count} more within ${quietMs / 1000} s.`, { repeats: count })
+    }, quietMs)
+  }
+
+  /** Warnings and failures since the start by code, repeats included. */
+  incidents(): Readonly<Record<string, number>> {
+    return this.#incidents
+  }
+}
+
+/** The error's origin, not its message, which may contain client input. */
+function placeOf(cause: unknown): string {
+  return (cause instanceof Error && /\n {4}at (.*)/.exec(cause.stack ?? '')?.[1]) || typeof cause
+}
+
+export const output = new Output()
