@@ -5,6 +5,7 @@ import * as Y from 'yjs'
 import type { TextType } from '../wire/document-api.ts'
 import type { Message } from '../wire/messages.ts'
 import { documentOf, linesIn } from './document-reader.ts'
+import { readUpdate, recordOf } from './document-record.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { readMarkdown, writeMarkdown } from './markdown.ts'
 import {
@@ -52,6 +53,8 @@ const tasks = {
     countText(rawText(linesIn(messages)).replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')),
   join,
   merge,
+  readUpdate: (update: string) => readUpdate(update),
+  recordOf: (messages: readonly Message<'update'>[]) => recordOf(messages).toPlain(),
   /** The update, in base64, and the HTML, that change the document so; null if nothing changes. */
   updateFor: (messages: Messages, rewriting: Rewriting) =>
     updateFrom(messages, (text) => changesFor(rewriting, text)),

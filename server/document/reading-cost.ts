@@ -32,9 +32,9 @@ export class ReadingCost {
     return this.#counted + this.#added - this.#addedRead
   }
 
-  /** Ms of processor time, at worst, for what no reading has covered. */
-  get unreadMs(): number {
-    return ((this.#steps - this.#stepsRead) * stepNs) / 1e6
+  /** Of what no reading has covered. */
+  get unreadSteps(): number {
+    return this.#steps - this.#stepsRead
   }
 
   add(id: string | null, steps: number, items: number): void {
@@ -61,4 +61,5 @@ export class ReadingCost {
   }
 }
 
+/** Of processor time, at worst. */
 export const msOf = (steps: number) => (steps * stepNs) / 1e6

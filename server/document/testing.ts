@@ -134,36 +134,86 @@ them</font></font></p><ol><li><p style="margin-bottom: 0in">Oslo</p></li><li><p>
   },
 ]
 
+interface Id {
+  readonly client: number
+  readonly clock: number
+}
+
+/** Writes updates of Yjs (version 1) that no document of Yjs would make. Structs of a client follow each other. */
+export class UpdateWriter {
+  bytes = 0
+  readonly #clients = new Map<number, { readonly clock: number; readonly structs: number[][] }>()
+  readonly #ranges = new Map<number, number[][]>()
+
+  gone(client: number, clock: number, length: number): void {
+    this.#add(client, clock, [0, ...varint(length)])
+  }
+
+  deleted(client: number, clock: number, length: number, left: Id | null, right: Id | null): void {
+    this.#add(client, clock, [...place(1, left, right), ...varint(length)])
+  }
+
+  text(client: number, clock: number, text: string, left: Id | null, right: Id | null): void {
+    this.#add(client, clock, [...place(4, left, right), ...varstring(text)])
+  }
+
+  format(
+    ...[client, clock, key, value, left, right]: [number, number, string, unknown, Id | null, Id | null]
+  ): void {
+    const content = [...varstring(key), ...varstring(JSON.stringify(value))]
+    this.#add(client, clock, [...place(6, left, right), ...content])
+  }
+
+  delete(client: number, clock: number, length: number): void {
+    const range = [...varint(clock), ...varint(length)]
+    this.#ranges.getOrInsertComputed(client, () => []).push(range)
+    this.bytes += range.length
+  }
+
+  end(): Uint8Array {
+    const sections = [...this.#clients].map(([client, { clock, structs }]) =>
+      [varint(structs.length), varint(client), varint(clock), ...structs].flat(),
+    )
+    const ranges = [...this.#ranges].map(([client, all]) =>
+      [varint(client), varint(all.length), ...all].flat(),
+    )
+    return Uint8Array.from([varint(sections.length), ...sections, varint(ranges.length), ...ranges].flat())
+  }
+
+  #add(client: number, clock: number, struct: number[]): void {
+    this.#clients.getOrInsertComputed(client, () => ({ clock, structs: [] })).structs.push(struct)
+    this.bytes += struct.length
+  }
+}
+
+function varint(number: number): number[] {
+  const bytes: number[] = []
+  let rest = number
+  for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128)
+  return [...bytes, rest]
+}
+
+const varstring = (text: string) => [...varint(Buffer.byteLength(text)), ...Buffer.from(text)]
+
+const idOf = ({ client, clock }: Id) => [...varint(client), ...varint(clock)]
+
+/** The head of an item: without neighbours it begins the text. */
+function place(content: number, left: Id | null, right: Id | null): number[] {
+  const info = content | (left ? 128 : 0) | (right ? 64 : 0)
+  const root = left || right ? [] : [1, ...varstring('text')]
+  return [info, ...(left ? idOf(left) : []), ...(right ? idOf(right) : []), ...root]
+}
+
 /**
  * A Yjs update that costs the square of its size to read: a text, and as many letters, each at the beginning by its left
  * neighbour, and anywhere in the text by its right one. `first` and `end`: a part, of which the first one has the text.
  */
 export function integrationBomb(length: number, first = 0, end = length): Uint8Array {
-  const bytes: number[] = []
-  const write = (...numbers: number[]) => {
-    for (const number of numbers) {
-      let rest = number
-      for (; rest > 127; rest >>>= 7) bytes.push((rest & 127) | 128)
-      bytes.push(rest)
-    }
-  }
-  const writeText = (text: string) => {
-    write(text.length)
-    for (const byte of Buffer.from(text)) bytes.push(byte)
-  }
-  const [text, isRightOf, [one, two]] = [4, 64, [1, 2]] as const
-  write(first === 0 ? 2 : 1, end - first, two, first)
-  for (let letter = first; letter < end; letter += 1) {
-    write(text | isRightOf, one, (letter * 7919) % length)
-    writeText('x')
-  }
-  if (first === 0) {
-    write(1, one, 0, text, 1)
-    writeText('text')
-    writeText('a'.repeat(length))
-  }
-  write(0)
-  return new Uint8Array(bytes)
+  const writer = new UpdateWriter()
+  for (let letter = first; letter < end; letter += 1)
+    writer.text(2, letter, 'x', null, { client: 1, clock: (letter * 7919) % length })
+  if (first === 0) writer.text(1, 0, 'a'.repeat(length), null, null)
+  return writer.end()
 }
 
 /** Runs the tasks of documents within the call, without limits. */

@@ -1,0 +1,146 @@
+// Updates that are valid by construction and hostile in shape neither stall the event loop nor make a document too costly to read.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMemoryLog } from '../log/log.ts'
+import { ampleLimits } from '../log/log-testing.ts'
+import { processTimers } from '../process.ts'
+import { Refusal } from '../refusal.ts'
+import { createSeededRandom, type Random } from '../wire/time.ts'
+import { DocumentWorker } from './document-worker.ts'
+import { Ledger } from './ledger.ts'
+import { UpdateWriter } from './testing.ts'
+
+const rounds = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 100)
+const seed = Number(process.env.CROSSWIND_FUZZ_SEED ?? 1)
+
+/** Largest update, bytes. */
+const mostBytes = 700_000
+
+/** Processor time of one turn of the event loop, ms. */
+const longestTurnMs = 100
+
+/** What the documents of some channels hold. */
+class Model {
+  readonly #random: Random
+  /** The next clock of each client. */
+  next = new Map<number, number>()
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  below(most: number): number {
+    return Math.floor(this.#random() * most)
+  }
+
+  /** Of few structs mostly, of as many as a message holds at times. */
+  update(): { readonly bytes: Uint8Array; readonly next: Map<number, number> } {
+    const next = new Map(this.next)
+    const size = Math.ceil(100_000 ** (this.#random() ** 2))
+    const own = [...next.keys()]
+    const clients = Array.from({ length: 1 + this.below(this.#random() < 0.1 ? size : 3) }, () =>
+      this.#random() < 0.5 && own.length > 0 ? (own[this.below(own.length)] ?? 1) : 1 + this.below(2 ** 31),
+    )
+    const shape = this.below(5)
+    const writer = new UpdateWriter()
+    const unique = [...new Set(clients)]
+    for (const client of unique) {
+      const count = Math.max(1, Math.floor(size / unique.length))
+      for (let made = 0; made < count && writer.bytes < mostBytes; made += 1) {
+        const clock = next.get(client) ?? 0
+        const any = () => this.#anyId(next)
+        const last = clock > 0 ? { client, clock: clock - 1 } : null
+        const kind = this.below(20)
+        const [left, right] = [
+          // At one place, behind each other, anywhere.
+          () => (shape === 0 ? [null, any()] : shape === 1 ? [last, null] : [any(), any()]),
+          () => (shape === 2 ? [any(), null] : [last, any()]),
+        ][this.below(2)]?.() ?? [null, null]
+        const len = this.below(8) === 0 ? 1 + this.below(200) : 1
+        if (kind === 0) writer.gone(client, clock, len)
+        else if (kind === 1) writer.deleted(client, clock, len, left ?? null, right ?? null)
+        else if (kind === 2) writer.format(client, clock, 'bold', true, left ?? null, right ?? null)
+        else writer.text(client, clock, 'x'.repeat(len), left ?? null, right ?? null)
+        next.set(client, clock + (kind === 2 ? 1 : len))
+      }
+    }
+    const ranges = this.#random() < 0.3 ? this.below(size) : 0
+    for (let made = 0; made < ranges && writer.bytes < mostBytes; made += 1) {
+      const { client, clock } = this.#anyId(next) ?? { client: 1, clock: 0 }
+      if (next.has(client)) writer.delete(client, clock, 1)
+    }
+    return { bytes: writer.end(), next }
+  }
+
+  #anyId(next: ReadonlyMap<number, number>) {
+    if (next.size === 0) return null
+    let place = this.below(Math.min(next.size, 50))
+    for (const [client, clocks] of next) {
+      if (place === 0) return { client, clock: this.below(clocks) }
+      place -= 1
+    }
+    return null
+  }
+}
+
+test(`${rounds} hostile updates stall nothing, and what is stored can be read`, async (t) => {
+  const failures: unknown[] = []
+  const quarantined: string[] = []
+  const open = () =>
+    new DocumentWorker({
+      ...{ limits: { documentSeconds: 1, documentMegabytes: 384 }, timers: processTimers },
+      onQuarantined: (channel) => quarantined.push(channel),
+    })
+  const [documents, trials] = [open(), open()]
+  const onFailure = (error: unknown) => void failures.push(error)
+  const now = () => 1
+  const ledger = new Ledger({ documents, trials, documentSeconds: 1, documentBytes: 1e8, now, onFailure })
+  const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9, maxChannels: 100 }
+  const log = ledger.guard(
+    createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure }),
+  )
+  t.after(async () => {
+    await log.close()
+    await Promise.all([documents.close(), trials.close()])
+  })
+  const random = createSeededRandom(seed)
+  const models = Array.from({ length: 20 }, () => new Model(random))
+  const codes = new Map<string, number>()
+  let longestMs = 0
+  for (let round = 0; round < rounds; round += 1) {
+    const place = Math.floor(random() * models.length)
+    const model = models[place]
+    if (!model) continue
+    const { bytes, next } = model.update()
+    const update = Buffer.from(bytes).toString('base64')
+    let usage = process.threadCpuUsage()
+    const look = () => {
+      const { user, system } = process.threadCpuUsage(usage)
+      longestMs = Math.max(longestMs, (user + system) / 1000)
+      usage = process.threadCpuUsage()
+    }
+    const looking = setInterval(look, 0)
+    const draft = { id: `eve-${round}`, channel: `c${place}`, kind: 'update', from: 'eve', at: 1 } as const
+    const code = await Promise.resolve(log.append({ ...draft, body: { update } }, 1)).then(
+      () => 'stored',
+      (error) => (error instanceof Refusal ? error.code : Promise.reject(error)),
+    )
+    look()
+    clearInterval(looking)
+    if (code === 'stored') model.next = next
+    codes.set(code, (codes.get(code) ?? 0) + 1)
+  }
+  for (const place of models.keys()) {
+    const { messages } = await log.snapshot(new Set([`c${place}`]))
+    await documents.read(`c${place}`, 'textOf', 'text/plain', messages)
+  }
+  t.diagnostic(`${JSON.stringify(Object.fromEntries(codes))}, longest turn ${longestMs.toFixed(0)} ms`)
+  assert.deepEqual([failures, quarantined], [[], []])
+  assert.deepEqual(
+    [...codes.keys()].filter((code) => !['stored', 'too-costly'].includes(code)),
+    [],
+  )
+  assert.ok((codes.get('stored') ?? 0) > rounds / 2)
+  assert.ok(longestMs < longestTurnMs, `${longestMs} ms`)
+})
