@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { isKind, type Message } from '../../server/wire/messages.ts'
@@ -54,6 +55,21 @@ function open(
   const client = openClient({ mode, origin: origin[mode.http], ca, query })
   context.after(() => client.close())
   return client
+}
+
+/** A server that was cut off for long takes no windows until it has read on. */
+async function openWhenReady(
+  context: TestContext,
+  server: TestServer,
+  mode: Mode,
+  asked: Record<string, string>,
+): Promise<ContractClient> {
+  for (;;) {
+    const client = open(context, server, mode, asked)
+    const welcome = await client.next('welcome').catch(() => null)
+    if (welcome) return client
+    await pause(50)
+  }
 }
 
 const nameIn = (window: string) => nameOf(key, window)
@@ -161,8 +177,9 @@ test('a server that was away while others erased what it missed reads the state 
   stretch.cut()
   for (let n = 1; n <= 300; n += 1) await author.send(draftOf(nameIn('w1'), n, `${n}`))
   stretch.refuse(false)
-  const draft = draftOf(nameIn('w2'), 1, 'back')
-  while ((await reader.send(draft)).type !== 'stored');
+  const back = await openWhenReady(context, away, mode, { window: 'w4' })
+  const draft = draftOf(nameIn('w4'), 1, 'back')
+  while ((await back.send(draft)).type !== 'stored');
   const late = open(context, away, mode, { window: 'w3', cursor: `${epoch}:300` })
   assert.deepEqual(texts(await take(late, 1)), ['back'])
   await author.send(draftOf(nameIn('w1'), 301, 'on'))
