@@ -86,6 +86,7 @@ test('own HTML: a block on the left within a centred item is on the left, and th
 const foreign: [what: string, html: string, same: string][] = [
   ['scripts and styles go', '<p onclick="a()">x<script>alert(1)</script><style>p{}</style></p>', '<p>x</p>'],
   ['an unsafe link goes', '<p><a href="javascript:alert(1)">x</a></p>', '<p>x</p>'],
+  ['an element with the name of an object’s member', '<constructor>a</constructor><tostring>b', '<p>ab</p>'],
   ['frames go', '<iframe src="x"><p>in</p></iframe><p>out</p>', '<p>[page: x]</p><p>out</p>'],
   ['unclosed marks', 'bare <b>text', '<p>bare <b>text</b></p>'],
   ['boxes in boxes', '<div>a<div>b</div></div>c', '<p>a</p><p>b</p><p>c</p>'],

@@ -32,16 +32,8 @@ interface ReadingOptions {
   readonly isOwn?: boolean
 }
 
+/** Time and memory grow with the length alone, however the HTML is formed. */
 export function readHtml(html: string, options: ReadingOptions = {}): Reading {
-  const reading = readHtmlInTurns(html, options)
-  for (let step = reading.next(); ; step = reading.next()) if (step.done) return step.value
-}
-
-/** UTF-16 units of one step: a fraction of a millisecond, without much markup. */
-const pieceLength = 8192
-
-/** Yields where others may have their turn. Time and memory grow with the length alone, however the HTML is formed. */
-export function* readHtmlInTurns(html: string, options: ReadingOptions = {}): Generator<void, Reading> {
   const reader = new LineReader({ isOwn: options.isOwn ?? false, isTree: false })
   const tags = new TagBalancer(reader)
   const take = ({ chars }: { readonly chars: string }) => tags.text(chars)
@@ -62,11 +54,7 @@ export function* readHtmlInTurns(html: string, options: ReadingOptions = {}): Ge
       onEndTag: ({ tagName }) => tags.end(tagName),
     },
   )
-  const whole = withoutHalves(html).replaceAll('\0', '')
-  for (let place = 0; place < whole.length; place += pieceLength) {
-    tokenizer.write(whole.slice(place, place + pieceLength), place + pieceLength >= whole.length)
-    yield
-  }
+  tokenizer.write(withoutHalves(html).replaceAll('\0', ''), true)
   tags.endAll()
   return reader.finish()
 }

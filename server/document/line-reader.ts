@@ -35,12 +35,12 @@ export const blockTags = words(
   thead tr ul`,
 )
 /** What stands in the text for each. */
-const media: Readonly<Record<string, string>> = {
-  video: 'video',
-  audio: 'audio',
-  iframe: 'page',
-  embed: 'file',
-}
+const media: ReadonlyMap<string, string> = new Map([
+  ['video', 'video'],
+  ['audio', 'audio'],
+  ['iframe', 'page'],
+  ['embed', 'file'],
+])
 export const headings = words('h1 h2 h3 h4 h5 h6')
 
 type BlockTag = 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'blockquote' | 'pre' | 'ul' | 'ol'
@@ -148,8 +148,8 @@ export class LineReader {
     else if (attribute('data-image') !== null) {
       this.#image((name) => (name === 'alt' ? attribute('data-image') : null), context)
       push({ isHidden: true })
-    } else if (tag in media) {
-      this.#name(media[tag] ?? '', nameOf(attribute), context)
+    } else if (media.has(tag)) {
+      this.#name(media.get(tag) ?? '', nameOf(attribute), context)
       if (!voidTags.has(tag)) push({ isHidden: true })
     } else if (tag === 'input') {
       if (attribute('type')?.toLowerCase() === 'checkbox') this.#box(attribute('checked') !== null, context)
