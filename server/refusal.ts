@@ -27,6 +27,12 @@ export class Refusal extends Error {
     this.retryAfterMs = retryAfterMs
   }
 
+  /** The same, which names the draft. */
+  about(id: string): Refusal {
+    const { status, code, message, retryAfterMs } = this
+    return new Refusal(status, code, message, id, retryAfterMs)
+  }
+
   toJSON() {
     const { id, code, message, retryAfterMs } = this
     return { type: 'refused', id, code, message, ...(retryAfterMs !== null && { retryAfterMs }) } as const

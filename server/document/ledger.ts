@@ -228,9 +228,7 @@ export class Ledger {
       return await thread.run(name, ...input)
     } catch (error) {
       if (error instanceof TooCostly) throw this.#tooCostly(id)
-      if (!(error instanceof Refusal)) throw error
-      const { status, code, message, retryAfterMs } = error
-      throw new Refusal(status, code, message, id, retryAfterMs)
+      throw error instanceof Refusal ? error.about(id) : error
     }
   }
 
