@@ -67,7 +67,7 @@ function copyAll(from: string, to: string): string[] {
   }
 }
 
-/** Returns the text to print. Throws an Error with one sentence; then the folder is as it was. */
+/** Returns the text to print. Throws an Error with one sentence. Nothing is replaced before the whole copy was checked. */
 export async function restore({ argv, env, cwd }: ConfigSources, now: number): Promise<string> {
   const { own, settings } = readFlags(argv, { from: folder('The copy') })
   if (own.from === undefined) throw new ConfigError('--from is missing: name the folder of the copy.')
