@@ -49,8 +49,7 @@ const tasks = {
   /** What a program sends. */
   linesFrom: (type: TextType, text: string) => readers[type](text),
   textOf: (type: TextType, messages: Messages) => writers[type](linesIn(messages)),
-  countsOf: (messages: Messages) =>
-    countText(rawText(linesIn(messages)).replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')),
+  countsOf,
   join,
   merge,
   readUpdate: (update: string) => readUpdate(update),
@@ -67,6 +66,22 @@ const tasks = {
   updateToPage: (messages: Messages, client: number) =>
     updateFrom(messages, (text) => changesBetween(linesOf(text), linesIn(messages)), client) ??
     encoded(Y.encodeStateAsUpdate(new Y.Doc())),
+}
+
+/** And the processor time that counting took. */
+function countsOf(messages: Messages) {
+  const cpuMs = stopwatch()
+  const text = rawText(linesIn(messages)).replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')
+  return { ...countText(text), cpuMs: cpuMs() }
+}
+
+/** Processor time of this thread from now on, ms. */
+function stopwatch(): () => number {
+  const before = process.threadCpuUsage()
+  return () => {
+    const { user, system } = process.threadCpuUsage(before)
+    return (user + system) / 1000
+  }
 }
 
 /** Every line feed ends a line. */
@@ -91,7 +106,7 @@ const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
  * and the places of those that Yjs cannot read, which are left out.
  */
 function join(updates: readonly string[]) {
-  const before = process.threadCpuUsage()
+  const cpuMs = stopwatch()
   const doc = createDocument()
   const unread: number[] = []
   // Each transaction takes time for each client.
@@ -106,8 +121,7 @@ function join(updates: readonly string[]) {
   })
   const joined = Y.encodeStateAsUpdate(doc)
   const items = doc.store.clients.values().reduce((sum, structs) => sum + structs.length, 0)
-  const { user, system } = process.threadCpuUsage(before)
-  return { update: encoded(joined), bytes: joined.length, unread, items, cpuMs: (user + system) / 1000 }
+  return { update: encoded(joined), bytes: joined.length, unread, items, cpuMs: cpuMs() }
 }
 
 /** As `join`, but with what was deleted: nothing is put in its place in the text, which is what may cost too much. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
+import type { Documents } from '../document/document-worker.ts'
 import { unlimitedDocuments } from '../document/testing.ts'
 import { type FakeConnection, framesOf, memoryLog, openHub, settled } from '../hub/hub-testing.ts'
 import { createMemoryLog, type Log } from '../log/log.ts'
@@ -11,7 +12,9 @@ import { type DownFrame, isKind, type Message } from '../wire/messages.ts'
 import { calm } from '../wire/wind-testing.ts'
 import { startOverview } from './overview-publisher.ts'
 
-interface Change extends Partial<Pick<Parameters<typeof startOverview>[0], 'hub' | 'maxChannels'>> {
+type Parts = Parameters<typeof startOverview>[0]
+
+interface Change extends Partial<Pick<Parts, 'documents' | 'hub' | 'maxChannels'>> {
   readonly log?: Log
   /** In place of the log's own. */
   readonly snapshot?: Log['snapshot']
@@ -26,7 +29,7 @@ function open({ log: given, maxChannels = 10, ...change }: Change = {}) {
   })
   const { hub, time, log } = world
   const overview: ReturnType<typeof startOverview> = startOverview({
-    documents: unlimitedDocuments,
+    documents: change.documents ?? unlimitedDocuments,
     log: { ...log, ...(change.snapshot && { snapshot: change.snapshot }) },
     hub: change.hub ?? hub,
     timers: time,
@@ -284,6 +287,38 @@ test('the first reader is told at once, then the newest change, once a second at
   await pass(1000, 50)
   assert.deepEqual(timesOf(connection).slice(0, 3), [0, 1000, 2000])
   assert.deepEqual(wordsTold(connection).slice(0, 3), [0, 20, 40])
+})
+
+test('a count that waits for others is followed by the next after a second, one that is long itself later', async () => {
+  const waiting: (() => void)[] = []
+  let cpuMs = 2
+  const documents: Documents = {
+    ...unlimitedDocuments,
+    async read(channel, name, ...input) {
+      await new Promise<void>((resolve) => void waiting.push(resolve))
+      const counts = await unlimitedDocuments.read(channel, name, ...input)
+      return { ...(counts as object), cpuMs } as typeof counts
+    },
+  }
+  const { enter, write, pass } = open({ documents })
+  await write('one')
+  const { connection } = enter(reader)
+  await pass(3000)
+  waiting.shift()?.()
+  await settled()
+  await write('one two')
+  await pass(1000)
+  assert.equal(waiting.length, 1)
+  cpuMs = 100
+  waiting.shift()?.()
+  await settled()
+  await write('one two three')
+  await pass(1900)
+  assert.equal(waiting.length, 0)
+  await pass(200)
+  waiting.shift()?.()
+  await pass(100)
+  assert.deepEqual(wordsTold(connection), [1, 2, 3])
 })
 
 test('an overview that stays as it is is told every five seconds', async () => {

@@ -7,6 +7,7 @@ import { defaultConfig } from '../config/config.ts'
 import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import type { Delivery } from '../hub/subscriber.ts'
+import { output } from '../output.ts'
 import { Refusal } from '../refusal.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/access.ts'
 import type { DownFrame } from '../wire/messages.ts'
@@ -175,7 +176,7 @@ test('answers in the order of what came, though storing takes a while and refusi
 })
 
 test('what the server failed on is named, and its reason stays in the terminal', async (t) => {
-  const { mock } = t.mock.method(console, 'error', () => undefined)
+  const { mock } = t.mock.method(output, 'incident', () => undefined)
   const { inbound, answers } = await openInbound({
     instead: { publish: () => Promise.reject(new Error('no disk')) },
   })
@@ -183,7 +184,7 @@ test('what the server failed on is named, and its reason stays in the terminal',
   await settled()
   const message = 'The server failed on that frame.'
   assert.deepEqual(answers, [{ type: 'refused', id: 'w1-1', code: 'internal', message, retryAfterMs: 1000 }])
-  assert.match(String(mock.calls[0]?.arguments[0]), /no disk/)
+  assert.match(String(mock.calls[0]?.arguments[2]), /no disk/)
 })
 
 test('a sender that is too fast is held back: not a message is lost, refused or out of order', async () => {
