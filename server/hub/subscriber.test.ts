@@ -673,10 +673,12 @@ test('keeps four million characters at most, of few large messages too', () => {
   assert.equal(keptOf(100, 100_000), 40)
 })
 
-test('a message larger than all that may be kept is given, and leaves room for the next', () => {
+test('a message larger than all that may be kept is one for all who have it at a time, and displaces none', () => {
   const recent = new RecentDeliveries()
-  const { frame } = deliveryOf(recent, large(1, 5_000_000))
-  assert.equal(frame.type === 'message' && frame.message.seq, 1)
-  const next = deliveryOf(recent, large(2, 10))
-  assert.equal(deliveryOf(recent, large(2, 10)), next)
+  const small = deliveryOf(recent, large(1, 10))
+  const { frame } = deliveryOf(recent, large(2, 5_000_000))
+  assert.equal(frame.type === 'message' && frame.message.seq, 2)
+  const given = Array.from({ length: 3 }, () => deliveryOf(recent, large(2, 5_000_000)))
+  assert.equal(new Set(given).size, 1)
+  assert.equal(deliveryOf(recent, large(1, 10)), small)
 })

@@ -76,18 +76,25 @@ export function bytesHeldBy(deliveries: readonly Delivery[]): number {
 
 const mostKept = 500
 const mostCharacters = 4_000_000
+const mostShared = 100
 
 /** Cache for clients that resume or poll. */
 export class RecentDeliveries {
-  readonly #kept = new Map<number, { delivery: Delivery; message: Message; characters: number }>()
+  readonly #kept = new Map<number, { delivery: Delivery; characters: number }>()
+  /** Too large to be kept: clients that come while another still has one get the same. */
+  readonly #shared = new Map<number, WeakRef<Delivery>>()
   #characters = 0
 
   /** `text`: the message as JSON. */
   add(message: Message, cursor: string, text?: string): Delivery {
     const delivery = new Delivery({ type: 'message', message }, cursor, text)
     const characters = text?.length ?? estimateLength(message.body)
+    if (characters > mostCharacters) {
+      this.#share(delivery, message.seq)
+      return delivery
+    }
     this.#characters += characters - (this.#kept.get(message.seq)?.characters ?? 0)
-    this.#kept.set(message.seq, { delivery, message, characters })
+    this.#kept.set(message.seq, { delivery, characters })
     if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) return delivery
     for (const [seq, oldest] of this.#kept) {
       if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) break
@@ -97,10 +104,17 @@ export class RecentDeliveries {
     return delivery
   }
 
+  #share(delivery: Delivery, seq: number): void {
+    this.#shared.delete(seq)
+    this.#shared.set(seq, new WeakRef(delivery))
+    const [oldest = seq] = this.#shared.keys()
+    if (this.#shared.size > mostShared) this.#shared.delete(oldest)
+  }
+
   deliveriesOf({ messages, head: { epoch } }: Pick<CatchUp, 'messages' | 'head'>): Delivery[] {
     return messages.map((message) => {
-      const known = this.#kept.get(message.seq)
-      if (known && isSame(known.message, message)) return known.delivery
+      const known = this.#kept.get(message.seq)?.delivery ?? this.#shared.get(message.seq)?.deref()
+      if (known?.frame.type === 'message' && isSame(known.frame.message, message)) return known
       return this.add(message, formatCursor({ epoch, seq: message.seq }))
     })
   }

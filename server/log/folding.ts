@@ -47,6 +47,8 @@ interface Pile {
   readonly kind: Kind
   baseSeq: number
   baseBytes: number
+  /** As last read: whoever reads it while another holds it has the same, which may be as large as a document. */
+  base: WeakRef<Message> | null
   loose: Loose[]
   looseBytes: number
   isFolding: boolean
@@ -123,10 +125,19 @@ export class Folding {
   /** Bases, each with the messages after it. */
   on(channel: string): Message[] {
     const piles = this.#piles.get(channel)?.values() ?? []
-    return Array.from(piles, ({ kind, baseSeq, loose }) => {
-      const base = baseSeq > 0 ? this.#parts.bases.read(channel, kind) : undefined
-      return [...(base ? [base] : []), ...loose.map(({ message }) => message)]
+    return Array.from(piles, (pile) => {
+      const base = this.#baseOf(pile)
+      return [...(base ? [base] : []), ...pile.loose.map(({ message }) => message)]
     }).flat()
+  }
+
+  #baseOf(pile: Pile): Message | undefined {
+    if (pile.baseSeq === 0) return undefined
+    const known = pile.base?.deref()
+    if (known) return known
+    const base = this.#parts.bases.read(pile.channel, pile.kind)
+    pile.base = base ? new WeakRef(base) : null
+    return base
   }
 
   /**
@@ -159,8 +170,8 @@ export class Folding {
   #pileOf(channel: string, kind: Kind): Pile {
     const piles = this.#piles.getOrInsertComputed(channel, () => new Map<Kind, Pile>())
     return piles.getOrInsertComputed(kind, () => {
-      const empty = { baseSeq: 0, baseBytes: 0, loose: [], looseBytes: 0, isFolding: false, retryAt: 0 }
-      return { channel, kind, ...empty }
+      const empty = { baseSeq: 0, baseBytes: 0, base: null, loose: [], looseBytes: 0 }
+      return { channel, kind, ...empty, isFolding: false, retryAt: 0 }
     })
   }
 
@@ -218,6 +229,7 @@ export class Folding {
       if (this.#isClosed) return
       pile.baseBytes = bases.write({ ...newest, body: base })
       pile.baseSeq = newest.seq
+      pile.base = null
       const folded = loose.splice(0, count)
       for (const { message, bytes } of folded) {
         this.#bySeq.delete(message.seq)

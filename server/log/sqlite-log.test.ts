@@ -155,6 +155,20 @@ test('messages of a cumulative kind are erased once a base has them, and wait fo
   await again.close()
 })
 
+test('clients that read a base at the same time get one copy of it, and the next base once there is one', async (context) => {
+  const { log, endTurn } = openByHand(context)
+  const baseOf = async () => (await readUpdates(log)).updates[0]
+  for (const round of [1, 2]) {
+    for (const n of countTo(600)) void log.append(updateDraft(`w${round}-${n}`), 2000)
+    endTurn()
+    endTurn()
+    await settled()
+    const bases = await Promise.all([baseOf(), baseOf()])
+    assert.equal(bases[0], bases[1])
+    assert.equal(bases[0]?.seq, round * 600)
+  }
+})
+
 test('a base that was never written costs nothing: the file still has all of its messages', async (context) => {
   const { file, log, endTurn } = openByHand(context)
   for (const n of countTo(600)) void log.append(updateDraft(`w1-${n}`), 2000)
