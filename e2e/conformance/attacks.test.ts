@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import * as Y from 'yjs'
 import { defaultConfig } from '../../server/config/config.ts'
+import type { Draft } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
 import { type AttackName, attacks, heldToLatency } from './attacks.ts'
@@ -42,62 +44,92 @@ const warmUp: readonly AttackName[] = [
 /** Default limits, except the log's: retained log entries are no leak. */
 const config = { limits: { ...defaultConfig.limits, logMessages: 1000 } }
 
-describe('during an attack', () => {
-  let server: FloodedServer
-  let attacker: Attacker
-  let calm: CalmWindows
+const names = Object.keys(attacks) as AttackName[]
+const readers = names.filter((name) => /^(pages|polls|streams) /.test(name))
 
-  before(async () => {
-    ;[server, attacker] = await Promise.all([startFloodedServer(config), startAttacker()])
-    await fill(server)
-    calm = await openCalmWindows(server, ['sse/2', 'websocket/1.1'])
-    for (const name of warmUp) await attacker.attack(name, server.ports, isLong ? 5000 : 500)
-  })
-  after(async () => {
-    calm.close()
-    await Promise.all([attacker.close(), server.close()])
-  })
+const attacked = [
+  ['a page of the largest size', { editor: 'mirror' }, fillPage, names],
+  ['a long document', { editor: 'shared', storage: 'sqlite' }, fillDocument, readers],
+] as const
 
-  for (const name of Object.keys(attacks) as AttackName[]) {
-    test(`${name}: the windows stay open, and memory is released`, { timeout }, async (t) => {
-      await calm.takeLatencies()
-      await delay(quietMs)
-      const quiet = await calm.takeLatencies()
-      const atStart = await server.memory()
-      const connections = await attacker.attack(name, server.ports, attackMs)
-      const attacked = await calm.takeLatencies()
-      await delay(quietMs)
-      quiet.push(...(await calm.takeLatencies()))
-      const atEnd = await settled(server, atStart)
-      const ratio = median(attacked) / median(quiet)
-      const memory = [atStart.held, atEnd.held, atEnd.peak].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
-      t.diagnostic(
-        `${connections} connections; memory at start, after and at most: ${memory.join(', ')}; median latency ` +
-          `${median(quiet).toFixed(1)} ms, attacked ${median(attacked).toFixed(1)} ms, ${ratio.toFixed(2)} times`,
-      )
-      assert.deepEqual(calm.failures, [])
-      assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} at its start`)
-      assert.ok(atEnd.peak < mostPeakBytes, `${memory[2]} at most`)
-      if (isLong && heldToLatency.has(name))
-        assert.ok(ratio <= mostRatio, `the median latency was ${ratio.toFixed(2)} times the quiet one`)
+for (const [what, setting, fill, own] of attacked)
+  describe(`during an attack on ${what}`, () => {
+    let server: FloodedServer
+    let attacker: Attacker
+    let calm: CalmWindows
+
+    before(async () => {
+      ;[server, attacker] = await Promise.all([
+        startFloodedServer({ ...config, ...setting }),
+        startAttacker(),
+      ])
+      await fill(server)
+      calm = await openCalmWindows(server, ['sse/2', 'websocket/1.1'])
+      for (const name of warmUp) await attacker.attack(name, server.ports, isLong ? 5000 : 500)
     })
-  }
+    after(async () => {
+      calm.close()
+      await Promise.all([attacker.close(), server.close()])
+    })
 
-  test('no message was lost, doubled or reordered', { timeout }, async (t) => {
-    t.diagnostic(`${await calm.finish()} messages`)
+    for (const name of own) {
+      test(`${name}: the windows stay open, and memory is released`, { timeout }, async (t) => {
+        await calm.takeLatencies()
+        await delay(quietMs)
+        const quiet = await calm.takeLatencies()
+        const atStart = await server.memory()
+        const connections = await attacker.attack(name, server.ports, attackMs)
+        const attacked = await calm.takeLatencies()
+        await delay(quietMs)
+        quiet.push(...(await calm.takeLatencies()))
+        const atEnd = await settled(server, atStart)
+        const ratio = median(attacked) / median(quiet)
+        const memory = [atStart.held, atEnd.held, atEnd.peak].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
+        t.diagnostic(
+          `${connections} connections; memory at start, after and at most: ${memory.join(', ')}; median latency ` +
+            `${median(quiet).toFixed(1)} ms, attacked ${median(attacked).toFixed(1)} ms, ${ratio.toFixed(2)} times`,
+        )
+        assert.deepEqual(calm.failures, [])
+        assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} at its start`)
+        assert.ok(atEnd.peak < mostPeakBytes, `${memory[2]} at most`)
+        if (isLong && heldToLatency.has(name))
+          assert.ok(ratio <= mostRatio, `the median latency was ${ratio.toFixed(2)} times the quiet one`)
+      })
+    }
+
+    test('no message was lost, doubled or reordered', { timeout }, async (t) => {
+      t.diagnostic(`${await calm.finish()} messages`)
+    })
   })
-})
 
-/** Fills the attacked page to its maximum size. */
-async function fill({ origin, ca }: FloodedServer): Promise<void> {
+async function fillPage(server: FloodedServer): Promise<void> {
+  const html = 'x'.repeat(defaultConfig.limits.maxMessageBytes - 1000)
+  await write(server, [draftOf('filler', 1, html, 'attacked')])
+}
+
+/** Of 9 million characters, in one base. */
+async function fillDocument(server: FloodedServer): Promise<void> {
+  const doc = new Y.Doc()
+  const updates: Uint8Array[] = []
+  doc.on('update', (update: Uint8Array) => updates.push(update))
+  for (let line = 0; line < 13; line += 1) doc.getText('text').insert(0, `${'a long line '.repeat(58_000)}\n`)
+  await write(
+    server,
+    updates.map((update, place) => ({
+      ...draftOf('filler', place + 1, '', 'attacked'),
+      kind: 'update',
+      body: { update: Buffer.from(update).toString('base64') },
+    })),
+  )
+}
+
+async function write({ origin, ca }: FloodedServer, drafts: readonly Draft[]): Promise<void> {
   const mode = modeNamed('websocket/1.1')
   if (!mode) throw new Error('There is no mode websocket/1.1.')
   const query = new URLSearchParams({ window: 'filler', channels: 'attacked' })
   const client = openClient({ mode, origin: origin['1.1'], ca, query })
   await client.next('welcome')
-  const html = 'x'.repeat(defaultConfig.limits.maxMessageBytes - 1000)
-  const stored = await client.send(draftOf('filler', 1, html, 'attacked'))
-  assert.equal(stored.type, 'stored')
+  for (const draft of drafts) assert.equal((await client.send(draft)).type, 'stored')
   client.close()
 }
 

@@ -74,7 +74,8 @@ export class CalmWindows {
       await delay(Math.max(0, due - performance.now()))
       const window = this.#windows[count % this.#windows.length]
       if (!window) continue
-      const draft = draftOf(window.name, count, `text ${count}`, 'calm')
+      const body = { title: `text ${count}` }
+      const draft = { ...draftOf(window.name, count, '', 'calm'), kind: 'title', body } as const
       this.#dueAt.set(draft.id, due)
       this.#sent.push(draft.id)
       window.client
