@@ -9,7 +9,7 @@ import { defaultConfig } from '../../server/config/config.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
-import { type AttackName, attacks, heldToLatency } from './attacks.ts'
+import { type AttackName, attacks, heldToLatency, onDocuments } from './attacks.ts'
 import { type CalmWindows, openCalmWindows } from './calm-windows.ts'
 import { openClient } from './contract-client.ts'
 import {
@@ -45,11 +45,15 @@ const warmUp: readonly AttackName[] = [
 const config = { limits: { ...defaultConfig.limits, logMessages: 1000 } }
 
 const names = Object.keys(attacks) as AttackName[]
-const readers = names.filter((name) => /^(pages|polls|streams) /.test(name))
 
 const attacked = [
   ['a page of the largest size', { editor: 'mirror' }, fillPage, names],
-  ['a long document', { editor: 'shared', storage: 'sqlite' }, fillDocument, readers],
+  [
+    'a long document',
+    { editor: 'shared', storage: 'sqlite' },
+    fillDocument,
+    names.filter((name) => onDocuments.has(name)),
+  ],
 ] as const
 
 for (const [what, setting, fill, own] of attacked)

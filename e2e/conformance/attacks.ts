@@ -3,6 +3,7 @@
 import http2 from 'node:http2'
 import { setTimeout as delay } from 'node:timers/promises'
 import { defaultConfig } from '../../server/config/config.ts'
+import { integrationBomb, UpdateWriter } from '../../server/document/testing.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { webSocketFrame } from '../load/lean-http.ts'
 import { calmName } from './calm-windows.ts'
@@ -101,14 +102,35 @@ function edit(from: string): string {
   return JSON.stringify({ id: `${from}-${edits}`, channel, kind: 'edit', from, at: 1, body: { html: '' } })
 }
 
-/** Claims a million structs of one client; made once, so that the attacker keeps its pace. */
-const malformed = Buffer.from([1, 0xc0, 0x84, 0x3d, 1, 0, ...new Uint8Array(3000).fill(1)]).toString('base64')
+const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
 
-function malformedUpdate(from: string): string {
-  edits += 1
-  const body = { update: malformed }
-  return JSON.stringify({ id: `${from}-${edits}`, channel, kind: 'update', from, at: 1, body })
+/** Claims a million structs of one client; made once, so that the attacker keeps its pace. */
+const malformed = encoded(Uint8Array.from([1, 0xc0, 0x84, 0x3d, 1, 0, ...new Uint8Array(3000).fill(1)]))
+
+function update(from: string, bytes: string, id = `${from}-${random(8)}`): string {
+  return JSON.stringify({ id, channel, kind: 'update', from, at: 1, body: { update: bytes } })
 }
+
+/** 30,000 letters: half a minute of every reader's processor time, if it is stored. */
+const bomb = encoded(integrationBomb(30_000))
+
+function letterOf(client: number): string {
+  const writer = new UpdateWriter()
+  writer.text(client, 0, 'x', null, null)
+  return encoded(writer.end())
+}
+
+const randomClient = () => Math.floor(Math.random() * 2 ** 31)
+
+const spaces = `# a${' '.repeat(110_000)}b`
+
+function put(path: string, body: string): string {
+  const head = `PUT ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/markdown\r\nContent-Length: ${body.length}`
+  return `${head}\r\n\r\n${body}`
+}
+
+const title = (channel: string, from: string) =>
+  JSON.stringify({ id: `${from}-1`, channel, kind: 'title', from, at: 1, body: { title: 'x' } })
 
 const random = (length: number) =>
   Array.from({ length }, () => Math.floor(Math.random() * 36).toString(36)).join('')
@@ -202,6 +224,7 @@ const streamedBody: Attempt = async ({ '2': port }, attempt) => {
 
 /** Bodies, and lines of streamed ones, that lack their last byte; a refused one is followed by the next. */
 const almostWhole = Buffer.alloc(defaultConfig.limits.maxMessageBytes - 1, ' ')
+const notJson = String(almostWhole)
 
 function unfinished(count: number, path: (attempt: number, index: number) => string, type: string): Attempt {
   return async ({ '2': port }, attempt) => {
@@ -281,7 +304,28 @@ export const attacks = {
     4,
     pipelined(() => get(`/api/poll?window=${random(40)}&channels=${random(60)}`)),
   ],
-  'malformed updates, sent ahead': [4, pipelined(() => post('/api/messages', malformedUpdate('attacker')))],
+  'malformed updates, sent ahead': [4, pipelined(() => post('/api/messages', update('attacker', malformed)))],
+  'updates that take long to integrate, sent ahead': [
+    4,
+    pipelined(() => post('/api/messages', update('attacker', bomb))),
+  ],
+  'updates of invented authors, sent ahead': [
+    4,
+    pipelined(() => post('/api/messages', update(random(20), letterOf(randomClient())))),
+  ],
+  'updates under an id that is taken, sent ahead': [
+    4,
+    pipelined(() => post('/api/messages', update('attacker', letterOf(randomClient()), 'attacker-1'))),
+  ],
+  'bodies that are no JSON, sent ahead': [4, pipelined(() => post('/api/messages', notJson))],
+  'texts of spaces, sent ahead': [
+    4,
+    pipelined(() => put(`/api/documents/${channel}?id=a-${random(8)}&from=a`, spaces)),
+  ],
+  'titles of new documents, sent ahead': [
+    4,
+    pipelined(() => post('/api/messages', title(random(8), random(8)))),
+  ],
   'messages of invented senders, sent ahead': [4, pipelined(() => post('/api/messages', edit(random(40))))],
   'heartbeats in another window’s name': [
     4,
@@ -303,6 +347,19 @@ export const attacks = {
     })),
   ],
 } as const satisfies Readonly<Record<string, Attack>>
+
+/** Upon shared documents; the others do not depend on what is shown. */
+export const onDocuments: ReadonlySet<AttackName> = new Set([
+  'updates that take long to integrate, sent ahead',
+  'updates of invented authors, sent ahead',
+  'updates under an id that is taken, sent ahead',
+  'texts of spaces, sent ahead',
+  'polls sent ahead, answers unread',
+  'pages sent for ahead, answers unread',
+  'polls over HTTP/2 without a window',
+  'pages over HTTP/2 without a window',
+  'streams over HTTP/2 without a window',
+])
 
 /** The calm windows' median latency may at most double; the other attacks compete for the CPU. */
 export const heldToLatency: ReadonlySet<AttackName> = new Set([
