@@ -8,12 +8,14 @@ import { ampleLimits, countTo } from '../log/log-testing.ts'
 import { processTimers } from '../process.ts'
 import { Refusal } from '../refusal.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
+import { documentOf } from './document-reader.ts'
 import { type Documents, DocumentWorker } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { createDocument, documentText } from './rich-text.ts'
 import { integrationBomb, unlimitedDocuments } from './testing.ts'
 
 const histories = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 10)
+const longBursts = Number(process.env.CROSSWIND_HISTORY_BURSTS ?? 300)
 const firstSeed = Number(process.env.CROSSWIND_FUZZ_SEED ?? 1)
 
 function open(documentSeconds: number, documents: Documents) {
@@ -59,29 +61,35 @@ function openLimited(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 256 }
   const worker = new DocumentWorker({ limits, timers: processTimers, onQuarantined: () => undefined })
   t.after(() => worker.close())
-  return open(documentSeconds, worker)
+  return { ...open(documentSeconds, worker), worker }
 }
+
+/** In bursts of some thirty keys; few are away for longer, as long as the history may be. */
+const mostAway = 300
 
 /**
  * Updates of two to ten people who type, delete, format, paste and jump; some are away for a long time. Each is what one person
  * did between two pauses.
  */
-function* honestHistory(random: Random): Generator<{ readonly update: Uint8Array; readonly from: string }> {
+function* honestHistory(
+  random: Random,
+  size: { readonly people: number; readonly bursts: number } | null = null,
+): Generator<{ readonly update: Uint8Array; readonly from: string }> {
   const below = (most: number) => Math.floor(random() * most)
   const sent: Uint8Array[] = []
-  const people = Array.from({ length: 2 + below(9) }, (_none, place) => {
+  const people = Array.from({ length: size?.people ?? 2 + below(9) }, (_none, place) => {
     const doc = createDocument()
     doc.clientID = 1 + below(2 ** 31)
     const made: Uint8Array[] = []
     doc.on('update', (update: Uint8Array, origin: unknown) => void (origin === 'remote' || made.push(update)))
     return { doc, made, name: `p${place}`, at: 0, heard: 0, awayUntil: 0 }
   })
-  const bursts = 50 + below(400)
+  const bursts = size?.bursts ?? 50 + below(400)
   for (let burst = 0; burst < bursts; burst += 1) {
     const person = people[below(people.length)]
     if (!person) continue
     const { doc, made, name } = person
-    if (random() < 0.03) person.awayUntil = burst + below(bursts)
+    if (random() < 0.03) person.awayUntil = burst + below(random() < 0.02 ? bursts : mostAway)
     const isAway = burst < person.awayUntil
     if (!isAway) {
       const unheard = sent.slice(person.heard)
@@ -131,6 +139,28 @@ test('no update of an honest history is refused, and few wait until the document
     await log.close()
   }
   assert.ok(waited <= updates / 100, `${waited} of ${updates}`)
+})
+
+test(`a history of ${longBursts} bursts by ten people is taken, and read within its limits`, async (t) => {
+  const { send, trials, log, worker } = openLimited(t, 5)
+  const written = createDocument()
+  let updates = 0
+  for (const { update, from } of honestHistory(createSeededRandom(firstSeed), {
+    people: 10,
+    bursts: longBursts,
+  })) {
+    updates += 1
+    assert.equal(typeof (await send(update, from)), 'number', `update ${updates}`)
+    Y.applyUpdate(written, update)
+  }
+  const { messages } = await log.snapshot(new Set(['main']))
+  const text = String(documentText(documentOf(messages)))
+  assert.ok(text === String(documentText(written)))
+  const { cpuMs } = await worker.run('countsOf', messages)
+  t.diagnostic(
+    `${updates} updates, ${trials()} waited until the document was read; ${text.length} characters, read in ${cpuMs.toFixed(0)} ms`,
+  )
+  await log.close()
 })
 
 test('an update that costs the square of its size is refused before it is stored, and the sender’s next one is not', async (t) => {
