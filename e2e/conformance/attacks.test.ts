@@ -88,10 +88,11 @@ for (const [what, setting, fill, own] of attacked)
         quiet.push(...(await calm.takeLatencies()))
         const atEnd = await settled(server, atStart)
         const ratio = median(attacked) / median(quiet)
+      const p99 = attacked[Math.ceil(attacked.length * 0.99) - 1] ?? Number.NaN
         const memory = [atStart.held, atEnd.held, atEnd.peak].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
         t.diagnostic(
           `${connections} connections; memory at start, after and at most: ${memory.join(', ')}; median latency ` +
-            `${median(quiet).toFixed(1)} ms, attacked ${median(attacked).toFixed(1)} ms, ${ratio.toFixed(2)} times`,
+            `${median(quiet).toFixed(1)} ms, attacked ${median(attacked).toFixed(1)} ms, ${ratio.toFixed(2)} times; 99th percentile ${p99.toFixed(0)} ms`,
         )
         assert.deepEqual(calm.failures, [])
         assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} at its start`)
