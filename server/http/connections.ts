@@ -58,6 +58,8 @@ export class Connection {
   turns: (() => void)[] | null = null
   /** Each refusal adds to it. */
   refusedUntil = 0
+  /** Requests that wait for it. */
+  delayed = 0
 
   readonly #limits: Limits
   readonly #openedAt: number
@@ -86,16 +88,16 @@ export class Connection {
   /** Frames that require an answer and carry no data: PING, SETTINGS. */
   countControlFrame(): void {
     this.#controlFrames += 1
-    if (this.#controlFrames > controlFramesPerLook) this.#calm()
+    if (this.#controlFrames > controlFramesPerLook) this.calm()
   }
 
   /** nghttp2's own limit applies only after it has processed a whole read, 64 KiB. */
   countReset(): void {
     this.#resets += 1
-    if (this.#resets > this.#limits.streamsPerSession) this.#calm()
+    if (this.#resets > this.#limits.streamsPerSession) this.calm()
   }
 
-  #calm(): void {
+  calm(): void {
     if (!this.session || this.session.destroyed) return
     this.session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
     this.session.destroy()

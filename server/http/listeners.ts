@@ -121,8 +121,8 @@ function http2Options({ streamsPerSession }: ListenerSettings) {
     allowHTTP1: true,
     settings: {
       maxConcurrentStreams: streamsPerSession,
-      // Unread upload per stream: four paused uploads fit into a session's window.
-      initialWindowSize: 256 * 1024,
+      // Unread upload per stream. Node holds as much for each stream, whatever the session's window.
+      initialWindowSize: 64 * 1024,
       // To answer 431 instead of a reset. Compression may halve headers, and nghttp2 ends a session at the ninth
       // CONTINUATION frame, after 147 kB: beyond either there is no response.
       maxHeaderListSize: 16 * mostHeaderBytes,

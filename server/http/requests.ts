@@ -62,11 +62,12 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     }
     const startWhenAllowed = () => {
       const waitMs = connection.refusedUntil - burstMs - processTimers.now()
-      if (waitMs > 0) processTimers.later(start, waitMs)
-      else start()
+      if (waitMs <= 0) start()
+      else if (connection.delayed < mostWaiting) delay(connection, response, waitMs, start)
+      else connection.calm()
     }
     if ('stream' in request) startWhenAllowed()
-    else if (!takeInTurn(connection, response as ServerResponse, startWhenAllowed)) request.socket.destroy()
+    else if (!takeInTurn(connection, response as ServerResponse, startWhenAllowed)) request.destroy()
   }
 
   /**
@@ -141,8 +142,31 @@ function isMessage(
   return isThere && method === 'POST' && expect === undefined
 }
 
-/** Browsers do not pipeline. */
-const mostPipelined = 100
+/** Requests of one connection. Browsers do not pipeline. */
+const mostWaiting = 100
+
+/** What has arrived of a request is held until it starts, or is given up. */
+function delay(
+  connection: Connection,
+  response: ServerResponse | Http2ServerResponse,
+  ms: number,
+  start: () => void,
+): void {
+  connection.delayed += 1
+  const end = () => {
+    connection.delayed -= 1
+    response.off('close', giveUp)
+  }
+  const stop = processTimers.later(() => {
+    end()
+    start()
+  }, ms)
+  const giveUp = () => {
+    stop()
+    end()
+  }
+  response.once('close', giveUp)
+}
 
 /**
  * Serializes pipelined requests (RFC 9112, section 9.3.2): responses would accumulate behind unread ones. False if too
@@ -158,7 +182,7 @@ function takeInTurn(connection: Connection, response: ServerResponse, start: () 
     })
     start()
   }
-  if (connection.turns) return connection.turns.length < mostPipelined && connection.turns.push(run) > 0
+  if (connection.turns) return connection.turns.length < mostWaiting && connection.turns.push(run) > 0
   connection.turns = []
   run()
   return true
