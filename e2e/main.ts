@@ -14,6 +14,7 @@ import {
   readPubsubOptions,
   readReanalysis,
   readResilienceOptions,
+  readTrialOptions,
   readWindcommOptions,
   readWindowsOptions,
   resilienceHelp,
@@ -84,6 +85,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   resilience: {
     help: resilienceHelp,
     async run(flags, ...rest) {
+      const trials = readTrialOptions(flags)
+      if (trials) return (await import('./scenarios/resilience-trials.ts')).trialsRun(trials, ...rest)
       const options = readResilienceOptions(flags)
       return (await import('./scenarios/resilience.ts')).resilienceRun(options, ...rest)
     },

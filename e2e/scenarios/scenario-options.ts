@@ -9,6 +9,7 @@ import { answeringPeers } from '../load/ramp-clients.ts'
 import { type ProfileName, profiles } from '../network/profiles.ts'
 import { imitatedModes, peerWords, readPeers } from '../peers/peers.ts'
 import { brokerNames } from './pubsub-analysis.ts'
+import { type FaultName, faultNames } from './resilience-analysis.ts'
 import { baseline, methods, modeOf, modesBeside } from './windcomm-paper.ts'
 
 const out = z.string().min(1).optional()
@@ -404,7 +405,53 @@ export const resilienceHelp = `npm run lab -- resilience [flags]
   --seed N       repeats the plan of the faults                               drawn, and printed
   --fallback     lets windows fall back to other modes
   --out DIR      folder of the report                                          reports/<date>-resilience
+
+  Named faults, one after the other, each on fresh servers; or schedules of two to four of them. Exits with status 1 if
+  an acknowledged message is missing without a word of the server or in the window, or came twice or out of order:
+
+  --faults LIST  ${faultNames.sqlite.join(', ')},
+                 ${faultNames.nats.slice(0, 5).join(', ')},
+                 ${faultNames.nats.slice(5).join(', ')}; or all
+  --schedules N  random schedules in place of single faults
+  --resume DIR   goes on with a run of these that was stopped; its other flags are in the folder
+  Of the flags above they take --modes (sse/2,websocket/1.1,streaming/2,long-polling/2 by default), --windows (12; 60
+  for rolling-restart alone), --rate, --seed and --out. Those that begin with a stream, a node or the broker need
+  nats-server; disk-full needs the right to mount a tmpfs.
 `
+
+const allFaults: readonly FaultName[] = Object.values(faultNames).flat()
+
+const trials = z.strictObject({
+  faults: wordsOnce
+    .transform((names) => (names.join() === 'all' ? allFaults : names))
+    .pipe(z.array(z.enum(allFaults, `must be all, or of ${allFaults.join(', ')}`)))
+    .optional(),
+  schedules: whole(1, 1000).optional(),
+  resume: z.string().min(1).optional(),
+  modes: wordsOnce.default(['sse/2', 'websocket/1.1', 'streaming/2', 'long-polling/2']),
+  windows: whole(1, 500).default(12),
+  rate: whole(1, 50).default(3),
+  seed,
+  out,
+})
+
+export type TrialOptions = NonNullable<ReturnType<typeof readTrialOptions>>
+
+/** Null for a run of cuts, restarts and kills. */
+export function readTrialOptions(argv: readonly string[]) {
+  const names = argv.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/s, ''))
+  if (!names.some((name) => ['--faults', '--schedules', '--resume'].includes(name))) return null
+  const { faults = [], ...options } = readFlags(trials, argv)
+  const other = names.find((name) => name !== '--resume')
+  if (options.resume !== undefined && other !== undefined)
+    throw new Error(`--resume takes everything from ${options.resume}: leave out ${other}.`)
+  if (faults.length > 0 && options.schedules !== undefined)
+    throw new Error('--schedules draws its faults: leave out --faults.')
+  requireModes(options.modes)
+  if (options.windows < options.modes.length)
+    throw new Error(`--windows is ${options.windows}: ${options.modes.length} modes need one each at least.`)
+  return { faults, ...options }
+}
 
 export function readResilienceOptions(argv: readonly string[]): ResilienceOptions {
   const options = readFlags(resilience, argv, { fallback: { type: 'boolean' } })
