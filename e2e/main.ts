@@ -3,6 +3,7 @@
 import { suggestion } from '../server/config/suggestion.ts'
 import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
+import { readResilienceOptions, readTrialOptions, resilienceHelp } from './scenarios/resilience-options.ts'
 import {
   capacityHelp,
   keystrokesHelp,
@@ -13,11 +14,8 @@ import {
   readPayloadOptions,
   readPubsubOptions,
   readReanalysis,
-  readResilienceOptions,
-  readTrialOptions,
   readWindcommOptions,
   readWindowsOptions,
-  resilienceHelp,
   windcommHelp,
   windowsHelp,
 } from './scenarios/scenario-options.ts'

@@ -26,6 +26,7 @@ import {
   type FaultName,
   faultNames,
   type LogName,
+  type Seen,
   type WindowRecord,
 } from './resilience-analysis.ts'
 import { catalogue, type FaultedServers, openServers, Untried } from './resilience-catalogue.ts'
@@ -38,9 +39,9 @@ import {
   timeUntil,
   untilOpen,
 } from './resilience-fleet.ts'
+import type { TrialOptions } from './resilience-options.ts'
 import { tableText } from './resilience-report.ts'
 import { readLog } from './resilience-server.ts'
-import type { TrialOptions } from './scenario-options.ts'
 
 export interface Trial {
   readonly name: string
@@ -103,7 +104,7 @@ export async function goThrough(
   let windows: readonly FleetWindow[] = []
   let untried: string | null = null
   let settledAfterMs: number | null = null
-  let log: Awaited<ReturnType<typeof readLog>> = { messages: [], isWhole: false }
+  let log: Outcome['log'] = { messages: [], isWhole: false }
   try {
     servers = await openServers(trial.log, trial.faults, opened)
     const { origin, ca } = servers.server
@@ -173,7 +174,7 @@ function closeAll(windows: readonly FleetWindow[]): void {
 
 interface Outcome {
   readonly windows: readonly WindowRecord[]
-  readonly log: Awaited<ReturnType<typeof readLog>>
+  readonly log: { readonly messages: readonly Seen[]; readonly isWhole: boolean }
   readonly lines: FaultedServers['servers'][number]['lines']
   readonly lastedMs: number
 }

@@ -19,9 +19,9 @@ import {
   timeUntil,
   untilOpen,
 } from './resilience-fleet.ts'
+import type { ResilienceOptions } from './resilience-options.ts'
 import { resilienceFiles, resilienceTable } from './resilience-report.ts'
 import { RestartingServer, readLog, startCluster } from './resilience-server.ts'
-import type { ResilienceOptions } from './scenario-options.ts'
 
 /** Writes nothing on abort. */
 export async function resilienceRun(options: ResilienceOptions, command: string, signal: AbortSignal) {
