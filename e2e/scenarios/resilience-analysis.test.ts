@@ -78,6 +78,12 @@ test('what is missing where a snapshot came is told; what is missing elsewhere i
   })
 })
 
+test('a snapshot does not excuse what the log has after it', () => {
+  const early = [{ place: 1, head: 2 }]
+  const { lost, told } = accountFor(seen('a-1@1'), accepted, early, new Set(accepted.keys()))
+  assert.deepEqual([lost, told], [['b-1', 'a-10'], ['a-2']])
+})
+
 test('with a snapshot a window begins anew: it may repeat messages, and numbers may restart', () => {
   const snapshots = [{ place: 3, head: 1 }]
   const account = accountFor(seen('a-1@1 a-2@2 b-1@3 a-1@1 b-1@2 a-10@3'), accepted, snapshots)

@@ -113,12 +113,14 @@ export function acceptedOf(windows: readonly WindowRecord[]): ReadonlyMap<string
 /**
  * `accepted`: for the window's channel. `n` counts deliveries of accepted messages; `duplicated` are repeated deliveries,
  * `reordered` first deliveries after a later message of the log or of the same sender. With a snapshot the window begins
- * anew: what is missing there is `told`, not `lost`, and what the snapshot repeats counts for nothing.
+ * anew: what is missing there is `told`, not `lost`, and what the snapshot repeats counts for nothing. A snapshot does not
+ * excuse what the log has after it.
  */
 export function accountFor(
   seen: readonly Seen[],
   accepted: ReadonlyMap<string, number>,
   snapshots: readonly SnapshotMark[] = [],
+  inLog: ReadonlySet<string> = new Set(),
 ) {
   const everSeen = new Set(seen.map(({ id }) => id))
   const duplicated: string[] = []
@@ -153,7 +155,9 @@ export function accountFor(
     const { sender, counter } = partsOf(id)
     const own = deliveries.get(sender) ?? []
     const before = own.findLast((one) => one.counter < counter)?.era ?? 0
-    return before < (own.find((one) => one.counter > counter)?.era ?? snapshots.length)
+    const after = own.find((one) => one.counter > counter)?.era ?? snapshots.length
+    const head = snapshots[after - 1]?.head ?? 0
+    return before < after && !(inLog.has(id) && (accepted.get(id) ?? 0) > head)
   }
   const missing = Map.groupBy(
     accepted.keys().filter((id) => !everSeen.has(id)),

@@ -71,14 +71,16 @@ export async function untilOpen(windows: readonly FleetWindow[], pause: Pause): 
     throw new Error(`Windows did not open: ${closed().join(', ')}.`)
 }
 
-/** Nothing waits to be sent, and each window has the newest message of every writer of its mode. */
+/** Nothing waits to be sent, and each window has the newest message of every writer of its mode, or a snapshot after it. */
 export function isSettled(windows: readonly FleetWindow[]): boolean {
   if (!windows.every(({ isOpen, unstored }) => isOpen && unstored === 0)) return false
   const byMode = Map.groupBy(windows, ({ mode }) => mode)
   return byMode.values().every((own) => {
-    const newest = own.flatMap(({ record }) => [...record.accepted.keys()].slice(-1))
-    return own.every(({ record: { seen } }) =>
-      newest.every((wanted) => seen.findLast(({ id }) => id === wanted)),
+    const newest = own.flatMap(({ record }) => [...record.accepted].slice(-1))
+    return own.every(({ record: { seen, snapshots } }) =>
+      newest.every(
+        ([wanted, seq]) => seen.findLast(({ id }) => id === wanted) || (snapshots.at(-1)?.head ?? 0) >= seq,
+      ),
     )
   })
 }

@@ -191,7 +191,7 @@ export function countTrial(faults: readonly FaultName[], { windows, log, lines, 
   const inLog = new Set(log.messages.map(({ id }) => id))
   const isNamed = !log.isWhole || lines.some(({ code }) => losses.includes(code))
   const accounts = accountsOf({ windows, lastedMs }).map(({ window, accepted, longestOutageMs }) => {
-    const { lost, told, ...others } = accountFor(window.seen, accepted, window.snapshots)
+    const { lost, told, ...others } = accountFor(window.seen, accepted, window.snapshots, inLog)
     const named = lost.filter((id) => isNamed && !inLog.has(id))
     return {
       ...{ name: window.name, longestOutageMs, told: told.length + named.length },
