@@ -32,6 +32,8 @@ interface Parts extends FaultedServers {
 interface NamedFault {
   /** Codes of the lines that name lost messages; null where none may be missing, told or not. */
   readonly losses: readonly OutputCode[] | null
+  /** What was on its way may be stored again, after later messages of its sender (docs/cluster.md). */
+  readonly mayReorder?: true
   /** Of a run of this fault alone. */
   readonly windows?: number
   /** Resolves to what ends the fault, unless it is over by then. */
@@ -176,8 +178,8 @@ export const catalogue: Readonly<Record<FaultName, NamedFault>> = {
     },
   },
   'stream-purged': {
-    // Windows that are behind get a snapshot; the servers take it for another server's retention.
-    losses: [],
+    losses: ['log-replaced'],
+    mayReorder: true,
     async begin(parts) {
       await changeStream(parts, (streams) => streams.purge(stream))
       await pick(parts.servers, parts.random).kill(0)

@@ -217,11 +217,12 @@ export function countTrial(faults: readonly FaultName[], { windows, log, lines, 
     said: saidIn(lines),
   }
   const mayLose = faults.some((fault) => catalogue[fault].losses !== null)
+  const mayReorder = faults.some((fault) => catalogue[fault].mayReorder)
   const wrong: readonly [number: number, what: string][] = [
     [row.lost, 'acknowledged and missing without a word'],
     [mayLose ? 0 : row.told, 'acknowledged and missing, though nothing may be'],
     [row.duplicated, 'twice'],
-    [row.reordered, 'out of order or under another number'],
+    [mayReorder ? 0 : row.reordered, 'out of order or under another number'],
     [row.unacknowledged, 'never acknowledged'],
   ]
   const traces = [
