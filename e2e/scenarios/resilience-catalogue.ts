@@ -115,6 +115,9 @@ function freeze(pid: number) {
   return () => process.kill(pid, 'SIGCONT')
 }
 
+/** Of a stream that is about to be full: more than is on its way, less than a second's messages. */
+const roomBytes = 4000
+
 /** NATS 2.9 goes on erasing a deleted stream, and loses messages of one that is made at once. */
 const erasedWithinMs = 1000
 
@@ -189,9 +192,12 @@ export const catalogue: Readonly<Record<FaultName, NamedFault>> = {
   'stream-full': {
     losses: null,
     async begin(parts) {
-      await changeStream(parts, (streams) =>
-        streams.update(stream, { max_bytes: 200, discard: 'new' } as never),
-      )
+      await changeStream(parts, async (streams) => {
+        const { state } = await streams.info(stream)
+        // NATS erases what is beyond a new limit, whatever it discards later.
+        const max_bytes = state.bytes + roomBytes
+        await streams.update(stream, { max_bytes, discard: 'new' } as never)
+      })
       return () => changeStream(parts, (streams) => streams.update(stream, { max_bytes: -1 } as never))
     },
   },
