@@ -3,6 +3,7 @@
 import { suggestion } from '../server/config/suggestion.ts'
 import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
+import { readResilienceOptions, readTrialOptions, resilienceHelp } from './scenarios/resilience-options.ts'
 import {
   capacityHelp,
   keystrokesHelp,
@@ -13,10 +14,8 @@ import {
   readPayloadOptions,
   readPubsubOptions,
   readReanalysis,
-  readResilienceOptions,
   readWindcommOptions,
   readWindowsOptions,
-  resilienceHelp,
   windcommHelp,
   windowsHelp,
 } from './scenarios/scenario-options.ts'
@@ -84,6 +83,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   resilience: {
     help: resilienceHelp,
     async run(flags, ...rest) {
+      const trials = readTrialOptions(flags)
+      if (trials) return (await import('./scenarios/resilience-trials.ts')).trialsRun(trials, ...rest)
       const options = readResilienceOptions(flags)
       return (await import('./scenarios/resilience.ts')).resilienceRun(options, ...rest)
     },

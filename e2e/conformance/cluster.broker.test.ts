@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { jetstreamManager } from '@nats-io/jetstream'
 import { startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { isKind, type Message } from '../../server/wire/messages.ts'
@@ -177,13 +178,43 @@ test('a server that was away while others erased what it missed reads the state 
   stretch.cut()
   for (let n = 1; n <= 300; n += 1) await author.send(draftOf(nameIn('w1'), n, `${n}`))
   stretch.refuse(false)
-  const back = await openWhenReady(context, away, mode, { window: 'w4' })
+  const back = await openWhenReady(context, away, mode, { window: 'w4', cursor: `${epoch}:300` })
   const draft = draftOf(nameIn('w4'), 1, 'back')
   while ((await back.send(draft)).type !== 'stored');
   const late = open(context, away, mode, { window: 'w3', cursor: `${epoch}:300` })
   assert.deepEqual(texts(await take(late, 1)), ['back'])
   await author.send(draftOf(nameIn('w1'), 301, 'on'))
   assert.deepEqual(texts(await take(late, 1)), ['on'])
+})
+
+test('messages are erased before a server had them: its windows do not get later ones alone, and are told', async (context) => {
+  const mode = modes[0]
+  assert.ok(mode)
+  const stretch = await startProxy(Number(nats.address().split(':')[1]))
+  context.after(() => stretch.close())
+  const [one] = await startServers(context, 1)
+  const away = await startServer(context, [`127.0.0.1:${stretch.port}`])
+  assert.ok(one)
+  const author = open(context, one, mode, { window: 'w1' })
+  const reader = open(context, away, mode, { window: 'w2' })
+  await author.next('welcome')
+  const [epoch] = (await reader.next('welcome')).cursor.split(':')
+  await author.send(draftOf(nameIn('w1'), 1, 'before'))
+  await take(reader, 1)
+  stretch.refuse(true)
+  stretch.cut()
+  await author.send(draftOf(nameIn('w1'), 2, 'erased'))
+  const admin = await nats.connect()
+  context.after(() => admin.close())
+  await (await jetstreamManager(admin)).streams.purge(`cluster${streams}`)
+  await author.send(draftOf(nameIn('w1'), 3, 'after'))
+  stretch.refuse(false)
+  await openWhenReady(context, away, mode, { window: 'w3', cursor: `${epoch}:3` })
+  // The first may be read with the state; the second is told.
+  for (const n of [4, 5]) await author.send(draftOf(nameIn('w1'), n, `${n}`))
+  await assert.rejects(reader.next('message'))
+  const back = await openWhenReady(context, away, mode, { window: 'w2', opening: '1', cursor: `${epoch}:1` })
+  assert.deepEqual(texts(await take(back, 1)), ['5'])
 })
 
 test('NATS is killed while windows write: what is acknowledged arrives everywhere, once and in order', async (context) => {

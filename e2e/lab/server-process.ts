@@ -7,6 +7,7 @@ import https from 'node:https'
 import net, { isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { ensureCertificate, machineAddresses, machineNames } from '../../certs/certificate.ts'
@@ -21,7 +22,7 @@ export type Ports = Readonly<Record<HttpVersion, number>>
 
 export const serverProgram = join(import.meta.dirname, '../../server/main.ts')
 
-const startWithinMs = 20_000
+const startWithinMs = 60_000
 const stopWithinMs = 8000
 /** Characters kept of a program's output before it is ready, and of its standard error. */
 const mostWritten = 4000
@@ -37,13 +38,15 @@ interface Starting {
   readonly stages?: boolean
   /** The name in its addresses. */
   readonly host?: string | undefined
+  /** Of its standard output. */
+  readonly onLine?: (line: string) => void
 }
 
 /** Starts a program that sends `{ type: 'ready', ports }` over IPC. Rejects with its output if it exits first. */
 export async function startServerProcess(
   program: string,
   args: readonly string[],
-  { stages = false, host = 'localhost' }: Starting = {},
+  { stages = false, host = 'localhost', onLine }: Starting = {},
 ) {
   const execArgv = [
     ...process.execArgv,
@@ -52,6 +55,7 @@ export async function startServerProcess(
   ]
   const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv })
   const exited = once(child, 'exit').then(() => undefined)
+  if (onLine && child.stdout) createInterface(child.stdout).on('line', onLine)
   let written = ''
   let errors = ''
   child.stdout?.on('data', (chunk) => {
@@ -159,6 +163,7 @@ export async function makeServerFolder(scenario: string, given?: CertificateFile
   }
   return {
     ca: cert,
+    data: paths['data-folder'],
     /** These settings and the paths of certificate and log. */
     flags: (settings: Readonly<Record<string, string | number>>) =>
       Object.entries({ ...settings, ...paths }).flatMap(([name, value]) => [`--${name}`, String(value)]),

@@ -19,7 +19,8 @@ export function reportFolder(scenario: string, startedAt: Date): string {
   return join('reports', `${date}-${scenario}`)
 }
 
-const unfinishedName = (folder: string) => `${folder}.unfinished`
+/** Where the files of a run are until it is complete. */
+export const unfinishedName = (folder: string) => `${folder}.unfinished`
 
 /** Call before a run, which takes minutes. Rejects when the report's folder is not free. */
 export async function requireFree(folder: string): Promise<void> {

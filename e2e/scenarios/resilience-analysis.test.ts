@@ -36,7 +36,7 @@ const accepted = new Map([
   ['b-1', 3],
   ['a-10', 4],
 ])
-const noWrong = { lost: [], duplicated: [], reordered: [] }
+const noWrong = { lost: [], told: [], duplicated: [], reordered: [] }
 
 test('all, once and in order', () => {
   assert.deepEqual(accountFor(seen('a-1@1 a-2@2 b-1@3 a-10@4'), accepted), { n: 4, ...noWrong })
@@ -63,6 +63,33 @@ test('what came behind a later one of its sender is out of order, whatever the l
 
 test('what was not acknowledged is not expected, and no delivery of an accepted message', () => {
   assert.deepEqual(accountFor(seen('a-1@1 a-2@2 b-1@3 a-10@4 c-1@5'), accepted), { n: 4, ...noWrong })
+})
+
+test('what is missing where a snapshot came is told; what is missing elsewhere is lost', () => {
+  const place = { place: 1, head: 3 }
+  assert.deepEqual(accountFor(seen('a-1@1 a-10@4'), accepted, [place]), {
+    ...{ n: 2, ...noWrong },
+    told: ['a-2', 'b-1'],
+  })
+  assert.deepEqual(accountFor(seen('a-1@1 a-10@4'), accepted, [{ place: 2, head: 4 }]), {
+    ...{ n: 2, ...noWrong },
+    lost: ['a-2'],
+    told: ['b-1'],
+  })
+})
+
+test('a snapshot does not excuse what the log has after it', () => {
+  const early = [{ place: 1, head: 2 }]
+  const { lost, told } = accountFor(seen('a-1@1'), accepted, early, new Set(accepted.keys()))
+  assert.deepEqual([lost, told], [['b-1', 'a-10'], ['a-2']])
+})
+
+test('with a snapshot a window begins anew: it may repeat messages, and numbers may restart', () => {
+  const snapshots = [{ place: 3, head: 1 }]
+  const account = accountFor(seen('a-1@1 a-2@2 b-1@3 a-1@1 b-1@2 a-10@3'), accepted, snapshots)
+  assert.deepEqual(account, { n: 6, ...noWrong })
+  const twice = accountFor(seen('a-1@1 a-2@2 b-1@3 a-1@1 a-10@3 a-10@4'), accepted, snapshots)
+  assert.deepEqual(twice.duplicated, ['a-10'])
 })
 
 const promised = { cuts: 1, restarts: 1, kills: 1 }

@@ -7,7 +7,27 @@ import { ascending, median } from '../lab/statistics.ts'
 import { count, seconds } from '../report/section.ts'
 import type { BrowserRecord } from './resilience-browsers.ts'
 
+/** Faults by name, each of one kind of log. */
+export const faultNames = {
+  sqlite: ['copy-restored', 'wal-missing', 'wal-damaged', 'database-damaged', 'disk-full'],
+  nats: [
+    ...(['stream-deleted', 'stream-purged', 'stream-full', 'stream-recreated'] as const),
+    ...(['node-cut', 'node-frozen', 'broker-frozen', 'all-started-at-once', 'rolling-restart'] as const),
+  ],
+} as const
+
+export type LogName = keyof typeof faultNames
+export type FaultName = (typeof faultNames)[LogName][number]
+
 export type Seen = Pick<Message, 'id' | 'seq'>
+
+/** Of a resume with `recovered: false`. */
+export interface SnapshotMark {
+  /** Deliveries before it. */
+  readonly place: number
+  /** The log's newest number then: later numbers are live messages. */
+  readonly head: number
+}
 
 /** When a window was closed or disturbed; ms since the run began. */
 export interface Outage {
@@ -38,7 +58,7 @@ export function createWindowRecord(name: string, mode: string, isWriter: boolean
     /** Resumes that delivered all missed messages. */
     recovered: 0,
     /** Resumes with a snapshot instead, which loses any missed messages. */
-    snapshots: 0,
+    snapshots: [] as SnapshotMark[],
     repairs: 0,
     modeChanges: 0,
     cuts: 0,
@@ -92,34 +112,69 @@ export function acceptedOf(windows: readonly WindowRecord[]): ReadonlyMap<string
 
 /**
  * `accepted`: for the window's channel. `n` counts deliveries of accepted messages; `duplicated` are repeated deliveries,
- * `reordered` first deliveries after a later message of the log or of the same sender.
+ * `reordered` first deliveries after a later message of the log or of the same sender. With a snapshot the window begins
+ * anew: what is missing there is `told`, not `lost`, and what the snapshot repeats counts for nothing. A snapshot does not
+ * excuse what the log has after it.
  */
-export function accountFor(seen: readonly Seen[], accepted: ReadonlyMap<string, number>) {
-  const known = new Set<string>()
+export function accountFor(
+  seen: readonly Seen[],
+  accepted: ReadonlyMap<string, number>,
+  snapshots: readonly SnapshotMark[] = [],
+  inLog: ReadonlySet<string> = new Set(),
+) {
+  const everSeen = new Set(seen.map(({ id }) => id))
   const duplicated: string[] = []
   const reordered: string[] = []
+  /** By sender; live deliveries alone. `era`: snapshots before it. */
+  const deliveries = new Map<string, { counter: number; era: number }[]>()
+  let known = new Set<string>()
   let furthestSeq = 0
-  const furthestOf = new Map<string, number>()
-  for (const { id, seq } of seen) {
+  let furthestOf = new Map<string, number>()
+  let era = 0
+  for (const [place, { id, seq }] of seen.entries()) {
+    for (; place >= (snapshots[era]?.place ?? Number.POSITIVE_INFINITY); era += 1) {
+      known = new Set()
+      furthestSeq = 0
+      furthestOf = new Map()
+    }
+    if (era > 0 && seq <= (snapshots[era - 1]?.head ?? 0)) continue
     if (known.has(id)) {
       duplicated.push(id)
       continue
     }
     known.add(id)
-    // `w3f9c-12`: sender and the sender's counter.
-    const dash = id.lastIndexOf('-')
-    const [sender, counter] = [id.slice(0, dash), Number(id.slice(dash + 1))]
+    const { sender, counter } = partsOf(id)
+    deliveries.getOrInsertComputed(sender, () => []).push({ counter, era })
     const furthest = furthestOf.get(sender) ?? 0
     if (seq <= furthestSeq || counter <= furthest) reordered.push(id)
     furthestSeq = Math.max(furthestSeq, seq)
     furthestOf.set(sender, Math.max(furthest, counter))
   }
+  /** A snapshot came between its sender's messages before and after it. */
+  const isTold = (id: string) => {
+    const { sender, counter } = partsOf(id)
+    const own = deliveries.get(sender) ?? []
+    const before = own.findLast((one) => one.counter < counter)?.era ?? 0
+    const after = own.find((one) => one.counter > counter)?.era ?? snapshots.length
+    const head = snapshots[after - 1]?.head ?? 0
+    return before < after && !(inLog.has(id) && (accepted.get(id) ?? 0) > head)
+  }
+  const missing = Map.groupBy(
+    accepted.keys().filter((id) => !everSeen.has(id)),
+    isTold,
+  )
   const n = seen.filter(({ id }) => accepted.has(id)).length
-  return { n, lost: [...accepted.keys()].filter((id) => !known.has(id)), duplicated, reordered }
+  return { n, lost: missing.get(false) ?? [], told: missing.get(true) ?? [], duplicated, reordered }
+}
+
+/** `w3f9c-12`: sender and the sender's counter. */
+function partsOf(id: string) {
+  const dash = id.lastIndexOf('-')
+  return { sender: id.slice(0, dash), counter: Number(id.slice(dash + 1)) }
 }
 
 /** Each window's deliveries of what the windows of its mode sent. */
-export function accountsOf({ windows, lastedMs }: ResilienceRecord) {
+export function accountsOf({ windows, lastedMs }: Pick<ResilienceRecord, 'windows' | 'lastedMs'>) {
   const byMode = Map.groupBy(windows, ({ mode }) => mode)
   const acceptedIn = new Map(byMode.entries().map(([mode, own]) => [mode, acceptedOf(own)]))
   return windows.map((window) => {
@@ -225,7 +280,7 @@ function summariseMode(accounts: readonly WindowAccount[], mode: string) {
     cuts: sum(({ window }) => window.cuts),
     stalls: sum(({ window }) => window.stalls),
     recovered: sum(({ window }) => window.recovered),
-    snapshots: sum(({ window }) => window.snapshots),
+    snapshots: sum(({ window }) => window.snapshots.length),
     repairs: sum(({ window }) => window.repairs),
     modeChanges: sum(({ window }) => window.modeChanges),
     /** Repeated message frames that the link dropped. */

@@ -1,6 +1,6 @@
 // Windows without a browser: the real link over connections that can be cut and stalled.
 
-import type { DownFrame } from '../../server/wire/messages.ts'
+import { type DownFrame, parseCursor } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import type { Link, LinkState } from '../../web/link/link.ts'
@@ -47,6 +47,42 @@ export function startWriting(windows: readonly FleetWindow[], perSecond: number)
   return () => {
     for (const timer of running) clearTimeout(timer)
   }
+}
+
+type Pause = (ms: number) => Promise<void>
+
+const lookMs = 100
+const openWithinMs = 60_000
+
+/** Resolves to the ms it took, or to null on a timeout. */
+export async function timeUntil(holds: () => boolean, withinMs: number, pause: Pause) {
+  const startedAt = performance.now()
+  while (!holds()) {
+    if (performance.now() - startedAt > withinMs) return null
+    await pause(lookMs)
+  }
+  return performance.now() - startedAt
+}
+
+/** Rejects with their names if some do not open. */
+export async function untilOpen(windows: readonly FleetWindow[], pause: Pause): Promise<void> {
+  const closed = () => windows.filter(({ isOpen }) => !isOpen).map(({ record }) => record.name)
+  if ((await timeUntil(() => closed().length === 0, openWithinMs, pause)) === null)
+    throw new Error(`Windows did not open: ${closed().join(', ')}.`)
+}
+
+/** Nothing waits to be sent, and each window has the newest message of every writer of its mode, or a snapshot after it. */
+export function isSettled(windows: readonly FleetWindow[]): boolean {
+  if (!windows.every(({ isOpen, unstored }) => isOpen && unstored === 0)) return false
+  const byMode = Map.groupBy(windows, ({ mode }) => mode)
+  return byMode.values().every((own) => {
+    const newest = own.flatMap(({ record }) => [...record.accepted].slice(-1))
+    return own.every(({ record: { seen, snapshots } }) =>
+      newest.every(
+        ([wanted, seq]) => seen.findLast(({ id }) => id === wanted) || (snapshots.at(-1)?.head ?? 0) >= seq,
+      ),
+    )
+  })
 }
 
 type Moment = 'requested' | 'welcomed'
@@ -187,7 +223,10 @@ export class FleetWindow {
     if (frame.type === 'message') this.record.frames += 1
     if (frame.type !== 'welcome') return
     if (frame.recovered) this.record.recovered += 1
-    else if (this.#wasWelcomed) this.record.snapshots += 1
+    else if (this.#wasWelcomed) {
+      const head = parseCursor(frame.cursor)?.seq ?? 0
+      this.record.snapshots.push({ place: this.record.seen.length, head })
+    }
     this.#wasWelcomed = true
   }
 

@@ -56,14 +56,14 @@ export function resilienceFiles(
 
 /** The report's first tables, for the terminal. */
 export function resilienceTable(summary: ResilienceSummary): string {
-  const tables = [returnsTable(summary), ...outcomeTables(summary)]
-  const texts = tables.map(({ caption, columns, rows }) => {
-    const cells = columns.map(
-      ({ title }, place) => [title, (row: readonly string[]) => row[place] ?? ''] as const,
-    )
-    return `  ${caption}\n${textTable(cells, rows)}`
-  })
-  return texts.join('\n\n')
+  return [returnsTable(summary), ...outcomeTables(summary)].map(tableText).join('\n\n')
+}
+
+export function tableText({ caption, columns, rows }: Table): string {
+  const cells = columns.map(
+    ({ title }, place) => [title, (row: readonly string[]) => row[place] ?? ''] as const,
+  )
+  return `  ${caption}\n${textTable(cells, rows)}`
 }
 
 /** Without a unit, for columns. */
@@ -399,7 +399,7 @@ function csvFiles(record: ResilienceRecord): Readonly<Record<string, string>> {
         ['outages', ({ outages }) => outages.length],
         ['longest_outage_ms', ({ longestOutageMs }) => longestOutageMs],
         ['recovered', ({ recovered }) => recovered],
-        ['snapshots', ({ snapshots }) => snapshots],
+        ['snapshots', ({ snapshots }) => snapshots.length],
         ['repairs', ({ repairs }) => repairs],
         ['mode_changes', ({ modeChanges }) => modeChanges],
         ['reasons', ({ reasons }) => [...reasons].map(([why, times]) => `${times} x ${why}`).join(' | ')],

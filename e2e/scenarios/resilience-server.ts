@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
+import type { OutputCode } from '../../server/output.ts'
 import type { Message, PollAnswer } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
@@ -15,6 +16,7 @@ import {
   startServerProcess,
 } from '../lab/server-process.ts'
 import { startBalancer } from '../network/balancer.ts'
+import { type Stretch, startProxy } from '../windows/cutting-proxy.ts'
 import type { MemorySample } from './resilience-analysis.ts'
 
 /** Persistent log, short timeouts and small queues for slow windows. */
@@ -37,6 +39,9 @@ const settings = {
 
 const sampleEveryMs = 500
 
+/** Ms, or what is done while the server is down. */
+type Away = number | (() => unknown)
+
 /** What faults and measurements need of one server, or of several behind one address. */
 export type ServerUnderTest = Pick<
   RestartingServer,
@@ -58,6 +63,12 @@ export type ServerUnderTest = Pick<
   readonly killWorker?: (draw: number) => number | undefined
 }
 
+/** A line of `--log-format json`. */
+export interface ServerLine {
+  readonly code: OutputCode
+  readonly message: string
+}
+
 /** Restarts, kills and closes run one at a time. */
 export class RestartingServer {
   readonly ports: Ports
@@ -66,6 +77,8 @@ export class RestartingServer {
   readonly ca: string
   /** Standard error of each unexpected exit. */
   readonly crashes: string[] = []
+  /** Of all its processes; empty without `--log-format json`. */
+  readonly lines: readonly ServerLine[]
   /** Server process, from 1. */
   life = 1
   /** False from a stop, kill or crash until the next start. */
@@ -83,11 +96,22 @@ export class RestartingServer {
     const { ports = await findFreePorts(), host = 'localhost', ...change } = place
     const own = { ...settings, ...change, host, port: ports['2'], 'http1-port': ports['1.1'] }
     const args = flags(own as Readonly<Record<string, string | number>>)
-    const launch = () => startServerProcess(program, args, { host })
-    return new RestartingServer(ports, ca, launch, await launch())
+    const lines: ServerLine[] = []
+    const onLine = (line: string) => {
+      if (line.startsWith('{')) lines.push(JSON.parse(line))
+    }
+    const launch = () => startServerProcess(program, args, { host, onLine })
+    return new RestartingServer(ports, ca, launch, await launch(), lines)
   }
 
-  private constructor(ports: Ports, ca: string, launch: () => Promise<StartedServer>, server: StartedServer) {
+  private constructor(
+    ports: Ports,
+    ca: string,
+    launch: () => Promise<StartedServer>,
+    server: StartedServer,
+    lines: readonly ServerLine[],
+  ) {
+    this.lines = lines
     this.ports = ports
     this.origin = server.origin
     this.ca = ca
@@ -96,14 +120,18 @@ export class RestartingServer {
     this.#watch(server)
   }
 
-  /** Sends SIGTERM; restarts `awayMs` after the exit. Resolves when the server is up. */
-  restart(awayMs: number): Promise<void> {
-    return this.#inTurn(() => this.#replace(this.#server.close, awayMs))
+  get pid(): number {
+    return this.#server.pid
+  }
+
+  /** Sends SIGTERM; restarts so many ms after the exit, or once the work is done. Resolves when the server is up. */
+  restart(away: Away): Promise<void> {
+    return this.#inTurn(() => this.#replace(this.#server.close, away))
   }
 
   /** Like `restart`, with SIGKILL. */
-  kill(awayMs: number): Promise<void> {
-    return this.#inTurn(() => this.#replace(this.#server.kill, awayMs))
+  kill(away: Away): Promise<void> {
+    return this.#inTurn(() => this.#replace(this.#server.kill, away))
   }
 
   close(): Promise<void> {
@@ -157,10 +185,10 @@ export class RestartingServer {
     return done
   }
 
-  async #replace(end: () => Promise<void>, awayMs: number): Promise<void> {
+  async #replace(end: () => Promise<void>, away: Away): Promise<void> {
     this.isUp = false
     await end()
-    await delay(awayMs)
+    await (typeof away === 'number' ? delay(away) : away())
     const server = await this.#launch()
     this.#written += this.#server.errors()
     this.#server = server
@@ -170,19 +198,33 @@ export class RestartingServer {
   }
 }
 
+interface ClusterSettings {
+  readonly servers: number
+  readonly workers?: number
+  /** Puts a relay between each server and NATS. */
+  readonly isRelayed?: boolean
+  /** Of each server. */
+  readonly more?: Readonly<Record<string, string>>
+}
+
 /** Servers on addresses of their own (127.0.0.2 and so on) over one NATS stream, behind a balancer on localhost. Each fault meets the next server. */
 export async function startCluster(
   folder: Pick<ServerFolder, 'ca' | 'flags'>,
-  { servers: count, workers }: { readonly servers: number; readonly workers: number },
+  { servers: count, workers = 1, isRelayed = false, more = {} }: ClusterSettings,
   opened: AsyncDisposableStack,
-): Promise<ServerUnderTest> {
+) {
   const nats = await startNatsServer()
   opened.defer(nats.stop)
   const ports = await findFreePorts()
   const hosts = Array.from({ length: count }, (_, place) => `127.0.0.${place + 2}`)
   const servers: RestartingServer[] = []
+  const relays: Stretch[] = []
   for (const host of hosts) {
-    const settings = { broker: 'nats', 'nats-servers': nats.address(), access: 'open', workers }
+    const relay = isRelayed ? await startProxy(Number(nats.address().split(':')[1])) : null
+    if (relay) opened.defer(relay.close)
+    if (relay) relays.push(relay)
+    const address = relay ? `127.0.0.1:${relay.port}` : nats.address()
+    const settings = { broker: 'nats', 'nats-servers': address, access: 'open', workers, ...more }
     const server = await RestartingServer.start(folder, serverProgram, { ...settings, ports, host })
     opened.defer(() => server.close())
     servers.push(server)
@@ -200,7 +242,7 @@ export async function startCluster(
     return servers[turn % count] as RestartingServer
   }
   const origin = { '2': `https://localhost:${ports['2']}`, '1.1': `https://localhost:${ports['1.1']}` }
-  return {
+  const server: ServerUnderTest = {
     ...{ ports, origin, ca: folder.ca },
     get crashes() {
       return servers.flatMap(({ crashes }) => crashes)
@@ -241,6 +283,7 @@ export async function startCluster(
       }
     },
   }
+  return { server, servers, nats, relays }
 }
 
 /** By the kernel's table; none where it has none (proc_pid_task(5), Linux alone). */
@@ -253,11 +296,11 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** The complete log of some channels, by polls over HTTP/1.1, which set their own pace. */
+/** The log of some channels, by polls over HTTP/1.1, which set their own pace. Not whole: a snapshot came in place of its beginning. */
 export async function readLog(
   { origin, ca }: Pick<RestartingServer, 'origin' | 'ca'>,
   channels: readonly string[],
-): Promise<Message[]> {
+): Promise<{ readonly messages: Message[]; readonly isWhole: boolean }> {
   const http = connectHttp('1.1', origin['1.1'], ca)
   const query = new URLSearchParams({ window: 'reader-of-the-log', channels: channels.join(',') })
   const poll = async (): Promise<PollAnswer> => {
@@ -268,12 +311,16 @@ export async function readLog(
   }
   try {
     const messages: Message[] = []
+    let isWhole = true
     let cursor = `${(await poll()).cursor.split(':')[0]}:0`
     for (;;) {
       query.set('cursor', cursor)
       const answer = await poll()
-      for (const frame of answer.frames) if (frame.type === 'message') messages.push(frame.message)
-      if (answer.cursor === cursor) return messages
+      for (const frame of answer.frames) {
+        if (frame.type === 'message') messages.push(frame.message)
+        else if (frame.type === 'welcome' && !frame.recovered) isWhole = false
+      }
+      if (answer.cursor === cursor) return { messages, isWhole }
       cursor = answer.cursor
     }
   } finally {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { modes } from '../../server/wire/modes.ts'
 import { resilienceRun } from './resilience.ts'
-import { readResilienceOptions } from './scenario-options.ts'
+import { readResilienceOptions } from './resilience-options.ts'
 
 test('six windows in two modes come through a restart, a kill and cuts with everything', {
   timeout: 120_000,

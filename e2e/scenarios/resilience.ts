@@ -7,19 +7,21 @@ import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
 import { Progress } from '../lab/terminal-output.ts'
 import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
 import { seconds } from '../report/section.ts'
-import {
-  acceptedOf,
-  countFaults,
-  type FaultRecord,
-  type ResilienceRecord,
-  summarise,
-} from './resilience-analysis.ts'
+import { countFaults, type FaultRecord, type ResilienceRecord, summarise } from './resilience-analysis.ts'
 import { BrowserWindows, browserChannel } from './resilience-browsers.ts'
 import { carryOut, planFaults } from './resilience-faults.ts'
-import { channelOf, type FleetWindow, openFleet, startWriting } from './resilience-fleet.ts'
+import {
+  channelOf,
+  type FleetWindow,
+  isSettled,
+  openFleet,
+  startWriting,
+  timeUntil,
+  untilOpen,
+} from './resilience-fleet.ts'
+import type { ResilienceOptions } from './resilience-options.ts'
 import { resilienceFiles, resilienceTable } from './resilience-report.ts'
 import { RestartingServer, readLog, startCluster } from './resilience-server.ts'
-import type { ResilienceOptions } from './scenario-options.ts'
 
 /** Writes nothing on abort. */
 export async function resilienceRun(options: ResilienceOptions, command: string, signal: AbortSignal) {
@@ -64,7 +66,6 @@ export async function resilienceRun(options: ResilienceOptions, command: string,
 const overtime = 1.5
 /** After this long open, the link's next reconnect delay is short. */
 const steadyMs = 5000
-const openWithinMs = 20_000
 /** Many reconnect attempts, at most 3 s apart. */
 const settleWithinMs = 45_000
 /** Idle before the last memory sample. */
@@ -85,7 +86,7 @@ async function measure(
   opened.defer(folder.remove)
   const server =
     options.servers > 1
-      ? await startCluster(folder, options, opened)
+      ? (await startCluster(folder, options, opened)).server
       : await RestartingServer.start(folder, serverProgram, { workers: options.workers })
   if (options.servers === 1) opened.defer(() => server.close())
   const { origin, ca } = server
@@ -99,9 +100,7 @@ async function measure(
   const browsers = new BrowserWindows()
   opened.defer(() => browsers.close())
   await browsers.open(options.browsers, origin)
-  const closed = () => windows.filter(({ isOpen }) => !isOpen).map(({ record }) => record.name)
-  if ((await timeUntil(() => closed().length === 0, openWithinMs, pause)) === null)
-    throw new Error(`Windows did not open: ${closed().join(', ')}.`)
+  await untilOpen(windows, pause)
   const beside = options.browsers > 0 ? `, and ${options.browsers} of ${browsers.version}` : ''
   progress.say(`${windows.length} windows are open${beside}.`)
 
@@ -143,35 +142,14 @@ async function measure(
     faults: done,
     // The figures are of the worker that answers.
     memory: options.workers > 1 ? [] : memory.samples,
-    log: await readLog(server, options.modes.map(channelOf)),
-    browsers: await browsers.records(await readLog(server, [browserChannel]), elapsed()),
+    log: (await readLog(server, options.modes.map(channelOf))).messages,
+    browsers: await browsers.records((await readLog(server, [browserChannel])).messages, elapsed()),
     crashes: server.crashes,
     ...(options.servers > 1 && { servers: options.servers }),
     ...(options.workers > 1 && { workers: options.workers }),
     settledAfterMs,
   }
   return { record, errors: server.errors(), browser: browsers.version }
-}
-
-const lookMs = 100
-
-/** Resolves to the ms it took, or to null on a timeout. */
-async function timeUntil(holds: () => boolean, withinMs: number, pause: (ms: number) => Promise<void>) {
-  const startedAt = performance.now()
-  while (!holds()) {
-    if (performance.now() - startedAt > withinMs) return null
-    await pause(lookMs)
-  }
-  return performance.now() - startedAt
-}
-
-function isSettled(windows: readonly FleetWindow[]): boolean {
-  if (!windows.every(({ isOpen, unstored }) => isOpen && unstored === 0)) return false
-  const byMode = Map.groupBy(windows, ({ mode }) => mode)
-  return byMode.values().every((own) => {
-    const expected = acceptedOf(own.map(({ record }) => record)).size
-    return own.every(({ record }) => record.seen.length >= expected)
-  })
 }
 
 const followEveryMs = { terminal: 250, elsewhere: 5000 }

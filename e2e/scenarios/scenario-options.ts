@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { editorNames } from '../../server/wire/messages.ts'
-import { modes as allModes, type Mode, shareNames } from '../../server/wire/modes.ts'
+import { type Mode, shareNames } from '../../server/wire/modes.ts'
 import { readFlags, seed, whole, words, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { answeringPeers } from '../load/ramp-clients.ts'
@@ -168,7 +168,7 @@ function requireRoom(modes: readonly Mode[], windows: number, perBrowser: number
     )
 }
 
-function requireModes(names: readonly string[]): readonly Mode[] {
+export function requireModes(names: readonly string[]): readonly Mode[] {
   if (names.length === 0) throw new Error('--modes names no mode.')
   return names.map(requireMode)
 }
@@ -363,55 +363,6 @@ export function readPubsubOptions(argv: readonly string[]) {
   for (const { name, transport } of requireModes(options.modes))
     if (!publishing.includes(transport))
       throw new Error(`--modes names ${name}: a user of pubsub waits for a message, and does not poll.`)
-  return options
-}
-
-const resilience = z.strictObject({
-  modes: z
-    .string()
-    .default('all')
-    .transform((list) => (list.trim() === 'all' ? allModes.map(({ name }) => name) : wordsOnce.parse(list))),
-  windows: whole(1, 500).default(50),
-  seconds: whole(4, 3600).default(60),
-  rate: whole(1, 50).default(3),
-  browsers: whole(0, 8).default(2),
-  servers: whole(1, 9).default(1),
-  workers: whole(1, 16).default(1),
-  seed,
-  fallback: z.boolean().default(false),
-  out,
-})
-
-export type ResilienceOptions = z.output<typeof resilience>
-
-export const resilienceHelp = `npm run lab -- resilience [flags]
-
-  Opens windows in every mode that write to each other, cuts their connections, stalls their reading, and restarts, kills
-  (kill -9), floods and attacks the server with invalid input. Exits with status 1 if a message was lost, repeated or
-  reordered, if windows were back later than 2 s in the median or 5 s at worst after the server's return, or if fewer
-  faults occurred than promised: in 60 s 200 cut connections, 3 restarts and 3 kills, the last of which keeps the server
-  away for 8 s; for other durations in proportion, and at least one of each.
-
-  --modes LIST   modes, or all, at the same time on one server                all
-  --windows N    windows in all, spread evenly over the modes                 50
-  --seconds N    duration                                                     60
-  --rate N       messages a second from each of two writers in each mode      3
-  --browsers N   additional real Chromium windows; 0 for none                 2
-  --servers N    over one NATS stream, behind a balancer; faults meet them in
-                 turn, and NATS is killed too; needs nats-server              1
-  --workers N    of each server; one of them is killed (kill -9) six times a
-                 minute                                                       1
-  --seed N       repeats the plan of the faults                               drawn, and printed
-  --fallback     lets windows fall back to other modes
-  --out DIR      folder of the report                                          reports/<date>-resilience
-`
-
-export function readResilienceOptions(argv: readonly string[]): ResilienceOptions {
-  const options = readFlags(resilience, argv, { fallback: { type: 'boolean' } })
-  const { modes, windows } = options
-  requireModes(modes)
-  if (windows < modes.length)
-    throw new Error(`--windows is ${windows}: ${modes.length} modes need one each at least.`)
   return options
 }
 

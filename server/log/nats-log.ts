@@ -184,7 +184,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     onShut: () => {
       if (!isLost) away = 'NATS does not answer'
     },
-    onReopened: () => void rejoin(false),
+    onReopened: () => void rejoin(),
   })
   const followers = new Followers(onFailure)
   const pending = new Map<string, Entry>()
@@ -194,15 +194,13 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
   let isClosed = false
   let closing: Promise<void> | null = null
   let rejoining: Promise<void> | null = null
-  /** While this server was away, others erased what it had not received. */
-  let isBehind = false
   /** Why this server is cut off from the stream; null while it is not. */
   let away: string | null = null
   let isLost = false
   /** Why JetStream did not take the newest draft, since when it takes none, and when that was last seen. */
   let refused: { readonly reason: string; readonly since: number; readonly at: number } | null = null
   let heardAt = now()
-  let view = await whenReady(`the messages of the stream ${name}`, parts, load)
+  const view = await whenReady(`the messages of the stream ${name}`, parts, load)
   let consuming = await whenReady(`a consumer of the stream ${name}`, parts, consume)
   attend(consuming)
   const looking = setInterval(() => void look().catch(onFailure), lookEachMs)
@@ -250,7 +248,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     }
     void watch()
     void messages.closed().then(() => {
-      if (messages === consuming && !isClosed) void rejoin(false)
+      if (messages === consuming && !isClosed) void rejoin()
     })
   }
 
@@ -260,9 +258,8 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     away = null
   }
 
-  /** JetStream forgets its consumers when it stops. Of what is read anew windows learn by their next heartbeat. */
-  async function rejoin(isAnew: boolean): Promise<void> {
-    isBehind ||= isAnew
+  /** JetStream forgets its consumers when it stops. */
+  async function rejoin(): Promise<void> {
     rejoining ??= rejoinUntilDone().finally(() => {
       rejoining = null
     })
@@ -270,21 +267,14 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
   }
 
   async function rejoinUntilDone(): Promise<void> {
-    let hasJoined = false
-    while ((!hasJoined || isBehind) && !isClosed && !isLost) {
+    while (!isClosed && !isLost) {
       try {
         await door.untilOpen()
         await consuming.close()
         if ((await door.untilShut(mustBeSame().then(() => true))) === null) continue
-        if (isBehind) {
-          view = await load()
-          isBehind = false
-          for (const { draft } of [...pending.values()]) settle(view.tail.find(draft))
-        }
         consuming = await consume()
         attend(consuming)
-        hasJoined = true
-        hear()
+        return hear()
       } catch (error) {
         if (error instanceof StreamLost) return lose(error.message)
         away = reasonOf(error)
@@ -332,7 +322,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
       const reason = away ?? undelivered
       refuse(late, reason)
       notTaken(reason)
-      void rejoin(false)
+      void rejoin()
     }
     if (!refused || away !== null) return
     const { config, state } = await manager.streams.info(name)
@@ -347,10 +337,14 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
 
   function receive(received: JsMsg): void {
     const { head } = view.tail
-    if (received.seq <= head || isBehind || isLost) return
+    if (received.seq <= head || isLost) return
+    // Windows that got this one would not know that they miss those.
+    if (received.seq > head + 1) {
+      lose(`the messages from ${head + 1} to ${received.seq - 1} were erased before this server had them`)
+      return
+    }
     hear()
     refused = null
-    if (received.seq > head + 1) return void rejoin(true)
     const message = messageIn(received)
     view.take(message)
     followers.tell(message, formatCursor({ epoch, seq: message.seq }))
@@ -399,7 +393,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
         // Those behind it too: the sender repeats all of them, in order.
         refuse(line.splice(0), reason)
         // Perhaps it is another stream.
-        if (!(cause instanceof JetStreamApiError)) void rejoin(false)
+        if (!(cause instanceof JetStreamApiError)) void rejoin()
       }
     }
     lines.delete(sender)
@@ -419,7 +413,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
         if (isFinal || performance.now() + retryMs > endsAt) throw answer
         await pause(retryMs)
       } else if (answer) {
-        if (answer.seq <= view.tail.head && !answer.duplicate) void rejoin(false)
+        if (answer.seq <= view.tail.head && !answer.duplicate) void rejoin()
         // JetStream remembers the id of a message that the log has erased.
         const isErased = answer.duplicate && answer.seq <= view.tail.head && pending.has(key)
         if (!isErased) return

@@ -1,14 +1,24 @@
 // What a log does whose files were set back, damaged, or lost: no client misses a message in silence.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { createSeededRandom } from '../wire/time.ts'
 import { LogFull, openLog } from './log.ts'
-import { copyLog, countTo, draft, fill, given, littleMemory, main, newFile, readAll } from './log-testing.ts'
+import {
+  copyLog,
+  countTo,
+  draft,
+  fill,
+  given,
+  littleMemory,
+  main,
+  mountSmallDisk,
+  newFile,
+  readAll,
+} from './log-testing.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { LogFileError } from './sqlite-store.ts'
 
@@ -143,17 +153,9 @@ test('a message that was damaged since the start costs those who ask for it a sn
   assert.match(losses.join(), /damaged between the messages 5 and 18/)
 })
 
-/** A disk of 1 MB in place of the folder; null where this user may not mount one. */
-function mountSmallDisk(folder: string) {
-  mkdirSync(folder, { recursive: true })
-  const options = ['-t', 'tmpfs', '-o', 'size=1m', 'crosswind-test', folder]
-  if (spawnSync('mount', options).status !== 0) return null
-  return { [Symbol.dispose]: () => void spawnSync('umount', [folder]) }
-}
-
 test('a full disk refuses messages by name until there is room, and a start there says what is missing', async (context) => {
   const file = newFile(context)
-  using disk = mountSmallDisk(dirname(file))
+  using disk = mountSmallDisk(dirname(file), 1_048_576)
   if (!disk) return context.skip('this user may not mount a small disk')
   const filler = join(dirname(file), 'filler')
   const fillUp = () => writeFileSync(filler, Buffer.alloc(2_000_000))
@@ -184,7 +186,7 @@ test('a full disk refuses messages by name until there is room, and a start ther
 
 test('a full disk is an outage of the log, until there is room again', async (context) => {
   const dataFolder = dirname(newFile(context))
-  using disk = mountSmallDisk(dataFolder)
+  using disk = mountSmallDisk(dataFolder, 1_048_576)
   if (!disk) return context.skip('this user may not mount a small disk')
   const filler = join(dataFolder, 'filler')
   let time = 0

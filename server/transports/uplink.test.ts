@@ -187,6 +187,35 @@ test('what the server failed on is named, and its reason stays in the terminal',
   assert.match(String(mock.calls[0]?.arguments[2]), /no disk/)
 })
 
+test('what was under way when the log refused a message is refused too, until that one comes again', async () => {
+  let refusal: Refusal | null = new Refusal(503, 'log-unavailable', 'The log is away.', 'w1-1', 1000)
+  const append: Hub['publish'] = ({ id }) =>
+    refusal ? Promise.reject(refusal.about(id)) : { type: 'stored', id, seq: 1 }
+  const { inbound, time, said } = await openInbound({ instead: { publish: append } })
+  async function take(n: number) {
+    inbound.take(publish(n))
+    await settled()
+    return said().at(-1)
+  }
+  assert.equal(await take(1), 'log-unavailable w1-1')
+  refusal = null
+  assert.equal(await take(2), 'log-unavailable w1-2')
+  for (const n of [1, 2, 3]) assert.equal(await take(n), `stored w1-${n}`)
+
+  // One that gives up is not refused for ever.
+  refusal = new Refusal(503, 'log-full', 'The disk is full.', null, 1000)
+  assert.equal(await take(4), 'log-full w1-4')
+  refusal = null
+  time.advance(20_000)
+  assert.equal(await take(5), 'stored w1-5')
+
+  // A document that is full takes deletions.
+  refusal = new Refusal(413, 'document-full', 'Delete something.', null, 1000)
+  await take(6)
+  refusal = null
+  assert.equal(await take(7), 'stored w1-7')
+})
+
 test('a sender that is too fast is held back: not a message is lost, refused or out of order', async () => {
   const { inbound, time, flow, said, numbers } = await openInbound({ messagesPerSecond: 10 })
   for (const n of countTo(30)) inbound.take(publish(n))

@@ -206,6 +206,9 @@ type Received = string | Refusal | null
 
 const lookAgainMs = 50
 
+/** For a client to repeat what the log refused, beyond the time that it was told to wait. */
+const repeatWithinMs = 5000
+
 /** Processes frames of one stream in order, with rate limit and backpressure. */
 export function createInboundFrames(parts: InboundParts) {
   const { hub, timers, limits, grant, window, fingerprint, stream, source } = parts
@@ -216,6 +219,8 @@ export function createInboundFrames(parts: InboundParts) {
   let hasBeaten = false
   /** The last answer that waits, for the log or for those before it. */
   let answered: Promise<void> | null = null
+  /** Refused by the log, and to be repeated: until then what the client had sent after it must not overtake it. */
+  let awaited: { readonly id: string; readonly refusal: Refusal; readonly endsAt: number } | null = null
 
   /** Every frame counts, since each is parsed and answered. */
   const waitMsOf = () => (stream()?.isBehind ? lookAgainMs : hub.waitMs(window))
@@ -269,10 +274,18 @@ export function createInboundFrames(parts: InboundParts) {
     if (bytes > mostBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
     const draft = admitDraft(message)
     mayPublish(draft, fingerprint, grant)
+    if (awaited && awaited.id !== draft.id && timers.now() < awaited.endsAt)
+      throw awaited.refusal.about(draft.id)
+    awaited = null
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
     const stored = hub.publish(draft, window.identity.holder)
     const refused = (error: unknown) => {
       hub.refused(window, bytes)
+      if (error instanceof Refusal && error.code.startsWith('log-'))
+        awaited ??= {
+          ...{ id: draft.id, refusal: error },
+          endsAt: timers.now() + (error.retryAfterMs ?? 0) + repeatWithinMs,
+        }
       return refusalFor(error, draft.id)
     }
     answerInTurn(stored instanceof Promise ? stored.catch(refused) : stored)

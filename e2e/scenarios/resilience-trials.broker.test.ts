@@ -1,0 +1,102 @@
+// Named faults under real servers: nothing acknowledged is missing without a word, comes twice or out of order.
+
+import assert from 'node:assert/strict'
+import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createWindowRecord, type FaultName, faultNames, type Seen } from './resilience-analysis.ts'
+import { readTrialOptions, type TrialOptions } from './resilience-options.ts'
+import { countTrial, goThrough, planTrials, trialsRun } from './resilience-trials.ts'
+
+const read = (...flags: string[]) => readTrialOptions(flags) as TrialOptions
+const { signal } = new AbortController()
+
+/** Damage is tried in sqlite-faults.test.ts, most outages of NATS in outages.broker.test.ts; others take longer. */
+const quick = ['copy-restored', 'disk-full', 'broker-frozen', 'stream-purged'].join()
+
+for (const trial of planTrials(read('--faults', quick, '--windows', '8', '--seed', '5')))
+  test(`${trial.name}: nothing acknowledged is missing without a word`, {
+    timeout: 300_000,
+  }, async (context) => {
+    const row = await goThrough(trial, read('--faults', trial.name), signal)
+    if (row.untried !== null) return context.skip(row.untried)
+    assert.deepEqual(row.failures, [], row.traces.join('\n'))
+    assert.ok(row.acknowledged > 20, `only ${row.acknowledged} messages were acknowledged`)
+    context.diagnostic(row.said.map(({ code }) => code).join(', '))
+  })
+
+const seen = (...numbers: number[]): Seen[] => numbers.map((n) => ({ id: `a-${n}`, seq: n }))
+
+/** A writer has sent four messages, and a reader has missed the second and third. */
+function missing(
+  fault: FaultName,
+  logged: readonly Seen[],
+  code: 'log-lost-messages' | 'log-up',
+  isTold = false,
+) {
+  const [writer, reader] = ['a', 'b'].map((name) => createWindowRecord(name, 'sse/2', true))
+  assert.ok(writer && reader)
+  writer.published.push('a-1', 'a-2', 'a-3', 'a-4')
+  for (const { id, seq } of seen(1, 2, 3, 4)) writer.accepted.set(id, seq)
+  writer.seen.push(...seen(1, 2, 3, 4))
+  reader.seen.push(...seen(1, 4))
+  if (isTold) reader.snapshots.push({ place: 1, head: 3 })
+  const log = { messages: [...logged], isWhole: true }
+  const lines = [{ code, message: '' }]
+  const { lost, told, failures } = countTrial([fault], { windows: [writer, reader], log, lines, lastedMs: 1 })
+  return { lost, told, failures: failures.join() }
+}
+
+test('messages that the log has are lost, whatever the server says, unless the window got a snapshot', () => {
+  const all = seen(1, 2, 3, 4)
+  const failures = '2 acknowledged and missing without a word.'
+  assert.deepEqual(missing('copy-restored', all, 'log-lost-messages'), { lost: 2, told: 0, failures })
+  assert.deepEqual(missing('copy-restored', all, 'log-up', true), { lost: 0, told: 2, failures: '' })
+})
+
+test('messages that the log lacks are told if the server names their loss, and allowed if the fault may cause one', () => {
+  const rest = seen(1, 4)
+  assert.deepEqual(missing('copy-restored', rest, 'log-lost-messages'), { lost: 0, told: 4, failures: '' })
+  assert.match(
+    missing('copy-restored', rest, 'log-up').failures,
+    /^4 acknowledged and missing without a word/,
+  )
+  assert.match(missing('node-cut', seen(1, 2, 3, 4), 'log-up', true).failures, /though nothing may be/)
+})
+
+test('schedules are two to four faults of one kind of log, the same for the same seed', () => {
+  const trials = planTrials(read('--schedules', '60', '--seed', '1'))
+  for (const { log, faults } of trials) {
+    assert.ok(faults.length >= 2 && faults.length <= 4)
+    for (const fault of faults) assert.ok((faultNames[log] as readonly FaultName[]).includes(fault))
+  }
+  const drawn = new Set(trials.flatMap(({ faults }) => faults))
+  assert.deepEqual(drawn, new Set(Object.values(faultNames).flat()))
+  assert.deepEqual(planTrials(read('--schedules', '90', '--seed', '1')).slice(0, 60), trials)
+})
+
+test('a run that was stopped goes on where it was', { timeout: 300_000 }, async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-trials-'))
+  context.after(() => rm(folder, { recursive: true }))
+  const [whole, stopped] = [join(folder, 'whole'), join(folder, 'stopped')]
+  const flags = ['--faults', 'wal-missing', '--windows', '4', '--out', whole]
+  const first = await trialsRun(read(...flags), 'a test', signal)
+  await rename(whole, `${stopped}.unfinished`)
+  await appendFile(join(`${stopped}.unfinished`, 'trials.jsonl'), '{"name":"cut sh')
+  const { folder: written, summary } = await trialsRun(read('--resume', stopped), 'again', signal)
+  assert.equal(written, stopped)
+  assert.deepEqual(summary.trials, first.summary.trials)
+  assert.match(await readFile(join(stopped, 'report.md'), 'utf8'), /1 of 1 trials held/)
+  await assert.rejects(trialsRun(read('--resume', stopped), 'again', signal), /nothing to resume/)
+})
+
+test('a wrong flag is named, with the way out', () => {
+  assert.throws(
+    () => read('--faults', 'disk-fall'),
+    /--faults is "disk-fall": must be all, or of copy-restored/,
+  )
+  assert.throws(() => read('--resume', 'x', '--seed', '1'), /leave out --seed/)
+  assert.throws(() => read('--schedules', '2', '--faults', 'all'), /leave out --faults/)
+  assert.equal(readTrialOptions(['--seconds', '5']), null)
+})

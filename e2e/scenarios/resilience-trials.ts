@@ -1,0 +1,375 @@
+// Windows write through named faults, one trial after the other: what is missing without a word, and what the server said.
+
+import { appendFile, mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createSeededRandom, type Random } from '../../server/wire/time.ts'
+import { requireMode } from '../lab/mode-names.ts'
+import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
+import { Progress } from '../lab/terminal-output.ts'
+import { reportFiles, reportFolder, requireFree, unfinishedName, writeFolder } from '../report/render.ts'
+import {
+  count,
+  figure,
+  moment,
+  nothing,
+  number,
+  runAgainSection,
+  seconds,
+  type Table,
+  text,
+} from '../report/section.ts'
+import {
+  acceptedOf,
+  accountFor,
+  accountsOf,
+  type FaultName,
+  faultNames,
+  type LogName,
+  type Seen,
+  type WindowRecord,
+} from './resilience-analysis.ts'
+import { catalogue, type FaultedServers, openServers, Untried } from './resilience-catalogue.ts'
+import {
+  channelOf,
+  type FleetWindow,
+  isSettled,
+  openFleet,
+  startWriting,
+  timeUntil,
+  untilOpen,
+} from './resilience-fleet.ts'
+import type { TrialOptions } from './resilience-options.ts'
+import { tableText } from './resilience-report.ts'
+import { readLog } from './resilience-server.ts'
+
+export interface Trial {
+  readonly name: string
+  readonly log: LogName
+  readonly faults: readonly FaultName[]
+  readonly seed: number
+  readonly windows: number
+}
+
+const logOf = (fault: FaultName): LogName =>
+  (faultNames.sqlite as readonly FaultName[]).includes(fault) ? 'sqlite' : 'nats'
+
+/** One for each fault, or for each schedule: two to four faults of one kind of log, in turn. Deterministic for a seed. */
+export function planTrials({ faults, schedules, seed, windows }: TrialOptions): Trial[] {
+  if (schedules === undefined)
+    return faults.map((fault) => {
+      const trial = { name: fault, log: logOf(fault), faults: [fault], seed }
+      return { ...trial, windows: Math.max(windows, catalogue[fault].windows ?? 0) }
+    })
+  return Array.from({ length: schedules }, (_, place) => {
+    const random = createSeededRandom(seed * 1000 + place)
+    const log = random() < 0.5 ? 'sqlite' : 'nats'
+    const length = 2 + Math.floor(random() * 3)
+    const drawn = Array.from({ length }, () => {
+      const names = faultNames[log]
+      return names[Math.floor(random() * names.length)] as FaultName
+    })
+    return {
+      name: `schedule ${place + 1}`,
+      log,
+      faults: drawn,
+      seed: Math.floor(random() * 2 ** 32),
+      windows,
+    }
+  })
+}
+
+/** Before the first fault, and after the last one. */
+const writeMs = 1500
+/** Of a fault; longer than a server waits before it sends its windows away. */
+const lasts = { least: 3000, spread: 4000 }
+/** To the next fault: it meets windows and servers that are not yet back. */
+const mostGapMs = 2000
+/** Many reconnect attempts, at most 3 s apart. */
+const settleWithinMs = 45_000
+
+/** Content of a row. Rejects on abort alone. */
+export async function goThrough(
+  trial: Trial,
+  { modes, rate }: Pick<TrialOptions, 'modes' | 'rate'>,
+  signal: AbortSignal,
+) {
+  const startedAt = performance.now()
+  const elapsed = () => performance.now() - startedAt
+  const pause = (ms: number) => delay(ms, undefined, { signal })
+  const random = createSeededRandom(trial.seed)
+  const failures: string[] = []
+  await using opened = new AsyncDisposableStack()
+  let servers: FaultedServers | null = null
+  let windows: readonly FleetWindow[] = []
+  let untried: string | null = null
+  let settledAfterMs: number | null = null
+  let log: Outcome['log'] = { messages: [], isWhole: false }
+  try {
+    servers = await openServers(trial.log, trial.faults, opened)
+    const { origin, ca } = servers.server
+    const opening = { mayFall: false, origin, ca, elapsed }
+    windows = openFleet(modes.map(requireMode), trial.windows, trial.seed, opening)
+    opened.defer(() => closeAll(windows))
+    await untilOpen(windows, pause)
+    const stopWriting = startWriting(windows, rate)
+    try {
+      await pause(writeMs)
+      for (const [place, fault] of trial.faults.entries()) {
+        if (place > 0) await pause(random() * mostGapMs)
+        await meet(fault, { ...servers, random, pause })
+      }
+      await timeUntil(() => windows.every(({ isOpen }) => isOpen), settleWithinMs, pause)
+      // Whoever missed something without a word shows it by what follows.
+      await pause(writeMs)
+    } finally {
+      stopWriting()
+    }
+    settledAfterMs = await timeUntil(() => isSettled(windows), settleWithinMs, pause)
+    closeAll(windows)
+    log = await readLog(servers.server, modes.map(channelOf))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof Untried) untried = error.message
+    else failures.push(error instanceof Error ? error.message : String(error))
+  }
+  if (settledAfterMs === null && untried === null && failures.length === 0)
+    failures.push('The windows did not all come to the log’s end in time.')
+  const crashes = servers?.server.crashes ?? []
+  if (crashes.length > 0) failures.push(`Server crashes: ${crashes.length}.`)
+  const lines = servers?.servers.flatMap((server) => server.lines) ?? []
+  const found = countTrial(trial.faults, {
+    windows: windows.map(({ record }) => record),
+    log,
+    lines,
+    lastedMs: elapsed(),
+  })
+  return {
+    ...{ name: trial.name, log: trial.log, faults: trial.faults, windows: trial.windows, untried },
+    ...found,
+    lastedMs: Math.round(elapsed()),
+    failures: untried === null ? [...failures, ...found.failures] : [],
+  }
+}
+
+export type TrialRow = Awaited<ReturnType<typeof goThrough>>
+
+async function meet(
+  fault: FaultName,
+  parts: FaultedServers & { readonly random: Random; readonly pause: (ms: number) => Promise<void> },
+): Promise<void> {
+  const lastsMs = lasts.least + parts.random() * lasts.spread
+  const end = await catalogue[fault].begin({ ...parts, lastsMs })
+  if (!end) return
+  try {
+    await parts.pause(lastsMs)
+  } finally {
+    await end()
+  }
+}
+
+function closeAll(windows: readonly FleetWindow[]): void {
+  for (const window of windows) window.close()
+}
+
+interface Outcome {
+  readonly windows: readonly WindowRecord[]
+  readonly log: { readonly messages: readonly Seen[]; readonly isWhole: boolean }
+  readonly lines: FaultedServers['servers'][number]['lines']
+  readonly lastedMs: number
+}
+
+/** Lines of every start and stop. */
+const usual = new Set<string>(['started', 'stopping', 'stopped'])
+
+/**
+ * `told`: acknowledged and missing, but named: by a snapshot in its place, or, if the log lacks it, by a line of the server
+ * or a snapshot to the reader of the log.
+ */
+export function countTrial(faults: readonly FaultName[], { windows, log, lines, lastedMs }: Outcome) {
+  const losses = faults.flatMap((fault) => catalogue[fault].losses ?? [])
+  const inLog = new Set(log.messages.map(({ id }) => id))
+  const isNamed = !log.isWhole || lines.some(({ code }) => losses.includes(code))
+  const accounts = accountsOf({ windows, lastedMs }).map(({ window, accepted, longestOutageMs }) => {
+    const { lost, told, ...others } = accountFor(window.seen, accepted, window.snapshots, inLog)
+    const named = lost.filter((id) => isNamed && !inLog.has(id))
+    return {
+      ...{ name: window.name, longestOutageMs, told: told.length + named.length },
+      lost: lost.filter((id) => !named.includes(id)),
+      ...others,
+    }
+  })
+  const accepted = acceptedOf(windows)
+  const { lost: notInLog, duplicated, reordered } = accountFor(log.messages, accepted)
+  const renumbered = log.messages.filter(({ id, seq }) => (accepted.get(id) ?? seq) !== seq)
+  const sum = (figure: (account: (typeof accounts)[number]) => number) =>
+    accounts.reduce((total, account) => total + figure(account), 0)
+  const row = {
+    acknowledged: accepted.size,
+    delivered: sum(({ n }) => n),
+    lost: sum(({ lost }) => lost.length) + (isNamed ? 0 : notInLog.length),
+    told: sum(({ told }) => told) + (isNamed ? notInLog.length : 0),
+    duplicated: sum(({ duplicated }) => duplicated.length) + duplicated.length,
+    reordered: sum(({ reordered }) => reordered.length) + reordered.length + renumbered.length,
+    unacknowledged: windows.reduce((total, { published }) => total + published.length, 0) - accepted.size,
+    longestOutageMs: Math.max(0, ...accounts.map(({ longestOutageMs }) => longestOutageMs)),
+    windowsTold: windows.filter(({ snapshots }) => snapshots.length > 0).length,
+    said: saidIn(lines),
+  }
+  const mayLose = faults.some((fault) => catalogue[fault].losses !== null)
+  const mayReorder = faults.some((fault) => catalogue[fault].mayReorder)
+  const wrong: readonly [number: number, what: string][] = [
+    [row.lost, 'acknowledged and missing without a word'],
+    [mayLose ? 0 : row.told, 'acknowledged and missing, though nothing may be'],
+    [row.duplicated, 'twice'],
+    [mayReorder ? 0 : row.reordered, 'out of order or under another number'],
+    [row.unacknowledged, 'never acknowledged'],
+  ]
+  const traces = [
+    ...(isNamed ? [] : notInLog.map((id) => `log: ${id} missing`)),
+    ...[...duplicated, ...reordered].map((id) => `log: ${id} twice or out of order`),
+    ...renumbered.map(({ id, seq }) => `log: ${id} is ${seq}, was acknowledged as ${accepted.get(id)}`),
+    ...accounts.flatMap(({ name, lost, duplicated, reordered }) => [
+      ...lost.map((id) => `${name} never got ${id} (${accepted.get(id)})`),
+      ...[...duplicated, ...reordered].map((id) => `${name} got ${id} twice or out of order`),
+    ]),
+    ...windows.flatMap(({ name, refused }) =>
+      refused.map((sentence) => `${name} could not send: ${sentence}`),
+    ),
+  ]
+  return {
+    ...row,
+    traces: traces.slice(0, mostTraces),
+    failures: wrong.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}.`),
+  }
+}
+
+const mostTraces = 40
+const mostSentences = 3
+
+function saidIn(lines: Outcome['lines']) {
+  const byCode = Map.groupBy(lines, ({ code }) => code)
+  return [...byCode]
+    .filter(([code]) => !usual.has(code))
+    .map(([code, own]) => {
+      const sentences = [...new Set(own.map(({ message }) => message))].slice(0, mostSentences)
+      return { code, times: own.length, sentences }
+    })
+}
+
+const resultsName = 'trials.jsonl'
+
+/** With `resume` what its folder has already is not tried again. */
+export async function trialsRun(given: TrialOptions, command: string, signal: AbortSignal) {
+  const startedAt = new Date()
+  const loadBefore = loadNow()
+  const progress = new Progress(process.stdout)
+  const folder = given.resume ?? given.out ?? reportFolder('resilience', startedAt)
+  const results = join(unfinishedName(folder), resultsName)
+  const { options, rows } = given.resume === undefined ? begin(given, command) : await resume(results)
+  if (given.resume === undefined) {
+    await requireFree(folder)
+    await mkdir(unfinishedName(folder), { recursive: true })
+    await append(results, { ...options, command: options.command })
+  }
+  const trials = planTrials(options)
+  const left = trials.filter(({ name }) => !rows.some((row) => row.name === name))
+  progress.say(`${left.length} of ${trials.length} trials, seed ${options.seed}. If it is stopped:`)
+  progress.say(`npm run lab -- resilience --resume ${folder}`)
+  for (const trial of left) {
+    progress.update(`${trial.name}: ${trial.faults.join(', ')}`)
+    const row = await goThrough(trial, options, signal)
+    await append(results, row)
+    rows.push(row)
+    progress.say(`${seconds(row.lastedMs).padStart(7)}  ${trial.name.padEnd(20)} ${verdictOf(row)}`)
+  }
+  const failed = rows.filter(({ failures }) => failures.length > 0)
+  const untried = rows.filter((row) => row.untried !== null)
+  const finding = `${rows.length - failed.length - untried.length} of ${rows.length} trials held${
+    failed.length > 0 ? `; not held: ${failed.map(({ name }) => name).join(', ')}` : ''
+  }${untried.length > 0 ? `; not tried: ${untried.map(({ name, untried: why }) => `${name} (${why})`).join(', ')}` : ''}.`
+  const summary = {
+    scenario: 'resilience',
+    command: options.command,
+    startedAt: startedAt.toISOString(),
+    finishedAt: new Date().toISOString(),
+    environment: describeEnvironment({
+      browser: 'none: windows without a browser',
+      server: 'one process with its log in SQLite, or three over one NATS stream, on this machine',
+      loadBefore,
+    }),
+    parameters: { rate: options.rate, seed: options.seed, modes: options.modes.join(', ') },
+    finding,
+    trials: rows,
+  }
+  const table = trialTable(rows)
+  const report = {
+    title: 'Crosswind lab: resilience, named faults',
+    subtitle: `${moment(summary.startedAt)}, commit ${summary.environment.commit}, seed ${options.seed}`,
+    finding,
+    sections: [
+      {
+        title: 'What is missing, and who was told',
+        tables: [table],
+        paragraphs: rows.flatMap(({ name, failures, traces }) =>
+          failures.length === 0 ? [] : [`${name}: ${[...failures, ...traces.slice(0, 10)].join(' ')}`],
+        ),
+      },
+      { title: 'What the server said', tables: [saidTable(rows)] },
+      runAgainSection(summary, options.command, [
+        'Told is what was acknowledged and is missing in a window that got a snapshot in its place (recovered: false), or is missing in the log after a line of the server that names the loss. An outage has the fault itself in it.',
+      ]),
+    ],
+  }
+  await writeFolder(folder, reportFiles(report, summary))
+  return { folder, summary, table: tableText(table), isFailure: failed.length > 0 }
+}
+
+const append = (file: string, line: object) => appendFile(file, `${JSON.stringify(line)}\n`)
+
+const begin = (options: TrialOptions, command: string) => ({
+  options: {
+    ...options,
+    command: command.includes('--seed') ? command : `${command} --seed ${options.seed}`,
+  },
+  rows: [] as TrialRow[],
+})
+
+async function resume(results: string) {
+  const lines = await readFile(results, 'utf8').catch((cause) => {
+    throw new Error(`There is nothing to resume: ${results} cannot be read.`, { cause })
+  })
+  // The last line may have been cut short.
+  const whole = lines.slice(0, lines.lastIndexOf('\n')).split('\n')
+  const [options, ...rows] = whole.map((line) => JSON.parse(line))
+  return { options: options as TrialOptions & { command: string }, rows: rows as TrialRow[] }
+}
+
+const verdictOf = ({ failures, untried }: TrialRow) =>
+  untried !== null ? `not tried: ${untried}` : failures.length === 0 ? 'held' : failures.join(' ')
+
+function trialTable(rows: readonly TrialRow[]): Table {
+  const numbers = ['Ackn.', 'Untold', 'Told', 'Twice', 'Disorder', 'Outage, s']
+  return {
+    caption:
+      'Of what was acknowledged: missing without a word, missing and told, twice, out of order; and the longest outage of a window',
+    columns: [text('Trial'), text('Held'), ...numbers.map(number), text('The server said')],
+    rows: rows.map((row) => [
+      row.faults.length === 1 ? row.name : `${row.name}: ${row.faults.join(', ')}`,
+      row.untried !== null ? nothing : row.failures.length === 0 ? 'yes' : 'NO',
+      ...[row.acknowledged, row.lost, row.told, row.duplicated, row.reordered].map(count),
+      figure(row.longestOutageMs / 1000),
+      row.said.map(({ code, times }) => `${code} ${times}`).join(', ') || nothing,
+    ]),
+  }
+}
+
+function saidTable(rows: readonly TrialRow[]): Table {
+  return {
+    caption: 'Without the lines of each start and stop',
+    columns: [text('Trial'), text('Code'), number('Times'), text('Sentences')],
+    rows: rows.flatMap(({ name, said }) =>
+      said.map(({ code, times, sentences }) => [name, code, count(times), sentences.join(' ')]),
+    ),
+  }
+}
