@@ -88,7 +88,7 @@ for (const [what, setting, fill, own] of attacked)
         quiet.push(...(await calm.takeLatencies()))
         const atEnd = await settled(server, atStart)
         const ratio = median(attacked) / median(quiet)
-      const p99 = attacked[Math.ceil(attacked.length * 0.99) - 1] ?? Number.NaN
+        const p99 = attacked[Math.ceil(attacked.length * 0.99) - 1] ?? Number.NaN
         const memory = [atStart.held, atEnd.held, atEnd.peak].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
         t.diagnostic(
           `${connections} connections; memory at start, after and at most: ${memory.join(', ')}; median latency ` +
