@@ -525,16 +525,18 @@ function isSame(known: ReadonlyMap<string, number> | null, given: ReadonlyMap<st
   return known?.size === given.size && [...given].every(([channel, count]) => known.get(channel) === count)
 }
 
+export function documentDeleted({ message }: DocumentDeleted, id: string): Refusal {
+  const sentence = `${message} Bring it back first (a message of the kind "deletion" with {"deleted":false}), or write to another one.`
+  return new Refusal(410, 'document-deleted', sentence, id, deletedMs)
+}
+
 /** Errors that nobody expects stay unchanged. */
 function refusalFor(error: unknown, id: string): unknown {
   if (error instanceof TooManyChannels) {
     const sentence = `${error.message} Write to one that is there, delete one, or raise limits.maxChannels.`
     return new Refusal(403, 'too-many-channels', sentence, id)
   }
-  if (error instanceof DocumentDeleted) {
-    const sentence = `${error.message} Write to another, or bring it back: {"kind":"deletion","body":{"deleted":false}}.`
-    return new Refusal(410, 'document-deleted', sentence, id, deletedMs)
-  }
+  if (error instanceof DocumentDeleted) return documentDeleted(error, id)
   if (error instanceof NotThere) return new Refusal(404, 'not-found', error.message, id)
   if (error instanceof IdTaken) {
     const sentence = `${error.message} Send this one under an id that its sender has not used there.`

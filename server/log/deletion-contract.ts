@@ -13,7 +13,6 @@ import {
   main,
   readAll,
   readUpdates,
-  settled,
   startMs,
   updateDraft,
 } from './log-testing.ts'
@@ -26,8 +25,11 @@ const gone = new Set(['gone', 'overview.gone'])
 
 /** Reads, which erases what is due, and waits until that is done. */
 export async function readGone(log: Log) {
+  const erased = Promise.withResolvers<void>()
+  const leave = log.follow((message) => isKind(message, 'erasure') && erased.resolve())
   await log.snapshot(gone)
-  for (let turn = 0; turn < 100 && log.heads().has('gone'); turn += 1) await settled()
+  await erased.promise
+  leave()
   return log.snapshot(gone)
 }
 
