@@ -150,7 +150,7 @@ describe('on an open server', () => {
       post('/api/messages', titleOf('d', 4, 'Waste', 'wasted')),
     ])
       assert.deepEqual(await refused(asking), [410, 'document-deleted', '5'])
-    assert.equal((await ask(http, path)).text, 'one')
+    assert.equal((await ask(http, path)).text, 'one\n')
     assert.equal((await ask(http, '/d/wasted')).status, 200)
     const back = { ...draftOf('d', 5, '', 'wasted'), kind: 'deletion', body: { deleted: false } }
     assert.equal((await ask(http, post('/api/messages', back))).status, 200)
