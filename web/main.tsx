@@ -280,7 +280,7 @@ function openWindow(
       const { seq, acceptedAt, body } = message
       const next = { seq, until: acceptedAt + deletedForMs, isErased: false }
       store.change({ deletion: body.deleted ? next : null })
-    } else if (isKind(message, 'erasure') && deletion?.seq === message.body.deletion)
+    } else if (isKind(message, 'erasure') && deletion && deletion.seq <= message.body.head)
       store.change({ deletion: { ...deletion, isErased: true } })
   }
 

@@ -19,13 +19,14 @@ export interface DocumentEntry {
   readonly deletedAt: number | null
 }
 
-/** With the numbers of the newest title and deletion. */
+/** With the numbers of the newest title, deletion and message. */
 interface Known extends DocumentEntry {
   readonly titleSeq: number
   readonly deletionSeq: number
+  readonly seq: number
 }
 
-const unknown: Known = { title: '', at: null, deletedAt: null, titleSeq: 0, deletionSeq: 0 }
+const unknown: Known = { title: '', at: null, deletedAt: null, titleSeq: 0, deletionSeq: 0, seq: 0 }
 
 /** Read from the log together: a document's content may be large. */
 const channelsPerRead = 32
@@ -77,13 +78,14 @@ export class Directory {
     const { channel, seq, acceptedAt } = message
     const known = this.#entries.get(channel) ?? unknown
     const at = Math.max(acceptedAt, known.at ?? 0)
-    const change = (next: Partial<Known>) => this.#entries.set(channel, { ...known, ...next })
+    const change = (next: Partial<Known>) =>
+      this.#entries.set(channel, { ...known, seq: Math.max(seq, known.seq), ...next })
     if (isKind(message, 'title')) {
       change(seq > known.titleSeq ? { title: message.body.title, titleSeq: seq, at } : { at })
     } else if (isKind(message, 'edit') || isKind(message, 'update')) change({ at })
     else if (isKind(message, 'deletion') && seq > known.deletionSeq)
       change({ deletedAt: message.body.deleted ? acceptedAt : null, deletionSeq: seq })
-    else if (isKind(message, 'erasure') && known.deletionSeq <= message.body.deletion) {
+    else if (isKind(message, 'erasure') && known.seq <= message.body.head) {
       this.#entries.delete(channel)
       if (channel === mainChannel) this.#entries.set(channel, unknown)
     }

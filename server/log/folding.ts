@@ -158,18 +158,14 @@ export class Folding {
   erase(channel: string, before: number): readonly Message[] {
     const { bases, onFailure } = this.#parts
     const erased: Message[] = []
-    const piles = this.#piles.get(channel)
-    for (const [kind, pile] of piles ?? []) {
-      // Of the channel as it was begun anew; read at the start.
-      if (pile.baseSeq >= before) continue
-      for (const { message } of pile.loose) {
+    for (const { loose, looseBytes } of this.#piles.get(channel)?.values() ?? []) {
+      for (const { message } of loose) {
         erased.push(message)
         this.#bySeq.delete(message.seq)
       }
-      this.#looseBytes -= pile.looseBytes
-      piles?.delete(kind)
+      this.#looseBytes -= looseBytes
     }
-    if (piles?.size === 0) this.#piles.delete(channel)
+    this.#piles.delete(channel)
     try {
       bases.erase(channel, before)
     } catch (error) {

@@ -173,7 +173,7 @@ const all = (found: readonly Message[] | Message): readonly Message[] => ('id' i
 
 /** Holds the place of a message whose document was erased: on a channel that nobody can read. */
 export const blankAt = (seq: number, acceptedAt: number): Message<'erasure'> => ({
-  ...{ id: '', channel: '', kind: 'erasure', from: '', at: 0, body: { deletion: 0 } },
+  ...{ id: '', channel: '', kind: 'erasure', from: '', at: 0, body: { head: 0 } },
   ...{ seq, acceptedAt },
 })
 
@@ -264,28 +264,23 @@ export class Tail {
     const { channel, seq, acceptedAt } = deletion
     const at = acceptedAt + deletedForMs
     if (this.#now() < at) return null
-    return { id: `${logName}-${seq}`, channel, kind: 'erasure', from: logName, at, body: { deletion: seq } }
+    const head = this.#heads.get(channel) ?? seq
+    return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }
   }
 
-  #erase(erasure: Message<'erasure'>): void {
-    const { channel, seq, body } = erasure
-    const deletion = this.#newest.get(channel)?.get('deletion')
-    if (!this.#heads.has(channel) || (deletion?.seq ?? 0) > body.deletion) return
+  #erase({ channel, seq, body }: Message<'erasure'>): void {
+    if ((this.#heads.get(channel) ?? Number.POSITIVE_INFINITY) > body.head) return
     this.#eraseChannel(channel, seq)
     const overview = overviewChannel(channel)
     if (overview !== null) this.#eraseChannel(overview, seq)
   }
 
-  /** After a start, `before` may be older than what is known of the channel. */
   #eraseChannel(channel: string, before: number): void {
-    const kinds = this.#newest.get(channel)
-    for (const [kind, message] of kinds ?? []) {
-      if (message.seq >= before) continue
-      kinds?.delete(kind)
+    for (const message of this.#newest.get(channel)?.values() ?? []) {
       this.#newestBySeq.delete(message.seq)
       this.#index.delete(message)
     }
-    if (kinds?.size === 0) this.#newest.delete(channel)
+    this.#newest.delete(channel)
     for (const message of this.#folding.erase(channel, before)) this.#index.delete(message)
     for (const [place, held] of this.#held.entries()) {
       if (held?.message.channel !== channel || held.message.seq >= before) continue
@@ -294,7 +289,7 @@ export class Tail {
       this.#bytes -= held.bytes
     }
     this.#deletions.delete(channel)
-    if ((this.#heads.get(channel) ?? 0) < before) this.#heads.delete(channel)
+    this.#heads.delete(channel)
   }
 
   forget(): void {

@@ -127,13 +127,10 @@ interface DeletionBody {
 /** A deleted document can be brought back for so long after the `acceptedAt` of its deletion, ms. */
 export const deletedForMs = 86_400_000
 
-/**
- * By the log alone: it no longer has what came before on this channel and on that of its overview, unless a newer
- * deletion came in between.
- */
+/** By the log alone: if nothing newer than `head` came before, it no longer has anything of this channel and its overview's. */
 interface ErasureBody {
-  /** Its number. */
-  readonly deletion: number
+  /** The newest number on the channel. */
+  readonly head: number
 }
 
 export type SensorSource = 'simulated' | 'serial' | 'recorded'

@@ -209,7 +209,7 @@ function DocumentEntry({ document, isOpen, onDelete }: EntryProps) {
         </span>
         <span className="small">{detailsOf(document)}</span>
       </a>
-      {mayWrite && !isAsking && (
+      {mayWrite && document.at !== null && !isAsking && (
         <button
           ref={opener}
           type="button"
