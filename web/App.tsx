@@ -5,7 +5,7 @@ import type { PageStart } from '../server/wire/messages.ts'
 import { DocumentBar } from './documents/DocumentBar.tsx'
 import type { SheetProps } from './editor/Sheet.tsx'
 import { Header, ViewSwitch } from './page/Header.tsx'
-import { useView } from './page/hooks.ts'
+import { useMayWrite, useView } from './page/hooks.ts'
 import { Notices } from './page/Notices.tsx'
 import { type Part, partsOf, type ViewName } from './page/views.ts'
 import type { HistoryProps } from './wind/History.tsx'
@@ -29,9 +29,18 @@ const labels = {
 const parts: Readonly<Record<Part, () => Promise<(props: AppProps) => ReactNode>>> = {
   async document() {
     const { Sheet } = await import('./editor/Sheet.tsx')
-    return ({ onEditorReady, start, actions }) => (
-      <Sheet onReady={onEditorReady} mayWrite={start.mayWrite} onOpenWindow={actions.openWindow} />
-    )
+    return ({ onEditorReady, start, store, actions }) => {
+      const mayWrite = useMayWrite(store, start)
+      // Mounted anew on change: the editor is rendered once.
+      return (
+        <Sheet
+          key={String(mayWrite)}
+          onReady={onEditorReady}
+          mayWrite={mayWrite}
+          onOpenWindow={actions.openWindow}
+        />
+      )
+    }
   },
   async wind() {
     const { WindPanel } = await import('./wind/WindPanel.tsx')
@@ -63,6 +72,10 @@ export async function loadView(name: ViewName): Promise<void> {
   await Promise.all(missing.map(async (part) => loaded.set(part, await parts[part]())))
 }
 
+function Shown({ of, ...props }: AppProps & { readonly of: Part }) {
+  return loaded.get(of)?.(props)
+}
+
 /** Subscribes to the view's name only: wind readings never render the editor. */
 export function App(props: AppProps) {
   const { store, actions, start } = props
@@ -78,16 +91,16 @@ export function App(props: AppProps) {
         <DocumentBar store={store} actions={actions} start={start} />
         <ViewSwitch store={store} actions={actions} />
       </div>
-      <Notices store={store} actions={actions} mayWrite={start.mayWrite} />
+      <Notices store={store} actions={actions} start={start} />
       <div className="desk" data-view={view}>
         <main className="desk-main">
           <div key={main} className={`desk-${main}`}>
-            {loaded.get(main)?.(props)}
+            <Shown of={main} {...props} />
           </div>
         </main>
         {beside.map((part) => (
           <aside key={part} className={`desk-beside desk-${part}`} aria-label={labels[part]}>
-            {loaded.get(part)?.(props)}
+            <Shown of={part} {...props} />
           </aside>
         ))}
       </div>

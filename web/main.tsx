@@ -4,6 +4,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import {
   type Bodies,
+  deletedForMs,
   isKind,
   joinVersions,
   type Message,
@@ -13,7 +14,7 @@ import {
 } from '../server/wire/messages.ts'
 import { modeNamed } from '../server/wire/modes.ts'
 import { App, loadView } from './App.tsx'
-import { addressOfDocument, createDocument } from './documents/document-requests.ts'
+import { addressOfDocument, createDocument, deleteDocument } from './documents/document-requests.ts'
 import { bindDocument } from './editor/binding.ts'
 import { drawCarets } from './editor/carets.ts'
 import type { EditorCommands, MountedEditor } from './editor/commands.ts'
@@ -173,7 +174,10 @@ function openWindow(
     onAwareness: (frame) => presence.heard(frame),
     onPresence: ({ windows, browserHttp1Streams }) => store.change({ windows, browserHttp1Streams }),
     onNewLog() {
-      editing.newLog()
+      const { deletion } = store.view()
+      // A log that was lost gets no document back that was deleted.
+      if (deletion) store.change({ deletion: { ...deletion, isErased: true } })
+      else editing.newLog()
       windFeed.newLog()
     },
     onOutbox(next) {
@@ -255,13 +259,29 @@ function openWindow(
   }
 
   function show(message: Message, dueAt: number): void {
-    if (mirror && isKind(message, 'edit')) presence.received(message)
-    editing.received(message)
+    // An erased document may have been begun anew, without what this window shows.
+    if (!store.view().deletion?.isErased) {
+      if (mirror && isKind(message, 'edit')) presence.received(message)
+      editing.received(message)
+    }
     windFeed.take(message, dueAt)
     if (isKind(message, 'title') && message.channel === channel) showTitle(message.body.title)
     if (isKind(message, 'versions') && message.channel === channel) showVersions(message.body)
+    if (message.channel === channel) showDeletion(message)
     if (isKind(message, 'overview'))
       store.change({ overview: { body: message.body, at: message.at, receivedAt: dueAt } })
+  }
+
+  function showDeletion(message: Message): void {
+    const { deletion } = store.view()
+    if (isKind(message, 'deletion')) {
+      // What was typed before is sent, or waits.
+      editing.publishUnsent()
+      const { seq, acceptedAt, body } = message
+      const next = { seq, until: acceptedAt + deletedForMs, isErased: false }
+      store.change({ deletion: body.deleted ? next : null })
+    } else if (isKind(message, 'erasure') && deletion && deletion.seq <= message.body.head)
+      store.change({ deletion: { ...deletion, isErased: true } })
   }
 
   function showTitle(title: string): void {
@@ -283,6 +303,8 @@ function openWindow(
       return false
     }
   }
+
+  const mayWriteNow = () => start.mayWrite && store.view().deletion === null
 
   let mounted: { readonly root: HTMLElement; readonly commands: EditorCommands } | null = null
   let onMounted: () => void = () => undefined
@@ -328,6 +350,7 @@ function openWindow(
       if (link.publish(channel, 'versions', named)) showVersions(named)
       else actions.notify(noRoom)
     },
+    deleteDocument: (channel, deleted) => deleteDocument({ key, fingerprint }, channel, deleted),
     async createDocument(name, next, isNew) {
       if (isNew) await createDocument({ key, fingerprint }, next, name)
       location.assign(addressOfDocument(location.href, next))
@@ -377,7 +400,7 @@ function openWindow(
   function mountEditor(element: HTMLElement): MountedEditor {
     const { commands, release } = attachEditor(element)
     mounted = { root: element, commands }
-    if (isFirstEditor && store.view().shown.name === viewOpened && start.mayWrite) focusIfEmpty(element)
+    if (isFirstEditor && store.view().shown.name === viewOpened && mayWriteNow()) focusIfEmpty(element)
     isFirstEditor = false
     onMounted()
     return {
@@ -403,19 +426,20 @@ function openWindow(
   }
 
   function attachEditor(element: HTMLElement): MountedEditor {
+    const mayWrite = mayWriteNow()
     if (mirror) return mirror.attach(element)
     const detach = shared.attach(element, bindDocument, {
-      mayWrite: start.mayWrite,
+      mayWrite,
       onSelection: presence.selectionChanged,
     })
     const binding = shared.binding()
     if (!binding) throw new Error('The editor is not bound.')
     // A reader is listed, without a caret.
-    presence.attach(start.mayWrite ? binding : null)
+    presence.attach(mayWrite ? binding : null)
     const rectsOf = (from: number, to: number) => binding.rectsOf(from, to)
     const drawn = drawCarets({ root: element, rectsOf, carets: presence.carets, timers: browserTimers })
     carets = drawn
-    const stopCopies = takeCopies({ root: element, binding, mayWrite: start.mayWrite })
+    const stopCopies = takeCopies({ root: element, binding, mayWrite })
     const release = () => {
       carets = null
       stopCopies()

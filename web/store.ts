@@ -58,6 +58,15 @@ export interface ShownView {
   readonly notice: { readonly tone: Tone; readonly sentence: string } | null
 }
 
+export interface DeletionView {
+  /** The deletion's number. */
+  readonly seq: number
+  /** So long the document can be brought back; the server's clock, ms since the epoch. */
+  readonly until: number
+  /** The server has erased the document: what is shown is in this window only. */
+  readonly isErased: boolean
+}
+
 export interface View {
   readonly link: LinkState
   /** One sentence, from the connection's loss until it is open again; else null. */
@@ -80,6 +89,8 @@ export interface View {
     readonly isReplaced: boolean
   }[]
   readonly refusal: string | null
+  /** The document's, while it is deleted. */
+  readonly deletion: DeletionView | null
   readonly shown: ShownView
   /** Of the document; empty until somebody names it. */
   readonly title: string
@@ -146,6 +157,7 @@ export function firstView(
     unshared: null,
     left: [],
     refusal: null,
+    deletion: null,
     shown,
     title: '',
     versions: [],

@@ -128,6 +128,36 @@ describe('on an open server', () => {
     assert.ok((await ask(http, '/d/first')).text.includes('"title":"Minutes of 3 May"'))
   })
 
+  test('a deleted document is listed as such and read, takes nothing, and is brought back', async (t) => {
+    const http = connect(t)
+    const path = '/api/documents/wasted'
+    const entry = async () => (await list(http)).documents.find(({ channel }) => channel === 'wasted')
+    const refused = async (asking: HttpRequest) => {
+      const { status, headers, text } = await ask(http, asking)
+      return [status, JSON.parse(text).code, headers['retry-after']]
+    }
+    const remove = (id: string): HttpRequest => ({ method: 'DELETE', path: `${path}?id=${id}&from=d` })
+    assert.deepEqual(await refused(remove('d-1')), [404, 'not-found', undefined])
+    assert.equal((await ask(http, writing('PUT', 'wasted', 'd-2', 'one'))).status, 200)
+    assert.deepEqual([(await entry())?.deletedAt, (await entry())?.mayWrite], [null, true])
+    const { status, text } = await ask(http, remove('d-3'))
+    assert.equal(status, 200)
+    assert.equal((await ask(http, remove('d-3'))).text, text, 'a repeat has the same answer')
+    assert.ok(((await entry())?.deletedAt ?? 0) > 0)
+    for (const asking of [
+      writing('PUT', 'wasted', 'd-4', 'one'),
+      writing('POST', 'wasted', 'd-4', 'two'),
+      post('/api/messages', titleOf('d', 4, 'Waste', 'wasted')),
+    ])
+      assert.deepEqual(await refused(asking), [410, 'document-deleted', '5'])
+    assert.equal((await ask(http, path)).text, 'one\n')
+    assert.equal((await ask(http, '/d/wasted')).status, 200)
+    const back = { ...draftOf('d', 5, '', 'wasted'), kind: 'deletion', body: { deleted: false } }
+    assert.equal((await ask(http, post('/api/messages', back))).status, 200)
+    assert.equal((await entry())?.deletedAt, null)
+    assert.equal((await ask(http, writing('POST', 'wasted', 'd-6', 'two'))).status, 200)
+  })
+
   test('a document is exported as HTML that can do nothing, and as Markdown, under its title', async (t) => {
     const http = connect(t)
     const html = '<h2>Plan</h2><p>a <b>b</b><img src=x onerror="alert(1)"><script>alert(2)</script></p>'

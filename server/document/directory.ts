@@ -15,7 +15,18 @@ export interface DocumentEntry {
   readonly title: string
   /** Time of the last change, ms since the epoch; null before the first. */
   readonly at: number | null
+  /** Time of its deletion, ms since the epoch; null unless it is deleted. */
+  readonly deletedAt: number | null
 }
+
+/** With the numbers of the newest title, deletion and message. */
+interface Known extends DocumentEntry {
+  readonly titleSeq: number
+  readonly deletionSeq: number
+  readonly seq: number
+}
+
+const unknown: Known = { title: '', at: null, deletedAt: null, titleSeq: 0, deletionSeq: 0, seq: 0 }
 
 /** Read from the log together: a document's content may be large. */
 const channelsPerRead = 32
@@ -23,9 +34,7 @@ const channelsPerRead = 32
 /** Has the main page from the start. Reads the log once, then follows it. About a hundred bytes for each document. */
 export class Directory {
   readonly #log: Pick<Log, 'follow' | 'heads' | 'snapshot'>
-  readonly #entries = new Map<string, DocumentEntry & { readonly titleSeq: number }>([
-    [mainChannel, { title: '', at: null, titleSeq: 0 }],
-  ])
+  readonly #entries = new Map<string, Known>([[mainChannel, unknown]])
   #reading: Promise<void> | null = null
   #unfollow: (() => void) | null = null
 
@@ -59,21 +68,27 @@ export class Directory {
     const channels = Array.from(this.#log.heads().keys()).filter(mayBeDocument)
     for (let place = 0; place < channels.length; place += channelsPerRead) {
       const some = new Set(channels.slice(place, place + channelsPerRead))
-      for (const message of (await this.#log.snapshot(some)).messages) this.#take(message)
+      // It may have been erased since.
+      for (const message of (await this.#log.snapshot(some)).messages)
+        if (this.#log.heads().has(message.channel)) this.#take(message)
     }
   }
 
   #take(message: Message): void {
     const { channel, seq, acceptedAt } = message
-    const isTitle = isKind(message, 'title')
-    if (!isTitle && !isKind(message, 'edit') && !isKind(message, 'update')) return
-    const known = this.#entries.get(channel)
-    const isNewer = isTitle && seq > (known?.titleSeq ?? 0)
-    this.#entries.set(channel, {
-      title: isNewer ? message.body.title : (known?.title ?? ''),
-      titleSeq: isNewer ? seq : (known?.titleSeq ?? 0),
-      at: Math.max(acceptedAt, known?.at ?? 0),
-    })
+    const known = this.#entries.get(channel) ?? unknown
+    const at = Math.max(acceptedAt, known.at ?? 0)
+    const change = (next: Partial<Known>) =>
+      this.#entries.set(channel, { ...known, seq: Math.max(seq, known.seq), ...next })
+    if (isKind(message, 'title')) {
+      change(seq > known.titleSeq ? { title: message.body.title, titleSeq: seq, at } : { at })
+    } else if (isKind(message, 'edit') || isKind(message, 'update')) change({ at })
+    else if (isKind(message, 'deletion') && seq > known.deletionSeq)
+      change({ deletedAt: message.body.deleted ? acceptedAt : null, deletionSeq: seq })
+    else if (isKind(message, 'erasure') && known.seq <= message.body.head) {
+      this.#entries.delete(channel)
+      if (channel === mainChannel) this.#entries.set(channel, unknown)
+    }
   }
 }
 

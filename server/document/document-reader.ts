@@ -26,6 +26,10 @@ export function contentOf(messages: readonly Message[]) {
   return messages.findLast((message) => isKind(message, 'edit') || isKind(message, 'update'))
 }
 
+/** Of one channel, as a snapshot has them. */
+export const isDeleted = (messages: readonly Message[]) =>
+  messages.some((message) => isKind(message, 'deletion') && message.body.deleted)
+
 /** Of one channel. The newest change decides whether it is a shared document or a mirrored page. Empty without any. */
 export function linesIn(messages: readonly Message[]): Line[] {
   const newest = contentOf(messages)

@@ -45,7 +45,7 @@ const mostWaiting = 100
 const lookMs = 50
 
 /** What others know of the class. */
-export type Documents = Pick<DocumentWorker, 'run' | 'read' | 'mustBeReadable'>
+export type Documents = Pick<DocumentWorker, 'run' | 'read' | 'mustBeReadable' | 'isQuarantined'>
 
 /** Starts with the first task, and anew after one that was ended. */
 export class DocumentWorker {
@@ -104,7 +104,12 @@ export class DocumentWorker {
   /** Throws a `Refusal` (422 `too-costly`) for a document in quarantine. */
   mustBeReadable(channel: string): void {
     const known = this.#quarantined.get(channel)
-    if (known && this.#parts.timers.now() < known.until) throw tooCostly(channel, known.error)
+    if (known && this.isQuarantined(channel)) throw tooCostly(channel, known.error)
+  }
+
+  /** Whether a document is not read at present. */
+  isQuarantined(channel: string): boolean {
+    return this.#parts.timers.now() < (this.#quarantined.get(channel)?.until ?? 0)
   }
 
   /**

@@ -1,7 +1,8 @@
 // Writes documents: a program's text as one message, and what another editor left as a message of this one.
 
 import { hash } from 'node:crypto'
-import { IdTaken, isRepeat, type Log } from '../log/log.ts'
+import { documentDeleted } from '../hub/hub.ts'
+import { DocumentDeleted, IdTaken, isRepeat, type Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
 import {
   type Draft,
@@ -12,7 +13,7 @@ import {
   type Stored,
 } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
-import { contentOf, findDocument } from './document-reader.ts'
+import { contentOf, findDocument, isDeleted } from './document-reader.ts'
 import type { Rewriting } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
 
@@ -35,7 +36,7 @@ interface WriterParts {
 /**
  * Writes as one message: an update of the difference, or with the mirror editor an edit. What others write meanwhile
  * stays. Where nothing changes nothing is stored, and the answer has the number of the newest change, 0 for none.
- * Rejects with a `Refusal`: 409 `id-taken`, 412 `document-changed`, 413 `too-large`, 422 `too-costly`, and as `publish` does.
+ * Rejects with a `Refusal`: 409 `id-taken`, 410 `document-deleted`, 412 `document-changed`, 413 `too-large`, 422 `too-costly`, and as `publish` does.
  */
 export async function writeDocument(parts: WriterParts, writing: DocumentWriting): Promise<Stored> {
   const { log, publish, maxMessageBytes } = parts
@@ -46,6 +47,7 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
   // After the document was read: a repeat that is stored later is refused for its id.
   const known = await findRepeat(log, envelope, digest)
   if (known) return known
+  if (isDeleted(found.messages)) throw documentDeleted(new DocumentDeleted(channel), id)
   if (ifMatch !== null && !isMatch(ifMatch, found)) {
     const sentence = `The document has changed since: its ETag is ${found.tag}. Read it again, and write with that.`
     throw new Refusal(412, 'document-changed', sentence, id)
@@ -151,7 +153,7 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
         for (const messages of foreign) await convert(messages)
       } catch (error) {
         // It is shown as it is.
-        if (isTooCostly(error)) return found
+        if (isTooCostly(error) || error instanceof DocumentDeleted) return found
         throw error
       }
     }

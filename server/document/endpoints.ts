@@ -1,6 +1,7 @@
 // HTTP endpoints of documents: the list, exports, history, and read-only invitations.
 
 import type Router from '@koa/router'
+import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import { admitChannel, admitDraft, createRateLimit } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
@@ -18,7 +19,7 @@ import { type Bodies, connectionOf } from '../transports/bodies.ts'
 import { queryOf, type TransportLimits } from '../transports/transport.ts'
 import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../wire/document-api.ts'
-import { type Draft, type PageSettings, parseCursor } from '../wire/messages.ts'
+import { type Draft, type Kind, type PageSettings, parseCursor } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Directory } from './directory.ts'
 import { findDocument, readHistory } from './document-reader.ts'
@@ -137,11 +138,11 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       .filter(([channel]) => refuseReading(grant, [channel]) === null)
       .sort(([, one], [, other]) => (other.at ?? Infinity) - (one.at ?? Infinity))
     const list: DocumentList = {
-      documents: readable.slice(0, mostListed).map(([channel, { title, at }]) => ({
-        channel,
-        title,
-        at,
+      documents: readable.slice(0, mostListed).map(([channel, { title, at, deletedAt }]) => ({
+        ...{ channel, title, at, deletedAt },
         windows: hub.windowsOn(channel),
+        mayWrite: refuseWriting(grant, channel) === null,
+        isTooCostly: documents.isQuarantined(channel),
       })),
       omitted: Math.max(0, readable.length - mostListed),
       mayCreate: grant.channels === 'all' && grant.may === 'write',
@@ -183,28 +184,43 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     ctx.body = await documents.read(channel, 'textOf', type, messages)
   })
 
+  /** Of a request that writes: `kind` and `body` are made later, or those of a deletion. */
+  function draftFor(ctx: ParameterizedContext, kind: Kind, body: object): Draft {
+    const query = queryOf(ctx)
+    const draft = admitDraft({
+      ...{ id: query.get('id') ?? undefined, from: query.get('from') ?? undefined },
+      ...{ channel: admitChannel(ctx.params.channel ?? ''), at: Number(query.get('at') ?? 0) },
+      ...{ kind, body },
+    })
+    mayPublish(draft, fingerprintFor(query), grantOf(ctx))
+    return draft
+  }
+
+  const holderOf = (ctx: ParameterizedContext) => ({
+    connection: connectionOf(ctx.req),
+    invitation: grantOf(ctx).invitation,
+  })
+
+  router.delete(textPath, async (ctx) => {
+    const draft = draftFor(ctx, 'deletion', { deleted: true })
+    refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
+    ctx.body = await hub.publish(draft, holderOf(ctx))
+  })
+
   for (const [verb, way] of [
     ['put', 'replace'],
     ['post', 'append'],
   ] as const)
     router[verb](textPath, async (ctx) => {
-      const query = queryOf(ctx)
-      const draft = admitDraft({
-        ...{ id: query.get('id') ?? undefined, from: query.get('from') ?? undefined },
-        ...{ channel: admitChannel(ctx.params.channel ?? ''), at: Number(query.get('at') ?? 0) },
-        ...{ kind: 'update', body: { update: 'AAA=' } },
-      })
-      const grant = grantOf(ctx)
-      mayPublish(draft, fingerprintFor(query), grant)
+      const draft = draftFor(ctx, 'update', { update: 'AAA=' })
       const type = typeSent(ctx.get('Content-Type'))
       refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
       mustWait(enoughTexts, takeText(connectionOf(ctx.req), ''))
-      const text = await bodies.strictText(ctx.req, grant)
+      const text = await bodies.strictText(ctx.req, grantOf(ctx))
       const lines = await linesSent(type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
-      const holder = { connection: connectionOf(ctx.req), invitation: grant.invitation }
-      const publish = (one: Draft) => hub.publish(one, holder)
+      const publish = (one: Draft) => hub.publish(one, holderOf(ctx))
       ctx.body = await writeDocument({ documents, log, publish, editor, maxMessageBytes }, writing)
     })
 

@@ -57,6 +57,7 @@ export class Ledger {
    */
   guard(log: Log): Log {
     log.follow((message) => {
+      if (isKind(message, 'erasure')) this.#documents.delete(message.channel)
       if (!isKind(message, 'update')) return
       const { channel, id, body } = message
       const document = this.#documents.get(channel)

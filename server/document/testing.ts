@@ -221,4 +221,5 @@ export const unlimitedDocuments: Documents = {
   run: async (name, ...input) => perform(name, input),
   read: async (_channel, name, ...input) => perform(name, input),
   mustBeReadable: () => undefined,
+  isQuarantined: () => false,
 }

@@ -10,6 +10,7 @@ import {
   isChannelName,
   isIdOf,
   isTitle,
+  logName,
   mostChannelBytes,
   mostNameCharacters,
   mostNamedVersions,
@@ -58,6 +59,12 @@ const versionsSchema = z.strictObject({
   }),
 })
 
+const deletionSchema = z.strictObject({
+  ...envelope,
+  kind: z.literal('deletion'),
+  body: z.strictObject({ deleted: z.boolean() }),
+})
+
 const probeSchema = z.strictObject({
   ...envelope,
   kind: z.literal('probe'),
@@ -67,8 +74,8 @@ const probeSchema = z.strictObject({
 const draftSchema = z
   .discriminatedUnion(
     'kind',
-    [editSchema, updateSchema, titleSchema, versionsSchema, probeSchema],
-    'must be "edit", "update", "title", "versions" or "probe"',
+    [editSchema, updateSchema, titleSchema, versionsSchema, deletionSchema, probeSchema],
+    'must be "edit", "update", "title", "versions", "deletion" or "probe"',
   )
   .refine(({ channel, kind }) => (channel === probesChannel) === (kind === 'probe'), {
     path: ['channel'],
@@ -80,7 +87,7 @@ const draftSchema = z
     error: 'must be the name in from, "-" and a counter without another "-"',
   })
 
-/** Reserved: a client under these names could make the server's messages look like repeats. */
+/** Reserved, as the log's: a client under these names could make the server's messages look like repeats. */
 export const sensorName = 'sensor'
 export const overviewName = 'overview'
 
@@ -134,7 +141,7 @@ export function admitDraft(given: unknown): Draft {
     const sentence = `Channel "${channel}" is written by the server alone; send edits to the page's own channel.`
     throw new Refusal(403, 'read-only-channel', sentence, id)
   }
-  if (from === sensorName || from === overviewName) {
+  if (from === sensorName || from === overviewName || from === logName) {
     const sentence = `"${from}" is a name of the server's own; give the window another one, in from and id.`
     throw new Refusal(403, 'reserved-name', sentence, id)
   }

@@ -3,11 +3,13 @@
 import {
   type Bus,
   type CatchUp,
+  DocumentDeleted,
   IdTaken,
   type Log,
   LogClosed,
   LogFull,
   LogUnavailable,
+  NotThere,
   newEpoch,
   TooManyChannels,
 } from '../log/log.ts'
@@ -94,6 +96,9 @@ const unavailableMs = 1000
 
 /** The same where the disk is full: somebody has to make room. */
 const fullMs = 5000
+
+/** The same for a deleted document: what a window has kept for it is stored once it was brought back. */
+const deletedMs = 5000
 
 /** Clients counted per stream: more than a person opens, too few to fake a large audience. */
 const mostCarried = 100
@@ -520,12 +525,19 @@ function isSame(known: ReadonlyMap<string, number> | null, given: ReadonlyMap<st
   return known?.size === given.size && [...given].every(([channel, count]) => known.get(channel) === count)
 }
 
+export function documentDeleted({ message }: DocumentDeleted, id: string): Refusal {
+  const sentence = `${message} Bring it back first (a message of the kind "deletion" with {"deleted":false}), or write to another one.`
+  return new Refusal(410, 'document-deleted', sentence, id, deletedMs)
+}
+
 /** Errors that nobody expects stay unchanged. */
 function refusalFor(error: unknown, id: string): unknown {
   if (error instanceof TooManyChannels) {
-    const sentence = `${error.message} Write to one that is there, or raise limits.maxChannels.`
+    const sentence = `${error.message} Write to one that is there, delete one, or raise limits.maxChannels.`
     return new Refusal(403, 'too-many-channels', sentence, id)
   }
+  if (error instanceof DocumentDeleted) return documentDeleted(error, id)
+  if (error instanceof NotThere) return new Refusal(404, 'not-found', error.message, id)
   if (error instanceof IdTaken) {
     const sentence = `${error.message} Send this one under an id that its sender has not used there.`
     return new Refusal(409, 'id-taken', sentence, id)

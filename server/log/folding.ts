@@ -22,6 +22,8 @@ export interface BaseStore {
   readonly readPast: (channel: string, kind: Kind, seq: number) => Message | undefined
   readonly keepPast: (base: Message) => void
   readonly forgetPast: (channel: string, kind: Kind, seq: number) => void
+  /** Of all kinds: bases, past bases and whatever else is stored of the channel before that number. */
+  readonly erase: (channel: string, before: number) => void
 }
 
 /** Of one channel and kind; each may be as large as the document. */
@@ -163,8 +165,34 @@ export class Folding {
     return new Map(heads)
   }
 
+  /** Returns the messages that were in no base. */
+  erase(channel: string, before: number): readonly Message[] {
+    const { bases, onFailure } = this.#parts
+    const erased: Message[] = []
+    for (const { loose, looseBytes } of this.#piles.get(channel)?.values() ?? []) {
+      for (const { message } of loose) {
+        erased.push(message)
+        this.#bySeq.delete(message.seq)
+      }
+      this.#looseBytes -= looseBytes
+    }
+    this.#piles.delete(channel)
+    try {
+      bases.erase(channel, before)
+    } catch (error) {
+      // The next start finds the erasure in the log.
+      onFailure(error)
+    }
+    return erased
+  }
+
   close(): void {
     this.#isClosed = true
+  }
+
+  /** While a pile was folded, the log was closed, or its channel erased. */
+  #isOver(pile: Pile): boolean {
+    return this.#isClosed || this.#piles.get(pile.channel)?.get(pile.kind) !== pile
   }
 
   #pileOf(channel: string, kind: Kind): Pile {
@@ -190,21 +218,22 @@ export class Folding {
   }
 
   /** `folded`: the former base, if any, and the messages that the new one joins. */
-  async #keepPast({ channel, kind }: Pile, folded: readonly Message[], isFirst: boolean): Promise<void> {
+  async #keepPast(pile: Pile, folded: readonly Message[], isFirst: boolean): Promise<void> {
     const { folds, bases, floor } = this.#parts
+    const { channel, kind } = pile
     const fold = folds[kind] as Fold<Kind>
     const [first] = folded
     if (!first) return
     // Before the first base comes an empty one: the history is whole while its messages are.
     const former = isFirst ? { ...first, seq: first.seq - 1, body: await fold([]) } : first
-    if (this.#isClosed) return
+    if (this.#isOver(pile)) return
     bases.keepPast(former)
     // Few messages are folded when the first of them is to be erased: the later half stays in the history.
     const half = folded.slice(0, Math.ceil(folded.length / 2))
     const middle = half.at(-1)
     if (middle && half.length > 1 && folded.length < foldAt.messages) {
       const body = await fold(half)
-      if (this.#isClosed) return
+      if (this.#isOver(pile)) return
       bases.keepPast({ ...middle, body })
     }
     const past = bases.past(channel, kind)
@@ -222,11 +251,11 @@ export class Folding {
       const newest = loose[count - 1]?.message
       // `Folds` pairs each kind with messages of that kind.
       const fold = folds[kind] as Fold<Kind> | undefined
-      if (!newest || !fold || this.#isClosed) return
+      if (!newest || !fold || this.#isOver(pile)) return
       const isFirst = pile.baseSeq === 0
       const joined = this.on(channel).filter((message) => message.kind === kind)
       const base = await fold(joined)
-      if (this.#isClosed) return
+      if (this.#isOver(pile)) return
       pile.baseBytes = bases.write({ ...newest, body: base })
       pile.baseSeq = newest.seq
       pile.base = null
@@ -242,7 +271,7 @@ export class Folding {
     } catch (error) {
       pile.retryAt = loose.length + foldAt.messages
       const sentence = `Messages of kind "${kind}" on "${channel}" could not be joined, and stay in the log until they can.`
-      if (!this.#isClosed) onFailure(new Error(sentence, { cause: error }))
+      if (!this.#isOver(pile)) onFailure(new Error(sentence, { cause: error }))
     } finally {
       pile.isFolding = false
     }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { isKind, type Message, parseCursor } from '../wire/messages.ts'
+import { testDeletion } from './deletion-contract.ts'
 import { type Folds, foldAt } from './folding.ts'
 import {
   type CatchUp,
@@ -45,7 +46,7 @@ interface Bench {
 }
 
 /** `limits` override the ample ones. */
-type TestLog = (
+export type TestLog = (
   says: string,
   run: (bench: Bench) => Promise<void>,
   limits?: Partial<LogLimits>,
@@ -78,7 +79,16 @@ export function testLogContract(
     })
   }
 
-  const topics = [testOrder, testReading, testPortions, testFollowers, testLimits, testFolding, testClosing]
+  const topics = [
+    testOrder,
+    testReading,
+    testPortions,
+    testFollowers,
+    testLimits,
+    testFolding,
+    testDeletion,
+    testClosing,
+  ]
   for (const testTopic of topics) testTopic(testLog)
 }
 

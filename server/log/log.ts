@@ -12,11 +12,13 @@ import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
 
 export {
+  DocumentDeleted,
   IdTaken,
   isRepeat,
   LogClosed,
   LogFull,
   LogUnavailable,
+  NotThere,
   newEpoch,
   TooManyChannels,
 } from './sequencer.ts'
@@ -63,7 +65,7 @@ export interface Log {
    * Stores a draft, notifies followers in order, then answers with its number: at once where it is stored within the call,
    * else with a promise. Idempotent: while the log holds it or has it pending, the same draft (`id`, sender, channel) has
    * the same number; one that is only in a base is stored again. Rejects, and never throws, with `IdTaken`,
-   * `TooManyChannels`, `LogClosed`, `LogFull` or the store's error; then nothing is stored.
+   * `TooManyChannels`, `DocumentDeleted`, `NotThere`, `LogClosed`, `LogFull` or the store's error; then nothing is stored.
    */
   readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
   /** The message with that id of that sender on that channel, once it is stored; null when the log holds none. */
@@ -341,5 +343,9 @@ function createBases(): BaseStore {
     readPast: (channel, kind, seq) => pastOf(channel, kind).get(seq),
     keepPast: (base) => void pastOf(base.channel, base.kind).set(base.seq, base),
     forgetPast: (channel, kind, seq) => void pastOf(channel, kind).delete(seq),
+    erase(channel) {
+      for (const all of [bases, past])
+        for (const key of all.keys()) if (key.startsWith(`${channel} `)) all.delete(key)
+    },
   }
 }

@@ -38,8 +38,25 @@ import {
   refusedForMs,
   type Snapshot,
 } from './log.ts'
-import { type Bounds, createRetention, keyOf, type Portion, portion, type Stored, Tail } from './retention.ts'
-import { Followers, IdTaken, isRepeat, LogClosed, LogUnavailable, TooManyChannels } from './sequencer.ts'
+import {
+  type Bounds,
+  blankAt,
+  createRetention,
+  keyOf,
+  type Portion,
+  portion,
+  type Stored,
+  Tail,
+} from './retention.ts'
+import {
+  Followers,
+  IdTaken,
+  isRepeat,
+  LogClosed,
+  LogUnavailable,
+  mustBeThere,
+  TooManyChannels,
+} from './sequencer.ts'
 
 export interface NatsSettings {
   /** `host:port`, of any servers of the cluster. */
@@ -212,7 +229,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
   async function load(): Promise<View> {
     const { state } = await manager.streams.info(name)
     const bases = await readBases(bucket, created)
-    const loaded = createView({ ...parts, state, created, bases, bucket, erase })
+    const loaded = createView({ ...parts, state, created, bases, bucket, erase, eraseChannel })
     if (state.messages === 0) return loaded
     const consumer = await client.consumers.get(name, from(state.first_seq))
     const messages = await consumer.consume(pulling)
@@ -223,6 +240,9 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     let seen = loaded.tail.head
     try {
       for await (const received of messages) {
+        // What is missing in between was erased with its document.
+        while (loaded.tail.head < received.seq - 1)
+          loaded.take(blankAt(loaded.tail.head + 1, messageIn(received).acceptedAt))
         loaded.take(messageIn(received))
         if (received.seq >= state.last_seq) return loaded
       }
@@ -367,8 +387,19 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     return added.has(channel) || heads.size + added.size < limits.maxChannels
   }
 
-  function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
+  /** See the sequencer. Whichever server is the first erases for all of them. */
+  function eraseDue(): void {
+    const due = view.tail.dueErasure()
+    if (due && !pending.has(keyOf(due))) enter(due, due.at, keyOf(due)).catch(onFailure)
+  }
+
+  function begin(draft: Draft, acceptedAt: number, key: string): Promise<number> {
+    mustBeThere(draft, view.tail)
     if (!hasRoomFor(draft.channel)) throw new TooManyChannels(draft.channel, limits.maxChannels)
+    return enter(draft, acceptedAt, key)
+  }
+
+  function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
     const payload = JSON.stringify({ ...draft, acceptedAt })
     const entry = { ...Promise.withResolvers<number>(), draft, key, payload, enteredAt: now() }
     pending.set(key, entry)
@@ -427,6 +458,10 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     await manager.streams.purge(name, { seq: seq + 1 })
   }
 
+  async function eraseChannel(channel: string, before: number): Promise<void> {
+    await manager.streams.purge(name, { filter: subjectOf(name, channel), seq: before })
+  }
+
   /** Null if another server has erased some of them. */
   async function fetchAfter(seq: number, channels: ReadonlySet<string>): Promise<Portion | null> {
     const count = Math.min(portion.messages, view.tail.floor - seq)
@@ -436,7 +471,9 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
       let size = 0
       let upTo = seq
       for await (const received of await consumer.fetch({ ...pulling, max_messages: count })) {
-        if (received.seq !== upTo + 1) return null
+        for (; upTo < received.seq - 1 && upTo < seq + count; upTo += 1)
+          if (!view.isBlank(upTo + 1)) return null
+        if (upTo === seq + count) break
         const message = messageIn(received)
         const isAsked = channels.has(message.channel)
         if (isAsked) size += bytesOf(message)
@@ -468,6 +505,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
 
   function snapshot(channels: ReadonlySet<string>): Snapshot {
     mustBeOpen()
+    eraseDue()
     return { messages: view.tail.newestOn(channels), head: { epoch, seq: view.tail.head } }
   }
 
@@ -483,12 +521,13 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
   return {
     async append(draft, acceptedAt) {
       mustBeOpen()
+      eraseDue()
       const key = keyOf(draft)
       const stored = view.tail.find(draft)
       const unanswered = pending.get(key)
       const known = stored ?? unanswered?.draft
       if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
-      return stored?.seq ?? unanswered?.promise ?? enter(draft, acceptedAt, key)
+      return stored?.seq ?? unanswered?.promise ?? begin(draft, acceptedAt, key)
     },
     async find(wanted) {
       mustBeOpen()
@@ -498,6 +537,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     follow: followers.add,
     async read(cursor, channels) {
       mustBeOpen()
+      eraseDue()
       if (cursor?.epoch === epoch) await hearUpTo(cursor.seq)
       const head = { epoch, seq: view.tail.head }
       const isHeld = cursor?.epoch === epoch && cursor.seq <= head.seq && cursor.seq >= view.floor()
@@ -624,6 +664,8 @@ interface ViewParts extends NatsLogParts {
   readonly bases: readonly KeptMessage[]
   readonly bucket: ObjectStore
   readonly erase: (seq: number) => Promise<void>
+  /** What the stream has of it before that number. */
+  readonly eraseChannel: (channel: string, before: number) => Promise<void>
 }
 
 /** What one server holds of the stream: the newest messages, the state of every channel, and what may be erased. */
@@ -639,11 +681,12 @@ function createView(parts: ViewParts) {
     bases,
     bucket,
     erase,
+    eraseChannel,
   } = parts
   const kept = createKept({ bucket, created, loaded: bases, onFailure })
   const floor = state.messages > 0 ? state.first_seq - 1 : state.last_seq
   /** After the retention's floor. */
-  const held = new Map<number, Stored>()
+  const held = new Map<number, Stored & { readonly channel: string }>()
   const retention = createRetention({
     bounds: limits,
     now,
@@ -656,7 +699,7 @@ function createView(parts: ViewParts) {
   const folding = new Folding(
     {
       folds,
-      bases: kept.bases,
+      bases: { ...kept.bases, erase: eraseAll },
       defer: setImmediate,
       onFailure,
       onFolded: (messages) => messages.forEach((message) => void tail.superseded(message)),
@@ -678,6 +721,20 @@ function createView(parts: ViewParts) {
   )
   let erasing: Promise<void> | null = null
 
+  function eraseAll(channel: string, before: number): void {
+    kept.erase(channel, before)
+    for (const [seq, stored] of held) {
+      if (stored.channel !== channel || seq >= before) continue
+      held.set(seq, { channel: '', bytes: 0, acceptedAt: stored.acceptedAt })
+      if (seq > retention.floor()) retention.shrank(stored.bytes)
+    }
+    // Last: while it has something, the next start erases the rest.
+    kept
+      .written()
+      .then(() => eraseChannel(channel, before))
+      .catch(onFailure)
+  }
+
   async function eraseSome(): Promise<void> {
     const count = retention.erasable()
     const after = retention.erasedTo()
@@ -698,7 +755,7 @@ function createView(parts: ViewParts) {
     folding,
     take(message: Message): void {
       const bytes = bytesOf(message)
-      held.set(message.seq, { bytes, acceptedAt: message.acceptedAt })
+      held.set(message.seq, { bytes, acceptedAt: message.acceptedAt, channel: message.channel })
       retention.add(bytes)
       tail.add(message, bytes)
       retention.forget()
@@ -712,6 +769,8 @@ function createView(parts: ViewParts) {
       retention.forget()
       return retention.floor()
     },
+    /** Whether the message of that number was erased with its document. */
+    isBlank: (seq: number) => held.get(seq)?.channel === '',
     async close(): Promise<void> {
       await erasing
       folding.close()
@@ -778,7 +837,7 @@ function createKept({ bucket, created, loaded, onFailure }: KeptParts) {
   }
 
   const under = (prefix: string) => [...messages].filter(([name]) => name.startsWith(prefix))
-  const bases: BaseStore = {
+  const bases: Omit<BaseStore, 'erase'> = {
     read: (channel, kind) => messages.get(nameOf('base', channel, kind)),
     write(base) {
       set(nameOf('base', base.channel, base.kind), base)
@@ -795,6 +854,11 @@ function createKept({ bucket, created, loaded, onFailure }: KeptParts) {
 
   return {
     bases,
+    erase(channel: string, before: number): void {
+      // The newest last: while it is there, the next start finds the channel and erases the rest.
+      for (const role of ['past', 'base', 'newest'] as const)
+        for (const [name, { seq }] of under(`${role}.${tokenOf(channel)}.`)) if (seq < before) set(name, null)
+    },
     stored: (isCumulative: (kind: Kind) => boolean): StoredBase[] =>
       under('base.')
         .filter(([, { kind }]) => isCumulative(kind))

@@ -5,9 +5,21 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
+import { deletedForMs } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
+import { deletionDraft, readGone } from './deletion-contract.ts'
 import type { Log } from './log.ts'
-import { draft, fillUpdates, idsOf, main, readAll, readUpdates, seqsOf } from './log-testing.ts'
+import {
+  cursorAt,
+  draft,
+  fillUpdates,
+  idsOf,
+  main,
+  readAll,
+  readUpdates,
+  seqsOf,
+  startMs,
+} from './log-testing.ts'
 
 interface Place {
   /** Callable repeatedly. */
@@ -49,6 +61,30 @@ export function testPersistence(name: string, createPlace: (context: TestContext
       assert.ok(updates.length < 500, `${updates.length} are in no base`)
       await log.close()
     }
+  })
+
+  test(`${name}: opened again it has nothing of an erased document, and what was written there since`, async (context) => {
+    const place = createPlace(context)
+    const first = await place.open()
+    const start = await cursorAt(first, 0)
+    await fillUpdates(first, 600, 'w1', 'gone')
+    await fillUpdates(first, 10, 'w2')
+    await first.append(draft('w2-a', 'x', 'gone'), startMs)
+    await first.append(deletionDraft('w2-b', true), startMs - deletedForMs)
+    await readGone(first)
+    await first.close()
+
+    const second = await place.open()
+    assert.deepEqual([...second.heads().keys()], ['main'])
+    assert.equal((await readUpdates(second, 'gone')).text, '')
+    const anew = await fillUpdates(second, 600, 'w1', 'gone')
+    await second.close()
+
+    const third = await place.open()
+    assert.equal((await readUpdates(third, 'gone')).text, anew)
+    const all = await readAll(third, start, new Set(['main', 'gone']))
+    assert.deepEqual([all.recovered, all.messages.length, all.head.seq], [true, 10 + 1 + 600, 1213])
+    await third.close()
   })
 
   test(`${name}: killed at any moment it has all that was acknowledged, in order`, async (context) => {

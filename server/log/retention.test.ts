@@ -85,7 +85,7 @@ const tailBounds = { messages: 100, bytes: 100_000, ageMs: 100_000 }
 
 function openTail(bounds: Bounds, now: Clock, floor = 0, newest: readonly Message[] = []): Tail {
   const nothing = () => undefined
-  const past = { past: () => [], readPast: nothing, keepPast: nothing, forgetPast: nothing }
+  const past = { past: () => [], readPast: nothing, keepPast: nothing, forgetPast: nothing, erase: nothing }
   const bases = { read: nothing, write: () => 0, ...past }
   const rest = { defer: nothing, onFailure: nothing, onFolded: nothing, floor: () => 0 }
   const folding = new Folding({ folds: {}, bases, ...rest })

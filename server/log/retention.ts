@@ -1,6 +1,14 @@
 // What the log retains: its bounds, the recent messages in memory, and what leaves a file.
 
-import type { Draft, Kind, Message } from '../wire/messages.ts'
+import {
+  type Draft,
+  deletedForMs,
+  isKind,
+  type Kind,
+  logName,
+  type Message,
+  overviewChannel,
+} from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import type { Folding } from './folding.ts'
 
@@ -102,6 +110,11 @@ export function createRetention({ bounds, now, extent, oldestAfter }: RetentionP
     erased(count: number): void {
       for (const size of gone.splice(0, count)) goneBytes -= size
     },
+    /** Messages after the floor lost so many bytes. */
+    shrank(bytes: number): void {
+      heldBytes -= bytes
+      upcoming = []
+    },
   }
 }
 
@@ -158,6 +171,12 @@ class MessageIndex {
 
 const all = (found: readonly Message[] | Message): readonly Message[] => ('id' in found ? [found] : found)
 
+/** Holds the place of a message whose document was erased: on a channel that nobody can read. */
+export const blankAt = (seq: number, acceptedAt: number): Message<'erasure'> => ({
+  ...{ id: '', channel: '', kind: 'erasure', from: '', at: 0, body: { head: 0 } },
+  ...{ seq, acceptedAt },
+})
+
 /** Places of dropped messages until they are cut off. */
 const mostGone = 1024
 
@@ -176,6 +195,8 @@ export class Tail {
   readonly #newest = new Map<string, Map<Kind, Message>>()
   readonly #newestBySeq = new Map<number, Message>()
   readonly #heads = new Map<string, number>()
+  /** The newest of channels that are deleted, in order. */
+  readonly #deletions = new Map<string, Message<'deletion'>>()
 
   /**
    * Begins after `floor`; `newest` are the newest of each channel and kind up to there, in order. `folding` has those of
@@ -215,6 +236,12 @@ export class Tail {
     this.#head = message.seq
     this.#held.push({ message, bytes })
     this.#bytes += bytes
+    if (isKind(message, 'erasure')) this.#erase(message)
+    else this.#keep(message, bytes)
+    this.forget()
+  }
+
+  #keep(message: Message, bytes: number): void {
     this.#index.set(message)
     if (this.#folding.isCumulative(message.kind)) {
       this.#heads.set(message.channel, message.seq)
@@ -223,7 +250,46 @@ export class Tail {
       const former = this.#setNewest(message)
       if (former) this.superseded(former)
     }
-    this.forget()
+  }
+
+  /** The newest deletion of a channel that is deleted. */
+  deletionOf(channel: string): Message<'deletion'> | undefined {
+    return this.#deletions.get(channel)
+  }
+
+  /** For the channel that was deleted first, when its time is over: every server of a log makes the same. */
+  dueErasure(): Draft<'erasure'> | null {
+    const [deletion] = this.#deletions.values()
+    if (!deletion) return null
+    const { channel, seq, acceptedAt } = deletion
+    const at = acceptedAt + deletedForMs
+    if (this.#now() < at) return null
+    const head = this.#heads.get(channel) ?? seq
+    return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }
+  }
+
+  #erase({ channel, seq, body }: Message<'erasure'>): void {
+    if ((this.#heads.get(channel) ?? Number.POSITIVE_INFINITY) > body.head) return
+    this.#eraseChannel(channel, seq)
+    const overview = overviewChannel(channel)
+    if (overview !== null) this.#eraseChannel(overview, seq)
+  }
+
+  #eraseChannel(channel: string, before: number): void {
+    for (const message of this.#newest.get(channel)?.values() ?? []) {
+      this.#newestBySeq.delete(message.seq)
+      this.#index.delete(message)
+    }
+    this.#newest.delete(channel)
+    for (const message of this.#folding.erase(channel, before)) this.#index.delete(message)
+    for (const [place, held] of this.#held.entries()) {
+      if (held?.message.channel !== channel || held.message.seq >= before) continue
+      this.#index.delete(held.message)
+      this.#held[place] = { message: blankAt(held.message.seq, held.message.acceptedAt), bytes: 0 }
+      this.#bytes -= held.bytes
+    }
+    this.#deletions.delete(channel)
+    this.#heads.delete(channel)
   }
 
   forget(): void {
@@ -297,6 +363,10 @@ export class Tail {
     const kinds = this.#newest.getOrInsertComputed(channel, () => new Map<Kind, Message>())
     const former = kinds.get(kind)
     kinds.set(kind, message)
+    if (isKind(message, 'deletion')) {
+      this.#deletions.delete(channel)
+      if (message.body.deleted) this.#deletions.set(channel, message)
+    }
     this.#heads.set(channel, seq)
     this.#newestBySeq.set(seq, message)
     if (former) this.#newestBySeq.delete(former.seq)

@@ -98,16 +98,35 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
     }
   }
 
+  /** What is due is erased before the next message or snapshot. */
+  function eraseDue(): void {
+    const due = tail.dueErasure()
+    if (!due || pending.has(keyOf(due))) return
+    try {
+      const stored = enter(due, due.at)
+      if (typeof stored !== 'number') stored.catch(onFailure)
+    } catch (error) {
+      // It stays due.
+      onFailure(error)
+    }
+  }
+
   /** A number where the draft is stored within the call. Throws what `append` rejects with. */
   function take(draft: Draft, acceptedAt: number): number | Promise<number> {
     mustBeOpen()
+    eraseDue()
     const stored = tail.find(draft)
     const unanswered = pending.size === 0 ? undefined : pending.get(keyOf(draft))
     const known = stored ?? unanswered?.entry.draft
     if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
     if (stored) return stored.seq
     if (unanswered) return unanswered.promise
+    mustBeThere(draft, tail)
     mustHaveRoom(draft.channel)
+    return enter(draft, acceptedAt)
+  }
+
+  function enter(draft: Draft, acceptedAt: number): number | Promise<number> {
     const entry = new Entry(draft, acceptedAt)
     // A follower that appends waits for its turn.
     if (!defer && !isStoring) return storeOne(entry)
@@ -188,6 +207,7 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
 
   function snapshot(channels: ReadonlySet<string>): Snapshot {
     mustBeOpen()
+    eraseDue()
     return { messages: tail.newestOn(channels), head: { epoch, seq: tail.head } }
   }
 
@@ -216,6 +236,7 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
     follow: followers.add,
     async read(cursor, channels) {
       mustBeOpen()
+      eraseDue()
       const head = { epoch, seq: tail.head }
       const isHeld = cursor !== null && continues(cursor) && cursor.seq >= store.floor()
       const found = isHeld ? await store.after(cursor.seq, channels) : null
@@ -291,6 +312,29 @@ export class TooManyChannels extends Error {
 
   constructor(channel: string, maxChannels: number) {
     super(`Channel "${channel}" would be one more than the ${maxChannels} that the log takes.`)
+  }
+}
+
+/** A deleted document takes nothing until it is brought back; one that is not there cannot be deleted. */
+export function mustBeThere({ channel, kind }: Draft, tail: Pick<Tail, 'deletionOf' | 'heads'>): void {
+  if (kind === 'deletion') {
+    if (!tail.heads.has(channel)) throw new NotThere(channel)
+  } else if (tail.deletionOf(channel)) throw new DocumentDeleted(channel)
+}
+
+export class DocumentDeleted extends Error {
+  override readonly name = 'DocumentDeleted'
+
+  constructor(channel: string) {
+    super(`The document "${channel}" was deleted.`)
+  }
+}
+
+export class NotThere extends Error {
+  override readonly name = 'NotThere'
+
+  constructor(channel: string) {
+    super(`The log has no document "${channel}": nobody wrote it, or it was erased a day after its deletion.`)
   }
 }
 

@@ -71,7 +71,13 @@ export function createSqliteLog(
   const folding = new Folding(
     {
       folds,
-      bases: { read: store.readSurvivor, write: store.writeSurvivor, ...store.pastBases },
+      bases: {
+        ...{ read: store.readSurvivor, write: store.writeSurvivor, ...store.pastBases },
+        erase(channel, before) {
+          const floor = retention.floor()
+          retention.shrank(store.transaction(() => store.eraseChannel(channel, before, floor)))
+        },
+      },
       defer,
       onFailure,
       onFolded: (messages) => messages.forEach((message) => void tail.superseded(message)),

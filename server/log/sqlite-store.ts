@@ -6,7 +6,7 @@ import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { Draft, Kind, Message } from '../wire/messages.ts'
 import type { StoredBase } from './folding.ts'
-import type { Bounds, Extent, Identified, Portion, Stored } from './retention.ts'
+import { type Bounds, blankAt, type Extent, type Identified, type Portion, type Stored } from './retention.ts'
 import type { Entry } from './sequencer.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */
@@ -400,6 +400,18 @@ export function createSqliteStore(database: DatabaseSync) {
       for (let seq = after + 1; seq <= after + count; seq += 1) if (survives(seq)) moveOut.run(seq)
       erase.run(after + count)
     },
+    /** All of a channel before that number; its messages leave their places empty. Returns the bytes of their bodies after `floor`. */
+    eraseChannel(channel: string, before: number, floor: number): number {
+      const freed = `SELECT total(octet_length(body) - octet_length(?)) AS bytes FROM message WHERE channel = ? AND seq > ? AND seq < ?`
+      const { body, ...blank } = blankAt(0, 0)
+      const text = JSON.stringify(body)
+      const row: Row = database.prepare(freed).get(text, channel, floor, before) ?? {}
+      const empty = `UPDATE message SET id = seq, channel = ?, kind = ?, sender = ?, at = ?, body = ?, checksum = NULL WHERE channel = ? AND seq < ?`
+      database.prepare(empty).run(blank.channel, blank.kind, blank.from, blank.at, text, channel, before)
+      for (const table of ['survivor', 'past_base'])
+        database.prepare(`DELETE FROM ${table} WHERE channel = ? AND seq < ?`).run(channel, before)
+      return Number(row.bytes)
+    },
     /** At most `mostBytes`, but at least one message. */
     between(after: number, upTo: number, channels: ReadonlySet<string>, mostBytes: number): Portion {
       const messages: Message[] = []
@@ -427,7 +439,7 @@ export function createSqliteStore(database: DatabaseSync) {
       }
       return found.reverse()
     },
-    /** The newest of each channel and kind, but of none of these kinds, in order. */
+    /** The newest of each channel and kind, but erasures and of none of these kinds, in order. */
     newest(without: readonly string[] = []): Message[] {
       // SQLite returns the row that has the `max` (lang_select.html, 2.5).
       const rows = database.prepare(
@@ -435,7 +447,7 @@ export function createSqliteStore(database: DatabaseSync) {
            (SELECT max(seq) FROM message GROUP BY channel, kind))
          WHERE kind NOT IN (SELECT value FROM json_each(?)) GROUP BY channel, kind ORDER BY seq`,
       )
-      return rows.all(JSON.stringify(without)).map(messageOf)
+      return rows.all(JSON.stringify([...without, 'erasure'])).map(messageOf)
     },
     /** Throws a `SyntaxError` if one is damaged: without it a document is. */
     survivors(kinds: readonly string[]): StoredBase[] {

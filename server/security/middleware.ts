@@ -124,7 +124,7 @@ export function crossOrigin(rules: OriginRules): Middleware {
     ctx.set(originFields(origin))
     if (ctx.method !== 'OPTIONS') return next()
     ctx.set({
-      'Access-Control-Allow-Methods': 'GET, POST, PUT',
+      'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
       'Access-Control-Allow-Headers': 'content-type, if-match',
       // Chromium's maximum, two hours.
       'Access-Control-Max-Age': '7200',

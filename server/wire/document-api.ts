@@ -24,6 +24,12 @@ export interface ListedDocument {
   readonly at: number | null
   /** Open now. */
   readonly windows: number
+  /** Whether who asks may change it, delete it, and bring it back. */
+  readonly mayWrite: boolean
+  /** Time of its deletion, ms since the epoch; null unless it is deleted. */
+  readonly deletedAt: number | null
+  /** It takes the server too long to read: it is only relayed. */
+  readonly isTooCostly: boolean
 }
 
 /** A portion of a document's history. */

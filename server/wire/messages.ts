@@ -12,6 +12,8 @@ export interface Bodies {
   update: UpdateBody
   title: TitleBody
   versions: VersionsBody
+  deletion: DeletionBody
+  erasure: ErasureBody
   reading: ReadingBody
   sensor: SensorBody
   overview: OverviewBody
@@ -114,6 +116,21 @@ export function joinVersions(bodies: readonly VersionsBody[]): VersionsBody {
     names.set(at, name)
   }
   return { versions: Array.from(names, ([at, name]) => ({ at, name })).slice(-mostNamedVersions) }
+}
+
+/** The newest counts. */
+interface DeletionBody {
+  /** False brings the document back. */
+  readonly deleted: boolean
+}
+
+/** A deleted document can be brought back for so long after the `acceptedAt` of its deletion, ms. */
+export const deletedForMs = 86_400_000
+
+/** By the log alone: if nothing newer than `head` came before, it no longer has anything of this channel and its overview's. */
+interface ErasureBody {
+  /** The newest number on the channel. */
+  readonly head: number
 }
 
 export type SensorSource = 'simulated' | 'serial' | 'recorded'
@@ -258,6 +275,9 @@ export function nameBeside(name: string, suffix: string): string {
   const fingerprint = fingerprintIn(name)
   return fingerprint === null ? suffix : nameUnder(fingerprint, suffix)
 }
+
+/** Writes erasures; no client may have the name. */
+export const logName = 'log'
 
 /** The counter has no hyphen, so that no sender can make an id of another whose name begins with its own. */
 export function isIdOf(sender: string, id: string): boolean {

@@ -4,18 +4,28 @@
 import type { Duplex } from 'node:stream'
 import {
   type Bus,
+  DocumentDeleted,
   IdTaken,
   type Log,
   LogClosed,
   LogFull,
   LogUnavailable,
+  NotThere,
   type Outage,
   TooManyChannels,
 } from '../log/log.ts'
 import type { Identified } from '../log/retention.ts'
 import { Followers } from '../log/sequencer.ts'
 import { Refusal } from '../refusal.ts'
-import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
+import {
+  type Cursor,
+  type Draft,
+  isKind,
+  type Kind,
+  type Message,
+  overviewChannel,
+  probesChannel,
+} from '../wire/messages.ts'
 
 /** Arguments as plain data: a set of channels is a list. Both ends are of one version: shapes are not checked. */
 interface Calls {
@@ -164,7 +174,10 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   function take(told: Told): void {
     if ('message' in told) {
       const { channel, seq } = told.message
-      if (channel !== probesChannel) heads.set(channel, seq)
+      if (isKind(told.message, 'erasure')) {
+        heads.delete(channel)
+        heads.delete(overviewChannel(channel) ?? channel)
+      } else if (channel !== probesChannel) heads.set(channel, seq)
       followers.tell(told.message, told.cursor)
     } else if ('answerTo' in told) settle(told)
     else if ('note' in told) for (const onNote of notes) onNote(told.note)
@@ -259,10 +272,12 @@ interface SentError {
 
 /** Those that are told apart by their class. */
 const classes: Readonly<Record<string, { readonly prototype: object }>> = {
+  DocumentDeleted,
   IdTaken,
   LogClosed,
   LogFull,
   LogUnavailable,
+  NotThere,
   Refusal,
   TooManyChannels,
 }

@@ -3,7 +3,7 @@
 import { type ComponentType, type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { documentPath } from '../../server/wire/document-api.ts'
 import { mostTitleLength, type PageStart, titleFrom } from '../../server/wire/messages.ts'
-import { type CommonProps, indexAfterKey, useView } from '../page/hooks.ts'
+import { type CommonProps, indexAfterKey, useMayWrite, useView } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
 import type { DialogProps } from './dialogs.tsx'
 
@@ -15,6 +15,7 @@ type DialogName = 'DocumentsDialog' | 'ShareDialog'
 
 export function DocumentBar({ store, actions, start }: DocumentBarProps) {
   const [isRenaming, setRenaming] = useState(false)
+  const mayWrite = useMayWrite(store, start)
   const file = useRef<HTMLInputElement>(null)
   const [Dialog, setDialog] = useState<ComponentType<DialogProps> | null>(null)
 
@@ -51,7 +52,7 @@ export function DocumentBar({ store, actions, start }: DocumentBarProps) {
           items={[
             { words: 'Documents…', onChoose: () => show('DocumentsDialog') },
             { words: 'Share…', onChoose: () => show('ShareDialog') },
-            ...(start.mayWrite
+            ...(mayWrite
               ? [
                   { words: 'Rename', onChoose: () => setRenaming(true) },
                   { words: 'Import…', onChoose: () => file.current?.click() },
@@ -89,6 +90,7 @@ interface TitleProps extends DocumentBarProps {
 /** The channel's name while the document has no title. */
 function Title({ store, actions, start, isRenaming, onRenaming }: TitleProps) {
   const title = useView(store, (view) => view.title) || start.channel
+  const mayWrite = useMayWrite(store, start)
   const field = useRef<HTMLInputElement>(null)
   const opener = useRef<HTMLButtonElement>(null)
   useEffect(() => {
@@ -106,7 +108,7 @@ function Title({ store, actions, start, isRenaming, onRenaming }: TitleProps) {
     requestAnimationFrame(() => opener.current?.focus())
   }
 
-  if (!start.mayWrite)
+  if (!mayWrite)
     return (
       <h2 className="document-title" translate="no">
         {title}

@@ -2,7 +2,7 @@
 
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
-import { mostTitleLength } from '../../server/wire/messages.ts'
+import { deletedForMs, mostTitleLength } from '../../server/wire/messages.ts'
 import { browserTimers } from '../link/browser-services.ts'
 import { timeOfDay } from '../page/wording.ts'
 import type { DocumentBarProps } from './DocumentBar.tsx'
@@ -76,6 +76,22 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   useEffect(load, [])
 
   const found = findDocuments(list?.documents ?? [], wanted, order)
+  const [deleted, there] = [found.filter(isDeleted), found.filter((one) => !isDeleted(one))]
+  const listOf = (documents: readonly ListedDocument[]) => (
+    <ul className="document-list">
+      {documents.map((document) => (
+        <DocumentEntry
+          key={document.channel}
+          document={document}
+          isOpen={document.channel === start.channel}
+          onDelete={async (deleted) => {
+            await actions.deleteDocument(document.channel, deleted)
+            setList(await askDocuments())
+          }}
+        />
+      ))}
+    </ul>
+  )
   return (
     <Dialog title="Documents" onClose={onClose}>
       {failure !== null && (
@@ -118,22 +134,15 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
           {wanted === '' ? 'There are no documents here yet.' : `No document has “${wanted}” in its title.`}
         </p>
       )}
-      <ul className="document-list">
-        {found.map((document) => (
-          <li key={document.channel}>
-            <a
-              className="document-item"
-              href={addressOfDocument(location.href, document.channel)}
-              aria-current={document.channel === start.channel ? 'page' : undefined}
-            >
-              <span className="document-name" translate="no">
-                {document.title || document.channel}
-              </span>
-              <span className="small">{detailsOf(document)}</span>
-            </a>
-          </li>
-        ))}
-      </ul>
+      <div className="document-lists">
+        {listOf(there)}
+        {deleted.length > 0 && (
+          <>
+            <h3>Deleted</h3>
+            {listOf(deleted)}
+          </>
+        )}
+      </div>
       {list && list.omitted > 0 && (
         <p className="dialog-note">
           {list.omitted} older documents are not listed; open them by their address.
@@ -146,10 +155,91 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
 
 const countWords = (count: number) => (count === 1 ? '1 document found.' : `${count} documents found.`)
 
-function detailsOf({ at, windows }: ListedDocument): string {
-  const changed = at === null ? 'Nothing written yet' : `Changed ${timeOfDay(at, browserTimers.now())}`
-  if (windows === 0) return changed
-  return `${changed} · ${windows === 1 ? '1 window' : `${windows} windows`} open`
+const isDeleted = ({ deletedAt }: ListedDocument) => deletedAt !== null
+
+function detailsOf({ at, windows, deletedAt, isTooCostly }: ListedDocument): string {
+  const now = browserTimers.now()
+  const changed = at === null ? 'Nothing written yet' : `Changed ${timeOfDay(at, now)}`
+  return [
+    deletedAt === null ? changed : `Can be brought back until ${timeOfDay(deletedAt + deletedForMs, now)}`,
+    isTooCostly && 'Too costly to read',
+    windows > 0 && `${windows === 1 ? '1 window' : `${windows} windows`} open`,
+  ]
+    .filter(Boolean)
+    .join(' · ')
+}
+
+interface EntryProps {
+  readonly document: ListedDocument
+  /** In this window. */
+  readonly isOpen: boolean
+  /** Rejects with an Error for people. */
+  readonly onDelete: (deleted: boolean) => Promise<void>
+}
+
+/** Asks before it deletes. */
+function DocumentEntry({ document, isOpen, onDelete }: EntryProps) {
+  const { channel, title, mayWrite } = document
+  const [isAsking, setAsking] = useState(false)
+  const [failure, setFailure] = useState<string | null>(null)
+  const opener = useRef<HTMLButtonElement>(null)
+  const keep = useRef<HTMLButtonElement>(null)
+  const name = title || channel
+
+  function change(deleted: boolean): void {
+    setAsking(false)
+    setFailure(null)
+    onDelete(deleted).catch(({ message }: Error) => setFailure(message))
+  }
+  function ask(next: boolean): void {
+    setAsking(next)
+    // After the buttons have changed.
+    requestAnimationFrame(() => (next ? keep : opener).current?.focus())
+  }
+
+  return (
+    <li className="document-entry">
+      <a
+        className="document-item"
+        href={addressOfDocument(location.href, channel)}
+        aria-current={isOpen ? 'page' : undefined}
+      >
+        <span className="document-name" translate="no">
+          {name}
+        </span>
+        <span className="small">{detailsOf(document)}</span>
+      </a>
+      {mayWrite && document.at !== null && !isAsking && (
+        <button
+          ref={opener}
+          type="button"
+          className="text-button"
+          aria-label={isDeleted(document) ? `Bring ${name} back` : `Delete ${name}`}
+          onClick={() => (isDeleted(document) ? change(false) : ask(true))}
+        >
+          {isDeleted(document) ? 'Bring back' : 'Delete'}
+        </button>
+      )}
+      {isAsking && (
+        <fieldset className="document-question">
+          <legend>
+            Delete “<span translate="no">{name}</span>” for everybody? For a day it can be brought back.
+          </legend>
+          <button type="button" className="button" onClick={() => change(true)}>
+            Delete
+          </button>
+          <button ref={keep} type="button" className="button" onClick={() => ask(false)}>
+            Keep
+          </button>
+        </fieldset>
+      )}
+      {failure !== null && (
+        <p className="small" role="alert">
+          {failure}
+        </p>
+      )}
+    </li>
+  )
 }
 
 interface NewDocumentProps {

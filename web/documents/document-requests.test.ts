@@ -47,7 +47,10 @@ test('documents are found by words of title and address, and put in order', () =
     ['b', 'Élan 10'],
     ['plans', 'élan 9'],
     ['zoo', 'Änderungen'],
-  ].map(([channel = '', title = '']) => ({ channel, title, at: null, windows: 0 }))
+  ].map(([channel = '', title = '']) => ({
+    ...{ channel, title, at: null, windows: 0 },
+    ...{ mayWrite: true, deletedAt: null, isTooCostly: false },
+  }))
   const found = (wanted: string, order: 'change' | 'name') =>
     findDocuments(documents, wanted, order).map(({ channel }) => channel)
   assert.deepEqual(found('', 'change'), ['main', 'b', 'plans', 'zoo'])

@@ -9,7 +9,9 @@ import {
 } from '../../server/wire/document-api.ts'
 import { graphemeBefore } from '../../server/wire/graphemes.ts'
 import {
+  type Bodies,
   isChannelName,
+  type Kind,
   nameUnder,
   pageOfOverview,
   titleFrom,
@@ -103,9 +105,21 @@ export const inviteReaders = (channel: string, hours: number) =>
   request<InvitationAnswer>('/api/invitations', { channel, may: 'read', hours })
 
 /** Stores the title of a document that no window shows yet, which puts it on the list. */
-export async function createDocument({ key, fingerprint }: BrowserKey, channel: string, name: string) {
+export const createDocument = (by: BrowserKey, channel: string, name: string) =>
+  send(by, channel, 'title', { title: titleFrom(name) })
+
+/** Not by the window's outbox, whose messages a deleted document does not take. */
+export const deleteDocument = (by: BrowserKey, channel: string, deleted: boolean) =>
+  send(by, channel, 'deletion', { deleted })
+
+/** As a sender of its own. */
+async function send<K extends Kind>(
+  { key, fingerprint }: BrowserKey,
+  channel: string,
+  kind: K,
+  body: Bodies[K],
+): Promise<void> {
   const from = nameUnder(fingerprint, newName('n'))
-  const body = { title: titleFrom(name) }
-  const draft = { id: `${from}-1`, channel, kind: 'title', from, at: browserTimers.now(), body }
+  const draft = { id: `${from}-1`, channel, kind, from, at: browserTimers.now(), body }
   await request(`/api/messages?${new URLSearchParams({ key })}`, draft)
 }

@@ -11,7 +11,7 @@ import {
 import { mostTitleLength, type PageStart, titleFrom } from '../../server/wire/messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
 import { colourFor, guestName } from '../editor/presence.ts'
-import { type CommonProps, useView } from '../page/hooks.ts'
+import { type CommonProps, useMayWrite, useView } from '../page/hooks.ts'
 import { type Author, Replay, type Version } from './replay.ts'
 
 interface VersionsProps extends CommonProps {
@@ -26,6 +26,7 @@ const playStepMs = 100
 const playSteps = 200
 
 export function Versions({ store, actions, start }: VersionsProps) {
+  const mayWrite = useMayWrite(store, start)
   const { replay, isLoading, failure } = useHistory(start.channel)
   const named = useView(store, (view) => view.versions)
   const names = useMemo(
@@ -146,7 +147,7 @@ export function Versions({ store, actions, start }: VersionsProps) {
                 Change {version - entry.first} of {entry.last - entry.first}
               </span>
             </p>
-            {start.mayWrite && version < replay.newest && shown && (
+            {mayWrite && version < replay.newest && shown && (
               <button
                 type="button"
                 className="button"
@@ -158,7 +159,7 @@ export function Versions({ store, actions, start }: VersionsProps) {
               </button>
             )}
           </div>
-          {start.mayWrite && at !== null && (
+          {mayWrite && at !== null && (
             <VersionName
               key={at}
               name={names.get(version) ?? ''}

@@ -241,15 +241,16 @@ function Counts({ store, start }: Omit<HeaderProps, 'actions'>) {
   const count = useView(store, (view) => view.windows)
   const unshared = useView(store, (view) => view.unshared)
   const isReplaced = useView(store, ({ left }) => left.some((one) => one.isReplaced))
+  const isDeleted = useView(store, ({ deletion }) => deletion !== null)
   const outbox = useOutbox(store)
   const windows = windowsWords(count, state)
-  const isStored = outbox.unstored === 0 && !outbox.isFull && unshared === null && !isReplaced
+  const isStored = outbox.unstored === 0 && !outbox.isFull && unshared === null && !isReplaced && !isDeleted
   return (
     <p className="counts">
       {windows && <span className="windows">{windows}</span>}
       {start.mayWrite ? (
         <span className="stored" data-stored={isStored} data-refused={unshared !== null || isReplaced}>
-          {storedWords(outbox, state, unshared, isReplaced)}
+          {storedWords(outbox, state, unshared, isReplaced, isDeleted)}
         </span>
       ) : (
         <span>Read-only</span>

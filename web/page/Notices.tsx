@@ -1,13 +1,20 @@
 // Notices over the page: view, fallback, connection limit, outbox, outage, left and refused edits.
 
 import { type ReactNode, useState } from 'react'
-import type { Tone } from '../store.ts'
+import type { PageStart } from '../../server/wire/messages.ts'
+import type { DeletionView, Tone } from '../store.ts'
 import { type CommonProps, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
 import { NoticeIcon } from './Icons.tsx'
-import { fallWords, leftWords, outboxWords } from './wording.ts'
+import { deletionWords, fallWords, leftWords, outboxWords } from './wording.ts'
+
+interface NoticesProps extends CommonProps {
+  readonly start: PageStart
+}
 
 /** Overlaid, so that notices do not move the page. */
-export function Notices({ store, actions, mayWrite }: CommonProps & { readonly mayWrite: boolean }) {
+export function Notices({ store, actions, start }: NoticesProps) {
+  const { mayWrite } = start
+  const deletion = useView(store, (view) => view.deletion)
   const notice = useView(store, (view) => view.shown.notice)
   const fall = fallWords(useView(store, (view) => view.link))
   const http1 = useHttp1Warning(store)
@@ -58,10 +65,16 @@ export function Notices({ store, actions, mayWrite }: CommonProps & { readonly m
           </Notice>
         )}
       </div>
+      <div role="alert">
+        {deletion && <Deleted key={deletion.seq} deletion={deletion} actions={actions} start={start} />}
+      </div>
       {outage !== null && (
         // One for each outage; not live, since the header announces it.
         <Notice kind="waiting">
-          {outage} {mayWrite && 'You can keep writing: your edits will be sent once the connection is back.'}
+          {outage}{' '}
+          {mayWrite &&
+            !deletion &&
+            'You can keep writing: your edits will be sent once the connection is back.'}
         </Notice>
       )}
       {/* An alert: the screen differs from what others see. */}
@@ -76,6 +89,30 @@ export function Notices({ store, actions, mayWrite }: CommonProps & { readonly m
   )
 }
 
+interface DeletedProps extends Omit<NoticesProps, 'store'> {
+  readonly deletion: DeletionView
+}
+
+/** Stays until the document is back. */
+function Deleted({ deletion, actions, start: { channel, mayWrite } }: DeletedProps) {
+  const [failure, setFailure] = useState<string | null>(null)
+  const now = useNow(60_000, true)
+  const bringBack = () => {
+    setFailure(null)
+    actions.deleteDocument(channel, false).catch(({ message }: Error) => setFailure(message))
+  }
+  const wayOut = deletion.isErased
+    ? { words: 'Reload', onClick: () => location.reload() }
+    : mayWrite
+      ? { words: 'Bring back', onClick: bringBack }
+      : undefined
+  return (
+    <Notice kind="warning" action={wayOut} dismiss={null}>
+      {deletionWords(deletion, now)} {failure}
+    </Notice>
+  )
+}
+
 interface Action {
   readonly words: string
   readonly onClick: () => void
@@ -84,15 +121,15 @@ interface Action {
 interface NoticeProps {
   readonly kind: Tone | 'waiting' | 'fall' | 'refusal'
   readonly action?: Action | undefined
-  /** By default hides the notice until its reason recurs. */
-  readonly dismiss?: Action
+  /** By default hides the notice until its reason recurs; null in one that stays. */
+  readonly dismiss?: Action | null
   readonly children: ReactNode
 }
 
 function Notice({ kind, action, dismiss, children }: NoticeProps) {
   const [isHidden, setHidden] = useState(false)
   if (isHidden) return null
-  const { words, onClick } = dismiss ?? { words: 'Dismiss', onClick: () => setHidden(true) }
+  const last = dismiss === undefined ? { words: 'Dismiss', onClick: () => setHidden(true) } : dismiss
   return (
     <div className="notice" data-kind={kind}>
       <NoticeIcon tone={kind === 'success' || kind === 'information' ? kind : 'warning'} />
@@ -103,9 +140,11 @@ function Notice({ kind, action, dismiss, children }: NoticeProps) {
             {action.words}
           </button>
         )}
-        <button type="button" className="button notice-dismiss" onClick={onClick}>
-          {words}
-        </button>
+        {last && (
+          <button type="button" className="button notice-dismiss" onClick={last.onClick}>
+            {last.words}
+          </button>
+        )}
       </div>
     </div>
   )

@@ -2,6 +2,7 @@
 
 import { useEffect, useReducer, useState, useSyncExternalStore } from 'react'
 import type { Line } from '../../server/document/rich-text.ts'
+import type { PageStart } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { browserTimers } from '../link/browser-services.ts'
 import type { OutboxState } from '../link/outbox.ts'
@@ -31,6 +32,8 @@ export interface Actions {
   chooseName(name: string): void
   /** Shows a sentence until it is dismissed; by default a warning. */
   notify(sentence: string, tone?: Tone): void
+  /** Deletes a document, or brings it back. Rejects with an Error for people. */
+  deleteDocument(channel: string, deleted: boolean): Promise<void>
   /** An empty title stands for the channel's name. */
   rename(title: string): void
   /** Opens a document in this window; a new one gets `name` as its title. Rejects with an Error for people. */
@@ -50,6 +53,11 @@ export interface Actions {
  */
 export function useView<Part>(store: Store, select: (view: View) => Part): Part {
   return useSyncExternalStore(store.subscribe, () => select(store.view()))
+}
+
+/** A deleted document takes nothing. */
+export function useMayWrite(store: Store, { mayWrite }: Pick<PageStart, 'mayWrite'>): boolean {
+  return useView(store, ({ deletion }) => deletion === null) && mayWrite
 }
 
 /**

@@ -3,7 +3,7 @@
 import { isShared, type Mode, modeNamed, type Share } from '../../server/wire/modes.ts'
 import type { LinkState } from '../link/link.ts'
 import type { OutboxState } from '../link/outbox.ts'
-import type { Unshared, View } from '../store.ts'
+import type { DeletionView, Unshared, View } from '../store.ts'
 
 /** `now`: ms since the epoch. */
 export function linkWords(link: LinkState, now: number, outage: string | null = null): string {
@@ -101,6 +101,7 @@ export function storedWords(
   state: LinkState['state'],
   unshared: Unshared | null = null,
   isReplaced = false,
+  isDeleted = false,
 ): string {
   if (unshared?.reason === 'too large') {
     const { amount, unit } = sizeIn(unshared.maxBytes)
@@ -108,11 +109,14 @@ export function storedWords(
   }
   if (unshared) return 'Not stored: edit refused'
   if (isFull) return 'Kept in this window only'
+  if (isDeleted) return unstored === 0 ? 'Deleted' : `Deleted: ${editsWords(unstored)} kept`
   if (unstored > 0 && state === 'open') return 'Storing…'
   if (unstored > 0 && !isSaved) return 'Kept in this window only'
-  if (unstored > 0) return `Offline: ${unstored === 1 ? '1 edit' : `${unstored} edits`} kept`
+  if (unstored > 0) return `Offline: ${editsWords(unstored)} kept`
   return isReplaced ? 'Replaced by another edit' : 'All changes stored'
 }
+
+const editsWords = (count: number) => (count === 1 ? '1 edit' : `${count} edits`)
 
 /** Null while every unsent edit is saved and none was dropped. */
 export function outboxWords({ unstored, superseded, isFull, isSaved }: OutboxState): string | null {
@@ -136,6 +140,13 @@ export function unkeptWords(names: readonly string[]): string | null {
   if (names.length === 0) return null
   const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names
   return `Not kept: ${new Intl.ListFormat('en-GB').format(shown)}.`
+}
+
+/** `now`: ms since the epoch. */
+export function deletionWords({ until, isErased }: DeletionView, now: number): string {
+  if (isErased)
+    return 'This document was deleted, and the server has erased it. This window still shows its text: copy what you need before you reload.'
+  return `This document was deleted. Until ${timeOfDay(until, now)} anybody who may write here can bring it back.`
 }
 
 /** A mirrored page's content that is not shown: unsent when its window closed, or replaced; times in ms since the epoch. */

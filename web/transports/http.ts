@@ -163,7 +163,8 @@ function asSendingError(error: unknown): unknown {
   const answer = errorResponseIn(error)
   if (!answer || answer.status === 401) return error
   const { status, code, sentence, retryAfterMs } = answer
-  if (transientStatuses.has(status) || status === 503)
+  // A deleted document (410) may be brought back.
+  if (transientStatuses.has(status) || status === 410 || status === 503)
     return new BusyError(sentence, retryAfterMs ?? usualPauseMs)
   return status >= 400 && status < 500 ? new RefusedError(code, sentence) : error
 }

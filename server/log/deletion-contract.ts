@@ -1,0 +1,138 @@
+// Contract tests of every log: documents are deleted, brought back, and erased after a day.
+
+import assert from 'node:assert/strict'
+import { type Draft, deletedForMs, isKind } from '../wire/messages.ts'
+import { foldAt } from './folding.ts'
+import { DocumentDeleted, type Log, NotThere, TooManyChannels } from './log.ts'
+import type { TestLog } from './log-contract.ts'
+import {
+  cursorAt,
+  draft,
+  fillUpdates,
+  idsOf,
+  main,
+  readAll,
+  readUpdates,
+  startMs,
+  updateDraft,
+} from './log-testing.ts'
+
+export function deletionDraft(id: string, deleted: boolean, channel = 'gone'): Draft<'deletion'> {
+  return { id, channel, kind: 'deletion', from: 'w1', at: 1000.5, body: { deleted } }
+}
+
+const gone = new Set(['gone', 'overview.gone'])
+
+/** Reads, which erases what is due, and waits until that is done. */
+export async function readGone(log: Log) {
+  const erased = Promise.withResolvers<void>()
+  const leave = log.follow((message) => isKind(message, 'erasure') && erased.resolve())
+  await log.snapshot(gone)
+  await erased.promise
+  leave()
+  return log.snapshot(gone)
+}
+
+const roomy = { messages: 10_000, bytes: 100_000_000, ageMs: 10 * deletedForMs }
+
+export function testDeletion(testLog: TestLog): void {
+  testLog('a deleted document takes nothing, until it is brought back', async ({ log }) => {
+    await log.append(updateDraft('w1-1', 'x', 'gone'), startMs)
+    await log.append(deletionDraft('w1-2', true), startMs)
+    for (const other of [
+      updateDraft('w1-3', 'y', 'gone'),
+      draft('w1-3', 'y', 'gone'),
+      { ...draft('w1-3', 'y', 'gone'), kind: 'title', body: { title: 'y' } } as const,
+    ])
+      await assert.rejects(
+        async () => log.append(other, startMs),
+        (error) => error instanceof DocumentDeleted && /"gone"/.test(error.message),
+      )
+    assert.equal(await log.append(updateDraft('w1-1', 'x', 'gone'), startMs), 1, 'a repeat is answered')
+    assert.equal(await log.append(draft('w1-3'), startMs), 3, 'another document takes it')
+    await log.append(deletionDraft('w1-4', false), startMs)
+    assert.equal(await log.append(updateDraft('w1-3', 'y', 'gone'), startMs), 5)
+    assert.equal((await readUpdates(log, 'gone')).text, 'xy')
+  })
+
+  testLog('what is not there is neither deleted nor brought back', async ({ log, seen }) => {
+    for (const deleted of [true, false])
+      await assert.rejects(
+        async () => log.append(deletionDraft('w1-1', deleted), startMs),
+        (error) => error instanceof NotThere && /"gone"/.test(error.message),
+      )
+    assert.deepEqual(seen, [])
+  })
+
+  testLog(
+    'a day after its deletion a document is erased with its overview, and makes room',
+    async ({ log, advance, seen }) => {
+      const text = await fillUpdates(log, foldAt.messages, 'w1', 'gone')
+      await log.append({ ...draft('w2-1', 'x', 'gone'), kind: 'sensor' }, startMs)
+      await log.append({ ...draft('w2-1', 'x', 'overview.gone'), kind: 'sensor' }, startMs)
+      await log.append(draft('w2-2'), startMs)
+      const before = await cursorAt(log, 0)
+      await log.append(deletionDraft('w2-3', true), startMs)
+      advance(deletedForMs - 1)
+      assert.equal((await readUpdates(log, 'gone')).text, text)
+      await assert.rejects(async () => log.append(draft('w2-4', 'x', 'new'), startMs), TooManyChannels)
+      advance(1)
+      assert.deepEqual((await readGone(log)).messages, [])
+      assert.deepEqual([...log.heads().keys()], ['main'])
+      assert.deepEqual((await log.oldest('gone', 'update')).messages, [])
+      assert.equal((await log.oldest('gone', 'update')).base, null)
+      assert.equal(await log.find(updateDraft('w1-1', 'x', 'gone')), null)
+      const { kind, channel, acceptedAt } = seen.at(-1) ?? assert.fail('nothing was told')
+      assert.deepEqual([kind, channel, acceptedAt], ['erasure', 'gone', startMs + deletedForMs])
+      // A client of all that was away the whole time.
+      const all = await readAll(log, before, new Set([...gone, 'main']))
+      assert.deepEqual([all.recovered, idsOf(all.messages)], [true, ['w2-2', seen.at(-1)?.id]])
+      assert.deepEqual(idsOf((await readAll(log, before, main)).messages), ['w2-2'])
+      await log.append(draft('w2-4', 'x', 'new'), startMs)
+      await log.append(updateDraft('w1-1', 'anew', 'gone'), startMs)
+      assert.equal((await readUpdates(log, 'gone')).text, 'anew')
+      const { after } = await log.oldest('gone', 'update')
+      const history = (await readAll(log, after, gone)).messages.filter((one) => isKind(one, 'update'))
+      assert.deepEqual(
+        history.map(({ body }) => body.update),
+        ['anew'],
+      )
+    },
+    { ...roomy, maxChannels: 3 },
+  )
+
+  testLog(
+    'one that is brought back stays, and one that is deleted again has its day anew',
+    async ({ log, advance }) => {
+      await log.append(updateDraft('w1-1', 'x', 'gone'), startMs)
+      await log.append(deletionDraft('w1-2', true), startMs)
+      await log.append(deletionDraft('w1-3', false), startMs)
+      advance(2 * deletedForMs)
+      await log.append(draft('w1-4'), startMs)
+      assert.equal((await readUpdates(log, 'gone')).text, 'x')
+      await log.append(deletionDraft('w1-5', true), startMs + 2 * deletedForMs)
+      await log.append(deletionDraft('w1-6', true), startMs + 2 * deletedForMs + 500)
+      advance(deletedForMs + 499)
+      await log.append(draft('w1-7'), startMs)
+      assert.equal((await readUpdates(log, 'gone')).text, 'x')
+      advance(1)
+      assert.deepEqual((await readGone(log)).messages, [])
+    },
+    roomy,
+  )
+
+  testLog(
+    'what is erased counts no more: the others keep their messages',
+    async ({ log, advance }) => {
+      await log.append(draft('w1-1', 'x'.repeat(900), 'gone'), startMs)
+      await log.append(deletionDraft('w1-2', true), startMs)
+      advance(deletedForMs)
+      await readGone(log)
+      const start = await cursorAt(log, 3)
+      for (const n of [3, 4, 5]) await log.append(draft(`w1-${n}`, 'x'.repeat(250)), startMs + deletedForMs)
+      const { recovered, messages } = await readAll(log, start, main)
+      assert.deepEqual([recovered, idsOf(messages)], [true, ['w1-3', 'w1-4', 'w1-5']])
+    },
+    { ...roomy, bytes: 1000 },
+  )
+}
