@@ -148,7 +148,6 @@ async function openGuarded(
   { documents, sent }: Threads,
   signal?: AbortSignal,
 ): Promise<OpenedLog> {
-  let losses = 0
   const ledger = new Ledger({
     documents,
     trials: sent,
@@ -163,15 +162,13 @@ async function openGuarded(
     now: timers.now,
     random,
     onFailure: onFailure('log-failed', 'The log failed'),
-    onLoss(sentence) {
-      losses += 1
-      output.incident('log-lost-messages', sentence)
-    },
+    onLoss: (sentence) => output.incident('log-lost-messages', sentence),
     print: (sentence) => output.say('log-awaited', sentence),
     ...(signal && { signal }),
     guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
   })
-  return { ...opened, losses: () => losses }
+  // It stays when the server starts anew.
+  return { ...opened, losses: () => output.incidents()['log-lost-messages'] ?? 0 }
 }
 
 type Threads = ReturnType<typeof threadsOf>
@@ -230,7 +227,7 @@ async function start(
     heads: log.heads,
     logFigures: async () => (await figures?.()) ?? {},
     connections: () => listeners?.connections() ?? {},
-    documents,
+    threads: [documents, sent],
     losses,
     siblings,
   })
