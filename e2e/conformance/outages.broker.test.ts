@@ -1,8 +1,14 @@
 // A log that fails under running servers: they say why, send windows away, and go on when it is back.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
@@ -209,6 +215,40 @@ for (const what of ['deleted', 'recreated', 'shortened'] as const)
       assert.equal(isLoss, what === 'shortened')
     },
   )
+
+test(
+  'a server that cannot start anew ends with exit code 1, so that what watches it starts it again',
+  options,
+  async (context) => {
+    const folder = await mkdtemp(join(tmpdir(), 'crosswind-outages-'))
+    context.after(() => rm(folder, { recursive: true }))
+    for (const workers of ['1', '2']) {
+      const stream = `unfit${workers}`
+      const flags = ['--broker', 'nats', '--nats-servers', nats.address(), '--nats-stream', stream]
+      const own = ['--port', '0', '--http1-port', '0', '--data-folder', folder, '--workers', workers]
+      const child = spawn(process.execPath, ['server/main.ts', ...flags, ...own, '--log-format', 'json'], {
+        ...{ cwd: join(import.meta.dirname, '../..'), stdio: ['ignore', 'pipe', 'inherit'] },
+      })
+      context.after(() => child.kill('SIGKILL'))
+      const ended = once(child, 'exit')
+      const codes: string[] = []
+      for await (const line of createInterface({ input: child.stdout as Readable })) {
+        const { code } = JSON.parse(line)
+        codes.push(code)
+        if (code !== 'started') continue
+        const admin = await nats.connect()
+        const { streams } = await jetstreamManager(admin)
+        await streams.delete(stream)
+        await pause(1000)
+        // It would erase pages.
+        await streams.add({ name: stream, subjects: [`${stream}.>`], max_age: 1e12 })
+        await admin.close()
+      }
+      const [code] = await ended
+      assert.deepEqual([code, codes.includes('restart-failed'), codes.at(-1)], [1, true, 'stopped'])
+    }
+  },
+)
 
 async function lossesOf(server: TestServer): Promise<number> {
   const { text } = await ask(server, '/metrics')
