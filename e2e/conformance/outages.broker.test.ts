@@ -12,7 +12,6 @@ import type { Readable } from 'node:stream'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
 import type { Config } from '../../server/config/config.ts'
 import { subjectOf } from '../../server/log/nats-bucket.ts'
 import { startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
@@ -190,7 +189,7 @@ for (const what of ['deleted', 'recreated', 'shortened'] as const)
         nats.setBack(what)
         await nats.restart()
         // Others have written as many messages since.
-        for (const n of [8, 9]) await publish(admin, what, draftOf(nameIn('w1'), n, `${n}`))
+        for (const n of [8, 9]) await publish(what, draftOf(nameIn('w1'), n, `${n}`))
       } else await streams.delete(what)
       if (what === 'recreated') {
         // NATS 2.9 goes on erasing, and loses messages of one that is made at once.
@@ -256,9 +255,12 @@ async function lossesOf(server: TestServer): Promise<number> {
 }
 
 /** Past the servers. */
-async function publish(connection: NatsConnection, stream: string, draft: ReturnType<typeof draftOf>) {
+async function publish(stream: string, draft: ReturnType<typeof draftOf>): Promise<void> {
   const payload = JSON.stringify({ ...draft, acceptedAt: Date.now() })
-  await jetstream(connection).publish(subjectOf(stream, draft.channel), payload)
+  const connection = await nats.connect()
+  // JetStream may still recover.
+  await jetstream(connection).publish(subjectOf(stream, draft.channel), payload, { retries: 200 })
+  await connection.close()
 }
 
 /** Posts over a connection of its own each time, as the page does after a loss. */

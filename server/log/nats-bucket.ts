@@ -30,7 +30,7 @@ export async function endLife(bucket: ObjectStore, { created, setBacks }: Life, 
   const known = await bucket.info(lifeName)
   const metadata = { created, setBacks: String(setBacks + 1), epoch: epochOf(`${created} ${now}`) }
   const options = known ? { previousRevision: known.revision } : {}
-  await bucket.putBlob({ name: lifeName, metadata }, Buffer.from('{}'), options)
+  await bucket.putBlob({ name: lifeName, metadata }, Buffer.from(JSON.stringify(metadata)), options)
 }
 
 function epochOf(words: string): string {

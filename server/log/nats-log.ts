@@ -458,7 +458,9 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
         if (isFinal || performance.now() + retryMs > endsAt) throw answer
         await pause(retryMs)
       } else if (answer) {
-        if (answer.seq <= view.tail.head && !answer.duplicate) void rejoin(false)
+        const isPassed = answer.seq <= view.tail.head && !answer.duplicate
+        // Usually the view has it already.
+        if (isPassed && view.tail.find(draft)?.seq !== answer.seq) void rejoin(false)
         // JetStream remembers the id of a message that the log has erased.
         const isErased = answer.duplicate && answer.seq <= view.tail.head && pending.has(key)
         if (!isErased) return
