@@ -70,6 +70,10 @@ async function run(): Promise<void> {
   const server = workersOf(config) === 1 ? await startServer(parts) : await startAll(parts)
   for (const signal of signals) process.once(signal, () => stop(server, config))
   process.once('disconnect', () => stop(server, config))
+  void server.lost.then(() => {
+    process.exitCode = 1
+    return stop(server, config)
+  })
   const address = originFor(config.host, server.ports[config.http])
   const { transport, http, host, sensor } = config
   const fields = {
@@ -93,18 +97,18 @@ async function run(): Promise<void> {
 }
 
 type Parts = Parameters<typeof startServer>[0]
-type Running = Omit<Server, 'lost'>
 
 /** This process has the log, the workers have the windows. */
-async function startAll(parts: Parts): Promise<Running> {
+async function startAll(parts: Parts): Promise<Server> {
   const { drainMs } = parts.config
   const count = workersOf(parts.config)
   const siblings = hostSiblings(count)
-  const { attach, close } = await startLog(parts, siblings)
+  const { attach, close, lost } = await startLog(parts, siblings)
   try {
     const workers = await startWorkers({ count, siblings, attach, drainMs, timers: processTimers })
     return {
       ports: workers.ports,
+      lost,
       async close() {
         await workers.close()
         await close()
@@ -163,7 +167,7 @@ async function certificateFor({ tls }: Config) {
   return { ...made, advice }
 }
 
-function greeting(config: Config, { ports }: Running, address: string, advice: string): string {
+function greeting(config: Config, { ports }: Server, address: string, advice: string): string {
   const { transport, http, host, sensor } = config
   const wind = {
     simulated: `simulated, ${sensor.strength}`,
@@ -221,7 +225,7 @@ async function openBrowser(address: string): Promise<void> {
   }
 }
 
-async function stop(server: Running, { drainMs }: Config): Promise<void> {
+async function stop(server: Server, { drainMs }: Config): Promise<void> {
   process.removeAllListeners('disconnect')
   const leaving = `Sending windows away; done within ${drainMs / 1000} s.`
   output.say('stopping', leaving, { drainMs }, `\n  ${leaving}`)

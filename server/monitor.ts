@@ -3,6 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type Router from '@koa/router'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { TaskName } from './document/document-tasks.ts'
 import type { DocumentWorker } from './document/document-worker.ts'
 import type { Health } from './health.ts'
 import type { Hub, Meter } from './hub/hub.ts'
@@ -35,7 +36,8 @@ interface MonitorParts {
   readonly health: Pick<Health, 'outage' | 'outages' | 'whyUnready'>
   /** See `OpenedLog`. */
   readonly losses?: (() => number) | undefined
-  readonly documents: Pick<DocumentWorker, 'quarantined' | 'failed' | 'durations'>
+  /** Figures of all are added up. */
+  readonly threads: readonly Pick<DocumentWorker, 'quarantined' | 'failed' | 'durations'>[]
   /** The newest number of each channel; see `Log`. */
   readonly heads: () => ReadonlyMap<string, number>
   readonly logFigures: () => Promise<LogFigures>
@@ -218,6 +220,10 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     }
   }
 
+  #sum(read: (thread: MonitorParts['threads'][number]) => number): number {
+    return this.#parts.threads.reduce((sum, thread) => sum + read(thread), 0)
+  }
+
   #uptimeMs(): number {
     return this.#parts.timers.now() - this.#startedAt
   }
@@ -250,7 +256,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
   }
 
   #endSecond(): void {
-    const { timers, windows: all, health, documents } = this.#parts
+    const { timers, windows: all, health } = this.#parts
     const [last, next] = [this.#last, this.#read()]
     if (!last || next.at - this.#lookedAt > lookedAtMs) {
       this.stop()
@@ -271,7 +277,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
       backlogBytes: backlogOf(windows),
       latencyMs: quantilesOf(this.#latencies),
       isLogUp: health.outage() === null,
-      quarantined: documents.quarantined,
+      quarantined: this.#sum(({ quarantined }) => quarantined),
     }
     this.#seconds.push(second)
     this.#tell({ monitor: 'second', uptimeMs: this.#uptimeMs(), second })
@@ -318,7 +324,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
           else for (const [value, count] of Object.entries(samples)) this.set({ [label]: value }, count)
         },
       })
-    const { windows, health, documents, losses, heads, connections } = this.#parts
+    const { windows, health, threads, losses, heads, connections } = this.#parts
     const counts = () => this.#counts
     const loopDelay = () => this.#seconds.at(-1)?.loopDelayMs
     counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
@@ -352,12 +358,12 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     gauge(
       'crosswind_documents_quarantined',
       'Documents that take too long to read and are only relayed.',
-      () => documents.quarantined,
+      () => this.#sum(({ quarantined }) => quarantined),
     )
     counter(
       'crosswind_document_tasks_failed_total',
       'Readings and foldings of documents that exceeded a limit or failed.',
-      () => documents.failed,
+      () => this.#sum(({ failed }) => failed),
     )
     if (losses)
       counter(
@@ -372,8 +378,12 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
         .values()
         .reduce((most, seq) => Math.max(most, seq), 0)
     const figures = () => this.#logFigures
-    const tasks = (read: (of: { readonly count: number; readonly ms: number }) => number) =>
-      Object.fromEntries(Array.from(documents.durations, ([task, of]) => [task, read(of)]))
+    const tasks = (read: (of: { readonly count: number; readonly ms: number }) => number) => {
+      const sums: Partial<Record<TaskName, number>> = {}
+      for (const { durations } of threads)
+        for (const [task, of] of durations) sums[task] = (sums[task] ?? 0) + read(of)
+      return sums
+    }
     gauge(
       'crosswind_connections',
       'Open connections; a WebSocket is in one of HTTP.',

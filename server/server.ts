@@ -38,7 +38,7 @@ export interface Server {
   readonly ports: Readonly<Record<HttpVersion, number>>
   /** Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later. Idempotent. */
   readonly close: () => Promise<void>
-  /** Resolves to the reason when the log was replaced by another one: what the server holds is out of date. */
+  /** Resolves to the reason when the log was replaced by another one, and the server did not start anew: it is of no use. */
   readonly lost: Promise<string>
 }
 
@@ -77,6 +77,7 @@ async function renewing(
   const { signal } = closing
   let current = await begin(signal, null)
   const { ports } = current
+  const lost = Promise.withResolvers<string>()
 
   async function renew(): Promise<void> {
     output.say(
@@ -90,13 +91,15 @@ async function renewing(
     if (signal.aborted) await current.close()
     else await renew()
   }
-  renew().catch(
-    (error) => signal.aborted || onFailure('restart-failed', 'The server did not start anew')(error),
-  )
+  renew().catch((error) => {
+    if (signal.aborted) return
+    onFailure('restart-failed', 'The server did not start anew')(error)
+    lost.resolve('it did not start anew')
+  })
 
   return {
     ports,
-    lost: new Promise(() => undefined),
+    lost: lost.promise,
     close() {
       closing.abort()
       return current.close()
@@ -107,7 +110,7 @@ async function renewing(
 /** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
   let attach: ReturnType<typeof hostLog>['attach'] | undefined
-  const { close } = await renewing(async (signal) => {
+  const { close, lost } = await renewing(async (signal) => {
     const threads = threadsOf(parts)
     const opened = await openGuarded(parts, threads, signal)
     const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
@@ -115,7 +118,7 @@ export async function startLog(parts: ServerParts, siblings: Siblings) {
     const role = { leads: true, serves: false, siblings, onOutage: host?.tellOutage }
     return start(parts, threads, { bus: host?.bus, ...opened }, role)
   })
-  return { attach, close }
+  return { attach, close, lost }
 }
 
 /** A process that serves windows, and has its log from the other end of the stream; null: from the broker. */
@@ -148,7 +151,6 @@ async function openGuarded(
   { documents, sent }: Threads,
   signal?: AbortSignal,
 ): Promise<OpenedLog> {
-  let losses = 0
   const ledger = new Ledger({
     documents,
     trials: sent,
@@ -163,15 +165,13 @@ async function openGuarded(
     now: timers.now,
     random,
     onFailure: onFailure('log-failed', 'The log failed'),
-    onLoss(sentence) {
-      losses += 1
-      output.incident('log-lost-messages', sentence)
-    },
+    onLoss: (sentence) => output.incident('log-lost-messages', sentence),
     print: (sentence) => output.say('log-awaited', sentence),
     ...(signal && { signal }),
     guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
   })
-  return { ...opened, losses: () => losses }
+  // It stays when the server starts anew.
+  return { ...opened, losses: () => output.incidents()['log-lost-messages'] ?? 0 }
 }
 
 type Threads = ReturnType<typeof threadsOf>
@@ -230,7 +230,7 @@ async function start(
     heads: log.heads,
     logFigures: async () => (await figures?.()) ?? {},
     connections: () => listeners?.connections() ?? {},
-    documents,
+    threads: [documents, sent],
     losses,
     siblings,
   })

@@ -1,12 +1,19 @@
 // A log that fails under running servers: they say why, send windows away, and go on when it is back.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { jetstreamManager } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { Config } from '../../server/config/config.ts'
+import { subjectOf } from '../../server/log/nats-bucket.ts'
 import { startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { isKind, type Message } from '../../server/wire/messages.ts'
@@ -147,9 +154,9 @@ test(
   },
 )
 
-for (const what of ['deleted', 'recreated'] as const)
+for (const what of ['deleted', 'recreated', 'shortened'] as const)
   test(
-    `a stream that is ${what} under its servers: each draft is stored once in the new one, and windows are told`,
+    `a stream that is ${what} under its servers: each draft is stored once in what follows, and windows are told`,
     options,
     async (context) => {
       const proxy = await startProxy(Number(nats.address().split(':')[1]))
@@ -161,16 +168,29 @@ for (const what of ['deleted', 'recreated'] as const)
       const reader = open(context, other, { window: 'w2' })
       const { cursor } = await reader.next('welcome')
       await author.next('welcome')
-      for (const n of [1, 2, 3]) await author.send(draftOf(nameIn('w1'), n, `${n}`))
+      const lossesBefore = await lossesOf(one)
+      await author.send(draftOf(nameIn('w1'), 1, '1'))
+      if (what === 'shortened') {
+        await nats.kill()
+        nats.save(what)
+        await nats.restart()
+      }
+      for (const n of [2, 3]) await sendUntilStored(author, draftOf(nameIn('w1'), n, `${n}`))
       await take(reader, 3)
       const admin = await nats.connect()
       context.after(() => admin.close())
       const { streams } = await jetstreamManager(admin)
       const { config } = await streams.info(what)
       // While they are cut off, so that they find another one.
-      proxy.refuse(what === 'recreated')
-      if (what === 'recreated') proxy.cut()
-      await streams.delete(what)
+      proxy.refuse(what !== 'deleted')
+      if (what !== 'deleted') proxy.cut()
+      if (what === 'shortened') {
+        await nats.kill()
+        nats.setBack(what)
+        await nats.restart()
+        // Others have written as many messages since.
+        for (const n of [8, 9]) await publish(what, draftOf(nameIn('w1'), n, `${n}`))
+      } else await streams.delete(what)
       if (what === 'recreated') {
         // NATS 2.9 goes on erasing, and loses messages of one that is made at once.
         await pause(1000)
@@ -187,10 +207,61 @@ for (const what of ['deleted', 'recreated'] as const)
         const again = open(context, server, { window: `w3${n}`, cursor })
         const { recovered, cursor: head } = await again.next('welcome')
         const [epoch, seq] = head.split(':')
-        assert.deepEqual([recovered, seq, epoch === cursor.split(':')[0]], [false, '2', false])
+        const stored = what === 'shortened' ? '5' : '2'
+        assert.deepEqual([recovered, seq, epoch === cursor.split(':')[0]], [false, stored, false])
       }
+      const isLoss = (await lossesOf(one)) > lossesBefore
+      assert.equal(isLoss, what === 'shortened')
     },
   )
+
+test(
+  'a server that cannot start anew ends with exit code 1, so that what watches it starts it again',
+  options,
+  async (context) => {
+    const folder = await mkdtemp(join(tmpdir(), 'crosswind-outages-'))
+    context.after(() => rm(folder, { recursive: true }))
+    for (const workers of ['1', '2']) {
+      const stream = `unfit${workers}`
+      const flags = ['--broker', 'nats', '--nats-servers', nats.address(), '--nats-stream', stream]
+      const own = ['--port', '0', '--http1-port', '0', '--data-folder', folder, '--workers', workers]
+      const child = spawn(process.execPath, ['server/main.ts', ...flags, ...own, '--log-format', 'json'], {
+        ...{ cwd: join(import.meta.dirname, '../..'), stdio: ['ignore', 'pipe', 'inherit'] },
+      })
+      context.after(() => child.kill('SIGKILL'))
+      const ended = once(child, 'exit')
+      const codes: string[] = []
+      for await (const line of createInterface({ input: child.stdout as Readable })) {
+        const { code } = JSON.parse(line)
+        codes.push(code)
+        if (code !== 'started') continue
+        const admin = await nats.connect()
+        const { streams } = await jetstreamManager(admin)
+        await streams.delete(stream)
+        await pause(1000)
+        // It would erase pages.
+        await streams.add({ name: stream, subjects: [`${stream}.>`], max_age: 1e12 })
+        await admin.close()
+      }
+      const [code] = await ended
+      assert.deepEqual([code, codes.includes('restart-failed'), codes.at(-1)], [1, true, 'stopped'])
+    }
+  },
+)
+
+async function lossesOf(server: TestServer): Promise<number> {
+  const { text } = await ask(server, '/metrics')
+  return Number(/^crosswind_log_losses_total (\d+)$/m.exec(text)?.[1])
+}
+
+/** Past the servers. */
+async function publish(stream: string, draft: ReturnType<typeof draftOf>): Promise<void> {
+  const payload = JSON.stringify({ ...draft, acceptedAt: Date.now() })
+  const connection = await nats.connect()
+  // JetStream may still recover.
+  await jetstream(connection).publish(subjectOf(stream, draft.channel), payload, { retries: 200 })
+  await connection.close()
+}
 
 /** Posts over a connection of its own each time, as the page does after a loss. */
 function poster({ origin, ca }: TestServer) {

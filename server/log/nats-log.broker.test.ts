@@ -45,14 +45,19 @@ testLogContract('nats', async (parts, context) => {
 })
 
 /** A server's log, with what its followers heard. Opened again under the same name it is another server's, or the same after a restart. */
-async function openLog(context: TestContext, name: string, limits: Partial<LogLimits> = {}) {
+async function openLog(
+  context: TestContext,
+  name: string,
+  limits: Partial<LogLimits> = {},
+  onFailure: (error: unknown) => void = assert.ifError,
+) {
   const connection = await nats.connect()
+  const losses: string[] = []
   const log = await openNatsLog({
     ...{ ...natsParts, connection, name, folds: toyFolds, now: () => startMs },
     limits: { ...ampleLimits, ...limits },
-    onFailure: (error) => {
-      throw error
-    },
+    onLoss: (sentence) => losses.push(sentence),
+    onFailure,
   })
   context.after(async () => {
     await log.close()
@@ -72,7 +77,7 @@ async function openLog(context: TestContext, name: string, limits: Partial<LogLi
       onHeard = () => seen.length >= count && resolve()
       onHeard()
     })
-  return { log, connection, seen, cursors, heard }
+  return { log, connection, seen, cursors, heard, losses }
 }
 
 test('two servers hear all messages of both in one order, under the same cursors', async (context) => {
@@ -163,6 +168,42 @@ test('NATS is killed and comes back: what was acknowledged is there, and all goe
   const other = await openLog(context, 'killed')
   const { messages } = await readAll(other.log, await cursorAt(log, 0), main)
   assert.deepEqual(seqsOf(messages), countTo(22))
+})
+
+test('a stream that lost its newest messages goes on under another epoch, and documents keep what was written since', async (context) => {
+  const limits = { messages: 300 }
+  // A base may be on its way to the bucket when NATS is killed.
+  const open = () => openLog(context, 'back', limits, () => undefined)
+  const [author, one, other] = [await open(), await open(), await open()]
+  // The oldest are in a base alone.
+  const early = await fillUpdates(author.log, foldAt.messages + 400)
+  await nats.kill()
+  nats.save('back')
+  await nats.restart()
+  await fillUpdates(author.log, foldAt.messages + 400, 'w2')
+  const { head: cursor } = await author.log.snapshot(main)
+  await Promise.all([one.heard(cursor.seq), other.heard(cursor.seq)])
+  // Its base in the bucket has what the stream is about to lose.
+  await author.log.close()
+  await nats.kill()
+  nats.setBack('back')
+  await nats.restart()
+  const reasons = await Promise.all([one.log.lost, other.log.lost])
+  assert.deepEqual(new Set(reasons), new Set(['the stream back lost its newest messages']))
+  assert.match([...one.losses, ...other.losses].join(), /^The stream back of NATS has not the newest/)
+  await assert.rejects(async () => one.log.append(draft('w3-0'), startMs), LogUnavailable)
+  await Promise.all([one.log.close(), other.log.close()])
+
+  const [next, later] = [await open(), await open()]
+  const { recovered, head } = await next.log.read(cursor, main)
+  assert.deepEqual([recovered, head.epoch === cursor.epoch], [false, false])
+  assert.deepEqual((await later.log.snapshot(main)).head, head)
+  const since = await fillUpdates(next.log, cursor.seq - head.seq + 10, 'w4')
+  assert.equal((await next.log.read(cursor, main)).recovered, false)
+  for (const { log } of [next, await open()]) {
+    const { text } = await readUpdates(log)
+    for (const word of `${early}${since}`.trim().split(' ')) assert.ok(text.includes(`${word} `), word)
+  }
 })
 
 test('while NATS is away an append is refused after a while, and stored when it is repeated', async (context) => {

@@ -1,6 +1,5 @@
 // The log on NATS JetStream: any number of servers append to one stream, and each keeps a view of it.
 
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -18,7 +17,7 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { type ObjectInfo, type ObjectStore, Objm } from '@nats-io/obj'
+import { type ObjectStore, Objm } from '@nats-io/obj'
 import {
   AuthorizationError,
   connect,
@@ -27,8 +26,8 @@ import {
   nanos,
   TimeoutError,
 } from '@nats-io/transport-node'
-import { type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
-import { type BaseStore, Folding, type StoredBase } from './folding.ts'
+import { type Draft, formatCursor, type Message } from '../wire/messages.ts'
+import { Folding } from './folding.ts'
 import {
   type Bus,
   type Log,
@@ -38,6 +37,16 @@ import {
   refusedForMs,
   type Snapshot,
 } from './log.ts'
+import {
+  bytesOf,
+  createKept,
+  endLife,
+  type KeptMessage,
+  type Life,
+  readKept,
+  readLife,
+  subjectOf,
+} from './nats-bucket.ts'
 import {
   type Bounds,
   blankAt,
@@ -138,6 +147,8 @@ export interface NatsLogParts extends LogParts {
   readonly name: string
   /** See `NatsSettings`. */
   readonly replicas: number
+  /** See `Surroundings` of log.ts. */
+  readonly onLoss?: (sentence: string) => void
   /** Memory cache, within the limits. */
   readonly memory?: Omit<Bounds, 'ageMs'>
 }
@@ -185,6 +196,7 @@ export interface NatsLog extends Log {
  */
 export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
   const { connection, name, replicas, limits, now, onFailure } = parts
+  const { onLoss = (sentence: string) => onFailure(new Error(sentence)) } = parts
   const client = jetstream(connection)
   const { manager, created, bucket } = await whenReady(`the stream ${name} of NATS`, parts, async () => {
     const manager = await jetstreamManager(connection)
@@ -196,13 +208,17 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     mustKeepAll((await manager.streams.info(`OBJ_${name}-bases`)).config)
     return { manager, created, bucket }
   })
-  const epoch = epochOf(created)
+  const life = await whenReady(`the bucket ${name}-bases of NATS`, parts, () => readLife(bucket, created))
+  const { epoch } = life
   const door = watchDoor(connection, {
     onShut: () => {
       if (!isLost) away = 'NATS does not answer'
     },
     onReopened: () => void rejoin(),
   })
+  const setBack = `the stream ${name} lost its newest messages`
+  /** Says that an epoch has ended, to all servers. */
+  const livesSubject = `${name}-lives`
   const followers = new Followers(onFailure)
   const pending = new Map<string, Entry>()
   /** By sender: one draft under way at a time, so that a lost one is not overtaken by the next. */
@@ -220,6 +236,9 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
   const view = await whenReady(`the messages of the stream ${name}`, parts, load)
   let consuming = await whenReady(`a consumer of the stream ${name}`, parts, consume)
   attend(consuming)
+  const stopHearing = connection.subscribe(livesSubject, { callback: () => void rejoin() })
+  // One may have begun before this server heard of it.
+  void mustBeSame().catch((error) => error instanceof StreamLost && lose(error.message))
   const looking = setInterval(() => void look().catch(onFailure), lookEachMs)
 
   function mustBeOpen(): void {
@@ -228,8 +247,9 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
 
   async function load(): Promise<View> {
     const { state } = await manager.streams.info(name)
-    const bases = await readBases(bucket, created)
-    const loaded = createView({ ...parts, state, created, bases, bucket, erase, eraseChannel })
+    const floor = state.messages > 0 ? state.first_seq - 1 : state.last_seq
+    const kept = await readKept(bucket, life, floor)
+    const loaded = createView({ ...parts, floor, life, kept, bucket, erase, eraseChannel })
     if (state.messages === 0) return loaded
     const consumer = await client.consumers.get(name, from(state.first_seq))
     const messages = await consumer.consume(pulling)
@@ -305,15 +325,34 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
 
   /** Another stream of that name has other messages under the same numbers. Rejects with `StreamLost`. */
   async function mustBeSame(): Promise<void> {
+    const { head, floor, heads } = view.tail
+    const newest = head > floor ? view.tail.after(head - 1, new Set(heads.keys())).messages[0] : undefined
     const found = await manager.streams.info(name).catch((error) => {
       const isGone = codeOf(error) === JetStreamApiCodes.StreamNotFound
       throw isGone ? new StreamLost(`the stream ${name} was deleted`) : error
     })
     if (found.created !== created)
       throw new StreamLost(`the stream ${name} was made anew at ${found.created}`)
-    const { last_seq } = found.state
-    if (last_seq < view.tail.head)
-      throw new Error(`the stream ${name} ends at message ${last_seq}, before ${view.tail.head}`)
+    const current = await readLife(bucket, created)
+    if (current.setBacks > life.setBacks) throw new StreamLost(setBack)
+    if (current.epoch === epoch && (await reaches(head, newest, found.state))) return
+    await endLife(bucket, life, now())
+    connection.publish(livesSubject)
+    onLoss(
+      `The stream ${name} of NATS has not the newest messages that it took: a server of NATS lost them in a power cut, or was set back to an older copy. Windows get a snapshot.`,
+    )
+    throw new StreamLost(setBack)
+  }
+
+  /** True also where the newest was erased since. */
+  async function reaches(
+    head: number,
+    newest: Message | undefined,
+    { first_seq, last_seq }: StreamInfo['state'],
+  ): Promise<boolean> {
+    if (last_seq < head || !newest || head < first_seq) return last_seq >= head
+    const found = (await manager.streams.getMessage(name, { seq: head }))?.json<StoredDraft>()
+    return !found || (keyOf(found) === keyOf(newest) && found.acceptedAt === newest.acceptedAt)
   }
 
   /** Everything that waits is refused: its senders repeat it, to the next stream. */
@@ -444,7 +483,9 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
         if (isFinal || performance.now() + retryMs > endsAt) throw answer
         await pause(retryMs)
       } else if (answer) {
-        if (answer.seq <= view.tail.head && !answer.duplicate) void rejoin()
+        const isPassed = answer.seq <= view.tail.head && !answer.duplicate
+        // Usually the view has it already.
+        if (isPassed && view.tail.find(draft)?.seq !== answer.seq) void rejoin()
         // JetStream remembers the id of a message that the log has erased.
         const isErased = answer.duplicate && answer.seq <= view.tail.head && pending.has(key)
         if (!isErased) return
@@ -513,6 +554,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     isClosed = true
     await Promise.allSettled(Array.from(pending.values(), ({ promise }) => promise))
     clearInterval(looking)
+    stopHearing.unsubscribe()
     await rejoining
     await consuming.close()
     await view.close()
@@ -658,10 +700,10 @@ function reasonOf(error: unknown): string {
 type View = ReturnType<typeof createView>
 
 interface ViewParts extends NatsLogParts {
-  readonly state: StreamInfo['state']
-  /** Of the stream; its identity. */
-  readonly created: string
-  readonly bases: readonly KeptMessage[]
+  /** The stream has what follows. */
+  readonly floor: number
+  readonly life: Life
+  readonly kept: readonly KeptMessage[]
   readonly bucket: ObjectStore
   readonly erase: (seq: number) => Promise<void>
   /** What the stream has of it before that number. */
@@ -676,15 +718,13 @@ function createView(parts: ViewParts) {
     now,
     onFailure,
     memory = defaultMemory,
-    state,
-    created,
-    bases,
+    floor,
+    life,
     bucket,
     erase,
     eraseChannel,
   } = parts
-  const kept = createKept({ bucket, created, loaded: bases, onFailure })
-  const floor = state.messages > 0 ? state.first_seq - 1 : state.last_seq
+  const kept = createKept({ bucket, life, loaded: parts.kept, onFailure })
   /** After the retention's floor. */
   const held = new Map<number, Stored & { readonly channel: string }>()
   const retention = createRetention({
@@ -779,107 +819,6 @@ function createView(parts: ViewParts) {
   }
 }
 
-interface KeptMessage {
-  readonly name: string
-  readonly message: Message
-}
-
-interface KeptParts {
-  readonly bucket: ObjectStore
-  readonly created: string
-  readonly loaded: readonly KeptMessage[]
-  readonly onFailure: (error: unknown) => void
-}
-
-/**
- * Messages that outlive the stream's bounds, as objects of a bucket: bases, past bases, and the newest of the other kinds. They are
- * read at the start and written later, one after the other; a newer one of another server stays.
- */
-function createKept({ bucket, created, loaded, onFailure }: KeptParts) {
-  const messages = new Map(loaded.map(({ name, message }) => [name, message]))
-  const unwritten = new Map<string, Message | null>()
-  let writing: Promise<void> | null = null
-
-  async function writeAll(): Promise<void> {
-    for (const [name, message] of unwritten) {
-      if (message) await put(name, message)
-      else await bucket.delete(name)
-      if (unwritten.get(name) === message) unwritten.delete(name)
-    }
-  }
-
-  async function put(name: string, message: Message): Promise<void> {
-    const known = await bucket.info(name)
-    if (known && !known.deleted) {
-      const stream = streamOf(known, created)
-      if (stream > created || (stream === created && Number(known.metadata?.seq) >= message.seq)) return
-    }
-    const meta = { name, metadata: { seq: String(message.seq), stream: created } }
-    const options = known ? { previousRevision: known.revision } : {}
-    await bucket.putBlob(meta, Buffer.from(JSON.stringify(message)), options)
-  }
-
-  /** Rejects if one of those before it was not written; it is tried again with the next. */
-  async function written(): Promise<void> {
-    while (writing !== null || unwritten.size > 0) {
-      writing ??= writeAll().finally(() => {
-        writing = null
-      })
-      await writing
-    }
-  }
-
-  function set(name: string, message: Message | null): void {
-    if (message) messages.set(name, message)
-    else messages.delete(name)
-    unwritten.set(name, message)
-    written().catch(onFailure)
-  }
-
-  const under = (prefix: string) => [...messages].filter(([name]) => name.startsWith(prefix))
-  const bases: Omit<BaseStore, 'erase'> = {
-    read: (channel, kind) => messages.get(nameOf('base', channel, kind)),
-    write(base) {
-      set(nameOf('base', base.channel, base.kind), base)
-      return bytesOf(base)
-    },
-    past: (channel, kind) =>
-      under(nameOf('past', channel, kind))
-        .map(([, { seq }]) => seq)
-        .sort((one, other) => one - other),
-    readPast: (channel, kind, seq) => messages.get(pastName(channel, kind, seq)),
-    keepPast: (base) => set(pastName(base.channel, base.kind, base.seq), base),
-    forgetPast: (channel, kind, seq) => set(pastName(channel, kind, seq), null),
-  }
-
-  return {
-    bases,
-    erase(channel: string, before: number): void {
-      // The newest last: while it is there, the next start finds the channel and erases the rest.
-      for (const role of ['past', 'base', 'newest'] as const)
-        for (const [name, { seq }] of under(`${role}.${tokenOf(channel)}.`)) if (seq < before) set(name, null)
-    },
-    stored: (isCumulative: (kind: Kind) => boolean): StoredBase[] =>
-      under('base.')
-        .filter(([, { kind }]) => isCumulative(kind))
-        .map(([, message]) => ({
-          ...{ channel: message.channel, kind: message.kind, seq: message.seq },
-          bytes: bytesOf(message),
-        })),
-    newest: (isPlain: (kind: Kind) => boolean): Message[] =>
-      under('newest.')
-        .map(([, message]) => message)
-        .filter(({ kind }) => isPlain(kind))
-        .sort((one, other) => one.seq - other.seq),
-    /** The newest of its channel and kind. */
-    keep(message: Message): void {
-      const name = nameOf('newest', message.channel, message.kind)
-      if (messages.get(name)?.seq !== message.seq) set(name, message)
-    },
-    written,
-  }
-}
-
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
 
 interface DoorParts {
@@ -930,41 +869,10 @@ function watchDoor(connection: NatsConnection, parts: DoorParts) {
   }
 }
 
-/** Those of this stream: another one has given their numbers anew. */
-async function readBases(bucket: ObjectStore, created: string): Promise<KeptMessage[]> {
-  const found = (await bucket.list()).filter((info) => streamOf(info, created) === created)
-  const read = async ({ name }: { readonly name: string }) => {
-    const bytes = await bucket.getBlob(name)
-    return bytes ? [{ name, message: JSON.parse(Buffer.from(bytes).toString()) as Message }] : []
-  }
-  return (await Promise.all(found.map(read))).flat()
-}
-
-/** When the stream was made that an object belongs to; servers of version 0.2 did not say. */
-function streamOf({ metadata, mtime }: ObjectInfo, created: string): string {
-  return metadata?.stream ?? (Date.parse(mtime) < Date.parse(created) ? '' : created)
-}
-
-/** A channel may have a dot, which parts the tokens of a subject. */
-const tokenOf = (channel: string) => Buffer.from(channel).toString('base64url')
-
-const subjectOf = (stream: string, channel: string) => `${stream}.${tokenOf(channel)}`
-
-const nameOf = (role: 'base' | 'past' | 'newest', channel: string, kind: Kind) =>
-  `${role}.${tokenOf(channel)}.${kind}.`
-
-const pastName = (channel: string, kind: Kind, seq: number) => nameOf('past', channel, kind) + seq
-
 const from = (seq: number) => ({ deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: seq })
 
+type StoredDraft = Draft & { readonly acceptedAt: number }
+
 function messageIn(received: JsMsg): Message {
-  return { ...received.json<Draft & { readonly acceptedAt: number }>(), seq: received.seq }
-}
-
-const bytesOf = ({ body }: Message) => Buffer.byteLength(JSON.stringify(body))
-
-/** Of a stream: one that was deleted and made anew has numbers of its own. Eight letters and digits. */
-function epochOf(created: string): string {
-  const digits = BigInt(`0x${createHash('sha256').update(created).digest('hex')}`).toString(36)
-  return digits.slice(0, 8)
+  return { ...received.json<StoredDraft>(), seq: received.seq }
 }

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -17,6 +17,9 @@ export interface TestNats {
   readonly kill: () => Promise<void>
   /** After `kill`, on the same port, with what it had stored. */
   readonly restart: () => Promise<void>
+  /** After `kill`: copies what a stream has stored, or puts the copy back. */
+  readonly save: (stream: string) => void
+  readonly setBack: (stream: string) => void
   readonly stop: () => Promise<void>
 }
 
@@ -65,6 +68,14 @@ export async function startNatsServer(more = ''): Promise<TestNats> {
     rmSync(folder, { recursive: true, force: true })
   }
 
+  const storeOf = (stream: string) => join(folder, 'data/jetstream/$G/streams', stream)
+  const copyOf = (stream: string) => join(folder, `${stream}-copy`)
+
+  function setBack(stream: string): void {
+    rmSync(storeOf(stream), { recursive: true })
+    cpSync(copyOf(stream), storeOf(stream), { recursive: true })
+  }
+
   try {
     await start()
   } catch (error) {
@@ -74,7 +85,8 @@ export async function startNatsServer(more = ''): Promise<TestNats> {
   const address = () => `127.0.0.1:${port}`
   const connect = () => connectTo({ servers: address(), maxReconnectAttempts: -1, reconnectTimeWait: 50 })
   const pid = () => child?.pid ?? 0
-  return { address, pid, connect, kill, restart: start, stop }
+  const save = (stream: string) => cpSync(storeOf(stream), copyOf(stream), { recursive: true })
+  return { address, pid, connect, kill, restart: start, save, setBack, stop }
 }
 
 /** From the file that the server writes when it listens. */
