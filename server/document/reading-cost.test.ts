@@ -15,7 +15,7 @@ import { createDocument, documentText } from './rich-text.ts'
 import { integrationBomb, unlimitedDocuments } from './testing.ts'
 
 const histories = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 10)
-const longBursts = Number(process.env.CROSSWIND_HISTORY_BURSTS ?? 300)
+const longEdits = Number(process.env.CROSSWIND_HISTORY_EDITS ?? 10_000)
 const firstSeed = Number(process.env.CROSSWIND_FUZZ_SEED ?? 1)
 
 function open(documentSeconds: number, documents: Documents) {
@@ -64,7 +64,7 @@ function openLimited(t: TestContext, documentSeconds: number) {
   return { ...open(documentSeconds, worker), worker }
 }
 
-/** In bursts of some thirty keys; few are away for longer, as long as the history may be. */
+/** In bursts; few are away for longer, as long as the history may be. */
 const mostAway = 300
 
 /**
@@ -73,7 +73,7 @@ const mostAway = 300
  */
 function* honestHistory(
   random: Random,
-  size: { readonly people: number; readonly bursts: number } | null = null,
+  size: { readonly people: number; readonly bursts: number; readonly keys: number } | null = null,
 ): Generator<{ readonly update: Uint8Array; readonly from: string }> {
   const below = (most: number) => Math.floor(random() * most)
   const sent: Uint8Array[] = []
@@ -99,7 +99,7 @@ function* honestHistory(
     const text = documentText(doc)
     doc.transact(() => {
       let at = Math.min(random() < 0.6 ? person.at : below(text.length + 1), text.length)
-      for (let keys = 1 + below(60); keys > 0; keys -= 1) {
+      for (let keys = 1 + below(size?.keys ?? 60); keys > 0; keys -= 1) {
         const key = random()
         if (key < 0.8) {
           text.insert(at, 'etaoin shrdlu'[below(13)] ?? ' ')
@@ -141,13 +141,14 @@ test('no update of an honest history is refused, and few wait until the document
   assert.ok(waited <= updates / 100, `${waited} of ${updates}`)
 })
 
-test(`a history of ${longBursts} bursts by ten people is taken, and read within its limits`, async (t) => {
+test(`a history of ${longEdits} edits by ten people is taken, and read within its limits`, async (t) => {
   const { send, trials, log, worker } = openLimited(t, 5)
   const written = createDocument()
   let updates = 0
   for (const { update, from } of honestHistory(createSeededRandom(firstSeed), {
     people: 10,
-    bursts: longBursts,
+    bursts: longEdits / 300,
+    keys: 600,
   })) {
     updates += 1
     assert.equal(typeof (await send(update, from)), 'number', `update ${updates}`)
