@@ -96,6 +96,8 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   let hasEnded = false
   // After `ws`, which tells of whole frames while it reads.
   source.on('data', (chunk: Buffer) => {
+    // `ws` keeps nothing more, and the peer should see why it was closed.
+    if (socket.readyState !== socket.OPEN) return frame.end()
     const bytes = frame.add(chunk.length, hasEnded)
     if (!hasEnded && bytes > largestFrame(mostBytesFor(grant, limits))) socket.terminate()
     hasEnded = false
