@@ -97,6 +97,7 @@ export class Connection {
     if (this.#resets > this.#limits.streamsPerSession) this.calm()
   }
 
+  /** Ends an HTTP/2 session that asks too much. */
   calm(): void {
     if (!this.session || this.session.destroyed) return
     this.session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
