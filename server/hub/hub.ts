@@ -202,8 +202,7 @@ export function createHub(parts: HubParts) {
     const heads = log.heads()
     const { channel } = draft
     if (!holder || channel === probesChannel || heads.has(channel) || beginning.has(channel)) return
-    if (heads.size + beginning.size < maxChannels)
-      newChannels.begin(holder, draft, heads.size + beginning.size)
+    newChannels.begin(holder, draft, heads.size + beginning.size)
   }
 
   /** Sends welcome, then missed messages or a snapshot, in portions to bound memory; then goes live. */

@@ -1,7 +1,7 @@
 // Contract tests of every log: documents are deleted, brought back, and erased after a day.
 
 import assert from 'node:assert/strict'
-import { type Draft, deletedForMs, isKind } from '../wire/messages.ts'
+import { type Draft, deletedForMs, emptyForMs, isKind } from '../wire/messages.ts'
 import { foldAt } from './folding.ts'
 import { DocumentDeleted, type Log, NotThere, TooManyChannels } from './log.ts'
 import type { TestLog } from './log-contract.ts'
@@ -96,6 +96,46 @@ export function testDeletion(testLog: TestLog): void {
       assert.deepEqual(
         history.map(({ body }) => body.update),
         ['anew'],
+      )
+    },
+    { ...roomy, maxChannels: 3 },
+  )
+
+  testLog(
+    'a document without text makes room for a new one, an hour after its last message',
+    async ({ log, advance, seen }) => {
+      const titled = (id: string, channel: string): Draft =>
+        ({ ...draft(id, '', channel), kind: 'title', body: { title: channel } }) as const
+      await log.append(titled('w1-1', 'first'), startMs)
+      await log.append(titled('w1-2', 'written'), startMs)
+      await log.append(updateDraft('w1-3', 'x', 'written'), startMs)
+      await log.append(titled('w1-4', 'written'), startMs)
+      await log.append(draft('w1-5', 'x', 'cleared'), startMs)
+      await log.append(draft('w1-6', '', 'cleared'), startMs)
+      await log.append(titled('w1-7', 'first'), startMs + 1)
+      advance(emptyForMs - 1)
+      await assert.rejects(async () => log.append(draft('w1-8', 'x', 'new'), startMs), TooManyChannels)
+      advance(1)
+      const arrivals = ['new', 'newer', 'newest'].map(async (channel, place) =>
+        log.append(titled(`w2-${place}`, channel), startMs + emptyForMs),
+      )
+      const results = await Promise.allSettled(arrivals)
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'rejected'],
+      )
+      assert.deepEqual([...log.heads().keys()].toSorted(), ['first', 'new', 'written'])
+      advance(1)
+      await log.append(titled('w2-3', 'newer'), startMs + emptyForMs + 1)
+      assert.deepEqual([...log.heads().keys()].toSorted(), ['new', 'newer', 'written'])
+      assert.equal((await readUpdates(log, 'written')).text, 'x')
+      const erased = seen.filter((message) => isKind(message, 'erasure'))
+      assert.deepEqual(
+        erased.map(({ channel, body }) => [channel, body.head]),
+        [
+          ['cleared', 6],
+          ['first', 7],
+        ],
       )
     },
     { ...roomy, maxChannels: 3 },

@@ -90,6 +90,10 @@ export class Folding {
     }
   }
 
+  has(channel: string): boolean {
+    return this.#piles.has(channel)
+  }
+
   isCumulative(kind: Kind): boolean {
     return this.#parts.folds[kind] !== undefined
   }

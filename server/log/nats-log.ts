@@ -432,9 +432,18 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     if (due && !pending.has(keyOf(due))) enter(due, due.at, keyOf(due)).catch(onFailure)
   }
 
+  /** Each new channel has an empty one erased, in place of which it comes. */
+  function makeRoom(): boolean {
+    const isInUse = (channel: string) => pending.values().some(({ draft }) => draft.channel === channel)
+    const erasure = view.tail.emptyErasure(isInUse)
+    if (erasure) enter(erasure, erasure.at, keyOf(erasure)).catch(onFailure)
+    return erasure !== null
+  }
+
   function begin(draft: Draft, acceptedAt: number, key: string): Promise<number> {
     mustBeThere(draft, view.tail)
-    if (!hasRoomFor(draft.channel)) throw new TooManyChannels(draft.channel, limits.maxChannels)
+    if (!hasRoomFor(draft.channel) && !makeRoom())
+      throw new TooManyChannels(draft.channel, limits.maxChannels)
     return enter(draft, acceptedAt, key)
   }
 

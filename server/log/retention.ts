@@ -3,6 +3,8 @@
 import {
   type Draft,
   deletedForMs,
+  emptyForMs,
+  hasContent,
   isKind,
   type Kind,
   logName,
@@ -177,6 +179,10 @@ export const blankAt = (seq: number, acceptedAt: number): Message<'erasure'> => 
   ...{ seq, acceptedAt },
 })
 
+function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
+  return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }
+}
+
 /** Places of dropped messages until they are cut off. */
 const mostGone = 1024
 
@@ -197,6 +203,8 @@ export class Tail {
   readonly #heads = new Map<string, number>()
   /** The newest of channels that are deleted, in order. */
   readonly #deletions = new Map<string, Message<'deletion'>>()
+  /** The newest of channels without content, in order. */
+  readonly #empty = new Map<string, Message>()
 
   /**
    * Begins after `floor`; `newest` are the newest of each channel and kind up to there, in order. `folding` has those of
@@ -213,6 +221,7 @@ export class Tail {
       this.#index.set(message)
     }
     for (const [channel, seq] of folding.heads()) {
+      this.#empty.delete(channel)
       this.#heads.set(channel, Math.max(seq, this.#heads.get(channel) ?? 0))
     }
   }
@@ -245,6 +254,7 @@ export class Tail {
     this.#index.set(message)
     if (this.#folding.isCumulative(message.kind)) {
       this.#heads.set(message.channel, message.seq)
+      this.#empty.delete(message.channel)
       this.#folding.add(message, bytes)
     } else {
       const former = this.#setNewest(message)
@@ -264,8 +274,15 @@ export class Tail {
     const { channel, seq, acceptedAt } = deletion
     const at = acceptedAt + deletedForMs
     if (this.#now() < at) return null
-    const head = this.#heads.get(channel) ?? seq
-    return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }
+    return erasureOf(channel, this.#heads.get(channel) ?? seq, at)
+  }
+
+  /** For the channel without content that nobody wrote to for the longest time, an hour or more. */
+  emptyErasure(isInUse: (channel: string) => boolean): Draft<'erasure'> | null {
+    const empty = this.#empty.values().find(({ channel }) => !isInUse(channel))
+    if (!empty) return null
+    const at = empty.acceptedAt + emptyForMs
+    return this.#now() < at ? null : erasureOf(empty.channel, empty.seq, at)
   }
 
   #erase({ channel, seq, body }: Message<'erasure'>): void {
@@ -289,6 +306,7 @@ export class Tail {
       this.#bytes -= held.bytes
     }
     this.#deletions.delete(channel)
+    this.#empty.delete(channel)
     this.#heads.delete(channel)
   }
 
@@ -367,6 +385,8 @@ export class Tail {
       this.#deletions.delete(channel)
       if (message.body.deleted) this.#deletions.set(channel, message)
     }
+    this.#empty.delete(channel)
+    if (!kinds.values().some(hasContent) && !this.#folding.has(channel)) this.#empty.set(channel, message)
     this.#heads.set(channel, seq)
     this.#newestBySeq.set(seq, message)
     if (former) this.#newestBySeq.delete(former.seq)

@@ -80,6 +80,8 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
   /** Pending without a group, and the channels they add. */
   let waiting: PendingEntry[] = []
   const newChannels = new Set<string>()
+  /** Channels whose erasure is pending, to make room. */
+  const leaving = new Set<string>()
   let isPlanned = false
   let isStoring = false
   let isClosed = false
@@ -92,21 +94,34 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
   }
 
   function mustHaveRoom(channel: string): void {
-    if (!tail.heads.has(channel) && !newChannels.has(channel)) {
-      if (tail.heads.size + newChannels.size >= maxChannels) throw new TooManyChannels(channel, maxChannels)
-      newChannels.add(channel)
-    }
+    if (newChannels.has(channel) || (tail.heads.has(channel) && !leaving.has(channel))) return
+    if (tail.heads.size - leaving.size + newChannels.size >= maxChannels && !makeRoom())
+      throw new TooManyChannels(channel, maxChannels)
+    newChannels.add(channel)
+  }
+
+  /** An empty document goes before the new one comes. */
+  function makeRoom(): boolean {
+    const isInUse = (channel: string) => pending.values().some(({ entry }) => entry.draft.channel === channel)
+    const erasure = tail.emptyErasure(isInUse)
+    if (!erasure) return false
+    if (defer || isStoring) leaving.add(erasure.channel)
+    erase(erasure)
+    return true
   }
 
   /** What is due is erased before the next message or snapshot. */
   function eraseDue(): void {
     const due = tail.dueErasure()
-    if (!due || pending.has(keyOf(due))) return
+    if (due && !pending.has(keyOf(due))) erase(due)
+  }
+
+  function erase(erasure: Draft<'erasure'>): void {
     try {
-      const stored = enter(due, due.at)
+      const stored = enter(erasure, erasure.at)
       if (typeof stored !== 'number') stored.catch(onFailure)
     } catch (error) {
-      // It stays due.
+      // It is tried again with the next message.
       onFailure(error)
     }
   }
@@ -189,9 +204,13 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
     } finally {
       isStoring = false
       newChannels.clear()
+      leaving.clear()
       if (waiting.length > 0) {
-        for (const { entry } of waiting)
-          if (!tail.heads.has(entry.draft.channel)) newChannels.add(entry.draft.channel)
+        for (const { entry } of waiting) {
+          const { channel, kind } = entry.draft
+          if (kind === 'erasure') leaving.add(channel)
+          else if (!tail.heads.has(channel) || leaving.has(channel)) newChannels.add(channel)
+        }
         plan()
       }
     }

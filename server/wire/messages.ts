@@ -127,6 +127,15 @@ interface DeletionBody {
 /** A deleted document can be brought back for so long after the `acceptedAt` of its deletion, ms. */
 export const deletedForMs = 86_400_000
 
+/** A document without content is erased when a new one needs its place, if nobody wrote to it for so long, ms. */
+export const emptyForMs = 3_600_000
+
+/** What the newest of a kind says of its channel. */
+export function hasContent(message: Message): boolean {
+  if (isKind(message, 'edit')) return message.body.html !== ''
+  return !isKind(message, 'title') && !isKind(message, 'deletion')
+}
+
 /** By the log alone: if nothing newer than `head` came before, it no longer has anything of this channel and its overview's. */
 interface ErasureBody {
   /** The newest number on the channel. */

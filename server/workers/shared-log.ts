@@ -175,8 +175,10 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     if ('message' in told) {
       const { channel, seq } = told.message
       if (isKind(told.message, 'erasure')) {
-        heads.delete(channel)
-        heads.delete(overviewChannel(channel) ?? channel)
+        if ((heads.get(channel) ?? 0) <= told.message.body.head) {
+          heads.delete(channel)
+          heads.delete(overviewChannel(channel) ?? channel)
+        }
       } else if (channel !== probesChannel) heads.set(channel, seq)
       followers.tell(told.message, told.cursor)
     } else if ('answerTo' in told) settle(told)
