@@ -19,7 +19,11 @@ export class Refusal extends Error {
     id: string | null = null,
     retryAfterMs: number | null = null,
   ) {
+    // It is an answer, and no fault: with a stack it would cost more than what it refuses.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(sentence)
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'Refusal'
     this.status = status
     this.code = code

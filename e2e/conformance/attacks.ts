@@ -189,9 +189,9 @@ function unreadStreams(path: (index: number) => string): Attempt {
   }
 }
 
-/** Sends DATA up to just below the server's flow-control window. */
+/** Sends DATA up to the server's flow-control window. */
 async function pourData(raw: RawHttp2, stream: number, data: Buffer): Promise<void> {
-  for (let sent = 0; sent + data.length < 250_000; sent += data.length) {
+  for (let sent = 0; sent + data.length <= 65_535; sent += data.length) {
     await raw.send(frames.data(stream, data))
   }
 }

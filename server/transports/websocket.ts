@@ -17,6 +17,8 @@ const closeCodes: Readonly<Record<number, number>> = { 500: 1011, 503: 1013 }
 
 const internal = new Refusal(500, 'internal', 'The server failed on this WebSocket; its terminal says why.')
 
+const notText = new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.')
+
 /** Beyond it messages wait in the client's queue. */
 const fullBytes = 64 * 1024
 
@@ -112,9 +114,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     hasEnded = true
     gathered = []
     try {
-      inbound.take(
-        isBinary ? new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.') : String(data),
-      )
+      inbound.take(isBinary ? notText : String(data))
     } finally {
       flush()
     }
