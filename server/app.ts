@@ -9,6 +9,7 @@ import Router from '@koa/router'
 import Koa, { type Middleware, type ParameterizedContext } from 'koa'
 import serve from 'koa-static'
 import websockify from 'koa-websocket'
+import type { Config } from './config/config.ts'
 import type { Directory } from './document/directory.ts'
 import type { Documents } from './document/document-worker.ts'
 import { mountDocuments, mustWait } from './document/endpoints.ts'
@@ -38,6 +39,7 @@ import {
 import { answerParts, chargeAnswers, jsonPieces } from './transports/answers.ts'
 import { Bodies, connectionOf } from './transports/bodies.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
+import { Penalties } from './transports/penalties.ts'
 import { longPolling, polling } from './transports/polling.ts'
 import { sse } from './transports/sse.ts'
 import { streaming } from './transports/streaming.ts'
@@ -66,7 +68,7 @@ import {
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
 
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs'> {
-  readonly limits: Mounting['limits'] & BudgetLimits
+  readonly limits: Mounting['limits'] & BudgetLimits & Pick<Config['limits'], 'messagesPerSecond'>
   readonly windRecorder: WindRecorder
   readonly directory: Directory
   readonly documents: Documents
@@ -94,7 +96,8 @@ export function createApp(parts: AppParts) {
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
   const budget = new Budget(parts.limits)
-  const bodies = new Bodies({ ...parts, budget })
+  const penalties = new Penalties(parts.limits.messagesPerSecond, parts.timers.now)
+  const bodies = new Bodies({ ...parts, budget, penalties })
   const mounting = { ...parts, router, onSocket, budget, bodies, holdMs: settings().polling.holdMs }
   const takePosted = mountUplink(mounting)
   for (const mount of transports) mount(mounting)
@@ -134,6 +137,7 @@ export function createApp(parts: AppParts) {
   return {
     koa: app,
     messagesPath,
+    penalties,
     socketPaths: new Set(socketHandlers.keys()),
     /** Open ones, over both versions of HTTP. */
     webSockets: () => webSockets,

@@ -19,6 +19,7 @@ import { requireSession } from '../security/middleware.ts'
 import { key } from '../security/testing.ts'
 import { Bodies } from '../transports/bodies.ts'
 import { Budget } from '../transports/budget.ts'
+import { Penalties } from '../transports/penalties.ts'
 import { isKind } from '../wire/messages.ts'
 import { Directory } from './directory.ts'
 import { DocumentWorker } from './document-worker.ts'
@@ -54,6 +55,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
       timers: processTimers,
       budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }),
+      penalties: new Penalties(100, now),
     }),
     limits: { maxMessageBytes: 1e6 },
     settings: () => ({ editor: 'shared' }),

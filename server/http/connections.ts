@@ -56,10 +56,6 @@ export class Connection {
   isOverfull = false
   /** HTTP/1.1: requests that wait for the response before theirs; null if there is none. */
   turns: (() => void)[] | null = null
-  /** Each refusal adds to it. */
-  refusedUntil = 0
-  /** Requests that wait for it. */
-  delayed = 0
 
   readonly #limits: Limits
   readonly #openedAt: number

@@ -13,6 +13,7 @@ import Koa from 'koa'
 import websockify from 'koa-websocket'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { testConfig } from '../testing.ts'
+import { Penalties } from '../transports/penalties.ts'
 import { type ListenerSettings, listen } from './listeners.ts'
 
 let folder: string
@@ -36,6 +37,7 @@ async function listenDeaf() {
   const app = {
     ...{ koa, socketPaths: new Set<string>(), authorizeSocket: async () => undefined },
     ...{ messagesPath: '/messages', takeMessage: async () => undefined, webSockets: () => 0 },
+    penalties: new Penalties(100, Date.now),
   }
   const origins = { ports: () => [], allowedOrigins: [] }
   return { listeners: await listen(app, settings, origins), asked }

@@ -11,10 +11,10 @@ import type {
 import type { Duplex } from 'node:stream'
 import Koa from 'koa'
 import type { App } from '../app.ts'
-import { bytesPerToken } from '../hub/admission.ts'
 import { processTimers } from '../process.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { crossOrigin, type OriginRules, securityHeaders } from '../security/middleware.ts'
+import { connectionOf } from '../transports/bodies.ts'
 import {
   type AnyRequest,
   type Connection,
@@ -34,14 +34,12 @@ interface RequestParts {
 /** With the request, when its headers have arrived. */
 const arrived = channel('crosswind:arrived')
 
-/** Beyond so many refusals' worth of time, requests of a connection are delayed. */
-const burstMs = 1000
-
 /** Of the connection, when a stream began that is left to Koa with its body read. */
 const bytesAtStart = new WeakMap<object, number>()
 
 export function takeRequests(servers: readonly PortServer[], parts: RequestParts): void {
   const { app, connections, settings, origins } = parts
+  const { penalties } = app
   const answer = app.koa.callback()
   const answerOverfull = createRefusing(origins, () => tooManyConnections(settings.maxConnections))
   const answerTooLarge = createRefusing(origins, headersTooLarge, isSmallEnoughToExplain)
@@ -56,28 +54,19 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     const start = () => {
       if (request.destroyed) return
       response.once('finish', () => {
-        if (response.statusCode >= 400) countRefusal(connection, connection.socket.bytesRead - bytesBefore)
+        // What other requests of the connection sent meanwhile is included.
+        const bytes = Math.min(connection.socket.bytesRead - bytesBefore, settings.maxMessageBytes)
+        if (response.statusCode >= 400) penalties.charge(connectionOf(request), bytes)
       })
       take(connection, request, response)
     }
     const startWhenAllowed = () => {
-      const waitMs = connection.refusedUntil - burstMs - processTimers.now()
-      if (waitMs <= 0) start()
-      else if (connection.delayed < mostWaiting) delay(connection, response, waitMs, start)
-      else connection.calm()
+      const waitMs = penalties.waitMs(connectionOf(request))
+      if (waitMs === 0) start()
+      else delay(response, waitMs, start)
     }
     if ('stream' in request) startWhenAllowed()
     else if (!takeInTurn(connection, response as ServerResponse, startWhenAllowed)) request.destroy()
-  }
-
-  /**
-   * To protect other clients (generic cell rate algorithm, ITU-T I.371). `bytes` have come since the request: what other
-   * requests of the connection sent meanwhile is included.
-   */
-  function countRefusal(connection: Connection, bytes: number): void {
-    const tokens = 1 + Math.min(bytes, settings.maxMessageBytes) / bytesPerToken
-    const costMs = (tokens * 1000) / settings.messagesPerSecond
-    connection.refusedUntil = Math.max(processTimers.now(), connection.refusedUntil) + costMs
   }
 
   function take(
@@ -115,7 +104,7 @@ function takeMessages(server: PortServer, { app, connections }: RequestParts): v
   if (!makeRequest) return
   const isOrdinary = (stream: ServerHttp2Stream, rawHeaders: readonly string[]) => {
     const connection = connections.at(stream.session)
-    const isPunished = connection && connection.refusedUntil - burstMs > processTimers.now()
+    const isPunished = app.penalties.waitMs(connectionOf(stream)) > 0
     return (
       connection && !isPunished && !connection.isOverfull && headerBytes({ rawHeaders }) <= mostHeaderBytes
     )
@@ -142,49 +131,60 @@ function isMessage(
   return isThere && method === 'POST' && expect === undefined
 }
 
-/** Requests of one connection. Browsers do not pipeline. */
-const mostWaiting = 100
-
-/** What has arrived of a request is held until it starts, or is given up. */
-function delay(
-  connection: Connection,
-  response: ServerResponse | Http2ServerResponse,
-  ms: number,
-  start: () => void,
-): void {
-  connection.delayed += 1
-  const end = () => {
-    connection.delayed -= 1
-    response.off('close', giveUp)
-  }
+/**
+ * What has arrived of a request is held until it starts, or is given up: with HTTP/2 of all streams that the connection may
+ * have, with HTTP/1.1 of one.
+ */
+function delay(response: ServerResponse | Http2ServerResponse, ms: number, start: () => void): void {
   const stop = processTimers.later(() => {
-    end()
+    response.off('close', stop)
     start()
   }, ms)
-  const giveUp = () => {
-    stop()
-    end()
-  }
-  response.once('close', giveUp)
+  response.once('close', stop)
 }
 
+/** Requests that wait for their turn. Browsers do not pipeline. */
+const mostWaiting = { ofOne: 100, ofAll: 10_000 }
+let waitingInAll = 0
+
 /**
- * Serializes pipelined requests (RFC 9112, section 9.3.2): responses would accumulate behind unread ones. False if too
- * many wait.
+ * Serializes pipelined requests (RFC 9112, section 9.3.2): responses would accumulate behind unread ones. Where many wait, no
+ * more are read, and the connection is closed after them: cut at once, it would come again, and cost more. False if too many
+ * wait in all.
  */
 function takeInTurn(connection: Connection, response: ServerResponse, start: () => void): boolean {
+  const { secure, socket, turns: others } = connection
+  const turns = others ?? []
+  const forget = () => {
+    waitingInAll -= turns.length
+    turns.length = 0
+  }
   const run = () => {
     response.once('close', () => {
-      const next = connection.turns?.shift()
-      // In a new turn: pipelining must not block other connections.
-      if (next) setImmediate(next)
-      else connection.turns = null
+      const next = turns.shift()
+      if (next) {
+        waitingInAll -= 1
+        // In a new turn: pipelining must not block other connections.
+        setImmediate(next)
+      } else {
+        connection.turns = null
+        socket.off('close', forget)
+        if (secure?.listenerCount('readable')) secure.end()
+      }
     })
     start()
   }
-  if (connection.turns) return connection.turns.length < mostWaiting && connection.turns.push(run) > 0
-  connection.turns = []
-  run()
+  if (!others) {
+    connection.turns = turns
+    socket.once('close', forget)
+    run()
+    return true
+  }
+  if (waitingInAll >= mostWaiting.ofAll) return false
+  // Node's parser gets nothing from a stream that somebody reads by himself.
+  if (turns.length === mostWaiting.ofOne) secure?.on('readable', () => undefined)
+  waitingInAll += 1
+  turns.push(run)
   return true
 }
 

@@ -7,12 +7,14 @@ import { Refusal } from '../refusal.ts'
 import { type Grant, mustLast } from '../security/access.ts'
 import type { Timers } from '../wire/time.ts'
 import { type Budget, chunkBytes } from './budget.ts'
+import type { Penalties } from './penalties.ts'
 import type { TransportLimits } from './transport.ts'
 
 interface BodiesParts {
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
   readonly timers: Timers
   readonly budget: Budget
+  readonly penalties: Penalties
 }
 
 /** Whoever may only read sends probes alone. */
@@ -31,8 +33,17 @@ interface Expected {
   readonly length?: string | undefined
 }
 
+/** Of one connection; what others send waits in its flow-control window (RFC 9113, section 5.2). */
+const mostAtOnce = 16
+
+interface Reading {
+  count: number
+  readonly waiting: Set<() => void>
+}
+
 export class Bodies {
   readonly #parts: BodiesParts
+  readonly #reading = new WeakMap<object, Reading>()
 
   constructor(parts: BodiesParts) {
     this.#parts = parts
@@ -74,12 +85,15 @@ export class Bodies {
     const {
       timers,
       budget,
+      penalties,
       limits: { bodySeconds },
     } = this.#parts
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
       let size = 0
-      const charge = budget.open(connectionOf(request), end)
+      const connection = connectionOf(request)
+      const charge = budget.open(connection, end)
+      const leave = this.#takePlace(connection, () => request.on('data', take))
       const stopTimer = timers.later(() => {
         const sentence = `A request's body has to be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`
         end(new Refusal(408, 'too-slow', sentence))
@@ -89,9 +103,11 @@ export class Bodies {
         stopTimer()
         charge.end()
         if (refusal) {
+          penalties.charge(connection, size)
           discard(request.off('data', take), mostBytes)
           reject(refusal)
         } else resolve(Buffer.concat(chunks))
+        leave()
         chunks.length = 0
       }
 
@@ -107,14 +123,46 @@ export class Bodies {
       request.once('end', () => end())
       request.once('error', end)
       request.once('aborted', () => end(aborted()))
-      request.on('data', take)
     })
+  }
+
+  /** Calls `begin`, at once or when it is its turn. Returns what gives the place to the next; idempotent. */
+  #takePlace(connection: object, begin: () => void): () => void {
+    const { penalties, timers } = this.#parts
+    const reading = this.#reading.getOrInsertComputed(connection, () => ({ count: 0, waiting: new Set() }))
+    const { waiting } = reading
+    const start = () => {
+      isHeld = true
+      begin()
+    }
+    const pass = () => {
+      const [next] = waiting
+      if (!next) reading.count -= 1
+      else if (penalties.waitMs(connection) > 0) timers.later(pass, penalties.waitMs(connection))
+      else {
+        waiting.delete(next)
+        next()
+      }
+    }
+    let isHeld = false
+    if (reading.count < mostAtOnce) {
+      reading.count += 1
+      start()
+    } else waiting.add(start)
+    return () => {
+      waiting.delete(start)
+      if (isHeld) pass()
+      isHeld = false
+    }
   }
 }
 
-/** Reads up to `mostBytes` more, so that the sender of a slightly larger body sees the response. */
+/** HTTP/2: the response does not need the rest. */
+const mostDiscardedBytes = 65_536
+
+/** Reads a little more, so that the sender of a slightly larger body sees the response. */
 function discard(request: Body, mostBytes: number): void {
-  let left = mostBytes
+  let left = isStream(request) ? Math.min(mostBytes, mostDiscardedBytes) : mostBytes
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0) request.pause()
@@ -133,9 +181,13 @@ export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: str
   return new Refusal(403, 'read-only-invitation', sentence, id)
 }
 
+type AnyBody = Partial<ServerHttp2Stream & Http2ServerRequest>
+
+const isStream = (body: Body) => ((body as AnyBody).session ?? (body as AnyBody).stream) !== undefined
+
 /** The HTTP/2 session or the socket. */
 export function connectionOf(body: Body): object {
-  const { session, stream, socket } = body as Partial<ServerHttp2Stream & Http2ServerRequest>
+  const { session, stream, socket } = body as AnyBody
   return session ?? stream?.session ?? socket ?? body
 }
 

@@ -14,6 +14,7 @@ import type { DownFrame } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { Bodies } from './bodies.ts'
 import { Budget } from './budget.ts'
+import { Penalties } from './penalties.ts'
 import { createInboundFrames, mountUplink } from './uplink.ts'
 
 const draftOf = (n: number, change: object = {}) => ({
@@ -360,7 +361,8 @@ async function postHeartbeat(body: string): Promise<unknown> {
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
-  const bodies = new Bodies({ limits, timers: time, budget: new Budget(defaultConfig.limits) })
+  const penalties = new Penalties(100, time.now)
+  const bodies = new Bodies({ limits, timers: time, budget: new Budget(defaultConfig.limits), penalties })
   mountUplink({ router: router as never, hub: hub as never, bodies })
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   query.set('window', `${fingerprintFor(query)}.w1`)
