@@ -95,7 +95,7 @@ export function createApp(parts: AppParts) {
   let webSockets = 0
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
-  const budget = new Budget(parts.limits)
+  const budget = new Budget(parts.limits, parts.timers)
   const penalties = new Penalties(parts.limits.messagesPerSecond, parts.timers.now)
   const bodies = new Bodies({ ...parts, budget, penalties })
   const mounting = { ...parts, router, onSocket, budget, bodies, holdMs: settings().polling.holdMs }

@@ -24,7 +24,6 @@ export const outputLevels = {
   'log-awaited': 'warn',
   'log-down': 'error',
   'log-up': 'info',
-  'log-full': 'error',
   'log-lost-messages': 'error',
   'log-replaced': 'error',
   'restart-failed': 'error',

@@ -12,7 +12,7 @@ import { Ledger } from './document/ledger.ts'
 import { Health } from './health.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { createHub } from './hub/hub.ts'
-import { LogFull, newEpoch, type OpenedLog, type Outage, openLog } from './log/log.ts'
+import { newEpoch, type OpenedLog, type Outage, openLog } from './log/log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
 import { startOverview } from './overview/overview-publisher.ts'
@@ -51,8 +51,7 @@ const graceMs = 400
 const renewAfterMs = 1000
 
 const [timers, random] = [processTimers, Math.random]
-const onFailure = (code: OutputCode, what: string) => (error: unknown) =>
-  error instanceof LogFull ? output.incident('log-full', error.message) : output.incident(code, what, error)
+const onFailure = (code: OutputCode, what: string) => (error: unknown) => output.incident(code, what, error)
 
 /** Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer(parts: ServerParts): Promise<Server> {

@@ -54,7 +54,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     bodies: new Bodies({
       limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
       timers: processTimers,
-      budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }),
+      budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }, processTimers),
       penalties: new Penalties(100, now),
     }),
     limits: { maxMessageBytes: 1e6 },

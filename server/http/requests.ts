@@ -22,6 +22,7 @@ import {
   mostHeaderBytes,
   type PortServer,
 } from './connections.ts'
+import { FairStart } from './fair-start.ts'
 import type { ListenerSettings } from './listeners.ts'
 
 interface RequestParts {
@@ -40,6 +41,7 @@ const bytesAtStart = new WeakMap<object, number>()
 export function takeRequests(servers: readonly PortServer[], parts: RequestParts): void {
   const { app, connections, settings, origins } = parts
   const { penalties } = app
+  const fair = new FairStart()
   const answer = app.koa.callback()
   const answerOverfull = createRefusing(origins, () => tooManyConnections(settings.maxConnections))
   const answerTooLarge = createRefusing(origins, headersTooLarge, isSmallEnoughToExplain)
@@ -51,7 +53,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     arrived.publish(request)
     const bytesBefore =
       ('stream' in request && bytesAtStart.get(request.stream)) || connection.socket.bytesRead
-    const start = () => {
+    const begin = () => {
       if (request.destroyed) return
       response.once('finish', () => {
         // What other requests of the connection sent meanwhile is included.
@@ -60,6 +62,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
       })
       take(connection, request, response)
     }
+    const start = () => fair.run(connection, begin)
     const startWhenAllowed = () => {
       const waitMs = penalties.waitMs(connectionOf(request))
       if (waitMs === 0) start()
@@ -87,7 +90,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
 
   for (const server of servers) {
     server.on('request', onRequest as RequestListener)
-    takeMessages(server, parts)
+    takeMessages(server, parts, fair)
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex & { bytesRead?: number }) => {
       const connection = connections.at(socket)
       // Before TLS nothing was read; during a response no second one may start.
@@ -99,26 +102,27 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
 }
 
 /** Of HTTP/2, before Node makes a request and a response of the stream. */
-function takeMessages(server: PortServer, { app, connections }: RequestParts): void {
+function takeMessages(server: PortServer, { app, connections }: RequestParts, fair: FairStart): void {
   const [makeRequest] = server.listeners('stream')
   if (!makeRequest) return
-  const isOrdinary = (stream: ServerHttp2Stream, rawHeaders: readonly string[]) => {
-    const connection = connections.at(stream.session)
-    const isPunished = app.penalties.waitMs(connectionOf(stream)) > 0
-    return (
-      connection && !isPunished && !connection.isOverfull && headerBytes({ rawHeaders }) <= mostHeaderBytes
-    )
-  }
+  const isOrdinary = (connection: Connection, stream: ServerHttp2Stream, rawHeaders: readonly string[]) =>
+    app.penalties.waitMs(connectionOf(stream)) === 0 &&
+    !connection.isOverfull &&
+    headerBytes({ rawHeaders }) <= mostHeaderBytes
   server.removeListener('stream', makeRequest as () => void)
   server.on(
     'stream',
     (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => {
       const leaveToKoa = () => void makeRequest.call(server, stream, headers, flags, rawHeaders)
-      if (!isMessage(headers, app.messagesPath) || !isOrdinary(stream, rawHeaders)) return leaveToKoa()
+      const connection = connections.at(stream.session)
+      if (!connection || !isMessage(headers, app.messagesPath) || !isOrdinary(connection, stream, rawHeaders))
+        return leaveToKoa()
       arrived.publish(stream)
-      bytesAtStart.set(stream, connections.at(stream.session)?.socket.bytesRead ?? 0)
+      bytesAtStart.set(stream, connection.socket.bytesRead)
       stream.on('error', () => undefined)
-      app.takeMessage(stream, headers).catch(() => stream.destroyed || leaveToKoa())
+      fair.run(connection, () => {
+        if (!stream.destroyed) app.takeMessage(stream, headers).catch(() => stream.destroyed || leaveToKoa())
+      })
     },
   )
 }

@@ -232,7 +232,8 @@ export function createHub(parts: HubParts) {
   }
 
   function fail(stream: Subscriber, error: unknown): void {
-    onFailure(error)
+    // The log says its outages itself.
+    if (!(error instanceof LogUnavailable)) onFailure(error)
     end(
       stream,
       'failed',

@@ -484,6 +484,8 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     const endsAt = performance.now() + publishWithinMs
     for (;;) {
       await door.untilOpen(endsAt)
+      // Another stream may have its name by now.
+      if (isLost) throw new LogUnavailable(away)
       const asked = client.publish(subject, payload, { msgID, timeout: publishWithinMs })
       const answer = await door.untilShut(asked.catch(asError))
       if (isLost) throw new LogUnavailable(away)

@@ -92,7 +92,7 @@ export class Bodies {
       const chunks: Buffer[] = []
       let size = 0
       const connection = connectionOf(request)
-      const charge = budget.open(connection, end)
+      const charge = budget.open(connection, end, request)
       const leave = this.#takePlace(connection, () => request.on('data', take))
       const stopTimer = timers.later(() => {
         const sentence = `A request's body has to be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`

@@ -1,12 +1,13 @@
 // Checks who is refused when too much is begun, what a finished one frees, and how long a frame may take.
 
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { createManualTime } from '../wire/testing.ts'
-import { Budget, UnfinishedFrame } from './budget.ts'
+import { Budget, UnfinishedFrame, Valve } from './budget.ts'
 
 function openBudget() {
-  const budget = new Budget({ connectionBytes: 1000, unfinishedBytes: 2500 })
+  const budget = new Budget({ connectionBytes: 1000, unfinishedBytes: 2500 }, createManualTime())
   const refused: string[] = []
   const open = (connection: object, name: string) =>
     budget.open(connection, ({ code }) => refused.push(`${name} ${code}`))
@@ -60,12 +61,47 @@ test('beyond the limit of all the largest connection is refused, whoever came la
   assert.equal(refused.length, 3)
 })
 
+test('what is large comes at 32 MiB a second, of all together, and what is small at once', () => {
+  const time = createManualTime()
+  const budget = new Budget({ connectionBytes: 1e9, unfinishedBytes: 1e10 }, time)
+  const open = () => {
+    const source = new PassThrough()
+    const charge = budget.open({}, () => assert.fail('nothing is refused'), source)
+    return { source, charge }
+  }
+  const [first, second, small] = [open(), open(), open()]
+  first.charge.set(33_554_432)
+  assert.equal(first.source.isPaused(), false, 'a second is forgiven')
+  second.charge.set(16_777_216)
+  first.charge.set(33_554_432 + 16_777_216)
+  small.charge.set(65_536)
+  const paused = () => [first, second, small].map(({ source }) => source.isPaused())
+  assert.deepEqual(paused(), [true, true, false])
+  time.advance(499)
+  assert.deepEqual(paused(), [true, true, false])
+  time.advance(1)
+  assert.deepEqual(paused(), [true, false, false])
+  time.advance(500)
+  assert.deepEqual(paused(), [false, false, false])
+})
+
+test('a source that is paused for two reasons goes on without both', () => {
+  const source = new PassThrough()
+  const valve = new Valve(source)
+  valve.pause()
+  valve.pause()
+  valve.resume()
+  assert.equal(source.isPaused(), true)
+  valve.resume()
+  assert.equal(source.isPaused(), false)
+})
+
 test('a frame has a time; whole frames, however many, have none', () => {
   const { budget } = openBudget()
   const time = createManualTime()
   const refused: string[] = []
   const frame = new UnfinishedFrame({
-    ...{ budget, timers: time, connection: {}, mostSeconds: 30 },
+    ...{ budget, timers: time, connection: {}, source: new PassThrough(), mostSeconds: 30 },
     onRefused: ({ code }) => refused.push(code),
   })
   frame.add(100, true)

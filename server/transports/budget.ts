@@ -15,24 +15,75 @@ interface Account {
 }
 
 const againAfterMs = 1000
+const burstMs = 1000
 
 /** What a kept chunk costs beside its bytes. */
 export const chunkBytes = 256
 
+/** Of what is larger than that more comes in turns, so that the processor has time for what is small. */
+const smallBytes = 65_536
+/** At 300 MB/s, the event loop does nothing else. */
+const largeBytesPerSecond = 33_554_432
+
+/** What is being received. */
+export interface Source {
+  readonly pause: () => unknown
+  readonly resume: () => unknown
+}
+
+/** A source that is paused for several reasons. */
+export class Valve implements Source {
+  readonly #source: Source
+  #reasons = 0
+
+  constructor(source: Source) {
+    this.#source = source
+  }
+
+  readonly pause = (): void => {
+    this.#reasons += 1
+    if (this.#reasons === 1) this.#source.pause()
+  }
+
+  readonly resume = (): void => {
+    this.#reasons -= 1
+    if (this.#reasons === 0) this.#source.resume()
+  }
+}
+
 /** Beyond the limit of a connection the newest is refused, beyond that of all whatever the largest connection has begun. */
 export class Budget {
   readonly #limits: BudgetLimits
+  readonly #timers: Timers
+  /** When what has come of the large ones would have come at their rate, ms since the epoch. */
+  #largeUntil = 0
   /** By HTTP/2 session or socket; of those that hold anything. */
   readonly #accounts = new Map<object, Account>()
   #bytes = 0
 
-  constructor(limits: BudgetLimits) {
+  constructor(limits: BudgetLimits, timers: Timers) {
     this.#limits = limits
+    this.#timers = timers
   }
 
-  /** `onRefused` frees what was begun: a `Refusal` (503 `too-much-begun`) says why. Called at most once. */
-  open(connection: object, onRefused: (refusal: Refusal) => void): Charge {
-    return new Charge((charge, bytes) => this.#change(connection, charge, bytes), onRefused)
+  /**
+   * `onRefused` frees what was begun: a `Refusal` (503 `too-much-begun`) says why. Called at most once. A large one's `source` is
+   * paused while others are received.
+   */
+  open(connection: object, onRefused: (refusal: Refusal) => void, source: Source | null = null): Charge {
+    const change = (charge: Charge, bytes: number) => {
+      if (source && bytes > charge.bytes && bytes > smallBytes) this.#pace(source, bytes - charge.bytes)
+      this.#change(connection, charge, bytes)
+    }
+    return new Charge(change, onRefused)
+  }
+
+  #pace(source: Source, bytes: number): void {
+    const now = this.#timers.now()
+    this.#largeUntil = Math.max(this.#largeUntil, now - burstMs) + (bytes / largeBytesPerSecond) * 1000
+    if (this.#largeUntil <= now) return
+    source.pause()
+    this.#timers.later(() => source.resume(), this.#largeUntil - now)
   }
 
   #change(connection: object, charge: Charge, bytes: number): void {
@@ -98,6 +149,7 @@ interface FrameParts {
   readonly budget: Budget
   readonly timers: Pick<Timers, 'later'>
   readonly connection: object
+  readonly source: Source
   readonly mostSeconds: number
   readonly onRefused: (refusal: Refusal) => void
 }
@@ -110,7 +162,7 @@ export class UnfinishedFrame {
 
   constructor(parts: FrameParts) {
     this.#parts = parts
-    this.#charge = parts.budget.open(parts.connection, parts.onRefused)
+    this.#charge = parts.budget.open(parts.connection, parts.onRefused, parts.source)
   }
 
   /** `bytes` have come. `isNew`: they may be of another frame, since one has ended with them. Returns the frame's size so far. */

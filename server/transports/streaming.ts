@@ -6,7 +6,7 @@ import { Refusal } from '../refusal.ts'
 import { mustLast } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import { aborted, connectionOf, mostBytesFor, tooLarge } from './bodies.ts'
-import { UnfinishedFrame } from './budget.ts'
+import { type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { mountStream } from './sse.ts'
 import { admitOwner, type Mounting, queryOf, type ServerTransport } from './transport.ts'
 import { createInboundFrames, mustBeOfType } from './uplink.ts'
@@ -29,13 +29,15 @@ export const streaming: ServerTransport = (mounting) => {
     }
     const grant = grantOf(ctx)
     const stream = () => hub.streamOf(name)
-    const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source: ctx.req })
+    const source = new Valve(ctx.req)
+    const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source })
     let lines = 0
     try {
       await readLines(ctx.req, {
         ...mounting,
         mostBytes: mostBytesFor(grant, limits) * 2,
         silenceMs: heartbeatMs * longestSilence,
+        source,
         onLine(line) {
           mustLast(grant, timers.now())
           lines += 1
@@ -52,13 +54,14 @@ export const streaming: ServerTransport = (mounting) => {
 interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
   readonly mostBytes: number
   readonly silenceMs: number
+  readonly source: Source
   readonly onLine: (line: string) => void
 }
 
 /** Rejects for a line that is too long, slow or large for the budget, `silenceMs` without data, an aborted body, and what `onLine` throws. */
 function readLines(
   request: IncomingMessage,
-  { timers, budget, limits, mostBytes, silenceMs, onLine }: Lines,
+  { timers, budget, limits, mostBytes, silenceMs, source, onLine }: Lines,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     /** Of the line that has begun. */
@@ -66,7 +69,7 @@ function readLines(
     let heardAt = timers.now()
     let stopTimer = timers.later(look, silenceMs)
     const line = new UnfinishedFrame({
-      ...{ budget, timers, connection: connectionOf(request) },
+      ...{ budget, timers, connection: connectionOf(request), source },
       ...{ mostSeconds: limits.bodySeconds, onRefused: fail },
     })
 

@@ -362,7 +362,12 @@ async function postHeartbeat(body: string): Promise<unknown> {
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
   const penalties = new Penalties(100, time.now)
-  const bodies = new Bodies({ limits, timers: time, budget: new Budget(defaultConfig.limits), penalties })
+  const bodies = new Bodies({
+    limits,
+    timers: time,
+    budget: new Budget(defaultConfig.limits, time),
+    penalties,
+  })
   mountUplink({ router: router as never, hub: hub as never, bodies })
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   query.set('window', `${fingerprintFor(query)}.w1`)

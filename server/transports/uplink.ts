@@ -16,6 +16,7 @@ import { grantOf } from '../security/middleware.ts'
 import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import { type Body, connectionOf, mostBytesFor, tooLargeFor } from './bodies.ts'
+import type { Source } from './budget.ts'
 import { admitOwner, type Mounting, queryOf, type TransportLimits } from './transport.ts'
 
 /** A frame has arrived, with its stream; a draft was admitted, with the request or stream it came by. */
@@ -198,7 +199,7 @@ interface InboundParts {
   /** Takes the answers; null when it has ended. */
   readonly stream: () => Pick<Subscriber, 'send' | 'isBehind' | 'isClosed'> | null
   /** Paused for backpressure, instead of a refusal. */
-  readonly source: { readonly pause: () => unknown; readonly resume: () => unknown }
+  readonly source: Source
 }
 
 /** Null for a frame without content (PING). */

@@ -69,7 +69,7 @@ async function openSockets(names: readonly string[]) {
   const onSocket = (_path: string, handler: SocketHandler) => {
     open = handler
   }
-  const budget = new Budget(defaultConfig.limits)
+  const budget = new Budget(defaultConfig.limits, time)
   const router = { get: () => undefined }
   websocket({ hub, timers: time, limits, budget, onSocket, router } as unknown as Mounting)
   const sockets = names.map((window) => {

@@ -6,7 +6,7 @@ import { output } from '../output.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'
 import { mostBytesFor } from './bodies.ts'
-import { largestFrame, UnfinishedFrame } from './budget.ts'
+import { largestFrame, UnfinishedFrame, Valve } from './budget.ts'
 import { admit, jsonFraming, type Mounting, type ServerTransport, type SocketOpening } from './transport.ts'
 import { createInboundFrames } from './uplink.ts'
 
@@ -88,9 +88,10 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   )
   const { grant, connection, source } = opening
   const stream = () => window
-  const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source: socket })
+  const valve = new Valve(socket)
+  const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source: valve })
   const frame = new UnfinishedFrame({
-    ...{ budget, timers, connection },
+    ...{ budget, timers, connection, source: valve },
     mostSeconds: limits.bodySeconds,
     // Without Close: `ws` would keep what has come until the peer closes too.
     onRefused: () => socket.terminate(),
