@@ -138,6 +138,7 @@ export function createApp(parts: AppParts) {
     koa: app,
     messagesPath,
     penalties,
+    budget,
     socketPaths: new Set(socketHandlers.keys()),
     /** Open ones, over both versions of HTTP. */
     webSockets: () => webSockets,

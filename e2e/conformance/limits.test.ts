@@ -9,7 +9,6 @@ import { after, before, describe, test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Config } from '../../server/config/config.ts'
 import { reserve } from '../../server/http/listeners.ts'
-import { countTo } from '../../server/log/log-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type HttpVersion, httpVersions, modeNamed } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
@@ -399,27 +398,6 @@ for (const version of httpVersions) {
     for (const http of [refused, honest]) http.close()
   })
 }
-
-test('a connection with refused requests that leaves more than a hundred waiting is ended', async (t) => {
-  const server = await start({ messagesPerSecond: 5 })
-  const session = http2.connect(server.origin['2'], { ca: server.ca })
-  t.after(() => {
-    session.destroy()
-    return server.close()
-  })
-  session.on('error', () => undefined)
-  const ask = (count: number) =>
-    Promise.all(
-      countTo(count).map(async () => {
-        const stream = session.request({ ':path': '/nowhere' }).resume()
-        stream.on('error', () => undefined)
-        await new Promise((resolve) => stream.once('close', resolve))
-      }),
-    )
-  await ask(12)
-  const [[code]] = await Promise.all([once(session, 'goaway'), ask(120)])
-  assert.equal(code, http2.constants.NGHTTP2_ENHANCE_YOUR_CALM)
-})
 
 describe('a connection that is dead', () => {
   let server: TestServer

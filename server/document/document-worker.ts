@@ -41,6 +41,9 @@ interface Job extends PromiseWithResolvers<unknown> {
 /** Each may be as large as a document. */
 const mostWaiting = 100
 
+/** A thread keeps what it last read, tens of megabytes; to start one takes a fraction of a second. */
+const idleMs = 5000
+
 /** Between two looks at the time that a task has taken, at least. */
 const lookMs = 50
 
@@ -138,6 +141,7 @@ export class DocumentWorker {
     if (!this.#isReady) return
     const job = this.#waiting.shift()
     if (!job) return
+    this.#cancelLook()
     this.#current = job
     job.startedAt = this.#parts.timers.now()
     this.#thread.postMessage(job.order)
@@ -171,8 +175,10 @@ export class DocumentWorker {
       this.#current?.reject(answer.error)
     }
     this.#current = null
+    if (this.#waiting.length > 0) return
     // A thread without a task keeps no process alive.
-    if (this.#waiting.length === 0) thread.unref()
+    thread.unref()
+    this.#cancelLook = this.#parts.timers.later(() => void this.#end(), idleMs)
   }
 
   /** Ends a task that takes too long, which others on the machine do not make longer. */

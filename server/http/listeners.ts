@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts'
 import { output } from '../output.ts'
 import { endsWithin, processTimers } from '../process.ts'
 import type { OriginRules } from '../security/middleware.ts'
+import { mostUnreadBytes } from '../transports/budget.ts'
 import { type Connection, Connections, keepAliveMs, mostHeaderBytes } from './connections.ts'
 import { takeRequests } from './requests.ts'
 import { takeWebSockets, takeWebSocketsOverHttp2 } from './websockets.ts'
@@ -122,7 +123,7 @@ function http2Options({ streamsPerSession }: ListenerSettings) {
     settings: {
       maxConcurrentStreams: streamsPerSession,
       // Unread upload per stream. Node holds as much for each stream, whatever the session's window.
-      initialWindowSize: 64 * 1024,
+      initialWindowSize: mostUnreadBytes,
       // To answer 431 instead of a reset. Compression may halve headers, and nghttp2 ends a session at the ninth
       // CONTINUATION frame, after 147 kB: beyond either there is no response.
       maxHeaderListSize: 16 * mostHeaderBytes,

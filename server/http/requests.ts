@@ -2,11 +2,12 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
-import type {
-  Http2ServerRequest,
-  Http2ServerResponse,
-  IncomingHttpHeaders,
-  ServerHttp2Stream,
+import {
+  constants,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import Koa from 'koa'
@@ -15,6 +16,7 @@ import { processTimers } from '../process.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { crossOrigin, type OriginRules, securityHeaders } from '../security/middleware.ts'
 import { connectionOf } from '../transports/bodies.ts'
+import { type Budget, mostUnreadBytes } from '../transports/budget.ts'
 import {
   type AnyRequest,
   type Connection,
@@ -51,22 +53,24 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     // A destroyed session can still emit requests already read.
     if (!connection || connection.session?.destroyed) return
     arrived.publish(request)
+    // An ended stream has no session.
+    const key = connectionOf(request)
     const bytesBefore =
       ('stream' in request && bytesAtStart.get(request.stream)) || connection.socket.bytesRead
     const begin = () => {
-      if (request.destroyed) return
+      if (isOver(request)) return
       response.once('finish', () => {
         // What other requests of the connection sent meanwhile is included.
         const bytes = Math.min(connection.socket.bytesRead - bytesBefore, settings.maxMessageBytes)
-        if (response.statusCode >= 400) penalties.charge(connectionOf(request), bytes)
+        if (response.statusCode >= 400) penalties.charge(key, bytes)
       })
       take(connection, request, response)
     }
     const start = () => fair.run(connection, begin)
     const startWhenAllowed = () => {
-      const waitMs = penalties.waitMs(connectionOf(request))
+      const waitMs = penalties.waitMs(key)
       if (waitMs === 0) start()
-      else delay(response, waitMs, start)
+      else delay(request, response, waitMs, app.budget, start)
     }
     if ('stream' in request) startWhenAllowed()
     else if (!takeInTurn(connection, response as ServerResponse, startWhenAllowed)) request.destroy()
@@ -121,10 +125,16 @@ function takeMessages(server: PortServer, { app, connections }: RequestParts, fa
       bytesAtStart.set(stream, connection.socket.bytesRead)
       stream.on('error', () => undefined)
       fair.run(connection, () => {
-        if (!stream.destroyed) app.takeMessage(stream, headers).catch(() => stream.destroyed || leaveToKoa())
+        if (!stream.destroyed && !stream.closed) app.takeMessage(stream, headers).catch(() => stream.destroyed || leaveToKoa())
       })
     },
   )
+}
+
+/** A request of HTTP/2 is not destroyed with its stream. */
+function isOver(request: AnyRequest): boolean {
+  if ('stream' in request) return request.stream.destroyed || request.stream.closed
+  return request.destroyed
 }
 
 function isMessage(
@@ -135,16 +145,29 @@ function isMessage(
   return isThere && method === 'POST' && expect === undefined
 }
 
-/**
- * What has arrived of a request is held until it starts, or is given up: with HTTP/2 of all streams that the connection may
- * have, with HTTP/1.1 of one.
- */
-function delay(response: ServerResponse | Http2ServerResponse, ms: number, start: () => void): void {
+/** What arrives of a request is held until it starts, or is given up. */
+function delay(
+  request: AnyRequest,
+  response: ServerResponse | Http2ServerResponse,
+  ms: number,
+  budget: Budget,
+  start: () => void,
+): void {
+  const charge = budget.open(connectionOf(request), () => {
+    if ('stream' in request) request.stream.close(constants.NGHTTP2_REFUSED_STREAM)
+    else request.destroy()
+  })
   const stop = processTimers.later(() => {
-    response.off('close', stop)
+    response.off('close', giveUp)
+    charge.end()
     start()
   }, ms)
-  response.once('close', stop)
+  const giveUp = () => {
+    stop()
+    charge.end()
+  }
+  response.once('close', giveUp)
+  if (request.method !== 'GET' && request.method !== 'HEAD') charge.set(mostUnreadBytes)
 }
 
 /** Requests that wait for their turn. Browsers do not pipeline. */

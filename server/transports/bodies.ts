@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { Refusal } from '../refusal.ts'
 import { type Grant, mustLast } from '../security/access.ts'
 import type { Timers } from '../wire/time.ts'
-import { type Budget, chunkBytes } from './budget.ts'
+import { type Budget, chunkBytes, mostUnreadBytes } from './budget.ts'
 import type { Penalties } from './penalties.ts'
 import type { TransportLimits } from './transport.ts'
 
@@ -93,7 +93,12 @@ export class Bodies {
       let size = 0
       const connection = connectionOf(request)
       const charge = budget.open(connection, end, request)
-      const leave = this.#takePlace(connection, () => request.on('data', take))
+      let hasBegun = false
+      const leave = this.#takePlace(connection, () => {
+        hasBegun = true
+        charge.set(0)
+        request.on('data', take)
+      })
       const stopTimer = timers.later(() => {
         const sentence = `A request's body has to be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`
         end(new Refusal(408, 'too-slow', sentence))
@@ -123,6 +128,7 @@ export class Bodies {
       request.once('end', () => end())
       request.once('error', end)
       request.once('aborted', () => end(aborted()))
+      if (!hasBegun) charge.set(mostUnreadBytes)
     })
   }
 

@@ -17,6 +17,9 @@ interface Account {
 const againAfterMs = 1000
 const burstMs = 1000
 
+/** What Node holds at most of a body that nobody reads yet: the flow-control window of its stream. */
+export const mostUnreadBytes = 65_536
+
 /** What a kept chunk costs beside its bytes. */
 export const chunkBytes = 256
 
