@@ -63,7 +63,7 @@ export default defineConfig({
     connectionBytes: 33_554_432, // begun and not finished, or not read, on one connection
     unfinishedBytes: 134_217_728, // the same of all connections
     queueBytesPerWindow: 4_194_304, // unsent bytes of a slow window before its stream is closed
-    streamsPerSession: 250, // and so windows, in one HTTP/2 connection
+    streamsPerSession: 100, // and so windows, in one HTTP/2 connection
     logMessages: 100_000, // messages kept for windows that resume
     logBytes: 268_435_456, // their bytes
     logHours: 168, // and their age

@@ -243,7 +243,7 @@ export const configSchema = z.strictObject({
       65_536,
       17_179_869_184,
       134_217_728,
-      'The same of all connections of a process; beyond it the largest connection is refused',
+      'The same of all connections of a process; beyond it the newest of the largest connection is refused',
     ),
     queueBytesPerWindow: whole(
       1024,
@@ -254,7 +254,7 @@ export const configSchema = z.strictObject({
     streamsPerSession: whole(
       1,
       10_000,
-      250,
+      100,
       'Most streams of one HTTP/2 connection, and most windows of any connection',
     ),
     logMessages: whole(1, 10_000_000, 100_000, 'Messages kept for windows that resume'),

@@ -16,7 +16,7 @@ import { processTimers } from '../process.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { crossOrigin, type OriginRules, securityHeaders } from '../security/middleware.ts'
 import { connectionOf } from '../transports/bodies.ts'
-import { type Budget, mostUnreadBytes } from '../transports/budget.ts'
+import { mostUnreadBytes } from '../transports/budget.ts'
 import {
   type AnyRequest,
   type Connection,
@@ -70,7 +70,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     const startWhenAllowed = () => {
       const waitMs = penalties.waitMs(key)
       if (waitMs === 0) start()
-      else delay(request, response, waitMs, app.budget, start)
+      else delay(request, response, waitMs, parts.app, start)
     }
     if ('stream' in request) startWhenAllowed()
     else if (!takeInTurn(connection, response as ServerResponse, startWhenAllowed)) request.destroy()
@@ -125,7 +125,8 @@ function takeMessages(server: PortServer, { app, connections }: RequestParts, fa
       bytesAtStart.set(stream, connection.socket.bytesRead)
       stream.on('error', () => undefined)
       fair.run(connection, () => {
-        if (!stream.destroyed && !stream.closed) app.takeMessage(stream, headers).catch(() => stream.destroyed || leaveToKoa())
+        if (!stream.destroyed && !stream.closed)
+          app.takeMessage(stream, headers).catch(() => stream.destroyed || leaveToKoa())
       })
     },
   )
@@ -150,10 +151,12 @@ function delay(
   request: AnyRequest,
   response: ServerResponse | Http2ServerResponse,
   ms: number,
-  budget: Budget,
+  { budget, penalties }: Pick<App, 'budget' | 'penalties'>,
   start: () => void,
 ): void {
-  const charge = budget.open(connectionOf(request), () => {
+  const connection = connectionOf(request)
+  const charge = budget.open(connection, () => {
+    penalties.charge(connection, mostUnreadBytes)
     if ('stream' in request) request.stream.close(constants.NGHTTP2_REFUSED_STREAM)
     else request.destroy()
   })

@@ -123,7 +123,7 @@ export function openHub(given: HubChange = {}) {
     heartbeatMs: 16_000,
     maxWindows: 100,
     maxChannels: 1000,
-    streamsPerSession: 250,
+    streamsPerSession: 100,
     newChannelsPerHour: 100,
     queueBytesPerWindow: 100_000,
     messagesPerSecond: 200,

@@ -108,7 +108,7 @@ export class Bodies {
         stopTimer()
         charge.end()
         if (refusal) {
-          penalties.charge(connection, size)
+          penalties.charge(connection, hasBegun ? size : mostUnreadBytes)
           discard(request.off('data', take), mostBytes)
           reject(refusal)
         } else resolve(Buffer.concat(chunks))

@@ -54,7 +54,7 @@ export class Valve implements Source {
   }
 }
 
-/** Beyond the limit of a connection the newest is refused, beyond that of all whatever the largest connection has begun. */
+/** Beyond the limit of a connection the newest is refused, beyond that of all the newest of the largest connection. */
 export class Budget {
   readonly #limits: BudgetLimits
   readonly #timers: Timers
@@ -103,7 +103,7 @@ export class Budget {
     while (this.#bytes > unfinishedBytes) {
       const largest = this.#largest()
       if (this.#accounts.size === 1 && largest.charges.size === 1) return
-      for (const one of [...largest.charges]) one.refuse(tooMuch(unfinishedBytes, 'limits.unfinishedBytes'))
+      ;[...largest.charges].at(-1)?.refuse(tooMuch(unfinishedBytes, 'limits.unfinishedBytes'))
     }
   }
 
