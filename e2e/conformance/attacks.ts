@@ -361,15 +361,4 @@ export const onDocuments: ReadonlySet<AttackName> = new Set([
   'streams over HTTP/2 without a window',
 ])
 
-/** The calm windows' median latency may at most double; the other attacks compete for the CPU. */
-export const heldToLatency: ReadonlySet<AttackName> = new Set([
-  'empty binary frames over WebSocket, answers unread',
-  'empty binary frames over WebSocket, answers read',
-  'empty binary frames over WebSocket on HTTP/2',
-  'leave requests of invented names',
-  'heartbeats in another window’s name',
-  'leave requests in another window’s name',
-  'streamed bodies in another window’s name',
-])
-
 export type AttackName = keyof typeof attacks

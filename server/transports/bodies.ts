@@ -34,7 +34,7 @@ interface Expected {
 }
 
 /** Of one connection; what others send waits in its flow-control window (RFC 9113, section 5.2). */
-const mostAtOnce = 16
+const mostAtOnce = 4
 
 interface Reading {
   count: number

@@ -45,17 +45,24 @@ test('one that is larger than the limits is taken where it is alone', () => {
   assert.equal(refused.length, 1)
 })
 
-test('beyond the limit of all the newest of the largest connection is refused, whoever came last', () => {
+test('beyond the limit of all the largest of the largest connection is refused, whoever came last', () => {
   const { refused, open } = openBudget()
   const [greedy, usual, newcomer] = [{}, {}, {}]
-  for (const name of ['a', 'b', 'c']) open(greedy, name).set(330)
+  for (const [name, bytes] of [
+    ['a', 310],
+    ['b', 350],
+    ['c', 330],
+  ] as const)
+    open(greedy, name).set(bytes)
   open(usual, 'usual').set(900)
   open(newcomer, 'newcomer').set(600)
   assert.deepEqual(refused, [])
   open(newcomer, 'more').set(20)
-  assert.deepEqual(refused, ['c too-much-begun'])
-  open(newcomer, 'again').set(330)
-  assert.deepEqual(refused, ['c too-much-begun', 'again too-much-begun'])
+  assert.deepEqual(refused, ['b too-much-begun'])
+  open(newcomer, 'again').set(340)
+  assert.deepEqual(refused, ['b too-much-begun'])
+  open(newcomer, 'another').set(20)
+  assert.deepEqual(refused, ['b too-much-begun', 'newcomer too-much-begun'])
 })
 
 test('what is large comes at 32 MiB a second, of all together, and what is small at once', () => {

@@ -54,7 +54,7 @@ export class Valve implements Source {
   }
 }
 
-/** Beyond the limit of a connection the newest is refused, beyond that of all the newest of the largest connection. */
+/** Beyond the limit of a connection the newest is refused, beyond that of all the largest of the largest connection. */
 export class Budget {
   readonly #limits: BudgetLimits
   readonly #timers: Timers
@@ -101,16 +101,15 @@ export class Budget {
     if (account.bytes > connectionBytes && account.charges.size > 1)
       charge.refuse(tooMuch(connectionBytes, 'limits.connectionBytes'))
     while (this.#bytes > unfinishedBytes) {
-      const largest = this.#largest()
-      if (this.#accounts.size === 1 && largest.charges.size === 1) return
-      ;[...largest.charges].at(-1)?.refuse(tooMuch(unfinishedBytes, 'limits.unfinishedBytes'))
+      const { charges } = largest(this.#accounts.values())
+      if (this.#accounts.size === 1 && charges.size === 1) return
+      largest(charges).refuse(tooMuch(unfinishedBytes, 'limits.unfinishedBytes'))
     }
   }
-
-  #largest(): Account {
-    return this.#accounts.values().reduce((one, other) => (other.bytes > one.bytes ? other : one))
-  }
 }
+
+const largest = <One extends { readonly bytes: number }>(all: Iterable<One>): One =>
+  Iterator.from(all).reduce((one, other) => (other.bytes > one.bytes ? other : one))
 
 function tooMuch(most: number, limit: string): Refusal {
   const sentence = `More than ${most} bytes are begun and not finished or not read (${limit}); finish something first, then send it again.`
