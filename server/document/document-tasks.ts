@@ -1,5 +1,6 @@
 // What the document thread does: plain data in, plain data out.
 
+import { setPriority } from 'node:os'
 import { isMainThread, parentPort } from 'node:worker_threads'
 import * as Y from 'yjs'
 import type { TextType } from '../wire/document-api.ts'
@@ -44,6 +45,9 @@ const writers: Readonly<Record<TextType, (lines: readonly Line[]) => string>> = 
   'text/markdown': writeMarkdown,
   'text/html': writeHtml,
 }
+
+/** As `nice`. */
+const behindOthers = 10
 
 const tasks = {
   /** What a program sends. */
@@ -201,6 +205,8 @@ function answer({ name, input }: Order): Answer {
 }
 
 if (!isMainThread) {
+  // Linux gives each thread a priority of its own: the event loop goes first.
+  if (process.platform === 'linux') setPriority(behindOthers)
   parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))
   parentPort?.postMessage('ready')
 }
