@@ -20,7 +20,7 @@ import {
   slowLog,
   typesIn,
 } from './hub-testing.ts'
-import { Delivery, type Framing, RecentDeliveries, Subscriber } from './subscriber.ts'
+import { Delivery, type Framing, HeldDeliveries, RecentDeliveries, Subscriber } from './subscriber.ts'
 
 const beat = () => new Delivery({ type: 'heartbeat', newest: 0 })
 
@@ -670,7 +670,14 @@ test('keeps the newest five hundred', () => {
 })
 
 test('keeps four million characters at most, of few large messages too', () => {
-  assert.equal(keptOf(100, 100_000), 40)
+  assert.equal(keptOf(100, 50_000), 80)
+})
+
+test('large messages that are displaced are one each for all who have them at a time', () => {
+  const recent = new RecentDeliveries()
+  const given = countTo(12).map((seq) => deliveryOf(recent, large(seq, 1_000_000)))
+  for (const [place, delivery] of given.entries())
+    assert.equal(deliveryOf(recent, large(place + 1, 1_000_000)), delivery)
 })
 
 test('a message larger than all that may be kept is one for all who have it at a time, and displaces none', () => {
@@ -681,4 +688,19 @@ test('a message larger than all that may be kept is one for all who have it at a
   const given = Array.from({ length: 3 }, () => deliveryOf(recent, large(2, 5_000_000)))
   assert.equal(new Set(given).size, 1)
   assert.equal(deliveryOf(recent, large(1, 10)), small)
+})
+
+test('of clients that hold the same large message the first is charged, and then the next', () => {
+  const shared = deliveryOf(new RecentDeliveries(), large(1, 100_000))
+  const own = deliveryOf(new RecentDeliveries(), large(2, 1))
+  const charged = [0, 0, 0]
+  const holders = charged.map((_, place) => new HeldDeliveries((bytes) => (charged[place] = bytes)))
+  for (const one of holders) one.set([shared, own])
+  assert.deepEqual(charged, [200_002, 2, 2])
+  holders[1]?.set([])
+  assert.deepEqual(charged, [200_002, 0, 2])
+  holders[0]?.set([])
+  assert.deepEqual(charged, [0, 0, 200_002])
+  holders[2]?.set([])
+  assert.deepEqual(charged, [0, 0, 0])
 })

@@ -29,6 +29,8 @@ export class Delivery {
   readonly replacesOlder: boolean
   /** Responds to the client's own frame. */
   readonly isAnswer: boolean
+  /** Of a large one. */
+  holders: Set<HeldDeliveries> | null = null
   readonly #cursor: string | null
   /** Until it was encoded. */
   #text: string | undefined
@@ -67,11 +69,48 @@ export class Delivery {
 }
 
 /** About: of messages, as text and as bytes. */
-export function bytesHeldBy(deliveries: readonly Delivery[]): number {
-  let characters = 0
-  for (const { frame } of deliveries)
-    if (frame.type === 'message') characters += estimateLength(frame.message.body)
-  return 2 * characters
+const lengthOf = ({ frame }: Delivery) =>
+  frame.type === 'message' ? 2 * estimateLength(frame.message.body) : 0
+
+export const bytesHeldBy = (deliveries: readonly Delivery[]) =>
+  deliveries.reduce((sum, delivery) => sum + lengthOf(delivery), 0)
+
+/** Characters; smaller ones are charged to each. */
+const leastShared = 65_536
+
+/** Deliveries that one client has not read yet. Of clients that hold the same large one the first is charged for it. */
+export class HeldDeliveries {
+  readonly #charge: (bytes: number) => void
+  #held: readonly Delivery[] = []
+
+  constructor(charge: (bytes: number) => void) {
+    this.#charge = charge
+  }
+
+  set(deliveries: readonly Delivery[]): void {
+    for (const { holders } of this.#held) {
+      const [first] = holders ?? []
+      holders?.delete(this)
+      const [next] = holders ?? []
+      if (first === this && next) next.#recount()
+    }
+    this.#held = [...deliveries]
+    for (const delivery of this.#held) {
+      if (lengthOf(delivery) <= leastShared) continue
+      delivery.holders ??= new Set()
+      delivery.holders.add(this)
+    }
+    this.#recount()
+  }
+
+  #recount(): void {
+    let bytes = 0
+    for (const delivery of this.#held) {
+      const [first = this] = delivery.holders ?? []
+      if (first === this) bytes += lengthOf(delivery)
+    }
+    this.#charge(bytes)
+  }
 }
 
 const mostKept = 500
@@ -81,7 +120,7 @@ const mostShared = 100
 /** Cache for clients that resume or poll. */
 export class RecentDeliveries {
   readonly #kept = new Map<number, { delivery: Delivery; characters: number }>()
-  /** Too large to be kept: clients that come while another still has one get the same. */
+  /** Large and no longer kept: clients that come while another still has one get the same. */
   readonly #shared = new Map<number, WeakRef<Delivery>>()
   #characters = 0
 
@@ -100,6 +139,7 @@ export class RecentDeliveries {
       if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) break
       this.#kept.delete(seq)
       this.#characters -= oldest.characters
+      if (oldest.characters > leastShared) this.#share(oldest.delivery, seq)
     }
     return delivery
   }
@@ -159,7 +199,7 @@ export interface Joining extends ClientIdentity {
   readonly framing: Framing
   readonly sink: Sink
   /** Told how many bytes of missed messages wait to be read; false where that is too much, and the stream is cut. */
-  readonly holds?: (bytes: number) => boolean
+  readonly holds?: (deliveries: readonly Delivery[]) => boolean
   /** Called at most once, after the bytes written. */
   readonly end: (bye: Bye) => void
 }
@@ -218,7 +258,7 @@ export class Subscriber {
 
   /** Resolves when the connection has taken them, or on close. */
   replay(deliveries: readonly Delivery[]): Promise<void> {
-    if (this.identity.holds?.(bytesHeldBy(deliveries)) === false) {
+    if (this.identity.holds?.(deliveries) === false) {
       this.gone()
       return Promise.resolve()
     }
@@ -313,7 +353,7 @@ export class Subscriber {
 
   #endReplay(): void {
     this.#missed = []
-    this.identity.holds?.(0)
+    this.identity.holds?.([])
     const onReplayed = this.#onReplayed
     this.#onReplayed = null
     onReplayed?.()

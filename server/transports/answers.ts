@@ -4,6 +4,8 @@ import type { ServerResponse } from 'node:http'
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Readable } from 'node:stream'
 import type { Middleware, ParameterizedContext } from 'koa'
+import { bytesHeldBy, type Delivery, HeldDeliveries } from '../hub/subscriber.ts'
+import { processTimers } from '../process.ts'
 import type { Refusal } from '../refusal.ts'
 import { connectionOf } from './bodies.ts'
 import type { Budget } from './budget.ts'
@@ -18,16 +20,17 @@ const streamBytes = 2 * pieceLength
 const charged = new WeakSet<object>()
 
 /**
- * Answers with parts: at once if they are small. `bytes`: about how many are held until they were read. Throws a `Refusal` (503
+ * Answers with parts: at once if they are small. `held`: about how many bytes until they were read, or what may be shared. Throws a `Refusal` (503
  * `too-much-begun`) before anything is made of them.
  */
 export function answerParts(
   ctx: ParameterizedContext,
   budget: Budget,
-  bytes: number,
+  held: number | readonly Delivery[],
   parts: () => Iterable<string | Buffer>,
 ): void {
-  charge(ctx, budget, bytes)
+  const bytes = typeof held === 'number' ? held : bytesHeldBy(held)
+  charge(ctx, budget, held)
   const body =
     bytes > pieceLength
       ? Readable.from(parts())
@@ -36,7 +39,7 @@ export function answerParts(
   ctx.body = body
 }
 
-function charge(ctx: ParameterizedContext, budget: Budget, bytes: number): void {
+function charge(ctx: ParameterizedContext, budget: Budget, given: number | readonly Delivery[]): void {
   const { res } = ctx
   if (hasGone(res)) return
   let refused: Refusal | null = null
@@ -44,9 +47,14 @@ function charge(ctx: ParameterizedContext, budget: Budget, bytes: number): void 
     refused = refusal
     if (res.headersSent) cut(ctx)
   })
-  held.set(bytes)
+  const shared = new HeldDeliveries((bytes) => held.set(bytes))
+  if (typeof given === 'number') held.set(given)
+  else shared.set(given)
+  res.once('close', () => {
+    shared.set([])
+    held.end()
+  })
   if (refused) throw refused
-  res.once('close', () => held.end())
 }
 
 /** The JSON of a value, in pieces: no string of it is copied as a whole. */
@@ -111,8 +119,24 @@ const isCharged = (body: unknown) => typeof body === 'object' && body !== null &
 const hasGone = (res: ServerResponse) =>
   'stream' in res ? (res.stream as ServerHttp2Stream).destroyed : res.destroyed
 
+/** Ms. Cut at once, a client that reads nothing would come again at once. */
+const lingerMs = 1000
+
 /** Ends an answer in the middle. */
-export function cut({ req }: Pick<ParameterizedContext, 'req'>): void {
+export function cut({ req, body }: Pick<ParameterizedContext, 'req' | 'body'>): void {
+  if (body instanceof Readable) body.destroy()
   if ('stream' in req) (req.stream as ServerHttp2Stream).close(constants.NGHTTP2_CANCEL)
-  else req.socket.destroy()
+  else {
+    const { socket } = req
+    socket.once(
+      'close',
+      processTimers.later(() => socket.destroy(), lingerMs),
+    )
+  }
+}
+
+/** Of bytes that are shared: a connection that reads nothing holds one of them beside. */
+export function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let place = 0; place < bytes.length; place += pieceLength)
+    yield bytes.subarray(place, place + pieceLength)
 }

@@ -1,10 +1,10 @@
 // Polling, answered at once, and long polling, held until there are messages (2012 paper).
 
 import type { Readable } from 'node:stream'
-import { bytesHeldBy, type Delivery } from '../hub/subscriber.ts'
+import type { Delivery } from '../hub/subscriber.ts'
 import { mustLast } from '../security/access.ts'
 import type { TransportName } from '../wire/modes.ts'
-import { answerParts } from './answers.ts'
+import { answerParts, piecesOf } from './answers.ts'
 import { admit, jsonFraming, type Mounting, openingIn, type ServerTransport } from './transport.ts'
 
 export const polling: ServerTransport = (mounting) =>
@@ -35,7 +35,7 @@ function mountPoll(path: string, transport: TransportName, mounting: Mounting): 
     mustLast(opening.grant, timers.now())
     ctx.type = 'json'
     const { cursor: reached, deliveries } = reply
-    answerParts(ctx, mounting.budget, bytesHeldBy(deliveries), () => partsOf(reached, [...deliveries]))
+    answerParts(ctx, mounting.budget, deliveries, () => partsOf(reached, [...deliveries]))
   })
 }
 
@@ -45,7 +45,7 @@ const comma = Buffer.from(',')
 function* partsOf(cursor: string, left: Delivery[]): Generator<Buffer> {
   yield Buffer.from(`{"cursor":"${cursor}","frames":[`)
   for (let next = left.shift(); next; next = left.shift()) {
-    yield next.bytes(jsonFraming)
+    yield* piecesOf(next.bytes(jsonFraming))
     if (left.length > 0) yield comma
   }
   yield Buffer.from(']}')

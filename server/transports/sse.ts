@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { ParameterizedContext } from 'koa'
-import type { Framing } from '../hub/subscriber.ts'
+import { type Framing, HeldDeliveries } from '../hub/subscriber.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { formatEvent } from '../wire/sse-framing.ts'
 import { cut } from './answers.ts'
@@ -37,11 +37,12 @@ export function mountStream(
     const { res } = ctx
     const down = bytesDown(res)
     const replay = budget.open(connectionOf(ctx.req), () => cut(ctx))
+    const held = new HeldDeliveries((bytes) => replay.set(bytes))
     const window = hub.join(
       {
         ...identity,
-        holds(bytes) {
-          replay.set(bytes)
+        holds(deliveries) {
+          held.set(deliveries)
           return !replay.isOver
         },
         framing: sseFraming,
@@ -56,6 +57,7 @@ export function mountStream(
     startStream(ctx)
     down.on('drain', () => window.drained())
     res.once('close', () => {
+      held.set([])
       replay.end()
       hub.leave(window)
     })

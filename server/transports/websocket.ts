@@ -1,7 +1,7 @@
 // WebSocket, both ways: each frame is one JSON text (RFC 6455; over HTTP/2, RFC 8441).
 
 import type { WebSocket } from 'ws'
-import type { Framing } from '../hub/subscriber.ts'
+import { bytesHeldBy, type Framing } from '../hub/subscriber.ts'
 import { output } from '../output.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'
@@ -72,8 +72,9 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   const window = hub.join(
     {
       ...identity,
-      holds(bytes) {
-        replay.set(bytes)
+      // Encrypted for each of them.
+      holds(deliveries) {
+        replay.set(bytesHeldBy(deliveries))
         return !replay.isOver
       },
       framing: socketFraming,
