@@ -146,8 +146,8 @@ export const floods = {
     let ending: RawEnding | null = null
     for (let round = 0; round < 4; round += 1) {
       const raw = await openRawHttp2(port)
-      await raw.send(...requests(200, () => '/api/stream?window=again&channels=main'))
-      await raw.answered(200)
+      await raw.send(...requests(100, () => '/api/stream?window=again&channels=main'))
+      await raw.answered(100)
       raw.close()
       ending = raw.soFar()
     }

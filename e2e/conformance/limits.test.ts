@@ -243,9 +243,9 @@ describe('more begun than limits.connectionBytes', () => {
       await textOf(answer)
     }
     const raw = await openRawHttp2(server.ports['2'], settings.initialWindowSize(0))
-    await raw.send(frames.request(1, '/api/stream?window=unread1&channels=one,two'))
+    await raw.send(frames.request(1, '/api/stream?window=unread1&channels=one'))
     await raw.answered(1)
-    await raw.send(frames.request(3, '/api/stream?window=unread2&channels=one,two'))
+    await raw.send(frames.request(3, '/api/stream?window=unread2&channels=two'))
     assert.match((await raw.endOf(3)) ?? '', /^RST_STREAM/)
     assert.deepEqual([Object.values(raw.soFar().resets), raw.soFar().goaway], [[1], null])
     raw.close()
