@@ -237,15 +237,15 @@ describe('more begun than limits.connectionBytes', () => {
 
   test('of streams that nobody reads one is kept, and the next is cut', async () => {
     // More than the buffer of a stream, 64 KiB.
-    for (const channel of ['one', 'two']) {
+    for (const channel of ['one', 'two', 'three', 'four']) {
       const body = JSON.stringify(draftOf('filler', 1, 'x'.repeat(60_000), channel))
       const { body: answer } = await http.ask({ method: 'POST', path: '/api/messages', headers: json, body })
       await textOf(answer)
     }
     const raw = await openRawHttp2(server.ports['2'], settings.initialWindowSize(0))
-    await raw.send(frames.request(1, '/api/stream?window=unread1&channels=one'))
+    await raw.send(frames.request(1, '/api/stream?window=unread1&channels=one,two'))
     await raw.answered(1)
-    await raw.send(frames.request(3, '/api/stream?window=unread2&channels=two'))
+    await raw.send(frames.request(3, '/api/stream?window=unread2&channels=three,four'))
     assert.match((await raw.endOf(3)) ?? '', /^RST_STREAM/)
     assert.deepEqual([Object.values(raw.soFar().resets), raw.soFar().goaway], [[1], null])
     raw.close()
