@@ -321,10 +321,10 @@ test(
   options,
   async (context) => {
     const routes = await freePorts(3)
-    const list = routes.map((port) => `nats://127.0.0.1:${port}`).join(', ')
+    const list = routes.map((port) => `nats://${routesHost}:${port}`).join(', ')
     const starting = routes.map((port, n) =>
       startNatsServer(
-        `server_name: n${n}\ncluster { name: c, listen: "127.0.0.1:${port}", routes: [${list}] }`,
+        `server_name: n${n}\ncluster { name: c, listen: "${routesHost}:${port}", routes: [${list}] }`,
       ),
     )
     context.after(async () => Promise.all((await Promise.all(starting)).map((one) => one.stop())))
@@ -340,9 +340,12 @@ test(
   },
 )
 
-/** Of this machine, free a moment ago. */
+/** Where no other test takes a port meanwhile. */
+const routesHost = '127.0.0.9'
+
+/** Of that host, free a moment ago. */
 async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  const servers = Array.from({ length: count }, () => createServer().listen(0, routesHost))
   await Promise.all(servers.map((server) => once(server, 'listening')))
   const ports = servers.map((server) => (server.address() as AddressInfo).port)
   await Promise.all(servers.map((server) => once(server.close(), 'close')))
