@@ -37,6 +37,9 @@ const nameIn = (window: string) => nameOf(key, window)
 const mode = modes.find(({ name }) => name === 'sse/2') as Mode
 
 /** Servers of one stream, each at its address of NATS. */
+// After a test that failed, a server that waits for its broker would keep the process for ever.
+after(() => void setTimeout(() => process.exit(), 10_000).unref())
+
 async function startServers(
   context: TestContext,
   stream: string,
