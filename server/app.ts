@@ -39,7 +39,6 @@ import {
 import { answerParts, chargeAnswers, jsonPieces } from './transports/answers.ts'
 import { Bodies, connectionOf } from './transports/bodies.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
-import { Penalties } from './transports/penalties.ts'
 import { longPolling, polling } from './transports/polling.ts'
 import { sse } from './transports/sse.ts'
 import { streaming } from './transports/streaming.ts'
@@ -96,7 +95,8 @@ export function createApp(parts: AppParts) {
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
   const budget = new Budget(parts.limits, parts.timers)
-  const penalties = new Penalties(parts.limits.messagesPerSecond, parts.timers.now)
+  /** What refused requests cost their connection, to protect others. */
+  const penalties = createRateLimit(parts.limits.messagesPerSecond, parts.timers.now)
   const bodies = new Bodies({ ...parts, budget, penalties })
   const mounting = { ...parts, router, onSocket, budget, bodies, holdMs: settings().polling.holdMs }
   const takePosted = mountUplink(mounting)

@@ -19,7 +19,7 @@ export class Refusal extends Error {
     id: string | null = null,
     retryAfterMs: number | null = null,
   ) {
-    // It is an answer, and no fault: with a stack it would cost more than what it refuses.
+    // It is an answer, not a fault: floods of refused requests would be spent on capturing stacks.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(sentence)

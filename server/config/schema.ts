@@ -243,7 +243,7 @@ export const configSchema = z.strictObject({
       65_536,
       17_179_869_184,
       134_217_728,
-      'The same of all connections of a process; beyond it the largest of the largest connection is refused',
+      'The same of all connections of a process; beyond it the largest item of the largest connection is refused',
     ),
     queueBytesPerWindow: whole(
       1024,

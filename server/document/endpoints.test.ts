@@ -9,6 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import Router from '@koa/router'
 import Koa from 'koa'
 import * as Y from 'yjs'
+import { createRateLimit } from '../hub/admission.ts'
 import { foldAt } from '../log/folding.ts'
 import { createMemoryLog } from '../log/log.ts'
 import { ampleLimits, countTo } from '../log/log-testing.ts'
@@ -19,7 +20,6 @@ import { requireSession } from '../security/middleware.ts'
 import { key } from '../security/testing.ts'
 import { Bodies } from '../transports/bodies.ts'
 import { Budget } from '../transports/budget.ts'
-import { Penalties } from '../transports/penalties.ts'
 import { isKind } from '../wire/messages.ts'
 import { Directory } from './directory.ts'
 import { DocumentWorker } from './document-worker.ts'
@@ -55,7 +55,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
       timers: processTimers,
       budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }, processTimers),
-      penalties: new Penalties(100, now),
+      penalties: createRateLimit(100, now),
     }),
     limits: { maxMessageBytes: 1e6 },
     settings: () => ({ editor: 'shared' }),

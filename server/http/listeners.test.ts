@@ -12,10 +12,10 @@ import tls from 'node:tls'
 import Koa from 'koa'
 import websockify from 'koa-websocket'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { createRateLimit } from '../hub/admission.ts'
 import { processTimers } from '../process.ts'
 import { testConfig } from '../testing.ts'
 import { Budget } from '../transports/budget.ts'
-import { Penalties } from '../transports/penalties.ts'
 import { type ListenerSettings, listen } from './listeners.ts'
 
 let folder: string
@@ -39,7 +39,7 @@ async function listenDeaf() {
   const app = {
     ...{ koa, socketPaths: new Set<string>(), authorizeSocket: async () => undefined },
     ...{ messagesPath: '/messages', takeMessage: async () => undefined, webSockets: () => 0 },
-    penalties: new Penalties(100, Date.now),
+    penalties: createRateLimit(100, Date.now),
     budget: new Budget(testConfig.limits, processTimers),
   }
   const origins = { ports: () => [], allowedOrigins: [] }

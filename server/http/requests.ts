@@ -12,6 +12,7 @@ import {
 import type { Duplex } from 'node:stream'
 import Koa from 'koa'
 import type { App } from '../app.ts'
+import { costOfRefusal } from '../hub/admission.ts'
 import { processTimers } from '../process.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { crossOrigin, type OriginRules, securityHeaders } from '../security/middleware.ts'
@@ -62,13 +63,13 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
       response.once('finish', () => {
         // What other requests of the connection sent meanwhile is included.
         const bytes = Math.min(connection.socket.bytesRead - bytesBefore, settings.maxMessageBytes)
-        if (response.statusCode >= 400) penalties.charge(key, bytes)
+        if (response.statusCode >= 400) penalties.charge(key, '', costOfRefusal(bytes))
       })
       take(connection, request, response)
     }
     const start = () => fair.run(connection, begin)
     const startWhenAllowed = () => {
-      const waitMs = penalties.waitMs(key)
+      const waitMs = penalties.debtMs(key)
       if (waitMs === 0) start()
       else delay(request, response, waitMs, parts.app, start)
     }
@@ -110,7 +111,7 @@ function takeMessages(server: PortServer, { app, connections }: RequestParts, fa
   const [makeRequest] = server.listeners('stream')
   if (!makeRequest) return
   const isOrdinary = (connection: Connection, stream: ServerHttp2Stream, rawHeaders: readonly string[]) =>
-    app.penalties.waitMs(connectionOf(stream)) === 0 &&
+    app.penalties.debtMs(connectionOf(stream)) === 0 &&
     !connection.isOverfull &&
     headerBytes({ rawHeaders }) <= mostHeaderBytes
   server.removeListener('stream', makeRequest as () => void)
@@ -156,7 +157,7 @@ function delay(
 ): void {
   const connection = connectionOf(request)
   const charge = budget.open(connection, () => {
-    penalties.charge(connection, mostUnreadBytes)
+    penalties.charge(connection, '', costOfRefusal(mostUnreadBytes))
     if ('stream' in request) request.stream.close(constants.NGHTTP2_REFUSED_STREAM)
     else request.destroy()
   })

@@ -3,7 +3,15 @@ import { test } from 'node:test'
 import { Refusal } from '../refusal.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import { admitChannel, admitDraft, admitJoining, admitWindow, createRateLimit, idOf } from './admission.ts'
+import {
+  admitChannel,
+  admitDraft,
+  admitJoining,
+  admitWindow,
+  costOfRefusal,
+  createRateLimit,
+  idOf,
+} from './admission.ts'
 import { countTo } from './hub-testing.ts'
 
 const good = {
@@ -348,4 +356,17 @@ test('of 20,000 drafts with some wrong fields those are admitted that fit', () =
     assert.equal(isAdmitted, fits(given), JSON.stringify(given))
   }
   assert.ok(admitted > 2000, `${admitted} admitted`)
+})
+
+test('a connection is in debt once its refusals cost more than a second, and others are not', () => {
+  const time = createManualTime()
+  const limit = createRateLimit(100, time.now)
+  const [connection, another] = [{}, {}]
+  for (let count = 0; count < 100; count += 1) limit.charge(connection, '', costOfRefusal(0))
+  assert.equal(limit.debtMs(connection), 0)
+  // A token more for each 16 KiB.
+  limit.charge(connection, '', costOfRefusal(16_384 * 4))
+  assert.deepEqual([limit.debtMs(connection), limit.debtMs(another)], [50, 0])
+  time.advance(50)
+  assert.equal(limit.debtMs(connection), 0)
 })

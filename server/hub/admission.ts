@@ -317,8 +317,14 @@ export function createRateLimit(count: number, now: Clock, periodMs = 1000) {
     charge(connection: object, sender: string, tokens: number): void {
       filled(connection, sender).tokens -= tokens
     },
+    /** Until a connection has tokens again after it was charged more than it had, ms. */
+    debtMs(connection: object): number {
+      return (Math.max(0, -filled(connection, '').tokens) / count) * periodMs
+    },
   }
 }
+
+export type RateLimit = ReturnType<typeof createRateLimit>
 
 const hourMs = 3_600_000
 
@@ -361,3 +367,6 @@ export class NewChannels {
 
 /** Of a message's bytes that are refused: the cost of one token. */
 export const bytesPerToken = 16_384
+
+/** Tokens, for a refused request. */
+export const costOfRefusal = (bytes: number) => 1 + bytes / bytesPerToken

@@ -3,18 +3,18 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2'
 import type { Readable } from 'node:stream'
+import { costOfRefusal, type RateLimit } from '../hub/admission.ts'
 import { Refusal } from '../refusal.ts'
 import { type Grant, mustLast } from '../security/access.ts'
 import type { Timers } from '../wire/time.ts'
 import { type Budget, chunkBytes, mostUnreadBytes } from './budget.ts'
-import type { Penalties } from './penalties.ts'
 import type { TransportLimits } from './transport.ts'
 
 interface BodiesParts {
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
   readonly timers: Timers
   readonly budget: Budget
-  readonly penalties: Penalties
+  readonly penalties: RateLimit
 }
 
 /** Whoever may only read sends probes alone. */
@@ -33,8 +33,14 @@ interface Expected {
   readonly length?: string | undefined
 }
 
-/** Of one connection; what others send waits in its flow-control window (RFC 9113, section 5.2). */
+/** Large bodies of one connection; the next ones wait in their flow-control windows (RFC 9113, section 5.2). */
 const mostAtOnce = 4
+
+interface Collecting {
+  readonly mostBytes: number
+  readonly length: string | undefined
+  readonly larger: () => Refusal
+}
 
 interface Reading {
   count: number
@@ -76,12 +82,12 @@ export class Bodies {
       discard(request, mostBytes)
       throw larger()
     }
-    const bytes = await this.#collect(request, mostBytes, larger)
+    const bytes = await this.#collect(request, { mostBytes, length, larger })
     mustLast(grant, timers.now())
     return bytes
   }
 
-  #collect(request: Body, mostBytes: number, larger: () => Refusal): Promise<Buffer> {
+  #collect(request: Body, { mostBytes, length, larger }: Collecting): Promise<Buffer> {
     const {
       timers,
       budget,
@@ -94,11 +100,15 @@ export class Bodies {
       const connection = connectionOf(request)
       const charge = budget.open(connection, end, request)
       let hasBegun = false
-      const leave = this.#takePlace(connection, () => {
+      const begin = () => {
         hasBegun = true
         charge.set(0)
         request.on('data', take)
-      })
+      }
+      // The window holds all of a small one.
+      const isSmall = Number(length ?? Number.POSITIVE_INFINITY) <= mostUnreadBytes
+      const leave = isSmall ? () => undefined : this.#takePlace(connection, begin)
+      if (isSmall) begin()
       const stopTimer = timers.later(() => {
         const sentence = `A request's body has to be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`
         end(new Refusal(408, 'too-slow', sentence))
@@ -108,7 +118,7 @@ export class Bodies {
         stopTimer()
         charge.end()
         if (refusal) {
-          penalties.charge(connection, hasBegun ? size : mostUnreadBytes)
+          penalties.charge(connection, '', costOfRefusal(hasBegun ? size : mostUnreadBytes))
           discard(request.off('data', take), mostBytes)
           reject(refusal)
         } else resolve(Buffer.concat(chunks))
@@ -144,7 +154,7 @@ export class Bodies {
     const pass = () => {
       const [next] = waiting
       if (!next) reading.count -= 1
-      else if (penalties.waitMs(connection) > 0) timers.later(pass, penalties.waitMs(connection))
+      else if (penalties.debtMs(connection) > 0) timers.later(pass, penalties.debtMs(connection))
       else {
         waiting.delete(next)
         next()

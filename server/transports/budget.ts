@@ -54,7 +54,7 @@ export class Valve implements Source {
   }
 }
 
-/** Beyond the limit of a connection the newest is refused, beyond that of all the largest of the largest connection. */
+/** Beyond the limit of a connection the newest is refused, beyond that of all the largest item of the largest connection. */
 export class Budget {
   readonly #limits: BudgetLimits
   readonly #timers: Timers

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { ParameterizedContext } from 'koa'
-import { type Framing, HeldDeliveries } from '../hub/subscriber.ts'
+import { bytesHeldBy, type Framing, HeldDeliveries } from '../hub/subscriber.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { formatEvent } from '../wire/sse-framing.ts'
 import { cut } from './answers.ts'
@@ -42,7 +42,9 @@ export function mountStream(
       {
         ...identity,
         holds(deliveries) {
-          held.set(deliveries)
+          // Over HTTP/1.1 they are encrypted for each client.
+          if ('stream' in res) held.set(deliveries)
+          else replay.set(bytesHeldBy(deliveries))
           return !replay.isOver
         },
         framing: sseFraming,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { defaultConfig } from '../config/config.ts'
+import { createRateLimit } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import type { Delivery } from '../hub/subscriber.ts'
@@ -14,7 +15,6 @@ import type { DownFrame } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { Bodies } from './bodies.ts'
 import { Budget } from './budget.ts'
-import { Penalties } from './penalties.ts'
 import { createInboundFrames, mountUplink } from './uplink.ts'
 
 const draftOf = (n: number, change: object = {}) => ({
@@ -361,7 +361,7 @@ async function postHeartbeat(body: string): Promise<unknown> {
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
-  const penalties = new Penalties(100, time.now)
+  const penalties = createRateLimit(100, time.now)
   const bodies = new Bodies({
     limits,
     timers: time,
