@@ -31,6 +31,8 @@ interface ServerParts {
   readonly tls: Pick<ListenerSettings, 'cert' | 'key'>
   readonly webFolder: string
   readonly root: string
+  /** Ends a start that waits for its broker: it then rejects. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Server {
@@ -58,7 +60,8 @@ export async function startServer(parts: ServerParts): Promise<Server> {
   return renewing(async (signal, ports) => {
     const again = ports ? { ...parts, config: withPorts(parts.config, ports) } : parts
     const threads = threadsOf(again)
-    return start(again, threads, await openGuarded(again, threads, signal), { leads: true, serves: true })
+    const ending = AbortSignal.any([signal, ...(parts.signal ? [parts.signal] : [])])
+    return start(again, threads, await openGuarded(again, threads, ending), { leads: true, serves: true })
   })
 }
 

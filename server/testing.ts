@@ -44,7 +44,11 @@ export interface TestServer extends Server {
 const page = '<!doctype html><script type="application/json" id="settings">null</script>'
 
 /** `webFolder` defaults to one with an empty page. */
-export async function startTestServer(change: Partial<Config> = {}, webFolder?: string): Promise<TestServer> {
+export async function startTestServer(
+  change: Partial<Config> = {},
+  webFolder?: string,
+  signal?: AbortSignal,
+): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-test-'))
   const tls = await ensureCertificate({ directory: join(folder, 'certs'), now: new Date() })
   await writeFile(join(folder, 'index.html'), page)
@@ -54,6 +58,7 @@ export async function startTestServer(change: Partial<Config> = {}, webFolder?: 
     tls,
     webFolder: webFolder ?? folder,
     root: folder,
+    signal,
   })
   const ca = tls.cert
   return {

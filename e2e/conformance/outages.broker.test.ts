@@ -37,9 +37,6 @@ const nameIn = (window: string) => nameOf(key, window)
 const mode = modes.find(({ name }) => name === 'sse/2') as Mode
 
 /** Servers of one stream, each at its address of NATS. */
-// After a test that failed, a server that waits for its broker would keep the process for ever.
-after(() => void setTimeout(() => process.exit(), 10_000).unref())
-
 async function startServers(
   context: TestContext,
   stream: string,
@@ -49,10 +46,8 @@ async function startServers(
   const servers: TestServer[] = []
   for (const address of addresses) {
     const own = { ...testConfig.nats, servers: [address], stream }
-    const server = await startTestServer({
-      ...{ broker: 'nats', nats: own, drainMs: 200, editor: 'mirror' },
-      ...change,
-    })
+    const config = { broker: 'nats', nats: own, drainMs: 200, editor: 'mirror', ...change } as const
+    const server = await startTestServer(config, undefined, context.signal)
     context.after(() => server.close())
     servers.push(server)
   }

@@ -1,6 +1,6 @@
 // What the document thread does: plain data in, plain data out.
 
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { isMainThread, parentPort } from 'node:worker_threads'
 import * as Y from 'yjs'
 import type { TextType } from '../wire/document-api.ts'
@@ -46,8 +46,8 @@ const writers: Readonly<Record<TextType, (lines: readonly Line[]) => string>> = 
   'text/html': writeHtml,
 }
 
-/** As `nice`. */
-const behindOthers = 10
+/** As for `nice`. */
+const [behindOthers, leastPriority] = [10, 19]
 
 const tasks = {
   /** What a program sends. */
@@ -206,7 +206,7 @@ function answer({ name, input }: Order): Answer {
 
 if (!isMainThread) {
   // Linux gives each thread a priority of its own: the event loop goes first.
-  if (process.platform === 'linux') setPriority(behindOthers)
+  if (process.platform === 'linux') setPriority(Math.min(leastPriority, getPriority() + behindOthers))
   parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))
   parentPort?.postMessage('ready')
 }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { processTimers } from '../process.ts'
+import { createManualTime } from '../wire/testing.ts'
 import { DocumentWorker, type TaskLimits } from './document-worker.ts'
 
 const ample: TaskLimits = { documentSeconds: 60, documentMegabytes: 256 }
@@ -56,4 +59,36 @@ test('when too many wait, a task is refused instead of kept; a worker that is cl
   })
   await worker.close()
   assert.deepEqual(new Set((await ended).map(({ status }) => status)), new Set(['rejected']))
+})
+
+const onLinux = { skip: process.platform === 'linux' ? false : 'threads are looked for in /proc' }
+const tasks = '/proc/self/task'
+
+test('a thread without a task for five seconds ends, and the next task has another', onLinux, async () => {
+  const time = createManualTime()
+  const worker = new DocumentWorker({ limits: ample, timers: time, onQuarantined: () => undefined })
+  const read = async () => (await worker.run('linesFrom', 'text/plain', 'x'))[0]?.runs[0]?.text
+  const threads = () => readdirSync(tasks).length
+  const before = threads()
+  assert.equal(await read(), 'x')
+  assert.equal(threads(), before + 1)
+  time.advance(4999)
+  assert.equal(await read(), 'x')
+  time.advance(4999)
+  assert.equal(threads(), before + 1)
+  time.advance(1)
+  while (threads() > before) await nextTurn()
+  assert.equal(await read(), 'x')
+  await worker.close()
+})
+
+test('the thread’s priority is below the event loop’s', onLinux, async () => {
+  const worker = open()
+  await worker.run('linesFrom', 'text/plain', 'x')
+  // Field 19 of proc_pid_stat(5).
+  const niceness = readdirSync(tasks).map((id) =>
+    Number(readFileSync(`${tasks}/${id}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[16]),
+  )
+  assert.equal(Math.max(...niceness), Math.min(19, Math.min(...niceness) + 10), String(niceness))
+  await worker.close()
 })
