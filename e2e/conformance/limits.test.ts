@@ -6,6 +6,7 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
+import tls from 'node:tls'
 import { WebSocket } from 'ws'
 import type { Config } from '../../server/config/config.ts'
 import { reserve } from '../../server/http/listeners.ts'
@@ -398,6 +399,62 @@ for (const version of httpVersions) {
     for (const http of [refused, honest]) http.close()
   })
 }
+
+test('of requests sent ahead over HTTP/1.1 more than a hundred are answered, in order, and the connection ends after them', async (t) => {
+  const server = await start({})
+  const socket = tls.connect({ port: server.ports['1.1'], host: '127.0.0.1', ca: server.ca })
+  t.after(() => {
+    socket.destroy()
+    return server.close()
+  })
+  // It writes on while the server closes.
+  socket.on('error', () => undefined)
+  let answers = ''
+  socket.setEncoding('utf8').on('data', (text) => (answers += text))
+  const sent = 5000
+  for (let count = 0; count < sent; count += 1) {
+    const path = count % 2 === 0 ? '/healthz' : '/api/clock'
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  }
+  await once(socket, 'close')
+  const bodies = [...answers.matchAll(/\r\n\r\n\{"(status|at)"/g)].map(([, field]) => field)
+  assert.ok(bodies.length > 100 && bodies.length < sent, `${bodies.length} answers`)
+  assert.ok(bodies.every((field, place) => field === (place % 2 === 0 ? 'status' : 'at')))
+  const another = connectHttp('1.1', server.origin['1.1'], server.ca)
+  assert.equal((await another.ask({ path: '/healthz' })).status, 200)
+  another.close()
+})
+
+test('four large bodies of a connection are read at a time; small ones, and other requests, do not wait for them', async (t) => {
+  const server = await start({ bodySeconds: 30 })
+  const http = connectHttp('2', server.origin['2'], server.ca)
+  t.after(() => {
+    http.close()
+    return server.close()
+  })
+  const answered: string[] = []
+  const begin = (name: string) => {
+    const body = new PassThrough()
+    body.write(JSON.stringify(draftOf(name, 1, 'x')).slice(0, -1))
+    const answer = http.ask({ method: 'POST', path: '/api/messages', headers: json, body })
+    void answer.then(({ status }) => answered.push(`${name} ${status}`))
+    return { answer, end: () => body.end('}') }
+  }
+  const large = ['a', 'b', 'c', 'd', 'e'].map(begin)
+  const [first, , , , fifth] = large
+  fifth?.end()
+  const body = JSON.stringify(draftOf('small', 1, 'x'))
+  const headers = { ...json, 'content-length': String(body.length) }
+  const small = await http.ask({ method: 'POST', path: '/api/messages', headers, body })
+  assert.equal(small.status, 200)
+  assert.equal((await http.ask({ path: '/healthz' })).status, 200)
+  assert.deepEqual(answered, [], 'the fifth waits')
+  first?.end()
+  await Promise.all([first?.answer, fifth?.answer])
+  assert.deepEqual(answered.toSorted(), ['a 200', 'e 200'])
+  for (const { end } of large.slice(1, 4)) end()
+  await Promise.all(large.map(({ answer }) => answer))
+})
 
 describe('a connection that is dead', () => {
   let server: TestServer
