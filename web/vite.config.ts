@@ -45,65 +45,6 @@ const preloadParts: Plugin = {
   },
 }
 
-/**
- * Replaces files of libraries whose work the page does without. All requests use axios's XHR adapter, without status
- * names, forms, query parameters, cancel tokens, cookies or unknown options; axios's package replaces its Node
- * adapter in the same way. What Yjs logs has no colours.
- */
-const replacedFiles: Readonly<Record<string, string>> = {
-  'axios/lib/adapters/fetch.js': 'export const getFetch = () => null',
-  'axios/lib/cancel/CancelToken.js': 'export default class {}',
-  'axios/lib/core/setFormDataHeaders.js': 'export default () => null',
-  'axios/lib/helpers/AxiosURLSearchParams.js': 'export default () => null',
-  'axios/lib/helpers/formDataToJSON.js': 'export default () => null',
-  'axios/lib/helpers/HttpStatusCode.js': 'export default {}',
-  'axios/lib/helpers/toFormData.js': 'export default () => null',
-  'axios/lib/helpers/toURLEncodedForm.js': 'export default () => null',
-  'axios/lib/helpers/validator.js':
-    'const pass = () => null; export default { assertOptions: pass, validators: { transitional: pass, spelling: pass } }',
-  'axios/lib/helpers/cookies.js': 'export default { read: () => null, write() {}, remove() {} }',
-  'object-assign/index.js': 'module.exports = Object.assign',
-  'lib0/logging.js':
-    "export const print = console.log, warn = console.warn, BOLD = '', ORANGE = '', RED = '', UNBOLD = ''",
-}
-
-const leanLibraries: Plugin = {
-  name: 'crosswind-lean-libraries',
-  enforce: 'pre',
-  load: (id) => replacedFiles[id.split('/node_modules/').at(-1) ?? ''] ?? null,
-}
-
-/** Parts of medium-editor's single file that Sheet.tsx disables or never uses. */
-const unusedExtensions = [
-  ...['anchor', 'anchorPreview', 'autoLink', 'button', 'button.prototype.defaults', 'fileDragging'],
-  ...['fontName', 'fontSize', 'form', 'imageDragging', 'keyboardCommands', 'paste', 'placeholder', 'toolbar'],
-]
-
-/** Also removes polyfills for browsers older than the build targets. */
-const leanMediumEditor: Plugin = {
-  name: 'crosswind-lean-medium-editor',
-  enforce: 'pre',
-  transform(code, id) {
-    if (!id.endsWith('/medium-editor/dist/js/medium-editor.js')) return null
-    const placeOf = (text: string, place: number) =>
-      place < 0
-        ? this.error(`medium-editor has no ${text} where it was; vite.config.ts is to follow.`)
-        : place
-    const main = '(function (root, factory)'
-    let kept = code.slice(placeOf(main, code.indexOf(main)))
-    const opening = '\n(function () {\n'
-    for (const name of unusedExtensions) {
-      const naming = `MediumEditor.extensions.${name} = `
-      const at = placeOf(naming, kept.indexOf(naming))
-      const from = placeOf(opening, kept.lastIndexOf(opening, at))
-      // Its parts end in `}());` or `})();`.
-      const to = placeOf('end', kept.slice(at).search(/\n\}(?:\(\)\)|\)\(\));/)) + at + '\n}());'.length
-      kept = kept.slice(0, from) + kept.slice(to)
-    }
-    return { code: kept, map: null }
-  },
-}
-
 /** Compresses once at the highest level instead of per request. */
 const compressedFiles: Plugin = {
   name: 'crosswind-compressed-files',
@@ -140,8 +81,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
-  plugins: [leanLibraries, leanMediumEditor, commonFile, preloadParts, compressedFiles],
-  worker: { plugins: () => [leanLibraries] },
+  plugins: [commonFile, preloadParts, compressedFiles],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
