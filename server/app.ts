@@ -2,7 +2,6 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { basename, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import Router from '@koa/router'
@@ -14,30 +13,27 @@ import type { Directory } from './document/directory.ts'
 import type { Documents } from './document/document-worker.ts'
 import { mountDocuments, mustWait } from './document/endpoints.ts'
 import type { Health } from './health.ts'
-import { admitChannel, bytesPerToken, createRateLimit } from './hub/admission.ts'
+import { answerErrors, reportFailure } from './http/refusals.ts'
+import { admitChannel } from './hub/admission.ts'
+import { bytesPerToken, createRateLimit } from './hub/rate-limit.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
-import { output } from './output.ts'
 import { readFigures } from './process.ts'
-import { answerErrors } from './refusal.ts'
 import { mountReports } from './reports.ts'
 import { type Access, firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
 import {
-  checkHost,
   crossOrigin,
   grantOf,
   mountSession,
+  mustBeAllowed,
   type OriginRules,
-  originFields,
   pageHeaders,
-  refuseForeign,
   requireSession,
-  securityFields,
   securityHeaders,
   workerHeaders,
 } from './security/middleware.ts'
 import { answerParts, chargeAnswers, jsonPieces } from './transports/answers.ts'
-import { Bodies, connectionOf } from './transports/bodies.ts'
+import { type AnyRequest, Bodies, connectionOf } from './transports/bodies.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
 import { longPolling, polling } from './transports/polling.ts'
 import { sse } from './transports/sse.ts'
@@ -49,7 +45,7 @@ import {
   type ServerTransport,
   type SocketHandler,
 } from './transports/transport.ts'
-import { messagesPath, mountUplink } from './transports/uplink.ts'
+import { mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
 import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
 import { documentPath, documentsPath } from './wire/document-api.ts'
@@ -60,6 +56,7 @@ import {
   overviewChannel,
   type PageSettings,
   type PageStart,
+  type Stored,
   windChannel,
 } from './wire/messages.ts'
 
@@ -99,7 +96,7 @@ export function createApp(parts: AppParts) {
   const penalties = createRateLimit(parts.limits.messagesPerSecond, parts.timers.now)
   const bodies = new Bodies({ ...parts, budget, penalties })
   const mounting = { ...parts, router, onSocket, budget, bodies, holdMs: settings().polling.holdMs }
-  const takePosted = mountUplink(mounting)
+  const takeMessage = mountUplink(mounting)
   for (const mount of transports) mount(mounting)
   mountService(router, parts)
   mountWindHistory(router, windRecorder)
@@ -111,7 +108,6 @@ export function createApp(parts: AppParts) {
 
   app.use(answerErrors)
   app.use(securityHeaders)
-  app.use(checkHost)
   app.use(crossOrigin(origins))
   app.use(requireSession(access))
   app.use(chargeAnswers(budget))
@@ -130,32 +126,19 @@ export function createApp(parts: AppParts) {
     const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant, connection, source }
     socketHandlers.get(ctx.path)?.(ctx.websocket, opening)
   })
-  app.on('error', (error) => {
-    const isLost = error instanceof Error && 'code' in error && lostCodes.has(error.code)
-    if (!isLost) output.incident('request-failed', 'A request failed', error)
-  })
+  app.on('error', reportFailure)
   return {
     koa: app,
-    messagesPath,
     penalties,
     budget,
     socketPaths: new Set(socketHandlers.keys()),
     /** Open ones, over both versions of HTTP. */
     webSockets: () => webSockets,
-    /**
-     * A message over HTTP/2, by far the most frequent request, without what Koa does for any. Rejects where Koa has to answer,
-     * which then refuses it likewise.
-     */
-    async takeMessage(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
-      const { origin, cookie, authorization, host, ':authority': authority = host } = headers
-      const refusal = refuseForeign(origin, authority, origins)
-      if (refusal) throw refusal
-      const grant = access.grantOfAll ?? (await access.grantFor(cookie, authorization))
-      const json = await takePosted(stream, headers, grant)
-      if (stream.destroyed) return
-      // Node adds to the list.
-      stream.respond([...answerFields, ...(origin ? listOf(originFields(origin)) : [])])
-      stream.end(json)
+    /** As its route does, without what Koa costs: it is by far the most frequent request. Rejects with a `Refusal`. */
+    async takeMessage(request: AnyRequest): Promise<Stored> {
+      mustBeAllowed(request, origins)
+      const { cookie, authorization } = request.headers
+      return takeMessage(request, await access.grantFor(cookie, authorization))
     },
     /** Rejects with a `Refusal` (401) without a session. */
     async authorizeSocket(request: IncomingMessage): Promise<void> {
@@ -163,31 +146,6 @@ export function createApp(parts: AppParts) {
     },
   }
 }
-
-const listOf = (fields: Readonly<Record<string, string>>) =>
-  Object.entries(fields).flatMap(([name, value]) => [name.toLowerCase(), value])
-
-/** Of the answer to a message over HTTP/2, as a list, which Node does not have to make. END_STREAM ends the body: it needs no length. */
-const answerFields: readonly string[] = [
-  ...[':status', '200'],
-  ...listOf(securityFields),
-  ...['content-type', 'application/json; charset=utf-8'],
-]
-
-/** Of connections that were lost, which is no error. */
-const lostCodes: ReadonlySet<unknown> = new Set([
-  'ECONNRESET',
-  'EPIPE',
-  'ECANCELED',
-  'ERR_STREAM_PREMATURE_CLOSE',
-  // Repeated for each stream of a session ended for a violation.
-  'ERR_HTTP2_SESSION_ERROR',
-  'ERR_HTTP2_STREAM_CANCEL',
-  'ERR_HTTP2_STREAM_ERROR',
-  // The listener reports these once per session.
-  'ERR_HTTP2_ERROR',
-  'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
-])
 
 function mountService(router: Router, { hub, timers, settings, health }: AppParts): void {
   /** Whether the process is alive: one that is not is restarted. */

@@ -24,7 +24,6 @@ const paths = globSync('{server,web}/**/*.{ts,tsx}', { cwd: root })
 
 /** Those that are put together, which the test cannot read, with the reason why they are linear. */
 const composed: Readonly<Record<string, string>> = {
-  'server/hub/admission.ts': 'anchored, one class of at most 48 characters',
   'server/security/access.ts': 'what follows the only repetition of spaces is no space',
   'server/wire/messages.ts':
     'one class without repetition; anchored, one class of at most 64 bytes, or of a fixed number',

@@ -3,8 +3,9 @@
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
-import { admitChannel, admitDraft, createRateLimit } from '../hub/admission.ts'
+import { admitChannel, admitDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
+import { createRateLimit } from '../hub/rate-limit.ts'
 import type { Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
 import {
@@ -239,7 +240,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
   })
 
   router.post('/api/invitations', async (ctx) => {
-    mustBeOfType(ctx, 'Invitations', 'application/json')
+    mustBeOfType(ctx.req, 'Invitations', 'application/json')
     const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), { mostBytes: mostInvitationBytes }))
     const { data, error } = invitationSchema.safeParse(asked)
     if (error) {

@@ -5,7 +5,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import {
   constants,
   type Http2SecureServer,
-  type Http2ServerRequest,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2'
@@ -16,11 +15,11 @@ import type { Config } from '../config/config.ts'
 import { beatsMissed } from '../hub/hub.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { authorityPattern } from '../security/middleware.ts'
+import type { AnyRequest } from '../transports/bodies.ts'
 import type { HttpVersion } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
 
 export type PortServer = Http2SecureServer | HttpsServer
-export type AnyRequest = IncomingMessage | Http2ServerRequest
 
 /** Node's limit for HTTP/1.1; mostly cookies. */
 export const mostHeaderBytes = 16 * 1024

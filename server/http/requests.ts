@@ -1,32 +1,21 @@
 // Passes requests to the application, within limits; HTTP/1.1 one at a time.
 
 import { channel } from 'node:diagnostics_channel'
-import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
-import {
-  constants,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import Koa from 'koa'
 import type { App } from '../app.ts'
-import { costOfRefusal } from '../hub/admission.ts'
+import { costOfRefusal } from '../hub/rate-limit.ts'
 import { processTimers } from '../process.ts'
-import { counted, Refusal } from '../refusal.ts'
-import { crossOrigin, type OriginRules, securityHeaders } from '../security/middleware.ts'
-import { connectionOf } from '../transports/bodies.ts'
+import { Refusal } from '../refusal.ts'
+import { type OriginRules, originFields, securityFields } from '../security/middleware.ts'
+import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
 import { mostUnreadBytes } from '../transports/budget.ts'
-import {
-  type AnyRequest,
-  type Connection,
-  type Connections,
-  mostHeaderBytes,
-  type PortServer,
-} from './connections.ts'
+import { messagesPath } from '../transports/uplink.ts'
+import { type Connection, type Connections, mostHeaderBytes, type PortServer } from './connections.ts'
 import { FairStart } from './fair-start.ts'
 import type { ListenerSettings } from './listeners.ts'
+import { formatBare, refuse } from './refusals.ts'
 
 interface RequestParts {
   readonly app: App
@@ -38,26 +27,19 @@ interface RequestParts {
 /** With the request, when its headers have arrived. */
 const arrived = channel('crosswind:arrived')
 
-/** Of the connection, when a stream began that is left to Koa with its body read. */
-const bytesAtStart = new WeakMap<object, number>()
-
 export function takeRequests(servers: readonly PortServer[], parts: RequestParts): void {
   const { app, connections, settings, origins } = parts
   const { penalties } = app
   const fair = new FairStart()
   const answer = app.koa.callback()
-  const answerOverfull = createRefusing(origins, () => tooManyConnections(settings.maxConnections))
-  const answerTooLarge = createRefusing(origins, headersTooLarge, isSmallEnoughToExplain)
 
   const onRequest = (request: AnyRequest, response: ServerResponse | Http2ServerResponse): void => {
     const connection = connections.of(request)
     // A destroyed session can still emit requests already read.
     if (!connection || connection.session?.destroyed) return
     arrived.publish(request)
-    // An ended stream has no session.
     const key = connectionOf(request)
-    const bytesBefore =
-      ('stream' in request && bytesAtStart.get(request.stream)) || connection.socket.bytesRead
+    const bytesBefore = connection.socket.bytesRead
     const begin = () => {
       if (isOver(request)) return
       response.once('finish', () => {
@@ -82,20 +64,39 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     request: AnyRequest,
     response: ServerResponse | Http2ServerResponse,
   ): void {
-    const [koaRequest, koaResponse] = [request as never, response as never]
     if ('stream' in request) endStream(request)
     else endLeftover(request, response as ServerResponse)
     if (connection.isOverfull) {
       response.once('finish', () => connection.session?.close())
-      answerOverfull(koaRequest, koaResponse)
+      refuse(request, response, tooManyConnections(settings.maxConnections), origins)
     } else if ('stream' in request && headerBytes(request) > mostHeaderBytes)
-      answerTooLarge(koaRequest, koaResponse)
-    else answer(koaRequest, koaResponse)
+      refuse(request, response, headersTooLarge(), origins, isSmallEnoughToExplain(request))
+    else if (isMessage(request)) takeMessage(request, response)
+    else void answer(request as never, response as never)
+  }
+
+  async function takeMessage(
+    request: AnyRequest,
+    response: ServerResponse | Http2ServerResponse,
+  ): Promise<void> {
+    try {
+      const json = JSON.stringify(await app.takeMessage(request))
+      const { origin } = request.headers
+      const written = response as ServerResponse
+      written.writeHead(200, {
+        ...securityFields,
+        ...(origin && originFields(origin)),
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': json.length,
+      })
+      written.end(json)
+    } catch (error) {
+      refuse(request, response, error, origins)
+    }
   }
 
   for (const server of servers) {
     server.on('request', onRequest as RequestListener)
-    takeMessages(server, parts, fair)
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex & { bytesRead?: number }) => {
       const connection = connections.at(socket)
       // Before TLS nothing was read; during a response no second one may start.
@@ -106,45 +107,14 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
   }
 }
 
-/** Of HTTP/2, before Node makes a request and a response of the stream. */
-function takeMessages(server: PortServer, { app, connections }: RequestParts, fair: FairStart): void {
-  const [makeRequest] = server.listeners('stream')
-  if (!makeRequest) return
-  const isOrdinary = (connection: Connection, stream: ServerHttp2Stream, rawHeaders: readonly string[]) =>
-    app.penalties.debtMs(connectionOf(stream)) === 0 &&
-    !connection.isOverfull &&
-    headerBytes({ rawHeaders }) <= mostHeaderBytes
-  server.removeListener('stream', makeRequest as () => void)
-  server.on(
-    'stream',
-    (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => {
-      const leaveToKoa = () => void makeRequest.call(server, stream, headers, flags, rawHeaders)
-      const connection = connections.at(stream.session)
-      if (!connection || !isMessage(headers, app.messagesPath) || !isOrdinary(connection, stream, rawHeaders))
-        return leaveToKoa()
-      arrived.publish(stream)
-      bytesAtStart.set(stream, connection.socket.bytesRead)
-      stream.on('error', () => undefined)
-      fair.run(connection, () => {
-        if (!stream.destroyed && !stream.closed)
-          app.takeMessage(stream, headers).catch(() => stream.destroyed || leaveToKoa())
-      })
-    },
-  )
-}
-
 /** A request of HTTP/2 is not destroyed with its stream. */
 function isOver(request: AnyRequest): boolean {
   if ('stream' in request) return request.stream.destroyed || request.stream.closed
   return request.destroyed
 }
 
-function isMessage(
-  { ':method': method, ':path': path = '', expect }: IncomingHttpHeaders,
-  messagesPath: string,
-): boolean {
-  const isThere = path === messagesPath || path.startsWith(`${messagesPath}?`)
-  return isThere && method === 'POST' && expect === undefined
+function isMessage({ method, url = '' }: AnyRequest): boolean {
+  return method === 'POST' && (url === messagesPath || url.startsWith(`${messagesPath}?`))
 }
 
 /** What arrives of a request is held until it starts, or is given up. */
@@ -271,35 +241,6 @@ function headerBytes({ rawHeaders }: { readonly rawHeaders: readonly string[] })
   return bytes
 }
 
-/** Refuses every request, with CORS headers for pages of the other port. */
-function createRefusing(
-  origins: OriginRules,
-  refuse: () => Refusal,
-  hasBody: (request: AnyRequest) => boolean = () => true,
-) {
-  const app = new Koa()
-  app.use(async (ctx, next) => {
-    try {
-      await next()
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      if (error.retryAfterMs !== null) ctx.set('Retry-After', String(Math.ceil(error.retryAfterMs / 1000)))
-      // A new connection may succeed; a kept-alive one never does.
-      if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
-      counted(error)
-      ctx.body = hasBody(ctx.req) ? error : null
-      // Koa sets 204 for a null body.
-      ctx.status = error.status
-    }
-  })
-  app.use(securityHeaders)
-  app.use(crossOrigin(origins))
-  app.use(() => {
-    throw refuse()
-  })
-  return app.callback()
-}
-
 /** HTTP/1.1 input that is no request: too slow, too large, or malformed. */
 function refusalFor({ code }: NodeJS.ErrnoException, bodySeconds: number): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
@@ -307,15 +248,4 @@ function refusalFor({ code }: NodeJS.ErrnoException, bodySeconds: number): Refus
     return new Refusal(400, 'bad-request', 'The input is not an HTTP/1.1 request (RFC 9112).')
   const sentence = `A request's headers have to be complete within ${bodySeconds} s (limits.bodySeconds).`
   return new Refusal(408, 'too-slow', sentence)
-}
-
-function formatBare(refusal: Refusal): string {
-  const body = JSON.stringify(counted(refusal))
-  const lines = [
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
-    'Connection: close',
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ]
-  return `${lines.join('\r\n')}\r\n\r\n${body}`
 }

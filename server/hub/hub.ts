@@ -26,10 +26,10 @@ import {
   windChannel,
 } from '../wire/messages.ts'
 import type { Random, Timers } from '../wire/time.ts'
-import { bytesPerToken, createRateLimit, NewChannels, reserveOf } from './admission.ts'
 import { Awareness } from './awareness.ts'
 import { joinNeighbours, type Said } from './neighbours.ts'
 import { createPolls } from './polls.ts'
+import { bytesPerToken, createRateLimit, NewChannels, reserveOf } from './rate-limit.ts'
 import { type Client, clientKey, pageOf, Registry } from './registry.ts'
 import {
   type ClientIdentity,

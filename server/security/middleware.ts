@@ -59,14 +59,6 @@ function connectSources(hostname: string, ports: readonly number[]): string {
 /** Host and optional port (RFC 9112, section 3.2); rejects user information and paths. */
 export const authorityPattern = /^([a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i
 
-/** Addresses and policies are made of the Host. Health checks of HTTP/1.0 have none. Throws a `Refusal` (400 `bad-request`). */
-export const checkHost: Middleware = async ({ req }, next) => {
-  const { host, ':authority': authority = host } = req.headers as IncomingHttpHeaders
-  if (!authority || authorityPattern.test(authority)) return next()
-  const sentence = `"${cutText(authority, 80)}" is no host: the Host header, :authority in HTTP/2, is HOST or HOST:PORT.`
-  throw new Refusal(400, 'bad-request', sentence)
-}
-
 export interface OriginRules {
   /** Ports of the server's own pages. */
   readonly ports: () => readonly number[]
@@ -86,17 +78,33 @@ export function refuseForeign(origin: string | undefined, host: string | undefin
   return new Refusal(403, 'foreign-origin', sentence)
 }
 
+interface Asked {
+  readonly headers: IncomingHttpHeaders
+  readonly url?: string | undefined
+}
+
+/**
+ * Addresses and policies are made of the Host, which health checks of HTTP/1.0 do not send. Throws a `Refusal`: 400 `bad-request`, 403
+ * `foreign-origin`.
+ */
+export function mustBeAllowed(request: Asked, rules: OriginRules): void {
+  const { host, ':authority': authority = host, origin } = request.headers
+  if (authority && !authorityPattern.test(authority)) {
+    const sentence = `"${cutText(authority, 80)}" is no host: the Host header, :authority in HTTP/2, is HOST or HOST:PORT.`
+    throw new Refusal(400, 'bad-request', sentence)
+  }
+  const refusal = origin ? refuseForeign(origin, authority, rules) : refuseForeignFetch(request)
+  if (refusal) throw refusal
+}
+
 /**
  * Browsers send no Origin with what a page loads without CORS, images for instance, but say whose page it is (W3C Fetch
  * Metadata Request Headers); programs say nothing. A foreign page may only link to pages.
  */
-function refuseForeignFetch({
-  path,
-  headers,
-}: Pick<ParameterizedContext, 'path' | 'headers'>): Refusal | null {
+function refuseForeignFetch({ url = '', headers }: Asked): Refusal | null {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = headers
   if (site !== 'cross-site' && site !== 'same-site') return null
-  if (mode === 'navigate' && dest === 'document' && !path.startsWith('/api/')) return null
+  if (mode === 'navigate' && dest === 'document' && !url.startsWith('/api/')) return null
   const sentence =
     'A page of another site asked for this; open the address itself, or name that origin in allowedOrigins.'
   return new Refusal(403, 'foreign-origin', sentence)
@@ -117,9 +125,8 @@ export function originFields(origin: string): Readonly<Record<string, string>> {
 
 export function crossOrigin(rules: OriginRules): Middleware {
   return async (ctx, next) => {
+    mustBeAllowed(ctx.req, rules)
     const origin = ctx.get('Origin')
-    const refusal = origin ? refuseForeign(origin, ctx.host, rules) : refuseForeignFetch(ctx)
-    if (refusal) throw refusal
     if (!origin) return next()
     ctx.set(originFields(origin))
     if (ctx.method !== 'OPTIONS') return next()

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import Router from '@koa/router'
 import Koa from 'koa'
-import { answerErrors } from '../refusal.ts'
+import { answerErrors } from '../http/refusals.ts'
 import { type Access, makeInvitation, type Permission } from './access.ts'
 import { crossOrigin, mountSession, requireSession, securityHeaders } from './middleware.ts'
 

@@ -1,9 +1,8 @@
 // Bodies of requests: bounded in size, time and by the budget, and no longer than their sender's session.
 
-import type { IncomingHttpHeaders } from 'node:http'
-import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2'
-import type { Readable } from 'node:stream'
-import { costOfRefusal, type RateLimit } from '../hub/admission.ts'
+import type { IncomingMessage } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
+import { costOfRefusal, type RateLimit } from '../hub/rate-limit.ts'
 import { Refusal } from '../refusal.ts'
 import { type Grant, mustLast } from '../security/access.ts'
 import type { Timers } from '../wire/time.ts'
@@ -23,14 +22,11 @@ const mostProbeBytes = 4096
 export const mostBytesFor = ({ may }: Grant, { maxMessageBytes }: BodiesParts['limits']) =>
   may === 'read' ? Math.min(mostProbeBytes, maxMessageBytes) : maxMessageBytes
 
-/** A request; or a stream of HTTP/2, whose headers are apart. */
-export type Body = Readable & { readonly headers?: IncomingHttpHeaders }
+export type AnyRequest = IncomingMessage | Http2ServerRequest
 
 interface Expected {
   /** Of a body that is no message. */
   readonly mostBytes?: number
-  /** Its Content-Length, if the body does not keep its headers. */
-  readonly length?: string | undefined
 }
 
 /** Large bodies of one connection; the next ones wait in their flow-control windows (RFC 9113, section 5.2). */
@@ -59,12 +55,12 @@ export class Bodies {
    * Rejects with a `Refusal` as soon as the body is too large (413), too slow (408) or longer than the session (401), and
    * discards it; the listener handles the rest.
    */
-  async text(request: Body, grant: Grant, expected?: Expected): Promise<string> {
+  async text(request: AnyRequest, grant: Grant, expected?: Expected): Promise<string> {
     return (await this.#read(request, grant, expected)).toString('utf8')
   }
 
   /** As `text`. Rejects a body that is not UTF-8 with a `Refusal` (400 `bad-shape`); leaves out a byte order mark. */
-  async strictText(request: Body, grant: Grant): Promise<string> {
+  async strictText(request: AnyRequest, grant: Grant): Promise<string> {
     const bytes = await this.#read(request, grant)
     try {
       return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -73,9 +69,10 @@ export class Bodies {
     }
   }
 
-  async #read(request: Body, grant: Grant, expected: Expected = {}): Promise<Buffer> {
+  async #read(request: AnyRequest, grant: Grant, expected: Expected = {}): Promise<Buffer> {
     const { timers, limits } = this.#parts
-    const { mostBytes = mostBytesFor(grant, limits), length = request.headers?.['content-length'] } = expected
+    const { mostBytes = mostBytesFor(grant, limits) } = expected
+    const length = request.headers['content-length']
     const isMessage = expected.mostBytes === undefined
     const larger = () => (isMessage ? tooLargeFor(grant, limits) : tooLarge(mostBytes))
     if (Number(length ?? 0) > mostBytes) {
@@ -87,7 +84,7 @@ export class Bodies {
     return bytes
   }
 
-  #collect(request: Body, { mostBytes, length, larger }: Collecting): Promise<Buffer> {
+  #collect(request: AnyRequest, { mostBytes, length, larger }: Collecting): Promise<Buffer> {
     const {
       timers,
       budget,
@@ -177,8 +174,8 @@ export class Bodies {
 const mostDiscardedBytes = 65_536
 
 /** Reads a little more, so that the sender of a slightly larger body sees the response. */
-function discard(request: Body, mostBytes: number): void {
-  let left = isStream(request) ? Math.min(mostBytes, mostDiscardedBytes) : mostBytes
+function discard(request: AnyRequest, mostBytes: number): void {
+  let left = 'stream' in request ? Math.min(mostBytes, mostDiscardedBytes) : mostBytes
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0) request.pause()
@@ -197,14 +194,10 @@ export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: str
   return new Refusal(403, 'read-only-invitation', sentence, id)
 }
 
-type AnyBody = Partial<ServerHttp2Stream & Http2ServerRequest>
-
-const isStream = (body: Body) => ((body as AnyBody).session ?? (body as AnyBody).stream) !== undefined
-
 /** The HTTP/2 session or the socket. */
-export function connectionOf(body: Body): object {
-  const { session, stream, socket } = body as AnyBody
-  return session ?? stream?.session ?? socket ?? body
+export function connectionOf(request: AnyRequest): object {
+  // An ended stream has no session.
+  return ('stream' in request ? request.stream.session : request.socket) ?? request
 }
 
 export function aborted(): Refusal {

@@ -20,7 +20,7 @@ export const streaming: ServerTransport = (mounting) => {
   mountStream('/api/streaming', 'streaming', mounting)
 
   router.post('/api/streaming', async (ctx) => {
-    mustBeOfType(ctx, 'Lines', 'application/x-ndjson')
+    mustBeOfType(ctx.req, 'Lines', 'application/x-ndjson')
     const { window: name, fingerprint } = admitOwner(queryOf(ctx))
     const window = hub.streamOf(name)
     if (!window) {

@@ -1,21 +1,17 @@
 // Messages from clients: one per POST, or frames in a stream; checked, stored and acknowledged.
 
 import { channel } from 'node:diagnostics_channel'
-import type { ServerResponse } from 'node:http'
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ParameterizedContext } from 'koa'
-import { z } from 'zod'
-import { admitAwareness, admitDraft, idOf } from '../hub/admission.ts'
+import { admitAwareness, admitBeat, admitDraft, idOf } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { Delivery, type Subscriber } from '../hub/subscriber.ts'
 import { output } from '../output.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { fingerprintFor, type Grant, hasEnded, refuseName, refuseWriting } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
-import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
+import type { DownFrame, Draft, Stored, UpFrame } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
-import { type Body, connectionOf, mostBytesFor, tooLargeFor } from './bodies.ts'
+import { type AnyRequest, connectionOf, mostBytesFor, tooLargeFor } from './bodies.ts'
 import type { Source } from './budget.ts'
 import { admitOwner, type Mounting, queryOf, type TransportLimits } from './transport.ts'
 
@@ -29,20 +25,8 @@ type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies'>
 
 export const messagesPath = '/api/messages'
 
-/** A message by POST, over either version of HTTP. */
-interface Posted {
-  readonly query: string
-  readonly contentType: string
-  readonly length: string | undefined
-  /** Its body; also what the lab's stamps know it by. */
-  readonly source: Body
-  readonly connection: object
-  readonly grant: Grant
-}
-
-/** Returns what takes a message from a stream of HTTP/2. */
+/** Returns what takes a message by POST, over either version of HTTP: the handler of its route. */
 export function mountUplink({ router, hub, bodies }: UplinkParts) {
-  const failures = new WeakMap<object, unknown>()
   /** The last query of each connection, and what its key proves: a window sends the same with each message. */
   const proofs = new WeakMap<object, { readonly query: string; readonly fingerprint: string | null }>()
 
@@ -54,38 +38,23 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
     return fingerprint
   }
 
-  async function takePosted({
-    query,
-    contentType,
-    length,
-    source,
-    connection,
-    grant,
-  }: Posted): Promise<string> {
-    const fingerprint = fingerprintIn(query, connection)
-    mustBeType(contentType, 'Messages', 'application/json')
-    const draft = admitDraft(parseJson(await bodies.text(source, grant, { length })))
+  /** Throws a `Refusal`. */
+  async function takeMessage(request: AnyRequest, grant: Grant): Promise<Stored> {
+    const connection = connectionOf(request)
+    const fingerprint = fingerprintIn(request.url?.split('?', 2)[1] ?? '', connection)
+    mustBeOfType(request, 'Messages', 'application/json')
+    const draft = admitDraft(parseJson(await bodies.text(request, grant)))
     mayPublish(draft, fingerprint, grant)
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
-    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
+    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
     const stored = await hub.publish(draft, { connection, invitation: grant.invitation })
     // Node flushes at the end of a turn: the subscribers' bytes go first.
     await nextTurn()
-    return JSON.stringify(stored)
+    return stored
   }
 
   router.post(messagesPath, async (ctx) => {
-    const failure = 'stream' in ctx.req && failures.get(ctx.req.stream as object)
-    if (failure) throw failure
-    const json = await takePosted({
-      query: ctx.querystring,
-      contentType: ctx.get('Content-Type'),
-      length: ctx.req.headers['content-length'],
-      source: ctx.req,
-      connection: connectionOf(ctx.req),
-      grant: grantOf(ctx),
-    })
-    answer(ctx, json)
+    ctx.body = await takeMessage(ctx.req, grantOf(ctx))
   })
 
   router.post('/api/heartbeat', async (ctx) => {
@@ -97,7 +66,7 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
 
   router.post('/api/awareness', async (ctx) => {
     const { window, opening } = admitOwner(queryOf(ctx))
-    mustBeOfType(ctx, 'States', 'application/json')
+    mustBeOfType(ctx.req, 'States', 'application/json')
     const text = await bodies.text(ctx.req, grantOf(ctx), { mostBytes: mostAwarenessBytes })
     const report = admitAwareness(parseJson(text))
     refuseHaste(hub.waitMs(connectionOf(ctx.req), window), null)
@@ -111,24 +80,7 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
     ctx.status = 204
   })
 
-  /** As the route does, with its answer as JSON. If it rejects, the route refuses that stream's request with the reason. */
-  return async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, grant: Grant): Promise<string> => {
-    try {
-      const { ':path': path = '', 'content-type': contentType = '', 'content-length': length } = headers
-      const query = path.slice(messagesPath.length)
-      return await takePosted({
-        query,
-        contentType,
-        length,
-        source: stream,
-        connection: connectionOf(stream),
-        grant,
-      })
-    } catch (error) {
-      failures.set(stream, error)
-      throw error
-    }
-  }
+  return takeMessage
 }
 
 /** Throws a `Refusal` (429 `too-fast`) if there is anything to wait for. */
@@ -139,11 +91,8 @@ export function refuseHaste(waitMs: number, id: string | null): void {
 }
 
 /** Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as absent. */
-export function mustBeOfType(ctx: ParameterizedContext, what: string, type: string): void {
-  mustBeType(ctx.get('Content-Type'), what, type)
-}
-
-function mustBeType(given: string, what: string, type: string): void {
+export function mustBeOfType({ headers }: AnyRequest, what: string, type: string): void {
+  const given = headers['content-type'] ?? ''
   if (given === type || given.split(';', 1)[0] === type) return
   throw new Refusal(415, 'wrong-type', `${what} are sent as ${type}, not as ${given || 'nothing named'}.`)
 }
@@ -152,39 +101,6 @@ function mustBeType(given: string, what: string, type: string): void {
 export function mayPublish({ id, from, channel }: Draft, fingerprint: string | null, grant: Grant): void {
   const refusal = refuseName(from, fingerprint, id) ?? refuseWriting(grant, channel, id)
   if (refusal) throw refusal
-}
-
-/** Bypasses Koa's response, which costs as much as the rest of the request. */
-function answer(ctx: ParameterizedContext, json: string): void {
-  ctx.respond = false
-  const response: ServerResponse = ctx.res
-  response.statusCode = 200
-  response.setHeader('Content-Type', 'application/json; charset=utf-8')
-  response.setHeader('Content-Length', Buffer.byteLength(json))
-  response.end(json)
-}
-
-/** The largest `channelsPerWindow` that the settings allow. */
-const mostChannels = 1000
-
-/** zod's own record leaves out `__proto__`, which a page may be named. */
-const countsSchema = z.custom<Readonly<Record<string, number>>>((given) => {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
-  const entries = Object.entries(given)
-  const isCount = (value: unknown) =>
-    Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 100_000
-  return (
-    entries.length <= mostChannels && entries.every(([page, count]) => page.length <= 64 && isCount(count))
-  )
-})
-
-const beatSchema = z.object({ windows: countsSchema.optional() })
-
-/** Undefined for a plain heartbeat. Throws a `Refusal` (400 `bad-shape`). */
-function admitBeat(given: unknown): Readonly<Record<string, number>> | undefined {
-  const parsed = beatSchema.safeParse(given)
-  if (parsed.success) return parsed.data.windows
-  throw new Refusal(400, 'bad-shape', 'A heartbeat may say "windows": how many, by their first channel.')
 }
 
 interface InboundParts {

@@ -1,0 +1,188 @@
+// Responses to refused requests: JSON for programs, a page for people.
+
+import { createHash } from 'node:crypto'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from 'node:http2'
+import type Koa from 'koa'
+import { output } from '../output.ts'
+import { counted, Refusal } from '../refusal.ts'
+import { type OriginRules, originFields, refuseForeign, securityFields } from '../security/middleware.ts'
+import { cutText } from '../wire/graphemes.ts'
+
+/** A `Refusal` becomes its response, any other error 500 `internal`. */
+export const answerErrors: Koa.Middleware = async (ctx, next) => {
+  try {
+    await next()
+    const isWrongMethod = (ctx.status === 405 || ctx.status === 501) && ctx.body === undefined
+    if (isWrongMethod) throw new Refusal(405, 'wrong-method', wrongMethodSentence)
+    if (ctx.status === 404 && ctx.respond !== false) throw notFound(ctx.path)
+  } catch (error) {
+    const refusal = counted(error instanceof Refusal ? error : fromUnknown(error, ctx))
+    ctx.status = refusal.status
+    ctx.set(fieldsFor(refusal, ctx.req))
+    ctx.vary('Accept')
+    // Browsers name HTML in Accept when they navigate; `*/*` gets JSON.
+    const isForPerson = ['GET', 'HEAD'].includes(ctx.method) && ctx.accepts('json', 'html') === 'html'
+    if (isForPerson) ctx.set(refusal.code === 'other-session' ? confirmingHeaders : pageHeaders)
+    ctx.type = isForPerson ? 'html' : 'json'
+    ctx.body = isForPerson ? pageFor(refusal) : refusal
+  }
+}
+
+/** Refuses a request before Koa sees it. */
+export function refuse(
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+  error: unknown,
+  rules: OriginRules,
+  hasBody = true,
+): void {
+  if (!(error instanceof Refusal)) reportFailure(error)
+  const refusal = counted(error instanceof Refusal ? error : internal)
+  const { origin, host, ':authority': authority = host } = request.headers as IncomingHttpHeaders
+  const isOwn = origin !== undefined && refuseForeign(origin, authority, rules) === null
+  const body = hasBody ? JSON.stringify(refusal) : ''
+  const written = response as ServerResponse
+  written.writeHead(refusal.status, {
+    ...securityFields,
+    ...fieldsFor(refusal, request),
+    ...(isOwn && originFields(origin)),
+    ...(hasBody && { 'Content-Type': contentType }),
+    'Content-Length': Buffer.byteLength(body),
+  })
+  written.end(body)
+}
+
+const contentType = 'application/json; charset=utf-8'
+
+/** With a new connection the next request may reach another server, or find room here. */
+const endsConnection = new Set(['draining', 'too-many-connections', 'headers-too-large'])
+
+function fieldsFor(
+  { code, retryAfterMs }: Refusal,
+  { httpVersionMajor }: Pick<IncomingMessage, 'httpVersionMajor'>,
+): Record<string, string> {
+  return {
+    'Cache-Control': 'no-store',
+    ...(retryAfterMs !== null && { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) }),
+    ...(httpVersionMajor === 1 && endsConnection.has(code) && { Connection: 'close' }),
+  }
+}
+
+/** A whole HTTP/1.1 response, for input that is no request. */
+export function formatBare(refusal: Refusal): string {
+  const body = JSON.stringify(counted(refusal))
+  const lines = [
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+    'Connection: close',
+    `Content-Type: ${contentType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ]
+  return `${lines.join('\r\n')}\r\n\r\n${body}`
+}
+
+const internal = new Refusal(500, 'internal', 'The server failed on this request; its terminal says why.')
+
+/** Prints a failure, unless the connection was lost. */
+export function reportFailure(error: unknown): void {
+  const isLost = error instanceof Error && 'code' in error && lostCodes.has(error.code)
+  if (!isLost) output.incident('request-failed', 'A request failed', error)
+}
+
+const lostCodes: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ECANCELED',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  // Repeated for each stream of a session ended for a violation.
+  'ERR_HTTP2_SESSION_ERROR',
+  'ERR_HTTP2_STREAM_CANCEL',
+  'ERR_HTTP2_STREAM_ERROR',
+  // The listener reports these once per session.
+  'ERR_HTTP2_ERROR',
+  'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
+])
+
+const wrongMethodSentence = 'That path does not take this method; the Allow header names those it takes.'
+
+function notFound(path: string): Refusal {
+  return new Refusal(404, 'not-found', `There is nothing at ${cutText(path, 200)}.`)
+}
+
+function fromUnknown(error: unknown, ctx: Koa.ParameterizedContext): Refusal {
+  const status = error instanceof Error && 'status' in error ? Number(error.status) : 500
+  // koa-static gives 403 for paths outside its folder.
+  if (status === 403 || status === 404) return notFound(ctx.path)
+  if (status >= 400 && status < 500)
+    return new Refusal(status, 'bad-request', 'The request could not be understood.')
+  ctx.app.emit('error', error, ctx)
+  return internal
+}
+
+const headings: Readonly<Record<string, string>> = {
+  'no-session': 'This page is by invitation',
+  'session-expired': 'Your session has ended',
+  'invitation-invalid': 'This link does not work',
+  'invitation-expired': 'This link has ended',
+  'not-invited-there': 'Your invitation is for another page',
+  'other-session': 'You have a session here already',
+  'too-costly': 'This document takes too long to read',
+  'not-found': 'There is no page here',
+  'bad-channel': 'No page can have this name',
+}
+
+function pageFor({ code, status, message }: Refusal): string {
+  const other = status >= 500 ? 'The server cannot show this page' : 'This address does not work'
+  const heading = headings[code] ?? other
+  const escaped = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  const sentence = escaped.replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${heading} – Crosswind</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<p class="mark">${mark}Crosswind</p>
+<h1>${heading}</h1>
+<p>${sentence}</p>
+${code === 'other-session' ? '<form method="post"><button>Open this link instead</button></form>\n' : ''}${status === 401 ? '' : '<p><a href="/">Go to the start page</a></p>\n'}</main>
+</body>
+</html>
+`
+}
+
+/** As in web/page/favicon.svg. */
+const mark = `<svg viewBox="0 0 32 32" width="32" height="32" fill="none" stroke-linecap="round" stroke-width="3" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#0b6763"/><path stroke="#ffffff" d="M6 12.5h13.5a3.25 3.25 0 1 0-3.1-4.2"/><path stroke="#9fe0d8" d="M6 18h17.2a3.4 3.4 0 1 1-3.2 4.5"/><path stroke="#ffffff" d="M6 23.5h7.5"/></svg>`
+
+/** The colours of web/styles/page.css, which the policy blocks. */
+const style = `
+:root { color-scheme: light dark; --desk: #edf1f0; --ink: #17211f; --ink-soft: #50605c; --accent: #0b6763; --on-accent: #ffffff }
+@media (prefers-color-scheme: dark) {
+  :root { --desk: #0e1413; --ink: #e2eae8; --ink-soft: #a0b0ac; --accent: #74cbc1; --on-accent: #06201d }
+}
+* { box-sizing: border-box }
+body { margin: 0; background: var(--desk); color: var(--ink); font: 1.0625rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif }
+main { max-width: 36rem; margin: 0 auto; padding: max(2rem, 16vh) 1.5rem 2rem; overflow-wrap: anywhere }
+p { margin: 0 0 1.5rem }
+.mark { display: flex; align-items: center; gap: 0.625rem; margin-bottom: 2.5rem; color: var(--ink-soft); font-weight: 600 }
+h1 { margin: 0 0 0.75rem; font-size: 1.75rem; line-height: 1.25; font-weight: 600; text-wrap: balance }
+code { font-size: 0.9375em }
+form { margin-bottom: 1rem }
+a, button { display: inline-block; padding: 0.5rem 1rem; border: 0; border-radius: 10px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 500; text-decoration: none }
+a:hover, button:hover { text-decoration: underline }
+a:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
+`
+
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+const headersWith = (formAction: string): Readonly<Record<string, string>> => ({
+  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action ${formAction}; frame-ancestors 'none'`,
+  // The URL may contain an invitation.
+  'Referrer-Policy': 'no-referrer',
+})
+const [pageHeaders, confirmingHeaders] = [headersWith("'none'"), headersWith("'self'")]

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualTime } from '../wire/testing.ts'
+import { createSeededRandom } from '../wire/time.ts'
+import { countTo } from './hub-testing.ts'
+import { costOfRefusal, createRateLimit } from './rate-limit.ts'
+
+function openLimit({ perSecond = 10 } = {}) {
+  const time = createManualTime()
+  const limit = createRateLimit(perSecond, time.now)
+  const usual = {}
+  const take = (sender: string, connection: object = usual) => limit.take(connection, sender)
+  const charge = (tokens: number, sender: string) => limit.charge(usual, sender, tokens)
+  /** How many of `tries` are taken at once. */
+  const takenOf = (tries: number, sender = 'w1', connection: object = usual) =>
+    countTo(tries).filter(() => take(sender, connection) === 0).length
+  return { time, take, charge, takenOf }
+}
+
+test('a second’s worth may come at once, then as much as the rate allows', () => {
+  const { time, takenOf } = openLimit()
+  assert.equal(takenOf(50), 10)
+  time.advance(500)
+  assert.equal(takenOf(50), 5)
+  time.advance(3_600_000)
+  assert.equal(takenOf(50), 10, 'an hour of silence is worth no more than a second')
+})
+
+test('what cost more than a token is waited for, by its sender alone', () => {
+  const { time, take, charge, takenOf } = openLimit()
+  assert.equal(takenOf(5), 5)
+  charge(25, '')
+  charge(25, 'w1')
+  assert.deepEqual([take('w1'), take('')], [2100, 1600])
+  assert.equal(takenOf(20, 'w2'), 10)
+  time.advance(2100)
+  assert.equal(takenOf(20), 1)
+})
+
+test('over a minute it is the rate, however often it is tried', () => {
+  const { time, takenOf } = openLimit()
+  let taken = takenOf(100)
+  for (let ms = 0; ms < 60_000; ms += 7) {
+    time.advance(7)
+    taken += takenOf(3)
+  }
+  assert.ok(Math.abs(taken - 610) <= 1, `${taken} were taken`)
+})
+
+test('each sender on a connection has its own, and on another connection another', () => {
+  const { takenOf } = openLimit()
+  assert.deepEqual([takenOf(20, 'w1'), takenOf(20, 'w2'), takenOf(20, 'w1', {})], [10, 10, 10])
+})
+
+test('a sender that waits as long as told is let through, and not a moment sooner', () => {
+  const random = createSeededRandom(3)
+  for (const perSecond of [1, 3, 7, 200, 333]) {
+    const { time, take } = openLimit({ perSecond })
+    for (let round = 0; round < 2000; round += 1) {
+      const waitMs = Math.ceil(take('w1'))
+      if (waitMs === 0) {
+        time.advance(random())
+        continue
+      }
+      time.advance(waitMs - 1)
+      if (waitMs > 1) assert.ok(take('w1') > 0)
+      time.advance(1)
+      assert.equal(take('w1'), 0)
+    }
+  }
+})
+
+test('names without end on one connection share a rate, and take none from another connection', () => {
+  const { takenOf } = openLimit()
+  const flooding = {}
+  const invented = countTo(10_000).filter((n) => takenOf(1, `n${n}`, flooding) === 1).length
+  assert.equal(invented, 64 + 10)
+  assert.equal(takenOf(20, 'n64', flooding), 9, 'who was there before the flood goes on')
+  assert.equal(takenOf(20, 'honest'), 10)
+})
+
+test('an idle sender makes room for others after a second, looked for once a second at most', () => {
+  const { time, takenOf } = openLimit()
+  for (const n of countTo(64)) takenOf(10, `w${n}`)
+  assert.equal(takenOf(20, 'late'), 10, 'of what all newcomers share')
+  time.advance(500)
+  assert.deepEqual([takenOf(20, 'w1'), takenOf(20, 'later')], [5, 5])
+  time.advance(501)
+  assert.equal(takenOf(20, 'w2'), 10)
+  assert.deepEqual([takenOf(20, 'later'), takenOf(20, 'late')], [10, 10], 'sixty-two were forgotten')
+})
+
+test('a sender is not forgotten while that would give it more than its due', () => {
+  const { time, takenOf } = openLimit()
+  for (const n of countTo(64)) takenOf(10, `w${n}`)
+  time.advance(1000)
+  takenOf(1, 'late')
+  assert.equal(takenOf(20, 'w1'), 10)
+})
+
+test('a connection is in debt once its refusals cost more than a second, and others are not', () => {
+  const time = createManualTime()
+  const limit = createRateLimit(100, time.now)
+  const [connection, another] = [{}, {}]
+  for (let count = 0; count < 100; count += 1) limit.charge(connection, '', costOfRefusal(0))
+  assert.equal(limit.debtMs(connection), 0)
+  // A token more for each 16 KiB.
+  limit.charge(connection, '', costOfRefusal(16_384 * 4))
+  assert.deepEqual([limit.debtMs(connection), limit.debtMs(another)], [50, 0])
+  time.advance(50)
+  assert.equal(limit.debtMs(connection), 0)
+})

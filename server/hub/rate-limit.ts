@@ -1,0 +1,129 @@
+// Limits the rate of each sender on a connection, and how many channels a client begins.
+
+import { Refusal } from '../refusal.ts'
+import type { Draft } from '../wire/messages.ts'
+import type { Clock } from '../wire/time.ts'
+import type { Holder } from './subscriber.ts'
+
+interface Bucket {
+  tokens: number
+  filledAt: number
+}
+
+interface Connection {
+  /** Null before the first that has a name. */
+  own: Map<string, Bucket> | null
+  /** Of the sender without a name, and of those without a bucket of their own. */
+  readonly shared: Bucket
+  sweptAt: number
+}
+
+/** Active senders per connection with their own bucket. */
+const ownBuckets = 64
+
+/**
+ * `count` messages per sender and period, a second by default, with a burst of one period. Names are free to invent: a client under thousands has
+ * the rate of 65 senders, and does not slow other connections. The frames of a stream have the sender "".
+ */
+export function createRateLimit(count: number, now: Clock, periodMs = 1000) {
+  const connections = new WeakMap<object, Connection>()
+  const fullBucket = (at: number): Bucket => ({ tokens: count, filledAt: at })
+
+  function bucketOf(connection: object, sender: string, at: number): Bucket {
+    let known = connections.get(connection)
+    if (!known) {
+      known = { own: null, shared: fullBucket(at), sweptAt: Number.NEGATIVE_INFINITY }
+      connections.set(connection, known)
+    }
+    const { shared } = known
+    if (sender === '') return shared
+    known.own ??= new Map()
+    const { own } = known
+    const bucket = own.get(sender)
+    if (bucket) return bucket
+    // At most once a second: unknown senders must not slow every message.
+    if (own.size >= ownBuckets && at - known.sweptAt >= 1000) {
+      known.sweptAt = at
+      // An idle period fills a bucket, as if new.
+      for (const [idle, { filledAt }] of own) if (filledAt < at - periodMs) own.delete(idle)
+    }
+    if (own.size >= ownBuckets) return shared
+    const full = fullBucket(at)
+    own.set(sender, full)
+    return full
+  }
+
+  function filled(connection: object, sender: string): Bucket {
+    const at = now()
+    const bucket = bucketOf(connection, sender, at)
+    const tokens = ((at - bucket.filledAt) / periodMs) * count
+    bucket.tokens = Math.min(count, bucket.tokens + tokens)
+    bucket.filledAt = at
+    return bucket
+  }
+
+  return {
+    /** Takes a token and returns 0; without one, returns the ms to wait. */
+    take(connection: object, sender: string): number {
+      const bucket = filled(connection, sender)
+      if (bucket.tokens < 1) return ((1 - bucket.tokens) / count) * periodMs
+      bucket.tokens -= 1
+      return 0
+    },
+    /** What costs more than a token: the next ones wait for it. */
+    charge(connection: object, sender: string, tokens: number): void {
+      filled(connection, sender).tokens -= tokens
+    },
+    /** Until a connection has tokens again after it was charged more than it had, ms. */
+    debtMs(connection: object): number {
+      return (Math.max(0, -filled(connection, '').tokens) / count) * periodMs
+    },
+  }
+}
+
+export type RateLimit = ReturnType<typeof createRateLimit>
+
+const hourMs = 3_600_000
+
+/** The last quarter of windows and channels is for those who have none. */
+export const reserveOf = (most: number) => most * 0.75
+
+/** New channels: so many an hour of each connection and invitation; of the reserve so many in all, and few of each. */
+export class NewChannels {
+  readonly #perHour: number
+  readonly #most: number
+  readonly #all = {}
+  readonly #usual
+  readonly #reserve
+
+  constructor(perHour: number, most: number, now: Clock) {
+    this.#perHour = perHour
+    this.#most = most
+    this.#usual = createRateLimit(perHour, now, hourMs)
+    this.#reserve = {
+      ofEach: createRateLimit(Math.max(1, Math.floor(perHour / 100)), now, hourMs),
+      ofAll: createRateLimit(perHour, now, hourMs),
+    }
+  }
+
+  /** Throws a `Refusal` (429 `too-fast`) for one more than the holder may begin. */
+  begin({ connection, invitation }: Holder, { id, channel }: Draft, channels: number): void {
+    const isReserve = channels >= reserveOf(this.#most)
+    const { ofEach, ofAll } = this.#reserve
+    const waitMs =
+      this.#usual.take(connection, '') ||
+      (invitation && this.#usual.take(this.#all, invitation)) ||
+      (isReserve && (ofEach.take(connection, '') || ofAll.take(this.#all, ''))) ||
+      0
+    if (waitMs === 0) return
+    const few = isReserve ? ', and fewer where little room is left (limits.maxChannels)' : ''
+    const sentence = `Channel "${channel}" would be new, and a connection or invitation may begin ${this.#perHour} an hour (limits.newChannelsPerHour)${few}; write to one that is there, or wait.`
+    throw new Refusal(429, 'too-fast', sentence, id, Math.ceil(waitMs))
+  }
+}
+
+/** Of a message's bytes that are refused: the cost of one token. */
+export const bytesPerToken = 16_384
+
+/** Tokens, for a refused request. */
+export const costOfRefusal = (bytes: number) => 1 + bytes / bytesPerToken
