@@ -15,7 +15,7 @@ import { mountDocuments, mustWait } from './document/endpoints.ts'
 import type { Health } from './health.ts'
 import { answerErrors, reportFailure } from './http/refusals.ts'
 import { admitChannel } from './hub/admission.ts'
-import { bytesPerToken, createRateLimit } from './hub/rate-limit.ts'
+import { bytesPerToken, RateLimit } from './hub/rate-limit.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
 import { readFigures } from './process.ts'
@@ -93,7 +93,7 @@ export function createApp(parts: AppParts) {
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
   const budget = new Budget(parts.limits, parts.timers)
   /** What refused requests cost their connection, to protect others. */
-  const penalties = createRateLimit(parts.limits.messagesPerSecond, parts.timers.now)
+  const penalties = new RateLimit(parts.limits.messagesPerSecond, parts.timers.now)
   const bodies = new Bodies({ ...parts, budget, penalties })
   const mounting = { ...parts, router, onSocket, budget, bodies, holdMs: settings().polling.holdMs }
   const takeMessage = mountUplink(mounting)
@@ -190,7 +190,7 @@ function mountPage(
   if (!existsSync(file))
     throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
   const page = readFileSync(file, 'utf8')
-  const limit = createRateLimit(pageTokensPerSecond, timers.now)
+  const limit = new RateLimit(pageTokensPerSecond, timers.now)
 
   /** One snapshot: the stream resumes exactly after the content. */
   async function startFor(channel: string, grant: Grant): Promise<PageStart> {
@@ -226,10 +226,10 @@ function mountPage(
     // It would take a browser longer still.
     if (!queryOf(ctx).has('open')) documents.mustBeReadable(channel)
     const connection = connectionOf(ctx.req)
-    mustWait('Pages were read faster than the server makes them', limit.take(connection, ''))
+    mustWait('Pages were read faster than the server makes them', limit.take(connection))
     const start = await startFor(channel, grant)
     const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), page.length)
-    limit.charge(connection, '', characters / bytesPerToken)
+    limit.charge(connection, characters / bytesPerToken)
     ctx.type = 'html'
     ctx.set({ ...pageHeaders(ctx.hostname, origins.ports()), 'Cache-Control': 'no-store' })
     const view = queryOf(ctx).get('view') ?? ''

@@ -11,7 +11,7 @@ import { keepForm } from './document/document-writes.ts'
 import { Ledger } from './document/ledger.ts'
 import { Health } from './health.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
-import { createHub } from './hub/hub.ts'
+import { Hub } from './hub/hub.ts'
 import { newEpoch, type OpenedLog, type Outage, openLog } from './log/log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
@@ -236,7 +236,7 @@ async function start(
     losses,
     siblings,
   })
-  const hub = createHub({
+  const hub = new Hub({
     log,
     timers,
     random,

@@ -1,7 +1,7 @@
 // Writes documents: a program's text as one message, and what another editor left as a message of this one.
 
 import { hash } from 'node:crypto'
-import { documentDeleted } from '../hub/hub.ts'
+import { documentDeleted } from '../hub/publisher.ts'
 import { DocumentDeleted, IdTaken, isRepeat, type Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
 import {

@@ -10,7 +10,7 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import * as Y from 'yjs'
 import { answerErrors } from '../http/refusals.ts'
-import { createRateLimit } from '../hub/rate-limit.ts'
+import { RateLimit } from '../hub/rate-limit.ts'
 import { foldAt } from '../log/folding.ts'
 import { createMemoryLog } from '../log/log.ts'
 import { ampleLimits, countTo } from '../log/log-testing.ts'
@@ -55,7 +55,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
       timers: processTimers,
       budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }, processTimers),
-      penalties: createRateLimit(100, now),
+      penalties: new RateLimit(100, now),
     }),
     limits: { maxMessageBytes: 1e6 },
     settings: () => ({ editor: 'shared' }),

@@ -5,7 +5,7 @@ import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import { admitChannel, admitDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
-import { createRateLimit } from '../hub/rate-limit.ts'
+import { RateLimit } from '../hub/rate-limit.ts'
 import type { Log } from '../log/log.ts'
 import { Refusal } from '../refusal.ts'
 import {
@@ -116,11 +116,11 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
   const { hub, log, directory, documents, texts, access, bodies, limits, timers, settings } = parts
   const { maxMessageBytes } = limits
   const { editor } = settings()
-  const { take: takeInvitation } = createRateLimit(1, timers.now)
+  const invitationRate = new RateLimit(1, timers.now)
   // Reading a long document costs the server up to a second.
-  const { take: takeExport } = createRateLimit(2, timers.now)
-  const { take: takeText } = createRateLimit(10, timers.now)
-  const { take: takeHistory } = createRateLimit(10, timers.now)
+  const exportRate = new RateLimit(2, timers.now)
+  const textRate = new RateLimit(10, timers.now)
+  const historyRate = new RateLimit(10, timers.now)
 
   /** Rejects with a `Refusal` (422 `too-costly`). */
   async function linesSent(type: TextType, text: string, id: string) {
@@ -157,7 +157,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       const channel = admitChannel(ctx.params.channel ?? '')
       const refusal = refuseReading(grantOf(ctx), [channel])
       if (refusal) throw refusal
-      mustWait('Two exports a second are enough', takeExport(connectionOf(ctx.req), ''))
+      mustWait('Two exports a second are enough', exportRate.take(connectionOf(ctx.req)))
       const title = (await directory.titleOf(channel)) || channel
       ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
       ctx.type = `${type}; charset=utf-8`
@@ -177,7 +177,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       const sentence = `A document can be had as ${types}; name one of them in Accept.`
       throw new Refusal(406, 'not-acceptable', sentence)
     }
-    mustWait(enoughTexts, takeText(connectionOf(ctx.req), ''))
+    mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
     const { messages, tag } = await findDocument(log, channel)
     ctx.set({ ...exportHeaders, ETag: tag })
     ctx.vary('Accept')
@@ -216,7 +216,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       const draft = draftFor(ctx, 'update', { update: 'AAA=' })
       const type = typeSent(ctx.get('Content-Type'))
       refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
-      mustWait(enoughTexts, takeText(connectionOf(ctx.req), ''))
+      mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
       const text = await bodies.strictText(ctx.req, grantOf(ctx))
       const lines = await linesSent(type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
@@ -229,7 +229,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     const channel = admitChannel(queryOf(ctx).get('channel') ?? '')
     const refusal = refuseReading(grantOf(ctx), [channel])
     if (refusal) throw refusal
-    mustWait('Ten portions a second are enough', takeHistory(connectionOf(ctx.req), ''))
+    mustWait('Ten portions a second are enough', historyRate.take(connectionOf(ctx.req)))
     const history = await readHistory(log, channel, parseCursor(queryOf(ctx).get('after')))
     if (history === null) {
       const sentence = 'The log has erased what follows there; begin again without "after".'
@@ -251,7 +251,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     const channel = admitChannel(data.channel)
     const refusal = refuseWriting(grantOf(ctx), channel)
     if (refusal) throw refusal
-    mustWait('One invitation a second is enough', takeInvitation(connectionOf(ctx.req), ''))
+    mustWait('One invitation a second is enough', invitationRate.take(connectionOf(ctx.req)))
     const permission = { channels: [channel], may: data.may }
     const { cookie, authorization } = ctx.req.headers
     const { token, expiresAt } = await access.invite(cookie, authorization, permission, data.hours)

@@ -12,7 +12,7 @@ import tls from 'node:tls'
 import Koa from 'koa'
 import websockify from 'koa-websocket'
 import { ensureCertificate } from '../../certs/certificate.ts'
-import { createRateLimit } from '../hub/rate-limit.ts'
+import { RateLimit } from '../hub/rate-limit.ts'
 import { processTimers } from '../process.ts'
 import { testConfig } from '../testing.ts'
 import { Budget } from '../transports/budget.ts'
@@ -39,7 +39,7 @@ async function listenDeaf() {
   const app = {
     ...{ koa, socketPaths: new Set<string>(), authorizeSocket: async () => undefined },
     ...{ takeMessage: () => Promise.reject(new Error('not asked')), webSockets: () => 0 },
-    penalties: createRateLimit(100, Date.now),
+    penalties: new RateLimit(100, Date.now),
     budget: new Budget(testConfig.limits, processTimers),
   }
   const origins = { ports: () => [], allowedOrigins: [] }

@@ -45,7 +45,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
       response.once('finish', () => {
         // What other requests of the connection sent meanwhile is included.
         const bytes = Math.min(connection.socket.bytesRead - bytesBefore, settings.maxMessageBytes)
-        if (response.statusCode >= 400) penalties.charge(key, '', costOfRefusal(bytes))
+        if (response.statusCode >= 400) penalties.charge(key, costOfRefusal(bytes))
       })
       take(connection, request, response)
     }
@@ -127,7 +127,7 @@ function delay(
 ): void {
   const connection = connectionOf(request)
   const charge = budget.open(connection, () => {
-    penalties.charge(connection, '', costOfRefusal(mostUnreadBytes))
+    penalties.charge(connection, costOfRefusal(mostUnreadBytes))
     if ('stream' in request) request.stream.close(constants.NGHTTP2_REFUSED_STREAM)
     else request.destroy()
   })

@@ -1,14 +1,20 @@
 // Who is shown on each page and where: told on change, the whole to newcomers, never logged.
 
+import { Refusal } from '../refusal.ts'
 import {
   type AwarenessFrame,
   type AwarenessReport,
   type AwarenessState,
+  fingerprintIn,
   mostShownWindows,
+  pageOfOverview,
+  probesChannel,
+  windChannel,
 } from '../wire/messages.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
-import { type ClientKey, clientKey } from './registry.ts'
-import { type ClientIdentity, Delivery, type Subscriber } from './subscriber.ts'
+import { Delivery } from './delivery.ts'
+import { type Client, type ClientKey, clientKey } from './registry.ts'
+import type { ClientIdentity, Subscriber } from './subscriber.ts'
 
 interface Entry {
   readonly holder: Holder
@@ -96,10 +102,20 @@ export class Awareness {
     this.#onChange = onChange
   }
 
-  /** A holder that shows as many windows as it may is not given more. */
-  show(client: ClientIdentity, { channel, window, state }: Required<AwarenessReport>): void {
-    const holder = this.#holderOf(clientKey(client), client.owner)
-    holder.opening = client.opening
+  /**
+   * Ignores what a window said before it opened anew. A holder that shows as many windows as it may is not given more. Throws a `Refusal`:
+   * as `checkReport` does, and 400 `bad-shape` for a channel that the client does not read.
+   */
+  show({ identity, page }: Client, report: AwarenessReport, opening: number): void {
+    const { window = identity.id, channel = page, state } = report
+    checkReport(identity.id, { window, channel, state })
+    if (!identity.channels.has(channel)) {
+      const sentence = `"${identity.id}" does not read channel "${channel}"; a window is shown where it reads.`
+      throw new Refusal(400, 'bad-shape', sentence)
+    }
+    if (opening < identity.opening) return
+    const holder = this.#holderOf(clientKey(identity), identity.owner)
+    holder.opening = identity.opening
     this.#show(holder, { channel, window, state })
   }
 
@@ -334,6 +350,21 @@ export class Awareness {
     room.gone.clear()
     return { frames, isBehind }
   }
+}
+
+/** Throws a `Refusal`: 403 `not-your-name` or `read-only-channel`. */
+export function checkReport(id: string, { window = id, channel }: AwarenessReport): void {
+  const owner = fingerprintIn(id)
+  if (window !== id && (owner === null || owner !== fingerprintIn(window))) {
+    const sentence = `"${id}" cannot show "${window}", a window of another key; each window shows itself.`
+    throw new Refusal(403, 'not-your-name', sentence)
+  }
+  const isPage =
+    channel === undefined ||
+    (channel !== windChannel && channel !== probesChannel && pageOfOverview(channel) === null)
+  if (isPage) return
+  const sentence = `Nobody is shown on channel "${channel}"; show the window on the page's own.`
+  throw new Refusal(403, 'read-only-channel', sentence)
 }
 
 function createRoom(): Room {

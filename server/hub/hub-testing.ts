@@ -15,9 +15,10 @@ import {
 import { modeNamed } from '../wire/modes.ts'
 import { createManualTime } from '../wire/testing.ts'
 import type { Clock, Random } from '../wire/time.ts'
-import { createHub, type Hub } from './hub.ts'
+import { Delivery, type Framing, RecentDeliveries } from './delivery.ts'
+import { Hub } from './hub.ts'
 import type { PollReply } from './polls.ts'
-import { type ClientIdentity, Delivery, type Framing, type Holder, type Joining } from './subscriber.ts'
+import type { ClientIdentity, Holder, Joining, SubscriberHub } from './subscriber.ts'
 
 export { countTo, settled } from '../log/log-testing.ts'
 
@@ -90,13 +91,26 @@ export function createFakeConnection({
   return connection
 }
 
+/** For a subscriber or a registry without a hub. */
+export function streamsOf({
+  queueBytes = 100_000,
+  ...on
+}: Partial<SubscriberHub['on'] & { queueBytes: number }> = {}): SubscriberHub {
+  const nothing = () => undefined
+  return {
+    ...{ queueBytes, heartbeatMs: 16_000, recent: new RecentDeliveries(), log: memoryLog() },
+    reconnectDelayMs: () => 900,
+    on: { live: nothing, unrecovered: nothing, omitted: nothing, ended: nothing, failed: nothing, ...on },
+  }
+}
+
 /** Of a polling client. */
 export function identityOf(place: FakePlace): ClientIdentity {
   const { id, owner, channels, mode, opening, holder } = createFakeConnection(place).joining
   return { id, owner, channels, mode, opening, ...(holder && { holder }) }
 }
 
-type HubParts = Parameters<typeof createHub>[0]
+type HubParts = ConstructorParameters<typeof Hub>[0]
 type Poll = Parameters<Hub['poll']>[0]
 
 export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'onJoined' | 'bus'> {
@@ -131,7 +145,7 @@ export function openHub(given: HubChange = {}) {
   }
   const kept = log ?? memoryLog(time.now)
   const onFailure = (error: unknown) => void failures.push(error)
-  const hub = createHub({ log: kept, timers: time, random, onFailure, onJoined, bus, settings })
+  const hub = new Hub({ log: kept, timers: time, random, onFailure, onJoined, bus, settings })
 
   return {
     hub,

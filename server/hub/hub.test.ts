@@ -267,7 +267,7 @@ function open() {
 
 test('a channel is read while a stream or a poll of it is here', async () => {
   const { hub, time, enter, ask } = open()
-  const reads = () => ['main', 'wind', 'notes'].map(hub.isRead)
+  const reads = () => ['main', 'wind', 'notes'].map((channel) => hub.isRead(channel))
   assert.deepEqual(reads(), [false, false, false])
   const { window } = enter({ channels: ['main', 'wind'] })
   await ask({ id: 'w2', channels: ['notes', 'wind'] }, { isFirst: true })

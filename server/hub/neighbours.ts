@@ -3,9 +3,9 @@
 
 import type { Bus } from '../log/log.ts'
 import type { AwarenessReport, AwarenessState } from '../wire/messages.ts'
-import type { Timers } from '../wire/time.ts'
+import type { Cancel, Timers } from '../wire/time.ts'
 import type { Awareness } from './awareness.ts'
-import type { Registry } from './registry.ts'
+import { type Counts, type Elsewhere, noCounts, type Registry } from './registry.ts'
 
 /** For a client of another server: a request need not come to the server that has the stream. */
 export type Said =
@@ -27,28 +27,11 @@ interface ShownElsewhere {
   readonly state: AwarenessState | null
 }
 
-export interface Counts {
-  /** Windows by page, without polling ones of proven names. */
-  readonly pages: ReadonlyMap<string, number>
-  /** Streams over connections of which a browser has few, by its fingerprint. */
-  readonly owners: ReadonlyMap<string, number>
-  /** Clients that read a page's overview, by the overview's channel. */
-  readonly overviews: ReadonlyMap<string, number>
-}
-
-export const noCounts: Counts = { pages: new Map(), owners: new Map(), overviews: new Map() }
-
 type CountsName = keyof Counts
 
 const countsNames = ['pages', 'owners', 'overviews'] as const satisfies readonly CountsName[]
 
 type PlainCounts = Readonly<Record<CountsName, Readonly<Record<string, number>>>>
-
-export interface Elsewhere {
-  readonly counts: () => Counts
-  /** This server's own may have changed. */
-  readonly onCounted: () => void
-}
 
 type Told =
   | Said
@@ -91,89 +74,162 @@ const countsMissed = 2.5
 /** In one note, which a broker takes up to some size. */
 const mostCountsInNote = 2000
 
-export type Neighbours = ReturnType<typeof joinNeighbours>
-
-export function joinNeighbours(parts: NeighboursParts) {
-  const { bus, server, mayLead, timers, heartbeatMs, registry, awareness, onSaid, onJoined } = parts
-  const others = new Map<string, Other>()
-  const polling = new Map<string, { readonly page: string; readonly at: number }>()
+export class Neighbours implements Elsewhere {
+  readonly #parts: NeighboursParts
+  readonly #others = new Map<string, Other>()
+  readonly #polling = new Map<string, { readonly page: string; readonly at: number }>()
   /** Not posted yet, by channel and window; the newest of each. */
-  let shown = new Map<string, ShownElsewhere>()
-  let polled = new Map<string, string>()
-  let stopShown: (() => void) | null = null
-  let stopPolled: (() => void) | null = null
-  let stopCounts = timers.later(repeatCounts, heartbeatMs / countsPerHeartbeat)
-  let posted: Counts = noCounts
-  let isClosed = false
+  readonly #shown = new Map<string, ShownElsewhere>()
+  readonly #polled = new Map<string, string>()
+  #cancelShown: Cancel | null = null
+  #cancelPolled: Cancel | null = null
+  #cancelCounts: Cancel
+  #posted: Counts = noCounts
+  #isClosed = false
 
-  const post = (told: Told) => void (isClosed || bus.post({ ...told, from: server }))
+  constructor(parts: NeighboursParts) {
+    this.#parts = parts
+    const { bus, server, registry, awareness } = parts
+    this.#cancelCounts = this.#planCounts()
+    registry.elsewhere = this
+    awareness.onOwn = (change) => this.#show(change)
+    bus.follow(
+      (note) => this.#take(note as Note),
+      () => {
+        this.#post({ type: 'hello' })
+        this.#tellAll()
+      },
+    )
+    bus.bequeath?.({ type: 'gone', from: server } satisfies Note)
+    this.#post({ type: 'hello' })
+  }
+
+  leads(): boolean {
+    const { mayLead, server } = this.#parts
+    return mayLead && this.#others.entries().every(([name, other]) => !other.mayLead || name > server)
+  }
+
+  say(said: Said): void {
+    this.#settle(said)
+    this.#post(said)
+  }
+
+  /** A poll of a proven name came here. */
+  polled(window: string, page: string): void {
+    this.#polled.set(window, page)
+    this.#cancelPolled ??= this.#parts.timers.later(() => {
+      this.#cancelPolled = null
+      this.#post({ type: 'polls', pages: Object.fromEntries(this.#polled) })
+      this.#polled.clear()
+    }, polledPauseMs)
+  }
+
+  counts(): Counts {
+    const sum = { pages: new Map(), owners: new Map(), overviews: new Map() }
+    for (const other of this.#others.values())
+      for (const name of countsNames)
+        for (const [key, count] of other[name]) sum[name].set(key, (sum[name].get(key) ?? 0) + count)
+    for (const [window, { page }] of this.#polling)
+      if (!this.#parts.registry.named(window)) sum.pages.set(page, (sum.pages.get(page) ?? 0) + 1)
+    return sum
+  }
+
+  onCounted(): void {
+    if (changesOf(this.#posted, this.#parts.registry.counts()).length > 0) this.#postCounts()
+  }
+
+  close(): void {
+    this.#post({ type: 'gone' })
+    this.#isClosed = true
+    for (const cancel of [this.#cancelShown, this.#cancelPolled, this.#cancelCounts]) cancel?.()
+  }
+
+  #post(told: Told): void {
+    const { bus, server } = this.#parts
+    if (!this.#isClosed) bus.post({ ...told, from: server })
+  }
 
   /** Posts at least one note. */
-  function postCounts(isWhole = false): void {
+  #postCounts(isWhole = false): void {
+    const { registry, mayLead } = this.#parts
     const counts = registry.counts()
-    const changes = changesOf(isWhole ? noCounts : posted, counts)
-    posted = counts
+    const changes = changesOf(isWhole ? noCounts : this.#posted, counts)
+    this.#posted = counts
     for (let first = 0; first === 0 || first < changes.length; first += mostCountsInNote) {
       const some = changes.slice(first, first + mostCountsInNote)
       const plain = (wanted: CountsName) =>
         Object.fromEntries(some.filter(([name]) => name === wanted).map(([, key, count]) => [key, count]))
       const counted = { pages: plain('pages'), owners: plain('owners'), overviews: plain('overviews') }
-      post({ type: 'counts', isWhole: isWhole && first === 0, mayLead, ...counted })
+      this.#post({ type: 'counts', isWhole: isWhole && first === 0, mayLead, ...counted })
     }
   }
 
-  function repeatCounts(): void {
-    postCounts()
-    const latest = timers.now() - (heartbeatMs / countsPerHeartbeat) * countsMissed
-    for (const [other, { heardAt }] of others) if (heardAt < latest) forget(other)
-    const { size } = polling
-    for (const [window, { at }] of polling) if (at < latest) polling.delete(window)
-    if (polling.size < size) registry.presenceChanged()
-    stopCounts = timers.later(repeatCounts, heartbeatMs / countsPerHeartbeat)
+  #planCounts(): Cancel {
+    const { timers, heartbeatMs } = this.#parts
+    return timers.later(() => this.#repeatCounts(), heartbeatMs / countsPerHeartbeat)
   }
 
-  function forget(other: string): void {
+  #repeatCounts(): void {
+    const { timers, heartbeatMs, registry } = this.#parts
+    this.#postCounts()
+    const latest = timers.now() - (heartbeatMs / countsPerHeartbeat) * countsMissed
+    for (const [other, { heardAt }] of this.#others) if (heardAt < latest) this.#forget(other)
+    const { size } = this.#polling
+    for (const [window, { at }] of this.#polling) if (at < latest) this.#polling.delete(window)
+    if (this.#polling.size < size) registry.presenceChanged()
+    this.#cancelCounts = this.#planCounts()
+  }
+
+  #forget(other: string): void {
+    const { registry, awareness, onJoined } = this.#parts
     awareness.serverLeft(other)
-    const wasLeading = leads()
-    if (others.delete(other)) registry.presenceChanged()
-    if (wasLeading || !leads()) return
-    for (const { overviews } of [registry.counts(), ...others.values()])
+    const wasLeading = this.leads()
+    if (this.#others.delete(other)) registry.presenceChanged()
+    if (wasLeading || !this.leads()) return
+    for (const { overviews } of [registry.counts(), ...this.#others.values()])
       for (const overview of overviews.keys()) onJoined(overview)
   }
 
-  function leads(): boolean {
-    return mayLead && others.entries().every(([name, other]) => !other.mayLead || name > server)
+  #tellAll(): void {
+    this.#postCounts(true)
+    const all = this.#parts.awareness.ownShown()
+    if (all.length > 0) this.#post({ type: 'shown', shown: all })
   }
 
-  function tellAll(): void {
-    postCounts(true)
-    const all = awareness.ownShown()
-    if (all.length > 0) post({ type: 'shown', shown: all })
+  #show(change: ShownElsewhere): void {
+    this.#shown.set(`${change.channel} ${change.window}`, change)
+    this.#cancelShown ??= this.#parts.timers.later(() => {
+      this.#cancelShown = null
+      this.#post({ type: 'shown', shown: [...this.#shown.values()] })
+      this.#shown.clear()
+    }, shownPauseMs)
   }
 
-  function take(note: Note): void {
+  #take(note: Note): void {
+    const { server, timers, awareness, onSaid } = this.#parts
     const { from } = note
-    if (isClosed || from === server) return
-    const known = others.get(from)
+    if (this.#isClosed || from === server) return
+    const known = this.#others.get(from)
     if (known) known.heardAt = timers.now()
-    if (note.type === 'hello') tellAll()
-    else if (note.type === 'gone') forget(from)
-    else if (note.type === 'counts') takeCounts(from, note)
-    else if (note.type === 'polls') takePolls(note.pages)
+    if (note.type === 'hello') this.#tellAll()
+    else if (note.type === 'gone') this.#forget(from)
+    else if (note.type === 'counts') this.#takeCounts(from, note)
+    else if (note.type === 'polls') this.#takePolls(note.pages)
     else if (note.type === 'shown') {
       for (const { owner, ...report } of note.shown) awareness.showFrom(from, owner, report)
     } else {
-      settle(note)
+      this.#settle(note)
       onSaid(note)
     }
   }
 
-  function takeCounts(from: string, told: Extract<Told, { type: 'counts' }>): void {
+  #takeCounts(from: string, told: Extract<Told, { type: 'counts' }>): void {
+    const { timers, registry, onJoined } = this.#parts
     const { isWhole, mayLead } = told
-    const known = others.get(from)
+    const known = this.#others.get(from)
     // Of one that was taken for gone, or whose first note was lost.
     if (!known && !isWhole) {
-      post({ type: 'hello' })
+      this.#post({ type: 'hello' })
       return
     }
     const other: Other =
@@ -188,77 +244,25 @@ export function joinNeighbours(parts: NeighboursParts) {
       for (const [key, count] of Object.entries(told[name]))
         if (count > 0) other[name].set(key, count)
         else other[name].delete(key)
-    others.set(from, other)
+    this.#others.set(from, other)
     if (isWhole || countsNames.some((name) => Object.keys(told[name]).length > 0)) registry.presenceChanged()
     for (const [overview] of joined) onJoined(overview)
   }
 
   /** It polls no more. */
-  function settle({ type, window }: Said): void {
-    if ((type === 'left' || type === 'opened') && polling.delete(window)) registry.presenceChanged()
+  #settle({ type, window }: Said): void {
+    if ((type === 'left' || type === 'opened') && this.#polling.delete(window))
+      this.#parts.registry.presenceChanged()
   }
 
-  function takePolls(pages: Readonly<Record<string, string>>): void {
-    const { size } = polling
+  #takePolls(pages: Readonly<Record<string, string>>): void {
+    const { timers, registry, onSaid } = this.#parts
+    const { size } = this.#polling
     for (const [window, page] of Object.entries(pages)) {
-      polling.set(window, { page, at: timers.now() })
+      this.#polling.set(window, { page, at: timers.now() })
       onSaid({ type: 'polled', window })
     }
-    if (polling.size > size) registry.presenceChanged()
-  }
-
-  awareness.onOwn = (changed) => {
-    shown.set(`${changed.channel} ${changed.window}`, changed)
-    stopShown ??= timers.later(() => {
-      stopShown = null
-      post({ type: 'shown', shown: [...shown.values()] })
-      shown = new Map()
-    }, shownPauseMs)
-  }
-  registry.elsewhere = {
-    counts(): Counts {
-      const sum = { pages: new Map(), owners: new Map(), overviews: new Map() }
-      for (const other of others.values())
-        for (const name of countsNames)
-          for (const [key, count] of other[name]) sum[name].set(key, (sum[name].get(key) ?? 0) + count)
-      for (const [window, { page }] of polling)
-        if (!registry.named(window)) sum.pages.set(page, (sum.pages.get(page) ?? 0) + 1)
-      return sum
-    },
-    onCounted() {
-      if (changesOf(posted, registry.counts()).length > 0) postCounts()
-    },
-  }
-  bus.follow(
-    (note) => take(note as Note),
-    () => {
-      post({ type: 'hello' })
-      tellAll()
-    },
-  )
-  bus.bequeath?.({ type: 'gone', from: server } satisfies Note)
-  post({ type: 'hello' })
-
-  return {
-    leads,
-    say(said: Said): void {
-      settle(said)
-      post(said)
-    },
-    /** A poll of a proven name came here. */
-    polled(window: string, page: string): void {
-      polled.set(window, page)
-      stopPolled ??= timers.later(() => {
-        stopPolled = null
-        post({ type: 'polls', pages: Object.fromEntries(polled) })
-        polled = new Map()
-      }, polledPauseMs)
-    },
-    close(): void {
-      post({ type: 'gone' })
-      isClosed = true
-      for (const stop of [stopShown, stopPolled, stopCounts]) stop?.()
-    },
+    if (this.#polling.size > size) registry.presenceChanged()
   }
 }
 

@@ -1,13 +1,14 @@
 // Polling clients: each response contains everything after the request's cursor.
 
-import type { CatchUp, Log } from '../log/log.ts'
+import type { CatchUp } from '../log/log.ts'
 import { type Cursor, estimateLength, formatCursor, type Message } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Awareness } from './awareness.ts'
+import { Delivery } from './delivery.ts'
 import type { Registry } from './registry.ts'
-import { type ClientIdentity, Delivery, type RecentDeliveries, welcomeTo } from './subscriber.ts'
+import { type ClientIdentity, type SubscriberHub, welcomeTo } from './subscriber.ts'
 
-interface Poll {
+export interface Poll {
   readonly identity: ClientIdentity
   /** Acknowledges everything up to it; the server keeps no queue. */
   readonly cursor: Cursor | null
@@ -24,31 +25,88 @@ export interface PollReply {
 }
 
 interface PollsParts {
-  readonly log: Log
+  readonly streams: SubscriberHub
   readonly registry: Registry
   readonly awareness: Awareness
   readonly timers: Timers
-  readonly recent: RecentDeliveries
-  /** A larger response is cut; the next one continues. */
-  readonly mostBytes: number
-  readonly heartbeatMs: number
+  /** Throws a `Refusal` when full or draining. */
   readonly admit: (identity: ClientIdentity) => void
   /** First poll, or a new client. */
-  readonly onJoined: (identity: ClientIdentity) => void
+  readonly onJoined: (channels: ReadonlySet<string>) => void
   readonly onSent: (messages: number) => void
 }
 
 const drainLookMs = 10
 
-export function createPolls(parts: PollsParts) {
-  const { log, registry, awareness, timers, recent, mostBytes, heartbeatMs, onJoined, onSent } = parts
+export class Polls {
+  readonly #parts: PollsParts
   /** Functions that end a hold, by channel. */
-  const held = new Map<string, Set<() => void>>()
+  readonly #held = new Map<string, Set<() => void>>()
+
+  constructor(parts: PollsParts) {
+    this.#parts = parts
+  }
+
+  /** Rejects with a `Refusal` when full or draining. */
+  async poll(poll: Poll): Promise<PollReply> {
+    const { registry, awareness, onJoined } = this.#parts
+    const { identity, cursor, holdMs, isFirst, signal } = poll
+    this.#admit(identity)
+    const isNew = registry.find(identity) === undefined
+    const client = registry.polled(identity)
+    if (isNew) registry.presenceChanged()
+    if (isNew || isFirst) onJoined(identity.channels)
+    // An earlier page of that name got it, not this one.
+    if (client) awareness.polled(identity, isFirst)
+    if (client && isFirst) client.lastPresence = null
+    // Before reading, so that messages in between end the hold.
+    const { ended, end } = this.#hold(identity.channels, holdMs, signal)
+    try {
+      let found = await this.#read(cursor, identity.channels)
+      if (!isFirst && holdMs > 0 && found.recovered && found.messages.length === 0) {
+        const holding = registry.polled(identity, holdMs)
+        if (!awareness.hasNewsFor(identity)) await ended
+        if (holding) holding.quietUntil = null
+        // An aborted client may have left.
+        if (!signal.aborted) {
+          this.#admit(identity)
+          registry.polled(identity)
+        }
+        found = await this.#read(cursor, identity.channels)
+      }
+      return this.#replyTo(poll, found)
+    } finally {
+      end()
+    }
+  }
+
+  wake(channel: string): void {
+    for (const end of this.#held.get(channel) ?? []) end()
+  }
+
+  wakeAll(): void {
+    for (const channel of this.#held.keys()) this.wake(channel)
+  }
+
+  /** Wakes all polls; resolves when all clients are notified, or at `until` (ms since the epoch). */
+  drain(until: number): Promise<void> {
+    const { registry, timers } = this.#parts
+    this.wakeAll()
+    return new Promise((resolve) => {
+      function look(): void {
+        const isOver = registry.all().every(({ stream }) => stream) || timers.now() >= until
+        if (isOver) resolve()
+        else timers.later(look, Math.min(drainLookMs, until - timers.now()))
+      }
+      look()
+    })
+  }
 
   /** A refused client is also removed. */
-  function admit(identity: ClientIdentity): void {
+  #admit(identity: ClientIdentity): void {
+    const { registry, admit } = this.#parts
     try {
-      parts.admit(identity)
+      admit(identity)
     } catch (refusal) {
       registry.dismiss(identity)
       throw refusal
@@ -56,18 +114,19 @@ export function createPolls(parts: PollsParts) {
   }
 
   /** Skips portions without messages for this client. */
-  async function read(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> {
+  async #read(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> {
+    const { log } = this.#parts.streams
     let found = await log.read(cursor, channels)
-    while (found.messages.length === 0 && found.reached.seq < found.head.seq) {
+    while (found.messages.length === 0 && found.reached.seq < found.head.seq)
       found = await log.read(found.reached, channels)
-    }
     return found
   }
 
   /** Ends on a message, after `holdMs`, on abort, on drain, or by `end`. */
-  function hold(channels: ReadonlySet<string>, holdMs: number, signal: AbortSignal) {
+  #hold(channels: ReadonlySet<string>, holdMs: number, signal: AbortSignal) {
+    const held = this.#held
     const { promise: ended, resolve } = Promise.withResolvers<void>()
-    const stopTimer = timers.later(end, holdMs)
+    const stopTimer = this.#parts.timers.later(end, holdMs)
     signal.addEventListener('abort', end, { once: true })
     for (const channel of channels) held.getOrInsertComputed(channel, () => new Set()).add(end)
     function end(): void {
@@ -84,14 +143,13 @@ export function createPolls(parts: PollsParts) {
     return { ended, end }
   }
 
-  function wake(channel: string): void {
-    for (const end of held.get(channel) ?? []) end()
-  }
-
-  function replyTo({ identity, cursor, isFirst, signal }: Omit<Poll, 'holdMs'>, found: CatchUp): PollReply {
+  #replyTo({ identity, cursor, isFirst, signal }: Omit<Poll, 'holdMs'>, found: CatchUp): PollReply {
+    const { streams, registry, awareness, onSent } = this.#parts
+    const { recent, queueBytes, heartbeatMs, on } = streams
     const { recovered, head } = found
-    // Never cut a snapshot: only the whole matches its cursor.
-    const messages = recovered ? asManyAsFit(found.messages, mostBytes) : found.messages
+    if (cursor && !recovered) on.unrecovered()
+    // Never cut a snapshot: only the whole matches its cursor. The next reply continues a cut one.
+    const messages = recovered ? asManyAsFit(found.messages, queueBytes) : found.messages
     onSent(messages.length)
     const last = messages.length < found.messages.length ? messages.at(-1) : undefined
     const client = registry.find(identity)
@@ -108,58 +166,6 @@ export function createPolls(parts: PollsParts) {
         ...(isHeard && !client.stream ? awareness.newsFor(identity) : []),
       ],
     }
-  }
-
-  function wakeAll(): void {
-    for (const channel of held.keys()) wake(channel)
-  }
-
-  return {
-    wake,
-    wakeAll,
-    /** Rejects with a `Refusal` when full or draining. */
-    async poll(poll: Poll): Promise<PollReply> {
-      const { identity, cursor, holdMs, isFirst, signal } = poll
-      admit(identity)
-      const isNew = registry.find(identity) === undefined
-      const client = registry.polled(identity)
-      if (isNew) registry.presenceChanged()
-      if (isNew || isFirst) onJoined(identity)
-      // An earlier page of that name got it, not this one.
-      if (client) awareness.polled(identity, isFirst)
-      if (client && isFirst) client.lastPresence = null
-      // Before reading, so that messages in between end the hold.
-      const { ended, end } = hold(identity.channels, holdMs, signal)
-      try {
-        let found = await read(cursor, identity.channels)
-        if (!isFirst && holdMs > 0 && found.recovered && found.messages.length === 0) {
-          const holding = registry.polled(identity, holdMs)
-          if (!awareness.hasNewsFor(identity)) await ended
-          if (holding) holding.quietUntil = null
-          // An aborted client may have left.
-          if (!signal.aborted) {
-            admit(identity)
-            registry.polled(identity)
-          }
-          found = await read(cursor, identity.channels)
-        }
-        return replyTo(poll, found)
-      } finally {
-        end()
-      }
-    },
-    /** Drain: wakes all polls; resolves when all clients are notified, or at `until` (ms since the epoch). */
-    drain(until: number): Promise<void> {
-      wakeAll()
-      return new Promise((resolve) => {
-        function look(): void {
-          const isOver = registry.all().every(({ stream }) => stream) || timers.now() >= until
-          if (isOver) resolve()
-          else timers.later(look, Math.min(drainLookMs, until - timers.now()))
-        }
-        look()
-      })
-    },
   }
 }
 

@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { createManualTime } from '../wire/testing.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { countTo } from './hub-testing.ts'
-import { costOfRefusal, createRateLimit } from './rate-limit.ts'
+import { costOfRefusal, RateLimit } from './rate-limit.ts'
 
 function openLimit({ perSecond = 10 } = {}) {
   const time = createManualTime()
-  const limit = createRateLimit(perSecond, time.now)
+  const limit = new RateLimit(perSecond, time.now)
   const usual = {}
   const take = (sender: string, connection: object = usual) => limit.take(connection, sender)
-  const charge = (tokens: number, sender: string) => limit.charge(usual, sender, tokens)
+  const charge = (tokens: number, sender: string) => limit.charge(usual, tokens, sender)
   /** How many of `tries` are taken at once. */
   const takenOf = (tries: number, sender = 'w1', connection: object = usual) =>
     countTo(tries).filter(() => take(sender, connection) === 0).length
@@ -100,12 +100,12 @@ test('a sender is not forgotten while that would give it more than its due', () 
 
 test('a connection is in debt once its refusals cost more than a second, and others are not', () => {
   const time = createManualTime()
-  const limit = createRateLimit(100, time.now)
+  const limit = new RateLimit(100, time.now)
   const [connection, another] = [{}, {}]
-  for (let count = 0; count < 100; count += 1) limit.charge(connection, '', costOfRefusal(0))
+  for (let count = 0; count < 100; count += 1) limit.charge(connection, costOfRefusal(0))
   assert.equal(limit.debtMs(connection), 0)
   // A token more for each 16 KiB.
-  limit.charge(connection, '', costOfRefusal(16_384 * 4))
+  limit.charge(connection, costOfRefusal(16_384 * 4))
   assert.deepEqual([limit.debtMs(connection), limit.debtMs(another)], [50, 0])
   time.advance(50)
   assert.equal(limit.debtMs(connection), 0)

@@ -25,15 +25,50 @@ const ownBuckets = 64
  * `count` messages per sender and period, a second by default, with a burst of one period. Names are free to invent: a client under thousands has
  * the rate of 65 senders, and does not slow other connections. The frames of a stream have the sender "".
  */
-export function createRateLimit(count: number, now: Clock, periodMs = 1000) {
-  const connections = new WeakMap<object, Connection>()
-  const fullBucket = (at: number): Bucket => ({ tokens: count, filledAt: at })
+export class RateLimit {
+  readonly #count: number
+  readonly #now: Clock
+  readonly #periodMs: number
+  readonly #connections = new WeakMap<object, Connection>()
 
-  function bucketOf(connection: object, sender: string, at: number): Bucket {
-    let known = connections.get(connection)
+  constructor(count: number, now: Clock, periodMs = 1000) {
+    this.#count = count
+    this.#now = now
+    this.#periodMs = periodMs
+  }
+
+  /** Takes a token and returns 0; without one, returns the ms to wait. */
+  take(connection: object, sender = ''): number {
+    const bucket = this.#filled(connection, sender)
+    if (bucket.tokens < 1) return ((1 - bucket.tokens) / this.#count) * this.#periodMs
+    bucket.tokens -= 1
+    return 0
+  }
+
+  /** What costs more than a token: the next ones wait for it. */
+  charge(connection: object, tokens: number, sender = ''): void {
+    this.#filled(connection, sender).tokens -= tokens
+  }
+
+  /** Until a connection has tokens again after it was charged more than it had, ms. */
+  debtMs(connection: object): number {
+    return (Math.max(0, -this.#filled(connection, '').tokens) / this.#count) * this.#periodMs
+  }
+
+  #filled(connection: object, sender: string): Bucket {
+    const at = this.#now()
+    const bucket = this.#bucketOf(connection, sender, at)
+    const tokens = ((at - bucket.filledAt) / this.#periodMs) * this.#count
+    bucket.tokens = Math.min(this.#count, bucket.tokens + tokens)
+    bucket.filledAt = at
+    return bucket
+  }
+
+  #bucketOf(connection: object, sender: string, at: number): Bucket {
+    let known = this.#connections.get(connection)
     if (!known) {
-      known = { own: null, shared: fullBucket(at), sweptAt: Number.NEGATIVE_INFINITY }
-      connections.set(connection, known)
+      known = { own: null, shared: this.#fullBucket(at), sweptAt: Number.NEGATIVE_INFINITY }
+      this.#connections.set(connection, known)
     }
     const { shared } = known
     if (sender === '') return shared
@@ -45,43 +80,18 @@ export function createRateLimit(count: number, now: Clock, periodMs = 1000) {
     if (own.size >= ownBuckets && at - known.sweptAt >= 1000) {
       known.sweptAt = at
       // An idle period fills a bucket, as if new.
-      for (const [idle, { filledAt }] of own) if (filledAt < at - periodMs) own.delete(idle)
+      for (const [idle, { filledAt }] of own) if (filledAt < at - this.#periodMs) own.delete(idle)
     }
     if (own.size >= ownBuckets) return shared
-    const full = fullBucket(at)
+    const full = this.#fullBucket(at)
     own.set(sender, full)
     return full
   }
 
-  function filled(connection: object, sender: string): Bucket {
-    const at = now()
-    const bucket = bucketOf(connection, sender, at)
-    const tokens = ((at - bucket.filledAt) / periodMs) * count
-    bucket.tokens = Math.min(count, bucket.tokens + tokens)
-    bucket.filledAt = at
-    return bucket
-  }
-
-  return {
-    /** Takes a token and returns 0; without one, returns the ms to wait. */
-    take(connection: object, sender: string): number {
-      const bucket = filled(connection, sender)
-      if (bucket.tokens < 1) return ((1 - bucket.tokens) / count) * periodMs
-      bucket.tokens -= 1
-      return 0
-    },
-    /** What costs more than a token: the next ones wait for it. */
-    charge(connection: object, sender: string, tokens: number): void {
-      filled(connection, sender).tokens -= tokens
-    },
-    /** Until a connection has tokens again after it was charged more than it had, ms. */
-    debtMs(connection: object): number {
-      return (Math.max(0, -filled(connection, '').tokens) / count) * periodMs
-    },
+  #fullBucket(at: number): Bucket {
+    return { tokens: this.#count, filledAt: at }
   }
 }
-
-export type RateLimit = ReturnType<typeof createRateLimit>
 
 const hourMs = 3_600_000
 
@@ -93,16 +103,16 @@ export class NewChannels {
   readonly #perHour: number
   readonly #most: number
   readonly #all = {}
-  readonly #usual
-  readonly #reserve
+  readonly #usual: RateLimit
+  readonly #reserve: { readonly ofEach: RateLimit; readonly ofAll: RateLimit }
 
   constructor(perHour: number, most: number, now: Clock) {
     this.#perHour = perHour
     this.#most = most
-    this.#usual = createRateLimit(perHour, now, hourMs)
+    this.#usual = new RateLimit(perHour, now, hourMs)
     this.#reserve = {
-      ofEach: createRateLimit(Math.max(1, Math.floor(perHour / 100)), now, hourMs),
-      ofAll: createRateLimit(perHour, now, hourMs),
+      ofEach: new RateLimit(Math.max(1, Math.floor(perHour / 100)), now, hourMs),
+      ofAll: new RateLimit(perHour, now, hourMs),
     }
   }
 
@@ -111,9 +121,9 @@ export class NewChannels {
     const isReserve = channels >= reserveOf(this.#most)
     const { ofEach, ofAll } = this.#reserve
     const waitMs =
-      this.#usual.take(connection, '') ||
+      this.#usual.take(connection) ||
       (invitation && this.#usual.take(this.#all, invitation)) ||
-      (isReserve && (ofEach.take(connection, '') || ofAll.take(this.#all, ''))) ||
+      (isReserve && (ofEach.take(connection) || ofAll.take(this.#all))) ||
       0
     if (waitMs === 0) return
     const few = isReserve ? ', and fewer where little room is left (limits.maxChannels)' : ''

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Presence } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
-import { countTo, createFakeConnection, type FakePlace, identityOf, jsonFraming } from './hub-testing.ts'
+import {
+  countTo,
+  createFakeConnection,
+  type FakePlace,
+  identityOf,
+  jsonFraming,
+  streamsOf,
+} from './hub-testing.ts'
 import { Registry } from './registry.ts'
 import { Subscriber } from './subscriber.ts'
 
@@ -14,11 +21,7 @@ function gather(mostDepartures = 10) {
   function enter(place: FakePlace) {
     const fail = () => assert.fail('no window overflows or fails here')
     const connection = createFakeConnection(place)
-    const window = new Subscriber(connection.joining, 100_000, {
-      onOmitted: fail,
-      onOverflow: fail,
-      onFailure: fail,
-    })
+    const window = new Subscriber(connection.joining, streamsOf({ omitted: fail, ended: fail, failed: fail }))
     return { connection, window, joined: registry.join(window) }
   }
 

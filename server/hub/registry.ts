@@ -1,9 +1,10 @@
 // Connected clients, streams and polling, and their presence frames.
 
+import { Refusal } from '../refusal.ts'
 import { type Presence, pageOfOverview } from '../wire/messages.ts'
 import type { Cancel, Timers } from '../wire/time.ts'
-import { type Counts, type Elsewhere, noCounts } from './neighbours.ts'
-import { type ClientIdentity, Delivery, type Subscriber } from './subscriber.ts'
+import { Delivery } from './delivery.ts'
+import type { ClientIdentity, Subscriber } from './subscriber.ts'
 
 /** One client; see `clientKey`. */
 export type ClientKey = ClientIdentity | string
@@ -24,14 +25,35 @@ export interface Client {
   beatAt: number | null
 }
 
+export interface Counts {
+  /** Windows by page, without polling ones of proven names. */
+  readonly pages: ReadonlyMap<string, number>
+  /** Streams over connections of which a browser has few, by its fingerprint. */
+  readonly owners: ReadonlyMap<string, number>
+  /** Clients that read a page's overview, by the overview's channel. */
+  readonly overviews: ReadonlyMap<string, number>
+}
+
+export const noCounts: Counts = { pages: new Map(), owners: new Map(), overviews: new Map() }
+
+/** The other servers of the log. */
+export interface Elsewhere {
+  readonly counts: () => Counts
+  /** This server's own may have changed. */
+  readonly onCounted: () => void
+}
+
 const shortestPauseMs = 50
 const pausePerClientMs = 1
+
+/** Clients counted per stream: more than a person opens, too few to fake a large audience. */
+const mostCarried = 100
 
 const noStreams: ReadonlySet<Subscriber> = new Set()
 
 export class Registry {
   readonly #timers: Timers
-  readonly #mostDepartures: number
+  readonly #maxWindows: number
   readonly #onLeft: (key: ClientKey) => void
   readonly #clients = new Map<ClientKey, Client>()
   /** By connection and by invitation. */
@@ -48,9 +70,9 @@ export class Registry {
   /** The other servers of the log. */
   elsewhere: Elsewhere = { counts: () => noCounts, onCounted: () => undefined }
 
-  constructor(timers: Timers, mostDepartures: number, onLeft: (key: ClientKey) => void = () => undefined) {
+  constructor(timers: Timers, maxWindows: number, onLeft: (key: ClientKey) => void = () => undefined) {
     this.#timers = timers
-    this.#mostDepartures = mostDepartures
+    this.#maxWindows = maxWindows
     this.#onLeft = onLeft
   }
 
@@ -160,7 +182,7 @@ export class Registry {
     const newest = Math.max(opening, departure?.opening ?? opening)
     this.#departures.set(id, { opening: newest, at: this.#timers.now() })
     const [oldest = id] = this.#departures.keys()
-    if (this.#departures.size > this.#mostDepartures) this.#departures.delete(oldest)
+    if (this.#departures.size > this.#maxWindows) this.#departures.delete(oldest)
     if (client?.stream !== null || client.identity.opening > opening) return
     this.#delete(id)
     this.presenceChanged()
@@ -193,8 +215,38 @@ export class Registry {
     return this.#clients.size
   }
 
+  /**
+   * A sign of life; `carries`: the windows of a shared stream, by their first channel. Throws a `Refusal` (403 `not-your-name`) if a
+   * free name carries any.
+   */
+  heard(client: Client, carries?: Readonly<Record<string, number>>): void {
+    client.heardAt = this.#timers.now()
+    if (!carries) return
+    const counted = this.#countCarried(client, carries)
+    if (isSame(client.carries, counted)) return
+    client.carries = counted
+    this.presenceChanged()
+  }
+
+  #countCarried(client: Client, carries: Readonly<Record<string, number>>): ReadonlyMap<string, number> {
+    const { identity } = client
+    if (identity.owner === null) {
+      const sentence = `"${identity.id}" is a free name and speaks for itself alone; a stream that carries several windows has a key.`
+      throw new Refusal(403, 'not-your-name', sentence)
+    }
+    let room = Math.max(1, Math.min(mostCarried, this.#maxWindows - this.#windowsBeside(client)))
+    const counted = new Map<string, number>()
+    for (const [channel, windows] of Object.entries(carries)) {
+      if (!identity.channels.has(channel)) continue
+      const count = Math.min(windows, room)
+      counted.set(channel, count)
+      room -= count
+    }
+    return counted
+  }
+
   /** Counts clients on shared streams individually. */
-  windowsBeside(client: Client): number {
+  #windowsBeside(client: Client): number {
     let windows = 0
     for (const other of this.#clients.values()) {
       if (other === client) continue
@@ -322,4 +374,8 @@ export function pageOf({ channels }: ClientIdentity): string {
 
 function add(counts: Map<string, number>, key: string, more: number): void {
   counts.set(key, (counts.get(key) ?? 0) + more)
+}
+
+function isSame(known: ReadonlyMap<string, number> | null, given: ReadonlyMap<string, number>): boolean {
+  return known?.size === given.size && [...given].every(([channel, count]) => known.get(channel) === count)
 }

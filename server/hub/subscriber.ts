@@ -1,171 +1,10 @@
-// One open stream: a bounded queue of frames, each encoded once for all, sent at its client's pace.
+// One client's open stream, from its opening to its end: a bounded queue of frames, sent at the client's pace.
 
-import type { CatchUp } from '../log/log.ts'
-import {
-  type Bye,
-  type ByeCode,
-  type DownFrame,
-  estimateLength,
-  formatCursor,
-  isKind,
-  type Message,
-  type Welcome,
-} from '../wire/messages.ts'
+import { type CatchUp, type Log, LogUnavailable } from '../log/log.ts'
+import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../wire/messages.ts'
 import type { Mode } from '../wire/modes.ts'
-
-/** `cursor` is null except for messages; `message`: one as JSON, where it is known. */
-export interface Framing {
-  readonly encode: (frame: DownFrame, cursor: string | null, message?: string) => Buffer
-}
-
-export class Delivery {
-  readonly frame: DownFrame
-  /** Null for frames outside the log, like `channel`. */
-  readonly seq: number | null
-  readonly channel: string | null
-  /** May be dropped from a full queue: readings and overviews, never edits. */
-  readonly isReplaceable: boolean
-  /** Supersedes older ones of its channel: overviews. */
-  readonly replacesOlder: boolean
-  /** Responds to the client's own frame. */
-  readonly isAnswer: boolean
-  /** Of a large one. */
-  holders: Set<HeldDeliveries> | null = null
-  readonly #cursor: string | null
-  /** Until it was encoded. */
-  #text: string | undefined
-  // More than one framing is rare.
-  #framing: Framing | null = null
-  #bytes: Buffer | null = null
-  #others: Map<Framing, Buffer> | null = null
-
-  /** `text`: of a message, as JSON. */
-  constructor(frame: DownFrame, cursor: string | null = null, text?: string) {
-    const message = frame.type === 'message' ? frame.message : null
-    this.frame = frame
-    this.seq = message?.seq ?? null
-    this.channel = message?.channel ?? null
-    this.replacesOlder = message?.kind === 'overview'
-    this.isReplaceable = this.replacesOlder || message?.kind === 'reading'
-    this.isAnswer = frame.type === 'stored' || frame.type === 'refused' || frame.type === 'clock'
-    this.#cursor = cursor
-    this.#text = text
-  }
-
-  bytes(framing: Framing): Buffer {
-    const known = framing === this.#framing ? this.#bytes : this.#others?.get(framing)
-    if (known) return known
-    const bytes = framing.encode(this.frame, this.#cursor, this.#text)
-    this.#text = undefined
-    if (this.#framing === null) {
-      this.#framing = framing
-      this.#bytes = bytes
-    } else {
-      this.#others ??= new Map()
-      this.#others.set(framing, bytes)
-    }
-    return bytes
-  }
-}
-
-/** About: of messages, as text and as bytes. */
-const lengthOf = ({ frame }: Delivery) =>
-  frame.type === 'message' ? 2 * estimateLength(frame.message.body) : 0
-
-export const bytesHeldBy = (deliveries: readonly Delivery[]) =>
-  deliveries.reduce((sum, delivery) => sum + lengthOf(delivery), 0)
-
-/** Characters; smaller ones are charged to each. */
-const leastShared = 65_536
-
-/** Deliveries that one client has not read yet. Of clients that hold the same large one the first is charged for it. */
-export class HeldDeliveries {
-  readonly #charge: (bytes: number) => void
-  #held: readonly Delivery[] = []
-
-  constructor(charge: (bytes: number) => void) {
-    this.#charge = charge
-  }
-
-  set(deliveries: readonly Delivery[]): void {
-    for (const { holders } of this.#held) {
-      const [first] = holders ?? []
-      holders?.delete(this)
-      const [next] = holders ?? []
-      if (first === this && next) next.#recount()
-    }
-    this.#held = [...deliveries]
-    for (const delivery of this.#held) {
-      if (lengthOf(delivery) <= leastShared) continue
-      delivery.holders ??= new Set()
-      delivery.holders.add(this)
-    }
-    this.#recount()
-  }
-
-  #recount(): void {
-    let bytes = 0
-    for (const delivery of this.#held) {
-      const [first = this] = delivery.holders ?? []
-      if (first === this) bytes += lengthOf(delivery)
-    }
-    this.#charge(bytes)
-  }
-}
-
-const mostKept = 500
-const mostCharacters = 4_000_000
-const mostShared = 100
-
-/** Cache for clients that resume or poll. */
-export class RecentDeliveries {
-  readonly #kept = new Map<number, { delivery: Delivery; characters: number }>()
-  /** Large and no longer kept: clients that come while another still has one get the same. */
-  readonly #shared = new Map<number, WeakRef<Delivery>>()
-  #characters = 0
-
-  /** `text`: the message as JSON. */
-  add(message: Message, cursor: string, text?: string): Delivery {
-    const delivery = new Delivery({ type: 'message', message }, cursor, text)
-    const characters = text?.length ?? estimateLength(message.body)
-    if (characters > mostCharacters) {
-      this.#share(delivery, message.seq)
-      return delivery
-    }
-    this.#characters += characters - (this.#kept.get(message.seq)?.characters ?? 0)
-    this.#kept.set(message.seq, { delivery, characters })
-    if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) return delivery
-    for (const [seq, oldest] of this.#kept) {
-      if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) break
-      this.#kept.delete(seq)
-      this.#characters -= oldest.characters
-      if (oldest.characters > leastShared) this.#share(oldest.delivery, seq)
-    }
-    return delivery
-  }
-
-  #share(delivery: Delivery, seq: number): void {
-    this.#shared.delete(seq)
-    this.#shared.set(seq, new WeakRef(delivery))
-    const [oldest = seq] = this.#shared.keys()
-    if (this.#shared.size > mostShared) this.#shared.delete(oldest)
-  }
-
-  deliveriesOf({ messages, head: { epoch } }: Pick<CatchUp, 'messages' | 'head'>): Delivery[] {
-    return messages.map((message) => {
-      const known = this.#kept.get(message.seq)?.delivery ?? this.#shared.get(message.seq)?.deref()
-      if (known?.frame.type === 'message' && isSame(known.frame.message, message)) return known
-      return this.add(message, formatCursor({ epoch, seq: message.seq }))
-    })
-  }
-}
-
-/** A number and an id may belong to a message and to a base that joins it with older ones, or to a probe. */
-function isSame(known: Message, message: Message): boolean {
-  if (known.id !== message.id || known.channel !== message.channel) return false
-  if (known.body === message.body || !isKind(known, 'update') || !isKind(message, 'update')) return true
-  return known.body.update === message.body.update
-}
+import type { Random } from '../wire/time.ts'
+import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 
 /** For whom quotas count. */
 export interface Holder {
@@ -204,59 +43,99 @@ export interface Joining extends ClientIdentity {
   readonly end: (bye: Bye) => void
 }
 
-interface SubscriberEvents {
-  /** Left out of a full queue. */
-  readonly onOmitted: () => void
-  readonly onOverflow: (subscriber: Subscriber) => void
-  readonly onFailure: (subscriber: Subscriber, error: unknown) => void
+/** What the streams of a hub share. */
+export interface SubscriberHub {
+  /** In a stream's queue at most, besides one portion of missed messages. */
+  readonly queueBytes: number
+  readonly heartbeatMs: number
+  readonly recent: RecentDeliveries
+  readonly log: Pick<Log, 'read'>
+  /** Until a client should come again that has to leave, ms; jittered. */
+  readonly reconnectDelayMs: () => number
+  readonly on: {
+    /** It has caught up, and takes frames. */
+    readonly live: (subscriber: Subscriber) => void
+    /** A client resumed and gets a snapshot in place of what it had missed. */
+    readonly unrecovered: () => void
+    /** A reading or overview was left out of a full queue. */
+    readonly omitted: () => void
+    /** By the server; it is about to be told. */
+    readonly ended: (subscriber: Subscriber, code: ByeCode) => void
+    /** An error that nobody expects cost the client its stream. */
+    readonly failed: (error: unknown) => void
+  }
 }
+
+/** Until clients that were sent away come again; jittered, so that they do not come at once. */
+const reconnectDelay = { leastMs: 300, spreadMs: 1200 }
+
+export const drawReconnectDelayMs = (random: Random) =>
+  Math.round(reconnectDelay.leastMs + random() * reconnectDelay.spreadMs)
 
 /** Some hundred acknowledgements, besides the connection's buffer. */
 const mostAnswerBytes = 16_384
 
+/**
+ * Opens with `open`: welcome, the messages since the client's cursor or a snapshot, then live delivery. Ends with `dismiss`, `end` or
+ * `fail`, which say why, or with `gone`.
+ */
 export class Subscriber {
-  // What each delivery needs is here, side by side: of thousands of windows none is in a cache.
+  // Hot fields are adjacent to reduce cache misses.
   #isClosed = false
-  #hasBegun = false
+  #isLive = false
   #isFull = false
   readonly #framing: Framing
   readonly #sink: Sink
   readonly identity: Joining
   readonly #queue: SendQueue
-  readonly #on: SubscriberEvents
+  readonly #hub: SubscriberHub
   #missed: (Delivery | undefined)[] = []
   #replayedCount = 0
   #onReplayed: (() => void) | null = null
   #omittedReported = 0
 
-  /** The queue holds `queueBytes`, plus one portion of missed messages. */
-  constructor(joining: Joining, queueBytes: number, on: SubscriberEvents) {
+  constructor(joining: Joining, hub: SubscriberHub) {
     this.#framing = joining.framing
     this.#sink = joining.sink
     this.identity = joining
-    this.#queue = new SendQueue(joining.framing, queueBytes, on.onOmitted)
-    this.#on = on
+    this.#queue = new SendQueue(joining.framing, hub.queueBytes, hub.on.omitted)
+    this.#hub = hub
   }
 
-  send(delivery: Delivery): void {
-    if (this.#isClosed) return
-    if (this.#isFlowing()) this.#write(delivery)
-    else if (!this.#queue.push(delivery)) this.#on.onOverflow(this)
+  /** Never rejects. */
+  async open(cursor: Cursor | null): Promise<void> {
+    try {
+      const head = await this.#catchUp(cursor)
+      if (head === null || this.#isClosed) return
+      this.begin(head)
+      if (!this.#isClosed) this.#hub.on.live(this)
+    } catch (error) {
+      this.fail(error)
+    }
   }
 
-  /** False while other bytes wait: for what is out of date once they have gone. */
-  offer(delivery: Delivery): boolean {
-    if (!this.#isFlowing()) return false
-    this.#write(delivery)
-    return true
+  /** In portions, to bound memory. Resolves to the number of the newest message sent; null when the stream has ended. */
+  async #catchUp(cursor: Cursor | null): Promise<number | null> {
+    const { log, recent, heartbeatMs, on } = this.#hub
+    const { channels } = this.identity
+    let found = await log.read(cursor, channels)
+    if (cursor && !found.recovered) on.unrecovered()
+    if (this.#isClosed) return null
+    const welcome = new Delivery(welcomeTo(this.identity, found, heartbeatMs))
+    await this.replay([welcome, ...recent.deliveriesOf(found)])
+    while (found.reached.seq < found.head.seq && !this.#isClosed) {
+      found = await log.read(found.reached, channels)
+      if (!found.recovered) {
+        // The client restarts from a snapshot.
+        this.dismiss('overflow', 'The log went on faster than this window read.')
+        return null
+      }
+      await this.replay(recent.deliveriesOf(found))
+    }
+    return found.reached.seq
   }
 
-  drained(): void {
-    this.#isFull = false
-    this.#flush()
-  }
-
-  /** Resolves when the connection has taken them, or on close. */
+  /** Sends missed messages. Resolves when the connection has taken them, or on close. */
   replay(deliveries: readonly Delivery[]): Promise<void> {
     if (this.identity.holds?.(deliveries) === false) {
       this.gone()
@@ -274,17 +153,51 @@ export class Subscriber {
   begin(head: number): void {
     // The catch-up contains messages that arrived during the read.
     this.#queue.dropUntil(head)
-    this.#hasBegun = true
+    this.#isLive = true
     this.#flush()
   }
 
-  close(code: ByeCode, message: string, retryAfterMs: number): void {
+  send(delivery: Delivery): void {
+    if (this.#isClosed) return
+    if (this.#isFlowing()) this.#write(delivery)
+    else if (!this.#queue.push(delivery)) this.dismiss('overflow', 'This window fell too far behind.')
+  }
+
+  /** False while other bytes wait: for what is out of date once they have gone. */
+  offer(delivery: Delivery): boolean {
+    if (!this.#isFlowing()) return false
+    this.#write(delivery)
+    return true
+  }
+
+  drained(): void {
+    this.#isFull = false
+    this.#flush()
+  }
+
+  /** Ends the stream; the client resumes with another one. */
+  dismiss(code: ByeCode, sentence: string): void {
+    // Reconnecting at once would replace the other stream again.
+    const afterMs = code === 'replaced' ? this.#hub.reconnectDelayMs() : 0
+    this.end(code, `${sentence} It resumes from where it was.`, afterMs)
+  }
+
+  /** Ends the stream for an error of the server. */
+  fail(error: unknown): void {
+    // The log reports its outages itself.
+    if (!(error instanceof LogUnavailable)) this.#hub.on.failed(error)
+    const sentence = 'The server failed this window; it resumes from where it was.'
+    this.end('failed', sentence, this.#hub.reconnectDelayMs())
+  }
+
+  end(code: ByeCode, message: string, retryAfterMs: number): void {
     if (this.#isClosed) return
     this.gone()
+    this.#hub.on.ended(this, code)
     try {
       this.identity.end({ type: 'bye', code, message, retryAfterMs })
     } catch (error) {
-      this.#on.onFailure(this, error)
+      this.#hub.on.failed(error)
     }
   }
 
@@ -312,14 +225,14 @@ export class Subscriber {
   }
 
   #isFlowing(): boolean {
-    return this.#hasBegun && !this.#isFull && !this.#isClosed
+    return this.#isLive && !this.#isFull && !this.#isClosed
   }
 
   #write(delivery: Delivery): void {
     try {
       this.#isFull = !this.#sink.write(delivery.bytes(this.#framing))
     } catch (error) {
-      this.#on.onFailure(this, error)
+      this.fail(error)
     }
   }
 

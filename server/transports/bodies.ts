@@ -115,7 +115,7 @@ export class Bodies {
         stopTimer()
         charge.end()
         if (refusal) {
-          penalties.charge(connection, '', costOfRefusal(hasBegun ? size : mostUnreadBytes))
+          penalties.charge(connection, costOfRefusal(hasBegun ? size : mostUnreadBytes))
           discard(request.off('data', take), mostBytes)
           reject(refusal)
         } else resolve(Buffer.concat(chunks))

@@ -1,7 +1,7 @@
 // Polling, answered at once, and long polling, held until there are messages (2012 paper).
 
 import type { Readable } from 'node:stream'
-import type { Delivery } from '../hub/subscriber.ts'
+import type { Delivery } from '../hub/delivery.ts'
 import { mustLast } from '../security/access.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { answerParts, piecesOf } from './answers.ts'

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Delivery } from '../hub/delivery.ts'
 import { editOf, messageOf } from '../hub/hub-testing.ts'
-import { Delivery } from '../hub/subscriber.ts'
 import type { DownFrame } from '../wire/messages.ts'
 import { createSseReader, type SseEvent } from '../wire/sse-framing.ts'
 import { sseFraming } from './sse.ts'

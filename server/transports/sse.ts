@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { ParameterizedContext } from 'koa'
-import { bytesHeldBy, type Framing, HeldDeliveries } from '../hub/subscriber.ts'
+import { bytesHeldBy, type Framing, HeldDeliveries } from '../hub/delivery.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { formatEvent } from '../wire/sse-framing.ts'
 import { cut } from './answers.ts'

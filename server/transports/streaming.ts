@@ -1,7 +1,7 @@
 // Server-sent events down; up, one endless request body with a JSON frame per line.
 
 import type { IncomingMessage } from 'node:http'
-import { beatsMissed } from '../hub/hub.ts'
+import { beatsMissed } from '../hub/heartbeats.ts'
 import { Refusal } from '../refusal.ts'
 import { mustLast } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'

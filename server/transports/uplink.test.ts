@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { defaultConfig } from '../config/config.ts'
+import type { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
-import { createRateLimit } from '../hub/rate-limit.ts'
-import type { Delivery } from '../hub/subscriber.ts'
+import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
 import { Refusal } from '../refusal.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/access.ts'
@@ -52,7 +52,7 @@ async function openInbound({
   const reader = { isBehind: false, isClosed: false, send: ({ frame }: Delivery) => void answers.push(frame) }
   const flow: string[] = []
   const inbound = createInboundFrames({
-    hub: { ...opened.hub, ...instead },
+    hub: Object.assign(opened.hub, instead),
     timers: opened.time,
     grant,
     window,
@@ -361,7 +361,7 @@ async function postHeartbeat(body: string): Promise<unknown> {
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
-  const penalties = createRateLimit(100, time.now)
+  const penalties = new RateLimit(100, time.now)
   const bodies = new Bodies({
     limits,
     timers: time,

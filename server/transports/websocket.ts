@@ -1,7 +1,7 @@
 // WebSocket, both ways: each frame is one JSON text (RFC 6455; over HTTP/2, RFC 8441).
 
 import type { WebSocket } from 'ws'
-import { bytesHeldBy, type Framing } from '../hub/subscriber.ts'
+import { bytesHeldBy, type Framing } from '../hub/delivery.ts'
 import { output } from '../output.ts'
 import { counted, Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'

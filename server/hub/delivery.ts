@@ -1,0 +1,158 @@
+// Frames to deliver: each encoded once for all its readers, the recent ones kept, the large ones charged once.
+
+import type { CatchUp } from '../log/log.ts'
+import { type DownFrame, estimateLength, formatCursor, isKind, type Message } from '../wire/messages.ts'
+
+/** `cursor` is null except for messages; `message`: one as JSON, where it is known. */
+export interface Framing {
+  readonly encode: (frame: DownFrame, cursor: string | null, message?: string) => Buffer
+}
+
+export class Delivery {
+  readonly frame: DownFrame
+  /** Null for frames outside the log, like `channel`. */
+  readonly seq: number | null
+  readonly channel: string | null
+  /** May be dropped from a full queue: readings and overviews, never edits. */
+  readonly isReplaceable: boolean
+  /** Supersedes older ones of its channel: overviews. */
+  readonly replacesOlder: boolean
+  /** Responds to the client's own frame. */
+  readonly isAnswer: boolean
+  /** Of a large one. */
+  holders: Set<HeldDeliveries> | null = null
+  readonly #cursor: string | null
+  /** Until it was encoded. */
+  #text: string | undefined
+  // More than one framing is rare.
+  #framing: Framing | null = null
+  #bytes: Buffer | null = null
+  #others: Map<Framing, Buffer> | null = null
+
+  /** `text`: of a message, as JSON. */
+  constructor(frame: DownFrame, cursor: string | null = null, text?: string) {
+    const message = frame.type === 'message' ? frame.message : null
+    this.frame = frame
+    this.seq = message?.seq ?? null
+    this.channel = message?.channel ?? null
+    this.replacesOlder = message?.kind === 'overview'
+    this.isReplaceable = this.replacesOlder || message?.kind === 'reading'
+    this.isAnswer = frame.type === 'stored' || frame.type === 'refused' || frame.type === 'clock'
+    this.#cursor = cursor
+    this.#text = text
+  }
+
+  bytes(framing: Framing): Buffer {
+    const known = framing === this.#framing ? this.#bytes : this.#others?.get(framing)
+    if (known) return known
+    const bytes = framing.encode(this.frame, this.#cursor, this.#text)
+    this.#text = undefined
+    if (this.#framing === null) {
+      this.#framing = framing
+      this.#bytes = bytes
+    } else {
+      this.#others ??= new Map()
+      this.#others.set(framing, bytes)
+    }
+    return bytes
+  }
+}
+
+/** About: of messages, as text and as bytes. */
+const lengthOf = ({ frame }: Delivery) =>
+  frame.type === 'message' ? 2 * estimateLength(frame.message.body) : 0
+
+export const bytesHeldBy = (deliveries: readonly Delivery[]) =>
+  deliveries.reduce((sum, delivery) => sum + lengthOf(delivery), 0)
+
+/** Characters; smaller ones are charged to each. */
+const leastShared = 65_536
+
+/** Deliveries that one client has not read yet. Of clients that hold the same large one the first is charged for it. */
+export class HeldDeliveries {
+  readonly #charge: (bytes: number) => void
+  #held: readonly Delivery[] = []
+
+  constructor(charge: (bytes: number) => void) {
+    this.#charge = charge
+  }
+
+  set(deliveries: readonly Delivery[]): void {
+    for (const { holders } of this.#held) {
+      const [first] = holders ?? []
+      holders?.delete(this)
+      const [next] = holders ?? []
+      if (first === this && next) next.#recount()
+    }
+    this.#held = [...deliveries]
+    for (const delivery of this.#held) {
+      if (lengthOf(delivery) <= leastShared) continue
+      delivery.holders ??= new Set()
+      delivery.holders.add(this)
+    }
+    this.#recount()
+  }
+
+  #recount(): void {
+    let bytes = 0
+    for (const delivery of this.#held) {
+      const [first = this] = delivery.holders ?? []
+      if (first === this) bytes += lengthOf(delivery)
+    }
+    this.#charge(bytes)
+  }
+}
+
+const mostKept = 500
+const mostCharacters = 4_000_000
+const mostShared = 100
+
+/** Cache for clients that resume or poll. */
+export class RecentDeliveries {
+  readonly #kept = new Map<number, { delivery: Delivery; characters: number }>()
+  /** Large and no longer kept: clients that come while another still has one get the same. */
+  readonly #shared = new Map<number, WeakRef<Delivery>>()
+  #characters = 0
+
+  /** `text`: the message as JSON. */
+  add(message: Message, cursor: string, text?: string): Delivery {
+    const delivery = new Delivery({ type: 'message', message }, cursor, text)
+    const characters = text?.length ?? estimateLength(message.body)
+    if (characters > mostCharacters) {
+      this.#share(delivery, message.seq)
+      return delivery
+    }
+    this.#characters += characters - (this.#kept.get(message.seq)?.characters ?? 0)
+    this.#kept.set(message.seq, { delivery, characters })
+    if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) return delivery
+    for (const [seq, oldest] of this.#kept) {
+      if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) break
+      this.#kept.delete(seq)
+      this.#characters -= oldest.characters
+      if (oldest.characters > leastShared) this.#share(oldest.delivery, seq)
+    }
+    return delivery
+  }
+
+  #share(delivery: Delivery, seq: number): void {
+    this.#shared.delete(seq)
+    this.#shared.set(seq, new WeakRef(delivery))
+    const [oldest = seq] = this.#shared.keys()
+    if (this.#shared.size > mostShared) this.#shared.delete(oldest)
+  }
+
+  deliveriesOf({ messages, head: { epoch } }: Pick<CatchUp, 'messages' | 'head'>): Delivery[] {
+    return messages.map((message) => {
+      const known = this.#kept.get(message.seq)?.delivery ?? this.#shared.get(message.seq)?.deref()
+      if (known?.frame.type === 'message' && isSame(known.frame.message, message)) return known
+      return this.add(message, formatCursor({ epoch, seq: message.seq }))
+    })
+  }
+}
+
+/** A number and an id may belong to a message and to a base that joins it with older ones, or to a probe. */
+function isSame(known: Message, message: Message): boolean {
+  if (known.id !== message.id || known.channel !== message.channel) return false
+  if (known.body === message.body || !isKind(known, 'update') || !isKind(message, 'update')) return true
+  return known.body.update === message.body.update
+}

@@ -1,0 +1,89 @@
+// Sends heartbeats to streams, and ends those whose client is silent or whose session is over.
+
+import type { Log } from '../log/log.ts'
+import type { Timers } from '../wire/time.ts'
+import type { Awareness } from './awareness.ts'
+import { Delivery } from './delivery.ts'
+import { type Client, clientKey, type Registry } from './registry.ts'
+import type { Subscriber } from './subscriber.ts'
+
+interface HeartbeatParts {
+  readonly timers: Timers
+  readonly heartbeatMs: number
+  readonly registry: Registry
+  readonly awareness: Awareness
+  readonly log: Pick<Log, 'heads'>
+}
+
+/** Turns per heartbeat: 10,000 heartbeats at once would delay messages. */
+const turnsPerBeat = 16
+
+/** Heartbeats without a sign of life: two may be late. */
+export const beatsMissed = 2.5
+
+/** A polling client that asks nothing for so long is not shown: it may have crashed. */
+const pollerSilenceMs = 4000
+
+export class Heartbeats {
+  readonly #parts: HeartbeatParts
+  readonly stop: () => void
+  #beginners = 0
+
+  constructor(parts: HeartbeatParts) {
+    this.#parts = parts
+    const { timers, heartbeatMs } = parts
+    const turnMs = heartbeatMs / turnsPerBeat
+    let cancel = timers.later(turn, turnMs)
+    const takeTurn = () => this.#takeTurn()
+    function turn(): void {
+      takeTurn()
+      cancel = timers.later(turn, turnMs)
+    }
+    this.stop = () => cancel()
+  }
+
+  #takeTurn(): void {
+    const { timers, registry, awareness, heartbeatMs } = this.#parts
+    const now = timers.now()
+    const encoded = new Map<number, Delivery>()
+    for (const client of [...registry.all()]) {
+      if (client.stream) this.#attend(client, client.stream, encoded)
+      else if (now - Math.max(client.heardAt ?? 0, client.quietUntil ?? 0) > pollerSilenceMs)
+        awareness.silent(clientKey(client.identity))
+    }
+    registry.forgetSilent(heartbeatMs * beatsMissed)
+    awareness.forgetBefore(now - heartbeatMs * beatsMissed)
+  }
+
+  #attend(client: Client, stream: Subscriber, encoded: Map<number, Delivery>): void {
+    const { timers, heartbeatMs, log } = this.#parts
+    const now = timers.now()
+    const { heardAt } = client
+    const { expiresAt, channels } = stream.identity
+    if (expiresAt !== null && expiresAt <= now)
+      stream.dismiss('expired', 'The session has ended; it has to be renewed.')
+    else if (heardAt !== null && now - heardAt > heartbeatMs * beatsMissed)
+      stream.dismiss('silent', 'Nothing was heard of this window for too long.')
+    else if (this.#isDue(client, now)) {
+      const heads = log.heads()
+      let newest = 0
+      for (const channel of channels) newest = Math.max(newest, heads.get(channel) ?? 0)
+      stream.offer(encoded.getOrInsertComputed(newest, () => new Delivery({ type: 'heartbeat', newest })))
+    }
+  }
+
+  #isDue(client: Client, now: number): boolean {
+    const { heartbeatMs } = this.#parts
+    // Half a turn of tolerance, so that an early timer does not cost a whole turn.
+    const restMs = (heartbeatMs * (turnsPerBeat - 1.5)) / turnsPerBeat
+    let lastAt = client.beatAt
+    if (lastAt === null) {
+      // Head starts: after a restart all clients join at once.
+      this.#beginners += 1
+      lastAt = now - ((this.#beginners % (turnsPerBeat - 1)) * heartbeatMs) / turnsPerBeat
+    }
+    const isDue = now - lastAt >= restMs
+    client.beatAt = isDue ? now : lastAt
+    return isDue
+  }
+}
