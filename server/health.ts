@@ -1,7 +1,7 @@
 // Whether this server may take windows: watches the log, and sends windows away while it is cut off.
 
 import type { Log, Outage } from './log/log.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from './wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
 
 interface HealthParts {
@@ -51,7 +51,7 @@ export class Health {
   /** Of windows and reads, while what the log tells is out of date (503 `draining`). */
   refusal(): Refusal | null {
     const sentence = this.#whyCutOff()
-    return sentence === null ? null : new Refusal(503, 'draining', sentence, null, retryAfterMs)
+    return sentence === null ? null : new Refusal('draining', sentence, null, retryAfterMs)
   }
 
   /** The log, which rejects reads with `refusal`. */

@@ -6,13 +6,14 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { TaskName } from './document/document-tasks.ts'
 import type { DocumentWorker } from './document/document-worker.ts'
 import type { Health } from './health.ts'
+import { refusals } from './http/refusals.ts'
 import type { Hub, Meter } from './hub/hub.ts'
 import type { LogFigures } from './log/log.ts'
 import { output } from './output.ts'
-import { Refusal, refusals } from './refusal.ts'
 import { grantOf } from './security/middleware.ts'
 import { byeCodes } from './wire/messages.ts'
 import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
+import { Refusal } from './wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
 import type { Siblings } from './workers/workers.ts'
 
@@ -531,5 +532,5 @@ export function mountMonitor(router: Router, monitor: Monitor): void {
 function mustSeeAll(ctx: Parameters<typeof grantOf>[0]): void {
   if (grantOf(ctx).channels === 'all') return
   const sentence = 'The figures are of the whole server; ask for an invitation to all of its pages.'
-  throw new Refusal(403, 'not-invited-there', sentence)
+  throw new Refusal('not-invited-there', sentence)
 }

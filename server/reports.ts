@@ -7,9 +7,9 @@ import { join, sep } from 'node:path'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
-import { Refusal } from './refusal.ts'
 import { grantOf } from './security/middleware.ts'
 import { cutText } from './wire/graphemes.ts'
+import { Refusal } from './wire/refusal.ts'
 
 interface ReportsParts {
   readonly reportsFolder: string
@@ -40,7 +40,7 @@ function requireAll(ctx: ParameterizedContext): void {
   if (grantOf(ctx).channels === 'all') return
   const sentence =
     'Your invitation does not cover the lab’s reports, which can name any page; ask for one that covers every page.'
-  throw new Refusal(403, 'not-invited-there', sentence)
+  throw new Refusal('not-invited-there', sentence)
 }
 
 interface ReadableRun {
@@ -126,7 +126,6 @@ class Reports {
   /** Throws a `Refusal` (404) for what is no file of a report, or lies outside the folder by a link. */
   async find(run: string, file: string): Promise<{ path: string; size: number; type: string }> {
     const notFound = new Refusal(
-      404,
       'not-found',
       `There is no such file of a report: ${cutText(`${run}/${file}`, 200)}.`,
     )

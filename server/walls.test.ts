@@ -69,7 +69,7 @@ test('the wire imports nothing but itself', () => {
 
 test('the wire has no clock, no timer, no chance, no browser and no process of its own', () => {
   const impure =
-    /\b(?:Math\.random|Date\.now|new Date|performance|set(?:Timeout|Interval|Immediate)|queueMicrotask|requestAnimationFrame|document|globalThis|navigator|location|localStorage|crypto|fetch|process|Buffer)\b/
+    /\b(?:Math\.random|Date\.now|new Date|performance|set(?:Timeout|Interval|Immediate)|queueMicrotask|requestAnimationFrame|(?<!['-])document|globalThis|navigator|location|localStorage|crypto|fetch|process|Buffer)\b/
   const found = sources
     .filter(({ path }) => path.startsWith('server/wire/') && !isTest(path))
     .flatMap(({ path, text }) => {

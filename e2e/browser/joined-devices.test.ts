@@ -218,12 +218,12 @@ test('wrong input is refused with a status and a sentence', async (t) => {
   const { ask } = opened
   const answers = `/lab/answers?device=${id}`
   const refusals = [
-    [await ask('POST', answers, '{'), 400, 'bad-json'],
+    [await ask('POST', answers, '{'), 400, 'not-json'],
     [await ask('POST', answers, { number: 'one' }), 400, 'bad-request'],
     [await ask('POST', answers, { number: 1 }, 'text/plain'), 415, 'wrong-type'],
-    [await ask('POST', '/lab/devices', {}), 409, 'begun'],
+    [await ask('POST', '/lab/devices', {}), 404, 'not-found'],
     [await ask('GET', `/lab/instructions?device=${id}&seen=-1`), 400, 'bad-request'],
-    [await ask('GET', '/lab/instructions?device=none&seen=0&hides=0&isHidden=false'), 404, 'no-device'],
+    [await ask('GET', '/lab/instructions?device=none&seen=0&hides=0&isHidden=false'), 404, 'not-found'],
     [await ask('GET', '/lab/nothing'), 404, 'not-found'],
     [await ask('GET', '/assets/index.js'), 404, 'not-found'],
   ] as const
@@ -238,7 +238,7 @@ test('a place is free again when its device went away, and all taken otherwise',
   const { ask, pass } = opened
   const [first, second] = [await ask('POST', '/lab/devices', {}), await ask('POST', '/lab/devices', {})]
   assert.deepEqual([first.said.name, second.said.name], ['device 1', 'device 2'])
-  assert.equal((await ask('POST', '/lab/devices', {})).said.code, 'full')
+  assert.equal((await ask('POST', '/lab/devices', {})).said.code, 'too-many-windows')
   assert.equal((await ask('POST', '/lab/devices', { device: second.said.device })).said.name, 'device 2')
   pass(5000)
   await ask('POST', '/lab/devices', { device: second.said.device })

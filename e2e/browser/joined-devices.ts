@@ -12,9 +12,9 @@ import { z } from 'zod'
 import { answerErrors } from '../../server/http/refusals.ts'
 import { output } from '../../server/output.ts'
 import { endsWithin, processTimers } from '../../server/process.ts'
-import { Refusal } from '../../server/refusal.ts'
 import { originFor } from '../../server/security/access.ts'
 import type { Exchange } from '../../server/wire/clock-estimate.ts'
+import { Refusal } from '../../server/wire/refusal.ts'
 import type { Timers } from '../../server/wire/time.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
@@ -395,11 +395,11 @@ export class DeviceListener {
     const before = this.#devices.find(({ id }) => id === known)
     if (before) return before
     const { expected, timers, answerWithinMs } = this.#settings
-    if (this.#hasBegun) throw new Refusal(409, 'begun', 'The lab has begun without this device.')
+    if (this.#hasBegun) throw new Refusal('not-found', 'The lab has begun without this device.')
     // A place is free again when its device went away.
     this.#devices = this.#devices.filter((device) => device.isHere())
     if (this.#devices.length >= expected)
-      throw new Refusal(409, 'full', `All ${expected} devices that the lab waits for are here.`)
+      throw new Refusal('too-many-windows', `All ${expected} devices that the lab waits for are here.`)
     const places = Array.from({ length: expected }, (_, place) => `device ${place + 1}`)
     const name = places.find((place) => this.#devices.every((device) => device.name !== place)) ?? ''
     const device = new JoinedDevice(this, { name, agent: agentOf(userAgent), timers, answerWithinMs })
@@ -409,8 +409,7 @@ export class DeviceListener {
 
   #device(id: string): JoinedDevice {
     const device = this.#devices.find((one) => one.id === id)
-    if (!device)
-      throw new Refusal(404, 'no-device', 'The lab knows no device of that id; open its link again.')
+    if (!device) throw new Refusal('not-found', 'The lab knows no device of that id; open its link again.')
     return device
   }
 
@@ -464,7 +463,7 @@ export class DeviceListener {
   #passOn: Middleware = async (ctx) => {
     const isPage = ctx.path === '/' || ctx.path.startsWith('/d/')
     if (ctx.method !== 'GET' || !(isPage || /^\/(assets\/|favicon\.)/.test(ctx.path))) return
-    if (this.#measured === null) throw new Refusal(404, 'not-found', 'Nothing is measured yet.')
+    if (this.#measured === null) throw new Refusal('not-found', 'Nothing is measured yet.')
     const { status, headers, body } = await this.#upstream(this.#measured).ask({
       path: ctx.url,
       headers: { 'accept-encoding': isPage ? 'identity' : ctx.get('Accept-Encoding') },
@@ -478,7 +477,7 @@ export class DeviceListener {
     const policy = String(headers['content-security-policy'])
     ctx.set('Content-Security-Policy', policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'"))
     const page = await textOf(body)
-    if (page.length > mostPageBytes) throw new Refusal(502, 'too-large', 'The measured page is too large.')
+    if (page.length > mostPageBytes) throw new Refusal('too-large', 'The measured page is too large.')
     ctx.body = page.replace(settingsElement, (_whole, open: string, json: string, close: string) => {
       const settings = JSON.parse(json)
       // A page from any other port takes it for a proxy's, and would ask for its streams here.
@@ -520,19 +519,19 @@ const receiverScript = `globalThis.receiver = { ${Object.entries(receiverFunctio
 /** Throws a `Refusal` (415, 413 or 400). JSON alone: other sites' pages cannot send it without being asked first. */
 async function readJson(ctx: ParameterizedContext): Promise<unknown> {
   if (ctx.request.type !== 'application/json')
-    throw new Refusal(415, 'wrong-type', 'A device sends application/json.')
+    throw new Refusal('wrong-type', 'A device sends application/json.')
   ctx.req.setEncoding('utf8')
   let text = ''
   for await (const chunk of ctx.req) {
     text += chunk
     if (text.length <= mostAnswerBytes) continue
     ctx.set('Connection', 'close')
-    throw new Refusal(413, 'too-large', `An answer has at most ${mostAnswerBytes} bytes.`)
+    throw new Refusal('too-large', `An answer has at most ${mostAnswerBytes} bytes.`)
   }
   try {
     return JSON.parse(text)
   } catch {
-    throw new Refusal(400, 'bad-json', 'The request is not JSON.')
+    throw new Refusal('not-json', 'The request is not JSON.')
   }
 }
 
@@ -541,7 +540,7 @@ function parse<Shape>(schema: z.ZodType<Shape>, given: unknown): Shape {
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new Refusal(400, 'bad-request', `${issue?.path.join('.') || 'The request'}: ${issue?.message}.`)
+  throw new Refusal('bad-request', `${issue?.path.join('.') || 'The request'}: ${issue?.message}.`)
 }
 
 /** In order: later names also occur in the strings of earlier browsers. */

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemoryLog } from '../log/log.ts'
 import { ampleLimits, draft, startMs } from '../log/log-testing.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
 import { deletedForMs } from '../wire/messages.ts'
 import { Directory } from './directory.ts'
 

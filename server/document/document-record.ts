@@ -1,9 +1,9 @@
 // What the document of one channel holds, by Yjs clients and clocks, without its text; and what an update adds to it.
 
 import * as Y from 'yjs'
-import { Refusal } from '../refusal.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { type Draft, fingerprintIn, type Message, type UpdateBody } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { ReadingCost } from './reading-cost.ts'
 import { isKnown } from './rich-text.ts'
 
@@ -19,7 +19,7 @@ export function readDraft({ id, body }: Draft<'update'>): Update {
 
 export function badUpdate(reason: string, id: string): Refusal {
   const sentence = `The update of "${id}" does not fit: ${reason}. PROTOCOL.md says what a document may hold.`
-  return new Refusal(400, 'bad-update', sentence, id)
+  return new Refusal('bad-update', sentence, id)
 }
 
 export function recordOf(messages: readonly Message<'update'>[]): DocumentRecord {
@@ -107,7 +107,7 @@ export class DocumentRecord {
     if (addition.hasContent && this.isFull(mostBytes)) {
       const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
       const sentence = `The document is full: it has ${size}. Delete something, begin another document, or raise the limit.`
-      throw new Refusal(413, 'document-full', sentence, id, measureMs)
+      throw new Refusal('document-full', sentence, id, measureMs)
     }
     return addition
   }
@@ -158,14 +158,14 @@ export class DocumentRecord {
     for (const client of clients.keys()) {
       if (!isForeign(client)) continue
       const sentence = `Client ${client} belongs to another sender: begin a Y.Doc of your own, with a new client number.`
-      throw new Refusal(403, 'not-your-client', sentence, id)
+      throw new Refusal('not-your-client', sentence, id)
     }
     for (let at = 0; at < deletions.length; at += rangeWidth) {
       const { client, clock, len } = rangeAt(deletions, at)
       const names = this.#names.get(client)
       if (names && isForeign(client) && hasBetween(names, clock, clock + len)) {
         const sentence = `The name of client ${client} belongs to another sender: only that one may change it.`
-        throw new Refusal(403, 'not-your-client', sentence, id)
+        throw new Refusal('not-your-client', sentence, id)
       }
     }
   }
@@ -389,7 +389,7 @@ export class Addition {
 
   #refuseGap(client: number, clock: number): never {
     const sentence = `The update of "${this.#id}" builds on clock ${clock} of client ${client}, which the log lacks; send the earlier updates first.`
-    throw new Refusal(409, 'update-gap', sentence, this.#id)
+    throw new Refusal('update-gap', sentence, this.#id)
   }
 }
 

@@ -1,7 +1,7 @@
 // A thread that reads and writes documents beside the event loop, with limits of processor time and memory.
 
 import { Worker } from 'node:worker_threads'
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
 import type { Answer, Input, Order, Output, TaskName } from './document-tasks.ts'
 
@@ -238,10 +238,10 @@ export const isTooCostly = (error: unknown) => error instanceof Refusal && error
 
 function tooCostly(channel: string, error: TooCostly): Refusal {
   const sentence = `To read the document "${channel}" ${error.message}: the server only relays it. Begin another one, raise the limit, or open the page with ?open, which may take a browser minutes.`
-  return new Refusal(422, 'too-costly', sentence)
+  return new Refusal('too-costly', sentence)
 }
 
 function tooMany(): Refusal {
   const sentence = 'The server reads and writes many documents at this time; try again in a second.'
-  return new Refusal(429, 'too-fast', sentence, null, 1000)
+  return new Refusal('too-fast', sentence, null, 1000)
 }

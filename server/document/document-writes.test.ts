@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
-import { createMemoryLog, IdTaken, type Log } from '../log/log.ts'
+import type { Log } from '../log/log.ts'
 import { ampleLimits } from '../log/log-testing.ts'
-import { Refusal } from '../refusal.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
 import type { Draft, EditorName } from '../wire/messages.ts'
+import { isRefusal, Refusal } from '../wire/refusal.ts'
 import { findDocument, linesIn } from './document-reader.ts'
 import { keepForm, writeDocument } from './document-writes.ts'
 import { readHtml, writeHtml } from './html.ts'
@@ -59,7 +60,7 @@ function write(log: Log, { id = 'bob-1', at = 1, ...writing }: Write, editor: Ed
     try {
       return { type: 'stored' as const, id: draft.id, seq: await log.append(draft, 1) }
     } catch (error) {
-      throw error instanceof IdTaken ? new Refusal(409, 'id-taken', error.message, draft.id) : error
+      throw isRefusal(error, 'id-taken') ? new Refusal('id-taken', error.message, draft.id) : error
     }
   }
   const draft = { id, channel: 'main', from: 'bob', at }

@@ -1,9 +1,8 @@
 // Writes documents: a program's text as one message, and what another editor left as a message of this one.
 
 import { hash } from 'node:crypto'
-import { documentDeleted } from '../hub/publisher.ts'
-import { DocumentDeleted, IdTaken, isRepeat, type Log } from '../log/log.ts'
-import { Refusal } from '../refusal.ts'
+import { documentDeleted, type Log } from '../log/log.ts'
+import { isRepeat } from '../log/sequencer.ts'
 import {
   type Draft,
   type EditorName,
@@ -12,6 +11,7 @@ import {
   type Message,
   type Stored,
 } from '../wire/messages.ts'
+import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import { contentOf, findDocument, isDeleted } from './document-reader.ts'
 import type { Rewriting } from './document-tasks.ts'
@@ -47,10 +47,10 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
   // After the document was read: a repeat that is stored later is refused for its id.
   const known = await findRepeat(log, envelope, digest)
   if (known) return known
-  if (isDeleted(found.messages)) throw documentDeleted(new DocumentDeleted(channel), id)
+  if (isDeleted(found.messages)) throw documentDeleted(channel).about(id)
   if (ifMatch !== null && !isMatch(ifMatch, found)) {
     const sentence = `The document has changed since: its ETag is ${found.tag}. Read it again, and write with that.`
-    throw new Refusal(412, 'document-changed', sentence, id)
+    throw new Refusal('document-changed', sentence, id)
   }
   const change = await changeFor(parts, writing, found.messages)
   if (change === null) return { type: 'stored', id, seq: found.seq }
@@ -61,7 +61,7 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
   const bytes = Buffer.byteLength(JSON.stringify(draft))
   if (bytes > maxMessageBytes) {
     const sentence = `As one message the text has ${bytes} bytes, more than ${maxMessageBytes} (limits.maxMessageBytes): write it in parts, the later ones by POST.`
-    throw new Refusal(413, 'too-large', sentence, id)
+    throw new Refusal('too-large', sentence, id)
   }
   try {
     return await publish(draft)
@@ -91,7 +91,7 @@ async function findRepeat(
   if (isWritten && known.at === at && known.body.digest === digest)
     return { type: 'stored', id, seq: known.seq }
   const sentence = `"${from}" has sent another message "${id}" on channel "${channel}": take an id that it has not used there.`
-  throw new Refusal(409, 'id-taken', sentence, id)
+  throw new Refusal('id-taken', sentence, id)
 }
 
 function isMatch(ifMatch: string, { tag, seq }: { readonly tag: string; readonly seq: number }): boolean {
@@ -117,7 +117,7 @@ async function changeFor(
     // The document's fault, or the text's.
     await documents.read(channel, 'textOf', 'text/plain', messages)
     const sentence = `To write the text ${error.message}: write it in parts, the later ones by POST.`
-    throw new Refusal(422, 'too-costly', sentence, id)
+    throw new Refusal('too-costly', sentence, id)
   }
 }
 
@@ -153,7 +153,7 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
         for (const messages of foreign) await convert(messages)
       } catch (error) {
         // It is shown as it is.
-        if (isTooCostly(error) || error instanceof DocumentDeleted) return found
+        if (isTooCostly(error) || isRefusal(error, 'document-deleted')) return found
         throw error
       }
     }
@@ -178,7 +178,7 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
       await log.append(draft, now())
     } catch (error) {
       // Another server knew of more of the document.
-      if (!(error instanceof IdTaken)) throw error
+      if (!isRefusal(error, 'id-taken')) throw error
     }
   }
 
@@ -192,10 +192,10 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
 
 function sharedDocument({ id, channel }: Draft): Refusal {
   const sentence = `"${channel}" is a shared document, which takes no edit: programs write text to /api/documents/${encodeURIComponent(channel)}; an older window has to be reloaded.`
-  return new Refusal(409, 'shared-document', sentence, id)
+  return new Refusal('shared-document', sentence, id)
 }
 
 function mirroredPage({ id, channel }: Draft): Refusal {
   const sentence = `This server mirrors whole pages (editor: mirror) and takes no update: programs write text to /api/documents/${encodeURIComponent(channel)}; an older window has to be reloaded.`
-  return new Refusal(409, 'mirrored-page', sentence, id)
+  return new Refusal('mirrored-page', sentence, id)
 }

@@ -7,7 +7,6 @@ import { admitChannel, admitDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import type { Log } from '../log/log.ts'
-import { Refusal } from '../refusal.ts'
 import {
   type Access,
   fingerprintFor,
@@ -16,11 +15,13 @@ import {
   refuseWriting,
 } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
+import type { TransportLimits } from '../transports/bodies.ts'
 import { type Bodies, connectionOf } from '../transports/bodies.ts'
-import { queryOf, type TransportLimits } from '../transports/transport.ts'
+import { queryOf } from '../transports/transport.ts'
 import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../wire/document-api.ts'
 import { type Draft, type Kind, type PageSettings, parseCursor } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import type { Directory } from './directory.ts'
 import { findDocument, readHistory } from './document-reader.ts'
@@ -54,7 +55,7 @@ function typeSent(given: string): TextType {
   const known = textTypes.find((name) => name === type)
   if (known && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return known
   const sentence = `A document is sent as ${types} in UTF-8, not as ${given || 'nothing named'}.`
-  throw new Refusal(415, 'wrong-type', sentence)
+  throw new Refusal('wrong-type', sentence)
 }
 
 const exports: Readonly<Record<string, { readonly type: TextType; readonly wrap: typeof htmlPage }>> = {
@@ -97,7 +98,7 @@ function attachment(name: string): string {
 /** Throws a `Refusal` (429 `too-fast`) if there is anything to wait for. */
 export function mustWait(sentence: string, tokenMs: number): void {
   const waitMs = Math.ceil(tokenMs)
-  if (waitMs > 0) throw new Refusal(429, 'too-fast', `${sentence}; try again in a moment.`, null, waitMs)
+  if (waitMs > 0) throw new Refusal('too-fast', `${sentence}; try again in a moment.`, null, waitMs)
 }
 
 const enoughTexts = 'Ten texts a second, read or written, are enough'
@@ -129,7 +130,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     } catch (error) {
       if (!(error instanceof TooCostly)) throw error
       const sentence = `To read the text ${error.message}: send it in parts, the later ones by POST, or as text/plain.`
-      throw new Refusal(422, 'too-costly', sentence, id)
+      throw new Refusal('too-costly', sentence, id)
     }
   }
 
@@ -175,7 +176,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     const type = textTypes.find((name) => name === accepted)
     if (!type) {
       const sentence = `A document can be had as ${types}; name one of them in Accept.`
-      throw new Refusal(406, 'not-acceptable', sentence)
+      throw new Refusal('not-acceptable', sentence)
     }
     mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
     const { messages, tag } = await findDocument(log, channel)
@@ -233,7 +234,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     const history = await readHistory(log, channel, parseCursor(queryOf(ctx).get('after')))
     if (history === null) {
       const sentence = 'The log has erased what follows there; begin again without "after".'
-      throw new Refusal(410, 'history-erased', sentence)
+      throw new Refusal('history-erased', sentence)
     }
     ctx.set('Cache-Control', 'no-store')
     ctx.body = history
@@ -246,7 +247,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     if (error) {
       const [issue] = error.issues
       const sentence = `The invitation does not fit: ${issue?.path.join('.') || 'it'}: ${issue?.message}.`
-      throw new Refusal(400, 'bad-shape', sentence)
+      throw new Refusal('bad-shape', sentence)
     }
     const channel = admitChannel(data.channel)
     const refusal = refuseWriting(grantOf(ctx), channel)

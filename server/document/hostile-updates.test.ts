@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemoryLog } from '../log/log.ts'
 import { ampleLimits } from '../log/log-testing.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
 import { processTimers } from '../process.ts'
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
 import { DocumentWorker } from './document-worker.ts'
 import { Ledger } from './ledger.ts'

@@ -1,8 +1,8 @@
 // Admission of updates: what a channel's document holds and who writes it, without its text.
 
-import { IdTaken, type Log } from '../log/log.ts'
-import { Refusal } from '../refusal.ts'
+import type { Log } from '../log/log.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
+import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import {
   type Addition,
@@ -163,7 +163,7 @@ export class Ledger {
     return stored
       .catch((error) => {
         // The record has what the log lacks. Only of a taken id it is certain that nothing is stored.
-        if (error instanceof IdTaken) this.#undo(channel, document, admission)
+        if (isRefusal(error, 'id-taken')) this.#undo(channel, document, admission)
         else this.#forget(channel, document)
         throw error
       })
@@ -281,7 +281,7 @@ export class Ledger {
   #tooCostly(id: string): Refusal {
     const most = `${this.#parts.documentSeconds / 2} s of processor time (half of limits.documentSeconds)`
     const sentence = `With the update of "${id}" the document would take more than ${most} to read: send less, or begin another document.`
-    return new Refusal(422, 'too-costly', sentence, id)
+    return new Refusal('too-costly', sentence, id)
   }
 
   /** Finds out whether a full document has shrunk. */

@@ -13,11 +13,12 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
-import { counted, Refusal } from '../refusal.ts'
 import { authorityPattern } from '../security/middleware.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
 import type { HttpVersion } from '../wire/modes.ts'
+import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
+import { counted } from './refusals.ts'
 
 export type PortServer = Http2SecureServer | HttpsServer
 
@@ -333,7 +334,7 @@ function redirect(request: IncomingMessage, response: ServerResponse): void {
   const location = secureAddress(request)
   const body = location
     ? `This port speaks HTTPS: ${location}\n`
-    : JSON.stringify(counted(new Refusal(400, 'bad-request', noAddressSentence)))
+    : JSON.stringify(counted(new Refusal('bad-request', noAddressSentence)))
   response.writeHead(location ? 308 : 400, {
     ...(location && { Location: location }),
     'Cache-Control': 'no-store',

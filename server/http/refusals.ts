@@ -5,16 +5,25 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from 'node:http2'
 import type Koa from 'koa'
 import { output } from '../output.ts'
-import { counted, Refusal } from '../refusal.ts'
 import { type OriginRules, originFields, refuseForeign, securityFields } from '../security/middleware.ts'
 import { cutText } from '../wire/graphemes.ts'
+import { Refusal } from '../wire/refusal.ts'
+
+/** Answered by this process since its start, by code. */
+export const refusals = new Map<string, number>()
+
+/** Of each that is answered, whatever carries it. */
+export function counted(refusal: Refusal): Refusal {
+  refusals.set(refusal.code, (refusals.get(refusal.code) ?? 0) + 1)
+  return refusal
+}
 
 /** A `Refusal` becomes its response, any other error 500 `internal`. */
 export const answerErrors: Koa.Middleware = async (ctx, next) => {
   try {
     await next()
     const isWrongMethod = (ctx.status === 405 || ctx.status === 501) && ctx.body === undefined
-    if (isWrongMethod) throw new Refusal(405, 'wrong-method', wrongMethodSentence)
+    if (isWrongMethod) throw new Refusal('wrong-method', wrongMethodSentence)
     if (ctx.status === 404 && ctx.respond !== false) throw notFound(ctx.path)
   } catch (error) {
     const refusal = counted(error instanceof Refusal ? error : fromUnknown(error, ctx))
@@ -81,7 +90,7 @@ export function formatBare(refusal: Refusal): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
-const internal = new Refusal(500, 'internal', 'The server failed on this request; its terminal says why.')
+const internal = new Refusal('internal', 'The server failed on this request; its terminal says why.')
 
 /** Prints a failure, unless the connection was lost. */
 export function reportFailure(error: unknown): void {
@@ -106,15 +115,14 @@ const lostCodes: ReadonlySet<unknown> = new Set([
 const wrongMethodSentence = 'That path does not take this method; the Allow header names those it takes.'
 
 function notFound(path: string): Refusal {
-  return new Refusal(404, 'not-found', `There is nothing at ${cutText(path, 200)}.`)
+  return new Refusal('not-found', `There is nothing at ${cutText(path, 200)}.`)
 }
 
 function fromUnknown(error: unknown, ctx: Koa.ParameterizedContext): Refusal {
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500
   // koa-static gives 403 for paths outside its folder.
   if (status === 403 || status === 404) return notFound(ctx.path)
-  if (status >= 400 && status < 500)
-    return new Refusal(status, 'bad-request', 'The request could not be understood.')
+  if (status >= 400 && status < 500) return new Refusal('bad-request', 'The request could not be understood.')
   ctx.app.emit('error', error, ctx)
   return internal
 }

@@ -7,11 +7,11 @@ import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
 import { costOfRefusal } from '../hub/rate-limit.ts'
 import { processTimers } from '../process.ts'
-import { Refusal } from '../refusal.ts'
 import { type OriginRules, originFields, securityFields } from '../security/middleware.ts'
 import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
 import { mostUnreadBytes } from '../transports/budget.ts'
 import { messagesPath } from '../transports/uplink.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { type Connection, type Connections, mostHeaderBytes, type PortServer } from './connections.ts'
 import { FairStart } from './fair-start.ts'
 import type { ListenerSettings } from './listeners.ts'
@@ -220,12 +220,12 @@ function endStream({ method, stream }: Http2ServerRequest): void {
 
 export function tooManyConnections(most: number): Refusal {
   const sentence = `The server holds ${most} connections, its limit (limits.maxConnections); try again in a moment.`
-  return new Refusal(503, 'too-many-connections', sentence, null, 5000)
+  return new Refusal('too-many-connections', sentence, null, 5000)
 }
 
 function headersTooLarge(): Refusal {
   const sentence = `Headers may have ${mostHeaderBytes} bytes together, cookies included.`
-  return new Refusal(431, 'headers-too-large', sentence)
+  return new Refusal('headers-too-large', sentence)
 }
 
 /**
@@ -245,7 +245,7 @@ function headerBytes({ rawHeaders }: { readonly rawHeaders: readonly string[] })
 function refusalFor({ code }: NodeJS.ErrnoException, bodySeconds: number): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
   if (code !== 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new Refusal(400, 'bad-request', 'The input is not an HTTP/1.1 request (RFC 9112).')
+    return new Refusal('bad-request', 'The input is not an HTTP/1.1 request (RFC 9112).')
   const sentence = `A request's headers have to be complete within ${bodySeconds} s (limits.bodySeconds).`
-  return new Refusal(408, 'too-slow', sentence)
+  return new Refusal('too-slow', sentence)
 }

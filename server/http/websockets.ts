@@ -8,10 +8,11 @@ import { WebSocket } from 'ws'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { output } from '../output.ts'
-import { counted, Refusal } from '../refusal.ts'
 import { type OriginRules, refuseForeign } from '../security/middleware.ts'
 import { largestFrame } from '../transports/budget.ts'
+import { Refusal } from '../wire/refusal.ts'
 import type { Connections, PortServer } from './connections.ts'
+import { counted } from './refusals.ts'
 import { tooManyConnections } from './requests.ts'
 
 interface WebSocketParts {
@@ -72,7 +73,8 @@ export function takeWebSocketsOverHttp2(server: Http2SecureServer, parts: WebSoc
     accept(request, parts).catch((error) => {
       const refusal = counted(refusalFor(error))
       if (stream.destroyed || stream.headersSent) return void stream.destroy()
-      stream.respond({ ':status': refusal.status, 'content-type': contentType })
+      const status = refusal.code === 'wrong-method' ? 501 : refusal.status
+      stream.respond({ ':status': status, 'content-type': contentType })
       stream.end(JSON.stringify(refusal))
     })
   })
@@ -83,7 +85,7 @@ const contentType = 'application/json; charset=utf-8'
 function refusalFor(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   output.incident('websocket-failed', 'A WebSocket could not be opened', error)
-  return new Refusal(500, 'internal', 'The server failed.')
+  return new Refusal('internal', 'The server failed.')
 }
 
 /** Rejects with a `Refusal`; otherwise stores the request's grant. */
@@ -91,7 +93,7 @@ async function check(request: IncomingMessage, parts: WebSocketParts): Promise<v
   const { app, connections, settings, origins } = parts
   if (connections.of(request)?.isOverfull) throw tooManyConnections(settings.maxConnections)
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
-  if (!app.socketPaths.has(path)) throw new Refusal(404, 'not-found', `There is no WebSocket at ${path}.`)
+  if (!app.socketPaths.has(path)) throw new Refusal('not-found', `There is no WebSocket at ${path}.`)
   const refusal = refuseForeign(request.headers.origin || undefined, request.headers.host, origins)
   if (refusal) throw refusal
   await app.authorizeSocket(request)
@@ -107,9 +109,9 @@ const DetachedWebSocket = WebSocket as unknown as new (
 async function accept(request: Http2ServerRequest, parts: WebSocketParts): Promise<void> {
   const { stream } = request
   if (request.headers[':protocol'] !== 'websocket')
-    throw new Refusal(501, 'wrong-method', 'CONNECT is taken for WebSocket alone (RFC 8441).')
+    throw new Refusal('wrong-method', 'CONNECT is taken for WebSocket alone (RFC 8441).')
   if (request.headers['sec-websocket-version'] !== '13')
-    throw new Refusal(400, 'bad-query', 'Only version 13 of WebSocket is spoken here (RFC 6455).')
+    throw new Refusal('bad-query', 'Only version 13 of WebSocket is spoken here (RFC 6455).')
   // Koa and the checks read the HTTP/1.1 fields; `host` is `:authority`.
   const http1Request = request as unknown as IncomingMessage
   http1Request.headers.host ??= String(request.headers[':authority'] ?? '')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { admitChannel, admitDraft, admitJoining, admitWindow, idOf } from './admission.ts'
 import { countTo } from './hub-testing.ts'

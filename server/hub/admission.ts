@@ -1,6 +1,5 @@
 // Admission: checks drafts, awareness reports and queries, and names what does not fit.
 
-import { Refusal } from '../refusal.ts'
 import { cutText } from '../wire/graphemes.ts'
 import {
   type AwarenessReport,
@@ -18,6 +17,7 @@ import {
   probesChannel,
   windChannel,
 } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 
 /** Where a value does not fit (`body.versions.0.at`; empty for the value itself), and what must be there. */
 interface Misfit {
@@ -152,18 +152,18 @@ export function admitDraft(given: unknown): Draft {
   const { id, channel, from } = draft
   if (channel === windChannel || pageOfOverview(channel) !== null) {
     const sentence = `Channel "${channel}" is written by the server alone; send edits to the page's own channel.`
-    throw new Refusal(403, 'read-only-channel', sentence, id)
+    throw new Refusal('read-only-channel', sentence, id)
   }
   if (from === sensorName || from === overviewName || from === logName) {
     const sentence = `"${from}" is a name of the server's own; give the window another one, in from and id.`
-    throw new Refusal(403, 'reserved-name', sentence, id)
+    throw new Refusal('reserved-name', sentence, id)
   }
   return draft
 }
 
 function badShape(what: string, whole: string, { path, must }: Misfit, id: string | null = null): Refusal {
   const sentence = `${what} does not fit: ${path || whole}: must be ${must}. PROTOCOL.md shows its shape.`
-  return new Refusal(400, 'bad-shape', sentence, id)
+  return new Refusal('bad-shape', sentence, id)
 }
 
 export function idOf(given: unknown): string | null {
@@ -225,7 +225,7 @@ export function admitBeat(given: unknown): Readonly<Record<string, number>> | un
     ([page, count]) => page.length <= 64 && Number.isInteger(count) && count >= 0 && count <= mostWindows,
   )
   if (fits && counts && counts.length <= mostCounted) return windows as Record<string, number>
-  throw new Refusal(400, 'bad-shape', 'A heartbeat may say "windows": how many, by their first channel.')
+  throw new Refusal('bad-shape', 'A heartbeat may say "windows": how many, by their first channel.')
 }
 
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
@@ -233,12 +233,12 @@ export function admitChannel(given: string): string {
   const normalized = given.normalize('NFC')
   if (normalized === probesChannel) {
     const sentence = `"${probesChannel}" cannot name a page: measurements use that channel. Take another name.`
-    throw new Refusal(400, 'bad-channel', sentence)
+    throw new Refusal('bad-channel', sentence)
   }
   if (isChannelName(normalized)) return normalized
   const shown = JSON.stringify(cutText(given, 80))
   const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${mostChannelBytes} bytes at most.`
-  throw new Refusal(400, 'bad-channel', sentence)
+  throw new Refusal('bad-channel', sentence)
 }
 
 /** `?window=…&opening=…`. Throws a `Refusal` (400 `bad-query`). */
@@ -277,5 +277,5 @@ function misfitOfChannels(channels: ReadonlySet<string>): string | null {
 }
 
 function badQuery(what: string, why: string): Refusal {
-  return new Refusal(400, 'bad-query', `${what} does not fit: ${why}.`)
+  return new Refusal('bad-query', `${what} does not fit: ${why}.`)
 }

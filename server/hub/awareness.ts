@@ -1,6 +1,5 @@
 // Who is shown on each page and where: told on change, the whole to newcomers, never logged.
 
-import { Refusal } from '../refusal.ts'
 import {
   type AwarenessFrame,
   type AwarenessReport,
@@ -11,6 +10,7 @@ import {
   probesChannel,
   windChannel,
 } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
 import { Delivery } from './delivery.ts'
 import { type Client, type ClientKey, clientKey } from './registry.ts'
@@ -111,7 +111,7 @@ export class Awareness {
     checkReport(identity.id, { window, channel, state })
     if (!identity.channels.has(channel)) {
       const sentence = `"${identity.id}" does not read channel "${channel}"; a window is shown where it reads.`
-      throw new Refusal(400, 'bad-shape', sentence)
+      throw new Refusal('bad-shape', sentence)
     }
     if (opening < identity.opening) return
     const holder = this.#holderOf(clientKey(identity), identity.owner)
@@ -357,14 +357,14 @@ export function checkReport(id: string, { window = id, channel }: AwarenessRepor
   const owner = fingerprintIn(id)
   if (window !== id && (owner === null || owner !== fingerprintIn(window))) {
     const sentence = `"${id}" cannot show "${window}", a window of another key; each window shows itself.`
-    throw new Refusal(403, 'not-your-name', sentence)
+    throw new Refusal('not-your-name', sentence)
   }
   const isPage =
     channel === undefined ||
     (channel !== windChannel && channel !== probesChannel && pageOfOverview(channel) === null)
   if (isPage) return
   const sentence = `Nobody is shown on channel "${channel}"; show the window on the page's own.`
-  throw new Refusal(403, 'read-only-channel', sentence)
+  throw new Refusal('read-only-channel', sentence)
 }
 
 function createRoom(): Room {

@@ -1,8 +1,8 @@
 // For tests of the hub: manual time, fake connections, slow logs.
 
-import { type CatchUp, createMemoryLog, type Log, type LogLimits } from '../log/log.ts'
+import type { CatchUp, Log, LogLimits } from '../log/log.ts'
 import { ampleLimits, settled } from '../log/log-testing.ts'
-import { Refusal } from '../refusal.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
 import {
   type Bye,
   type Cursor,
@@ -13,6 +13,7 @@ import {
   type ReadingBody,
 } from '../wire/messages.ts'
 import { modeNamed } from '../wire/modes.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { createManualTime } from '../wire/testing.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { Delivery, type Framing, RecentDeliveries } from './delivery.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LogFull } from '../log/log.ts'
+import { logFull } from '../log/log.ts'
 import { draft } from '../log/log-testing.ts'
 import type { DownFrame } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
@@ -226,7 +226,7 @@ test('a refusal of the log becomes a Refusal, with or without a time to try agai
   assert.deepEqual([closed.status, closed.code, closed.id], [503, 'draining', 'w1-3'])
   assert.ok(Number(closed.retryAfterMs) > 0)
   const { hub: full } = openHub({
-    log: { ...memoryLog(), append: () => Promise.reject(new LogFull('ENOSPC')) },
+    log: { ...memoryLog(), append: () => Promise.reject(logFull('ENOSPC')) },
   })
   const { status, code, id, retryAfterMs } = await refusalOf(() => full.publish(draft('w1-4')))
   assert.deepEqual([status, code, id, retryAfterMs], [503, 'log-full', 'w1-4', 5000])

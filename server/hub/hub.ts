@@ -1,8 +1,8 @@
 // Connects clients to the log: admits them, publishes drafts, delivers messages, drains.
 
 import { type Bus, type Log, newEpoch } from '../log/log.ts'
-import { Refusal } from '../refusal.ts'
 import type { AwarenessReport, ByeCode, Cursor, Draft, Stored } from '../wire/messages.ts'
+import { Refusal, type RefusalCode } from '../wire/refusal.ts'
 import type { Random, Timers } from '../wire/time.ts'
 import { Awareness, checkReport } from './awareness.ts'
 import { RecentDeliveries } from './delivery.ts'
@@ -105,20 +105,20 @@ export class Hub {
           awareness.joined(stream)
           registry.presenceChanged()
         },
-        unrecovered: meter.unrecovered,
-        omitted: meter.omitted,
+        unrecovered: () => meter.unrecovered(),
+        omitted: () => meter.omitted(),
         ended: (stream, code) => {
           registry.leave(stream)
           meter.ended(code)
         },
-        failed: parts.onFailure,
+        failed: (error) => parts.onFailure(error),
       },
     }
     this.#polls = new Polls({
       ...{ streams: this.#streams, registry, awareness, timers },
       admit: (identity) => this.#admit(identity),
       onJoined: (channels) => parts.onJoined?.(channels),
-      onSent: meter.sent,
+      onSent: (messages) => meter.sent(messages),
     })
     this.#publisher = new Publisher({ ...settings, log, meter, now: timers.now })
     this.#rateLimit = new RateLimit(settings.messagesPerSecond, timers.now)
@@ -277,8 +277,8 @@ export class Hub {
     if (why) throw this.#unavailable('too-many-windows', why)
   }
 
-  #unavailable(code: string, sentence: string): Refusal {
-    return new Refusal(503, code, sentence, null, this.#streams.reconnectDelayMs())
+  #unavailable(code: RefusalCode, sentence: string): Refusal {
+    return new Refusal(code, sentence, null, this.#streams.reconnectDelayMs())
   }
 
   /** A sentence; null where there is room for the new client. */

@@ -1,7 +1,7 @@
 // Limits the rate of each sender on a connection, and how many channels a client begins.
 
-import { Refusal } from '../refusal.ts'
 import type { Draft } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import type { Holder } from './subscriber.ts'
 
@@ -128,7 +128,7 @@ export class NewChannels {
     if (waitMs === 0) return
     const few = isReserve ? ', and fewer where little room is left (limits.maxChannels)' : ''
     const sentence = `Channel "${channel}" would be new, and a connection or invitation may begin ${this.#perHour} an hour (limits.newChannelsPerHour)${few}; write to one that is there, or wait.`
-    throw new Refusal(429, 'too-fast', sentence, id, Math.ceil(waitMs))
+    throw new Refusal('too-fast', sentence, id, Math.ceil(waitMs))
   }
 }
 

@@ -1,7 +1,7 @@
 // Connected clients, streams and polling, and their presence frames.
 
-import { Refusal } from '../refusal.ts'
 import { type Presence, pageOfOverview } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import type { Cancel, Timers } from '../wire/time.ts'
 import { Delivery } from './delivery.ts'
 import type { ClientIdentity, Subscriber } from './subscriber.ts'
@@ -232,7 +232,7 @@ export class Registry {
     const { identity } = client
     if (identity.owner === null) {
       const sentence = `"${identity.id}" is a free name and speaks for itself alone; a stream that carries several windows has a key.`
-      throw new Refusal(403, 'not-your-name', sentence)
+      throw new Refusal('not-your-name', sentence)
     }
     let room = Math.max(1, Math.min(mostCarried, this.#maxWindows - this.#windowsBeside(client)))
     const counted = new Map<string, number>()

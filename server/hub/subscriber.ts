@@ -1,8 +1,9 @@
 // One client's open stream, from its opening to its end: a bounded queue of frames, sent at the client's pace.
 
-import { type CatchUp, type Log, LogUnavailable } from '../log/log.ts'
+import type { CatchUp, Log } from '../log/log.ts'
 import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../wire/messages.ts'
 import type { Mode } from '../wire/modes.ts'
+import { isRefusal } from '../wire/refusal.ts'
 import type { Random } from '../wire/time.ts'
 import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 
@@ -185,7 +186,7 @@ export class Subscriber {
   /** Ends the stream for an error of the server. */
   fail(error: unknown): void {
     // The log reports its outages itself.
-    if (!(error instanceof LogUnavailable)) this.#hub.on.failed(error)
+    if (!isRefusal(error, 'log-unavailable')) this.#hub.on.failed(error)
     const sentence = 'The server failed this window; it resumes from where it was.'
     this.end('failed', sentence, this.#hub.reconnectDelayMs())
   }

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { type Draft, deletedForMs, emptyForMs, isKind } from '../wire/messages.ts'
+import { isRefusal } from '../wire/refusal.ts'
 import { foldAt } from './folding.ts'
-import { DocumentDeleted, type Log, NotThere, TooManyChannels } from './log.ts'
+import type { Log } from './log.ts'
 import type { TestLog } from './log-contract.ts'
 import {
   cursorAt,
@@ -46,7 +47,7 @@ export function testDeletion(testLog: TestLog): void {
     ])
       await assert.rejects(
         async () => log.append(other, startMs),
-        (error) => error instanceof DocumentDeleted && /"gone"/.test(error.message),
+        (error) => isRefusal(error, 'document-deleted') && /"gone"/.test(error.message),
       )
     assert.equal(await log.append(updateDraft('w1-1', 'x', 'gone'), startMs), 1, 'a repeat is answered')
     assert.equal(await log.append(draft('w1-3'), startMs), 3, 'another document takes it')
@@ -59,7 +60,7 @@ export function testDeletion(testLog: TestLog): void {
     for (const deleted of [true, false])
       await assert.rejects(
         async () => log.append(deletionDraft('w1-1', deleted), startMs),
-        (error) => error instanceof NotThere && /"gone"/.test(error.message),
+        (error) => isRefusal(error, 'not-found') && /"gone"/.test(error.message),
       )
     assert.deepEqual(seen, [])
   })
@@ -75,7 +76,9 @@ export function testDeletion(testLog: TestLog): void {
       await log.append(deletionDraft('w2-3', true), startMs)
       advance(deletedForMs - 1)
       assert.equal((await readUpdates(log, 'gone')).text, text)
-      await assert.rejects(async () => log.append(draft('w2-4', 'x', 'new'), startMs), TooManyChannels)
+      await assert.rejects(async () => log.append(draft('w2-4', 'x', 'new'), startMs), {
+        code: 'too-many-channels',
+      })
       advance(1)
       assert.deepEqual((await readGone(log)).messages, [])
       assert.deepEqual([...log.heads().keys()], ['main'])
@@ -114,7 +117,9 @@ export function testDeletion(testLog: TestLog): void {
       await log.append(draft('w1-6', '', 'cleared'), startMs)
       await log.append(titled('w1-7', 'first'), startMs + 1)
       advance(emptyForMs - 1)
-      await assert.rejects(async () => log.append(draft('w1-8', 'x', 'new'), startMs), TooManyChannels)
+      await assert.rejects(async () => log.append(draft('w1-8', 'x', 'new'), startMs), {
+        code: 'too-many-channels',
+      })
       advance(1)
       const arrivals = ['new', 'newer', 'newest'].map(async (channel, place) =>
         log.append(titled(`w2-${place}`, channel), startMs + emptyForMs),

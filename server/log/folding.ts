@@ -1,16 +1,7 @@
 // Cumulative kinds: a snapshot has a base that joins older messages, and every message after it.
 
-import type { Bodies, Kind, Message } from '../wire/messages.ts'
-import type { Defer, OnFailure } from './log.ts'
-
-/**
- * Joins messages of one channel, in order, into the body of a base. The first may be a base itself. Must accept
- * repeated messages and none. May take its time; it must not reject for the fault of one message.
- */
-export type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>
-
-/** The kinds of which the newest message does not contain the earlier ones. */
-export type Folds = { readonly [K in Kind]?: Fold<K> }
+import type { Kind, Message } from '../wire/messages.ts'
+import type { Defer, Fold, Folds, OnFailure } from './log.ts'
 
 /** Where bases are kept: one for each channel and kind, with the envelope of the newest message that it contains. */
 export interface BaseStore {

@@ -3,17 +3,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { isKind, type Message, parseCursor } from '../wire/messages.ts'
+import { isRefusal } from '../wire/refusal.ts'
 import { testDeletion } from './deletion-contract.ts'
-import { type Folds, foldAt } from './folding.ts'
-import {
-  type CatchUp,
-  IdTaken,
-  type Log,
-  LogClosed,
-  type LogLimits,
-  type LogParts,
-  TooManyChannels,
-} from './log.ts'
+import { foldAt } from './folding.ts'
+import type { CatchUp, Folds, Log, LogLimits, LogParts } from './log.ts'
 import {
   ampleLimits,
   countTo,
@@ -149,7 +142,7 @@ function testOrder(testLog: TestLog): void {
       for (const other of others) {
         await assert.rejects(
           async () => log.append(other, 2),
-          (error) => error instanceof IdTaken && /"w1-1".*"w1".*"main"/.test(error.message),
+          (error) => isRefusal(error, 'id-taken') && /"w1-1".*"w1".*"main"/.test(error.message),
         )
       }
       const atOnce = [
@@ -159,8 +152,8 @@ function testOrder(testLog: TestLog): void {
       ]
       const ends = await Promise.allSettled(atOnce)
       assert.deepEqual(
-        ends.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.name)),
-        [2, 'IdTaken', 3],
+        ends.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.code)),
+        [2, 'id-taken', 3],
       )
       assert.deepEqual(idsOf(seen), ['w1-1', 'w1-2', 'w1-3'])
     },
@@ -455,7 +448,9 @@ function testLimits(testLog: TestLog): void {
       await fill(log, 400, 'w2')
       assert.deepEqual(idsOf((await log.snapshot(new Set(['quiet', 'main']))).messages), ['w1-0', 'w2-400'])
       assert.equal(await log.append(draft('w1-0', 'x', 'quiet'), startMs), 1)
-      await assert.rejects(async () => log.append(draft('w1-0', 'else', 'quiet'), startMs), IdTaken)
+      await assert.rejects(async () => log.append(draft('w1-0', 'else', 'quiet'), startMs), {
+        code: 'id-taken',
+      })
     },
     { messages: 3, ageMs: 1000 },
   )
@@ -467,10 +462,10 @@ function testLimits(testLog: TestLog): void {
       const both = [log.append(draft('w1-2', 'x', 'b'), 1), log.append(draft('w1-3', 'x', 'c'), 1)]
       await assert.rejects(
         Promise.all(both),
-        (error) => error instanceof TooManyChannels && /"c"/.test(error.message),
+        (error) => isRefusal(error, 'too-many-channels') && /"c"/.test(error.message),
       )
       assert.equal(await both[0], 2)
-      await assert.rejects(async () => log.append(draft('w1-3', 'x', 'c'), 1), TooManyChannels)
+      await assert.rejects(async () => log.append(draft('w1-3', 'x', 'c'), 1), { code: 'too-many-channels' })
       assert.equal(await log.append(draft('w1-4', 'x', 'b'), 1), 3)
       assert.deepEqual(idsOf(seen), ['w1-1', 'w1-2', 'w1-4'])
       assert.deepEqual((await log.snapshot(new Set(['c']))).messages, [])
@@ -554,7 +549,7 @@ function testFolding(testLog: TestLog): void {
       advance(10_000)
       await fill(log, 20, 'w3')
       assert.equal(await log.append(updateDraft('w1-1'), startMs), 1)
-      await assert.rejects(async () => log.append(updateDraft('w1-2', 'else'), startMs), IdTaken)
+      await assert.rejects(async () => log.append(updateDraft('w1-2', 'else'), startMs), { code: 'id-taken' })
     },
     { messages: 3, ageMs: 1000 },
   )
@@ -648,14 +643,14 @@ function testClosing(testLog: TestLog): void {
   testLog('closing stores pending drafts, then refuses more', async ({ log, seen }) => {
     const appends = countTo(3).map((n) => log.append(draft(`w1-${n}`), 1))
     const closing = log.close()
-    const late = assert.rejects(async () => log.append(draft('w1-4'), 1), LogClosed)
+    const late = assert.rejects(async () => log.append(draft('w1-4'), 1), { code: 'draining' })
     await closing
     await late
     assert.deepEqual(await Promise.all(appends), [1, 2, 3])
     assert.deepEqual(seqsOf(seen), [1, 2, 3])
-    await assert.rejects(async () => log.append(draft('w1-5'), 1), LogClosed)
-    await assert.rejects(log.read(null, main), LogClosed)
-    await assert.rejects(log.snapshot(main), LogClosed)
+    await assert.rejects(async () => log.append(draft('w1-5'), 1), { code: 'draining' })
+    await assert.rejects(log.read(null, main), { code: 'draining' })
+    await assert.rejects(log.snapshot(main), { code: 'draining' })
     await log.close()
   })
 }

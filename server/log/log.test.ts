@@ -3,9 +3,11 @@ import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { isKind } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import { createMemoryLog, newEpoch, openLog } from './log.ts'
+import { newEpoch } from './log.ts'
 import { testLogContract } from './log-contract.ts'
 import { ampleLimits, countTo, draft, main, newFile, seqsOf } from './log-testing.ts'
+import { createMemoryLog } from './memory-log.ts'
+import { openLog } from './open-log.ts'
 
 testLogContract('memory', (parts) => createMemoryLog({ epoch: 'life1', ...parts }))
 

@@ -1,27 +1,19 @@
-// The ordered log's contract, and the log that the configuration selects.
+// The ordered log's contract: what it promises, and how it refuses.
 
-import { readdirSync, statfsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
-import { type Cursor, type Draft, type Kind, type Message, probesChannel } from '../wire/messages.ts'
+import type { Bodies, Cursor, Draft, Kind, Message } from '../wire/messages.ts'
+import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock, Random } from '../wire/time.ts'
-import { type BaseStore, Folding, type Folds } from './folding.ts'
-import type { NatsSettings } from './nats-log.ts'
-import { type Bounds, type Identified, Tail } from './retention.ts'
-import { createSequencer, LogFull, newEpoch } from './sequencer.ts'
-import { type Durability, openSqliteLog } from './sqlite-log.ts'
-import type { SqsSettings } from './sqs-log.ts'
 
-export {
-  DocumentDeleted,
-  IdTaken,
-  isRepeat,
-  LogClosed,
-  LogFull,
-  LogUnavailable,
-  NotThere,
-  newEpoch,
-  TooManyChannels,
-} from './sequencer.ts'
+export interface Bounds {
+  /** Kept for clients that resume. */
+  readonly messages: number
+  /** Bodies as JSON; the newest message is always kept. */
+  readonly bytes: number
+  /** After `acceptedAt`. */
+  readonly ageMs: number
+}
+
+export type Identified = Pick<Draft, 'channel' | 'id' | 'from'>
 
 /** Snapshots outlive all limits but `maxChannels`. */
 export interface LogLimits extends Bounds {
@@ -64,8 +56,9 @@ export interface Log {
   /**
    * Stores a draft, notifies followers in order, then answers with its number: at once where it is stored within the call,
    * else with a promise. Idempotent: while the log holds it or has it pending, the same draft (`id`, sender, channel) has
-   * the same number; one that is only in a base is stored again. Rejects, and never throws, with `IdTaken`,
-   * `TooManyChannels`, `DocumentDeleted`, `NotThere`, `LogClosed`, `LogFull` or the store's error; then nothing is stored.
+   * the same number; one that is only in a base is stored again. Rejects, and never throws, with a `Refusal`
+   * (`id-taken`, `too-many-channels`, `document-deleted`, `not-found`, `log-unavailable`, `log-full`, `draining`) or the store's
+   * error; then nothing is stored, except that with `log-unavailable` it may be.
    */
   readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
   /** The message with that id of that sender on that channel, once it is stored; null when the log holds none. */
@@ -94,6 +87,9 @@ export interface Bus {
   /** A will (MQTT 5.0, 3.1.2.5): what the others are told when this server is gone. Absent where nobody would notice. */
   readonly bequeath?: (note: object) => void
 }
+
+/** After a refusal for lack of room, ms; then the disk or the broker is asked again. */
+export const refusedForMs = 5000
 
 /** The log takes no messages at the moment. */
 export interface Outage {
@@ -134,21 +130,14 @@ export interface LogFigures {
 
 type Counts = Readonly<Record<string, number>>
 
-const hourMs = 3_600_000
+/**
+ * Joins messages of one channel, in order, into the body of a base. The first may be a base itself. Must accept
+ * repeated messages and none. May take its time; it must not reject for the fault of one message.
+ */
+export type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>
 
-interface LogConfig {
-  readonly broker: 'embedded' | 'nats' | 'sqs'
-  readonly nats: NatsSettings
-  readonly sqs: SqsSettings
-  readonly storage: 'memory' | 'sqlite'
-  readonly durability: Durability
-  readonly limits: {
-    readonly logMessages: number
-    readonly logBytes: number
-    readonly logHours: number
-    readonly maxChannels: number
-  }
-}
+/** The kinds of which the newest message does not contain the earlier ones. */
+export type Folds = { readonly [K in Kind]?: Fold<K> }
 
 export interface LogParts {
   readonly limits: LogLimits
@@ -162,190 +151,62 @@ export interface LogParts {
   readonly signal?: AbortSignal
 }
 
-interface Surroundings extends Omit<LogParts, 'limits'> {
-  /** Takes a sentence when stored messages turn out to be missing or damaged. Must not throw; default: a failure. */
-  readonly onLoss?: (sentence: string) => void
-  readonly dataFolder: string
-  readonly random: Random
-  /** Around what stores: behind a queue, so that drafts are checked in the order in which they are stored. */
-  readonly guard?: (log: Log) => Log
+/** Eight letters and digits. */
+export function newEpoch(random: Random): string {
+  return Math.floor(random() * 36 ** 8)
+    .toString(36)
+    .padStart(8, '0')
 }
 
-/** Longer than a polling client's pause, short enough for a small file. */
-const probeLimits: LogLimits = { messages: 4096, bytes: 4_194_304, ageMs: 60_000, maxChannels: 1 }
-
-/** Rejects with a `LogFileError` that names the file, or with a sentence about the broker. */
-export async function openLog(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
-  const { guard = (log) => log } = parts
-  if (config.broker === 'nats') {
-    const opened = await openOnNats(config, parts)
-    return { ...opened, log: guard(opened.log) }
-  }
-  const { onFailure, outage } = watchDisk(parts)
-  const log = guard(openEmbedded(config, { ...parts, onFailure }))
-  const bytes = () => (config.storage === 'sqlite' ? { bytes: sizesIn(parts.dataFolder) } : {})
-  if (config.broker === 'embedded') return { log, outage, figures: async () => bytes() }
-  const { openSqs } = await import('./sqs-log.ts')
-  try {
-    const { queued, ...opened } = await openSqs(config.sqs, { log, ...parts })
-    const figures = async () => ({ ...bytes(), queued: await queued() })
-    return { ...opened, figures, outage: () => opened.outage() ?? outage() }
-  } catch (error) {
-    await log.close()
-    throw error
-  }
+/** The id belongs to another message of the same sender and channel. */
+export function idTaken({ id, from, channel }: Draft): Refusal {
+  const sentence = `The log has another message "${id}" of "${from}" on channel "${channel}". Send this one under an id that its sender has not used there.`
+  return new Refusal('id-taken', sentence, id)
 }
 
-/** A refusal counts for so long, ms; then the disk is asked. */
-export const refusedForMs = 5000
-/** For a message and SQLite's pages. */
-const roomBytes = 262_144
-
-/** Knows from its failures when a log in a file has no room. */
-function watchDisk({ dataFolder, now, onFailure }: Surroundings) {
-  let full: { readonly since: number; readonly at: number } | null = null
-  return {
-    onFailure(error: unknown): void {
-      if (error instanceof LogFull) full = { since: full?.since ?? now(), at: now() }
-      else onFailure(error)
-    },
-    outage(): Outage | null {
-      if (full !== null && now() - full.at > refusedForMs) {
-        const { bavail, bsize } = statfsSync(dataFolder)
-        if (bavail * bsize > roomBytes) full = null
-      }
-      return (
-        full && { reason: 'there is no room on the disk for its file', since: full.since, isCutOff: false }
-      )
-    },
-  }
+export function tooManyChannels(channel: string, maxChannels: number): Refusal {
+  const sentence = `Channel "${channel}" would be one more than the ${maxChannels} that the log takes. Write to one that is there, delete one, or raise limits.maxChannels.`
+  return new Refusal('too-many-channels', sentence)
 }
 
-async function openOnNats(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
-  const { nats } = config
-  const { openNats } = await import('./nats-log.ts')
-  const { open, bus, mostBytes, figures, close } = await openNats(nats, parts)
-  try {
-    const pages = await open(nats.stream, { ...parts, limits: limitsOf(config) })
-    const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
-    const lost = Promise.race([pages.lost, probes.lost])
-    return { log: withProbes(pages, probes, close), bus, mostBytes, outage: pages.outage, lost, figures }
-  } catch (error) {
-    await close()
-    throw error
-  }
+/** What a window has kept for a deleted document is stored once it was brought back. */
+const deletedMs = 5000
+
+export function documentDeleted(channel: string): Refusal {
+  const sentence = `The document "${channel}" was deleted. Bring it back first (a message of the kind "deletion" with {"deleted":false}), or write to another one.`
+  return new Refusal('document-deleted', sentence, null, deletedMs)
 }
 
-function openEmbedded(config: LogConfig, parts: Surroundings): Log {
-  const { storage, durability } = config
-  const open = (name: string, limits: LogLimits) =>
-    storage === 'memory'
-      ? createMemoryLog({ epoch: newEpoch(parts.random), limits, ...parts })
-      : openSqliteLog({ file: join(parts.dataFolder, name), limits, durability, ...parts })
-  const pages = open('log.db', limitsOf(config))
-  try {
-    return withProbes(pages, open('probes.db', probeLimits))
-  } catch (error) {
-    void pages.close()
-    throw error
-  }
+export function notThere(channel: string): Refusal {
+  const sentence = `The log has no document "${channel}": nobody wrote it, or it was erased a day after its deletion.`
+  return new Refusal('not-found', sentence)
 }
 
-/** Of the files of both logs. */
-function sizesIn(folder: string): Record<string, number> {
-  const names = readdirSync(folder).filter((name) => /^(log|probes)\.db/.test(name))
-  // SQLite may have removed one since.
-  const sizes = names.map((name) => [
-    name,
-    statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0,
-  ])
-  return Object.fromEntries(sizes)
-}
-
-function limitsOf({ limits }: LogConfig): LogLimits {
-  const { logMessages, logBytes, logHours, maxChannels } = limits
-  return { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
-}
+const unavailableMs = 1000
 
 /**
- * Probes are stored like other messages, so that they measure what those cost, but apart: no number of them displaces a
- * page's messages. Channels are read either from one log or from the other.
+ * A broker did not take a message, or did not answer: then the message may be stored, and is not stored twice when it is
+ * sent again. `cause` is an error whose message is a clause, or the clause.
  */
-function withProbes(pages: Log, probes: Log, close?: () => Promise<void>): Log {
-  const logOf = (channel: string) => (channel === probesChannel ? probes : pages)
-  const logFor = (channels: ReadonlySet<string>) => (channels.has(probesChannel) ? probes : pages)
-  return {
-    append: (draft, acceptedAt) => logOf(draft.channel).append(draft, acceptedAt),
-    find: (wanted) => logOf(wanted.channel).find(wanted),
-    read: (cursor, channels) => logFor(channels).read(cursor, channels),
-    snapshot: (channels) => logFor(channels).snapshot(channels),
-    oldest: (channel, kind) => logOf(channel).oldest(channel, kind),
-    follow(onMessage) {
-      const stops = [pages.follow(onMessage), probes.follow(onMessage)]
-      return () => stops.forEach((stop) => void stop())
-    },
-    heads: pages.heads,
-    async close() {
-      await Promise.all([pages.close(), probes.close()])
-      await close?.()
-    },
-  }
+export function logUnavailable(cause: unknown): Refusal {
+  if (isRefusal(cause, 'log-unavailable')) return cause
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const sentence = `The log takes no messages: ${reason}. This one may not be stored; send it again.`
+  return new Refusal('log-unavailable', sentence, null, unavailableMs, cause)
 }
 
-/** A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each process. */
-export function createMemoryLog({ epoch, limits, folds = {}, now, onFailure }: MemoryLogParts): Log {
-  const onFolded = (messages: readonly Message[]) =>
-    messages.forEach((message) => void tail.superseded(message))
-  const defer: Defer = setImmediate
-  const floor = () => tail.floor
-  const folding = new Folding({ folds, bases: createBases(), defer, onFailure, onFolded, floor })
-  const tail = new Tail(limits, now, folding)
-  return createSequencer({
-    epoch,
-    tail,
-    maxChannels: limits.maxChannels,
-    store: {
-      commit: (group) => group.map((_entry, place) => tail.head + 1 + place),
-      floor() {
-        tail.forget()
-        return tail.floor
-      },
-      after: (seq, channels) => tail.after(seq, channels),
-      oldest: (channel, kind) => folding.oldest(channel, kind),
-      close: () => folding.close(),
-    },
-    onFailure,
-  })
+/** Somebody has to make room. */
+const fullMs = 5000
+
+/** Nothing is stored. */
+export function logFull(cause: unknown): Refusal {
+  const sentence =
+    "There is no room on the disk for the log's file. The message is not stored; send it again when there is some."
+  return new Refusal('log-full', sentence, null, fullMs, cause)
 }
 
-interface MemoryLogParts extends LogParts {
-  readonly epoch: string
-}
+const closedMs = 300
 
-function createBases(): BaseStore {
-  const bases = new Map<string, Message>()
-  // Neither has a space.
-  const keyOf = (channel: string, kind: Kind) => `${channel} ${kind}`
-  const past = new Map<string, Map<number, Message>>()
-  const pastOf = (channel: string, kind: Kind) =>
-    past.getOrInsertComputed(keyOf(channel, kind), () => new Map<number, Message>())
-  return {
-    read: (channel, kind) => bases.get(keyOf(channel, kind)),
-    write(base) {
-      bases.set(keyOf(base.channel, base.kind), base)
-      return JSON.stringify(base.body).length
-    },
-    past: (channel, kind) =>
-      pastOf(channel, kind)
-        .keys()
-        .toArray()
-        .sort((one, other) => one - other),
-    readPast: (channel, kind, seq) => pastOf(channel, kind).get(seq),
-    keepPast: (base) => void pastOf(base.channel, base.kind).set(base.seq, base),
-    forgetPast: (channel, kind, seq) => void pastOf(channel, kind).delete(seq),
-    erase(channel) {
-      for (const all of [bases, past])
-        for (const key of all.keys()) if (key.startsWith(`${channel} `)) all.delete(key)
-    },
-  }
+export function logClosed(): Refusal {
+  return new Refusal('draining', 'The server is shutting down.', null, closedMs)
 }

@@ -25,7 +25,6 @@ import {
 } from './log-testing.ts'
 import { openNats, openNatsLog } from './nats-log.ts'
 import { startNatsServer, type TestNats } from './nats-testing.ts'
-import { LogUnavailable } from './sequencer.ts'
 
 let nats: TestNats
 before(async () => {
@@ -110,9 +109,9 @@ test('the same draft sent to both servers is stored once, and acknowledged by bo
     one.log.append(draft('w1-2'), startMs),
     other.log.append(draft('w1-2', 'else'), startMs),
   ])
-  assert.deepEqual(taken.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.name)).sort(), [
+  assert.deepEqual(taken.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.code)).sort(), [
     2,
-    'IdTaken',
+    'id-taken',
   ])
 })
 
@@ -191,7 +190,7 @@ test('a stream that lost its newest messages goes on under another epoch, and do
   const reasons = await Promise.all([one.log.lost, other.log.lost])
   assert.deepEqual(new Set(reasons), new Set(['the stream back lost its newest messages']))
   assert.match([...one.losses, ...other.losses].join(), /^The stream back of NATS has not the newest/)
-  await assert.rejects(async () => one.log.append(draft('w3-0'), startMs), LogUnavailable)
+  await assert.rejects(async () => one.log.append(draft('w3-0'), startMs), { code: 'log-unavailable' })
   await Promise.all([one.log.close(), other.log.close()])
 
   const [next, later] = [await open(), await open()]
@@ -211,7 +210,7 @@ test('while NATS is away an append is refused after a while, and stored when it 
   await fill(log, 3)
   await nats.kill()
   const appends = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
-  await Promise.all(appends.map((append) => assert.rejects(async () => append, LogUnavailable)))
+  await Promise.all(appends.map((append) => assert.rejects(async () => append, { code: 'log-unavailable' })))
   await nats.restart()
   const again = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
   assert.deepEqual(await Promise.all(again), [4, 5])

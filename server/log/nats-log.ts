@@ -29,13 +29,18 @@ import {
 import { type Draft, formatCursor, type Message } from '../wire/messages.ts'
 import { Folding } from './folding.ts'
 import {
+  type Bounds,
   type Bus,
+  idTaken,
   type Log,
   type LogFigures,
   type LogParts,
+  logClosed,
+  logUnavailable,
   type Outage,
   refusedForMs,
   type Snapshot,
+  tooManyChannels,
 } from './log.ts'
 import {
   bytesOf,
@@ -47,25 +52,8 @@ import {
   readLife,
   subjectOf,
 } from './nats-bucket.ts'
-import {
-  type Bounds,
-  blankAt,
-  createRetention,
-  keyOf,
-  type Portion,
-  portion,
-  type Stored,
-  Tail,
-} from './retention.ts'
-import {
-  Followers,
-  IdTaken,
-  isRepeat,
-  LogClosed,
-  LogUnavailable,
-  mustBeThere,
-  TooManyChannels,
-} from './sequencer.ts'
+import { blankAt, createRetention, keyOf, type Portion, portion, type Stored, Tail } from './retention.ts'
+import { Followers, isRepeat, mustBeThere } from './sequencer.ts'
 
 export interface NatsSettings {
   /** `host:port`, of any servers of the cluster. */
@@ -242,7 +230,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
   const looking = setInterval(() => void look().catch(onFailure), lookEachMs)
 
   function mustBeOpen(): void {
-    if (isClosed) throw new LogClosed()
+    if (isClosed) throw logClosed()
   }
 
   async function load(): Promise<View> {
@@ -370,7 +358,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
   function refuse(entries: Iterable<Entry>, cause: unknown): void {
     for (const { key, reject } of [...entries]) {
       pending.delete(key)
-      reject(new LogUnavailable(cause))
+      reject(logUnavailable(cause))
     }
   }
 
@@ -416,7 +404,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     if (!entry) return
     pending.delete(entry.key)
     if (isRepeat(message, entry.draft)) entry.resolve(message.seq)
-    else entry.reject(new IdTaken(entry.draft))
+    else entry.reject(idTaken(entry.draft))
   }
 
   function hasRoomFor(channel: string): boolean {
@@ -442,8 +430,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
 
   function begin(draft: Draft, acceptedAt: number, key: string): Promise<number> {
     mustBeThere(draft, view.tail)
-    if (!hasRoomFor(draft.channel) && !makeRoom())
-      throw new TooManyChannels(draft.channel, limits.maxChannels)
+    if (!hasRoomFor(draft.channel) && !makeRoom()) throw tooManyChannels(draft.channel, limits.maxChannels)
     return enter(draft, acceptedAt, key)
   }
 
@@ -485,10 +472,10 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     for (;;) {
       await door.untilOpen(endsAt)
       // Another stream may have its name by now.
-      if (isLost) throw new LogUnavailable(away)
+      if (isLost) throw logUnavailable(away)
       const asked = client.publish(subject, payload, { msgID, timeout: publishWithinMs })
       const answer = await door.untilShut(asked.catch(asError))
-      if (isLost) throw new LogUnavailable(away)
+      if (isLost) throw logUnavailable(away)
       if (answer instanceof Error) {
         const isFinal = answer instanceof JetStreamApiError && answer.code !== codes.unavailable
         if (isFinal || performance.now() + retryMs > endsAt) throw answer
@@ -550,7 +537,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
     const { state } = await manager.streams.info(name)
     if (seq > state.last_seq) return
     while (seq > view.tail.head) {
-      if (late.aborted) throw new LogUnavailable(late.reason)
+      if (late.aborted) throw logUnavailable(late.reason)
       await pause(hearAgainMs)
     }
   }
@@ -579,7 +566,7 @@ export async function openNatsLog(parts: NatsLogParts): Promise<NatsLog> {
       const stored = view.tail.find(draft)
       const unanswered = pending.get(key)
       const known = stored ?? unanswered?.draft
-      if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
+      if (known && !isRepeat(draft, known)) throw idTaken(draft)
       return stored?.seq ?? unanswered?.promise ?? begin(draft, acceptedAt, key)
     },
     async find(wanted) {

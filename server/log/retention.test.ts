@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import type { Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import { Folding } from './folding.ts'
+import type { Bounds } from './log.ts'
 import { draft, idsOf, main, seqsOf } from './log-testing.ts'
-import { type Bounds, createRetention, portion, type Stored, Tail } from './retention.ts'
+import { createRetention, portion, type Stored, Tail } from './retention.ts'
 
 const ample = { messages: 1000, bytes: 100_000_000, ageMs: 1000 }
 

@@ -13,15 +13,7 @@ import {
 } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import type { Folding } from './folding.ts'
-
-export interface Bounds {
-  /** Kept for clients that resume. */
-  readonly messages: number
-  /** Bodies as JSON; the newest message is always kept. */
-  readonly bytes: number
-  /** After `acceptedAt`. */
-  readonly ageMs: number
-}
+import type { Bounds, Identified } from './log.ts'
 
 /** Whether the oldest must go, which was accepted at `oldestAt` (ms since the epoch). */
 function exceeds(
@@ -136,8 +128,6 @@ interface Held {
   readonly message: Message
   readonly bytes: number
 }
-
-export type Identified = Pick<Draft, 'channel' | 'id' | 'from'>
 
 const isSame = (one: Identified, other: Identified) =>
   one.id === other.id && one.from === other.from && one.channel === other.channel

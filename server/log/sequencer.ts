@@ -2,9 +2,21 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { type Cursor, type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
-import type { Random } from '../wire/time.ts'
-import type { Defer, Log, OldestContent, OnFailure, OnMessage, Snapshot } from './log.ts'
-import { type Identified, keyOf, type Portion, type Tail } from './retention.ts'
+import {
+  type Defer,
+  documentDeleted,
+  type Identified,
+  idTaken,
+  type Log,
+  logClosed,
+  notThere,
+  type OldestContent,
+  type OnFailure,
+  type OnMessage,
+  type Snapshot,
+  tooManyChannels,
+} from './log.ts'
+import { keyOf, type Portion, type Tail } from './retention.ts'
 
 /** A draft on its way into the log. */
 export class Entry {
@@ -90,13 +102,13 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
   const continues = store.continues ?? ((cursor: Cursor) => cursor.epoch === epoch && cursor.seq <= tail.head)
 
   function mustBeOpen(): void {
-    if (isClosed) throw new LogClosed()
+    if (isClosed) throw logClosed()
   }
 
   function mustHaveRoom(channel: string): void {
     if (newChannels.has(channel) || (tail.heads.has(channel) && !leaving.has(channel))) return
     if (tail.heads.size - leaving.size + newChannels.size >= maxChannels && !makeRoom())
-      throw new TooManyChannels(channel, maxChannels)
+      throw tooManyChannels(channel, maxChannels)
     newChannels.add(channel)
   }
 
@@ -133,7 +145,7 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
     const stored = tail.find(draft)
     const unanswered = pending.size === 0 ? undefined : pending.get(keyOf(draft))
     const known = stored ?? unanswered?.entry.draft
-    if (known && !isRepeat(draft, known)) throw new IdTaken(draft)
+    if (known && !isRepeat(draft, known)) throw idTaken(draft)
     if (stored) return stored.seq
     if (unanswered) return unanswered.promise
     mustBeThere(draft, tail)
@@ -165,7 +177,7 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
 
   function storeOne(entry: Entry): number {
     const [seq = null] = storeAndTell([entry])
-    if (seq === null) throw new IdTaken(entry.draft)
+    if (seq === null) throw idTaken(entry.draft)
     return seq
   }
 
@@ -181,7 +193,7 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
     }
     for (const [place, { entry, resolve, reject }] of group.entries()) {
       const seq = seqs[place]
-      if (seq === null) reject(new IdTaken(entry.draft))
+      if (seq === null) reject(idTaken(entry.draft))
       else if (seq !== undefined) resolve(seq)
       pending.delete(keyOf(entry.draft))
     }
@@ -319,78 +331,9 @@ export function isRepeat(draft: Draft, known: Draft): boolean {
   return draft.kind === kind && draft.at === at && JSON.stringify(draft.body) === JSON.stringify(body)
 }
 
-/** Eight letters and digits. */
-export function newEpoch(random: Random): string {
-  return Math.floor(random() * 36 ** 8)
-    .toString(36)
-    .padStart(8, '0')
-}
-
-export class TooManyChannels extends Error {
-  override readonly name = 'TooManyChannels'
-
-  constructor(channel: string, maxChannels: number) {
-    super(`Channel "${channel}" would be one more than the ${maxChannels} that the log takes.`)
-  }
-}
-
 /** A deleted document takes nothing until it is brought back; one that is not there cannot be deleted. */
 export function mustBeThere({ channel, kind }: Draft, tail: Pick<Tail, 'deletionOf' | 'heads'>): void {
   if (kind === 'deletion') {
-    if (!tail.heads.has(channel)) throw new NotThere(channel)
-  } else if (tail.deletionOf(channel)) throw new DocumentDeleted(channel)
-}
-
-export class DocumentDeleted extends Error {
-  override readonly name = 'DocumentDeleted'
-
-  constructor(channel: string) {
-    super(`The document "${channel}" was deleted.`)
-  }
-}
-
-export class NotThere extends Error {
-  override readonly name = 'NotThere'
-
-  constructor(channel: string) {
-    super(`The log has no document "${channel}": nobody wrote it, or it was erased a day after its deletion.`)
-  }
-}
-
-/** The id belongs to another message of the same sender and channel. */
-export class IdTaken extends Error {
-  override readonly name = 'IdTaken'
-
-  constructor({ id, from, channel }: Draft) {
-    super(`The log has another message "${id}" of "${from}" on channel "${channel}".`)
-  }
-}
-
-export class LogClosed extends Error {
-  override readonly name = 'LogClosed'
-
-  constructor() {
-    super('The log is closed.')
-  }
-}
-
-/** There is no room for the message, which is not stored. */
-export class LogFull extends Error {
-  override readonly name = 'LogFull'
-
-  constructor(cause: unknown) {
-    super("There is no room on the disk for the log's file.", { cause })
-  }
-}
-
-/**
- * A broker did not take a message, or did not answer: then the message may be stored, and is not stored twice when it is
- * sent again. The message is the reason, a clause.
- */
-export class LogUnavailable extends Error {
-  override readonly name = 'LogUnavailable'
-
-  constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
-  }
+    if (!tail.heads.has(channel)) throw notThere(channel)
+  } else if (tail.deletionOf(channel)) throw documentDeleted(channel)
 }

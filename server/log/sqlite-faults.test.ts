@@ -5,8 +5,8 @@ import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { isRefusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import { LogFull, openLog } from './log.ts'
 import {
   copyLog,
   countTo,
@@ -19,6 +19,7 @@ import {
   newFile,
   readAll,
 } from './log-testing.ts'
+import { openLog } from './open-log.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { LogFileError } from './sqlite-store.ts'
 
@@ -164,11 +165,11 @@ test('a full disk refuses messages by name until there is room, and a start ther
   const append = async (n: number) => log.append(draft(`w1-${n}`, 'x'.repeat(20_000)), 1)
   assert.equal(await append(1), 1)
   assert.throws(fillUp, { code: 'ENOSPC' })
-  for (const n of [2, 3]) await assert.rejects(append(n), LogFull)
+  for (const n of [2, 3]) await assert.rejects(append(n), { code: 'log-full' })
   rmSync(filler)
   assert.deepEqual([await append(3), await append(2)], [2, 3])
   await log.close()
-  assert.ok(failures.length === 2 && failures.every((error) => error instanceof LogFull))
+  assert.ok(failures.length === 2 && failures.every((error) => isRefusal(error, 'log-full')))
 
   const again = openSqliteLog({ ...given, file })
   await again.append(draft('w2-1'), 1)
@@ -197,7 +198,7 @@ test('a full disk is an outage of the log, until there is room again', async (co
   await append(1)
   assert.equal(outage?.(), null)
   assert.throws(() => writeFileSync(filler, Buffer.alloc(2_000_000)), { code: 'ENOSPC' })
-  await assert.rejects(append(2), LogFull)
+  await assert.rejects(append(2), { code: 'log-full' })
   time += 60_000
   assert.deepEqual(outage?.(), {
     reason: 'there is no room on the disk for its file',

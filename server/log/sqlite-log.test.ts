@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
-import { LogClosed, LogFull } from './log.ts'
+
 import { testLogContract } from './log-contract.ts'
 import {
   ampleLimits,
@@ -67,7 +67,7 @@ test('a commit that fails rejects its group alone, and its numbers are given aga
   setDiskFull(false)
   const after = log.append(draft('w1-4'), 1)
   endTurn()
-  for (const one of group) await assert.rejects(async () => one, LogFull)
+  for (const one of group) await assert.rejects(async () => one, { code: 'log-full' })
   assert.deepEqual([await before, await after, seen], [1, 2, ['w1-1', 'w1-4']])
   assert.deepEqual([...log.heads().keys()], ['main'])
 
@@ -83,8 +83,8 @@ test('a draft that only the file knows keeps its number, beside new ones, and it
   const drafts = [draft('w2-1'), draft('w1-3', 'x'), draft('w1-4', 'else'), draft('w2-2'), draft('w1-5', 'x')]
   const ends = await Promise.allSettled(drafts.map((one) => log.append(one, 1)))
   assert.deepEqual(
-    ends.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.name)),
-    [11, 3, 'IdTaken', 12, 5],
+    ends.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.code)),
+    [11, 3, 'id-taken', 12, 5],
   )
   const { recovered, messages } = await readAll(log, await cursorAt(log, 0), main)
   assert.deepEqual([recovered, idsOf(messages).slice(9)], [true, ['w1-10', 'w2-1', 'w2-2']])
@@ -227,7 +227,7 @@ test('a portion that was begun is answered as it was, whatever happens meanwhile
   endTurn()
   const { recovered, messages, reached, head } = await reading
   assert.deepEqual([recovered, messages.length, reached.seq, head.seq], [true, 500, 500, 3000])
-  await assert.rejects(log.read(reached, main), LogClosed)
+  await assert.rejects(log.read(reached, main), { code: 'draining' })
 })
 
 test('the snapshot outlives the bounds after the log was opened again', async (context) => {

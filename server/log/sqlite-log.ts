@@ -3,9 +3,9 @@
 import type { Cursor, Draft } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
-import type { Defer, Log, LogParts } from './log.ts'
-import { type Bounds, createRetention, type Portion, portion, Tail } from './retention.ts'
-import { createSequencer, type Entry, LogFull, newEpoch } from './sequencer.ts'
+import { type Bounds, type Defer, type Log, type LogParts, logFull, newEpoch } from './log.ts'
+import { createRetention, type Portion, portion, Tail } from './retention.ts'
+import { createSequencer, type Entry } from './sequencer.ts'
 import { createSqliteStore, explain, isDamage, isFull, type LogFile, openLogFile } from './sqlite-store.ts'
 
 /** What an acknowledged message survives: a killed process, or also a power cut. */
@@ -126,7 +126,7 @@ export function createSqliteLog(
       return write()
     } catch (error) {
       if (!isFull(error)) throw error
-      const full = new LogFull(error)
+      const full = logFull(error)
       onFailure(full)
       throw full
     }

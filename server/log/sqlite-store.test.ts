@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { IdTaken } from './log.ts'
+
 import { ampleLimits, appenderFor, draft, main, newFile } from './log-testing.ts'
 import { startAppender } from './persistence-contract.ts'
 import { Entry } from './sequencer.ts'
@@ -125,7 +125,7 @@ for (const version of [1, 2, 3])
       assert.equal(await log.append(draft('w1-7'), 9), 7)
       assert.equal(await log.append(draft('w1-7', 'x', 'notes'), 9), 9)
       assert.equal(await log.append({ ...draft('w1-7'), from: 'w2' }, 9), 10)
-      await assert.rejects(async () => log.append(draft('w1-7', 'else'), 9), IdTaken)
+      await assert.rejects(async () => log.append(draft('w1-7', 'else'), 9), { code: 'id-taken' })
       await log.close()
     }
     const saved = `${file}.version${version}`

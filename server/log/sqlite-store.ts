@@ -6,7 +6,8 @@ import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { Draft, Kind, Message } from '../wire/messages.ts'
 import type { StoredBase } from './folding.ts'
-import { type Bounds, blankAt, type Extent, type Identified, type Portion, type Stored } from './retention.ts'
+import type { Bounds, Identified } from './log.ts'
+import { blankAt, type Extent, type Portion, type Stored } from './retention.ts'
 import type { Entry } from './sequencer.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */

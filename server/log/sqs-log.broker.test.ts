@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Message } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import { createMemoryLog, IdTaken, type Log, LogUnavailable } from './log.ts'
+import type { Log } from './log.ts'
 import { testLogContract } from './log-contract.ts'
 import { ampleLimits, countTo, draft, given, idsOf, main, newFile, readAll, startMs } from './log-testing.ts'
+import { createMemoryLog } from './memory-log.ts'
 import { testPersistence } from './persistence-contract.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { openSqs, type SqsSettings } from './sqs-log.ts'
@@ -203,7 +204,7 @@ test('a refusal reaches the sender as the log said it, and nothing stays in the 
   const settings = newSettings({ maxReceives: 1000 })
   const { log, seen } = await openBehind(context, settings)
   await log.append(draft('w1-1'), startMs)
-  await assert.rejects(log.append(draft('w1-1', 'else'), startMs), IdTaken)
+  await assert.rejects(log.append(draft('w1-1', 'else'), startMs), { code: 'id-taken' })
   await untilEmpty(await strangerAt(context, settings))
   assert.deepEqual(idsOf(seen), ['w1-1'])
 })
@@ -229,7 +230,7 @@ test('of a message that does not come its sender is told, with all that wait beh
   }
   const behind = log.append(draft('behind'), startMs)
   advance(606_000)
-  await Promise.all([stolen, behind].map((append) => assert.rejects(append, LogUnavailable)))
+  await Promise.all([stolen, behind].map((append) => assert.rejects(append, { code: 'log-unavailable' })))
   assert.equal(seen.length, count - 1)
 })
 
@@ -240,7 +241,7 @@ test('while the queue is away an append is refused, and stored when it is repeat
   assert.equal(await log.append(draft('w1-1'), startMs), 1)
   await sqs.kill()
   const appends = ['w1-2', 'w1-3'].map((id) => log.append(draft(id), startMs))
-  await Promise.all(appends.map((append) => assert.rejects(append, LogUnavailable)))
+  await Promise.all(appends.map((append) => assert.rejects(append, { code: 'log-unavailable' })))
   assert.match(outage()?.reason ?? '', /queue/)
   await sqs.restart()
   // The first one may find that the queue is lost.

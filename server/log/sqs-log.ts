@@ -15,9 +15,9 @@ import {
 } from '@aws-sdk/client-sqs'
 import type { Draft } from '../wire/messages.ts'
 import { type Clock, type Random, retryPauseMs } from '../wire/time.ts'
-import type { Log, OnFailure, Outage } from './log.ts'
+import { idTaken, type Log, logClosed, logUnavailable, type OnFailure, type Outage } from './log.ts'
 import { keyOf } from './retention.ts'
-import { IdTaken, isRepeat, LogClosed, LogUnavailable } from './sequencer.ts'
+import { isRepeat } from './sequencer.ts'
 
 export interface SqsSettings {
   /** Of a server that speaks SQS's API; null: AWS in the region. */
@@ -130,7 +130,7 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
     lines.delete(sender)
     for (const { key, reject } of [...sent, ...waiting]) {
       pending.delete(key)
-      reject(new LogUnavailable(cause))
+      reject(logUnavailable(cause))
     }
   }
 
@@ -239,10 +239,10 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
     log: {
       ...log,
       async append(draft, acceptedAt) {
-        if (isClosed) throw new LogClosed()
+        if (isClosed) throw logClosed()
         const key = keyOf(draft)
         const unanswered = pending.get(key)
-        if (unanswered && !isRepeat(draft, unanswered.draft)) throw new IdTaken(draft)
+        if (unanswered && !isRepeat(draft, unanswered.draft)) throw idTaken(draft)
         return unanswered?.promise ?? enter(draft, acceptedAt, key)
       },
       async find(wanted) {

@@ -7,7 +7,6 @@ import { dirname, join, resolve } from 'node:path'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
-import { Refusal } from '../refusal.ts'
 import {
   fingerprintIn,
   fingerprintLength,
@@ -17,6 +16,7 @@ import {
   probesChannel,
   windChannel,
 } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 
 /** Browsers drop cookies of over 4,096 bytes (RFC 6265, 6.1). */
 export const mostChannels = 32
@@ -90,14 +90,14 @@ export function refuseWriting(grant: Grant, channel: string, id: string | null =
   if (!isCovered(grant, channel)) return notInvitedThere(channel, id)
   if (grant.may === 'write') return null
   const sentence = 'Your invitation is for reading only; ask for one that lets you write.'
-  return new Refusal(403, 'read-only-invitation', sentence, id)
+  return new Refusal('read-only-invitation', sentence, id)
 }
 
 const isCovered = ({ channels }: Grant, channel: string) => channels === 'all' || channels.has(channel)
 
 function notInvitedThere(channel: string, id: string | null): Refusal {
   const sentence = `Your invitation does not cover channel "${channel}"; ask for one that does.`
-  return new Refusal(403, 'not-invited-there', sentence, id)
+  return new Refusal('not-invited-there', sentence, id)
 }
 
 /** The prefix of the names that a query's key proves; null without a key. Throws a `Refusal` (400 `bad-query`). */
@@ -107,7 +107,7 @@ export function fingerprintFor(query: URLSearchParams): string | null {
   if (keyPattern.test(key)) return hash('sha256', key, 'base64url').slice(0, fingerprintLength)
   // Omits the secret: responses may be logged.
   const sentence = `The key does not fit: it has ${key.length} characters, and must have 22 to 64 letters, digits, "-" or "_".`
-  throw new Refusal(400, 'bad-query', sentence)
+  throw new Refusal('bad-query', sentence)
 }
 
 /** Null if the key proves the name, or the name is free; else 403 `not-your-name`. */
@@ -115,14 +115,14 @@ export function refuseName(name: string, fingerprint: string | null, id: string 
   const needed = fingerprintIn(name)
   if (needed === null || needed === fingerprint) return null
   const sentence = `The name "${name}" belongs to a key that did not come with this; send its key (key=…), or take a name of your own.`
-  return new Refusal(403, 'not-your-name', sentence, id)
+  return new Refusal('not-your-name', sentence, id)
 }
 
 /** As `refuseName`, but refuses free names too. */
 export function refuseSpeaking(name: string, fingerprint: string | null): Refusal | null {
   if (fingerprintIn(name) !== null) return refuseName(name, fingerprint)
   const sentence = `"${name}" is a free name, and nobody can speak for it; make a key, and take the name that it gives (PROTOCOL.md, "Names").`
-  return new Refusal(403, 'not-your-name', sentence)
+  return new Refusal('not-your-name', sentence)
 }
 
 export function isOpenTo({ access, host }: Pick<Config, 'access' | 'host'>): boolean {
@@ -301,11 +301,11 @@ const openAccess =
   'Everybody who reaches this server may read and write without an invitation; share the address, or start the server with access: invited.'
 
 const refusals = {
-  'open-access': () => new Refusal(409, 'open-access', openAccess),
-  'no-session': () => new Refusal(401, 'no-session', noSession),
-  'session-expired': () => new Refusal(401, 'session-expired', sessionEnded),
-  'invitation-invalid': () => new Refusal(401, 'invitation-invalid', noInvitation),
-  'invitation-expired': () => new Refusal(401, 'invitation-expired', invitationEnded),
+  'open-access': () => new Refusal('open-access', openAccess),
+  'no-session': () => new Refusal('no-session', noSession),
+  'session-expired': () => new Refusal('session-expired', sessionEnded),
+  'invitation-invalid': () => new Refusal('invitation-invalid', noInvitation),
+  'invitation-expired': () => new Refusal('invitation-expired', invitationEnded),
 }
 
 /** JWTs (RFC 7519) for one purpose each: kinds are not interchangeable. */

@@ -4,9 +4,9 @@ import type { IncomingHttpHeaders } from 'node:http2'
 import { posix } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
-import { Refusal } from '../refusal.ts'
 import { documentPath } from '../wire/document-api.ts'
 import { cutText } from '../wire/graphemes.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { type Access, type Entry, firstChannel, type Grant, includes, joinPath } from './access.ts'
 
 /** Of every response. No Strict-Transport-Security: on localhost it would bind all servers of this machine. */
@@ -75,7 +75,7 @@ export function refuseForeign(origin: string | undefined, host: string | undefin
   const isSameHost = from?.protocol === 'https:' && from.hostname === to?.hostname
   if (isSameHost && (from.host === to.host || ports().includes(Number(from.port || 443)))) return null
   const sentence = `Pages of ${origin} may not talk to this server; name that origin in allowedOrigins to let them.`
-  return new Refusal(403, 'foreign-origin', sentence)
+  return new Refusal('foreign-origin', sentence)
 }
 
 interface Asked {
@@ -91,7 +91,7 @@ export function mustBeAllowed(request: Asked, rules: OriginRules): void {
   const { host, ':authority': authority = host, origin } = request.headers
   if (authority && !authorityPattern.test(authority)) {
     const sentence = `"${cutText(authority, 80)}" is no host: the Host header, :authority in HTTP/2, is HOST or HOST:PORT.`
-    throw new Refusal(400, 'bad-request', sentence)
+    throw new Refusal('bad-request', sentence)
   }
   const refusal = origin ? refuseForeign(origin, authority, rules) : refuseForeignFetch(request)
   if (refusal) throw refusal
@@ -107,7 +107,7 @@ function refuseForeignFetch({ url = '', headers }: Asked): Refusal | null {
   if (mode === 'navigate' && dest === 'document' && !url.startsWith('/api/')) return null
   const sentence =
     'A page of another site asked for this; open the address itself, or name that origin in allowedOrigins.'
-  return new Refusal(403, 'foreign-origin', sentence)
+  return new Refusal('foreign-origin', sentence)
 }
 
 /** Of a response to an allowed origin. */
@@ -179,7 +179,7 @@ export function mountSession(router: Router, access: Access): void {
     const [invitation = ''] = [ctx.query.invitation ?? []].flat()
     const entry = await access.redeem(invitation)
     const held = isConfirmed ? null : await access.sessionIn(ctx.req.headers.cookie)
-    if (held && !includes(entry.grant, held)) throw new Refusal(409, 'other-session', otherSession)
+    if (held && !includes(entry.grant, held)) throw new Refusal('other-session', otherSession)
     const first = firstChannel(enter(ctx, entry))
     // Keeps the invitation out of the address bar.
     ctx.status = 303

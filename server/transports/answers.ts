@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import type { Middleware, ParameterizedContext } from 'koa'
 import { bytesHeldBy, type Delivery, HeldDeliveries } from '../hub/delivery.ts'
 import { processTimers } from '../process.ts'
-import type { Refusal } from '../refusal.ts'
+import type { Refusal } from '../wire/refusal.ts'
 import { connectionOf } from './bodies.ts'
 import type { Budget } from './budget.ts'
 

@@ -3,11 +3,16 @@
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import { costOfRefusal, type RateLimit } from '../hub/rate-limit.ts'
-import { Refusal } from '../refusal.ts'
 import { type Grant, mustLast } from '../security/access.ts'
+import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { type Budget, chunkBytes, mostUnreadBytes } from './budget.ts'
-import type { TransportLimits } from './transport.ts'
+
+export interface TransportLimits {
+  readonly maxMessageBytes: number
+  readonly channelsPerWindow: number
+  readonly bodySeconds: number
+}
 
 interface BodiesParts {
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
@@ -65,7 +70,7 @@ export class Bodies {
     try {
       return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     } catch {
-      throw new Refusal(400, 'bad-shape', 'The text is not in UTF-8; convert it first.')
+      throw new Refusal('bad-shape', 'The text is not in UTF-8; convert it first.')
     }
   }
 
@@ -108,7 +113,7 @@ export class Bodies {
       if (isSmall) begin()
       const stopTimer = timers.later(() => {
         const sentence = `A request's body has to be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`
-        end(new Refusal(408, 'too-slow', sentence))
+        end(new Refusal('too-slow', sentence))
       }, bodySeconds * 1000)
 
       function end(refusal?: unknown): void {
@@ -184,14 +189,14 @@ function discard(request: AnyRequest, mostBytes: number): void {
 
 export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
   const sentence = `A message may have ${maxBytes} bytes at most (limits.maxMessageBytes).`
-  return new Refusal(413, 'too-large', sentence, id)
+  return new Refusal('too-large', sentence, id)
 }
 
 /** Of a message from whoever has that grant. */
 export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: string | null = null): Refusal {
   if (grant.may === 'write') return tooLarge(limits.maxMessageBytes, id)
   const sentence = `Your invitation is for reading only, and lets you send probes of ${mostBytesFor(grant, limits)} bytes at most; ask for one that lets you write.`
-  return new Refusal(403, 'read-only-invitation', sentence, id)
+  return new Refusal('read-only-invitation', sentence, id)
 }
 
 /** The HTTP/2 session or the socket. */
@@ -201,5 +206,5 @@ export function connectionOf(request: AnyRequest): object {
 }
 
 export function aborted(): Refusal {
-  return new Refusal(400, 'aborted', 'The request ended before its body did.')
+  return new Refusal('aborted', 'The request ended before its body did.')
 }

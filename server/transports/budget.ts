@@ -1,6 +1,6 @@
 // Memory for what clients have begun and not finished: bodies, frames, answers that wait to be read.
 
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 
 /** Bytes; one that is larger is taken where it is alone. */
@@ -113,7 +113,7 @@ const largest = <One extends { readonly bytes: number }>(all: Iterable<One>): On
 
 function tooMuch(most: number, limit: string): Refusal {
   const sentence = `More than ${most} bytes are begun and not finished or not read (${limit}); finish something first, then send it again.`
-  return new Refusal(503, 'too-much-begun', sentence, null, againAfterMs)
+  return new Refusal('too-much-begun', sentence, null, againAfterMs)
 }
 
 /** What one request, frame or answer holds. */
@@ -174,7 +174,7 @@ export class UnfinishedFrame {
     else
       this.#stopTimer ??= timers.later(() => {
         const sentence = `A frame has to be complete within ${mostSeconds} s (limits.bodySeconds); send it again.`
-        this.#charge.refuse(new Refusal(408, 'too-slow', sentence))
+        this.#charge.refuse(new Refusal('too-slow', sentence))
       }, mostSeconds * 1000)
     const total = bytes + (isNew ? 0 : this.#charge.bytes + chunkBytes)
     this.#charge.set(total)

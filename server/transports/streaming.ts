@@ -2,9 +2,9 @@
 
 import type { IncomingMessage } from 'node:http'
 import { beatsMissed } from '../hub/heartbeats.ts'
-import { Refusal } from '../refusal.ts'
 import { mustLast } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { aborted, connectionOf, mostBytesFor, tooLarge } from './bodies.ts'
 import { type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { mountStream } from './sse.ts'
@@ -25,7 +25,7 @@ export const streaming: ServerTransport = (mounting) => {
     const window = hub.streamOf(name)
     if (!window) {
       const sentence = `No event stream of window "${name}" is open, down which to acknowledge; open that first.`
-      throw new Refusal(409, 'no-stream', sentence)
+      throw new Refusal('no-stream', sentence)
     }
     const grant = grantOf(ctx)
     const stream = () => hub.streamOf(name)
@@ -76,7 +76,7 @@ function readLines(
     function look(): void {
       const leftMs = heardAt + silenceMs - timers.now()
       if (leftMs > 0) stopTimer = timers.later(look, leftMs)
-      else fail(new Refusal(408, 'silent', 'Nothing came in this request for too long.'))
+      else fail(new Refusal('silent', 'Nothing came in this request for too long.'))
     }
 
     function stop(): void {

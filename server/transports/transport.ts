@@ -7,13 +7,13 @@ import type { WebSocket } from 'ws'
 import { admitJoining, admitWindow } from '../hub/admission.ts'
 import type { Framing } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
-import { Refusal } from '../refusal.ts'
 import { fingerprintFor, type Grant, refuseName, refuseReading, refuseSpeaking } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import { fingerprintIn, parseCursor } from '../wire/messages.ts'
 import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
+import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
-import { type Bodies, connectionOf } from './bodies.ts'
+import { type Bodies, connectionOf, type TransportLimits } from './bodies.ts'
 import type { Budget } from './budget.ts'
 
 export type ServerTransport = (mounting: Mounting) => void
@@ -29,12 +29,6 @@ export interface Mounting {
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number
   readonly heartbeatMs: number
-}
-
-export interface TransportLimits {
-  readonly maxMessageBytes: number
-  readonly channelsPerWindow: number
-  readonly bodySeconds: number
 }
 
 export type SocketHandler = (socket: WebSocket, opening: SocketOpening) => void
@@ -83,7 +77,7 @@ export function admit(
   const refusal = refuseName(window, fingerprint) ?? refuseReading(grant, asked.channels)
   if (refusal) throw refusal
   const mode = modeFor(transport, http)
-  if (!mode) throw new Refusal(505, 'http-version', `This server has no transport named ${transport}.`)
+  if (!mode) throw new Refusal('http-version', `This server has no transport named ${transport}.`)
   return {
     identity: {
       ...asked,

@@ -9,9 +9,9 @@ import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
-import { Refusal } from '../refusal.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/access.ts'
 import type { DownFrame } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { Bodies } from './bodies.ts'
 import { Budget } from './budget.ts'
@@ -167,7 +167,7 @@ test('answers in the order of what came, though storing takes a while and refusi
   inbound.take(publish(1))
   inbound.take('{')
   inbound.take(publish(2))
-  inbound.take(new Refusal(415, 'wrong-type', 'Frames are texts.'))
+  inbound.take(new Refusal('wrong-type', 'Frames are texts.'))
   storing[1]?.()
   await settled()
   assert.deepEqual(said(), [])
@@ -189,7 +189,7 @@ test('what the server failed on is named, and its reason stays in the terminal',
 })
 
 test('what was under way when the log refused a message is refused too, until that one comes again', async () => {
-  let refusal: Refusal | null = new Refusal(503, 'log-unavailable', 'The log is away.', 'w1-1', 1000)
+  let refusal: Refusal | null = new Refusal('log-unavailable', 'The log is away.', 'w1-1', 1000)
   const append: Hub['publish'] = ({ id }) =>
     refusal ? Promise.reject(refusal.about(id)) : { type: 'stored', id, seq: 1 }
   const { inbound, time, said } = await openInbound({ instead: { publish: append } })
@@ -204,14 +204,14 @@ test('what was under way when the log refused a message is refused too, until th
   for (const n of [1, 2, 3]) assert.equal(await take(n), `stored w1-${n}`)
 
   // One that gives up is not refused for ever.
-  refusal = new Refusal(503, 'log-full', 'The disk is full.', null, 1000)
+  refusal = new Refusal('log-full', 'The disk is full.', null, 1000)
   assert.equal(await take(4), 'log-full w1-4')
   refusal = null
   time.advance(20_000)
   assert.equal(await take(5), 'stored w1-5')
 
   // A document that is full takes deletions.
-  refusal = new Refusal(413, 'document-full', 'Delete something.', null, 1000)
+  refusal = new Refusal('document-full', 'Delete something.', null, 1000)
   await take(6)
   refusal = null
   assert.equal(await take(7), 'stored w1-7')
@@ -266,7 +266,7 @@ test('what is no message counts as much as one', async () => {
 
 test('a frame that is refused unread, and one that says nothing, count as much as a message', async () => {
   const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
-  const binary = new Refusal(415, 'wrong-type', 'Frames are texts.')
+  const binary = new Refusal('wrong-type', 'Frames are texts.')
   for (const frame of [binary, null, null, binary, binary, null]) inbound.take(frame)
   await settled()
   assert.deepEqual([said(), flow], [['wrong-type null', 'wrong-type null'], ['pause']])

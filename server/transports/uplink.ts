@@ -2,19 +2,21 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { counted } from '../http/refusals.ts'
 import { admitAwareness, admitBeat, admitDraft, idOf } from '../hub/admission.ts'
 import { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Subscriber } from '../hub/subscriber.ts'
 import { output } from '../output.ts'
-import { counted, Refusal } from '../refusal.ts'
 import { fingerprintFor, type Grant, hasEnded, refuseName, refuseWriting } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { DownFrame, Draft, Stored, UpFrame } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
+import type { TransportLimits } from './bodies.ts'
 import { type AnyRequest, connectionOf, mostBytesFor, tooLargeFor } from './bodies.ts'
 import type { Source } from './budget.ts'
-import { admitOwner, type Mounting, queryOf, type TransportLimits } from './transport.ts'
+import { admitOwner, type Mounting, queryOf } from './transport.ts'
 
 /** A frame has arrived, with its stream; a draft was admitted, with the request or stream it came by. */
 const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
@@ -88,14 +90,14 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
 export function refuseHaste(waitMs: number, id: string | null): void {
   if (waitMs === 0) return
   const sentence = `This window sends faster than it may (limits.messagesPerSecond); try again in ${waitMs} ms.`
-  throw new Refusal(429, 'too-fast', sentence, id, waitMs)
+  throw new Refusal('too-fast', sentence, id, waitMs)
 }
 
 /** Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as absent. */
 export function mustBeOfType({ headers }: AnyRequest, what: string, type: string): void {
   const given = headers['content-type'] ?? ''
   if (given === type || given.split(';', 1)[0] === type) return
-  throw new Refusal(415, 'wrong-type', `${what} are sent as ${type}, not as ${given || 'nothing named'}.`)
+  throw new Refusal('wrong-type', `${what} are sent as ${type}, not as ${given || 'nothing named'}.`)
 }
 
 /** Throws a `Refusal` (403). */
@@ -248,7 +250,7 @@ function refusalFor(error: unknown, id: string | null = null): DownFrame {
   output.incident('frame-failed', 'A frame could not be taken', error)
   // A retry may succeed: the disk may have been full.
   const again = id === null ? null : againAfterMs
-  return counted(new Refusal(500, 'internal', 'The server failed on that frame.', id, again)).toJSON()
+  return counted(new Refusal('internal', 'The server failed on that frame.', id, again)).toJSON()
 }
 
 /** Its type only; the rest is unchecked. */
@@ -261,13 +263,13 @@ function frameIn(text: string): UpFrame {
   }
   const forms =
     '{"type":"publish","message":{…}}, {"type":"heartbeat"}, {"type":"clock","at":…} or {"type":"awareness","state":…}'
-  throw new Refusal(400, 'bad-frame', `A frame is ${forms}.`)
+  throw new Refusal('bad-frame', `A frame is ${forms}.`)
 }
 
 /** `now` is both receipt and response, ms since the epoch. */
 function answerClock({ at }: { readonly at?: unknown }, now: number): DownFrame {
   if (Number.isFinite(at)) return { type: 'clock', sent: at as number, received: now, at: now }
-  throw new Refusal(400, 'bad-shape', 'Who asks for the time says "at": its own, in ms since the epoch.')
+  throw new Refusal('bad-shape', 'Who asks for the time says "at": its own, in ms since the epoch.')
 }
 
 /** Throws a `Refusal` (400 `not-json`). */
@@ -276,6 +278,6 @@ export function parseJson(text: string): unknown {
     return JSON.parse(text)
   } catch (cause) {
     const why = String(cause).replace(/^SyntaxError: /, '')
-    throw new Refusal(400, 'not-json', `The message is not JSON: ${why}.`)
+    throw new Refusal('not-json', `The message is not JSON: ${why}.`)
   }
 }

@@ -1,10 +1,11 @@
 // WebSocket, both ways: each frame is one JSON text (RFC 6455; over HTTP/2, RFC 8441).
 
 import type { WebSocket } from 'ws'
+import { counted } from '../http/refusals.ts'
 import { bytesHeldBy, type Framing } from '../hub/delivery.ts'
 import { output } from '../output.ts'
-import { counted, Refusal } from '../refusal.ts'
 import { byeCodes } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { mostBytesFor } from './bodies.ts'
 import { largestFrame, UnfinishedFrame, Valve } from './budget.ts'
 import { admit, jsonFraming, type Mounting, type ServerTransport, type SocketOpening } from './transport.ts'
@@ -15,16 +16,16 @@ const socketPath = '/api/socket'
 /** Close codes by status of a refusal; 1008 for others. */
 const closeCodes: Readonly<Record<number, number>> = { 500: 1011, 503: 1013 }
 
-const internal = new Refusal(500, 'internal', 'The server failed on this WebSocket; its terminal says why.')
+const internal = new Refusal('internal', 'The server failed on this WebSocket; its terminal says why.')
 
-const notText = new Refusal(415, 'wrong-type', 'Frames are JSON texts, not binary.')
+const notText = new Refusal('wrong-type', 'Frames are JSON texts, not binary.')
 
 /** Beyond it messages wait in the client's queue. */
 const fullBytes = 64 * 1024
 
 export const websocket: ServerTransport = (mounting) => {
   mounting.router.get(socketPath, () => {
-    throw new Refusal(426, 'upgrade-required', 'A WebSocket is opened here, with an Upgrade header.')
+    throw new Refusal('upgrade-required', 'A WebSocket is opened here, with an Upgrade header.')
   })
   mounting.onSocket(socketPath, (socket, opening) => {
     try {

@@ -3,19 +3,12 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
-import {
-  createMemoryLog,
-  IdTaken,
-  LogClosed,
-  LogFull,
-  type LogParts,
-  LogUnavailable,
-  TooManyChannels,
-} from '../log/log.ts'
+import { type LogParts, logFull, logUnavailable } from '../log/log.ts'
 import { testLogContract } from '../log/log-contract.ts'
 import { ampleLimits, countTo, cursorAt, draft, idsOf, main, seqsOf, startMs } from '../log/log-testing.ts'
-import { Refusal } from '../refusal.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
 import type { Message } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { hostLog, joinLog } from './shared-log.ts'
 
 const given: LogParts = { limits: ampleLimits, now: () => startMs, onFailure: assert.ifError }
@@ -100,9 +93,11 @@ test('a refusal is the same on both sides', async () => {
   const { own, join } = openHost({ ...given, limits: full })
   const { log } = await join()
   await log.append(draft('w1-1'), startMs)
-  await assert.rejects(async () => log.append(draft('w1-1', 'else'), startMs), IdTaken)
-  await assert.rejects(async () => log.append(draft('w1-2', 'x', 'new'), startMs), TooManyChannels)
-  const refusal = new Refusal(413, 'document-full', 'The document is full.', 'w1-4', 50)
+  await assert.rejects(async () => log.append(draft('w1-1', 'else'), startMs), { code: 'id-taken' })
+  await assert.rejects(async () => log.append(draft('w1-2', 'x', 'new'), startMs), {
+    code: 'too-many-channels',
+  })
+  const refusal = new Refusal('document-full', 'The document is full.', 'w1-4', 50)
   const host = hostLog({ ...own, append: () => Promise.reject(refusal) })
   const [near, far] = duplexPair()
   host.attach(far)
@@ -112,18 +107,18 @@ test('a refusal is the same on both sides', async () => {
   )
   assert.ok(said instanceof Refusal)
   assert.deepEqual([said.status, said.toJSON()], [413, refusal.toJSON()])
-  for (const [error, kind] of [
-    [new LogFull('ENOSPC'), LogFull],
-    [new LogUnavailable('ETIMEDOUT'), LogUnavailable],
+  for (const [error, code] of [
+    [logFull('ENOSPC'), 'log-full'],
+    [logUnavailable('ETIMEDOUT'), 'log-unavailable'],
   ] as const) {
     const failing = hostLog({ ...own, append: () => Promise.reject(error) })
     const [here, there] = duplexPair()
     failing.attach(there)
     const joined = await joinLog(here, assert.ifError)
-    await assert.rejects(async () => joined.log.append(draft('w1-4'), startMs), kind)
+    await assert.rejects(async () => joined.log.append(draft('w1-4'), startMs), { code })
   }
   await log.close()
-  await assert.rejects(async () => log.append(draft('w1-5'), startMs), LogClosed)
+  await assert.rejects(async () => log.append(draft('w1-5'), startMs), { code: 'draining' })
 })
 
 test('the process with the log ends: what waits is to be sent again', async () => {
@@ -134,8 +129,8 @@ test('the process with the log ends: what waits is to be sent again', async () =
   const { log } = await joinLog(near, assert.ifError)
   const waiting = log.append(draft('w1-1'), startMs)
   setImmediate(() => near.destroy())
-  await assert.rejects(async () => waiting, LogUnavailable)
-  await assert.rejects(async () => log.append(draft('w1-2'), startMs), LogUnavailable)
+  await assert.rejects(async () => waiting, { code: 'log-unavailable' })
+  await assert.rejects(async () => log.append(draft('w1-2'), startMs), { code: 'log-unavailable' })
 })
 
 test('a note goes to all others, and the will of one that ends too', async () => {

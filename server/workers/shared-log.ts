@@ -2,21 +2,8 @@
 // tells all of them what the log takes.
 
 import type { Duplex } from 'node:stream'
-import {
-  type Bus,
-  DocumentDeleted,
-  IdTaken,
-  type Log,
-  LogClosed,
-  LogFull,
-  LogUnavailable,
-  NotThere,
-  type Outage,
-  TooManyChannels,
-} from '../log/log.ts'
-import type { Identified } from '../log/retention.ts'
+import { type Bus, type Identified, type Log, logClosed, logUnavailable, type Outage } from '../log/log.ts'
 import { Followers } from '../log/sequencer.ts'
-import { Refusal } from '../refusal.ts'
 import {
   type Cursor,
   type Draft,
@@ -26,6 +13,7 @@ import {
   overviewChannel,
   probesChannel,
 } from '../wire/messages.ts'
+import { Refusal, type RefusalCode } from '../wire/refusal.ts'
 
 /** Arguments as plain data: a set of channels is a list. Both ends are of one version: shapes are not checked. */
 interface Calls {
@@ -163,7 +151,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   }
 
   function ask<Value>(call: Call, given: Calls[Call]): Promise<Value> {
-    if (!link.writable) return Promise.reject(new LogUnavailable('The process with the log has ended.'))
+    if (!link.writable) return Promise.reject(logUnavailable('the process with the log has ended'))
     asked += 1
     const answer = Promise.withResolvers<unknown>()
     waiting.set(asked, answer)
@@ -199,7 +187,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   }
 
   function mustBeOpen(): void {
-    if (isClosed) throw new LogClosed()
+    if (isClosed) throw logClosed()
   }
 
   async function finish(): Promise<void> {
@@ -211,7 +199,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   readLines(link, take)
   link.on('error', () => undefined)
   link.once('close', () => {
-    const ended = new LogUnavailable('The process with the log has ended.')
+    const ended = logUnavailable('the process with the log has ended')
     greeted.reject(ended)
     for (const { reject } of waiting.values()) reject(ended)
     waiting.clear()
@@ -266,32 +254,20 @@ function readLines<Line>(link: Duplex, onLine: (line: Line) => void): void {
   })
 }
 
-/** With the fields of its own. */
+/** A refusal; or an error that nobody expects, without a code. */
 interface SentError {
-  readonly name: string
+  readonly code?: RefusalCode
+  readonly id?: string | null
   readonly message: string
-}
-
-/** Those that are told apart by their class. */
-const classes: Readonly<Record<string, { readonly prototype: object }>> = {
-  DocumentDeleted,
-  IdTaken,
-  LogClosed,
-  LogFull,
-  LogUnavailable,
-  NotThere,
-  Refusal,
-  TooManyChannels,
+  readonly retryAfterMs?: number | null
 }
 
 function sent(error: unknown): SentError {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
-  const { name, message, cause: _, stack: __, ...fields } = error as Error & Readonly<Record<string, unknown>>
-  return { ...fields, name, message }
+  if (!(error instanceof Refusal)) return { message: error instanceof Error ? error.message : String(error) }
+  const { code, id, message, retryAfterMs } = error
+  return { code, id, message, retryAfterMs }
 }
 
-function received({ message, ...fields }: SentError): Error {
-  const error = Object.assign(new Error(message), fields)
-  const known = classes[fields.name]
-  return known ? Object.setPrototypeOf(error, known.prototype) : error
+function received({ code, id, message, retryAfterMs }: SentError): Error {
+  return code ? new Refusal(code, message, id, retryAfterMs) : new Error(message)
 }
