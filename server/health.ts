@@ -9,7 +9,7 @@ interface HealthParts {
   readonly outage: () => Outage | null
   readonly print: (code: 'log-down' | 'log-up', sentence: string) => void
   /** An outage begins, has another reason, or is over. */
-  readonly onChanged?: (outage: Outage | null) => void
+  readonly onChanged?: ((outage: Outage | null) => void) | undefined
   /** Repeated until it is over. */
   readonly onCutOff: (sentence: string) => void
 }

@@ -1,5 +1,6 @@
 // One running server: log, hub, sensor source, application, listeners; or the part of it that one of several processes has.
 
+import type { KeyObject } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -12,7 +13,7 @@ import { Ledger } from './document/ledger.ts'
 import { Health } from './health.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { Hub } from './hub/hub.ts'
-import { newEpoch, type OpenedLog, type Outage } from './log/log.ts'
+import { type Log, newEpoch, type OpenedLog, type Outage } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
@@ -25,7 +26,7 @@ import { WindRecorder } from './wind-recorder.ts'
 import { joinVersions, type PageSettings } from './wire/messages.ts'
 import type { HttpVersion } from './wire/modes.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
-import type { Siblings } from './workers/workers.ts'
+import type { Siblings } from './workers/siblings.ts'
 
 interface ServerParts {
   readonly config: Config
@@ -56,14 +57,47 @@ const renewAfterMs = 1000
 const [timers, random] = [processTimers, Math.random]
 const onFailure = (code: OutputCode, what: string) => (error: unknown) => output.incident(code, what, error)
 
-/** Rejects with one sentence when a port cannot be taken or the web app is not built. */
+/** One process that does it all. Rejects with one sentence when a port cannot be taken or the web app is not built. */
 export async function startServer(parts: ServerParts): Promise<Server> {
   return renewing(async (signal, ports) => {
     const again = ports ? { ...parts, config: withPorts(parts.config, ports) } : parts
     const threads = threadsOf(again)
     const ending = AbortSignal.any([signal, ...(parts.signal ? [parts.signal] : [])])
-    return start(again, threads, await openGuarded(again, threads, ending), { leads: true, serves: true })
+    const log = await openGuarded(again, threads, ending)
+    const server = await ServerProcess.create(again, { threads, log, leads: true })
+    return server.lead().serve()
   })
+}
+
+/** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
+export async function startLog(parts: ServerParts, siblings: Siblings) {
+  let attach: ReturnType<typeof hostLog>['attach'] | undefined
+  const { close, lost } = await renewing(async (signal) => {
+    const threads = threadsOf(parts)
+    const opened = await openGuarded(parts, threads, signal)
+    const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
+    attach = host?.attach
+    const log = { bus: host?.bus, ...opened }
+    const server = await ServerProcess.create(parts, {
+      ...{ threads, log, siblings, leads: true, onOutage: host?.tellOutage },
+    })
+    return server.lead()
+  })
+  return { attach, close, lost }
+}
+
+/** A process that serves windows, and has its log from the other end of the stream; null: from the broker. */
+export async function startWorker(
+  parts: ServerParts,
+  link: Duplex | null,
+  siblings: Siblings,
+): Promise<Server> {
+  const threads = threadsOf(parts)
+  const log = link
+    ? await joinLog(link, onFailure('log-failed', 'The log failed'))
+    : await openGuarded(parts, threads)
+  const server = await ServerProcess.create(parts, { threads, log, siblings, leads: false })
+  return server.serve()
 }
 
 /** The same server on ports that it has had before. */
@@ -110,33 +144,6 @@ async function renewing(
   }
 }
 
-/** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
-export async function startLog(parts: ServerParts, siblings: Siblings) {
-  let attach: ReturnType<typeof hostLog>['attach'] | undefined
-  const { close, lost } = await renewing(async (signal) => {
-    const threads = threadsOf(parts)
-    const opened = await openGuarded(parts, threads, signal)
-    const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
-    attach = host?.attach
-    const role = { leads: true, serves: false, siblings, onOutage: host?.tellOutage }
-    return start(parts, threads, { bus: host?.bus, ...opened }, role)
-  })
-  return { attach, close, lost }
-}
-
-/** A process that serves windows, and has its log from the other end of the stream; null: from the broker. */
-export async function startWorker(
-  parts: ServerParts,
-  link: Duplex | null,
-  siblings: Siblings,
-): Promise<Server> {
-  const threads = threadsOf(parts)
-  const opened = link
-    ? await joinLog(link, onFailure('log-failed', 'The log failed'))
-    : await openGuarded(parts, threads)
-  return start(parts, threads, opened, { leads: false, serves: true, siblings })
-}
-
 /** One for documents, and one for what clients send: none of it holds up the documents. */
 function threadsOf({ config: { limits } }: ServerParts) {
   const onQuarantined = (channel: string, error: Error) =>
@@ -179,159 +186,164 @@ async function openGuarded(
 
 type Threads = ReturnType<typeof threadsOf>
 
-interface Role {
-  /** Has the sensor, and publishes overviews. */
-  readonly leads: boolean
-  /** Listens on the ports. */
-  readonly serves: boolean
+interface Opened {
+  readonly threads: Threads
+  readonly log: OpenedLog
   /** Where there are several processes. */
   readonly siblings?: Siblings
+  /** Whether it has the sensor and publishes overviews. */
+  readonly leads: boolean
   readonly onOutage?: ((outage: Outage | null) => void) | undefined
 }
 
-async function start(
-  parts: ServerParts,
-  { documents, sent }: Threads,
-  { log: opened, bus, mostBytes = Number.POSITIVE_INFINITY, losses, figures, ...fate }: OpenedLog,
-  { leads, serves, siblings, onOutage }: Role,
-): Promise<Server> {
-  const { config, tls, webFolder, root } = parts
-  const { outage = () => null, lost = new Promise<string>(() => undefined) } = fate
-  const { heartbeatMs } = config
-  const access = new Access({
-    isOpen: isOpenTo(config),
-    key: await loadKey(config, root),
-    sessionMs: config.sessionMinutes * 60_000,
-    now: timers.now,
-  })
-  const limits = { ...config.limits, maxMessageBytes: Math.min(config.limits.maxMessageBytes, mostBytes) }
-  const { maxMessageBytes, outboxMessages, outboxBytes } = limits
-  if (leads && maxMessageBytes < config.limits.maxMessageBytes)
-    output.say(
-      'message-limit-lowered',
-      `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
-    )
-  let listeners: Awaited<ReturnType<typeof serve>> | null = null
-  const health = new Health({
-    timers,
-    outage,
-    print(code, sentence) {
-      if (leads) output.say(code, sentence)
-    },
-    onChanged: (now) => onOutage?.(now),
-    onCutOff(sentence) {
-      hub.sendAway(sentence)
-      listeners?.shed()
-    },
-  })
-  const log = health.guard(opened)
-  const monitor = new Monitor({
-    timers,
-    windows: () => hub.windows(),
-    log: logWords(config),
-    health,
-    heads: log.heads,
-    logFigures: async () => (await figures?.()) ?? {},
-    connections: () => listeners?.connections() ?? {},
-    threads: [documents, sent],
-    losses,
-    siblings,
-  })
-  const hub = new Hub({
-    log,
-    timers,
-    random,
-    onFailure: onFailure('stream-failed', 'A window lost its stream'),
-    onJoined: (channels) => overview?.joined(channels),
-    bus,
-    mayLead: leads,
-    meter: monitor,
-    refusal: () => health.refusal(),
-    settings: { ...limits, heartbeatMs },
-  })
-  const overview = leads
-    ? startOverview({
-        documents,
-        log,
-        hub,
-        timers,
-        run: newEpoch(random),
-        maxChannels: limits.maxChannels,
-        onFailure: onFailure('overview-failed', 'An overview was not told'),
-      })
-    : null
-  const ports = { '2': config.port, '1.1': config.http1Port }
-  const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
-  const settings = (): PageSettings => ({
-    transport: config.transport,
-    http: config.http,
-    ports,
-    polling: config.polling,
-    editor: config.editor,
-    mergeMs: config.mergeMs,
-    share: config.share,
-    hasSensor: config.sensor.source !== 'none',
-    limits: { maxMessageBytes, outboxMessages, outboxBytes },
-  })
+/** What each process of a server has: log, hub, health and figures. It leads, serves windows, or both. */
+class ServerProcess implements Server {
+  readonly ports: Record<HttpVersion, number>
+  readonly lost: Promise<string>
+  readonly #parts: ServerParts
+  readonly #opened: Opened
+  readonly #log: Log
+  readonly #hub: Hub
+  readonly #health: Health
+  readonly #monitor: Monitor
+  readonly #access: Access
+  readonly #limits: Config['limits']
+  #listeners: Awaited<ReturnType<typeof listen>> | null = null
+  /** Parts to stop before the hub drains. */
+  readonly #stops: (() => void)[] = []
+  #source: ReturnType<typeof startSource> | null = null
+  #closed: Promise<void> | null = null
 
-  async function serve() {
+  static async create(parts: ServerParts, opened: Opened): Promise<ServerProcess> {
+    return new ServerProcess(parts, opened, await loadKey(parts.config, parts.root))
+  }
+
+  private constructor(parts: ServerParts, opened: Opened, key: KeyObject) {
+    const { config } = parts
+    const { siblings, leads, onOutage, threads } = opened
+    const {
+      outage = () => null,
+      lost = new Promise<string>(() => undefined),
+      mostBytes,
+      figures,
+    } = opened.log
+    this.#parts = parts
+    this.#opened = opened
+    this.ports = { '2': config.port, '1.1': config.http1Port }
+    this.lost = lost
+    this.#access = new Access({
+      ...{ isOpen: isOpenTo(config), key, sessionMs: config.sessionMinutes * 60_000, now: timers.now },
+    })
+    const maxMessageBytes = Math.min(config.limits.maxMessageBytes, mostBytes ?? Number.POSITIVE_INFINITY)
+    this.#limits = { ...config.limits, maxMessageBytes }
+    this.#health = new Health({
+      ...{ timers, outage, onChanged: onOutage },
+      print(code, sentence) {
+        if (leads) output.say(code, sentence)
+      },
+      onCutOff: (sentence) => {
+        this.#hub.sendAway(sentence)
+        this.#listeners?.shed()
+      },
+    })
+    this.#log = this.#health.guard(opened.log.log)
+    this.#monitor = new Monitor({
+      ...{ timers, siblings, health: this.#health, losses: opened.log.losses, log: logWords(config) },
+      heads: this.#log.heads,
+      threads: Object.values(threads),
+      windows: () => this.#hub.windows(),
+      logFigures: async () => (await figures?.()) ?? {},
+      connections: () => this.#listeners?.connections() ?? {},
+    })
+    this.#hub = new Hub({
+      ...{ log: this.#log, bus: opened.log.bus, timers, random, mayLead: leads, meter: this.#monitor },
+      onFailure: onFailure('stream-failed', 'A window lost its stream'),
+      refusal: () => this.#health.refusal(),
+      settings: { ...this.#limits, heartbeatMs: config.heartbeatMs },
+    })
+  }
+
+  /** Has the sensor, and publishes overviews. */
+  lead(): this {
+    const { config, root } = this.#parts
+    const { maxMessageBytes, maxChannels } = this.#limits
+    if (maxMessageBytes < config.limits.maxMessageBytes)
+      output.say(
+        'message-limit-lowered',
+        `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
+      )
+    const overview = startOverview({
+      ...{ documents: this.#opened.threads.documents, log: this.#log, hub: this.#hub, timers, maxChannels },
+      run: newEpoch(random),
+      onFailure: onFailure('overview-failed', 'An overview was not told'),
+    })
+    this.#stops.push(overview.stop)
+    this.#hub.onJoined = overview.joined
+    this.#source = startSource({
+      ...{ sensor: config.sensor, root, timers, random },
+      publish: publishReadings(this.#hub, newEpoch(random)),
+      print: (code, sentence) => output.say(code, sentence),
+    })
+    return this
+  }
+
+  /** Listens on the ports. Rejects with one sentence; then all is closed. */
+  async serve(): Promise<this> {
+    const { config, tls, webFolder, root } = this.#parts
+    const { documents, sent } = this.#opened.threads
     const windRecorder = new WindRecorder({
-      log,
-      timers,
+      ...{ log: this.#log, timers },
       onFailure: onFailure('wind-history-failed', 'The last hour of wind could not be read from the log'),
     })
-    const directory = new Directory(log)
-    const appParts = {
-      documents,
-      hub,
-      windRecorder,
-      directory,
-      texts: sent,
-      log,
-      monitor,
-      health,
-      timers,
-      access,
-      origins,
-      settings,
-      limits,
-      heartbeatMs,
-      webFolder,
-      reportsFolder: resolve(root, config.reportsFolder),
-    }
-    const stopFollowing = () => {
-      windRecorder.stop()
-      directory.stop()
-    }
+    const directory = new Directory(this.#log)
+    this.#stops.push(
+      () => windRecorder.stop(),
+      () => directory.stop(),
+    )
+    const { ports } = this
+    const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
+    const app = () =>
+      createApp({
+        ...{ windRecorder, directory, documents, texts: sent, timers, origins, webFolder },
+        ...{
+          hub: this.#hub,
+          log: this.#log,
+          monitor: this.#monitor,
+          health: this.#health,
+          access: this.#access,
+        },
+        ...{ limits: this.#limits, heartbeatMs: config.heartbeatMs, settings: () => this.#settings() },
+        reportsFolder: resolve(root, config.reportsFolder),
+      })
+    const sharing = this.#opened.siblings?.sharing ?? null
     try {
-      const sharing = siblings?.sharing ?? null
-      const opened = await listen(createApp(appParts), { ...config, ...limits, ...tls, sharing }, origins)
-      return { ...opened, stopFollowing }
+      this.#listeners = await listen(app(), { ...config, ...this.#limits, ...tls, sharing }, origins)
     } catch (error) {
-      // These would keep the process alive or the log's file open.
-      stopFollowing()
-      overview?.stop()
-      health.stop()
-      await hub.drain(0)
-      await log.close()
+      // The parts would keep the process alive or the log's file open.
+      await this.#closeWithin(0)
       throw error
     }
+    Object.assign(ports, this.#listeners.ports)
+    return this
   }
-  listeners = serves ? await serve() : null
-  Object.assign(ports, listeners?.ports)
-  const source = leads
-    ? startSource({
-        sensor: config.sensor,
-        root,
-        publish: publishReadings(hub, newEpoch(random)),
-        print: (code, sentence) => output.say(code, sentence),
-        timers,
-        random,
-      })
-    : null
 
-  async function closeAll(): Promise<void> {
-    const endsAt = timers.now() + config.drainMs
+  close(): Promise<void> {
+    this.#closed ??= this.#closeWithin(this.#parts.config.drainMs)
+    return this.#closed
+  }
+
+  #settings(): PageSettings {
+    const { transport, http, polling, editor, mergeMs, share, sensor } = this.#parts.config
+    const { maxMessageBytes, outboxMessages, outboxBytes } = this.#limits
+    return {
+      ...{ transport, http, ports: this.ports, polling, editor, mergeMs, share },
+      hasSensor: sensor.source !== 'none',
+      limits: { maxMessageBytes, outboxMessages, outboxBytes },
+    }
+  }
+
+  async #closeWithin(drainMs: number): Promise<void> {
+    const endsAt = timers.now() + drainMs
     const leftMs = () => Math.max(0, endsAt - timers.now())
     // A part that hangs or fails must not block the others.
     const end = async (part: string, work: Promise<void>, withinMs = leftMs() + graceMs) => {
@@ -340,27 +352,17 @@ async function start(
       if (!hasEnded)
         output.say('part-not-closed', `The server stopped without its ${part}, which did not end in time.`)
     }
-    const sensor = source?.stop()
-    overview?.stop()
-    listeners?.stopFollowing()
-    monitor.close()
-    health.stop()
+    const sensor = this.#source?.stop()
+    for (const stop of this.#stops) stop()
+    this.#monitor.close()
+    this.#health.stop()
     // Clients get the first half of the time, their open requests the rest.
-    await end('hub', hub.drain(config.drainMs / 2))
+    await end('hub', this.#hub.drain(drainMs / 2))
+    const listeners = this.#listeners
     if (listeners) await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
     if (sensor) await end('sensor', sensor, graceMs)
-    await end('log', log.close(), graceMs)
-    await Promise.all([documents.close(), sent.close()])
-  }
-
-  let closed: Promise<void> | null = null
-  return {
-    ports,
-    lost,
-    close(): Promise<void> {
-      closed ??= closeAll()
-      return closed
-    },
+    await end('log', this.#log.close(), graceMs)
+    await Promise.all(Object.values(this.#opened.threads).map((thread) => thread.close()))
   }
 }
 

@@ -10,6 +10,7 @@ import { output } from '../output.ts'
 import { endsWithin, processTimers } from '../process.ts'
 import type { OriginRules } from '../security/middleware.ts'
 import { mostUnreadBytes } from '../transports/budget.ts'
+import type { PortSharing } from '../workers/siblings.ts'
 import { type Connection, Connections, keepAliveMs, mostHeaderBytes } from './connections.ts'
 import { takeRequests } from './requests.ts'
 import { takeWebSockets, takeWebSocketsOverHttp2 } from './websockets.ts'
@@ -20,14 +21,6 @@ export type ListenerSettings = Pick<Config, 'host' | 'port' | 'http1Port' | 'hea
     readonly key: string
     readonly sharing?: PortSharing | null
   }
-
-/** With other processes of the same server, each with listening sockets of its own on the same ports (SO_REUSEPORT). */
-export interface PortSharing {
-  /** It makes sure that no other program has the ports. */
-  readonly isFirst: boolean
-  /** Of all of them, so that TLS sessions resume at any. */
-  readonly ticketKeys: Buffer
-}
 
 /** A handshake takes two round trips; Node's default is two minutes. */
 const mostHandshakeMs = 10_000

@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
+import type { Config } from '../config/config.ts'
 import { costOfRefusal } from '../hub/rate-limit.ts'
 import { processTimers } from '../process.ts'
 import { type OriginRules, originFields, securityFields } from '../security/middleware.ts'
@@ -14,13 +15,12 @@ import { messagesPath } from '../transports/uplink.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Connection, type Connections, mostHeaderBytes, type PortServer } from './connections.ts'
 import { FairStart } from './fair-start.ts'
-import type { ListenerSettings } from './listeners.ts'
 import { formatBare, refuse } from './refusals.ts'
 
 interface RequestParts {
   readonly app: App
   readonly connections: Connections
-  readonly settings: ListenerSettings
+  readonly settings: Pick<Config['limits'], 'maxConnections' | 'maxMessageBytes' | 'bodySeconds'>
   readonly origins: OriginRules
 }
 

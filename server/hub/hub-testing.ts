@@ -114,7 +114,8 @@ export function identityOf(place: FakePlace): ClientIdentity {
 type HubParts = ConstructorParameters<typeof Hub>[0]
 type Poll = Parameters<Hub['poll']>[0]
 
-export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'onJoined' | 'bus'> {
+export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'bus'> {
+  readonly onJoined?: Hub['onJoined']
   readonly log?: Log
   readonly random?: Random
   readonly time?: ReturnType<typeof createManualTime>
@@ -146,7 +147,8 @@ export function openHub(given: HubChange = {}) {
   }
   const kept = log ?? memoryLog(time.now)
   const onFailure = (error: unknown) => void failures.push(error)
-  const hub = new Hub({ log: kept, timers: time, random, onFailure, onJoined, bus, settings })
+  const hub = new Hub({ log: kept, timers: time, random, onFailure, bus, settings })
+  hub.onJoined = onJoined
 
   return {
     hub,

@@ -47,7 +47,6 @@ interface HubParts {
   readonly random: Random
   /** Errors that cost one client its stream: its connection threw, or the log was unreadable. */
   readonly onFailure: (error: unknown) => void
-  readonly onJoined?: (channels: ReadonlySet<string>) => void
   /** To the other servers of the log; absent where there are none. */
   readonly bus?: Bus | undefined
   /** Whether it may do what one server of the log has to do; default: true. */
@@ -81,6 +80,8 @@ export class Hub {
   readonly #rateLimit: RateLimit
   readonly #streams: SubscriberHub
   readonly snapshot: Log['snapshot']
+  /** A client here, or of an overview at another server, begins to read these channels. */
+  onJoined: (channels: ReadonlySet<string>) => void = () => undefined
   #draining: Promise<void> | null = null
 
   constructor(parts: HubParts) {
@@ -117,7 +118,7 @@ export class Hub {
     this.#polls = new Polls({
       ...{ streams: this.#streams, registry, awareness, timers },
       admit: (identity) => this.#admit(identity),
-      onJoined: (channels) => parts.onJoined?.(channels),
+      onJoined: (channels) => this.onJoined(channels),
       onSent: (messages) => meter.sent(messages),
     })
     this.#publisher = new Publisher({ ...settings, log, meter, now: timers.now })
@@ -127,7 +128,7 @@ export class Hub {
       new Neighbours({
         ...{ bus, server: newEpoch(random), mayLead, timers, heartbeatMs, registry, awareness },
         onSaid: (said) => this.#hearOfOthers(said),
-        onJoined: (overview) => parts.onJoined?.(new Set([overview])),
+        onJoined: (overview) => this.onJoined(new Set([overview])),
       })
     this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, log })
     log.follow((message, cursor, text) => {
@@ -153,7 +154,7 @@ export class Hub {
     void stream.open(cursor)
     const { id, owner, opening, channels } = joining
     if (owner !== null) this.#neighbours?.say({ type: 'opened', window: id, opening })
-    this.#parts.onJoined?.(channels)
+    this.onJoined(channels)
     return stream
   }
 

@@ -5,24 +5,18 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { PortSharing } from '../http/listeners.ts'
 import { output } from '../output.ts'
 import { endsWithin } from '../process.ts'
-import type { Server } from '../server.ts'
+import type { HttpVersion } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
-
-/** The processes of one server, to each of them: what one posts, all others get. */
-export interface Siblings {
-  /** Of this process: `log`, `worker-1` …; that of one that ended passes to the one that takes its place. */
-  readonly name: string
-  /** All, this one included. */
-  readonly count: number
-  /** Plain data. */
-  readonly post: (note: object) => void
-  readonly follow: (onNote: (note: unknown) => void) => void
-  /** Null where `node:cluster` opens the ports, or where there are none. */
-  readonly sharing: PortSharing | null
-}
+import {
+  type hostSiblings,
+  ignoreEnd,
+  isNoted,
+  numberVariable,
+  ticketKeysVariable,
+  waitsVariable,
+} from './siblings.ts'
 
 /** Of a worker's file descriptors, after the terminal's three and Node's own channel. */
 const linkDescriptor = 4
@@ -42,18 +36,12 @@ interface WorkersParts {
   readonly timers: Timers
 }
 
-type Ports = Server['ports']
+type Ports = Readonly<Record<HttpVersion, number>>
 
 /** From a worker, once. */
 type Said =
   | { readonly type: 'ready'; readonly ports: Ports }
   | { readonly type: 'failed'; readonly why: string }
-
-/** Between processes of a server, any number of times. */
-interface Noted {
-  readonly type: 'note'
-  readonly note: object
-}
 
 /** To a worker. */
 export const stopWord = 'stop'
@@ -64,11 +52,6 @@ interface Opened {
   readonly ports: Ports
 }
 
-/** In a worker's environment: its number, that it waits to be told the ports, and the ticket keys. */
-const numberVariable = 'WORKER_NUMBER'
-const waitsVariable = 'WORKER_WAITS'
-const ticketKeysVariable = 'WORKER_TICKET_KEYS'
-
 /** Of Node's `ticketKeys`. */
 const ticketKeysBytes = 48
 
@@ -77,45 +60,6 @@ const ticketKeysBytes = 48
  * variable asks for it, `node:cluster` opens the ports for all.
  */
 const kernelDeals = process.platform === 'linux' && process.env.NODE_CLUSTER_SCHED_POLICY === undefined
-
-/** In the first process, which passes on what workers post. */
-export function hostSiblings(count: number) {
-  const followers = new Set<(note: unknown) => void>()
-  function spread(note: object, from?: Worker): void {
-    for (const worker of Object.values(cluster.workers ?? {}))
-      if (worker && worker !== from && worker.isConnected()) tell(worker, { type: 'note', note })
-  }
-  return {
-    name: 'log',
-    count: count + 1,
-    post: (note: object) => spread(note),
-    follow: (onNote) => void followers.add(onNote),
-    sharing: null,
-    take(said: unknown, from: Worker): void {
-      if (!isNoted(said)) return
-      spread(said.note, from)
-      for (const onNote of followers) onNote(said.note)
-    },
-  } satisfies Siblings & { take: (said: unknown, from: Worker) => void }
-}
-
-/** In a worker. */
-export const workerName = () => `worker-${process.env[numberVariable]}`
-
-/** In a worker. */
-export function joinSiblings(count: number): Siblings {
-  const { [waitsVariable]: waits, [ticketKeysVariable]: ticketKeys } = process.env
-  return {
-    sharing:
-      ticketKeys === undefined
-        ? null
-        : { isFirst: waits === undefined, ticketKeys: Buffer.from(ticketKeys, 'hex') },
-    name: workerName(),
-    count: count + 1,
-    post: (note) => void (process.connected && process.send?.({ type: 'note', note } satisfies Noted)),
-    follow: (onNote) => void process.on('message', (said) => isNoted(said) && onNote(said.note)),
-  }
-}
 
 /** In a worker: those that another one has opened; null for the settings'. To be asked for at once: told once. */
 export function portsOpened(): Promise<Ports | null> {
@@ -128,14 +72,10 @@ export function portsOpened(): Promise<Ports | null> {
 const isOpened = (said: unknown): said is Opened =>
   typeof said === 'object' && said !== null && 'type' in said && said.type === 'opened'
 
-// A worker that has just ended takes nothing: its replacement asks anew.
-const tell = (worker: Worker, said: Noted | Opened) => void worker.send(said, () => undefined)
-
-const isNoted = (said: unknown): said is Noted =>
-  typeof said === 'object' && said !== null && 'type' in said && said.type === 'note'
-
 /** Resolves when all serve. Rejects with the reason of the first that cannot. */
-export async function startWorkers(parts: WorkersParts): Promise<Omit<Server, 'lost'>> {
+export async function startWorkers(
+  parts: WorkersParts,
+): Promise<{ readonly ports: Ports; readonly close: () => Promise<void> }> {
   const { count, siblings, attach, drainMs, timers } = parts
   // Without the kernel's help workers accept as they have time. A connection that the first process hands on costs both of
   // them, and is lost with a worker that was about to end.
@@ -153,7 +93,8 @@ export async function startWorkers(parts: WorkersParts): Promise<Omit<Server, 'l
       ...(kernelDeals && { [ticketKeysVariable]: ticketKeys }),
       ...(waits && { [waitsVariable]: true }),
     })
-    if (waits) void ports.then((opened) => tell(worker, { type: 'opened', ports: opened }))
+    if (waits)
+      void ports.then((opened) => worker.send({ type: 'opened', ports: opened } satisfies Opened, ignoreEnd))
     const startedAt = timers.now()
     workers.add(worker)
     const link = worker.process.stdio[linkDescriptor] as Duplex
@@ -195,7 +136,7 @@ export async function startWorkers(parts: WorkersParts): Promise<Omit<Server, 'l
   async function stopAll(): Promise<void> {
     const all = [...workers]
     const ended = Promise.all(all.map((worker) => worker.isDead() || once(worker, 'exit')))
-    for (const worker of all) if (worker.isConnected()) worker.send(stopWord, () => undefined)
+    for (const worker of all) if (worker.isConnected()) worker.send(stopWord, ignoreEnd)
     if (await endsWithin(ended, drainMs + graceMs, timers)) return
     for (const worker of workers) worker.process.kill('SIGKILL')
     await ended
