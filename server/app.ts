@@ -1,38 +1,34 @@
 // The Koa application: middleware, service endpoints, the built web app, and every transport.
 
-import { existsSync, readFileSync } from 'node:fs'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { basename, join } from 'node:path'
+import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import Router from '@koa/router'
-import Koa, { type Middleware, type ParameterizedContext } from 'koa'
-import serve from 'koa-static'
+import Koa from 'koa'
 import websockify from 'koa-websocket'
+import { serveAssets } from './assets.ts'
 import type { Config } from './config/config.ts'
 import type { Directory } from './document/directory.ts'
 import type { Documents } from './document/document-worker.ts'
-import { mountDocuments, mustWait } from './document/endpoints.ts'
+import { mountDocuments } from './document/endpoints.ts'
 import type { Health } from './health.ts'
 import { answerErrors, reportFailure } from './http/refusals.ts'
-import { admitChannel } from './hub/admission.ts'
-import { bytesPerToken, RateLimit } from './hub/rate-limit.ts'
+import { RateLimit } from './hub/rate-limit.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
+import { mountPage } from './page.ts'
 import { readFigures } from './process.ts'
 import { mountReports } from './reports.ts'
-import { type Access, firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
+import { type Access, type Grant, refuseReading } from './security/access.ts'
 import {
   crossOrigin,
   grantOf,
   mountSession,
   mustBeAllowed,
   type OriginRules,
-  pageHeaders,
   requireSession,
   securityHeaders,
-  workerHeaders,
 } from './security/middleware.ts'
-import { answerParts, chargeAnswers, jsonPieces } from './transports/answers.ts'
+import { chargeAnswers } from './transports/answers.ts'
 import { type AnyRequest, Bodies, connectionOf } from './transports/bodies.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
 import { longPolling, polling } from './transports/polling.ts'
@@ -48,17 +44,7 @@ import {
 import { mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
 import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
-import { documentPath, documentsPath } from './wire/document-api.ts'
-import {
-  estimateLength,
-  formatCursor,
-  mainChannel,
-  overviewChannel,
-  type PageSettings,
-  type PageStart,
-  type Stored,
-  windChannel,
-} from './wire/messages.ts'
+import type { PageSettings, Stored } from './wire/messages.ts'
 
 /** A new transport: a row in `wire/modes.ts`, a file here and in `web/transports`, its name in this list. */
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
@@ -175,119 +161,4 @@ function mountService(router: Router, { hub, timers, settings, health }: AppPart
   answer('/api/windows', (grant) => ({
     windows: hub.windows().filter(({ channels }) => refuseReading(grant, channels) === null),
   }))
-}
-
-const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
-
-/** Needed by these views only; written by the build. */
-const preload = /<link rel="modulepreload"[^>]* data-views="([^"]*)">\s*/g
-
-function mountPage(
-  router: Router,
-  { webFolder, settings, origins, hub, documents, timers, budget }: AppParts & Pick<Mounting, 'budget'>,
-): void {
-  const file = join(webFolder, 'index.html')
-  if (!existsSync(file))
-    throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
-  const page = readFileSync(file, 'utf8')
-  const limit = new RateLimit(pageTokensPerSecond, timers.now)
-
-  /** One snapshot: the stream resumes exactly after the content. */
-  async function startFor(channel: string, grant: Grant): Promise<PageStart> {
-    const shown = [channel, windChannel, overviewChannel(channel) ?? windChannel]
-    const { messages, head } = await hub.snapshot(new Set(shown))
-    const mayWrite = refuseWriting(grant, channel) === null
-    const cursor = formatCursor(head)
-    return { ...settings(), channel, cursor, messages, mayWrite, sessionEndsAt: grant.expiresAt }
-  }
-
-  // The static file lacks the settings.
-  router.get('/index.html', (ctx) => {
-    ctx.status = 301
-    ctx.redirect(`/${ctx.search}`)
-  })
-  router.get('/', async (ctx) => {
-    const asked = queryOf(ctx).get('channel')
-    if (asked === null) return answer(ctx, firstChannel(grantOf(ctx)) ?? mainChannel)
-    const channel = admitChannel(asked)
-    const path = documentPath(channel)
-    if (!path.startsWith(documentsPath)) return answer(ctx, channel)
-    const rest = queryOf(ctx)
-    rest.delete('channel')
-    ctx.set('Cache-Control', 'no-store')
-    ctx.redirect(path + (rest.size > 0 ? `?${rest}` : ''))
-  })
-  router.get(`${documentsPath}:channel`, (ctx) => answer(ctx, admitChannel(ctx.params.channel ?? '')))
-
-  async function answer(ctx: ParameterizedContext, channel: string): Promise<void> {
-    const grant = grantOf(ctx)
-    const refusal = refuseReading(grant, [channel])
-    if (refusal) throw refusal
-    // It would take a browser longer still.
-    if (!queryOf(ctx).has('open')) documents.mustBeReadable(channel)
-    const connection = connectionOf(ctx.req)
-    mustWait('Pages were read faster than the server makes them', limit.take(connection))
-    const start = await startFor(channel, grant)
-    const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), page.length)
-    limit.charge(connection, characters / bytesPerToken)
-    ctx.type = 'html'
-    ctx.set({ ...pageHeaders(ctx.hostname, origins.ports()), 'Cache-Control': 'no-store' })
-    const view = queryOf(ctx).get('view') ?? ''
-    const shown = page.replaceAll(preload, (link, views: string) =>
-      views.split(',').includes(view) ? link : '',
-    )
-    answerParts(ctx, budget, characters, () => partsOf(shown, start))
-  }
-}
-
-/** Of a connection, by the bytes of its pages: 16 MB a second, and as much at once, or one larger. */
-const pageTokensPerSecond = 1000
-
-function* partsOf(page: string, start: PageStart): Generator<string> {
-  const [whole = '', open = '', close = ''] = placeholder.exec(page) ?? []
-  const place = whole ? page.indexOf(whole) : page.length
-  yield page.slice(0, place) + open
-  // "<" in a setting or content could close the script element.
-  if (whole) for (const piece of jsonPieces(start)) yield piece.replaceAll('<', '\\u003c')
-  yield close + page.slice(place + whole.length)
-}
-
-/** Excludes the build's compressed variants. */
-const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$/
-const isAsset = (path: string) => assetPath.test(path) && !path.endsWith('.br') && !path.endsWith('.gz')
-
-/**
- * Serves hashed, precompressed files. Only they and the wind history are compressed: compression delays streams, and a
- * compressed length leaks the text (BREACH).
- */
-function serveAssets(folder: string, ports: () => readonly number[]): Middleware {
-  const setHeaders = (response: ServerResponse, path: string) => {
-    response.setHeader('Cache-Control', 'public, max-age=31536000, immutable')
-    response.setHeader('Accept-Ranges', 'none')
-    response.setHeader('ETag', `"${basename(path)}"`)
-  }
-  const files = (brotli: boolean, gzip: boolean) => serve(folder, { index: false, setHeaders, brotli, gzip })
-  const filesIn = { br: files(true, false), gzip: files(false, true), identity: files(false, false) }
-  return async (ctx, next) => {
-    if (!isAsset(ctx.path)) return next()
-    // A worker runs under the policy of its script's response.
-    if (ctx.path.endsWith('.js')) ctx.set(workerHeaders(ctx.hostname, ports()))
-    ctx.vary('Accept-Encoding')
-    await filesIn[encodingFor(ctx.get('Accept-Encoding'))](ctx, next)
-    if (ctx.fresh) ctx.status = 304
-  }
-}
-
-function encodingFor(accepted: string): 'br' | 'gzip' | 'identity' {
-  const weights = new Map<string, number>()
-  for (const [, coding = '', weight = '1'] of accepted
-    .toLowerCase()
-    .matchAll(/([\w*-]+)\s*(?:;\s*q\s*=\s*([^\s,;]*))?/g))
-    weights.set(coding, Number(weight))
-  const weightOf = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0
-  // Identity ranks last unless it is named.
-  const plain = weights.get('identity') ?? 0
-  const [br, gzip] = [weightOf('br'), weightOf('gzip')]
-  if (br > 0 && br >= gzip && br >= plain) return 'br'
-  return gzip > 0 && gzip >= plain ? 'gzip' : 'identity'
 }

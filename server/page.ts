@@ -1,0 +1,112 @@
+// The page: the built file with its settings, and a snapshot of the document, from which its stream resumes.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type Router from '@koa/router'
+import type { ParameterizedContext } from 'koa'
+import type { Documents } from './document/document-worker.ts'
+import { mustWait } from './document/endpoints.ts'
+import { admitChannel } from './hub/admission.ts'
+import type { Hub } from './hub/hub.ts'
+import { bytesPerToken, RateLimit } from './hub/rate-limit.ts'
+import { firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
+import { grantOf, type OriginRules, pageHeaders } from './security/middleware.ts'
+import { answerParts, jsonPieces } from './transports/answers.ts'
+import { connectionOf } from './transports/bodies.ts'
+import type { Budget } from './transports/budget.ts'
+import { queryOf } from './transports/transport.ts'
+import { documentPath, documentsPath } from './wire/document-api.ts'
+import {
+  estimateLength,
+  formatCursor,
+  mainChannel,
+  overviewChannel,
+  type PageSettings,
+  type PageStart,
+  windChannel,
+} from './wire/messages.ts'
+import type { Timers } from './wire/time.ts'
+
+const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
+
+/** Needed by these views only; written by the build. */
+const preload = /<link rel="modulepreload"[^>]* data-views="([^"]*)">\s*/g
+
+interface PageParts {
+  readonly hub: Hub
+  readonly documents: Documents
+  readonly timers: Timers
+  readonly budget: Budget
+  readonly origins: OriginRules
+  readonly settings: () => PageSettings
+  readonly webFolder: string
+}
+
+/** Throws when the web app is not built. */
+export function mountPage(router: Router, parts: PageParts): void {
+  const { webFolder, settings, origins, hub, documents, timers, budget } = parts
+  const file = join(webFolder, 'index.html')
+  if (!existsSync(file))
+    throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
+  const page = readFileSync(file, 'utf8')
+  const limit = new RateLimit(pageTokensPerSecond, timers.now)
+
+  /** One snapshot: the stream resumes exactly after the content. */
+  async function startFor(channel: string, grant: Grant): Promise<PageStart> {
+    const shown = [channel, windChannel, overviewChannel(channel) ?? windChannel]
+    const { messages, head } = await hub.snapshot(new Set(shown))
+    const mayWrite = refuseWriting(grant, channel) === null
+    const cursor = formatCursor(head)
+    return { ...settings(), channel, cursor, messages, mayWrite, sessionEndsAt: grant.expiresAt }
+  }
+
+  // The static file lacks the settings.
+  router.get('/index.html', (ctx) => {
+    ctx.status = 301
+    ctx.redirect(`/${ctx.search}`)
+  })
+  router.get('/', async (ctx) => {
+    const asked = queryOf(ctx).get('channel')
+    if (asked === null) return answer(ctx, firstChannel(grantOf(ctx)) ?? mainChannel)
+    const channel = admitChannel(asked)
+    const path = documentPath(channel)
+    if (!path.startsWith(documentsPath)) return answer(ctx, channel)
+    const rest = queryOf(ctx)
+    rest.delete('channel')
+    ctx.set('Cache-Control', 'no-store')
+    ctx.redirect(path + (rest.size > 0 ? `?${rest}` : ''))
+  })
+  router.get(`${documentsPath}:channel`, (ctx) => answer(ctx, admitChannel(ctx.params.channel ?? '')))
+
+  async function answer(ctx: ParameterizedContext, channel: string): Promise<void> {
+    const grant = grantOf(ctx)
+    const refusal = refuseReading(grant, [channel])
+    if (refusal) throw refusal
+    // It would take a browser longer still.
+    if (!queryOf(ctx).has('open')) documents.mustBeReadable(channel)
+    const connection = connectionOf(ctx.req)
+    mustWait('Pages were read faster than the server makes them', limit.take(connection))
+    const start = await startFor(channel, grant)
+    const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), page.length)
+    limit.charge(connection, characters / bytesPerToken)
+    ctx.type = 'html'
+    ctx.set({ ...pageHeaders(ctx.hostname, origins.ports()), 'Cache-Control': 'no-store' })
+    const view = queryOf(ctx).get('view') ?? ''
+    const shown = page.replaceAll(preload, (link, views: string) =>
+      views.split(',').includes(view) ? link : '',
+    )
+    answerParts(ctx, budget, characters, () => partsOf(shown, start))
+  }
+}
+
+/** Of a connection, by the bytes of its pages: 16 MB a second, and as much at once, or one larger. */
+const pageTokensPerSecond = 1000
+
+function* partsOf(page: string, start: PageStart): Generator<string> {
+  const [whole = '', open = '', close = ''] = placeholder.exec(page) ?? []
+  const place = whole ? page.indexOf(whole) : page.length
+  yield page.slice(0, place) + open
+  // "<" in a setting or content could close the script element.
+  if (whole) for (const piece of jsonPieces(start)) yield piece.replaceAll('<', '\\u003c')
+  yield close + page.slice(place + whole.length)
+}
