@@ -23,7 +23,8 @@ import {
   startMs,
   toyFolds,
 } from './log-testing.ts'
-import { openNats, openNatsLog } from './nats-log.ts'
+import { connectToNats } from './nats-connection.ts'
+import { NatsLog } from './nats-log.ts'
 import { startNatsServer, type TestNats } from './nats-testing.ts'
 
 let nats: TestNats
@@ -40,7 +41,7 @@ testLogContract('nats', async (parts, context) => {
   streams += 1
   const connection = await nats.connect()
   context.after(() => connection.close())
-  return openNatsLog({ ...parts, ...natsParts, connection, name: `contract${streams}` })
+  return NatsLog.open({ ...parts, ...natsParts, connection, name: `contract${streams}` })
 })
 
 /** A server's log, with what its followers heard. Opened again under the same name it is another server's, or the same after a restart. */
@@ -52,7 +53,7 @@ async function openLog(
 ) {
   const connection = await nats.connect()
   const losses: string[] = []
-  const log = await openNatsLog({
+  const log = await NatsLog.open({
     ...{ ...natsParts, connection, name, folds: toyFolds, now: () => startMs },
     limits: { ...ampleLimits, ...limits },
     onLoss: (sentence) => losses.push(sentence),
@@ -218,8 +219,11 @@ test('while NATS is away an append is refused after a while, and stored when it 
 
 test('what NATS has is told, and how often the connection was restored', async (context) => {
   const settings = { stream: 'figures', replicas: 0, credentialsFile: null, servers: [nats.address()] }
-  const { open, figures, close } = await openNats(settings, { now: () => startMs })
-  const log = await open('figures', { limits: ampleLimits, now: () => startMs, onFailure: () => undefined })
+  const { connection, figures, close } = await connectToNats(settings, { now: () => startMs })
+  const log = await NatsLog.open({
+    ...{ ...natsParts, connection, name: 'figures', limits: ampleLimits, now: () => startMs },
+    onFailure: () => undefined,
+  })
   context.after(async () => {
     await log.close()
     await close()
@@ -237,7 +241,7 @@ test('what NATS has is told, and how often the connection was restored', async (
 
 test('what NATS takes at most is known', async () => {
   const settings = { stream: 'sizes', replicas: 0, credentialsFile: null, servers: [nats.address()] }
-  const { mostBytes, close } = await openNats(settings, { now: () => startMs })
+  const { mostBytes, close } = await connectToNats(settings, { now: () => startMs })
   await close()
   assert.equal(mostBytes, 8 * 1024 * 1024 - 1024)
 })
@@ -249,7 +253,7 @@ test('a server that starts before its broker waits, and says for what each ten s
   const settings = { stream: 'early', replicas: 0, credentialsFile: null, servers: [broker.address()] }
   const said: string[] = []
   let asked = 0
-  const opening = openNats(settings, {
+  const opening = connectToNats(settings, {
     // Each attempt takes three seconds.
     now: () => asked++ * 3000,
     print(sentence) {
@@ -277,7 +281,7 @@ test('a stream that erases pages by itself is refused, with the limit and the wa
     [{ retention: 'interest' }, /retention interest/],
   ] as const) {
     await streams.add({ name, subjects: [`${name}.>`], ...limit })
-    await assert.rejects(openNatsLog(parts), (error: Error) => {
+    await assert.rejects(NatsLog.open(parts), (error: Error) => {
       assert.match(error.message, sentence)
       assert.match(error.message, /nats\.stream/)
       return true
@@ -285,5 +289,5 @@ test('a stream that erases pages by itself is refused, with the limit and the wa
     await streams.delete(name)
   }
   await streams.add({ name, subjects: [`${name}.>`], max_bytes: 1e6, discard: 'new' })
-  await (await openNatsLog(parts)).close()
+  await (await NatsLog.open(parts)).close()
 })

@@ -15,7 +15,7 @@ import {
   refusedForMs,
 } from './log.ts'
 import { createMemoryLog } from './memory-log.ts'
-import type { NatsSettings } from './nats-log.ts'
+import type { NatsSettings } from './nats-connection.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
 
@@ -94,11 +94,16 @@ function watchDisk({ dataFolder, now, onFailure }: Surroundings) {
 
 async function openOnNats(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
   const { nats } = config
-  const { openNats } = await import('./nats-log.ts')
-  const { open, bus, mostBytes, figures, close } = await openNats(nats, parts)
+  const [{ connectToNats }, { NatsLog }] = await Promise.all([
+    import('./nats-connection.ts'),
+    import('./nats-log.ts'),
+  ])
+  const { connection, bus, mostBytes, figures, close } = await connectToNats(nats, parts)
+  const open = (name: string, limits: LogLimits) =>
+    NatsLog.open({ ...parts, connection, replicas: nats.replicas, name, limits })
   try {
-    const pages = await open(nats.stream, { ...parts, limits: limitsOf(config) })
-    const probes = await open(`${nats.stream}-probes`, { ...parts, limits: probeLimits })
+    const pages = await open(nats.stream, limitsOf(config))
+    const probes = await open(`${nats.stream}-probes`, probeLimits)
     const lost = Promise.race([pages.lost, probes.lost])
     return { log: withProbes(pages, probes, close), bus, mostBytes, outage: pages.outage, lost, figures }
   } catch (error) {

@@ -1,0 +1,182 @@
+// The connection to NATS: opened when a server answers, watched while it breaks and comes back.
+
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream'
+import {
+  AuthorizationError,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  TimeoutError,
+} from '@nats-io/transport-node'
+import type { Bus, LogFigures, LogParts } from './log.ts'
+
+export interface NatsSettings {
+  /** `host:port`, of any servers of the cluster. */
+  readonly servers: readonly string[]
+  /** Of the pages' log; the others' names begin with it. */
+  readonly stream: string
+  /** 0: three in a cluster of at least three servers, otherwise one. */
+  readonly replicas: number
+  readonly credentialsFile: string | null
+}
+
+export type Waiting = Pick<LogParts, 'now' | 'print' | 'signal'>
+
+/** What a message has beside that of a window, `acceptedAt`, and NATS' headers. */
+export const envelopeBytes = 1024
+
+const connectWithinMs = 5000
+/** See `LogFigures`. */
+const figuresWithinMs = 300
+/** Two of these pings without an answer, and the connection is broken. */
+const pingEachMs = 1000
+
+/** Waits until a server answers, and says for what. Rejects with a sentence where NATS does not let this server in. */
+export async function connectToNats(
+  { servers, stream, credentialsFile }: Omit<NatsSettings, 'replicas'>,
+  waiting: Waiting,
+) {
+  const authenticator =
+    credentialsFile === null ? {} : { authenticator: credsAuthenticator(readFileSync(credentialsFile)) }
+  const place = `NATS at ${servers.join(', ')} (nats.servers)`
+  const connection = await whenReady(place, waiting, () =>
+    connect({
+      ...{ servers: [...servers], name: 'crosswind', timeout: connectWithinMs, ...authenticator },
+      ...{ maxReconnectAttempts: -1, reconnectTimeWait: 250, pingInterval: pingEachMs, maxPingOut: 2 },
+    }),
+  )
+  let reconnects = 0
+  const asking = await jetstreamManager(connection, { checkAPI: false, timeout: figuresWithinMs })
+  void (async () => {
+    for await (const { type } of connection.status()) if (type === 'reconnect') reconnects += 1
+  })()
+  return {
+    connection,
+    bus: createBus(connection, `${stream}-notes`),
+    /** The largest message that these servers take, bytes as JSON. */
+    mostBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
+    async figures(): Promise<LogFigures> {
+      const found = await asking.streams.info(stream).catch(() => null)
+      return {
+        reconnects: { nats: reconnects },
+        ...(found && {
+          bytes: { [stream]: found.state.bytes },
+          brokerHead: { [stream]: found.state.last_seq },
+        }),
+      }
+    },
+    close: () => connection.close(),
+  }
+}
+
+/** Over core NATS, which stores nothing. */
+export function createBus(connection: NatsConnection, subject: string): Bus {
+  return {
+    post: (note) => connection.publish(subject, JSON.stringify(note)),
+    follow(onNote, onReturned) {
+      connection.subscribe(subject, { callback: (error, note) => void (error ?? onNote(note.json())) })
+      void (async () => {
+        for await (const { type } of connection.status()) if (type === 'reconnect') onReturned()
+      })()
+    },
+  }
+}
+
+/** Waiting does not help: a sentence with the way out. */
+export class StreamUnfit extends Error {}
+
+/** Of JetStream's API (nats-server, server/errors.json). */
+export const codes = { tooFewPeers: 10_005, unavailable: 10_008, noCluster: 10_074 }
+
+export const codeOf = (error: unknown) => (error instanceof JetStreamApiError ? error.code : null)
+
+/** While JetStream recovers. */
+export const retryMs = 100
+const sayEachMs = 10_000
+
+/** Tries until it succeeds, and says every ten seconds what it waits for. Rejects where that is no use. */
+export async function whenReady<Result>(
+  what: string,
+  { now, print, signal }: Waiting,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  let sayAt = now()
+  for (;;) {
+    try {
+      return await run()
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error instanceof StreamUnfit) throw error
+      if (error instanceof AuthorizationError || codeOf(error) === codes.noCluster)
+        throw new Error(`Crosswind cannot use ${what}: ${reasonOf(error)}.`, { cause: error })
+      if (now() >= sayAt) {
+        print?.(`Waiting for ${what}: ${reasonOf(error)}.`)
+        sayAt = now() + sayEachMs
+      }
+      await pause(retryMs)
+    }
+  }
+}
+
+/** A clause, in NATS' own words where it has some. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof TimeoutError) return 'NATS does not answer'
+  // Nobody listens to the subject; the library does not export the class.
+  if (error instanceof Error && error.name === 'JetStreamNotEnabled')
+    return 'no NATS server has it; JetStream is switched on by nats-server -js or a jetstream block'
+  return asError(error).message
+}
+
+export const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
+
+interface DoorParts {
+  readonly onShut: () => void
+  readonly onReopened: () => void
+}
+
+/** Whether the connection stands: what is sent while it does not is lost, with its answer. */
+export class Door {
+  #open: PromiseWithResolvers<void> | null = null
+  // Not a promise that each of them races with: it would keep them all until the connection breaks.
+  readonly #onShut = new Set<() => void>()
+
+  constructor(connection: NatsConnection, parts: DoorParts) {
+    void this.#watch(connection, parts)
+  }
+
+  /** Settles as `answer` does, or to null if the connection breaks first. */
+  untilShut<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
+    return new Promise((resolve, reject) => {
+      const stop = () => resolve(null)
+      this.#onShut.add(stop)
+      answer.then(resolve, reject).finally(() => this.#onShut.delete(stop))
+    })
+  }
+
+  /** Rejects at `endsAt`, as `performance.now` has it. */
+  async untilOpen(endsAt = Number.POSITIVE_INFINITY): Promise<void> {
+    const open = this.#open?.promise
+    if (!open || endsAt === Number.POSITIVE_INFINITY) return open
+    const isLate = pause(Math.max(0, endsAt - performance.now()), true, { ref: false })
+    if (await Promise.race([open, isLate])) throw new TimeoutError()
+  }
+
+  async #watch(connection: NatsConnection, parts: DoorParts): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect' && this.#open === null) {
+        this.#open = Promise.withResolvers()
+        parts.onShut()
+        for (const stop of this.#onShut) stop()
+        this.#onShut.clear()
+      } else if (type === 'reconnect' && this.#open !== null) {
+        this.#open.resolve()
+        this.#open = null
+        parts.onReopened()
+      }
+    }
+    // Closed: nobody waits any more.
+    this.#open?.resolve()
+  }
+}
