@@ -4,6 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { on, once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { serverFlags } from '../../scripts/child-process.mjs'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import type { AttackName } from './attacks.ts'
 import type { FloodName, Ports } from './floods.ts'
@@ -64,7 +65,10 @@ class Child {
   readonly #process: ChildProcess
 
   constructor(...args: readonly string[]) {
-    this.#process = fork(import.meta.filename, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+    this.#process = fork(import.meta.filename, args, {
+      execArgv: [...process.execArgv, ...serverFlags],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
     this.#process.setMaxListeners(0)
     for (const stream of [this.#process.stdout, this.#process.stderr])
       stream?.on('data', (chunk) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
-import { PassThrough } from 'node:stream'
+import { PassThrough, type Writable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import tls from 'node:tls'
 import { WebSocket } from 'ws'
@@ -20,6 +20,7 @@ import {
   type HttpRequest,
   textOf,
 } from '../clients/http-client.ts'
+import { webSocketFrame } from '../load/lean-http.ts'
 import { type ContractClient, openClient } from './contract-client.ts'
 import { startFloodedServer } from './flood-processes.ts'
 import { fieldBlock, frames, openRawHttp2, requestFields, settings, streamAt } from './raw-http2.ts'
@@ -399,6 +400,31 @@ for (const version of httpVersions) {
     for (const http of [refused, honest]) http.close()
   })
 }
+
+for (const version of httpVersions) {
+  test(`a WebSocket over HTTP/${version} takes thousands of PINGs at once, and answers the newest`, async (t) => {
+    const server = await start({ messagesPerSecond: 1000 })
+    t.after(() => server.close())
+    const http = connectHttp(version, server.origin[version], server.ca)
+    t.after(() => http.close())
+    const socket = http.openSocket('/api/socket?window=pinging&channels=main')
+    await once(socket, 'open')
+    const { promise: answered, resolve, reject } = Promise.withResolvers<void>()
+    socket.once('close', () => reject(new Error('closed')))
+    let pongs = 0
+    socket.on('pong', (data) => {
+      pongs += 1
+      if (String(data) === '2999') resolve()
+    })
+    const pings = Array.from({ length: 3000 }, (_, n) => webSocketFrame(String(n), 'ping'))
+    rawOf(socket).write(Buffer.concat(pings))
+    await answered
+    assert.ok(pongs < 3000, `${pongs} PONGs`)
+  })
+}
+
+/** What a WebSocket of `ws` writes to; its types leave it out. */
+const rawOf = (socket: WebSocket) => (socket as unknown as { readonly _socket: Writable })._socket
 
 test('of requests sent ahead over HTTP/1.1 more than a hundred are answered, in order, and the connection ends after them', async (t) => {
   const server = await start({})

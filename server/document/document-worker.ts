@@ -57,6 +57,7 @@ export class DocumentWorker {
   readonly #waiting: Job[] = []
   #thread: Worker | null = null
   #isReady = false
+  #ending: Promise<unknown> | null = null
   #failed = 0
   readonly #durations = new Map<TaskName, { count: number; ms: number }>()
   #current: Job | null = null
@@ -136,7 +137,7 @@ export class DocumentWorker {
   }
 
   #next(): void {
-    if (this.#current || this.#waiting.length === 0) return
+    if (this.#current || this.#ending || this.#waiting.length === 0) return
     this.#thread ??= this.#start()
     if (!this.#isReady) return
     const job = this.#waiting.shift()
@@ -214,7 +215,6 @@ export class DocumentWorker {
     this.#current = null
     job?.reject(error)
     void this.#end()
-    this.#next()
   }
 
   #count(job: Job | null = null): void {
@@ -224,12 +224,16 @@ export class DocumentWorker {
     known.ms += this.#parts.timers.now() - job.startedAt
   }
 
+  /** The next thread starts when this one has released its memory. */
   async #end(): Promise<void> {
     const thread = this.#thread
     this.#cancelLook()
     this.#thread = null
     this.#isReady = false
-    await thread?.terminate()
+    if (thread) this.#ending = thread.terminate()
+    await this.#ending
+    this.#ending = null
+    this.#next()
   }
 }
 

@@ -25,11 +25,12 @@ interface WebSocketParts {
 /** Limits for misbehaving peers. */
 function boundsFor({ maxMessageBytes }: WebSocketParts['settings']) {
   return {
+    // The transport answers PINGs, under the rate limit.
+    autoPong: false,
     // A larger one closes the socket (1009).
     maxPayload: largestFrame(maxMessageBytes),
     maxFragments: 1024,
     maxBufferedChunks: 16 * 1024,
-    maxPendingAutoPongs: 60,
     // Ms for the peer's Close frame; its data is discarded meanwhile.
     closeTimeout: 5000,
   }
@@ -123,7 +124,7 @@ async function accept(request: Http2ServerRequest, parts: WebSocketParts): Promi
     if (!stream.readableEnded) stream.close()
   })
   const bounds = boundsFor(parts.settings)
-  const socket = new DetachedWebSocket(null, undefined, { autoPong: true, ...bounds })
+  const socket = new DetachedWebSocket(null, undefined, bounds)
   const options = { ...bounds, allowSynchronousEvents: true, skipUTF8Validation: false }
   socket.setSocket(stream, Buffer.alloc(0), options)
   parts.app.koa.ws.onConnection(socket, http1Request)

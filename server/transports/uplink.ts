@@ -121,8 +121,8 @@ interface InboundParts {
   readonly source: Source
 }
 
-/** Null for a frame without content (PING). */
-type Received = string | Refusal | null
+/** A function answers a PING; null for a frame that nothing answers. */
+type Received = string | Refusal | (() => void) | null
 
 const lookAgainMs = 50
 
@@ -169,6 +169,7 @@ export function createInboundFrames(parts: InboundParts) {
     // Its heartbeats wait in this queue: earlier frames count as signs of life.
     if (hasBeaten) hub.heard(window)
     if (received === null) return
+    if (typeof received === 'function') return received()
     try {
       if (received instanceof Refusal) throw received
       const frame = frameIn(received)

@@ -122,12 +122,22 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
       flush()
     }
   })
-  // `ws` answers PINGs itself; they still count.
-  for (const control of ['ping', 'pong'] as const)
-    socket.on(control, () => {
-      hasEnded = true
-      inbound.take(null)
-    })
+  let ping: Buffer | null = null
+  const answerPing = () => {
+    if (socket.readyState === socket.OPEN && socket.bufferedAmount <= fullBytes) socket.pong(ping)
+    ping = null
+  }
+  // Of several that wait the newest is answered (RFC 6455, 5.5.3); all count.
+  socket.on('ping', (data) => {
+    hasEnded = true
+    const isFirst = ping === null
+    ping = data
+    inbound.take(isFirst ? answerPing : null)
+  })
+  socket.on('pong', () => {
+    hasEnded = true
+    inbound.take(null)
+  })
 }
 
 /** One unmasked frame (RFC 6455, 5.2): servers do not mask, so all clients get the same bytes. */
