@@ -4,7 +4,7 @@ import type { Kind, Message } from '../wire/messages.ts'
 import { type BaseStore, Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
 import { Tail } from './retention.ts'
-import { createSequencer } from './sequencer.ts'
+import { Sequencer } from './sequencer.ts'
 
 /** A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each process. */
 export function createMemoryLog({ epoch, limits, folds = {}, now, onFailure }: MemoryLogParts): Log {
@@ -14,7 +14,7 @@ export function createMemoryLog({ epoch, limits, folds = {}, now, onFailure }: M
   const floor = () => tail.floor
   const folding = new Folding({ folds, bases: createBases(), defer, onFailure, onFolded, floor })
   const tail = new Tail(limits, now, folding)
-  return createSequencer({
+  return new Sequencer({
     epoch,
     tail,
     maxChannels: limits.maxChannels,

@@ -5,7 +5,7 @@ import type { Message } from '../wire/messages.ts'
 import { Folding } from './folding.ts'
 import type { Bounds, LogParts } from './log.ts'
 import { bytesOf, createKept, type KeptMessage, type Life } from './nats-bucket.ts'
-import { createRetention, type Stored, Tail } from './retention.ts'
+import { Retention, type Stored, Tail } from './retention.ts'
 
 interface ViewParts extends LogParts {
   /** Memory cache, within the limits. */
@@ -28,7 +28,7 @@ export class View {
   readonly folding: Folding
   readonly #parts: ViewParts
   readonly #kept: ReturnType<typeof createKept>
-  readonly #retention: ReturnType<typeof createRetention>
+  readonly #retention: Retention
   /** After the retention's floor. */
   readonly #held = new Map<number, Stored & { readonly channel: string }>()
   #erasing: Promise<void> | null = null
@@ -37,7 +37,7 @@ export class View {
     const { limits, folds = {}, now, onFailure, memory = defaultMemory, floor, life, bucket } = parts
     this.#parts = parts
     this.#kept = createKept({ bucket, life, loaded: parts.kept, onFailure })
-    this.#retention = createRetention({
+    this.#retention = new Retention({
       bounds: limits,
       now,
       extent: { floor, head: floor, bytes: 0 },
@@ -53,7 +53,7 @@ export class View {
         defer: setImmediate,
         onFailure,
         onFolded: (messages) => messages.forEach((message) => void this.tail.superseded(message)),
-        floor: () => this.#retention.floor(),
+        floor: () => this.#retention.floor,
       },
       this.#kept.stored((kind) => folds[kind] !== undefined),
     )
@@ -81,7 +81,7 @@ export class View {
 
   floor(): number {
     this.#retention.forget()
-    return this.#retention.floor()
+    return this.#retention.floor
   }
 
   /** Whether the message of that number was erased with its document. */
@@ -101,7 +101,7 @@ export class View {
     for (const [seq, stored] of this.#held) {
       if (stored.channel !== channel || seq >= before) continue
       this.#held.set(seq, { channel: '', bytes: 0, acceptedAt: stored.acceptedAt })
-      if (seq > this.#retention.floor()) this.#retention.shrank(stored.bytes)
+      if (seq > this.#retention.floor) this.#retention.shrank(stored.bytes)
     }
     // Last: while it has something, the next start erases the rest.
     this.#kept
@@ -112,7 +112,7 @@ export class View {
 
   async #eraseSome(): Promise<void> {
     const count = this.#retention.erasable()
-    const after = this.#retention.erasedTo()
+    const after = this.#retention.erasedTo
     if (count === 0 || !this.folding.areErasable(after, count)) return
     for (let seq = after + 1; seq <= after + count; seq += 1) {
       const newest = this.tail.newestAt(seq)

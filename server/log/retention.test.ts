@@ -5,7 +5,7 @@ import type { Clock } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import type { Bounds } from './log.ts'
 import { draft, idsOf, main, seqsOf } from './log-testing.ts'
-import { createRetention, portion, type Stored, Tail } from './retention.ts'
+import { portion, Retention, type Stored, Tail } from './retention.ts'
 
 const ample = { messages: 1000, bytes: 100_000_000, ageMs: 1000 }
 
@@ -13,7 +13,7 @@ const ample = { messages: 1000, bytes: 100_000_000, ageMs: 1000 }
 function openRetention(count: number, bytes: number, change: Partial<typeof ample> = {}) {
   const stored: Stored[] = Array.from({ length: count }, (_nothing, n) => ({ bytes, acceptedAt: n + 1 }))
   const clock = { ms: 0 }
-  const retention = createRetention({
+  const retention = new Retention({
     bounds: { ...ample, ...change },
     now: () => clock.ms,
     extent: { floor: 0, head: count, bytes: count * bytes },
@@ -25,7 +25,7 @@ function openRetention(count: number, bytes: number, change: Partial<typeof ampl
 test('nothing goes while all is within bounds', () => {
   const { retention } = openRetention(1000, 10)
   retention.forget()
-  assert.deepEqual([retention.floor(), retention.erasable()], [0, 0])
+  assert.deepEqual([retention.floor, retention.erasable()], [0, 0])
 })
 
 test('lets the oldest go by count, by bytes and by age', () => {
@@ -37,7 +37,7 @@ test('lets the oldest go by count, by bytes and by age', () => {
     const { retention, clock } = openRetention(100, 10, change)
     clock.ms = ms
     retention.forget()
-    assert.equal(retention.floor(), 70)
+    assert.equal(retention.floor, 70)
   }
 })
 
@@ -46,7 +46,7 @@ test('counts what is added', () => {
   stored.push({ bytes: 25, acceptedAt: 11 })
   retention.add(25)
   retention.forget()
-  assert.equal(retention.floor(), 3)
+  assert.equal(retention.floor, 3)
 })
 
 test('erases by portions, of many small ones or of few large ones', () => {
@@ -58,28 +58,28 @@ test('erases by portions, of many small ones or of few large ones', () => {
     retention.erased(count)
   }
   assert.deepEqual(portions, [256, 256, 188])
-  assert.deepEqual([retention.floor(), retention.erasedTo()], [700, 700])
+  assert.deepEqual([retention.floor, retention.erasedTo], [700, 700])
 
   // One more is less than a portion.
   retention.add(10)
   retention.forget()
-  assert.deepEqual([retention.floor(), retention.erasable()], [701, 0])
+  assert.deepEqual([retention.floor, retention.erasable()], [701, 0])
 
   const { retention: large, stored } = openRetention(10, 1_048_576, { messages: 5 })
   stored.fill({ bytes: 10, acceptedAt: 1 }, 5)
   large.forget()
-  assert.deepEqual([large.floor(), large.erasable()], [5, 2])
+  assert.deepEqual([large.floor, large.erasable()], [5, 2])
   for (const count of [2, 2, 1]) large.erased(count)
   large.add(10)
   large.forget()
-  assert.deepEqual([large.floor(), large.erasable()], [6, 0])
+  assert.deepEqual([large.floor, large.erasable()], [6, 0])
 })
 
 test('a portion that was not erased is asked for again', () => {
   const { retention } = openRetention(100, 10, { messages: 10 })
   retention.forget()
   assert.equal(retention.erasable(), 90)
-  assert.deepEqual([retention.erasable(), retention.erasedTo()], [90, 0])
+  assert.deepEqual([retention.erasable(), retention.erasedTo], [90, 0])
 })
 
 const tailBounds = { messages: 100, bytes: 100_000, ageMs: 100_000 }

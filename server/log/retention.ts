@@ -52,63 +52,84 @@ const erasePortion = {
 }
 
 /** Which messages a file holds. Dropped ones count as gone at once and are erased later, in portions. */
-export function createRetention({ bounds, now, extent, oldestAfter }: RetentionParts) {
-  let { floor, head, bytes: heldBytes } = extent
+export class Retention {
+  readonly #parts: RetentionParts
+  #floor: number
+  #head: number
+  #heldBytes: number
   /** Read-ahead after the floor, and the index of the oldest. */
-  let upcoming: readonly Stored[] = []
-  let place = 0
+  #upcoming: readonly Stored[] = []
+  #place = 0
   /** Sizes of those dropped but not erased, oldest first. */
-  const gone: number[] = []
-  let goneBytes = 0
+  readonly #gone: number[] = []
+  #goneBytes = 0
 
-  function findOldest(): Stored | undefined {
-    if (place >= upcoming.length) {
-      upcoming = floor < head ? oldestAfter(floor) : []
-      place = 0
-    }
-    return upcoming[place]
+  constructor(parts: RetentionParts) {
+    const { floor, head, bytes } = parts.extent
+    this.#parts = parts
+    this.#floor = floor
+    this.#head = head
+    this.#heldBytes = bytes
   }
 
-  return {
-    /** Messages after it are held; earlier ones may not be erased yet. */
-    floor: () => floor,
-    /** Messages after it are still stored. */
-    erasedTo: () => floor - gone.length,
-    add(bytes: number): void {
-      head += 1
-      heldBytes += bytes
-    },
-    forget(): void {
-      const time = now()
-      for (let oldest = findOldest(); oldest; oldest = findOldest()) {
-        const { bytes, acceptedAt } = oldest
-        const held = { messages: head - floor, bytes: heldBytes, oldestAt: acceptedAt }
-        if (!exceeds(bounds, held, time)) return
-        floor += 1
-        place += 1
-        heldBytes -= bytes
-        gone.push(bytes)
-        goneBytes += bytes
-      }
-    },
-    /** The number of messages in the next portion; 0 for none. */
-    erasable(): number {
-      const { least, most } = erasePortion
-      if (gone.length < least.messages && goneBytes < least.bytes) return 0
-      let count = 0
-      for (let sum = 0; count < Math.min(gone.length, most.messages) && sum < most.bytes; count += 1) {
-        sum += gone[count] ?? 0
-      }
-      return count
-    },
-    erased(count: number): void {
-      for (const size of gone.splice(0, count)) goneBytes -= size
-    },
-    /** Messages after the floor lost so many bytes. */
-    shrank(bytes: number): void {
-      heldBytes -= bytes
-      upcoming = []
-    },
+  /** Messages after it are held; earlier ones may not be erased yet. */
+  get floor(): number {
+    return this.#floor
+  }
+
+  /** Messages after it are still stored. */
+  get erasedTo(): number {
+    return this.#floor - this.#gone.length
+  }
+
+  add(bytes: number): void {
+    this.#head += 1
+    this.#heldBytes += bytes
+  }
+
+  forget(): void {
+    const { bounds, now } = this.#parts
+    const time = now()
+    for (let oldest = this.#findOldest(); oldest; oldest = this.#findOldest()) {
+      const { bytes, acceptedAt } = oldest
+      const held = { messages: this.#head - this.#floor, bytes: this.#heldBytes, oldestAt: acceptedAt }
+      if (!exceeds(bounds, held, time)) return
+      this.#floor += 1
+      this.#place += 1
+      this.#heldBytes -= bytes
+      this.#gone.push(bytes)
+      this.#goneBytes += bytes
+    }
+  }
+
+  /** The number of messages in the next portion; 0 for none. */
+  erasable(): number {
+    const { least, most } = erasePortion
+    const gone = this.#gone
+    if (gone.length < least.messages && this.#goneBytes < least.bytes) return 0
+    let count = 0
+    for (let sum = 0; count < Math.min(gone.length, most.messages) && sum < most.bytes; count += 1) {
+      sum += gone[count] ?? 0
+    }
+    return count
+  }
+
+  erased(count: number): void {
+    for (const size of this.#gone.splice(0, count)) this.#goneBytes -= size
+  }
+
+  /** Messages after the floor lost so many bytes. */
+  shrank(bytes: number): void {
+    this.#heldBytes -= bytes
+    this.#upcoming = []
+  }
+
+  #findOldest(): Stored | undefined {
+    if (this.#place >= this.#upcoming.length) {
+      this.#upcoming = this.#floor < this.#head ? this.#parts.oldestAfter(this.#floor) : []
+      this.#place = 0
+    }
+    return this.#upcoming[this.#place]
   }
 }
 

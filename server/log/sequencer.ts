@@ -50,7 +50,7 @@ interface PendingEntry extends PromiseWithResolvers<number> {
   readonly entry: Entry
 }
 
-interface LogStore {
+export interface LogStore {
   /**
    * One commit. Returns each entry's number: the next after the tail's head, or a stored repeat's; null if another
    * message has the id. Throws if nothing was stored.
@@ -86,108 +86,178 @@ const diagnostics = {
   told: channel('crosswind:told'),
 }
 
-export function createSequencer({ epoch, tail, maxChannels, store, defer, onFailure }: SequencerParts): Log {
-  const followers = new Followers(onFailure)
-  const pending = new Map<string, PendingEntry>()
+export class Sequencer implements Log {
+  readonly #epoch: string
+  readonly #tail: Tail
+  readonly #maxChannels: number
+  readonly #store: LogStore
+  readonly #defer: Defer | undefined
+  readonly #onFailure: OnFailure
+  readonly #followers: Followers
+  readonly #pending = new Map<string, PendingEntry>()
   /** Pending without a group, and the channels they add. */
-  let waiting: PendingEntry[] = []
-  const newChannels = new Set<string>()
+  #waiting: PendingEntry[] = []
+  readonly #newChannels = new Set<string>()
   /** Channels whose erasure is pending, to make room. */
-  const leaving = new Set<string>()
-  let isPlanned = false
-  let isStoring = false
-  let isClosed = false
-  let closing: Promise<void> | null = null
+  readonly #leaving = new Set<string>()
+  #isPlanned = false
+  #isStoring = false
+  #isClosed = false
+  #closing: Promise<void> | null = null
 
-  const continues = store.continues ?? ((cursor: Cursor) => cursor.epoch === epoch && cursor.seq <= tail.head)
-
-  function mustBeOpen(): void {
-    if (isClosed) throw logClosed()
+  constructor({ epoch, tail, maxChannels, store, defer, onFailure }: SequencerParts) {
+    this.#epoch = epoch
+    this.#tail = tail
+    this.#maxChannels = maxChannels
+    this.#store = store
+    this.#defer = defer
+    this.#onFailure = onFailure
+    this.#followers = new Followers(onFailure)
   }
 
-  function mustHaveRoom(channel: string): void {
-    if (newChannels.has(channel) || (tail.heads.has(channel) && !leaving.has(channel))) return
-    if (tail.heads.size - leaving.size + newChannels.size >= maxChannels && !makeRoom())
-      throw tooManyChannels(channel, maxChannels)
-    newChannels.add(channel)
+  readonly append: Log['append'] = (draft, acceptedAt) => {
+    try {
+      return this.#take(draft, acceptedAt)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  readonly find: Log['find'] = async (wanted) => {
+    this.#mustBeOpen()
+    // Of one that is not stored its sender is told.
+    await this.#pending.get(keyOf(wanted))?.promise.catch(() => undefined)
+    return this.#tail.find(wanted) ?? this.#store.find?.(wanted) ?? null
+  }
+
+  readonly follow: Log['follow'] = (onMessage) => this.#followers.add(onMessage)
+
+  readonly read: Log['read'] = async (cursor, channels) => {
+    this.#mustBeOpen()
+    this.#eraseDue()
+    const head = { epoch: this.#epoch, seq: this.#tail.head }
+    const isHeld = cursor !== null && this.#continues(cursor) && cursor.seq >= this.#store.floor()
+    const found = isHeld ? await this.#store.after(cursor.seq, channels) : null
+    if (found) {
+      return {
+        recovered: true,
+        messages: found.messages,
+        reached: { epoch: this.#epoch, seq: found.upTo },
+        head,
+      }
+    }
+    const whole = this.#snapshot(channels)
+    return { recovered: false, ...whole, reached: whole.head }
+  }
+
+  readonly snapshot: Log['snapshot'] = async (channels) => this.#snapshot(channels)
+
+  readonly oldest: Log['oldest'] = async (channel, kind) => {
+    this.#mustBeOpen()
+    const floor = this.#store.floor()
+    const { base, messages } = this.#store.oldest(channel, kind)
+    return { base, messages, after: { epoch: this.#epoch, seq: Math.max(base?.seq ?? 0, floor) } }
+  }
+
+  readonly heads: Log['heads'] = () => this.#tail.heads
+
+  readonly close: Log['close'] = () => {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw logClosed()
+  }
+
+  #mustHaveRoom(channel: string): void {
+    if (this.#newChannels.has(channel) || (this.#tail.heads.has(channel) && !this.#leaving.has(channel)))
+      return
+    if (
+      this.#tail.heads.size - this.#leaving.size + this.#newChannels.size >= this.#maxChannels &&
+      !this.#makeRoom()
+    )
+      throw tooManyChannels(channel, this.#maxChannels)
+    this.#newChannels.add(channel)
   }
 
   /** An empty document goes before the new one comes. */
-  function makeRoom(): boolean {
-    const isInUse = (channel: string) => pending.values().some(({ entry }) => entry.draft.channel === channel)
-    const erasure = tail.emptyErasure(isInUse)
+  #makeRoom(): boolean {
+    const isInUse = (channel: string) =>
+      this.#pending.values().some(({ entry }) => entry.draft.channel === channel)
+    const erasure = this.#tail.emptyErasure(isInUse)
     if (!erasure) return false
-    if (defer || isStoring) leaving.add(erasure.channel)
-    erase(erasure)
+    if (this.#defer || this.#isStoring) this.#leaving.add(erasure.channel)
+    this.#erase(erasure)
     return true
   }
 
   /** What is due is erased before the next message or snapshot. */
-  function eraseDue(): void {
-    const due = tail.dueErasure()
-    if (due && !pending.has(keyOf(due))) erase(due)
+  #eraseDue(): void {
+    const due = this.#tail.dueErasure()
+    if (due && !this.#pending.has(keyOf(due))) this.#erase(due)
   }
 
-  function erase(erasure: Draft<'erasure'>): void {
+  #erase(erasure: Draft<'erasure'>): void {
     try {
-      const stored = enter(erasure, erasure.at)
-      if (typeof stored !== 'number') stored.catch(onFailure)
+      const stored = this.#enter(erasure, erasure.at)
+      if (typeof stored !== 'number') stored.catch(this.#onFailure)
     } catch (error) {
       // It is tried again with the next message.
-      onFailure(error)
+      this.#onFailure(error)
     }
   }
 
   /** A number where the draft is stored within the call. Throws what `append` rejects with. */
-  function take(draft: Draft, acceptedAt: number): number | Promise<number> {
-    mustBeOpen()
-    eraseDue()
-    const stored = tail.find(draft)
-    const unanswered = pending.size === 0 ? undefined : pending.get(keyOf(draft))
+  #take(draft: Draft, acceptedAt: number): number | Promise<number> {
+    this.#mustBeOpen()
+    this.#eraseDue()
+    const stored = this.#tail.find(draft)
+    const unanswered = this.#pending.size === 0 ? undefined : this.#pending.get(keyOf(draft))
     const known = stored ?? unanswered?.entry.draft
     if (known && !isRepeat(draft, known)) throw idTaken(draft)
     if (stored) return stored.seq
     if (unanswered) return unanswered.promise
-    mustBeThere(draft, tail)
-    mustHaveRoom(draft.channel)
-    return enter(draft, acceptedAt)
+    mustBeThere(draft, this.#tail)
+    this.#mustHaveRoom(draft.channel)
+    return this.#enter(draft, acceptedAt)
   }
 
-  function enter(draft: Draft, acceptedAt: number): number | Promise<number> {
+  #enter(draft: Draft, acceptedAt: number): number | Promise<number> {
     const entry = new Entry(draft, acceptedAt)
     // A follower that appends waits for its turn.
-    if (!defer && !isStoring) return storeOne(entry)
+    if (!this.#defer && !this.#isStoring) return this.#storeOne(entry)
     const { promise, resolve, reject } = Promise.withResolvers<number>()
     const pendingEntry = { entry, promise, resolve, reject }
-    waiting.push(pendingEntry)
-    pending.set(keyOf(draft), pendingEntry)
-    plan()
+    this.#waiting.push(pendingEntry)
+    this.#pending.set(keyOf(draft), pendingEntry)
+    this.#plan()
     return promise
   }
 
-  function plan(): void {
-    if (isPlanned) return
-    isPlanned = true
-    const later = defer ?? queueMicrotask
+  #plan(): void {
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    const later = this.#defer ?? queueMicrotask
     later(() => {
-      isPlanned = false
-      storeGroup()
+      this.#isPlanned = false
+      this.#storeGroup()
     })
   }
 
-  function storeOne(entry: Entry): number {
-    const [seq = null] = storeAndTell([entry])
+  #storeOne(entry: Entry): number {
+    const [seq = null] = this.#storeAndTell([entry])
     if (seq === null) throw idTaken(entry.draft)
     return seq
   }
 
-  function storeGroup(): void {
-    if (waiting.length === 0 || isStoring) return
-    const group = waiting
-    waiting = []
+  #storeGroup(): void {
+    if (this.#waiting.length === 0 || this.#isStoring) return
+    const group = this.#waiting
+    this.#waiting = []
     let seqs: readonly (number | null)[] = []
     try {
-      seqs = storeAndTell(group.map(({ entry }) => entry))
+      seqs = this.#storeAndTell(group.map(({ entry }) => entry))
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
@@ -195,100 +265,64 @@ export function createSequencer({ epoch, tail, maxChannels, store, defer, onFail
       const seq = seqs[place]
       if (seq === null) reject(idTaken(entry.draft))
       else if (seq !== undefined) resolve(seq)
-      pending.delete(keyOf(entry.draft))
+      this.#pending.delete(keyOf(entry.draft))
     }
   }
 
   /** Throws if nothing was stored. */
-  function storeAndTell(group: readonly Entry[]): readonly (number | null)[] {
-    isStoring = true
+  #storeAndTell(group: readonly Entry[]): readonly (number | null)[] {
+    this.#isStoring = true
     try {
       diagnostics.committing.publish(group)
-      const seqs = store.commit(group)
+      const seqs = this.#store.commit(group)
       diagnostics.stored.publish(group)
       for (const [place, entry] of group.entries()) {
         const seq = seqs[place] ?? 0
         // Repeats were told before.
-        if (seq > tail.head) tell(entry, seq)
+        if (seq > this.#tail.head) this.#tell(entry, seq)
       }
       diagnostics.told.publish(group)
       return seqs
     } finally {
-      isStoring = false
-      newChannels.clear()
-      leaving.clear()
-      if (waiting.length > 0) {
-        for (const { entry } of waiting) {
+      this.#isStoring = false
+      this.#newChannels.clear()
+      this.#leaving.clear()
+      if (this.#waiting.length > 0) {
+        for (const { entry } of this.#waiting) {
           const { channel, kind } = entry.draft
-          if (kind === 'erasure') leaving.add(channel)
-          else if (!tail.heads.has(channel) || leaving.has(channel)) newChannels.add(channel)
+          if (kind === 'erasure') this.#leaving.add(channel)
+          else if (!this.#tail.heads.has(channel) || this.#leaving.has(channel))
+            this.#newChannels.add(channel)
         }
-        plan()
+        this.#plan()
       }
     }
   }
 
-  function tell(entry: Entry, seq: number): void {
+  #tell(entry: Entry, seq: number): void {
     const { draft, acceptedAt, bytes } = entry
     const { id, channel, kind, from, at, body } = draft
     const message = { id, channel, kind, from, at, body, seq, acceptedAt } as Message
-    tail.add(message, bytes)
-    followers.tell(message, formatCursor({ epoch, seq }), entry.textOf(seq))
+    this.#tail.add(message, bytes)
+    this.#followers.tell(message, formatCursor({ epoch: this.#epoch, seq }), entry.textOf(seq))
   }
 
-  function snapshot(channels: ReadonlySet<string>): Snapshot {
-    mustBeOpen()
-    eraseDue()
-    return { messages: tail.newestOn(channels), head: { epoch, seq: tail.head } }
+  #snapshot(channels: ReadonlySet<string>): Snapshot {
+    this.#mustBeOpen()
+    this.#eraseDue()
+    return { messages: this.#tail.newestOn(channels), head: { epoch: this.#epoch, seq: this.#tail.head } }
   }
 
-  async function finish(): Promise<void> {
-    isClosed = true
-    const promises = Array.from(pending.values(), ({ promise }) => promise)
-    storeGroup()
+  async #finish(): Promise<void> {
+    this.#isClosed = true
+    const promises = Array.from(this.#pending.values(), ({ promise }) => promise)
+    this.#storeGroup()
     await Promise.allSettled(promises)
-    store.close()
+    this.#store.close()
   }
 
-  return {
-    append(draft, acceptedAt) {
-      try {
-        return take(draft, acceptedAt)
-      } catch (error) {
-        return Promise.reject(error)
-      }
-    },
-    async find(wanted) {
-      mustBeOpen()
-      // Of one that is not stored its sender is told.
-      await pending.get(keyOf(wanted))?.promise.catch(() => undefined)
-      return tail.find(wanted) ?? store.find?.(wanted) ?? null
-    },
-    follow: followers.add,
-    async read(cursor, channels) {
-      mustBeOpen()
-      eraseDue()
-      const head = { epoch, seq: tail.head }
-      const isHeld = cursor !== null && continues(cursor) && cursor.seq >= store.floor()
-      const found = isHeld ? await store.after(cursor.seq, channels) : null
-      if (found) {
-        return { recovered: true, messages: found.messages, reached: { epoch, seq: found.upTo }, head }
-      }
-      const whole = snapshot(channels)
-      return { recovered: false, ...whole, reached: whole.head }
-    },
-    snapshot: async (channels) => snapshot(channels),
-    async oldest(channel, kind) {
-      mustBeOpen()
-      const floor = store.floor()
-      const { base, messages } = store.oldest(channel, kind)
-      return { base, messages, after: { epoch, seq: Math.max(base?.seq ?? 0, floor) } }
-    },
-    heads: () => tail.heads,
-    close() {
-      closing ??= finish()
-      return closing
-    },
+  #continues(cursor: Cursor): boolean {
+    return this.#store.continues?.(cursor) ?? (cursor.epoch === this.#epoch && cursor.seq <= this.#tail.head)
   }
 }
 

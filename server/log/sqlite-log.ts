@@ -1,12 +1,20 @@
 // The log in an SQLite file: outlives the process, optionally a power cut.
 
-import type { Cursor, Draft } from '../wire/messages.ts'
+import type { Cursor, Draft, Kind } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import { type Bounds, type Defer, type Log, type LogParts, logFull, newEpoch } from './log.ts'
-import { createRetention, type Portion, portion, Tail } from './retention.ts'
-import { createSequencer, type Entry } from './sequencer.ts'
-import { createSqliteStore, explain, isDamage, isFull, type LogFile, openLogFile } from './sqlite-store.ts'
+import { type Portion, portion, Retention, Tail } from './retention.ts'
+import { type Entry, type LogStore, Sequencer } from './sequencer.ts'
+import {
+  createSqliteStore,
+  explain,
+  isDamage,
+  isFull,
+  type LogFile,
+  openLogFile,
+  type SqliteStore,
+} from './sqlite-store.ts'
 
 /** What an acknowledged message survives: a killed process, or also a power cut. */
 export type Durability = 'process' | 'machine'
@@ -46,139 +54,174 @@ export function openSqliteLog(parts: SqliteLogParts): Log {
 }
 
 /** Each start begins an epoch, which continues the earlier ones as far as the file has what was stored in them. */
-export function createSqliteLog(
-  { database, loss, close }: LogFile,
-  parts: Omit<SqliteLogParts, 'file'>,
-): Log {
-  const { limits, folds = {}, durability, random, now, onFailure, memory = defaultMemory } = parts
-  const { onLoss = (sentence: string) => onFailure(new Error(sentence)) } = parts
-  const defer: Defer = parts.defer ?? setImmediate
-  const store = createSqliteStore(database)
-  const extent = store.extent()
-  const epoch = newEpoch(random)
-  const reaches = store.beginEpoch(epoch, extent.head)
-  if (durability === 'process') store.stopWaitingForDisk()
-  if (loss) onLoss(`${loss} It goes on after message ${extent.head}.`)
-  const retention = createRetention({ bounds: limits, now, extent, oldestAfter: store.oldestAfter })
-  const bounds = {
-    messages: Math.min(memory.messages, limits.messages),
-    bytes: Math.min(memory.bytes, limits.bytes),
-    ageMs: limits.ageMs,
-  }
-  const recent = store.last(bounds)
-  const floor = extent.head - recent.length
-  const cumulative = Object.keys(folds)
-  const folding = new Folding(
-    {
-      folds,
-      bases: {
-        ...{ read: store.readSurvivor, write: store.writeSurvivor, ...store.pastBases },
-        erase(channel, before) {
-          const floor = retention.floor()
-          retention.shrank(store.transaction(() => store.eraseChannel(channel, before, floor)))
+export function createSqliteLog(file: LogFile, parts: Omit<SqliteLogParts, 'file'>): Log {
+  const { limits, durability, onFailure } = parts
+  const store = new SqliteLogStore(file, parts)
+  return new Sequencer({
+    ...{ epoch: store.epoch, tail: store.tail, store, maxChannels: limits.maxChannels, onFailure },
+    // Waiting for others gains nothing where a commit does not wait for the disk.
+    defer: parts.defer ?? (durability === 'machine' ? setImmediate : undefined),
+  })
+}
+
+class SqliteLogStore implements LogStore {
+  readonly epoch: string
+  readonly tail: Tail
+  readonly find: SqliteStore['find']
+  readonly #database: LogFile['database']
+  readonly #closeFile: () => void
+  readonly #defer: Defer
+  readonly #onFailure: LogParts['onFailure']
+  readonly #onLoss: (sentence: string) => void
+  readonly #store: SqliteStore
+  readonly #reaches: ReturnType<SqliteStore['beginEpoch']>
+  readonly #retention: Retention
+  readonly #folding: Folding
+  readonly #counters: Counters
+  #pagesWritten = 0
+  #isCheckpointPlanned = false
+  #isPrunePlanned = false
+
+  constructor({ database, loss, close }: LogFile, parts: Omit<SqliteLogParts, 'file'>) {
+    const { limits, folds = {}, durability, random, now, onFailure, memory = defaultMemory } = parts
+    const defer: Defer = parts.defer ?? setImmediate
+    const store = createSqliteStore(database)
+    const extent = store.extent()
+    this.epoch = newEpoch(random)
+    this.find = store.find
+    this.#database = database
+    this.#closeFile = close
+    this.#defer = defer
+    this.#onFailure = onFailure
+    this.#onLoss = parts.onLoss ?? ((sentence) => onFailure(new Error(sentence)))
+    this.#store = store
+    this.#reaches = store.beginEpoch(this.epoch, extent.head)
+    if (durability === 'process') store.stopWaitingForDisk()
+    if (loss) this.#onLoss(`${loss} It goes on after message ${extent.head}.`)
+    const retention = new Retention({ bounds: limits, now, extent, oldestAfter: store.oldestAfter })
+    const bounds = {
+      messages: Math.min(memory.messages, limits.messages),
+      bytes: Math.min(memory.bytes, limits.bytes),
+      ageMs: limits.ageMs,
+    }
+    const recent = store.last(bounds)
+    const floor = extent.head - recent.length
+    const cumulative = Object.keys(folds)
+    this.#retention = retention
+    this.#folding = new Folding(
+      {
+        folds,
+        bases: {
+          ...{ read: store.readSurvivor, write: store.writeSurvivor, ...store.pastBases },
+          erase(channel, before) {
+            const { floor } = retention
+            retention.shrank(store.transaction(() => store.eraseChannel(channel, before, floor)))
+          },
         },
+        defer,
+        onFailure,
+        onFolded: (messages) => messages.forEach((message) => void this.tail.superseded(message)),
+        floor: () => retention.floor,
       },
-      defer,
-      onFailure,
-      onFolded: (messages) => messages.forEach((message) => void tail.superseded(message)),
-      floor: () => retention.floor(),
-    },
-    store.survivors(cumulative),
-  )
-  for (const { message, bytes } of store.unfolded(cumulative, floor)) folding.add(message, bytes)
-  const newest = store.newest(cumulative).filter(({ seq }) => seq <= floor)
-  const tail = new Tail(bounds, now, folding, floor, newest)
-  for (const { message, bytes } of recent) tail.add(message, bytes)
-  let pagesWritten = 0
-  let isCheckpointPlanned = false
-  let isPrunePlanned = false
-  const counters = new Counters(store.highestCounter)
+      store.survivors(cumulative),
+    )
+    for (const { message, bytes } of store.unfolded(cumulative, floor)) this.#folding.add(message, bytes)
+    const newest = store.newest(cumulative).filter(({ seq }) => seq <= floor)
+    this.tail = new Tail(bounds, now, this.#folding, floor, newest)
+    for (const { message, bytes } of recent) this.tail.add(message, bytes)
+    this.#counters = new Counters(store.highestCounter)
+  }
 
   /** In one transaction; a single one is a transaction by itself. */
-  function commit(group: readonly Entry[]): (number | null)[] {
-    retention.forget()
+  commit(group: readonly Entry[]): (number | null)[] {
+    this.#retention.forget()
     const added: Entry[] = []
     const storeOne = (entry: Entry) => {
       // Null if another message has the id, 0 if it is new.
-      const known = counters.take(entry.draft) ? 0 : store.numberOf(entry.draft, entry.body)
+      const known = this.#counters.take(entry.draft) ? 0 : this.#store.numberOf(entry.draft, entry.body)
       if (known !== 0) return known
-      const seq = tail.head + 1 + added.length
-      store.insert({ seq, entry })
+      const seq = this.tail.head + 1 + added.length
+      this.#store.insert({ seq, entry })
       added.push(entry)
       return seq
     }
-    const seqs = hasRoom(() =>
-      group.length === 1 ? group.map(storeOne) : store.transaction(() => group.map(storeOne)),
+    const seqs = this.#hasRoom(() =>
+      group.length === 1 ? group.map(storeOne) : this.#store.transaction(() => group.map(storeOne)),
     )
     for (const { bytes } of added) {
-      retention.add(bytes)
+      this.#retention.add(bytes)
       // Pages of the table and of the index, which the messages of a transaction share.
-      pagesWritten += 3 / group.length + bytes / pageBytes
+      this.#pagesWritten += 3 / group.length + bytes / pageBytes
     }
-    if (pagesWritten >= checkpointPages) planCheckpoint()
-    if (retention.erasable() > 0) planPrune()
+    if (this.#pagesWritten >= checkpointPages) this.#planCheckpoint()
+    if (this.#retention.erasable() > 0) this.#planPrune()
     return seqs
   }
 
-  /** Throws a `LogFull` where there is no room. */
-  function hasRoom<Result>(write: () => Result): Result {
+  /** Throws a `Refusal` (503 `log-full`) where there is no room. */
+  #hasRoom<Result>(write: () => Result): Result {
     try {
       return write()
     } catch (error) {
       if (!isFull(error)) throw error
       const full = logFull(error)
-      onFailure(full)
+      this.#onFailure(full)
       throw full
     }
   }
 
-  function planPrune(): void {
-    if (isPrunePlanned) return
-    isPrunePlanned = true
-    defer(() => {
-      isPrunePlanned = false
+  #planPrune(): void {
+    if (this.#isPrunePlanned) return
+    this.#isPrunePlanned = true
+    this.#defer(() => {
+      this.#isPrunePlanned = false
       try {
-        prune()
+        this.#prune()
       } catch (error) {
-        onFailure(error)
+        this.#onFailure(error)
       }
     })
   }
 
   /** Erases what the log has dropped. */
-  function prune(): void {
-    if (!database.isOpen) return
+  #prune(): void {
+    if (!this.#database.isOpen) return
     // The newest stays: the file's numbers go on from it.
-    const dropped = Math.max(0, Math.min(retention.erasable(), tail.head - 1 - retention.erasedTo()))
-    if (dropped === 0 || !folding.areErasable(retention.erasedTo(), dropped)) return
-    store.transaction(() => store.erase(retention.erasedTo(), dropped, (seq) => tail.isNewest(seq)))
+    const dropped = Math.max(
+      0,
+      Math.min(this.#retention.erasable(), this.tail.head - 1 - this.#retention.erasedTo),
+    )
+    if (dropped === 0 || !this.#folding.areErasable(this.#retention.erasedTo, dropped)) return
+    this.#store.transaction(() =>
+      this.#store.erase(this.#retention.erasedTo, dropped, (seq) => this.tail.isNewest(seq)),
+    )
     // After the commit: a rollback erases nothing.
-    retention.erased(dropped)
-    pagesWritten += 4
+    this.#retention.erased(dropped)
+    this.#pagesWritten += 4
   }
 
-  function planCheckpoint(): void {
-    if (isCheckpointPlanned) return
-    isCheckpointPlanned = true
-    defer(() => {
-      isCheckpointPlanned = false
-      pagesWritten = 0
+  #planCheckpoint(): void {
+    if (this.#isCheckpointPlanned) return
+    this.#isCheckpointPlanned = true
+    this.#defer(() => {
+      this.#isCheckpointPlanned = false
+      this.#pagesWritten = 0
       try {
-        store.checkpoint('PASSIVE')
+        this.#store.checkpoint('PASSIVE')
       } catch (error) {
         // The data stays in the write-ahead log for the next checkpoint.
-        onFailure(error)
+        this.#onFailure(error)
       }
     })
   }
 
   /** Null if messages there are damaged. */
-  function readPortion(after: number, upTo: number, channels: ReadonlySet<string>): Portion | null {
+  #readPortion(after: number, upTo: number, channels: ReadonlySet<string>): Portion | null {
     try {
-      return store.between(after, upTo, channels, portion.bytes)
+      return this.#store.between(after, upTo, channels, portion.bytes)
     } catch (error) {
       if (!isDamage(error)) throw error
-      onLoss(
+      this.#onLoss(
         `The log's file is damaged between the messages ${after} and ${upTo}. Clients that ask for them get a snapshot.`,
       )
       return null
@@ -186,56 +229,48 @@ export function createSqliteLog(
   }
 
   /** Whether the log has all that a client with this cursor has. */
-  function continues({ epoch: name, seq }: Cursor): boolean {
-    const reach = name === epoch ? tail.head : reaches.get(name)
+  continues({ epoch: name, seq }: Cursor): boolean {
+    const reach = name === this.epoch ? this.tail.head : this.#reaches.get(name)
     if (reach !== undefined && seq <= reach) return true
-    onLoss(
+    this.#onLoss(
       reach === undefined
-        ? 'A client has messages of an epoch that the log does not continue: its file was replaced, or set back to an older copy. Such clients get a snapshot.'
-        : `A client has messages of epoch ${name} after number ${reach}, where the log has others or none: its file was set back to an older copy, or lost its end in a power cut. Such clients get a snapshot.`,
+        ? 'A client has messages of an this.epoch that the log does not continue: its file was replaced, or set back to an older copy. Such clients get a snapshot.'
+        : `A client has messages of this.epoch ${name} after number ${reach}, where the log has others or none: its file was set back to an older copy, or lost its end in a power cut. Such clients get a snapshot.`,
     )
     return false
   }
 
-  return createSequencer({
-    epoch,
-    tail,
-    maxChannels: limits.maxChannels,
-    store: {
-      commit,
-      continues,
-      find: store.find,
-      floor() {
-        retention.forget()
-        return retention.floor()
-      },
-      async after(seq, channels) {
-        if (seq >= tail.floor) return tail.after(seq, channels)
-        const upTo = Math.min(seq + portion.messages, tail.floor)
-        const found = readPortion(seq, upTo, channels)
-        // Yields, so that a client reading the whole log does not block others.
-        await new Promise<void>(defer)
-        return found
-      },
-      oldest: (channel, kind) => folding.oldest(channel, kind),
-      close() {
-        folding.close()
-        try {
-          prune()
-          hasRoom(() => {
-            // On a full disk this makes the room that the next step needs.
-            store.checkpoint('TRUNCATE')
-            store.closeEpoch()
-          })
-        } finally {
-          close()
-        }
-      },
-    },
-    // Waiting for others gains nothing where a commit does not wait for the disk.
-    defer: parts.defer ?? (durability === 'machine' ? setImmediate : undefined),
-    onFailure,
-  })
+  floor(): number {
+    this.#retention.forget()
+    return this.#retention.floor
+  }
+
+  async after(seq: number, channels: ReadonlySet<string>): Promise<Portion | null> {
+    if (seq >= this.tail.floor) return this.tail.after(seq, channels)
+    const upTo = Math.min(seq + portion.messages, this.tail.floor)
+    const found = this.#readPortion(seq, upTo, channels)
+    // Yields, so that a client reading the whole log does not block others.
+    await new Promise<void>(this.#defer)
+    return found
+  }
+
+  oldest(channel: string, kind: Kind) {
+    return this.#folding.oldest(channel, kind)
+  }
+
+  close(): void {
+    this.#folding.close()
+    try {
+      this.#prune()
+      this.#hasRoom(() => {
+        // On a full disk this makes the room that the next step needs.
+        this.#store.checkpoint('TRUNCATE')
+        this.#store.closeEpoch()
+      })
+    } finally {
+      this.#closeFile()
+    }
+  }
 }
 
 /**

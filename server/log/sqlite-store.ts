@@ -330,6 +330,8 @@ const mostEpochs = 1000
 const readAhead = 256
 
 /** Throws SQLite's error for damaged tables; see `explain`. */
+export type SqliteStore = ReturnType<typeof createSqliteStore>
+
 export function createSqliteStore(database: DatabaseSync) {
   const insert = database.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const find = database.prepare('SELECT * FROM message WHERE id = ? AND sender = ? AND channel = ?')
