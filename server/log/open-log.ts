@@ -58,11 +58,11 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
   const log = guard(openEmbedded(config, { ...parts, onFailure }))
   const bytes = () => (config.storage === 'sqlite' ? { bytes: sizesIn(parts.dataFolder) } : {})
   if (config.broker === 'embedded') return { log, outage, figures: async () => bytes() }
-  const { openSqs } = await import('./sqs-log.ts')
+  const { SqsLog } = await import('./sqs-log.ts')
   try {
-    const { queued, ...opened } = await openSqs(config.sqs, { log, ...parts })
-    const figures = async () => ({ ...bytes(), queued: await queued() })
-    return { ...opened, figures, outage: () => opened.outage() ?? outage() }
+    const sqs = await SqsLog.open(config.sqs, { log, ...parts })
+    const figures = async () => ({ ...bytes(), queued: await sqs.queued() })
+    return { log: sqs.log, mostBytes: sqs.mostBytes, figures, outage: () => sqs.outage() ?? outage() }
   } catch (error) {
     await log.close()
     throw error

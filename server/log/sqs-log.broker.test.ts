@@ -10,7 +10,7 @@ import { ampleLimits, countTo, draft, given, idsOf, main, newFile, readAll, star
 import { createMemoryLog } from './memory-log.ts'
 import { testPersistence } from './persistence-contract.ts'
 import { openSqliteLog } from './sqlite-log.ts'
-import { openSqs, type SqsSettings } from './sqs-log.ts'
+import { SqsLog, type SqsSettings } from './sqs-log.ts'
 import { openStranger, sqsAppenderFor, startSqsServer, startThief, type TestSqs } from './sqs-testing.ts'
 
 let sqs: TestSqs
@@ -29,7 +29,7 @@ const random = createSeededRandom(3)
 
 testLogContract('sqs', async (parts) => {
   const log = createMemoryLog({ epoch: 'life1', ...parts })
-  return (await openSqs(newSettings(), { log, random, ...parts })).log
+  return (await SqsLog.open(newSettings(), { log, random, ...parts })).log
 })
 
 testPersistence('sqs, sqlite', (context) => {
@@ -37,7 +37,7 @@ testPersistence('sqs, sqlite', (context) => {
   const settings = newSettings()
   const limits = { ...ampleLimits, messages: 1_000_000, bytes: 1e9 }
   const parts = { ...given, limits, file }
-  const open = async () => (await openSqs(settings, { ...parts, log: openSqliteLog(parts) })).log
+  const open = async () => (await SqsLog.open(settings, { ...parts, log: openSqliteLog(parts) })).log
   return { open, appender: sqsAppenderFor(settings, file) }
 })
 
@@ -55,8 +55,10 @@ async function openBehind(context: TestContext, settings: SqsSettings, { own, fa
   }
   const parts = { now: () => time, random, onFailure }
   const inner = own ?? createMemoryLog({ epoch: 'life1', limits: ampleLimits, ...parts })
-  const opened = await openSqs(settings, { ...parts, log: inner })
+  const opened = await SqsLog.open(settings, { ...parts, log: inner })
   const { log } = opened
+  const outage = () => opened.outage()
+  const queued = () => opened.queued()
   context.after(() => log.close())
   const seen: Message[] = []
   let onHeard = () => undefined as unknown
@@ -73,7 +75,7 @@ async function openBehind(context: TestContext, settings: SqsSettings, { own, fa
       onHeard = () => seen.length >= count && resolve()
       onHeard()
     })
-  return { ...opened, seen, heard, advance }
+  return { log, outage, queued, seen, heard, advance }
 }
 
 async function strangerAt(context: TestContext, settings: SqsSettings) {
@@ -263,7 +265,7 @@ test('closing answers what is under way and closes the log', async (context) => 
 test('where nothing answers, or without credentials, the start fails with a sentence', async (context) => {
   const refused = (change: Partial<SqsSettings>, sentence: RegExp) => {
     const log = createMemoryLog({ ...given, epoch: 'life1' })
-    return assert.rejects(openSqs(newSettings(change), { ...given, log }), sentence)
+    return assert.rejects(SqsLog.open(newSettings(change), { ...given, log }), sentence)
   }
   await refused(
     { endpoint: 'http://127.0.0.1:1' },

@@ -15,7 +15,15 @@ import {
 } from '@aws-sdk/client-sqs'
 import type { Draft } from '../wire/messages.ts'
 import { type Clock, type Random, retryPauseMs } from '../wire/time.ts'
-import { idTaken, type Log, logClosed, logUnavailable, type OnFailure, type Outage } from './log.ts'
+import {
+  type Identified,
+  idTaken,
+  type Log,
+  logClosed,
+  logUnavailable,
+  type OnFailure,
+  type Outage,
+} from './log.ts'
 import { keyOf } from './retention.ts'
 import { isRepeat } from './sequencer.ts'
 
@@ -65,7 +73,7 @@ interface Line {
 }
 
 /**
- * Rejects with a sentence when the queue cannot be used. A message of the queue is a JSON array of the drafts of one
+ * A message of the queue is a JSON array of the drafts of one
  * sender, each with `acceptedAt`.
  *
  * A standard queue keeps no order, and a message that was lost by its receiver comes much later than the next one. A
@@ -73,90 +81,149 @@ interface Line {
  * early messages back at the receiver would save a sender that waits one round trip, but a crash would leave messages in the
  * queue of which the later ones come first.
  */
-export async function openSqs(settings: SqsSettings, { log, now, random, onFailure }: SqsLogParts) {
-  const queue = await openQueue(settings, onFailure)
-  const pending = new Map<string, Entry>()
-  const lines = new Map<string, Line>()
-  const stopping = new AbortController()
-  const receiving = new Set<Promise<void>>()
-  const comesWithinMs = settings.visibilitySeconds * 1000 + graceMs
+export class SqsLog {
+  readonly #settings: SqsSettings
+  readonly #log: Log
+  readonly #now: Clock
+  readonly #random: Random
+  readonly #onFailure: OnFailure
+  readonly #queue: Queue
+  readonly #pending = new Map<string, Entry>()
+  readonly #lines = new Map<string, Line>()
+  readonly #stopping = new AbortController()
+  readonly #receiving = new Set<Promise<void>>()
+  readonly #comesWithinMs: number
+  readonly #watching: Promise<void>
   /** When the queue last had more than one receive could take. */
-  let fullAt = Number.NEGATIVE_INFINITY
-  let outage: Outage | null = null
-  let isClosed = false
-  let closing: Promise<void> | null = null
-  let restoring: Promise<void> | null = null
+  #fullAt = Number.NEGATIVE_INFINITY
+  #outage: Outage | null = null
+  #isClosed = false
+  #closing: Promise<void> | null = null
+  #restoring: Promise<void> | null = null
 
-  function fail(error: unknown): void {
-    const reason = `the queue ${settings.queue} fails: ${error instanceof Error ? error.message : error}`
-    outage = { reason, since: outage?.since ?? now(), isCutOff: false }
+  /** Rejects with a sentence when the queue cannot be used. */
+  static async open(settings: SqsSettings, parts: SqsLogParts): Promise<SqsLog> {
+    return new SqsLog(settings, parts, await openQueue(settings, parts.onFailure))
   }
 
-  function enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
+  private constructor(settings: SqsSettings, { log, now, random, onFailure }: SqsLogParts, queue: Queue) {
+    this.#settings = settings
+    this.#log = log
+    this.#now = now
+    this.#random = random
+    this.#onFailure = onFailure
+    this.#queue = queue
+    this.#comesWithinMs = settings.visibilitySeconds * 1000 + graceMs
+    for (let count = 0; count < receivers.least; count += 1) this.#receive()
+    this.#watching = this.#watch()
+  }
+
+  /** The log behind the queue, to which drafts come by the queue. */
+  get log() {
+    return {
+      ...this.#log,
+      append: async (draft: Draft, acceptedAt: number) => {
+        if (this.#isClosed) throw logClosed()
+        const key = keyOf(draft)
+        const unanswered = this.#pending.get(key)
+        if (unanswered && !isRepeat(draft, unanswered.draft)) throw idTaken(draft)
+        return unanswered?.promise ?? this.#enter(draft, acceptedAt, key)
+      },
+      find: async (wanted: Identified) => {
+        await this.#pending.get(keyOf(wanted))?.promise.catch(() => undefined)
+        return this.#log.find(wanted)
+      },
+      close: () => {
+        this.#closing ??= this.#finish()
+        return this.#closing
+      },
+    } satisfies Log
+  }
+
+  /** See `OpenedLog`. */
+  get mostBytes(): number {
+    return this.#queue.mostBytes - envelopeBytes
+  }
+
+  outage(): Outage | null {
+    return this.#outage
+  }
+
+  /** See `LogFigures`. */
+  queued() {
+    return this.#queue.counts()
+  }
+
+  #fail(error: unknown): void {
+    const reason = `the this.#queue ${this.#settings.queue} fails: ${error instanceof Error ? error.message : error}`
+    this.#outage = { reason, since: this.#outage?.since ?? this.#now(), isCutOff: false }
+  }
+
+  #enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
     const text = JSON.stringify({ ...draft, acceptedAt }).replaceAll(/[\ufffe\uffff]/g, escaped)
     const entry = { ...Promise.withResolvers<number>(), draft, key, text }
-    pending.set(key, entry)
-    const line = lines.get(draft.from)
+    this.#pending.set(key, entry)
+    const line = this.#lines.get(draft.from)
     if (line) line.waiting.push(entry)
     else {
       const begun = { sent: [], sentAt: null, waiting: [entry] }
-      lines.set(draft.from, begun)
+      this.#lines.set(draft.from, begun)
       // What the sender appends at once goes together.
-      queueMicrotask(() => void sendNext(draft.from, begun))
+      queueMicrotask(() => void this.#sendNext(draft.from, begun))
     }
     return entry.promise
   }
 
-  async function sendNext(sender: string, line: Line): Promise<void> {
-    const count = countWithin(line.waiting, queue.mostBytes)
+  async #sendNext(sender: string, line: Line): Promise<void> {
+    const count = countWithin(line.waiting, this.#queue.mostBytes)
     const sent = line.waiting.splice(0, count)
-    const at = now()
+    const at = this.#now()
     Object.assign(line, { sent, sentAt: null })
     try {
-      await queue.send(`[${sent.map(({ text }) => text).join(',')}]`)
-      outage = null
+      await this.#queue.send(`[${sent.map(({ text }) => text).join(',')}]`)
+      this.#outage = null
       // It may have been received already.
       if (line.sent === sent) line.sentAt = at
-      if (receiving.size * mostInBatch < lines.size) receive()
+      if (this.#receiving.size * mostInBatch < this.#lines.size) this.#receive()
     } catch (cause) {
-      fail(cause)
-      if (cause instanceof QueueDoesNotExist) await restore(cause)
-      if (line.sent === sent) refuse(sender, line, cause)
+      this.#fail(cause)
+      if (cause instanceof QueueDoesNotExist) await this.#restore(cause)
+      if (line.sent === sent) this.#refuse(sender, line, cause)
     }
   }
 
   /** All of the line: the sender repeats them, in order. A copy that comes after all is recognised as a repeat. */
-  function refuse(sender: string, { sent, waiting }: Line, cause: unknown): void {
-    lines.delete(sender)
+  #refuse(sender: string, { sent, waiting }: Line, cause: unknown): void {
+    this.#lines.delete(sender)
     for (const { key, reject } of [...sent, ...waiting]) {
-      pending.delete(key)
+      this.#pending.delete(key)
       reject(logUnavailable(cause))
     }
   }
 
   /** Stays in the queue, to come again and become a dead letter, if it cannot be read or stored and nobody can be told why. */
-  async function take({ body, handle }: Received): Promise<void> {
+  async #take({ body, handle }: Received): Promise<void> {
     const drafts = readDrafts(body)
     if (!drafts) return
     const ends = await Promise.allSettled(
-      drafts.map(({ acceptedAt, ...draft }) => log.append(draft, acceptedAt)),
+      drafts.map(({ acceptedAt, ...draft }) => this.#log.append(draft, acceptedAt)),
     )
     let isDone = true
     for (const [place, draft] of drafts.entries()) {
       const end = ends[place] as PromiseSettledResult<number>
-      const entry = pending.get(keyOf(draft))
-      if (entry && isRepeat(draft, entry.draft)) settle(entry, end)
+      const entry = this.#pending.get(keyOf(draft))
+      if (entry && isRepeat(draft, entry.draft)) this.#settle(entry, end)
       else if (end.status === 'rejected') isDone = false
     }
-    if (isDone) queue.remove(handle)
+    if (isDone) this.#queue.remove(handle)
   }
 
-  function settle(entry: Entry, end: PromiseSettledResult<number>): void {
+  #settle(entry: Entry, end: PromiseSettledResult<number>): void {
     const { key, draft, resolve, reject } = entry
-    pending.delete(key)
+    this.#pending.delete(key)
     if (end.status === 'fulfilled') resolve(end.value)
     else reject(end.reason)
-    const line = lines.get(draft.from)
+    const line = this.#lines.get(draft.from)
     if (!line) return
     const others = (one: Entry) => one !== entry
     // A copy of an earlier attempt may have come before the draft was sent again.
@@ -164,35 +231,35 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
     if (!line.sent.includes(entry)) return
     line.sent = line.sent.filter(others)
     if (line.sent.length > 0) return
-    if (line.waiting.length > 0) void sendNext(draft.from, line)
-    else lines.delete(draft.from)
+    if (line.waiting.length > 0) void this.#sendNext(draft.from, line)
+    else this.#lines.delete(draft.from)
   }
 
-  function receive(): void {
-    if (receiving.size >= receivers.most) return
-    const ended: Promise<void> = receiveWhileBusy().finally(() => receiving.delete(ended))
-    receiving.add(ended)
+  #receive(): void {
+    if (this.#receiving.size >= receivers.most) return
+    const ended: Promise<void> = this.#receiveWhileBusy().finally(() => this.#receiving.delete(ended))
+    this.#receiving.add(ended)
   }
 
-  async function receiveWhileBusy(): Promise<void> {
+  async #receiveWhileBusy(): Promise<void> {
     let failures = 0
-    while (!stopping.signal.aborted) {
+    while (!this.#stopping.signal.aborted) {
       try {
-        const received = await queue.receive(stopping.signal)
-        outage = null
+        const received = await this.#queue.receive(this.#stopping.signal)
+        this.#outage = null
         failures = 0
         if (received.length === mostInBatch) {
-          fullAt = now()
-          receive()
-        } else if (received.length === 0 && receiving.size > receivers.least) return
-        await Promise.all(received.map(take))
+          this.#fullAt = this.#now()
+          this.#receive()
+        } else if (received.length === 0 && this.#receiving.size > receivers.least) return
+        await Promise.all(received.map((one) => this.#take(one)))
       } catch (error) {
-        if (stopping.signal.aborted) return
-        fail(error)
-        onFailure(error)
-        if (error instanceof QueueDoesNotExist) await restore(error)
-        await pause(retryPauseMs(failures, receivePauses, random), undefined, {
-          signal: stopping.signal,
+        if (this.#stopping.signal.aborted) return
+        this.#fail(error)
+        this.#onFailure(error)
+        if (error instanceof QueueDoesNotExist) await this.#restore(error)
+        await pause(retryPauseMs(failures, receivePauses, this.#random), undefined, {
+          signal: this.#stopping.signal,
         }).catch(() => undefined)
         failures += 1
       }
@@ -200,63 +267,38 @@ export async function openSqs(settings: SqsSettings, { log, now, random, onFailu
   }
 
   /** What was in a queue that was deleted is lost: its senders repeat it. */
-  async function restore(cause: unknown): Promise<void> {
-    restoring ??= queue
+  async #restore(cause: unknown): Promise<void> {
+    this.#restoring ??= this.#queue
       .restore()
-      .catch(onFailure)
+      .catch(this.#onFailure)
       .finally(() => {
-        restoring = null
-        for (const [sender, line] of [...lines]) if (line.sentAt !== null) refuse(sender, line, cause)
+        this.#restoring = null
+        for (const [sender, line] of [...this.#lines])
+          if (line.sentAt !== null) this.#refuse(sender, line, cause)
       })
-    await restoring
+    await this.#restoring
   }
 
-  /** Of a message that comes neither at once nor again the sender is told; not while the queue has more than can be received. */
-  async function watch(): Promise<void> {
-    for await (const _nothing of every(watchMs, stopping.signal)) {
-      const before = now() - comesWithinMs
-      if (fullAt > before) continue
+  /** Fails a message that misses its deadline, unless the queue is backlogged. */
+  async #watch(): Promise<void> {
+    for await (const _nothing of every(watchMs, this.#stopping.signal)) {
+      const before = this.#now() - this.#comesWithinMs
+      if (this.#fullAt > before) continue
       const cause = new Error(
-        `A message did not come through the queue ${settings.queue} within ${comesWithinMs} ms.`,
+        `A message did not come through the this.#queue ${this.#settings.queue} within ${this.#comesWithinMs} ms.`,
       )
-      for (const [sender, line] of [...lines])
-        if (line.sentAt !== null && line.sentAt < before) refuse(sender, line, cause)
+      for (const [sender, line] of [...this.#lines])
+        if (line.sentAt !== null && line.sentAt < before) this.#refuse(sender, line, cause)
     }
   }
 
-  async function finish(): Promise<void> {
-    isClosed = true
-    await Promise.allSettled(Array.from(pending.values(), ({ promise }) => promise))
-    stopping.abort()
-    await Promise.all([...receiving, watching])
-    await queue.close()
-    await log.close()
-  }
-
-  for (let count = 0; count < receivers.least; count += 1) receive()
-  const watching = watch()
-  return {
-    log: {
-      ...log,
-      async append(draft, acceptedAt) {
-        if (isClosed) throw logClosed()
-        const key = keyOf(draft)
-        const unanswered = pending.get(key)
-        if (unanswered && !isRepeat(draft, unanswered.draft)) throw idTaken(draft)
-        return unanswered?.promise ?? enter(draft, acceptedAt, key)
-      },
-      async find(wanted) {
-        await pending.get(keyOf(wanted))?.promise.catch(() => undefined)
-        return log.find(wanted)
-      },
-      close() {
-        closing ??= finish()
-        return closing
-      },
-    } satisfies Log,
-    mostBytes: queue.mostBytes - envelopeBytes,
-    outage: () => outage,
-    queued: queue.counts,
+  async #finish(): Promise<void> {
+    this.#isClosed = true
+    await Promise.allSettled(Array.from(this.#pending.values(), ({ promise }) => promise))
+    this.#stopping.abort()
+    await Promise.all([...this.#receiving, this.#watching])
+    await this.#queue.close()
+    await this.#log.close()
   }
 }
 
@@ -323,6 +365,8 @@ const countsWithinMs = 300
 const usualMostBytes = 262_144
 
 /** The queue with its dead letters, both made if absent. */
+type Queue = Awaited<ReturnType<typeof openQueue>>
+
 async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
   const { endpoint, region, queue: name, visibilitySeconds, maxReceives } = settings
   const client = new SQSClient({

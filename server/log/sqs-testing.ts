@@ -15,7 +15,7 @@ import {
 } from '@aws-sdk/client-sqs'
 import { appendForever, given } from './log-testing.ts'
 import { openSqliteLog } from './sqlite-log.ts'
-import { openSqs, type SqsSettings } from './sqs-log.ts'
+import { SqsLog, type SqsSettings } from './sqs-log.ts'
 
 export interface TestSqs {
   /** With an empty queue of this name. */
@@ -167,6 +167,6 @@ if (import.meta.main) {
   const machine = { now: Date.now, random: Math.random, onFailure: console.error }
   const limits = { ...given.limits, messages: 1_000_000, bytes: 1e9 }
   const own = openSqliteLog({ file, limits, durability: 'process', ...machine })
-  const { log } = await openSqs(JSON.parse(settings), { log: own, ...machine })
+  const { log } = await SqsLog.open(JSON.parse(settings), { log: own, ...machine })
   await appendForever(log, Number(first))
 }
