@@ -7,9 +7,10 @@ import { grantOf } from '../security/middleware.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { aborted, connectionOf, mostBytesFor, tooLarge } from './bodies.ts'
 import { type Source, UnfinishedFrame, Valve } from './budget.ts'
+import { InboundFrames } from './inbound-frames.ts'
 import { mountStream } from './sse.ts'
 import { admitOwner, type Mounting, queryOf, type ServerTransport } from './transport.ts'
-import { createInboundFrames, mustBeOfType } from './uplink.ts'
+import { mustBeOfType } from './uplink.ts'
 
 /** Heartbeats. Silent clients are disconnected earlier; this ends requests without a client. */
 const longestSilence = beatsMissed * 2
@@ -30,7 +31,7 @@ export const streaming: ServerTransport = (mounting) => {
     const grant = grantOf(ctx)
     const stream = () => hub.streamOf(name)
     const source = new Valve(ctx.req)
-    const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source })
+    const inbound = new InboundFrames({ ...mounting, grant, window, fingerprint, stream, source })
     let lines = 0
     try {
       await readLines(ctx.req, {

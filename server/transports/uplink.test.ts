@@ -15,7 +15,8 @@ import { Refusal } from '../wire/refusal.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { Bodies } from './bodies.ts'
 import { Budget } from './budget.ts'
-import { createInboundFrames, mountUplink } from './uplink.ts'
+import { InboundFrames } from './inbound-frames.ts'
+import { mountUplink } from './uplink.ts'
 
 const draftOf = (n: number, change: object = {}) => ({
   id: `w1-${n}`,
@@ -51,7 +52,7 @@ async function openInbound({
   const answers: DownFrame[] = []
   const reader = { isBehind: false, isClosed: false, send: ({ frame }: Delivery) => void answers.push(frame) }
   const flow: string[] = []
-  const inbound = createInboundFrames({
+  const inbound = new InboundFrames({
     hub: Object.assign(opened.hub, instead),
     timers: opened.time,
     grant,

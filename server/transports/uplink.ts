@@ -1,25 +1,17 @@
-// Messages from clients: one per POST, or frames in a stream; checked, stored and acknowledged.
+// Messages from clients by POST: checked, stored and acknowledged; heartbeats, states and departures likewise.
 
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { counted } from '../http/refusals.ts'
-import { admitAwareness, admitBeat, admitDraft, idOf } from '../hub/admission.ts'
-import { Delivery } from '../hub/delivery.ts'
-import type { Hub } from '../hub/hub.ts'
-import type { Subscriber } from '../hub/subscriber.ts'
-import { output } from '../output.ts'
-import { fingerprintFor, type Grant, hasEnded, refuseName, refuseWriting } from '../security/access.ts'
+import { admitAwareness, admitBeat, admitDraft } from '../hub/admission.ts'
+import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
-import type { DownFrame, Draft, Stored, UpFrame } from '../wire/messages.ts'
+import type { Draft, Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
-import type { Timers } from '../wire/time.ts'
-import type { TransportLimits } from './bodies.ts'
-import { type AnyRequest, connectionOf, mostBytesFor, tooLargeFor } from './bodies.ts'
-import type { Source } from './budget.ts'
+import { type AnyRequest, connectionOf } from './bodies.ts'
 import { admitOwner, type Mounting, queryOf } from './transport.ts'
 
 /** A frame has arrived, with its stream; a draft was admitted, with the request or stream it came by. */
-const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
+export const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
 
 const mostBeatBytes = 16_384
 const mostAwarenessBytes = 1024
@@ -104,173 +96,6 @@ export function mustBeOfType({ headers }: AnyRequest, what: string, type: string
 export function mayPublish({ id, from, channel }: Draft, fingerprint: string | null, grant: Grant): void {
   const refusal = refuseName(from, fingerprint, id) ?? refuseWriting(grant, channel, id)
   if (refusal) throw refusal
-}
-
-interface InboundParts {
-  readonly hub: Pick<Hub, 'waitMs' | 'refused' | 'heard' | 'publish' | 'show'>
-  readonly timers: Timers
-  readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
-  readonly grant: Grant
-  /** Counts as the sender, for the rate limit and heartbeats. */
-  readonly window: Subscriber
-  /** Of the stream's key. */
-  readonly fingerprint: string | null
-  /** Takes the answers; null when it has ended. */
-  readonly stream: () => Pick<Subscriber, 'send' | 'isBehind' | 'isClosed'> | null
-  /** Paused for backpressure, instead of a refusal. */
-  readonly source: Source
-}
-
-/** A function answers a PING; null for a frame that nothing answers. */
-type Received = string | Refusal | (() => void) | null
-
-const lookAgainMs = 50
-
-/** For a client to repeat what the log refused, beyond the time that it was told to wait. */
-const repeatWithinMs = 5000
-
-/** Processes frames of one stream in order, with rate limit and backpressure. */
-export function createInboundFrames(parts: InboundParts) {
-  const { hub, timers, limits, grant, window, fingerprint, stream, source } = parts
-  // Frames already read before the pause: at most one read.
-  let held: Received[] = []
-  let stopTimer: (() => void) | null = null
-  let isPaused = false
-  let hasBeaten = false
-  /** The last answer that waits, for the log or for those before it. */
-  let answered: Promise<void> | null = null
-  /** Refused by the log, and to be repeated: until then what the client had sent after it must not overtake it. */
-  let awaited: { readonly id: string; readonly refusal: Refusal; readonly endsAt: number } | null = null
-
-  /** Every frame counts, since each is parsed and answered. */
-  const waitMsOf = () => (stream()?.isBehind ? lookAgainMs : hub.waitMs(window))
-
-  function hold(waitMs: number): void {
-    stopTimer = timers.later(takeHeld, waitMs)
-    if (!isPaused) source.pause()
-    isPaused = true
-  }
-
-  function takeHeld(): void {
-    stopTimer = null
-    for (let frame = held[0]; frame !== undefined; frame = held[0]) {
-      const waitMs = waitMsOf()
-      if (waitMs > 0) return void hold(waitMs)
-      held.shift()
-      takeNow(frame)
-    }
-    if (isPaused) source.resume()
-    isPaused = false
-  }
-
-  function takeNow(received: Received): void {
-    // `ws` goes on reading after `bye` until its peer closes too. Nothing of that is acknowledged.
-    if (stream()?.isClosed || hasEnded(grant, timers.now())) return
-    // Its heartbeats wait in this queue: earlier frames count as signs of life.
-    if (hasBeaten) hub.heard(window)
-    if (received === null) return
-    if (typeof received === 'function') return void received()
-    try {
-      if (received instanceof Refusal) throw received
-      const frame = frameIn(received)
-      if (frame.type === 'heartbeat') {
-        hub.heard(window, admitBeat(frame))
-        hasBeaten = true
-      }
-      // Immediately: it acknowledges nothing, and would age in the queue.
-      else if (frame.type === 'clock') say(answerClock(frame, timers.now()))
-      else if (frame.type === 'awareness') show(frame)
-      else publish(frame.message, Buffer.byteLength(received))
-    } catch (error) {
-      if (typeof received === 'string') hub.refused(window, received.length)
-      answerInTurn(refusalFor(error))
-    }
-  }
-
-  function show({ type: _, ...report }: Extract<UpFrame, { type: 'awareness' }>): void {
-    hub.show(window, admitAwareness(report))
-  }
-
-  function publish(message: unknown, bytes: number): void {
-    if (bytes > mostBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
-    const draft = admitDraft(message)
-    mayPublish(draft, fingerprint, grant)
-    if (awaited && awaited.id !== draft.id && timers.now() < awaited.endsAt)
-      throw awaited.refusal.about(draft.id)
-    awaited = null
-    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    const stored = hub.publish(draft, window.identity.holder)
-    const refused = (error: unknown) => {
-      hub.refused(window, bytes)
-      if (error instanceof Refusal && error.code.startsWith('log-'))
-        awaited ??= {
-          ...{ id: draft.id, refusal: error },
-          endsAt: timers.now() + (error.retryAfterMs ?? 0) + repeatWithinMs,
-        }
-      return refusalFor(error, draft.id)
-    }
-    answerInTurn(stored instanceof Promise ? stored.catch(refused) : stored)
-  }
-
-  /** Keeps responses in order: storing may be slower than refusing. */
-  function answerInTurn(said: DownFrame | Promise<DownFrame>): void {
-    if (!answered && !(said instanceof Promise)) return void say(said)
-    const turn = Promise.resolve(answered)
-      .then(async () => say(await said))
-      .catch((error) => output.incident('frame-failed', 'A frame could not be answered', error))
-      .finally(() => {
-        if (answered === turn) answered = null
-      })
-    answered = turn
-  }
-
-  function say(frame: DownFrame): void {
-    stream()?.send(new Delivery(frame))
-  }
-
-  return {
-    take(frame: Received): void {
-      diagnostics.arrived.publish(source)
-      const waitMs = held.length > 0 ? 0 : waitMsOf()
-      if (held.length === 0 && waitMs === 0) return void takeNow(frame)
-      held.push(frame)
-      if (waitMs > 0) hold(waitMs)
-    },
-    stop(): void {
-      stopTimer?.()
-      stopTimer = null
-      held = []
-    },
-  }
-}
-
-const againAfterMs = 1000
-
-function refusalFor(error: unknown, id: string | null = null): DownFrame {
-  if (error instanceof Refusal) return counted(error).toJSON()
-  output.incident('frame-failed', 'A frame could not be taken', error)
-  // A retry may succeed: the disk may have been full.
-  const again = id === null ? null : againAfterMs
-  return counted(new Refusal('internal', 'The server failed on that frame.', id, again)).toJSON()
-}
-
-/** Its type only; the rest is unchecked. */
-function frameIn(text: string): UpFrame {
-  const frame = parseJson(text)
-  if (typeof frame === 'object' && frame !== null && 'type' in frame) {
-    if (frame.type === 'heartbeat' || frame.type === 'clock' || frame.type === 'awareness')
-      return frame as UpFrame
-    if (frame.type === 'publish' && 'message' in frame) return frame as UpFrame
-  }
-  const forms =
-    '{"type":"publish","message":{…}}, {"type":"heartbeat"}, {"type":"clock","at":…} or {"type":"awareness","state":…}'
-  throw new Refusal('bad-frame', `A frame is ${forms}.`)
-}
-
-/** `now` is both receipt and response, ms since the epoch. */
-function answerClock({ at }: { readonly at?: unknown }, now: number): DownFrame {
-  if (Number.isFinite(at)) return { type: 'clock', sent: at as number, received: now, at: now }
-  throw new Refusal('bad-shape', 'Who asks for the time says "at": its own, in ms since the epoch.')
 }
 
 /** Throws a `Refusal` (400 `not-json`). */

@@ -8,8 +8,8 @@ import { byeCodes } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { mostBytesFor } from './bodies.ts'
 import { largestFrame, UnfinishedFrame, Valve } from './budget.ts'
+import { InboundFrames } from './inbound-frames.ts'
 import { admit, jsonFraming, type Mounting, type ServerTransport, type SocketOpening } from './transport.ts'
-import { createInboundFrames } from './uplink.ts'
 
 const socketPath = '/api/socket'
 
@@ -91,7 +91,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   const { grant, connection, source } = opening
   const stream = () => window
   const valve = new Valve(socket)
-  const inbound = createInboundFrames({ ...mounting, grant, window, fingerprint, stream, source: valve })
+  const inbound = new InboundFrames({ ...mounting, grant, window, fingerprint, stream, source: valve })
   const frame = new UnfinishedFrame({
     ...{ budget, timers, connection, source: valve },
     mostSeconds: limits.bodySeconds,

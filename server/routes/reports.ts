@@ -7,9 +7,9 @@ import { join, sep } from 'node:path'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
-import { grantOf } from './security/middleware.ts'
-import { cutText } from './wire/graphemes.ts'
-import { Refusal } from './wire/refusal.ts'
+import { grantOf } from '../security/middleware.ts'
+import { cutText } from '../wire/graphemes.ts'
+import { Refusal } from '../wire/refusal.ts'
 
 interface ReportsParts {
   readonly reportsFolder: string

@@ -4,18 +4,17 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
-import type { Documents } from './document/document-worker.ts'
-import { mustWait } from './document/endpoints.ts'
-import { admitChannel } from './hub/admission.ts'
-import type { Hub } from './hub/hub.ts'
-import { bytesPerToken, RateLimit } from './hub/rate-limit.ts'
-import { firstChannel, type Grant, refuseReading, refuseWriting } from './security/access.ts'
-import { grantOf, type OriginRules, pageHeaders } from './security/middleware.ts'
-import { answerParts, jsonPieces } from './transports/answers.ts'
-import { connectionOf } from './transports/bodies.ts'
-import type { Budget } from './transports/budget.ts'
-import { queryOf } from './transports/transport.ts'
-import { documentPath, documentsPath } from './wire/document-api.ts'
+import type { Documents } from '../document/document-worker.ts'
+import { admitChannel } from '../hub/admission.ts'
+import type { Hub } from '../hub/hub.ts'
+import { bytesPerToken, RateLimit } from '../hub/rate-limit.ts'
+import { firstChannel, type Grant, refuseReading, refuseWriting } from '../security/access.ts'
+import { grantOf, type OriginRules, pageHeaders } from '../security/middleware.ts'
+import { answerParts, jsonPieces } from '../transports/answers.ts'
+import { connectionOf } from '../transports/bodies.ts'
+import type { Budget } from '../transports/budget.ts'
+import { queryOf } from '../transports/transport.ts'
+import { documentPath, documentsPath } from '../wire/document-api.ts'
 import {
   estimateLength,
   formatCursor,
@@ -24,8 +23,9 @@ import {
   type PageSettings,
   type PageStart,
   windChannel,
-} from './wire/messages.ts'
-import type { Timers } from './wire/time.ts'
+} from '../wire/messages.ts'
+import type { Timers } from '../wire/time.ts'
+import { mustWait } from './documents.ts'
 
 const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
 

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { basename } from 'node:path'
 import type { Middleware } from 'koa'
 import serve from 'koa-static'
-import { workerHeaders } from './security/middleware.ts'
+import { workerHeaders } from '../security/middleware.ts'
 
 /** Excludes the build's compressed variants. */
 const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$/

@@ -3,6 +3,11 @@
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
+import type { Directory } from '../document/directory.ts'
+import { findDocument, readHistory } from '../document/document-reader.ts'
+import { type Documents, TooCostly } from '../document/document-worker.ts'
+import { writeDocument } from '../document/document-writes.ts'
+import { escapeHtml } from '../document/html.ts'
 import { admitChannel, admitDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
@@ -23,11 +28,6 @@ import { type DocumentList, documentsPath, type TextType, textTypes } from '../w
 import { type Draft, type Kind, type PageSettings, parseCursor } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
-import type { Directory } from './directory.ts'
-import { findDocument, readHistory } from './document-reader.ts'
-import { type Documents, TooCostly } from './document-worker.ts'
-import { writeDocument } from './document-writes.ts'
-import { escapeHtml } from './html.ts'
 
 interface DocumentParts {
   readonly hub: Pick<Hub, 'windowsOn' | 'waitMs' | 'publish'>
@@ -114,26 +114,14 @@ const invitationSchema = z.strictObject({
 })
 
 export function mountDocuments(router: Router, parts: DocumentParts): void {
-  const { hub, log, directory, documents, texts, access, bodies, limits, timers, settings } = parts
-  const { maxMessageBytes } = limits
-  const { editor } = settings()
-  const invitationRate = new RateLimit(1, timers.now)
-  // Reading a long document costs the server up to a second.
-  const exportRate = new RateLimit(2, timers.now)
-  const textRate = new RateLimit(10, timers.now)
-  const historyRate = new RateLimit(10, timers.now)
+  mountList(router, parts)
+  mountExports(router, parts)
+  mountTexts(router, parts)
+  mountHistory(router, parts)
+  mountInvitations(router, parts)
+}
 
-  /** Rejects with a `Refusal` (422 `too-costly`). */
-  async function linesSent(type: TextType, text: string, id: string) {
-    try {
-      return await texts.run('linesFrom', type, text)
-    } catch (error) {
-      if (!(error instanceof TooCostly)) throw error
-      const sentence = `To read the text ${error.message}: send it in parts, the later ones by POST, or as text/plain.`
-      throw new Refusal('too-costly', sentence, id)
-    }
-  }
-
+function mountList(router: Router, { hub, directory, documents }: DocumentParts): void {
   router.get('/api/documents', async (ctx) => {
     const grant = grantOf(ctx)
     const readable = [...(await directory.entries())]
@@ -152,7 +140,11 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     ctx.set('Cache-Control', 'no-store')
     ctx.body = list
   })
+}
 
+function mountExports(router: Router, { log, directory, documents, timers }: DocumentParts): void {
+  // Reading a long document costs the server up to a second.
+  const exportRate = new RateLimit(2, timers.now)
   for (const [extension, { type, wrap }] of Object.entries(exports))
     router.get(`${documentsPath}:channel/export.${extension}`, async (ctx) => {
       const channel = admitChannel(ctx.params.channel ?? '')
@@ -165,8 +157,16 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       const { messages } = await findDocument(log, channel)
       ctx.body = wrap(title, await documents.read(channel, 'textOf', type, messages))
     })
+}
 
-  const textPath = '/api/documents/:channel'
+const textPath = '/api/documents/:channel'
+
+/** Reads, replaces, extends and deletes a document's text. */
+function mountTexts(router: Router, parts: DocumentParts): void {
+  const { hub, log, documents, bodies, limits, timers, settings } = parts
+  const { maxMessageBytes } = limits
+  const { editor } = settings()
+  const textRate = new RateLimit(10, timers.now)
 
   router.get(textPath, async (ctx) => {
     const channel = admitChannel(ctx.params.channel ?? '')
@@ -186,23 +186,6 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     ctx.body = await documents.read(channel, 'textOf', type, messages)
   })
 
-  /** Of a request that writes: `kind` and `body` are made later, or those of a deletion. */
-  function draftFor(ctx: ParameterizedContext, kind: Kind, body: object): Draft {
-    const query = queryOf(ctx)
-    const draft = admitDraft({
-      ...{ id: query.get('id') ?? undefined, from: query.get('from') ?? undefined },
-      ...{ channel: admitChannel(ctx.params.channel ?? ''), at: Number(query.get('at') ?? 0) },
-      ...{ kind, body },
-    })
-    mayPublish(draft, fingerprintFor(query), grantOf(ctx))
-    return draft
-  }
-
-  const holderOf = (ctx: ParameterizedContext) => ({
-    connection: connectionOf(ctx.req),
-    invitation: grantOf(ctx).invitation,
-  })
-
   router.delete(textPath, async (ctx) => {
     const draft = draftFor(ctx, 'deletion', { deleted: true })
     refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
@@ -219,13 +202,44 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
       refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
       mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
       const text = await bodies.strictText(ctx.req, grantOf(ctx))
-      const lines = await linesSent(type, text, draft.id)
+      const lines = await linesSent(parts.texts, type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
       const publish = (one: Draft) => hub.publish(one, holderOf(ctx))
       ctx.body = await writeDocument({ documents, log, publish, editor, maxMessageBytes }, writing)
     })
+}
 
+/** Of a request that writes: `kind` and `body` are made later, or those of a deletion. */
+function draftFor(ctx: ParameterizedContext, kind: Kind, body: object): Draft {
+  const query = queryOf(ctx)
+  const draft = admitDraft({
+    ...{ id: query.get('id') ?? undefined, from: query.get('from') ?? undefined },
+    ...{ channel: admitChannel(ctx.params.channel ?? ''), at: Number(query.get('at') ?? 0) },
+    ...{ kind, body },
+  })
+  mayPublish(draft, fingerprintFor(query), grantOf(ctx))
+  return draft
+}
+
+const holderOf = (ctx: ParameterizedContext) => ({
+  connection: connectionOf(ctx.req),
+  invitation: grantOf(ctx).invitation,
+})
+
+/** Rejects with a `Refusal` (422 `too-costly`). */
+async function linesSent(texts: Documents, type: TextType, text: string, id: string) {
+  try {
+    return await texts.run('linesFrom', type, text)
+  } catch (error) {
+    if (!(error instanceof TooCostly)) throw error
+    const sentence = `To read the text ${error.message}: send it in parts, the later ones by POST, or as text/plain.`
+    throw new Refusal('too-costly', sentence, id)
+  }
+}
+
+function mountHistory(router: Router, { log, timers }: DocumentParts): void {
+  const historyRate = new RateLimit(10, timers.now)
   router.get('/api/history', async (ctx) => {
     const channel = admitChannel(queryOf(ctx).get('channel') ?? '')
     const refusal = refuseReading(grantOf(ctx), [channel])
@@ -239,7 +253,10 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
     ctx.set('Cache-Control', 'no-store')
     ctx.body = history
   })
+}
 
+function mountInvitations(router: Router, { access, bodies, timers }: DocumentParts): void {
+  const invitationRate = new RateLimit(1, timers.now)
   router.post('/api/invitations', async (ctx) => {
     mustBeOfType(ctx.req, 'Invitations', 'application/json')
     const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), { mostBytes: mostInvitationBytes }))

@@ -12,11 +12,11 @@ import { type TestContext, test } from 'node:test'
 import Router from '@koa/router'
 import { JSDOM } from 'jsdom'
 import Koa from 'koa'
-import { answerErrors } from './http/refusals.ts'
+import { answerErrors } from '../http/refusals.ts'
+import { Access, type Permission } from '../security/access.ts'
+import { requireSession, securityHeaders } from '../security/middleware.ts'
+import { cookieAfter, hourMs, key, noon } from '../security/testing.ts'
 import { mountReports } from './reports.ts'
-import { Access, type Permission } from './security/access.ts'
-import { requireSession, securityHeaders } from './security/middleware.ts'
-import { cookieAfter, hourMs, key, noon } from './security/testing.ts'
 
 type Files = Readonly<Record<string, string>>
 

@@ -1,0 +1,194 @@
+// Frames that clients send in a stream, over WebSocket or in a streamed body: checked, stored and answered in order.
+
+import { counted } from '../http/refusals.ts'
+import { admitAwareness, admitBeat, admitDraft, idOf } from '../hub/admission.ts'
+import { Delivery } from '../hub/delivery.ts'
+import type { Hub } from '../hub/hub.ts'
+import type { Subscriber } from '../hub/subscriber.ts'
+import { output } from '../output.ts'
+import { type Grant, hasEnded } from '../security/access.ts'
+import type { DownFrame, UpFrame } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+import type { Timers } from '../wire/time.ts'
+import { mostBytesFor, type TransportLimits, tooLargeFor } from './bodies.ts'
+import type { Source } from './budget.ts'
+import { diagnostics, mayPublish, parseJson } from './uplink.ts'
+
+interface InboundParts {
+  readonly hub: Pick<Hub, 'waitMs' | 'refused' | 'heard' | 'publish' | 'show'>
+  readonly timers: Timers
+  readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
+  readonly grant: Grant
+  /** Counts as the sender, for the rate limit and heartbeats. */
+  readonly window: Subscriber
+  /** Of the stream's key. */
+  readonly fingerprint: string | null
+  /** Takes the answers; null when it has ended. */
+  readonly stream: () => Pick<Subscriber, 'send' | 'isBehind' | 'isClosed'> | null
+  /** Paused for backpressure, instead of a refusal. */
+  readonly source: Source
+}
+
+/** A function answers a PING; null for a frame that nothing answers. */
+type Received = string | Refusal | (() => void) | null
+
+const lookAgainMs = 50
+
+/** For a client to repeat what the log refused, beyond the time that it was told to wait. */
+const repeatWithinMs = 5000
+
+/** Processes frames of one stream in order, with rate limit and backpressure. */
+export class InboundFrames {
+  readonly #parts: InboundParts
+  /** Frames already read before the pause: at most one read. */
+  #held: Received[] = []
+  #stopTimer: (() => void) | null = null
+  #isPaused = false
+  #hasBeaten = false
+  /** The last answer that waits, for the log or for those before it. */
+  #answered: Promise<void> | null = null
+  /** Refused by the log, and to be repeated: until then what the client had sent after it must not overtake it. */
+  #awaited: { readonly id: string; readonly refusal: Refusal; readonly endsAt: number } | null = null
+
+  constructor(parts: InboundParts) {
+    this.#parts = parts
+  }
+
+  take(frame: Received): void {
+    diagnostics.arrived.publish(this.#parts.source)
+    const waitMs = this.#held.length > 0 ? 0 : this.#waitMs()
+    if (this.#held.length === 0 && waitMs === 0) return void this.#takeNow(frame)
+    this.#held.push(frame)
+    if (waitMs > 0) this.#hold(waitMs)
+  }
+
+  stop(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = null
+    this.#held = []
+  }
+
+  /** Every frame counts, since each is parsed and answered. */
+  #waitMs(): number {
+    const { hub, window, stream } = this.#parts
+    return stream()?.isBehind ? lookAgainMs : hub.waitMs(window)
+  }
+
+  #hold(waitMs: number): void {
+    const { timers, source } = this.#parts
+    this.#stopTimer = timers.later(() => this.#takeHeld(), waitMs)
+    if (!this.#isPaused) source.pause()
+    this.#isPaused = true
+  }
+
+  #takeHeld(): void {
+    const { source } = this.#parts
+    this.#stopTimer = null
+    for (let frame = this.#held[0]; frame !== undefined; frame = this.#held[0]) {
+      const waitMs = this.#waitMs()
+      if (waitMs > 0) return void this.#hold(waitMs)
+      this.#held.shift()
+      this.#takeNow(frame)
+    }
+    if (this.#isPaused) source.resume()
+    this.#isPaused = false
+  }
+
+  #takeNow(received: Received): void {
+    const { hub, timers, grant, window, stream } = this.#parts
+    // `ws` goes on reading after `bye` until its peer closes too. Nothing of that is acknowledged.
+    if (stream()?.isClosed || hasEnded(grant, timers.now())) return
+    // Its heartbeats wait in this queue: earlier frames count as signs of life.
+    if (this.#hasBeaten) hub.heard(window)
+    if (received === null) return
+    if (typeof received === 'function') return void received()
+    try {
+      if (received instanceof Refusal) throw received
+      const frame = frameIn(received)
+      if (frame.type === 'heartbeat') {
+        hub.heard(window, admitBeat(frame))
+        this.#hasBeaten = true
+      }
+      // Immediately: it acknowledges nothing, and would age in the queue.
+      else if (frame.type === 'clock') this.#say(answerClock(frame, timers.now()))
+      else if (frame.type === 'awareness') this.#show(frame)
+      else this.#publish(frame.message, Buffer.byteLength(received))
+    } catch (error) {
+      if (typeof received === 'string') hub.refused(window, received.length)
+      this.#answerInTurn(refusalFor(error))
+    }
+  }
+
+  #show({ type: _, ...report }: Extract<UpFrame, { type: 'awareness' }>): void {
+    const { hub, window } = this.#parts
+    hub.show(window, admitAwareness(report))
+  }
+
+  #publish(message: unknown, bytes: number): void {
+    const { hub, timers, limits, grant, window, fingerprint, source } = this.#parts
+    if (bytes > mostBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
+    const draft = admitDraft(message)
+    mayPublish(draft, fingerprint, grant)
+    if (this.#awaited && this.#awaited.id !== draft.id && timers.now() < this.#awaited.endsAt)
+      throw this.#awaited.refusal.about(draft.id)
+    this.#awaited = null
+    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
+    const stored = hub.publish(draft, window.identity.holder)
+    const refused = (error: unknown) => {
+      hub.refused(window, bytes)
+      if (error instanceof Refusal && error.code.startsWith('log-'))
+        this.#awaited ??= {
+          ...{ id: draft.id, refusal: error },
+          endsAt: timers.now() + (error.retryAfterMs ?? 0) + repeatWithinMs,
+        }
+      return refusalFor(error, draft.id)
+    }
+    this.#answerInTurn(stored instanceof Promise ? stored.catch(refused) : stored)
+  }
+
+  /** Keeps responses in order: storing may be slower than refusing. */
+  #answerInTurn(said: DownFrame | Promise<DownFrame>): void {
+    if (!this.#answered && !(said instanceof Promise)) return void this.#say(said)
+    const turn = Promise.resolve(this.#answered)
+      .then(async () => this.#say(await said))
+      .catch((error) => output.incident('frame-failed', 'A frame could not be answered', error))
+      .finally(() => {
+        if (this.#answered === turn) this.#answered = null
+      })
+    this.#answered = turn
+  }
+
+  #say(frame: DownFrame): void {
+    const { stream } = this.#parts
+    stream()?.send(new Delivery(frame))
+  }
+}
+
+const againAfterMs = 1000
+
+function refusalFor(error: unknown, id: string | null = null): DownFrame {
+  if (error instanceof Refusal) return counted(error).toJSON()
+  output.incident('frame-failed', 'A frame could not be taken', error)
+  // A retry may succeed: the disk may have been full.
+  const again = id === null ? null : againAfterMs
+  return counted(new Refusal('internal', 'The server failed on that frame.', id, again)).toJSON()
+}
+
+/** Its type only; the rest is unchecked. */
+function frameIn(text: string): UpFrame {
+  const frame = parseJson(text)
+  if (typeof frame === 'object' && frame !== null && 'type' in frame) {
+    if (frame.type === 'heartbeat' || frame.type === 'clock' || frame.type === 'awareness')
+      return frame as UpFrame
+    if (frame.type === 'publish' && 'message' in frame) return frame as UpFrame
+  }
+  const forms =
+    '{"type":"publish","message":{…}}, {"type":"heartbeat"}, {"type":"clock","at":…} or {"type":"awareness","state":…}'
+  throw new Refusal('bad-frame', `A frame is ${forms}.`)
+}
+
+/** `now` is both receipt and response, ms since the epoch. */
+function answerClock({ at }: { readonly at?: unknown }, now: number): DownFrame {
+  if (Number.isFinite(at)) return { type: 'clock', sent: at as number, received: now, at: now }
+  throw new Refusal('bad-shape', 'Who asks for the time says "at": its own, in ms since the epoch.')
+}
