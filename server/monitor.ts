@@ -67,6 +67,39 @@ type Samples = number | Readonly<Record<string, number>>
 
 type Windows = ReturnType<Hub['windows']>
 
+/** Metrics for Prometheus that are read when they are asked for. */
+class Metrics {
+  readonly #registers: Registry[]
+
+  constructor(registry: Registry) {
+    this.#registers = [registry]
+  }
+
+  counter(name: string, help: string, read: () => Samples, label = ''): void {
+    new Counter({
+      ...{ name, help, registers: this.#registers, labelNames: label === '' ? [] : [label] },
+      collect() {
+        this.reset()
+        const samples = read()
+        if (typeof samples === 'number') this.inc(samples)
+        else for (const [value, count] of Object.entries(samples)) this.inc({ [label]: value }, count)
+      },
+    })
+  }
+
+  gauge(name: string, help: string, read: () => Samples, label = ''): void {
+    new Gauge({
+      ...{ name, help, registers: this.#registers, labelNames: label === '' ? [] : [label] },
+      collect() {
+        this.reset()
+        const samples = read()
+        if (typeof samples === 'number') this.set(samples)
+        else for (const [value, count] of Object.entries(samples)) this.set({ [label]: value }, count)
+      },
+    })
+  }
+}
+
 /** Counts all the time; samples each second, with the event loop's delay, only while somebody looks. */
 export class Monitor implements Meter {
   readonly #parts: MonitorParts
@@ -304,167 +337,169 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
   }
 
   #register(): void {
-    const registers = [this.#registry]
-    const counter = (name: string, help: string, read: () => Samples, label = '') =>
-      new Counter({
-        ...{ name, help, registers, labelNames: label === '' ? [] : [label] },
-        collect() {
-          this.reset()
-          const samples = read()
-          if (typeof samples === 'number') this.inc(samples)
-          else for (const [value, count] of Object.entries(samples)) this.inc({ [label]: value }, count)
-        },
-      })
-    const gauge = (name: string, help: string, read: () => Samples, label = '') =>
-      new Gauge({
-        ...{ name, help, registers, labelNames: label === '' ? [] : [label] },
-        collect() {
-          this.reset()
-          const samples = read()
-          if (typeof samples === 'number') this.set(samples)
-          else for (const [value, count] of Object.entries(samples)) this.set({ [label]: value }, count)
-        },
-      })
-    const { windows, health, threads, losses, heads, connections } = this.#parts
+    const metrics = new Metrics(this.#registry)
+    this.#registerTraffic(metrics)
+    this.#registerLog(metrics)
+    this.#registerDocuments(metrics)
+    this.#registerProcess(metrics)
+  }
+
+  #registerTraffic(metrics: Metrics): void {
+    const { windows, connections } = this.#parts
     const counts = () => this.#counts
-    const loopDelay = () => this.#seconds.at(-1)?.loopDelayMs
-    counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
-    counter('crosswind_messages_sent_total', 'Messages written to windows.', () => counts().sent)
-    counter(
+    metrics.counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
+    metrics.counter('crosswind_messages_sent_total', 'Messages written to windows.', () => counts().sent)
+    metrics.counter(
       'crosswind_readings_omitted_total',
       'Readings and overviews not sent to windows that read too slowly.',
       () => counts().omitted,
     )
-    gauge('crosswind_backlog_bytes', 'Bytes that wait for windows to read.', () => backlogOf(windows()))
-    gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () =>
-      Number(health.outage() === null),
+    metrics.gauge('crosswind_backlog_bytes', 'Bytes that wait for windows to read.', () =>
+      backlogOf(windows()),
     )
-    gauge('crosswind_ready', 'Whether the log lets this process take windows.', () =>
-      Number(health.whyUnready() === null),
-    )
-    counter('crosswind_log_outages_total', 'Times that the log took no messages.', () => health.outages())
-    const outage = new Gauge({
-      ...{
-        name: 'crosswind_log_outage',
-        help: 'Why the log takes no messages.',
-        labelNames: ['reason'],
-        registers,
-      },
-      collect() {
-        outage.reset()
-        const reason = health.outage()?.reason
-        if (reason !== undefined) outage.set({ reason }, 1)
-      },
-    })
-    gauge(
-      'crosswind_documents_quarantined',
-      'Documents that take too long to read and are only relayed.',
-      () => this.#sum(({ quarantined }) => quarantined),
-    )
-    counter(
-      'crosswind_document_tasks_failed_total',
-      'Readings and foldings of documents that exceeded a limit or failed.',
-      () => this.#sum(({ failed }) => failed),
-    )
-    if (losses)
-      counter(
-        'crosswind_log_losses_total',
-        'Findings that stored messages are missing or damaged, and clients that resumed from such.',
-        losses,
-      )
-    gauge('crosswind_windows', 'Connected windows.', () => windowsByMode(windows()), 'mode')
-
-    const head = () =>
-      heads()
-        .values()
-        .reduce((most, seq) => Math.max(most, seq), 0)
-    const figures = () => this.#logFigures
-    const tasks = (read: (of: { readonly count: number; readonly ms: number }) => number) => {
-      const sums: Partial<Record<TaskName, number>> = {}
-      for (const { durations } of threads)
-        for (const [task, of] of durations) sums[task] = (sums[task] ?? 0) + read(of)
-      return sums
-    }
-    gauge(
+    metrics.gauge('crosswind_windows', 'Connected windows.', () => windowsByMode(windows()), 'mode')
+    metrics.gauge(
       'crosswind_connections',
       'Open connections; a WebSocket is in one of HTTP.',
       connections,
       'protocol',
     )
-    counter(
+    metrics.counter(
       'crosswind_refusals_total',
       'Refused requests and frames.',
       () => Object.fromEntries(refusals),
       'code',
     )
-    counter(
+    metrics.counter(
       'crosswind_streams_ended_total',
       'Streams that the server ended, by the code of bye.',
       () => this.#ended,
       'code',
     )
-    counter(
+    metrics.counter(
       'crosswind_unrecovered_total',
       'Windows that resumed and got a snapshot in place of what they had missed (recovered: false).',
       () => counts().unrecovered,
     )
-    counter(
+    metrics.counter(
       'crosswind_incidents_total',
       'Warnings and failures that the server prints, repeats included.',
       () => output.incidents(),
       'code',
     )
-    counter(
+  }
+
+  #registerLog(metrics: Metrics): void {
+    const { health, losses, heads } = this.#parts
+    const figures = () => this.#logFigures
+    const head = () =>
+      heads()
+        .values()
+        .reduce((most, seq) => Math.max(most, seq), 0)
+    metrics.gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () =>
+      Number(health.outage() === null),
+    )
+    metrics.gauge(
+      'crosswind_log_outage',
+      'Why the log takes no messages.',
+      () => {
+        const reason = health.outage()?.reason
+        return reason === undefined ? {} : { [reason]: 1 }
+      },
+      'reason',
+    )
+    metrics.counter('crosswind_log_outages_total', 'Times that the log took no messages.', () =>
+      health.outages(),
+    )
+    metrics.gauge('crosswind_ready', 'Whether the log lets this process take windows.', () =>
+      Number(health.whyUnready() === null),
+    )
+    if (losses)
+      metrics.counter(
+        'crosswind_log_losses_total',
+        'Findings that stored messages are missing or damaged, and clients that resumed from such.',
+        losses,
+      )
+    metrics.counter(
       'crosswind_store_failures_total',
       'Messages that the log, its disk or its broker failed to store.',
-      () => counts().failed,
+      () => this.#counts.failed,
     )
-    gauge('crosswind_log_head', 'Number of the newest message in the log, as this process has it.', head)
-    gauge('crosswind_log_bytes', 'Bytes on the disk.', () => figures().bytes ?? {}, 'name')
-    gauge(
+    metrics.gauge(
+      'crosswind_log_head',
+      'Number of the newest message in the log, as this process has it.',
+      head,
+    )
+    metrics.gauge('crosswind_log_bytes', 'Bytes on the disk.', () => figures().bytes ?? {}, 'name')
+    metrics.gauge(
       'crosswind_broker_lag_messages',
       'Messages that the broker has stored and this process has not received.',
       () => mapped(figures().brokerHead ?? {}, (seq) => Math.max(0, seq - head())),
       'stream',
     )
-    counter(
+    metrics.counter(
       'crosswind_broker_reconnects_total',
       'Restored connections to the broker.',
       () => figures().reconnects ?? {},
       'broker',
     )
-    gauge(
+    metrics.gauge(
       'crosswind_queue_messages',
       'Messages in the queue of SQS, approximately: waiting, received and not deleted, dead letters.',
       () => figures().queued ?? {},
       'state',
     )
-    counter(
+  }
+
+  #registerDocuments(metrics: Metrics): void {
+    const tasks = (read: (of: { readonly count: number; readonly ms: number }) => number) => {
+      const sums: Partial<Record<TaskName, number>> = {}
+      for (const { durations } of this.#parts.threads)
+        for (const [task, of] of durations) sums[task] = (sums[task] ?? 0) + read(of)
+      return sums
+    }
+    metrics.gauge(
+      'crosswind_documents_quarantined',
+      'Documents that take too long to read and are only relayed.',
+      () => this.#sum(({ quarantined }) => quarantined),
+    )
+    metrics.counter(
+      'crosswind_document_tasks_failed_total',
+      'Readings and foldings of documents that exceeded a limit or failed.',
+      () => this.#sum(({ failed }) => failed),
+    )
+    metrics.counter(
       'crosswind_document_tasks_total',
       'Readings and foldings of documents.',
       () => tasks(({ count }) => count),
       'task',
     )
-    counter(
+    metrics.counter(
       'crosswind_document_task_seconds_total',
       'Time that readings and foldings of documents took.',
       () => tasks(({ ms }) => ms / 1000),
       'task',
     )
+  }
 
-    // The names of prom-client's own metrics of a process, whose event loop timer would never stop.
-    counter('process_cpu_seconds_total', 'Processor time of this process.', () => {
+  /** Under the names of prom-client's own metrics of a process, whose event loop timer would never stop. */
+  #registerProcess(metrics: Metrics): void {
+    metrics.counter('process_cpu_seconds_total', 'Processor time of this process.', () => {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1e6
     })
-    gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
-    gauge('process_start_time_seconds', 'Start, since the epoch.', () => performance.timeOrigin / 1000)
-    gauge('nodejs_heap_size_used_bytes', 'Used heap.', () => process.memoryUsage().heapUsed)
+    metrics.gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
+    metrics.gauge(
+      'process_start_time_seconds',
+      'Start, since the epoch.',
+      () => performance.timeOrigin / 1000,
+    )
+    metrics.gauge('nodejs_heap_size_used_bytes', 'Used heap.', () => process.memoryUsage().heapUsed)
     for (const name of ['p50', 'p90', 'p99', 'max'] as const)
-      gauge(
+      metrics.gauge(
         `nodejs_eventloop_lag_${name}_seconds`,
         `Delay of the event loop in the last second, ${name}.`,
-        () => (loopDelay()?.[name] ?? Number.NaN) / 1000,
+        () => (this.#seconds.at(-1)?.loopDelayMs?.[name] ?? Number.NaN) / 1000,
       )
   }
 }

@@ -234,8 +234,8 @@ class SqliteLogStore implements LogStore {
     if (reach !== undefined && seq <= reach) return true
     this.#onLoss(
       reach === undefined
-        ? 'A client has messages of an this.epoch that the log does not continue: its file was replaced, or set back to an older copy. Such clients get a snapshot.'
-        : `A client has messages of this.epoch ${name} after number ${reach}, where the log has others or none: its file was set back to an older copy, or lost its end in a power cut. Such clients get a snapshot.`,
+        ? 'A client has messages of an epoch that the log does not continue: its file was replaced, or set back to an older copy. Such clients get a snapshot.'
+        : `A client has messages of epoch ${name} after number ${reach}, where the log has others or none: its file was set back to an older copy, or lost its end in a power cut. Such clients get a snapshot.`,
     )
     return false
   }

@@ -155,7 +155,7 @@ export class SqsLog {
   }
 
   #fail(error: unknown): void {
-    const reason = `the this.#queue ${this.#settings.queue} fails: ${error instanceof Error ? error.message : error}`
+    const reason = `the queue ${this.#settings.queue} fails: ${error instanceof Error ? error.message : error}`
     this.#outage = { reason, since: this.#outage?.since ?? this.#now(), isCutOff: false }
   }
 
@@ -285,7 +285,7 @@ export class SqsLog {
       const before = this.#now() - this.#comesWithinMs
       if (this.#fullAt > before) continue
       const cause = new Error(
-        `A message did not come through the this.#queue ${this.#settings.queue} within ${this.#comesWithinMs} ms.`,
+        `A message did not come through the queue ${this.#settings.queue} within ${this.#comesWithinMs} ms.`,
       )
       for (const [sender, line] of [...this.#lines])
         if (line.sentAt !== null && line.sentAt < before) this.#refuse(sender, line, cause)
