@@ -1,20 +1,20 @@
 // The log in an SQLite file: outlives the process, optionally a power cut.
 
-import type { Cursor, Draft, Kind } from '../wire/messages.ts'
+import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
-import { type Bounds, type Defer, type Log, type LogParts, logFull, newEpoch } from './log.ts'
+import {
+  type Bounds,
+  type Defer,
+  type Identified,
+  type Log,
+  type LogParts,
+  logFull,
+  newEpoch,
+} from './log.ts'
 import { type Portion, portion, Retention, Tail } from './retention.ts'
 import { type Entry, type LogStore, Sequencer } from './sequencer.ts'
-import {
-  createSqliteStore,
-  explain,
-  isDamage,
-  isFull,
-  type LogFile,
-  openLogFile,
-  type SqliteStore,
-} from './sqlite-store.ts'
+import { explain, isDamage, isFull, type LogFile, openLogFile, SqliteStore } from './sqlite-store.ts'
 
 /** What an acknowledged message survives: a killed process, or also a power cut. */
 export type Durability = 'process' | 'machine'
@@ -67,7 +67,6 @@ export function createSqliteLog(file: LogFile, parts: Omit<SqliteLogParts, 'file
 class SqliteLogStore implements LogStore {
   readonly epoch: string
   readonly tail: Tail
-  readonly find: SqliteStore['find']
   readonly #database: LogFile['database']
   readonly #closeFile: () => void
   readonly #defer: Defer
@@ -85,10 +84,9 @@ class SqliteLogStore implements LogStore {
   constructor({ database, loss, close }: LogFile, parts: Omit<SqliteLogParts, 'file'>) {
     const { limits, folds = {}, durability, random, now, onFailure, memory = defaultMemory } = parts
     const defer: Defer = parts.defer ?? setImmediate
-    const store = createSqliteStore(database)
+    const store = new SqliteStore(database)
     const extent = store.extent()
     this.epoch = newEpoch(random)
-    this.find = store.find
     this.#database = database
     this.#closeFile = close
     this.#defer = defer
@@ -98,7 +96,12 @@ class SqliteLogStore implements LogStore {
     this.#reaches = store.beginEpoch(this.epoch, extent.head)
     if (durability === 'process') store.stopWaitingForDisk()
     if (loss) this.#onLoss(`${loss} It goes on after message ${extent.head}.`)
-    const retention = new Retention({ bounds: limits, now, extent, oldestAfter: store.oldestAfter })
+    const retention = new Retention({
+      bounds: limits,
+      now,
+      extent,
+      oldestAfter: (seq) => store.oldestAfter(seq),
+    })
     const bounds = {
       messages: Math.min(memory.messages, limits.messages),
       bytes: Math.min(memory.bytes, limits.bytes),
@@ -112,7 +115,12 @@ class SqliteLogStore implements LogStore {
       {
         folds,
         bases: {
-          ...{ read: store.readSurvivor, write: store.writeSurvivor, ...store.pastBases },
+          read: (channel, kind) => store.readSurvivor(channel, kind),
+          write: (base) => store.writeSurvivor(base),
+          past: (channel, kind) => store.past(channel, kind),
+          readPast: (channel, kind, seq) => store.readPast(channel, kind, seq),
+          keepPast: (base) => store.keepPast(base),
+          forgetPast: (channel, kind, seq) => store.forgetPast(channel, kind, seq),
           erase(channel, before) {
             const { floor } = retention
             retention.shrank(store.transaction(() => store.eraseChannel(channel, before, floor)))
@@ -129,7 +137,7 @@ class SqliteLogStore implements LogStore {
     const newest = store.newest(cumulative).filter(({ seq }) => seq <= floor)
     this.tail = new Tail(bounds, now, this.#folding, floor, newest)
     for (const { message, bytes } of recent) this.tail.add(message, bytes)
-    this.#counters = new Counters(store.highestCounter)
+    this.#counters = new Counters((sender, channel) => store.highestCounter(sender, channel))
   }
 
   /** In one transaction; a single one is a transaction by itself. */
@@ -238,6 +246,10 @@ class SqliteLogStore implements LogStore {
         : `A client has messages of epoch ${name} after number ${reach}, where the log has others or none: its file was set back to an older copy, or lost its end in a power cut. Such clients get a snapshot.`,
     )
     return false
+  }
+
+  find(wanted: Identified): Message | null {
+    return this.#store.find(wanted)
   }
 
   floor(): number {

@@ -8,7 +8,7 @@ import { ampleLimits, appenderFor, draft, main, newFile } from './log-testing.ts
 import { startAppender } from './persistence-contract.ts'
 import { Entry } from './sequencer.ts'
 import { openSqliteLog } from './sqlite-log.ts'
-import { createSqliteStore, LogFileError, openLogFile } from './sqlite-store.ts'
+import { LogFileError, openLogFile, SqliteStore } from './sqlite-store.ts'
 
 function open(file: string) {
   const given = {
@@ -218,7 +218,7 @@ test('another process is refused too, and a killed one has let go', async (conte
 test('a transaction that throws leaves nothing behind, and the next one works', (context) => {
   const { database, close } = openLogFile(newFile(context))
   context.after(close)
-  const store = createSqliteStore(database)
+  const store = new SqliteStore(database)
   const first = (id: string) => ({ seq: 1, entry: new Entry(draft(id), 1) })
   assert.throws(
     () =>

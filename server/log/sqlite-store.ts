@@ -2,7 +2,7 @@
 
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { Draft, Kind, Message } from '../wire/messages.ts'
 import type { StoredBase } from './folding.ts'
@@ -330,9 +330,209 @@ const mostEpochs = 1000
 const readAhead = 256
 
 /** Throws SQLite's error for damaged tables; see `explain`. */
-export type SqliteStore = ReturnType<typeof createSqliteStore>
+export class SqliteStore {
+  readonly #database: DatabaseSync
+  readonly #sql: ReturnType<typeof prepareStatements>
 
-export function createSqliteStore(database: DatabaseSync) {
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#sql = prepareStatements(database)
+  }
+
+  transaction<Result>(work: () => Result): Result {
+    return inTransaction(this.#database, work)
+  }
+
+  insert({ seq, entry: { draft, acceptedAt, body } }: Numbered): void {
+    const { id, channel, kind, from, at } = draft
+    const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
+    this.#sql.insert.run(...fields, checksumOf(fields))
+  }
+
+  /** Of the stored message with the draft's id: null if it is another one, 0 if there is none. `body` is as JSON. */
+  numberOf({ id, channel, kind, from, at }: Draft, body: string): number | null {
+    const known = this.#sql.findRepeat.get(kind, at, body, id, from, channel)
+    if (!known) return 0
+    return known.is_repeat === 1 ? Number(known.seq) : null
+  }
+
+  find({ id, from, channel }: Identified): Message | null {
+    const row = this.#sql.find.get(id, from, channel)
+    return row ? messageOf(row) : null
+  }
+
+  /** The greatest counter in the ids of a sender on a channel, or more; 0 for none. Infinite where there are many. */
+  highestCounter(sender: string, channel: string): number {
+    const { highest: found = null, count = 0 } = this.#sql.highest.get(sender, sender, sender, channel) ?? {}
+    return Number(count) === mostCounted ? Number.POSITIVE_INFINITY : Number(found ?? 0)
+  }
+
+  erase(after: number, count: number, survives: (seq: number) => boolean): void {
+    for (let seq = after + 1; seq <= after + count; seq += 1) if (survives(seq)) this.#sql.moveOut.run(seq)
+    this.#sql.erase.run(after + count)
+  }
+
+  /** All of a channel before that number; its messages leave their places empty. Returns the bytes of their bodies after `floor`. */
+  eraseChannel(channel: string, before: number, floor: number): number {
+    const freed = `SELECT total(octet_length(body) - octet_length(?)) AS bytes FROM message WHERE channel = ? AND seq > ? AND seq < ?`
+    const { body, ...blank } = blankAt(0, 0)
+    const text = JSON.stringify(body)
+    const row: Row = this.#database.prepare(freed).get(text, channel, floor, before) ?? {}
+    const empty = `UPDATE message SET id = seq, channel = ?, kind = ?, sender = ?, at = ?, body = ?, checksum = NULL WHERE channel = ? AND seq < ?`
+    this.#database.prepare(empty).run(blank.channel, blank.kind, blank.from, blank.at, text, channel, before)
+    for (const table of ['survivor', 'past_base'])
+      this.#database.prepare(`DELETE FROM ${table} WHERE channel = ? AND seq < ?`).run(channel, before)
+    return Number(row.bytes)
+  }
+
+  /** At most `mostBytes`, but at least one message. */
+  between(after: number, upTo: number, channels: ReadonlySet<string>, mostBytes: number): Portion {
+    const messages: Message[] = []
+    let left = mostBytes
+    for (const row of this.#sql.between.iterate(after, upTo, JSON.stringify([...channels]))) {
+      left -= Number(row.bytes)
+      if (left < 0 && messages.length > 0) return { messages, upTo: Number(row.seq) - 1 }
+      messages.push(messageOf(row))
+    }
+    return { messages, upTo }
+  }
+
+  oldestAfter(seq: number): Stored[] {
+    return this.#sql.oldest.all(seq) as unknown as Stored[]
+  }
+
+  /** In order; `bytes` is the body's size. */
+  last({ messages: mostMessages, bytes: mostBytes }: Bounds) {
+    const rows = this.#database.prepare(
+      'SELECT *, octet_length(body) AS bytes FROM message ORDER BY seq DESC LIMIT ?',
+    )
+    const found: { message: Message; bytes: number }[] = []
+    let left = mostBytes
+    for (const row of rows.iterate(mostMessages)) {
+      const bytes = Number(row.bytes)
+      left -= bytes
+      if (left < 0) break
+      found.push({ message: messageOf(row), bytes })
+    }
+    return found.reverse()
+  }
+
+  /** The newest of each channel and kind, but erasures and of none of these kinds, in order. */
+  newest(without: readonly string[] = []): Message[] {
+    // SQLite returns the row that has the `max` (lang_select.html, 2.5).
+    const rows = this.#database.prepare(
+      `SELECT *, max(seq) FROM (SELECT * FROM survivor UNION ALL SELECT * FROM message WHERE seq IN
+         (SELECT max(seq) FROM message GROUP BY channel, kind))
+       WHERE kind NOT IN (SELECT value FROM json_each(?)) GROUP BY channel, kind ORDER BY seq`,
+    )
+    return rows.all(JSON.stringify([...without, 'erasure'])).map(messageOf)
+  }
+
+  /** Throws a `SyntaxError` if one is damaged: without it a document is. */
+  survivors(kinds: readonly string[]): StoredBase[] {
+    const rows = this.#database.prepare(
+      `SELECT *, octet_length(body) AS bytes FROM survivor
+       WHERE kind IN (SELECT value FROM json_each(?))`,
+    )
+    return Array.from(rows.iterate(JSON.stringify(kinds)), (row) => {
+      const { channel, kind, seq } = messageOf(row)
+      return { channel, kind, seq, bytes: Number(row.bytes) }
+    })
+  }
+
+  readSurvivor(channel: string, kind: Kind): Message | undefined {
+    const row = this.#sql.readSurvivor.get(channel, kind)
+    return row && messageOf(row)
+  }
+
+  /** Commits. Returns the body's size. */
+  writeSurvivor(base: Message): number {
+    return writeTo(this.#sql.writeSurvivor, base)
+  }
+
+  past(channel: string, kind: Kind): number[] {
+    return this.#sql.past.all(channel, kind).map(({ seq }) => Number(seq))
+  }
+
+  readPast(channel: string, kind: Kind, seq: number): Message | undefined {
+    const row = this.#sql.readPast.get(channel, kind, seq)
+    return row && messageOf(row)
+  }
+
+  keepPast(base: Message): void {
+    writeTo(this.#sql.keepPast, base)
+  }
+
+  forgetPast(channel: string, kind: Kind, seq: number): void {
+    this.#sql.forgetPast.run(channel, kind, seq)
+  }
+
+  /** Messages of these kinds after their survivors, up to a number; in order. Scans the log. */
+  *unfolded(kinds: readonly string[], upTo: number): Generator<{ message: Message; bytes: number }> {
+    const rows = this.#database.prepare(
+      `SELECT *, octet_length(body) AS bytes FROM message WHERE seq <= ?
+         AND kind IN (SELECT value FROM json_each(?))
+         AND seq > coalesce((SELECT survivor.seq FROM survivor
+           WHERE survivor.channel = message.channel AND survivor.kind = message.kind), 0)
+       ORDER BY seq`,
+    )
+    for (const row of rows.iterate(upTo, JSON.stringify(kinds))) {
+      yield { message: messageOf(row), bytes: Number(row.bytes) }
+    }
+  }
+
+  /** Scans the log. Throws a `SyntaxError` if a message is missing. */
+  extent(): Extent {
+    const totals = this.#database.prepare(
+      `SELECT min(seq) AS first, max(seq) AS last, count(*) AS count, total(octet_length(body)) AS bytes FROM message`,
+    )
+    const row: Row = totals.get() ?? {}
+    const count = Number(row.count)
+    // The newest message is erased only after a newer one is stored.
+    const head = Number(row.last ?? 0)
+    if (count > 0 && count !== head - Number(row.first) + 1) throw new SyntaxError('Messages are missing.')
+    return { floor: head - count, head, bytes: Number(row.bytes) }
+  }
+
+  /**
+   * Begins an epoch that continues the log after `head`, on the disk. Returns how far the log has what was stored in each earlier
+   * one, by name.
+   */
+  beginEpoch(name: string, head: number): ReadonlyMap<string, number> {
+    inTransaction(this.#database, () => {
+      this.#database.prepare('INSERT INTO epoch (name, after, is_closed) VALUES (?, ?, 0)').run(name, head)
+      const oldest = 'SELECT number FROM epoch ORDER BY number DESC LIMIT 1 OFFSET ?'
+      this.#database.prepare(`DELETE FROM epoch WHERE number <= (${oldest})`).run(mostEpochs)
+    })
+    // From now on a missing write-ahead log is noticed.
+    this.checkpoint('TRUNCATE')
+    const reaches = new Map<string, number>()
+    let reach = head
+    for (const row of this.#database
+      .prepare('SELECT name, after FROM epoch ORDER BY number DESC')
+      .iterate()) {
+      reaches.set(String(row.name), reach)
+      reach = Math.min(reach, Number(row.after))
+    }
+    return reaches
+  }
+
+  closeEpoch(): void {
+    this.#database.exec('UPDATE epoch SET is_closed = 1')
+  }
+
+  /** From now on commits survive the process, not the machine. */
+  stopWaitingForDisk(): void {
+    this.#database.exec('PRAGMA synchronous = NORMAL')
+  }
+
+  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
+    if (this.#database.isOpen) this.#database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
+  }
+}
+
+/** Those of every message or fold. */
+function prepareStatements(database: DatabaseSync) {
   const insert = database.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const find = database.prepare('SELECT * FROM message WHERE id = ? AND sender = ? AND channel = ?')
   const findRepeat = database.prepare(
@@ -361,173 +561,31 @@ export function createSqliteStore(database: DatabaseSync) {
   const readPast = database.prepare('SELECT * FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
   const keepPast = database.prepare('INSERT OR REPLACE INTO past_base VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const forgetPast = database.prepare('DELETE FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
-
-  function insertNumbered({ seq, entry: { draft, acceptedAt, body } }: Numbered): void {
-    const { id, channel, kind, from, at } = draft
-    const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
-    insert.run(...fields, checksumOf(fields))
-  }
-
-  /** Returns the body's size. */
-  function writeTo(into: typeof insert, message: Message): number {
-    const { id, channel, kind, from, at, seq, acceptedAt } = message
-    const body = JSON.stringify(message.body)
-    const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
-    into.run(...fields, checksumOf(fields))
-    return Buffer.byteLength(body)
-  }
-
-  function checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
-    if (database.isOpen) database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
-  }
-
   return {
-    transaction: <Result>(work: () => Result) => inTransaction(database, work),
-    insert: insertNumbered,
-    /** Of the stored message with the draft's id: null if it is another one, 0 if there is none. `body` is as JSON. */
-    numberOf({ id, channel, kind, from, at }: Draft, body: string): number | null {
-      const known = findRepeat.get(kind, at, body, id, from, channel)
-      if (!known) return 0
-      return known.is_repeat === 1 ? Number(known.seq) : null
-    },
-    find({ id, from, channel }: Identified): Message | null {
-      const row = find.get(id, from, channel)
-      return row ? messageOf(row) : null
-    },
-    /** The greatest counter in the ids of a sender on a channel, or more; 0 for none. Infinite where there are many. */
-    highestCounter(sender: string, channel: string): number {
-      const { highest: found = null, count = 0 } = highest.get(sender, sender, sender, channel) ?? {}
-      return Number(count) === mostCounted ? Number.POSITIVE_INFINITY : Number(found ?? 0)
-    },
-    erase(after: number, count: number, survives: (seq: number) => boolean): void {
-      for (let seq = after + 1; seq <= after + count; seq += 1) if (survives(seq)) moveOut.run(seq)
-      erase.run(after + count)
-    },
-    /** All of a channel before that number; its messages leave their places empty. Returns the bytes of their bodies after `floor`. */
-    eraseChannel(channel: string, before: number, floor: number): number {
-      const freed = `SELECT total(octet_length(body) - octet_length(?)) AS bytes FROM message WHERE channel = ? AND seq > ? AND seq < ?`
-      const { body, ...blank } = blankAt(0, 0)
-      const text = JSON.stringify(body)
-      const row: Row = database.prepare(freed).get(text, channel, floor, before) ?? {}
-      const empty = `UPDATE message SET id = seq, channel = ?, kind = ?, sender = ?, at = ?, body = ?, checksum = NULL WHERE channel = ? AND seq < ?`
-      database.prepare(empty).run(blank.channel, blank.kind, blank.from, blank.at, text, channel, before)
-      for (const table of ['survivor', 'past_base'])
-        database.prepare(`DELETE FROM ${table} WHERE channel = ? AND seq < ?`).run(channel, before)
-      return Number(row.bytes)
-    },
-    /** At most `mostBytes`, but at least one message. */
-    between(after: number, upTo: number, channels: ReadonlySet<string>, mostBytes: number): Portion {
-      const messages: Message[] = []
-      let left = mostBytes
-      for (const row of between.iterate(after, upTo, JSON.stringify([...channels]))) {
-        left -= Number(row.bytes)
-        if (left < 0 && messages.length > 0) return { messages, upTo: Number(row.seq) - 1 }
-        messages.push(messageOf(row))
-      }
-      return { messages, upTo }
-    },
-    oldestAfter: (seq: number) => oldest.all(seq) as unknown as Stored[],
-    /** In order; `bytes` is the body's size. */
-    last({ messages: mostMessages, bytes: mostBytes }: Bounds) {
-      const rows = database.prepare(
-        'SELECT *, octet_length(body) AS bytes FROM message ORDER BY seq DESC LIMIT ?',
-      )
-      const found: { message: Message; bytes: number }[] = []
-      let left = mostBytes
-      for (const row of rows.iterate(mostMessages)) {
-        const bytes = Number(row.bytes)
-        left -= bytes
-        if (left < 0) break
-        found.push({ message: messageOf(row), bytes })
-      }
-      return found.reverse()
-    },
-    /** The newest of each channel and kind, but erasures and of none of these kinds, in order. */
-    newest(without: readonly string[] = []): Message[] {
-      // SQLite returns the row that has the `max` (lang_select.html, 2.5).
-      const rows = database.prepare(
-        `SELECT *, max(seq) FROM (SELECT * FROM survivor UNION ALL SELECT * FROM message WHERE seq IN
-           (SELECT max(seq) FROM message GROUP BY channel, kind))
-         WHERE kind NOT IN (SELECT value FROM json_each(?)) GROUP BY channel, kind ORDER BY seq`,
-      )
-      return rows.all(JSON.stringify([...without, 'erasure'])).map(messageOf)
-    },
-    /** Throws a `SyntaxError` if one is damaged: without it a document is. */
-    survivors(kinds: readonly string[]): StoredBase[] {
-      const rows = database.prepare(
-        `SELECT *, octet_length(body) AS bytes FROM survivor
-         WHERE kind IN (SELECT value FROM json_each(?))`,
-      )
-      return Array.from(rows.iterate(JSON.stringify(kinds)), (row) => {
-        const { channel, kind, seq } = messageOf(row)
-        return { channel, kind, seq, bytes: Number(row.bytes) }
-      })
-    },
-    readSurvivor(channel: string, kind: Kind): Message | undefined {
-      const row = readSurvivor.get(channel, kind)
-      return row && messageOf(row)
-    },
-    /** Commits. Returns the body's size. */
-    writeSurvivor: (base: Message) => writeTo(writeSurvivor, base),
-    pastBases: {
-      past: (channel: string, kind: Kind) => past.all(channel, kind).map(({ seq }) => Number(seq)),
-      readPast(channel: string, kind: Kind, seq: number): Message | undefined {
-        const row = readPast.get(channel, kind, seq)
-        return row && messageOf(row)
-      },
-      keepPast: (base: Message) => void writeTo(keepPast, base),
-      forgetPast: (channel: string, kind: Kind, seq: number) => void forgetPast.run(channel, kind, seq),
-    },
-    /** Messages of these kinds after their survivors, up to a number; in order. Scans the log. */
-    *unfolded(kinds: readonly string[], upTo: number): Generator<{ message: Message; bytes: number }> {
-      const rows = database.prepare(
-        `SELECT *, octet_length(body) AS bytes FROM message WHERE seq <= ?
-           AND kind IN (SELECT value FROM json_each(?))
-           AND seq > coalesce((SELECT survivor.seq FROM survivor
-             WHERE survivor.channel = message.channel AND survivor.kind = message.kind), 0)
-         ORDER BY seq`,
-      )
-      for (const row of rows.iterate(upTo, JSON.stringify(kinds))) {
-        yield { message: messageOf(row), bytes: Number(row.bytes) }
-      }
-    },
-    /** Scans the log. Throws a `SyntaxError` if a message is missing. */
-    extent(): Extent {
-      const totals = database.prepare(
-        `SELECT min(seq) AS first, max(seq) AS last, count(*) AS count, total(octet_length(body)) AS bytes FROM message`,
-      )
-      const row: Row = totals.get() ?? {}
-      const count = Number(row.count)
-      // The newest message is erased only after a newer one is stored.
-      const head = Number(row.last ?? 0)
-      if (count > 0 && count !== head - Number(row.first) + 1) throw new SyntaxError('Messages are missing.')
-      return { floor: head - count, head, bytes: Number(row.bytes) }
-    },
-    /**
-     * Begins an epoch that continues the log after `head`, on the disk. Returns how far the log has what was stored in each earlier
-     * one, by name.
-     */
-    beginEpoch(name: string, head: number): ReadonlyMap<string, number> {
-      inTransaction(database, () => {
-        database.prepare('INSERT INTO epoch (name, after, is_closed) VALUES (?, ?, 0)').run(name, head)
-        const oldest = 'SELECT number FROM epoch ORDER BY number DESC LIMIT 1 OFFSET ?'
-        database.prepare(`DELETE FROM epoch WHERE number <= (${oldest})`).run(mostEpochs)
-      })
-      // From now on a missing write-ahead log is noticed.
-      checkpoint('TRUNCATE')
-      const reaches = new Map<string, number>()
-      let reach = head
-      for (const row of database.prepare('SELECT name, after FROM epoch ORDER BY number DESC').iterate()) {
-        reaches.set(String(row.name), reach)
-        reach = Math.min(reach, Number(row.after))
-      }
-      return reaches
-    },
-    closeEpoch: () => database.exec('UPDATE epoch SET is_closed = 1'),
-    /** From now on commits survive the process, not the machine. */
-    stopWaitingForDisk: () => database.exec('PRAGMA synchronous = NORMAL'),
-    checkpoint,
+    insert,
+    find,
+    findRepeat,
+    highest,
+    moveOut,
+    erase,
+    between,
+    oldest,
+    readSurvivor,
+    writeSurvivor,
+    past,
+    readPast,
+    keepPast,
+    forgetPast,
   }
+}
+
+/** Returns the body's size. */
+function writeTo(into: StatementSync, message: Message): number {
+  const { id, channel, kind, from, at, seq, acceptedAt } = message
+  const body = JSON.stringify(message.body)
+  const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
+  into.run(...fields, checksumOf(fields))
+  return Buffer.byteLength(body)
 }
 
 type Row = Record<string, SQLOutputValue>
