@@ -3,6 +3,19 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import {
+  browserTimers,
+  createLink,
+  DraftStore,
+  type LeftDrafts,
+  newName,
+  openDraftDatabase,
+  shareHere,
+  shareTransports,
+  transports,
+  watchWakeUps,
+  whenDue,
+} from '../client/index.ts'
+import {
   type Bodies,
   deletedForMs,
   isKind,
@@ -22,25 +35,19 @@ import { takeCopies } from './editor/copy.ts'
 import { createPresence } from './editor/presence.ts'
 import { createSharedDocument, mergeUpdates } from './editor/shared-document.ts'
 import { createLabDoor, createRecorder, noRecorder } from './lab.ts'
-import { browserTimers, watchWakeUps } from './link/browser-services.ts'
-import { openDraftDatabase } from './link/draft-database.ts'
-import { DraftStore, type LeftDrafts } from './link/draft-store.ts'
-import { createLink, whenDue } from './link/link.ts'
+import type { Actions } from './page/hooks.ts'
+import { addressInView, channelsFor, notLoaded, type ViewName, viewAsked } from './page/views.ts'
+import { http1Warning, refusalAfter, refusedUpdateWords, unkeptWords } from './page/wording.ts'
 import {
   addressInMode,
   type BrowserKey,
   browserKey,
   keepSession,
   modeAsked,
-  newName,
   originFor,
   renewSession,
   succeed,
-} from './link/page-session.ts'
-import type { Actions } from './page/hooks.ts'
-import { addressInView, channelsFor, notLoaded, type ViewName, viewAsked } from './page/views.ts'
-import { http1Warning, refusalAfter, refusedUpdateWords, unkeptWords } from './page/wording.ts'
-import { shareHere, shareTransports } from './share/shared-client.ts'
+} from './page-session.ts'
 import {
   createStore,
   firstView,
@@ -52,7 +59,6 @@ import {
   readName,
   type Unshared,
 } from './store.ts'
-import { transports } from './transports/index.ts'
 import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
 const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')

@@ -1,12 +1,11 @@
 // The page's state: one immutable view of all that a window shows, its listeners, kept choices.
 
+import type { LinkState, OutboxState } from '../client/index.ts'
 import type { NamedVersion, OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
 import type { Share } from '../server/wire/modes.ts'
 import { noFigures, type WindFigures } from '../server/wire/wind-statistics.ts'
 import { isWindUnit, type WindUnit } from '../server/wire/wind-units.ts'
 import type { Person } from './editor/presence.ts'
-import type { LinkState } from './link/link.ts'
-import type { OutboxState } from './link/outbox.ts'
 import type { ViewName } from './page/views.ts'
 
 export const historyMinutes = [1, 10, 60] as const

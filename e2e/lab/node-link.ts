@@ -1,9 +1,14 @@
 // The web app's link in Node, over transports without a browser.
 
+import {
+  createLink,
+  type Link,
+  type Opening,
+  type OpenTransport,
+  type WebTransport,
+} from '../../client/index.ts'
 import { processTimers } from '../../server/process.ts'
 import { type TransportName, transportNames } from '../../server/wire/modes.ts'
-import { createLink, type Link } from '../../web/link/link.ts'
-import type { Opening, OpenTransport, WebTransport } from '../../web/transports/transport.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 
 type Parts = Parameters<typeof createLink>[0]

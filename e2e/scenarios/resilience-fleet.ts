@@ -1,10 +1,9 @@
 // Windows without a browser: the real link over connections that can be cut and stalled.
 
+import type { Link, LinkState, Opening } from '../../client/index.ts'
 import { type DownFrame, parseCursor } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
-import type { Link, LinkState } from '../../web/link/link.ts'
-import type { Opening } from '../../web/transports/transport.ts'
 import { type NodeTransport, openTransport } from '../clients/client.ts'
 import { openNodeLink } from '../lab/node-link.ts'
 import { createWindowRecord, type Outage, type WindowRecord } from './resilience-analysis.ts'

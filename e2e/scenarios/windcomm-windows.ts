@@ -1,10 +1,10 @@
 // What a WindComm run measures: a server, links to it, and receiving windows behind them.
 
+import type { LinkState } from '../../client/index.ts'
 import { isKind, type Message, type Polling } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import type { LabDoor } from '../../web/lab.ts'
-import type { LinkState } from '../../web/link/link.ts'
 import type { Browser } from '../browser/browser.ts'
 import { pageClock, readMachineClock } from '../browser/typing.ts'
 import { openTransport } from '../clients/client.ts'

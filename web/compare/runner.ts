@@ -1,10 +1,9 @@
 // Measures modes from this page: a sender and a receiver of its own in each, in turns, with one clock.
 
+import { type Closing, type Opening, openConnection, type Transports } from '../../client/index.ts'
 import { type DownFrame, probesChannel } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { type Random, shuffled, type Timers } from '../../server/wire/time.ts'
-import { openConnection } from '../link/connection.ts'
-import type { Closing, Opening, Transports } from '../transports/transport.ts'
 import { isLastRound, type Plan, pauseBefore, type Turn } from './comparison.ts'
 
 export interface MeasuringParts {

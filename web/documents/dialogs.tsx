@@ -1,9 +1,9 @@
 // Dialogs of the document: the list of documents, and its links.
 
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { browserTimers } from '../../client/index.ts'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
 import { deletedForMs, mostTitleLength } from '../../server/wire/messages.ts'
-import { browserTimers } from '../link/browser-services.ts'
 import { timeOfDay } from '../page/wording.ts'
 import type { DocumentBarProps } from './DocumentBar.tsx'
 import {

@@ -11,7 +11,7 @@ import {
 } from 'react'
 import { safeLink } from '../../server/document/rich-text.ts'
 import type { Cancel } from '../../server/wire/time.ts'
-import { inNextFrame } from '../link/browser-services.ts'
+import { inNextFrame } from '../frames.ts'
 import { unkeptWords } from '../page/wording.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 import { takePastes } from './paste.ts'

@@ -22,7 +22,7 @@ import {
 import { changesBetween } from '../../server/document/text-diff.ts'
 import { withoutHalves } from '../../server/wire/graphemes.ts'
 import type { Cancel } from '../../server/wire/time.ts'
-import { inNextFrame } from '../link/browser-services.ts'
+import { inNextFrame } from '../frames.ts'
 import type { EditorCommands, EditorState, Mark } from './commands.ts'
 import {
   deleteText,

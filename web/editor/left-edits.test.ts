@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { UnstoredDraft } from '../../client/index.ts'
 import type { Draft, Message } from '../../server/wire/messages.ts'
-import type { UnstoredDraft } from '../link/draft-database.ts'
 import { createLeftEdits, fateOf } from './left-edits.ts'
 
 function draft(n: number, change: Partial<Draft<'edit'>> = {}): Draft<'edit'> {

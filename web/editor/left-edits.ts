@@ -1,9 +1,7 @@
 // Whole-page edits that are not shown: closed windows' and replaced ones; sent, dropped or offered.
 
+import type { DraftStore, LeftDrafts, Link, UnstoredDraft } from '../../client/index.ts'
 import { type Draft, isKind, type Message, parseCursor } from '../../server/wire/messages.ts'
-import type { UnstoredDraft } from '../link/draft-database.ts'
-import type { DraftStore, LeftDrafts } from '../link/draft-store.ts'
-import type { Link } from '../link/link.ts'
 import type { View } from '../store.ts'
 import type { createMirroring } from './mirroring.ts'
 

@@ -1,8 +1,7 @@
 // The editor of the 2021 paper, whole: each edit carries all content, and the newest one wins.
 
+import type { DraftStore, Link } from '../../client/index.ts'
 import type { Message } from '../../server/wire/messages.ts'
-import type { DraftStore } from '../link/draft-store.ts'
-import type { Link } from '../link/link.ts'
 import type { View } from '../store.ts'
 import type { MountedEditor } from './commands.ts'
 import { bindContent, contentCommands } from './content.ts'

@@ -8,12 +8,11 @@ import {
   useRef,
   useState,
 } from 'react'
+import { browserTimers, lackingTransports } from '../../client/index.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { isShared, modeFor, modes } from '../../server/wire/modes.ts'
 import { homeAddress } from '../documents/document-requests.ts'
-import { browserTimers } from '../link/browser-services.ts'
 import { readMedians } from '../store.ts'
-import { lackingTransports } from '../transports/index.ts'
 import { type CommonProps, indexAfterKey, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
 import { Caution, LineIcon, LinkShape, Mark } from './Icons.tsx'
 import { People } from './People.tsx'

@@ -1,11 +1,10 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
 import { useEffect, useReducer, useState, useSyncExternalStore } from 'react'
+import { browserTimers, type OutboxState } from '../../client/index.ts'
 import type { Line } from '../../server/document/rich-text.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
-import { browserTimers } from '../link/browser-services.ts'
-import type { OutboxState } from '../link/outbox.ts'
 import type { Store, Tone, View, WindChoices } from '../store.ts'
 import type { ViewName } from './views.ts'
 import { http1Warning } from './wording.ts'

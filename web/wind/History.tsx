@@ -1,8 +1,8 @@
 // The history of speed and direction: its length, a summary and two plots.
 
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from 'react'
+import { browserTimers } from '../../client/index.ts'
 import type { WindHistory } from '../../server/wire/wind-history.ts'
-import { browserTimers } from '../link/browser-services.ts'
 import { type CommonProps, useView } from '../page/hooks.ts'
 import { historyMinutes, unitShown } from '../store.ts'
 import { displayOf } from './canvas.ts'
