@@ -11,7 +11,7 @@ function watch(visibilityState: DocumentVisibilityState = 'visible') {
   watchWakeUps(document, window, {
     wake: (by) => void said.push(by),
     offline: () => void said.push('offline'),
-    save: () => void said.push('save'),
+    outbox: { flush: () => void said.push('save') },
     rest: () => void said.push('rest'),
     hide: () => void said.push('hide'),
   })

@@ -2,6 +2,7 @@
 
 import type { Timers } from '../server/wire/time.ts'
 import type { Link } from './link.ts'
+import type { Outbox } from './outbox.ts'
 import { now } from './transports/transport.ts'
 
 export const browserTimers: Timers = {
@@ -46,26 +47,26 @@ export function onceFree(locks: Locks, name: string, signal: AbortSignal, onFree
 export function watchWakeUps(
   document: EventTarget & Pick<Document, 'visibilityState'>,
   window: EventTarget,
-  link: Pick<Link, 'wake' | 'offline' | 'save' | 'rest' | 'hide'>,
+  link: Pick<Link, 'wake' | 'offline' | 'rest' | 'hide'> & { readonly outbox: Pick<Outbox, 'flush'> },
 ): void {
   if (document.visibilityState !== 'visible') link.rest()
   window.addEventListener('online', () => link.wake('online'))
-  window.addEventListener('offline', link.offline)
+  window.addEventListener('offline', () => link.offline())
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') link.wake('visible')
     else {
       // On phones often the last event that a page receives.
-      link.save()
+      link.outbox.flush()
       link.rest()
     }
   })
-  document.addEventListener('freeze', link.save)
+  document.addEventListener('freeze', () => link.outbox.flush())
   document.addEventListener('resume', () => link.wake('resumed'))
   window.addEventListener('pageshow', (event) => {
     if ((event as PageTransitionEvent).persisted) link.wake('restored')
   })
   window.addEventListener('pagehide', () => {
-    link.save()
+    link.outbox.flush()
     link.hide()
   })
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualTime } from '../server/wire/testing.ts'
-import { openConnection } from './connection.ts'
+import { Connection } from './connection.ts'
 import { createFakeTransports, mode } from './testing.ts'
 import type { Closing } from './transports/transport.ts'
 
@@ -20,7 +20,7 @@ function watch() {
     onFrame: () => undefined,
     onClose: ({ code }: Closing) => void closings.push([code, time.now() - startAt]),
   }
-  const connection = openConnection(transports.sse, opening, time)
+  const connection = new Connection(transports.sse, opening, time)
   const [stream = assert.fail('nothing was opened')] = streams
   return { time, connection, stream, closings }
 }

@@ -1,8 +1,9 @@
 // One connection over one transport, from its first frame to its end, with a silence watchdog.
 
-import type { Beat, DownFrame } from '../server/wire/messages.ts'
+import type { AwarenessReport, Beat, DownFrame } from '../server/wire/messages.ts'
+import type { Mode } from '../server/wire/modes.ts'
 import type { Timers } from '../server/wire/time.ts'
-import type { Closing, Opening, WebTransport } from './transports/transport.ts'
+import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
 
 /** Until the welcome. */
 const firstSilenceMs = 20_000
@@ -10,83 +11,107 @@ const firstHeartbeatMs = 15_000
 /** Allows two late heartbeats; a broken path can look open for minutes. */
 const heartbeatsMissed = 2.5
 
-export type Connection = ReturnType<typeof openConnection>
-
 /** No `opening.onFrame` follows the end; one `opening.onClose` reports it, unless `leave` was called. */
-export function openConnection(
-  transport: WebTransport,
-  opening: Opening,
-  timers: Timers,
-  windowsToReport: () => Beat['windows'] = () => undefined,
-) {
-  let isOver = false
-  let heartbeatMs = firstHeartbeatMs
-  let silenceMs = firstSilenceMs
-  let heardAt = timers.now()
-  let stopWatchdog = timers.later(checkSilence, silenceMs)
-  const { send, beat, askClock, sendAwareness, close } = transport.open({
-    ...opening,
-    onFrame: take,
-    onClose: closed,
-  })
+export class Connection {
+  readonly mode: Mode
+  readonly #opening: Opening
+  readonly #timers: Timers
+  readonly #windowsToReport: () => Beat['windows']
+  readonly #open: OpenTransport
+  #isOver = false
+  #heartbeatMs = firstHeartbeatMs
+  #silenceMs = firstSilenceMs
+  #heardAt: number
+  #stopWatchdog: () => void
+
+  constructor(
+    transport: WebTransport,
+    opening: Opening,
+    timers: Timers,
+    windowsToReport: () => Beat['windows'] = () => undefined,
+  ) {
+    this.mode = opening.mode
+    this.#opening = opening
+    this.#timers = timers
+    this.#windowsToReport = windowsToReport
+    this.#heardAt = timers.now()
+    this.#stopWatchdog = timers.later(() => this.#checkSilence(), this.#silenceMs)
+    this.#open = transport.open({
+      ...opening,
+      onFrame: (frame, receivedAt) => this.#take(frame, receivedAt),
+      onClose: (closing) => this.#closed(closing),
+    })
+  }
+
+  get send(): OpenTransport['send'] {
+    return this.#open.send
+  }
+
+  /** Undefined where another window owns the connection. */
+  get askClock(): OpenTransport['askClock'] {
+    return this.#open.askClock
+  }
+
+  beat(windows?: Beat['windows']): void {
+    this.#open.beat(windows)
+  }
+
+  sendAwareness(report: AwarenessReport): void {
+    this.#open.sendAwareness(report)
+  }
+
+  /** Silent for more than a heartbeat, as a live poll without messages is; reopening it is cheap. */
+  isStale(): boolean {
+    return this.#timers.now() - this.#heardAt > this.#heartbeatMs
+  }
+
+  abandon(code: Closing['code'], sentence: string): void {
+    if (this.#isOver) return
+    this.#open.close()
+    this.#closed({ code, sentence, retryAfterMs: null })
+  }
+
+  /** Pending sends may still be answered. */
+  leave(): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#open.close()
+  }
 
   /** Runs at the deadline only, so that frames set no timers. */
-  function checkSilence(): void {
-    const leftMs = heardAt + silenceMs - timers.now()
-    if (leftMs > 0) stopWatchdog = timers.later(checkSilence, leftMs)
-    else abandon('silent', 'Nothing was heard from the server for too long.')
+  #checkSilence(): void {
+    const leftMs = this.#heardAt + this.#silenceMs - this.#timers.now()
+    if (leftMs > 0) this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), leftMs)
+    else this.abandon('silent', 'Nothing was heard from the server for too long.')
   }
 
-  function take(frame: DownFrame, receivedAt: number): void {
-    if (isOver) return
+  #take(frame: DownFrame, receivedAt: number): void {
+    if (this.#isOver) return
     // A clock answer may arrive on a separate request, so it does not prove that the stream lives.
-    if (frame.type !== 'clock') heardAt = timers.now()
-    if (frame.type === 'welcome') watchAtPace(frame.heartbeatMs)
+    if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
+    if (frame.type === 'welcome') this.#watchAtPace(frame.heartbeatMs)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
-    if (frame.type === 'heartbeat') beat(windowsToReport())
-    opening.onFrame(frame, receivedAt)
+    if (frame.type === 'heartbeat') this.beat(this.#windowsToReport())
+    this.#opening.onFrame(frame, receivedAt)
   }
 
-  function watchAtPace(givenMs: number): void {
-    heartbeatMs = givenMs
-    stopWatchdog()
+  #watchAtPace(heartbeatMs: number): void {
+    this.#heartbeatMs = heartbeatMs
+    this.#stopWatchdog()
     // Polls have request timeouts, and empty responses emit no frame.
-    if (!opening.mode.isPush) return
-    silenceMs = givenMs * heartbeatsMissed
-    stopWatchdog = timers.later(checkSilence, silenceMs)
+    if (!this.mode.isPush) return
+    this.#silenceMs = heartbeatMs * heartbeatsMissed
+    this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), this.#silenceMs)
   }
 
-  function end(): void {
-    isOver = true
-    stopWatchdog()
+  #closed(closing: Closing): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#opening.onClose(closing)
   }
 
-  function closed(closing: Closing): void {
-    if (isOver) return
-    end()
-    opening.onClose(closing)
-  }
-
-  function abandon(code: Closing['code'], sentence: string): void {
-    if (isOver) return
-    close()
-    closed({ code, sentence, retryAfterMs: null })
-  }
-
-  return {
-    mode: opening.mode,
-    send,
-    beat,
-    askClock,
-    sendAwareness,
-    abandon,
-    /** Silent for more than a heartbeat, as a live poll without messages is; reopening it is cheap. */
-    isStale: () => timers.now() - heardAt > heartbeatMs,
-    /** Pending sends may still be answered. */
-    leave() {
-      if (isOver) return
-      end()
-      close()
-    },
+  #end(): void {
+    this.#isOver = true
+    this.#stopWatchdog()
   }
 }

@@ -17,44 +17,23 @@ function unstored(id: string, { channel = 'main', at = 0 } = {}): UnstoredDraft 
 
 const idsOf = (left: readonly LeftDrafts[]) => left.map(({ drafts }) => drafts.map(({ draft }) => draft.id))
 
-test('keeps what it is given, and no more once that is stored', async () => {
+test('keeps what it is given, until it is to be removed', async () => {
   const browser = createBrowser()
   const { store } = browser.open('w1')
-  assert.equal(await store.save([unstored('w1-1'), unstored('w1-2')]), true)
-  assert.equal(await store.save([unstored('w1-2'), unstored('w1-3')]), true)
+  assert.equal(await store.write([unstored('w1-1'), unstored('w1-2')], []), true)
+  assert.equal(await store.write([unstored('w1-3')], ['w1-1']), true)
   assert.deepEqual(browser.ids(), ['w1-2', 'w1-3'])
-  assert.equal(await store.save([]), true)
+  assert.equal(await store.write([], ['w1-2', 'w1-3']), true)
   assert.deepEqual(browser.ids(), [])
 })
 
-test('writes each draft once', async () => {
-  const written: string[] = []
-  const database = {
-    read: async () => [],
-    async change(added: readonly UnstoredDraft[], removed: readonly string[]) {
-      written.push(...added.map(({ draft }) => draft.id), ...removed.map((id) => `not ${id}`))
-    },
-  }
-  const { store } = createBrowser().open('w1', { database })
-  await store.save([])
-  await Promise.all([store.save([unstored('w1-1')]), store.save([unstored('w1-1'), unstored('w1-2')])])
-  await store.save([unstored('w1-2')])
-  assert.deepEqual(written, ['w1-1', 'w1-2', 'not w1-1'])
-})
-
-test('says so when there is no room, and keeps all when there is again', async () => {
+test('says so when there is no room, and has done nothing then', async () => {
   const browser = createBrowser()
   const { store } = browser.open('w1')
+  await store.write([unstored('w1-1')], [])
   browser.limit(1)
-  assert.equal(await store.save([unstored('w1-1'), unstored('w1-2')]), false)
-  browser.limit(2)
-  assert.equal(await store.save([unstored('w1-1'), unstored('w1-2')]), true)
-  assert.deepEqual(browser.ids(), ['w1-1', 'w1-2'])
-  browser.limit(-1)
-  assert.equal(await store.save([]), false)
-  browser.limit(2)
-  assert.equal(await store.save([]), true)
-  assert.deepEqual(browser.ids(), [])
+  assert.equal(await store.write([unstored('w1-2'), unstored('w1-3')], ['w1-1']), false)
+  assert.deepEqual(browser.ids(), ['w1-1'])
 })
 
 test('says so where nothing can be kept: no locks, which tell closed windows from open ones, or none granted', async () => {
@@ -62,14 +41,14 @@ test('says so where nothing can be kept: no locks, which tell closed windows fro
   const denied = { request: () => Promise.reject(new Error('SecurityError')) } as never
   for (const locks of [null, denied]) {
     const { store } = browser.open('w1', { locks })
-    assert.deepEqual([await store.save([unstored('w1-1')]), await store.save([])], [false, true])
+    assert.deepEqual([await store.write([unstored('w1-1')], []), await store.write([], [])], [false, true])
   }
   assert.deepEqual(browser.ids(), [])
 })
 
 test('the next window gets all that a closed one left, in order, as it was', async () => {
   const browser = createBrowser()
-  await browser.open('w1').store.save([unstored('w1-2'), unstored('w1-1'), unstored('w1-3')])
+  await browser.open('w1').store.write([unstored('w1-2'), unstored('w1-1'), unstored('w1-3')], [])
   await browser.close('w1')
   const next = browser.open('w2')
   await next.store.look()
@@ -77,18 +56,17 @@ test('the next window gets all that a closed one left, in order, as it was', asy
   assert.deepEqual(idsOf(next.left), [['w1-2', 'w1-1', 'w1-3']])
   assert.deepEqual(next.left[0]?.drafts[0], unstored('w1-2'))
   assert.equal(next.left[0]?.isReload, false)
-  // Its own now: kept as long as it says so.
-  await next.store.save([unstored('w1-1'), unstored('w1-3'), unstored('w2-1')])
+  // Its own now, to keep and to remove.
+  await next.store.write([unstored('w2-1')], [])
   assert.deepEqual(browser.ids(), ['w1-2', 'w1-1', 'w1-3', 'w2-1'])
-  next.store.forget(['w1-2'])
-  await next.store.save([unstored('w2-1')])
+  await next.store.write([], ['w1-2', 'w1-1', 'w1-3'])
   assert.deepEqual(browser.ids(), ['w2-1'])
 })
 
 test('what an open window keeps is its own, until it is closed; what is of another page stays there', async () => {
   const browser = createBrowser()
-  await browser.open('w1').store.save([unstored('w1-1')])
-  await browser.open('w2', { channel: 'other' }).store.save([unstored('w2-1', { channel: 'other' })])
+  await browser.open('w1').store.write([unstored('w1-1')], [])
+  await browser.open('w2', { channel: 'other' }).store.write([unstored('w2-1', { channel: 'other' })], [])
   const open = browser.open('w3')
   await open.store.look()
   await browser.close('w2')
@@ -99,7 +77,7 @@ test('what an open window keeps is its own, until it is closed; what is of anoth
 
 test('one of several windows gets it; when that one closes with it, the next', async () => {
   const browser = createBrowser()
-  await browser.open('w1').store.save([unstored('w1-1')])
+  await browser.open('w1').store.write([unstored('w1-1')], [])
   const others = ['w2', 'w3', 'w4'].map((window) => ({ window, ...browser.open(window) }))
   for (const { store } of others) await store.look()
   await browser.close('w1')
@@ -114,7 +92,7 @@ test('one of several windows gets it; when that one closes with it, the next', a
 
 test('a window that may only read leaves it to one that may write', async () => {
   const browser = createBrowser()
-  await browser.open('w1').store.save([unstored('w1-1')])
+  await browser.open('w1').store.write([unstored('w1-1')], [])
   const [reader, writer] = [browser.open('w2', { mayTake: false }), browser.open('w3')]
   for (const { store } of [reader, writer]) await store.look()
   await browser.close('w1')
@@ -124,15 +102,15 @@ test('a window that may only read leaves it to one that may write', async () => 
 test('what is stored before its window closes is nobody’s, and what it writes later is found', async () => {
   const browser = createBrowser()
   const { store } = browser.open('w1')
-  await store.save([unstored('w1-1')])
+  await store.write([unstored('w1-1')], [])
   const other = browser.open('w2')
   await other.store.look()
-  await store.save([])
+  await store.write([], ['w1-1'])
   await browser.close('w1')
   assert.deepEqual(other.left, [])
   // Restored from the back-forward cache.
   const again = browser.open('w1')
-  await again.store.save([unstored('w1-2')])
+  await again.store.write([unstored('w1-2')], [])
   await browser.close('w1')
   await other.store.look()
   await settled()
@@ -142,13 +120,13 @@ test('what is stored before its window closes is nobody’s, and what it writes 
 test('what builds on a closed window’s drafts comes after them', async () => {
   const browser = createBrowser()
   const now = (ms: number) => ({ timers: { now: () => ms } })
-  await browser.open('w1', now(1000)).store.save([unstored('w1-1')])
+  await browser.open('w1', now(1000)).store.write([unstored('w1-1')], [])
   await browser.close('w1')
   // Its clock was put back.
   const second = browser.open('w2', now(500))
   await second.store.look()
   await settled()
-  await second.store.save([unstored('w1-1'), unstored('w2-1')])
+  await second.store.write([unstored('w2-1')], [])
   await browser.close('w2')
   const third = browser.open('w3', now(0))
   await third.store.look()
@@ -166,7 +144,7 @@ test('a reloaded tab knows its own drafts, even those written as it went; a tab 
     const before = browser.open('w1')
     const after = browser.open('w2', { predecessor: 'w1', timers: { now: () => later } })
     await after.store.look()
-    await before.store.save([unstored('w1-1')])
+    await before.store.write([unstored('w1-1')], [])
     await browser.close('w1')
     assert.deepEqual(
       after.left.map((left) => left.isReload),

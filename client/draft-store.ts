@@ -22,7 +22,7 @@ interface DraftStoreParts {
   /** False in a window that may not send them. */
   readonly mayTake: boolean
   readonly timers: Pick<Timers, 'now'>
-  /** Each closed window's drafts go to one window: to `save` or to `forget`. If that one closes first, to the next. */
+  /** Each closed window's drafts go to one window, until it removes them. If that one closes first, to the next. */
   readonly onLeft: (left: LeftDrafts) => void
 }
 
@@ -36,10 +36,6 @@ export class DraftStore {
   readonly #parts: DraftStoreParts
   readonly #held: Promise<void> | null
   #isHeld = false
-  /** Ids in the database, or on their way to it. */
-  readonly #written = new Set<string>()
-  /** Ids of closed windows' drafts that wait for a decision. */
-  readonly #left = new Set<string>()
   readonly #watched = new Set<string>()
   #order = 0
 
@@ -57,23 +53,27 @@ export class DraftStore {
     if (predecessor !== null) this.#watch(predecessor)
   }
 
-  /** Replaces what is kept of this window. Resolves to false where the browser cannot keep all of it. */
-  async save(drafts: readonly UnstoredDraft[]): Promise<boolean> {
-    if (this.#held === null) return drafts.length === 0
-    const needed = new Set(drafts.map(({ draft }) => draft.id))
-    const removed = [...this.#written].filter((id) => !needed.has(id))
-    const added = drafts.filter(({ draft: { id } }) => {
-      if (this.#left.delete(id)) this.#written.add(id)
-      return !this.#written.has(id)
-    })
+  /**
+   * Adds drafts of this window, or replaces them, and removes drafts of this window or of closed ones. Resolves to false,
+   * with nothing done, where the browser cannot keep them.
+   */
+  async write(added: readonly UnstoredDraft[], removed: readonly string[]): Promise<boolean> {
+    const { database, window } = this.#parts
     if (added.length === 0 && removed.length === 0) return true
-    return this.#change(added, removed)
-  }
-
-  /** Removes closed windows' drafts that are not to be sent. */
-  forget(ids: readonly string[]): void {
-    for (const id of ids) this.#left.delete(id)
-    void this.#change([], ids)
+    if (this.#held === null) return false
+    const records = added.map((one) => ({
+      ...one,
+      channel: one.draft.channel,
+      window,
+      order: this.#nextOrder(),
+    }))
+    try {
+      if (!this.#isHeld) await this.#held
+      await database.change(records, removed)
+      return true
+    } catch {
+      return false
+    }
   }
 
   /** Finds windows with drafts of this channel; `onLeft` follows for those that are closed, or once they are. */
@@ -81,28 +81,6 @@ export class DraftStore {
     const { database, channel } = this.#parts
     const records = await database.read(channel).catch(() => [])
     for (const { window } of records) this.#watch(window)
-  }
-
-  async #change(added: readonly UnstoredDraft[], removed: readonly string[]): Promise<boolean> {
-    const { database, window } = this.#parts
-    const records = added.map((one) => ({
-      ...one,
-      channel: one.draft.channel,
-      window,
-      order: this.#nextOrder(),
-    }))
-    for (const { draft } of added) this.#written.add(draft.id)
-    for (const id of removed) this.#written.delete(id)
-    try {
-      if (!this.#isHeld) await this.#held
-      await database.change(records, removed)
-      return true
-    } catch {
-      // The next call tries again.
-      for (const { draft } of added) this.#written.delete(draft.id)
-      for (const id of removed) this.#written.add(id)
-      return false
-    }
   }
 
   #nextOrder(): number {
@@ -130,7 +108,6 @@ export class DraftStore {
     const records = (await database.read(channel)).filter((record) => record.window === window)
     const newest = records.at(-1)
     if (newest === undefined) return false
-    for (const { draft } of records) this.#left.add(draft.id)
     // What this window publishes from now on may build on them.
     this.#order = Math.max(this.#order, newest.order)
     onLeft({

@@ -3,20 +3,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualTime } from '../server/wire/testing.ts'
-import { createFallback } from './fallback.ts'
+import { Fallback } from './fallback.ts'
 import { mode } from './testing.ts'
 import type { Closing } from './transports/transport.ts'
 
 function start(wished: string) {
   const time = createManualTime()
-  const fallback = createFallback(mode(wished), time.now, () => 0.5)
+  const fallback = new Fallback(mode(wished), time.now, () => 0.5)
   /** Each closes the mode that is tried next; returns the modes that come after each. */
   const close = (...codes: Parameters<typeof fallback.closed>[0][]) =>
     codes.map((code) => {
       fallback.closed(code)
-      return fallback.mode().name
+      return fallback.mode.name
     })
-  const open = () => fallback.opened(fallback.mode())
+  const open = () => fallback.opened(fallback.mode)
   const live = (livedMs: number, code: Closing['code'] = 'lost') => {
     open()
     time.advance(livedMs)
@@ -30,7 +30,7 @@ test('two failures without ever a welcome lead down, and what opens there is kep
   const { fallback, lose, open } = start('websocket/1.1')
   assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
   open()
-  assert.deepEqual([fallback.wished().name, fallback.fall()], ['websocket/1.1', 'blocked'])
+  assert.deepEqual([fallback.wished.name, fallback.fall], ['websocket/1.1', 'blocked'])
   assert.deepEqual(lose(1), ['sse/2'])
 })
 
@@ -41,7 +41,7 @@ test('one that says nothing for the whole first silence leads down at once', () 
 test('what this browser cannot do is passed over without a pause, and not returned to', () => {
   const { fallback, open } = start('streaming/2')
   assert.equal(fallback.closed('unsupported'), true)
-  assert.deepEqual([fallback.mode().name, fallback.fall()], ['sse/2', 'unsupported'])
+  assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', 'unsupported'])
   open()
   assert.equal(fallback.probePauseMs(), null)
 })
@@ -49,11 +49,11 @@ test('what this browser cannot do is passed over without a pause, and not return
 test('where all connections are held the roomy mode is next without a pause; on the way down they are one rung more', () => {
   const { fallback, lose, close } = start('sse/1.1')
   assert.equal(fallback.closed('full'), true)
-  assert.equal(fallback.mode().name, 'sse/2')
+  assert.equal(fallback.mode.name, 'sse/2')
   // HTTP/2 does not get through either: never in a circle.
   assert.deepEqual(lose(2), ['sse/2', 'sse/1.1'])
   assert.equal(fallback.closed('full'), false)
-  assert.deepEqual([fallback.mode().name, ...close('full')], ['long-polling/1.1', 'polling/1.1'])
+  assert.deepEqual([fallback.mode.name, ...close('full')], ['long-polling/1.1', 'polling/1.1'])
 })
 
 test('a server that is down sends nobody down: each lower mode is tried once, then the first again, and for longer', () => {
@@ -61,7 +61,7 @@ test('a server that is down sends nobody down: each lower mode is tried once, th
   assert.deepEqual(lose(5), ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2'])
   assert.deepEqual(lose(4), ['sse/2', 'sse/2', 'sse/2', 'sse/1.1'])
   lose(3)
-  assert.deepEqual([fallback.mode().name, fallback.fall()], ['sse/2', null])
+  assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', null])
 })
 
 test('a mode that has worked is given more failures: a restart takes longer than two', () => {
@@ -109,7 +109,7 @@ test('three short lives within a minute lead down', () => {
     ['sse/2', 'sse/2', 'sse/1.1'],
   )
   open()
-  assert.deepEqual([fallback.fall(), fallback.probePauseMs()], ['flapping', 30_000])
+  assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 30_000])
 })
 
 test('long lives, and short ones that are far apart, do not', () => {
@@ -141,11 +141,11 @@ test('the pauses between probes grow to five minutes', () => {
 test('a probe tries what is wished, then all that is better than what is in use', () => {
   const { fallback, lose, open } = start('websocket/2')
   lose(4)
-  assert.equal(fallback.mode().name, 'sse/1.1')
+  assert.equal(fallback.mode.name, 'sse/1.1')
   open()
   const tried = []
   for (
-    let next: ReturnType<typeof fallback.betterAfter> = fallback.wished();
+    let next: ReturnType<typeof fallback.betterAfter> = fallback.wished;
     next;
     next = fallback.betterAfter(next)
   )
@@ -159,12 +159,12 @@ test('a probe that soon ends leads straight back to what worked, and the next on
   open()
   time.advance(30_000)
   fallback.opened(mode('websocket/1.1'))
-  assert.deepEqual([fallback.mode().name, fallback.fall()], ['websocket/1.1', null])
+  assert.deepEqual([fallback.mode.name, fallback.fall], ['websocket/1.1', null])
   time.advance(500)
   assert.equal(fallback.closed('lost'), true)
-  assert.equal(fallback.mode().name, 'sse/2')
+  assert.equal(fallback.mode.name, 'sse/2')
   open()
-  assert.deepEqual([fallback.fall(), fallback.probePauseMs()], ['flapping', 60_000])
+  assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 60_000])
 })
 
 test('a probe that holds is what is used from then on', () => {
@@ -182,7 +182,7 @@ test('a person’s choice forgets all failures', () => {
   lose(3)
   fallback.choose(mode('websocket/1.1'))
   assert.deepEqual(
-    [fallback.mode().name, fallback.wished().name, fallback.fall()],
+    [fallback.mode.name, fallback.wished.name, fallback.fall],
     ['websocket/1.1', 'websocket/1.1', null],
   )
   assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
@@ -208,7 +208,7 @@ test('a better mode that was all there is, and did not open, leads back, and the
   lose(2)
   open()
   fallback.adopt(mode('websocket/1.1'))
-  assert.equal(fallback.mode().name, 'websocket/1.1')
+  assert.equal(fallback.mode.name, 'websocket/1.1')
   assert.deepEqual(lose(1), ['sse/2'])
   assert.equal(fallback.probePauseMs(), 60_000)
 })

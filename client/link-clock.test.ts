@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LinkParts } from './link.ts'
+import type { LinkOptions } from './link.ts'
 import { mode, openLink } from './testing.ts'
 
 /** A link whose clock is 5 s ahead of the server's and 200 ppm fast; each question is answered over ways of that many ms. */
-function openWrong(ways: { thereMs: number; backMs: number }, circumstances: Partial<LinkParts> = {}) {
+function openWrong(ways: { thereMs: number; backMs: number }, circumstances: Partial<LinkOptions> = {}) {
   const opened = openLink({ random: () => 0.5, ...circumstances })
   const { time, streams, newest, heard } = opened
   const startAt = time.now()

@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import type { Draft, Kind, Stored } from '../server/wire/messages.ts'
 import { createManualTime } from '../server/wire/testing.ts'
 import type { UnstoredDraft } from './draft-database.ts'
-import { createOutbox, type OutboxParts } from './outbox.ts'
-import { createBrowser, openLink, settled } from './testing.ts'
+import { Outbox, type OutboxOptions } from './outbox.ts'
+import { createBrowser, mode, openLink, settled } from './testing.ts'
 import { BusyError, RefusedError } from './transports/transport.ts'
 
 function draft(n: number, change: Partial<Draft> = {}): Draft {
@@ -15,34 +15,44 @@ function draft(n: number, change: Partial<Draft> = {}): Draft {
 
 const unstored = (one: Draft): UnstoredDraft => ({ draft: one, cursor: null, edits: 1 })
 
-/** An outbox alone; `held` are the ids that it saves, `connect` stores some of them and never answers for the others. */
-function openOutbox(bounds: Partial<OutboxParts['bounds']> = {}) {
-  let saved: readonly UnstoredDraft[] = []
+/** An outbox alone; `kept` is what it saves, `connect` stores some of it and never answers for the others. */
+function openOutbox(bounds: Partial<OutboxOptions['bounds']> = {}, pauseMs = 15) {
+  const saved = new Map<string, UnstoredDraft>()
   const superseded: string[] = []
-  const renamed = new Map<string, string>()
-  const outbox = createOutbox({
-    window: 'w1',
-    bounds: { messages: 100, bytes: 100_000, ...bounds },
-    timers: createManualTime(0),
-    random: () => 1,
-    store: {
-      async save(drafts) {
-        saved = drafts
-        return true
+  const refused: string[] = []
+  const time = createManualTime(0)
+  const outbox = new Outbox(
+    {
+      window: 'w1',
+      bounds: { messages: 100, bytes: 100_000, ...bounds },
+      timers: time,
+      random: () => 1,
+      store: {
+        async write(added, removed) {
+          for (const id of removed) saved.delete(id)
+          for (const one of added) saved.set(one.draft.id, structuredClone(one))
+          return true
+        },
+      },
+      merging: {
+        pauseMs,
+        mostBytes: 50_000,
+        mergeUpdates: (updates) => ({ update: updates.map(({ update }) => update).join('+') }),
       },
     },
-    mergesWaiting: true,
-    mergeUpdates: (updates) => ({ update: updates.map(({ update }) => update).join('+') }),
-    onOutbox: () => undefined,
-    onStored: () => undefined,
-    onRefused: () => undefined,
-    onSuperseded: (id) => void superseded.push(id),
-    onRenamed: (id, draft) => void renamed.set(id, draft.id),
-  })
+    {
+      onOutbox: () => undefined,
+      onStored: () => undefined,
+      onRefused: ({ id }) => void refused.push(id),
+      onSuperseded: ({ id }) => void superseded.push(id),
+      onRenamed: () => undefined,
+    },
+  )
 
-  function connect(answer: (id: string) => Promise<Stored> | null): Promise<void> {
-    outbox.connected(
-      ({ id }) => answer(id) ?? new Promise(() => undefined),
+  function connect(answer: (draft: Draft) => Promise<Stored> | null, mostUnderWay = 32): Promise<void> {
+    outbox.connect(
+      (draft) => answer(draft) ?? new Promise(() => undefined),
+      mostUnderWay,
       () => undefined,
     )
     return settled()
@@ -53,25 +63,49 @@ function openOutbox(bounds: Partial<OutboxParts['bounds']> = {}) {
   const update = (text: string) => outbox.publish('main', 'update', { update: text }, null)
 
   function kept(): readonly UnstoredDraft[] {
-    outbox.save()
-    return saved
+    outbox.flush()
+    return [...saved.values()]
+  }
+
+  /** Of closed windows. */
+  function adopt(...left: readonly UnstoredDraft[]): void {
+    for (const one of left) saved.set(one.draft.id, one)
+    outbox.adopt(left)
   }
 
   return {
     outbox,
+    time,
     superseded,
-    renamed,
+    refused,
     add,
     update,
+    adopt,
     kept,
     held: () => kept().map(({ draft: { id } }) => id),
     connect,
   }
 }
 
+/** What updates say, each as it leaves. */
+function recordSent({ connect }: Pick<ReturnType<typeof openOutbox>, 'connect'>, mostUnderWay: number) {
+  const sent: string[] = []
+  const answers: (() => Promise<void>)[] = []
+  void connect((one) => {
+    sent.push((one as Draft<'update'>).body.update)
+    return new Promise<Stored>((resolve) =>
+      answers.push(() => {
+        resolve({ type: 'stored', id: one.id, seq: 1 })
+        return settled()
+      }),
+    )
+  }, mostUnderWay)
+  return { sent, answers }
+}
+
 const stored =
   (...ids: string[]) =>
-  (id: string) =>
+  ({ id }: Draft) =>
     ids.includes(id) ? Promise.resolve({ type: 'stored', id, seq: 1 } as const) : null
 
 test('keeps what was added, in its order, whichever of it is stored', async () => {
@@ -82,7 +116,7 @@ test('keeps what was added, in its order, whichever of it is stored', async () =
     held(),
     [2, 3, 4, 6, 7, 8, 9, 10, 11].map((n) => `w1-${n}`),
   )
-  assert.equal(outbox.state().unstored, 9)
+  assert.equal(outbox.state.unstored, 9)
 })
 
 test('a renamed draft is the last one, and its size counts', async () => {
@@ -92,18 +126,24 @@ test('a renamed draft is the last one, and its size counts', async () => {
   const { outbox, superseded, add, held, connect } = openOutbox({ bytes })
   add({ channel: 'other' })
   add()
-  await connect((id) => (id === 'w1-1' ? Promise.reject(taken) : null))
+  await connect(({ id }) => (id === 'w1-1' ? Promise.reject(taken) : null))
   assert.deepEqual(held(), ['w1-2', again])
-  outbox.disconnected()
+  outbox.disconnect()
   assert.equal(add(), true)
   assert.deepEqual([superseded, held()], [['w1-2'], [again, 'w1-4']])
 })
 
-test('takes what closed windows left, whatever the bounds are, and each draft once', () => {
-  const { outbox, held } = openOutbox({ messages: 1, bytes: 1 })
-  outbox.adopt([unstored(draft(1)), { ...unstored(draft(2)), edits: 3 }])
-  outbox.adopt([unstored(draft(1))])
-  assert.deepEqual([held(), outbox.state().unstored], [['w1-1', 'w1-2'], 4])
+test('takes what closed windows left, whatever the bounds are, and each draft once', async () => {
+  const opened = openOutbox({ messages: 1, bytes: 1 })
+  const { outbox, adopt } = opened
+  adopt(unstored(draft(1)), { ...unstored(draft(2)), edits: 3 })
+  adopt(unstored(draft(1)))
+  const sent: string[] = []
+  await opened.connect(({ id }) => {
+    sent.push(id)
+    return null
+  })
+  assert.deepEqual([sent, outbox.state.unstored], [['w1-1', 'w1-2'], 4])
 })
 
 test('what is under way, of another channel or no edit stays', async () => {
@@ -115,17 +155,33 @@ test('what is under way, of another channel or no edit stays', async () => {
   assert.deepEqual([superseded, held()], [['w1-4'], ['w1-1', 'w1-2', 'w1-3', 'w1-5']])
 })
 
-test('a draft that has no room even so is not taken, and nothing gives way to it', () => {
-  const ids = ['w1-1', 'w1-2']
+test('over the bounds content is kept in this window only, nothing gives way to it, and nothing else is taken', async () => {
   const few = openOutbox({ messages: 2 })
-  for (const one of [{}, { channel: 'other' }]) few.add(one)
-  assert.equal(few.add({ kind: 'reading' }), false)
-  assert.deepEqual([few.superseded, few.held(), few.outbox.state().isFull], [[], ids, true])
+  for (const channel of ['main', 'other']) few.add({ channel })
+  assert.equal(few.add({ kind: 'title' }), false)
+  assert.deepEqual([few.outbox.state.isFull, few.outbox.state.unstored], [false, 2])
+  assert.equal(few.add({ channel: 'third' }), true)
+  assert.deepEqual([few.superseded, few.held(), few.outbox.state.isFull], [[], ['w1-1', 'w1-2'], true])
+  await few.connect(stored('w1-1'))
+  assert.deepEqual([few.held(), few.outbox.state.isFull], [['w1-2', 'w1-4'], false])
   const size = JSON.stringify(draft(5)).length
   const small = openOutbox({ bytes: size * 2.5 })
   for (let n = 0; n < 2; n += 1) small.add()
-  assert.equal(small.add({ html: 'x'.repeat(size * 3) }), false)
-  assert.deepEqual([small.superseded, small.held()], [[], ids])
+  small.add({ html: 'x'.repeat(size * 3) })
+  assert.deepEqual([small.superseded, small.held()], [[], ['w1-1', 'w1-2']])
+  // Of edits over the bounds the newest says it all.
+  small.add({ html: 'y'.repeat(size * 3) })
+  assert.deepEqual([small.superseded, small.held()], [['w1-3'], ['w1-1', 'w1-2']])
+})
+
+test('an update that builds on one over the bounds is over them too, and all are sent in order', async () => {
+  const opened = openOutbox({ bytes: 400 })
+  opened.update('a')
+  const { sent } = recordSent(opened, 1)
+  opened.update('x'.repeat(60_000))
+  opened.update('b')
+  assert.deepEqual([opened.held(), opened.outbox.state.isFull], [['w1-1'], true])
+  assert.deepEqual(sent, ['a'])
 })
 
 test('the bytes are those of UTF-8, and come back when a draft is stored', async () => {
@@ -140,68 +196,83 @@ test('the bytes are those of UTF-8, and come back when a draft is stored', async
 })
 
 test('waiting updates become one: no bound is reached, nothing is dropped, and the edits in them still count', () => {
-  const { outbox, superseded, renamed, update, kept } = openOutbox({ messages: 65 })
-  const texts = Array.from({ length: 200 }, (_, n) => `${n}`)
-  for (const text of texts) assert.ok(update(text))
-  const together = kept()
-  assert.ok(together.length < 65, `${together.length} drafts`)
-  assert.equal(
-    together.map(({ draft: { body } }) => (body as { update: string }).update).join('+'),
-    texts.join('+'),
-  )
-  assert.deepEqual(
-    [outbox.state().unstored, outbox.state().superseded, outbox.state().isFull],
-    [200, 0, false],
-  )
-  assert.equal(
-    together.reduce((sum, { edits }) => sum + edits, 0),
-    200,
-  )
-  // Each under an id of its own: the log may have the first ones under theirs.
-  assert.ok(together.every(({ draft: { id } }) => !renamed.has(id)))
-  assert.deepEqual(superseded, [])
-  let id = 'w1-1'
-  while (renamed.has(id)) id = renamed.get(id) ?? ''
-  assert.equal(together[0]?.draft.id, id)
+  for (const pauseMs of [15, 0]) {
+    const { outbox, superseded, update, kept } = openOutbox({ messages: 65 }, pauseMs)
+    const texts = Array.from({ length: 200 }, (_, n) => `${n}`)
+    for (const text of texts) assert.ok(update(text))
+    const together = kept()
+    assert.equal(together.length, pauseMs === 0 ? 64 : 1)
+    const said = together.map(({ draft: { body } }) => (body as { update: string }).update)
+    assert.equal(said.join('+'), texts.join('+'))
+    const { unstored, isFull } = outbox.state
+    assert.deepEqual([unstored, isFull, superseded], [200, false, []])
+    assert.equal(
+      together.reduce((sum, { edits }) => sum + edits, 0),
+      200,
+    )
+  }
 })
 
-test('an update that is under way, of another window or before one of another window is not merged', async () => {
-  const { outbox, update, held } = openOutbox({ messages: 1000 })
-  for (let n = 1; n <= 40; n += 1) update(`${n}`)
-  const left = { ...draft(1), id: 'w0-1', from: 'w0', kind: 'update' as const, body: { update: 'left' } }
-  outbox.adopt([unstored(left)])
-  for (let n = 1; n <= 64; n += 1) update(`${n}`)
-  assert.equal(held().length, 105)
-  update('65')
-  assert.deepEqual(held().slice(39), ['w1-40', 'w0-1', 'w1-105', 'w1-106'])
-  const slow = openOutbox({ messages: 1000 })
-  await slow.connect(() => null)
-  for (let n = 1; n <= 96; n += 1) slow.update(`${n}`)
-  assert.equal(slow.held().length, 96)
-  slow.update('97')
-  assert.deepEqual([slow.held().length, slow.held()[31]], [34, 'w1-32'])
+test('the first update leaves at once, those of the pause after it as one', () => {
+  const opened = openOutbox()
+  const { sent } = recordSent(opened, 32)
+  for (const text of 'abc') opened.update(text)
+  opened.time.advance(14)
+  assert.deepEqual(sent, ['a'])
+  opened.time.advance(1)
+  assert.deepEqual(sent, ['a', 'b+c'])
+  opened.time.advance(15)
+  opened.update('d')
+  assert.deepEqual(sent, ['a', 'b+c', 'd'])
+})
+
+test('without a pause each update is a message', () => {
+  const opened = openOutbox({}, 0)
+  const { sent } = recordSent(opened, 32)
+  for (const text of 'abc') opened.update(text)
+  assert.deepEqual(sent, ['a', 'b', 'c'])
+})
+
+test('a page that ends sends and saves what waits', () => {
+  const opened = openOutbox()
+  const { sent } = recordSent(opened, 32)
+  for (const text of 'abc') opened.update(text)
+  assert.deepEqual([opened.kept().length, sent], [2, ['a', 'b+c']])
+})
+
+test('no update joins one that was sent, one of another window or channel, or another kind', async () => {
+  const { outbox, update, add, adopt, held, connect } = openOutbox()
+  update('1')
+  await connect(() => null)
+  outbox.disconnect()
+  // The server may have it.
+  update('2')
+  update('3')
+  adopt(unstored({ ...draft(1), id: 'w0-1', from: 'w0', kind: 'update', body: { update: 'left' } }))
+  update('4')
+  outbox.publish('other', 'update', { update: '5' }, null)
+  update('6')
+  add({ kind: 'title' })
+  update('7')
+  assert.deepEqual(held(), ['w1-1', 'w1-2', 'w0-1', 'w1-3', 'w1-4', 'w1-5', 'w1-6', 'w1-7'])
 })
 
 test('one at a time: what waits behind an update under way becomes one, and the answer sends it', async () => {
-  const { outbox, update, held, renamed } = openOutbox()
-  const answers: ((stored: Stored) => void)[] = []
-  const sent: string[] = []
-  const send = (one: Draft) => {
-    sent.push((one as Draft<'update'>).body.update)
-    return new Promise<Stored>((resolve) => answers.push(resolve))
+  const opened = openOutbox()
+  const { outbox, time, update, held } = opened
+  const { sent, answers } = recordSent(opened, 1)
+  for (let n = 1; n <= 4; n += 1) {
+    update(`${n}`)
+    time.advance(20)
   }
-  outbox.connected(send, () => undefined, 1)
-  for (let n = 1; n <= 4; n += 1) update(`${n}`)
-  assert.deepEqual([sent, held().length], [['1'], 4])
-  answers[0]?.({ type: 'stored', id: 'w1-1', seq: 1 })
-  await settled()
-  assert.deepEqual([sent, held()], [['1', '2+3+4'], ['w1-5']])
-  assert.deepEqual([...renamed.values()], ['w1-5', 'w1-5', 'w1-5'])
-  assert.equal(outbox.state().unstored, 3)
+  assert.deepEqual([sent, outbox.state.unstored], [['1'], 4])
+  await answers[0]?.()
+  assert.deepEqual([sent, held()], [['1', '2+3+4'], ['w1-2']])
+  assert.equal(outbox.state.unstored, 3)
 })
 
-test('a link in a mode that posts sends one at a time, where waiting updates may be merged', async () => {
-  const { newest, publish } = openLink({ mergesWaiting: true })
+test('a link sends as many at a time as its mode says', async () => {
+  const { newest, publish } = openLink({ mode: mode('sse/2') })
   newest().welcome()
   for (const html of ['1', '2']) publish(html)
   assert.deepEqual(newest().sent, ['w1-1'])
@@ -209,11 +280,19 @@ test('a link in a mode that posts sends one at a time, where waiting updates may
   assert.deepEqual(newest().sent, ['w1-1', 'w1-2'])
 })
 
-test('a merged update does not grow without end', () => {
-  const { update, kept } = openOutbox({ bytes: 10_000_000 })
-  for (let n = 0; n < 1000; n += 1) update('x'.repeat(1000))
-  assert.ok(kept().length > 10)
-  for (const { draft } of kept()) assert.ok(JSON.stringify(draft).length <= 66_000)
+test('a waiting update grows within limits: a message during the pause, less where each save writes it again', () => {
+  const offline = openOutbox({ bytes: 10_000_000, messages: 1000 })
+  for (let n = 0; n < 300; n += 1) {
+    offline.update('x'.repeat(1000))
+    offline.time.advance(1)
+  }
+  const sizes = offline.kept().map((one) => JSON.stringify(one.draft).length)
+  assert.ok(sizes.length > 10 && Math.max(...sizes) < 17_000, `${sizes}`)
+  const pasting = openOutbox({ bytes: 10_000_000 })
+  const { sent } = recordSent(pasting, 32)
+  for (let n = 0; n < 301; n += 1) pasting.update('x'.repeat(1000))
+  pasting.time.advance(1000)
+  assert.ok(sent.length < 10 && sent.every(({ length }) => length < 50_000), `${sent.length}`)
 })
 
 const bounds = { messages: 3, bytes: 100_000 }
@@ -229,16 +308,13 @@ test('at the bound older edits give way to newer ones, and how many is told unti
   assert.deepEqual([heard.outbox?.unstored, heard.outbox?.superseded], [0, 0])
 })
 
-test('where all is under way the newest is refused, nothing else is lost, and room is told', async () => {
+test('where all is under way the newest is in this window only, nothing else is lost, and room is told', async () => {
   const { newest, heard, publish } = openLink({ bounds })
   newest().welcome()
-  for (let n = 1; n <= 3; n += 1) publish(`${n}`)
-  assert.equal(publish('4'), null)
-  assert.deepEqual([heard.superseded, heard.outbox?.isFull, newest().sent.length], [[], true, 3])
+  for (let n = 1; n <= 4; n += 1) publish(`${n}`)
+  assert.deepEqual([heard.superseded, heard.outbox?.isFull], [[], true])
   await newest().store('w1-1', 1)
-  assert.equal(heard.outbox?.isFull, false)
-  assert.ok(publish('4'))
-  assert.deepEqual(newest().sent.slice(3), ['w1-5'])
+  assert.deepEqual([heard.outbox?.isFull, newest().sent], [false, ['w1-1', 'w1-2', 'w1-3', 'w1-4']])
 })
 
 const lookLater = async (time: { advance: (ms: number) => void }, ms: number) => {
@@ -306,7 +382,7 @@ test('closed, it writes nothing any more', async () => {
 test('what a closed window left goes out under its own id, and counts as unstored until then', async () => {
   const { link, newest, heard } = openLink({ window: 'w2' })
   const body = { html: 'left' }
-  link.adopt([unstored({ id: 'w1-7', channel: 'main', kind: 'edit', from: 'w1', at: 1, body })])
+  link.outbox.adopt([unstored({ id: 'w1-7', channel: 'main', kind: 'edit', from: 'w1', at: 1, body })])
   assert.equal(heard.outbox?.unstored, 1)
   newest().welcome()
   assert.deepEqual(newest().sent, ['w1-7'])
@@ -318,8 +394,8 @@ test('what a closed window left is kept until it is stored, and not for a moment
   const browser = createBrowser()
   const body = { update: 'left' }
   const left = unstored({ id: 'w1-7', channel: 'main', kind: 'update', from: 'w1', at: 1, body })
-  await browser.open('w1').store.save([left])
-  const { store } = browser.open('w2', { onLeft: ({ drafts }) => link.adopt(drafts) })
+  await browser.open('w1').store.write([left], [])
+  const { store } = browser.open('w2', { onLeft: ({ drafts }) => link.outbox.adopt(drafts) })
   const { link, newest } = openLink({ window: 'w2', store })
   newest().welcome()
   await store.look()
@@ -331,10 +407,10 @@ test('what a closed window left is kept until it is stored, and not for a moment
 })
 
 test('says to the store where it stood when each draft was made', () => {
-  let cursors: (string | null)[] = []
+  const cursors: (string | null)[] = []
   const store = {
-    async save(drafts: readonly UnstoredDraft[]) {
-      cursors = drafts.map(({ cursor }) => cursor)
+    async write(added: readonly UnstoredDraft[]) {
+      cursors.push(...added.map(({ cursor }) => cursor))
       return true
     },
   }
@@ -344,7 +420,7 @@ test('says to the store where it stood when each draft was made', () => {
   newest().message(5)
   publish()
   newest().message(6)
-  link.save()
+  link.outbox.flush()
   assert.deepEqual(cursors, [null, 'life1:5'])
 })
 
@@ -359,7 +435,7 @@ test('where its id is taken an edit goes again under a new one, and is kept unti
   const [, again = ''] = newest().sent
   assert.match(again, /^w1-2r[0-9a-z]+$/)
   assert.deepEqual([heard.renamed, heard.refused, heard.outbox?.unstored], [[`w1-1 to ${again}`], [], 1])
-  link.save()
+  link.outbox.flush()
   await settled()
   assert.deepEqual(browser.ids(), [again])
   await newest().store(again, 7)

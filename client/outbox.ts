@@ -1,314 +1,362 @@
-// Publishes drafts and keeps them, ordered and bounded, until the server stores or refuses each.
+// Drafts that the server has not stored: numbered, merged, bounded, saved, and sent in order.
 
 import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../server/wire/messages.ts'
 import type { Cancel, Random, Timers } from '../server/wire/time.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import type { DraftStore } from './draft-store.ts'
-import { BusyError, type OpenTransport, RefusedError } from './transports/transport.ts'
+import { QueuedDraft, SendQueue } from './send-queue.ts'
+import { type OpenTransport, RefusedError } from './transports/transport.ts'
 
 export interface OutboxState {
   /** Edits, also those merged into one draft. */
   readonly unstored: number
   /** Edits dropped for newer ones since the outbox was last empty. */
   readonly superseded: number
-  /** The newest message did not fit. */
+  /** There is more than the bounds allow; what is over them is in this window only. */
   readonly isFull: boolean
   /** False where the browser cannot keep what is unstored beyond this window's life. */
   readonly isSaved: boolean
 }
 
-export interface OutboxParts {
+/** How updates of a document are merged. */
+export interface Merging {
+  /** One update that says what these say together. */
+  readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody
+  /** Least time from one update to the next, ms; 0 merges only when many wait. */
+  readonly pauseMs: number
+  /** Largest message, UTF-8. */
+  readonly mostBytes: number
+}
+
+export interface OutboxOptions {
   readonly window: string
   /** `bytes`: as JSON in UTF-8. */
   readonly bounds: { readonly messages: number; readonly bytes: number }
-  readonly store: Pick<DraftStore, 'save'>
-  /** One update that says what these say together; null where that cannot be told. */
-  readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody | null
-  /** Whether what waits behind a message under way becomes one update; otherwise only very many do. */
-  readonly mergesWaiting: boolean
+  /** Null where drafts end with the window. */
+  readonly store: Pick<DraftStore, 'write'> | null
+  /** Null where each update is a message. */
+  readonly merging: Merging | null
   readonly timers: Timers
   readonly random: Random
-  readonly onOutbox: (outbox: OutboxState) => void
-  readonly onStored: (id: string, seq: number) => void
-  /** `code`: one of PROTOCOL.md. */
-  readonly onRefused: (id: string, sentence: string, code: string) => void
-  /** A newer draft contains this one. */
-  readonly onSuperseded: (id: string) => void
-  /** Sent under a new id: the log holds another message of its id, or `draft` contains it and others. */
-  readonly onRenamed: (id: string, draft: Draft) => void
 }
 
-/** A long outbox must not flood a server that just restarted. */
-const mostAtOnce = 32
+/** Each draft is stored, refused or superseded once. */
+export interface OutboxListener {
+  onOutbox(outbox: OutboxState): void
+  onStored(draft: Draft, seq: number): void
+  /** `code`: one of PROTOCOL.md. */
+  onRefused(draft: Draft, sentence: string, code: string): void
+  /** A newer draft contains this one. */
+  onSuperseded(draft: Draft): void
+  /** Sent under a new id: the log holds another message of this one. */
+  onRenamed(id: string, draft: Draft): void
+}
 
 /** Edits are usually acknowledged within a few ms; while connected only slower ones are saved. */
 const saveDelayMs = 250
 
-/** At so many, waiting updates of this window are merged into one in any case, unless it grew larger. */
-const updatesMerged = 64
-const largestMergedBytes = 65_536
+/** An update that has waited longer than the pause grows no further: each save would write all of it again. */
+const mostGrownBytes = 16_384
+
+/** With so many drafts updates are merged in any case. */
+const manyDrafts = 64
 
 const utf8 = new TextEncoder()
 const bytesOf = (draft: Draft) => utf8.encode(JSON.stringify(draft)).length
 
-interface Kept extends UnstoredDraft {
-  readonly bytes: number
+class OutboxDraft extends QueuedDraft implements UnstoredDraft {
+  readonly cursor: string | null
+  edits: number
+  bytes: number
+  /** The store has it as it is now. */
+  isSaved = false
+  /** The store may have it, perhaps as it was. */
+  wasSaved = false
+  /** Over the bounds: kept in this window only. */
+  isOver = false
+  isRenamed = false
+  /** The server may have stored it: an id has one content. */
+  wasSent = false
+  readonly #merging: Merging | null
+  #joined: UpdateBody[] = []
+
+  constructor({ draft, cursor, edits }: UnstoredDraft, merging: Merging | null) {
+    super(draft)
+    this.cursor = cursor
+    this.edits = edits
+    this.bytes = bytesOf(draft)
+    this.#merging = merging
+  }
+
+  override leave(): void {
+    super.leave()
+    this.complete()
+    this.wasSent = true
+  }
+
+  join(update: UpdateBody): void {
+    this.#joined.push(update)
+    this.bytes += update.update.length
+    this.edits += 1
+    this.isSaved = false
+  }
+
+  /** Merges what has joined: not at each joining, since a long paste is many updates. */
+  complete(): void {
+    if (this.#merging === null || this.#joined.length === 0) return
+    const draft = this.draft as { -readonly [Field in keyof Draft<'update'>]: Draft<'update'>[Field] }
+    draft.body = this.#merging.mergeUpdates([draft.body, ...this.#joined])
+    this.#joined = []
+    this.bytes = bytesOf(draft)
+  }
 }
 
-export function createOutbox(parts: OutboxParts) {
-  const { window, bounds, store, timers, random } = parts
-  const drafts = new Map<string, Draft>()
-  const kept = new Map<string, Kept>()
-  let bytes = 0
-  let edits = 0
-  const newestOn = new Map<string, string>()
-  /** New ids of renamed drafts. */
-  const renamed = new Set<string>()
-  let numbers = 0
-  let plannedSave: Cancel | null = null
-  let superseded = 0
-  let isConnected = false
-  let isFull = false
-  let isSaved = true
-  let isClosed = false
+export class Outbox {
+  readonly #options: OutboxOptions
+  readonly #listener: OutboxListener
+  readonly #queue: SendQueue<OutboxDraft>
+  /** Ids by channel. */
+  readonly #newestEdits = new Map<string, string>()
+  #numbers = 0
+  #superseded = 0
+  #updateLeavesAt = Number.NEGATIVE_INFINITY
+  #plannedSave: Cancel | null = null
+  #isSaved = true
+  #isClosed = false
 
-  const sender = createSender(drafts, timers, answered)
-
-  function keep(one: UnstoredDraft, size = bytesOf(one.draft)): void {
-    drafts.set(one.draft.id, one.draft)
-    kept.set(one.draft.id, { ...one, bytes: size })
-    newestOn.set(one.draft.channel, one.draft.id)
-    bytes += size
-    edits += one.edits
+  constructor(options: OutboxOptions, listener: OutboxListener) {
+    this.#options = options
+    this.#listener = listener
+    this.#queue = new SendQueue(options.timers, (queued, answer) => this.#answered(queued, answer))
   }
 
-  function remove(id: string): boolean {
-    const one = kept.get(id)
-    bytes -= one?.bytes ?? 0
-    edits -= one?.edits ?? 0
-    kept.delete(id)
-    return drafts.delete(id)
-  }
-
-  /** False when there is no room. */
-  function add(draft: Draft, cursor: string | null): boolean {
-    const size = bytesOf(draft)
-    const outdated = roomFor(draft, size)
-    isFull = outdated === null
-    if (outdated) {
-      for (const { id } of outdated) remove(id)
-      keep({ draft, cursor, edits: 1 }, size)
-      for (const { id } of outdated) supersede(id)
+  get state(): OutboxState {
+    const unstored = this.#unstored()
+    return {
+      unstored: unstored.reduce((sum, { edits }) => sum + edits, 0),
+      superseded: this.#superseded,
+      isFull: unstored.some(({ isOver }) => isOver),
+      isSaved: this.#isSaved,
     }
-    sender.sendMore()
-    changed()
-    return !isFull
   }
 
-  /** Merges the newest updates of this window that nothing of another one stands between. */
-  function mergeWaiting(channel: string, least: number): void {
-    const waiting: Kept[] = []
-    let size = 0
-    for (const one of [...kept.values()].reverse()) {
-      const { draft } = one
-      const isOwn = draft.kind === 'update' && draft.from === window && draft.channel === channel
-      size += one.bytes
-      if (!isOwn || sender.isUnderWay(draft.id) || size > largestMergedBytes) break
-      waiting.unshift(one)
+  /**
+   * Numbers, stamps and accepts a message; `cursor` is the window's log position. An update may join the newest draft,
+   * which is returned then. At the bounds the oldest unsent edits of the channel are dropped: an edit carries the whole
+   * content. What is over the bounds even so is taken if it is content, which the window shows; else null is returned.
+   */
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
+    const { window, timers } = this.#options
+    const joined = kind === 'update' ? this.#draftToJoin(channel, body as UpdateBody) : null
+    let draft = joined?.draft as Draft<K> | undefined
+    if (joined) joined.join(body as UpdateBody)
+    else {
+      draft = { id: this.#nextId(), channel, kind, from: window, at: timers.now(), body }
+      if (!this.#add(this.#queued({ draft, cursor, edits: 1 }))) return null
     }
-    const newest = waiting.at(-1)
-    if (newest === undefined || waiting.length < least) return
-    const body = parts.mergeUpdates(waiting.map(({ draft }) => (draft as Draft<'update'>).body))
-    if (body === null) return
-    numbers += 1
-    // A new id: the server may have stored one of them, and an id has one content.
-    const draft = { ...newest.draft, id: `${window}-${numbers}`, body }
-    const sum = waiting.reduce((total, one) => total + one.edits, 0)
-    for (const one of waiting) remove(one.draft.id)
-    keep({ draft, cursor: newest.cursor, edits: sum })
-    for (const one of waiting) parts.onRenamed(one.draft.id, draft)
+    this.#queue.sendMore()
+    this.#changed()
+    return draft ?? null
   }
 
-  /** Drafts to drop so that one of `size` bytes fits; null when that is not enough. */
-  function roomFor(draft: Draft, size: number): readonly Draft[] | null {
-    let messagesOver = drafts.size + 1 - bounds.messages
-    let bytesOver = bytes + size - bounds.bytes
-    const going: Draft[] = []
-    for (const old of drafts.values()) {
+  /** Whether a draft of this id is neither stored nor refused. */
+  has(id: string): boolean {
+    return this.#queue.drafts.get(id)?.isFinal === false
+  }
+
+  /** Takes saved drafts of closed windows, beyond the bounds too. */
+  adopt(left: readonly UnstoredDraft[]): void {
+    for (const one of left) {
+      if (this.#queue.drafts.has(one.draft.id)) continue
+      const queued = this.#queued(one)
+      queued.isSaved = true
+      queued.wasSaved = true
+      this.#append(queued)
+    }
+    this.#queue.sendMore()
+    this.#changed()
+  }
+
+  /** `onBroken`: a send failed, its fate unknown. */
+  connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void {
+    this.#queue.connect(send, mostUnderWay, onBroken)
+  }
+
+  disconnect(): void {
+    this.#queue.disconnect()
+    if (!this.#isClosed && this.#unstored().length > 0) this.#save()
+  }
+
+  /** Sends and saves at once what waits for that: a page that ends gets no second turn. */
+  flush(): void {
+    for (const queued of this.#queue.drafts.values()) queued.leavesAt = 0
+    this.#queue.sendMore()
+    this.#save()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#plannedSave?.()
+    this.#queue.disconnect()
+  }
+
+  #queued(one: UnstoredDraft): OutboxDraft {
+    return new OutboxDraft(one, this.#options.merging)
+  }
+
+  #unstored(): OutboxDraft[] {
+    return [...this.#queue.drafts.values()].filter(({ isFinal }) => !isFinal)
+  }
+
+  #nextId(): string {
+    this.#numbers += 1
+    return `${this.#options.window}-${this.#numbers}`
+  }
+
+  /** The newest draft, if it is an update of this window's that was never sent and has room for another. */
+  #draftToJoin(channel: string, { update }: UpdateBody): OutboxDraft | null {
+    const { window, merging, timers } = this.#options
+    const unstored = this.#unstored()
+    const newest = unstored.at(-1)
+    if (!merging || !newest || newest.wasSent || unstored.length < (merging.pauseMs > 0 ? 1 : manyDrafts))
+      return null
+    const { draft, bytes, leavesAt } = newest
+    if (draft.kind !== 'update' || draft.channel !== channel || draft.from !== window) return null
+    const mostBytes = timers.now() < leavesAt ? merging.mostBytes : mostGrownBytes
+    return bytes + update.length <= mostBytes ? newest : null
+  }
+
+  /** False when it is over the bounds and no content. */
+  #add(added: OutboxDraft): boolean {
+    const { merging, timers } = this.#options
+    const { draft } = added
+    const { outdated, isEnough } = this.#outdatedBy(added)
+    added.isOver = !isEnough
+    if (added.isOver && draft.kind !== 'update' && draft.kind !== 'edit') return false
+    if (draft.kind === 'update' && this.#queue.isConnected) {
+      // The first after a pause leaves at once.
+      added.leavesAt = Math.max(timers.now(), this.#updateLeavesAt + (merging?.pauseMs ?? 0))
+      this.#updateLeavesAt = added.leavesAt
+    }
+    this.#append(added)
+    for (const old of outdated) {
+      old.state = 'superseded'
+      this.#remove(old)
+      this.#supersede(old.draft)
+    }
+    return true
+  }
+
+  #append(queued: OutboxDraft): void {
+    const { id, kind, channel } = queued.draft
+    this.#queue.drafts.set(id, queued)
+    if (kind === 'edit') this.#newestEdits.set(channel, id)
+  }
+
+  /** Edits to drop for this one: as many as bring it within the bounds, or else those that are over them already. */
+  #outdatedBy({ draft, bytes }: OutboxDraft): {
+    readonly outdated: readonly OutboxDraft[]
+    readonly isEnough: boolean
+  } {
+    const { bounds } = this.#options
+    const unstored = this.#unstored()
+    let messagesOver = unstored.length + 1 - bounds.messages
+    let bytesOver = unstored.reduce((sum, one) => sum + one.bytes, bytes) - bounds.bytes
+    const outdated: OutboxDraft[] = []
+    for (const old of unstored) {
       if (messagesOver <= 0 && bytesOver <= 0) break
-      const isContained = draft.kind === 'edit' && old.kind === 'edit' && old.channel === draft.channel
-      if (!isContained || sender.isUnderWay(old.id)) continue
-      going.push(old)
+      const { kind, channel } = old.draft
+      const isContained = draft.kind === 'edit' && kind === 'edit' && channel === draft.channel
+      if (!isContained || old.state === 'under way') continue
+      outdated.push(old)
       messagesOver -= 1
-      bytesOver -= kept.get(old.id)?.bytes ?? 0
+      bytesOver -= old.bytes
     }
-    return messagesOver <= 0 && bytesOver <= 0 ? going : null
+    const isEnough = messagesOver <= 0 && bytesOver <= 0
+    return { outdated: isEnough ? outdated : outdated.filter(({ isOver }) => isOver), isEnough }
   }
 
-  function supersede(id: string): void {
-    superseded += 1
-    parts.onSuperseded(id)
+  /** In order, what was over the bounds, once it is within them. */
+  #takeWithinBounds(): void {
+    const { bounds } = this.#options
+    let [messages, bytes] = [0, 0]
+    for (const queued of this.#unstored()) {
+      messages += 1
+      bytes += queued.bytes
+      if (queued.isOver && (messages > bounds.messages || bytes > bounds.bytes)) return
+      queued.isOver = false
+    }
   }
 
-  /** A resent message may be answered twice; the first answer counts. */
-  function answered(draft: Draft, answer: Stored | RefusedError): void {
-    const { id } = draft
-    const { cursor = null, edits = 1 } = kept.get(id) ?? {}
-    if (isClosed || !remove(id)) return
-    if (!(answer instanceof RefusedError)) parts.onStored(id, answer.seq)
-    else if (answer.code !== 'id-taken' || renamed.has(id)) parts.onRefused(id, answer.message, answer.code)
-    else if (draft.kind !== 'edit' || newestOn.get(draft.channel) === id) rename({ draft, cursor, edits })
+  #supersede(draft: Draft): void {
+    this.#superseded += 1
+    this.#listener.onSuperseded(draft)
+  }
+
+  #answered(queued: OutboxDraft, answer: Stored | RefusedError): void {
+    if (this.#isClosed) return
+    const { draft } = queued
+    this.#remove(queued)
+    if (!(answer instanceof RefusedError)) this.#listener.onStored(draft, answer.seq)
+    else if (answer.code !== 'id-taken' || queued.isRenamed)
+      this.#listener.onRefused(draft, answer.message, answer.code)
+    else if (draft.kind !== 'edit' || this.#newestEdits.get(draft.channel) === draft.id) this.#rename(queued)
     // Resending would put it after newer messages, which contain it.
-    else supersede(id)
-    renamed.delete(id)
-    isFull = false
-    // Over a slow network a mode that sends one at a time would fall further behind with each key.
-    if (parts.mergesWaiting) mergeWaiting(draft.channel, 2)
-    if (drafts.size === 0) superseded = 0
-    changed()
+    else this.#supersede(draft)
+    this.#takeWithinBounds()
+    if (this.#unstored().length === 0) this.#superseded = 0
+    this.#changed()
   }
 
   /** Resends under a random id; a second refusal is final. */
-  function rename({ draft, cursor, edits }: UnstoredDraft): void {
-    numbers += 1
-    const id = `${window}-${numbers}r${Math.floor(random() * 36 ** 8).toString(36)}`
-    const next = { ...draft, id, from: window }
-    keep({ draft: next, cursor, edits })
-    renamed.add(id)
-    parts.onRenamed(draft.id, next)
+  #rename({ draft, cursor, edits }: OutboxDraft): void {
+    const { window, random } = this.#options
+    const id = `${this.#nextId()}r${Math.floor(random() * 36 ** 8).toString(36)}`
+    const renamed = this.#queued({ draft: { ...draft, id, from: window }, cursor, edits })
+    renamed.isRenamed = true
+    this.#append(renamed)
+    this.#listener.onRenamed(draft.id, renamed.draft)
   }
 
-  function changed(): void {
-    if (drafts.size === 0 || !isConnected) save()
-    else plannedSave ??= timers.later(save, saveDelayMs)
-    parts.onOutbox(state())
+  /** At once, or with its record in the store. */
+  #remove(queued: OutboxDraft): void {
+    if (!queued.wasSaved) this.#queue.drafts.delete(queued.draft.id)
   }
 
-  function save(): void {
-    plannedSave?.()
-    plannedSave = null
-    store
-      .save([...kept.values()].map(({ draft, cursor, edits }) => ({ draft, cursor, edits })))
-      .then((isDone) => {
-        if (isDone === isSaved || isClosed) return
-        isSaved = isDone
-        parts.onOutbox(state())
-      })
+  #changed(): void {
+    if (this.#unstored().length === 0 || !this.#queue.isConnected) this.#save()
+    else this.#plannedSave ??= this.#options.timers.later(() => this.#save(), saveDelayMs)
+    this.#listener.onOutbox(this.state)
   }
 
-  const state = (): OutboxState => ({ unstored: edits, superseded, isFull, isSaved })
-
-  return {
-    /**
-     * Numbers, stamps and accepts a message; `cursor` is the window's log position. At the bound, the oldest
-     * unsent edits of the channel are dropped: an edit carries the whole content. Null, with nothing changed,
-     * when that frees too little.
-     */
-    publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null) {
-      if (kind === 'update') mergeWaiting(channel, updatesMerged)
-      numbers += 1
-      const draft = { id: `${window}-${numbers}`, channel, kind, from: window, at: timers.now(), body }
-      return add(draft, cursor) ? draft : null
-    },
-    /** Takes drafts of closed windows, beyond the bounds too. */
-    adopt(left: readonly UnstoredDraft[]): void {
-      for (const one of left) if (!drafts.has(one.draft.id)) keep(one)
-      // The store learns that they are this window's now, before the server may store them.
-      save()
-      sender.sendMore()
-      changed()
-    },
-    connected(...sending: Parameters<typeof sender.connected>): void {
-      isConnected = true
-      sender.connected(...sending)
-    },
-    disconnected(): void {
-      isConnected = false
-      sender.disconnected()
-      if (drafts.size > 0 && !isClosed) save()
-    },
-    save,
-    state,
-    close(): void {
-      isClosed = true
-      plannedSave?.()
-    },
-  }
-}
-
-/** A new round begins with each connection and after each busy pause. */
-interface SendRound {
-  readonly send: OpenTransport['send']
-  readonly mostUnderWay: number
-  readonly onBroken: () => void
-  readonly underWay: Set<string>
-}
-
-/**
- * Sends `drafts` in order, at most `mostUnderWay` of a connection at a time; all of them again over the next connection or
- * when a busy server's pause is over. `onAnswer` removes a draft; it may be called twice for the same one.
- */
-export function createSender(
-  drafts: ReadonlyMap<string, Draft>,
-  timers: Timers,
-  onAnswer: (draft: Draft, answer: Stored | RefusedError) => void,
-) {
-  let round: SendRound | null = null
-  let stopPause: Cancel | null = null
-
-  /** `onBroken`: a send failed, its fate unknown. */
-  function connected(
-    send: OpenTransport['send'],
-    onBroken: () => void,
-    mostUnderWay: number = mostAtOnce,
-  ): void {
-    disconnected()
-    round = { send, mostUnderWay, onBroken, underWay: new Set() }
-    sendMore()
-  }
-
-  /** Pending sends may still be answered. */
-  function disconnected(): void {
-    stopPause?.()
-    stopPause = null
-    round = null
-  }
-
-  function sendMore(): void {
-    if (round === null || stopPause !== null) return
-    for (const draft of drafts.values()) {
-      if (round.underWay.size >= round.mostUnderWay) return
-      if (!round.underWay.has(draft.id)) send(draft, round)
+  #save(): void {
+    this.#plannedSave?.()
+    this.#plannedSave = null
+    const { store } = this.#options
+    if (!store || this.#isClosed) return
+    const added: OutboxDraft[] = []
+    const removed: OutboxDraft[] = []
+    for (const queued of this.#queue.drafts.values()) {
+      if (queued.isFinal) removed.push(queued)
+      else if (!queued.isSaved && !queued.isOver) added.push(queued)
     }
+    for (const queued of added) {
+      queued.complete()
+      queued.isSaved = true
+      queued.wasSaved = true
+    }
+    for (const { draft } of removed) this.#queue.drafts.delete(draft.id)
+    const records = added.map(({ draft, cursor, edits }) => ({ draft, cursor, edits }))
+    const ids = removed.map(({ draft }) => draft.id)
+    store.write(records, ids).then((isDone) => {
+      // The next call tries again.
+      if (!isDone) {
+        for (const queued of added) queued.isSaved = false
+        for (const queued of removed) this.#queue.drafts.set(queued.draft.id, queued)
+      }
+      if (isDone === this.#isSaved || this.#isClosed) return
+      this.#isSaved = isDone
+      this.#listener.onOutbox(this.state)
+    })
   }
-
-  function send(draft: Draft, own: SendRound): void {
-    own.underWay.add(draft.id)
-    own.send(draft).then(
-      (stored) => answered(draft, own, stored),
-      (error) => {
-        if (error instanceof RefusedError) answered(draft, own, error)
-        // Failures of a finished round are ignored.
-        else if (own === round) failed(error, own)
-      },
-    )
-  }
-
-  function answered(draft: Draft, own: SendRound, answer: Stored | RefusedError): void {
-    own.underWay.delete(draft.id)
-    onAnswer(draft, answer)
-    sendMore()
-  }
-
-  function failed(error: unknown, own: SendRound): void {
-    if (!(error instanceof BusyError)) own.onBroken()
-    // The server rejected all later sends too, so that none overtakes another.
-    else
-      stopPause ??= timers.later(
-        () => connected(own.send, own.onBroken, own.mostUnderWay),
-        error.retryAfterMs,
-      )
-  }
-
-  return { connected, disconnected, sendMore, isUnderWay: (id: string) => round?.underWay.has(id) ?? false }
 }

@@ -15,7 +15,7 @@ import { createManualTime } from '../server/wire/testing.ts'
 import type { Locks } from './browser.ts'
 import type { DraftDatabase, DraftRecord } from './draft-database.ts'
 import { DraftStore, type LeftDrafts } from './draft-store.ts'
-import { createLink, type LinkParts, type LinkState } from './link.ts'
+import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
 import type { OutboxState } from './outbox.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
 
@@ -203,7 +203,10 @@ export function createBrowser() {
   }
 }
 
-export function openLink(change: Partial<LinkParts> = {}) {
+/** With several drafts under way, so that their order shows. */
+const several: Mode = { ...mode('sse/2'), mostUnderWay: 32 }
+
+export function openLink(change: Partial<LinkOptions> & Partial<LinkListener> = {}) {
   const time = createManualTime()
   const startAt = time.now()
   const { streams, transports } = createFakeTransports()
@@ -221,22 +224,24 @@ export function openLink(change: Partial<LinkParts> = {}) {
     superseded: [] as string[],
     renamed: [] as string[],
   }
-  const link = createLink({
+  const options: LinkOptions = {
     transports,
     originFor: (http) => `https://localhost:${http}`,
     polling: { intervalMs: 1000, holdMs: 20_000 },
     window: 'w1',
     key: 'k1',
     channels: ['main', 'wind'],
-    mode: mode('sse/2'),
+    mode: several,
     cursor: null,
     bounds: { messages: 1000, bytes: 1_000_000 },
-    store: { save: async () => true },
-    mergeUpdates: () => null,
-    mergesWaiting: false,
+    store: null,
+    merging: null,
     renewSession: () => Promise.resolve(true),
     timers: time,
     random: () => 1,
+    ...change,
+  }
+  const listener: LinkListener = {
     onState(told) {
       const { state, mode, spokenHttp, reason, retryAt } = told
       const said = {
@@ -257,12 +262,14 @@ export function openLink(change: Partial<LinkParts> = {}) {
       heard.outbox = outbox
       heard.unstored.push(outbox.unstored)
     },
-    onStored: (id, seq) => void heard.stored.push(`${id} as ${seq}`),
-    onRefused: (id, sentence) => void heard.refused.push(`${id}: ${sentence}`),
-    onSuperseded: (id) => void heard.superseded.push(id),
+    onStored: ({ id }, seq) => void heard.stored.push(`${id} as ${seq}`),
+    onRefused: ({ id }, sentence) => void heard.refused.push(`${id}: ${sentence}`),
+    onSuperseded: ({ id }) => void heard.superseded.push(id),
     onRenamed: (id, draft) => void heard.renamed.push(`${id} to ${draft.id}`),
     ...change,
-  })
+  }
+  const link = new Link(options, listener)
+  link.open()
   const newest = (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened')
   const publish = (html = '') => link.publish('main', 'edit', { html })
   return { link, time, streams, newest, heard, publish }

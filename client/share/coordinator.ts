@@ -7,10 +7,11 @@ import {
   nameBeside,
   type PollAnswer,
 } from '../../server/wire/messages.ts'
-import { browserTimers, newName, onceFree } from '../browser.ts'
+import type { Timers } from '../../server/wire/time.ts'
+import { browserTimers, type Locks, newName, onceFree } from '../browser.ts'
 import { createHttp } from '../transports/http.ts'
 import type { Closing, Transports } from '../transports/transport.ts'
-import { type Asked, createSharedStream, type SharedStream } from './shared-stream.ts'
+import { type Asked, type Member, SharedStream } from './shared-stream.ts'
 
 /** Each opening of a transport is one member, numbered by its window. */
 export type ToCoordinator =
@@ -37,76 +38,94 @@ interface WindowPort {
 
 interface AttachedWindow {
   readonly port: WindowPort
-  readonly memberships: Map<number, ReturnType<SharedStream['join']>>
+  readonly members: Map<number, { readonly member: Member; readonly stream: SharedStream }>
 }
 
-export type Coordinator = ReturnType<typeof createCoordinator>
+export class Coordinator {
+  readonly #transports: Transports
+  readonly #locks: Locks
+  readonly #timers: Timers
+  readonly #nameStream: () => string
+  readonly #ask: typeof askServer
+  readonly #streams = new Map<string, SharedStream[]>()
+  readonly #windows = new Map<string, AttachedWindow>()
+  readonly #ending = new AbortController()
 
-export function createCoordinator(
-  transports: Transports,
-  { locks = navigator.locks, timers = browserTimers, nameStream = () => newName('s'), ask = askServer } = {},
-) {
-  const streams = new Map<string, SharedStream[]>()
-  const windows = new Map<string, AttachedWindow>()
-  const ending = new AbortController()
+  constructor(
+    transports: Transports,
+    {
+      locks = navigator.locks as Locks,
+      timers = browserTimers,
+      nameStream = () => newName('s'),
+      ask = askServer,
+    } = {},
+  ) {
+    this.#transports = transports
+    this.#locks = locks
+    this.#timers = timers
+    this.#nameStream = nameStream
+    this.#ask = ask
+  }
 
-  /** The mode's first stream with room; usually the only one. */
-  function streamFor(asked: Asked): SharedStream {
-    const { window = '', key } = asked.query
-    // A stream accepts drafts under one key only: windows that lost their key cookie get another stream.
-    const kind = `${asked.mode.name} ${asked.origin} ${key}`
-    const known = streams.get(kind) ?? []
-    streams.set(kind, known)
-    const found = known.find((stream) => stream.hasRoomFor(asked))
-    if (found) return found
-    const name = nameBeside(window, nameStream())
-    const opened = createSharedStream(transports[asked.mode.transport], name, timers, ask)
-    known.push(opened)
-    return opened
+  /** Calls `openPort` for the window's first message. */
+  hear({ window, said }: FromWindow, openPort: () => WindowPort): void {
+    const attached = this.#windows.get(window) ?? this.#attach(window, openPort())
+    const { member, stream } = attached.members.get(said.member) ?? {}
+    if (said.type === 'join') this.#join(attached, said.member, said.asked)
+    else if (!member) return
+    else if (said.type === 'send') member.send(said.draft)
+    else if (said.type === 'show') stream?.show(member, said.state)
+    else {
+      stream?.leave(member)
+      attached.members.delete(said.member)
+    }
+  }
+
+  /** Does not notify the windows. */
+  close(): void {
+    this.#ending.abort()
+    for (const stream of [...this.#streams.values()].flat()) stream.close()
+    for (const { port } of this.#windows.values()) port.close()
   }
 
   /** Until its lock is released. */
-  function attach(window: string, port: WindowPort): AttachedWindow {
-    const attached: AttachedWindow = { port, memberships: new Map() }
-    windows.set(window, attached)
-    onceFree(locks, window, ending.signal, () => {
-      windows.delete(window)
-      for (const { leave } of attached.memberships.values()) leave()
+  #attach(window: string, port: WindowPort): AttachedWindow {
+    const attached: AttachedWindow = { port, members: new Map() }
+    this.#windows.set(window, attached)
+    onceFree(this.#locks, window, this.#ending.signal, () => {
+      this.#windows.delete(window)
+      for (const { member, stream } of attached.members.values()) stream.leave(member)
       port.close()
     })
     return attached
   }
 
-  function join({ port, memberships }: AttachedWindow, member: number, asked: Asked): void {
-    const membership = streamFor(asked).join(asked, {
-      onFrame: (frame) => port.postMessage({ type: 'frame', member, frame }),
+  #join({ port, members }: AttachedWindow, number: number, asked: Asked): void {
+    const stream = this.#streamFor(asked)
+    const member = stream.join(asked, {
+      onFrame: (frame) => port.postMessage({ type: 'frame', member: number, frame }),
       onClose(closing) {
-        memberships.delete(member)
-        port.postMessage({ type: 'closed', member, closing })
+        members.delete(number)
+        port.postMessage({ type: 'closed', member: number, closing })
       },
     })
-    memberships.set(member, membership)
+    members.set(number, { member, stream })
   }
 
-  return {
-    /** Calls `openPort` for the window's first message. */
-    hear({ window, said }: FromWindow, openPort: () => WindowPort): void {
-      const attached = windows.get(window) ?? attach(window, openPort())
-      const membership = attached.memberships.get(said.member)
-      if (said.type === 'join') join(attached, said.member, said.asked)
-      else if (said.type === 'send') membership?.send(said.draft)
-      else if (said.type === 'show') membership?.show(said.state)
-      else {
-        membership?.leave()
-        attached.memberships.delete(said.member)
-      }
-    },
-    /** Does not notify the windows. */
-    close(): void {
-      ending.abort()
-      for (const stream of [...streams.values()].flat()) stream.close()
-      for (const { port } of windows.values()) port.close()
-    },
+  /** The mode's first stream with room; usually the only one. */
+  #streamFor(asked: Asked): SharedStream {
+    const { window = '', key } = asked.query
+    // A stream accepts drafts under one key only: windows that lost their key cookie get another stream.
+    const kind = `${asked.mode.name} ${asked.origin} ${key}`
+    const streams = this.#streams.get(kind) ?? []
+    this.#streams.set(kind, streams)
+    const found = streams.find((stream) => stream.hasRoomFor(asked))
+    if (found) return found
+    const name = nameBeside(window, this.#nameStream())
+    const transport = this.#transports[asked.mode.transport]
+    const opened = new SharedStream(transport, name, this.#timers, this.#ask)
+    streams.push(opened)
+    return opened
   }
 }
 

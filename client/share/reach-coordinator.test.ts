@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { BroadcastChannel } from 'node:worker_threads'
 import { createFakeTransports, mode } from '../testing.ts'
-import { createCoordinator } from './coordinator.ts'
+import { Coordinator } from './coordinator.ts'
 import { joinElection } from './reach-coordinator.ts'
 
 const endings: (() => void)[] = []
@@ -41,7 +41,7 @@ function openWindows(group: string) {
     void navigator.locks.request(alive, () => promise)
     const election = joinElection(group, alive, () => {
       terms += 1
-      return createCoordinator(transports)
+      return new Coordinator(transports)
     })
     endings.push(election.resign, die)
 

@@ -2,7 +2,7 @@
 
 import { holdForLife, newName, onceFree } from '../browser.ts'
 import type { Transports } from '../transports/transport.ts'
-import { type Coordinator, createCoordinator, type FromWindow, type ToWindow } from './coordinator.ts'
+import { Coordinator, type FromWindow, type ToWindow } from './coordinator.ts'
 import type { CoordinatorEvents, ReachCoordinator } from './shared-client.ts'
 
 /** Call once per window. */
@@ -55,7 +55,7 @@ function firstMessage(worker: SharedWorker): Promise<string> {
 function reachLeader(window: string, real: Transports): ReachCoordinator {
   // The bundled file name differs between builds, whose protocols may differ.
   const group = `crosswind ${new URL(import.meta.url).pathname}`
-  const { reach, stand, resign } = joinElection(group, window, () => createCoordinator(real))
+  const { reach, stand, resign } = joinElection(group, window, () => new Coordinator(real))
   // A frozen or cached leader would not answer.
   for (const type of ['pagehide', 'freeze']) addEventListener(type, resign, { capture: true })
   for (const type of ['pageshow', 'resume']) addEventListener(type, stand, { capture: true })

@@ -5,12 +5,12 @@ import { test } from 'node:test'
 import { mode, settled } from '../testing.ts'
 import { type Closing, RefusedError } from '../transports/transport.ts'
 import type { ToCoordinator } from './coordinator.ts'
-import { type CoordinatorEvents, createSharedClient } from './shared-client.ts'
+import { type CoordinatorEvents, SharedClient } from './shared-client.ts'
 import { draftOf } from './testing.ts'
 
 function openClient() {
   const ports: { readonly events: CoordinatorEvents; readonly posted: ToCoordinator[] }[] = []
-  const client = createSharedClient((events) => {
+  const client = new SharedClient((events) => {
     const posted: ToCoordinator[] = []
     ports.push({ events, posted })
     return Promise.resolve((said) => void posted.push(said))
@@ -85,7 +85,7 @@ test('the coordinator is gone: all that was open ends, to come back at once, ove
 test('a coordinator that could not be reached is looked for again at the next opening', async () => {
   let tries = 0
   const joined: string[] = []
-  const client = createSharedClient(() => {
+  const client = new SharedClient(() => {
     tries += 1
     return tries === 1
       ? Promise.reject(new Error('The script did not load.'))
@@ -119,8 +119,8 @@ test('closed before the coordinator was found, it never asks to join', async () 
 
 test('after its close it hears nothing more', async () => {
   const { open, newest, frames, closings } = openClient()
-  const { close } = await open()
-  close()
+  const transport = await open()
+  transport.close()
   newest().events.onSaid({
     type: 'frame',
     member: 1,

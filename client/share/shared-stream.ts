@@ -15,16 +15,19 @@ import {
   type Welcome,
 } from '../../server/wire/messages.ts'
 import type { Cancel, Timers } from '../../server/wire/time.ts'
-import { type Connection, openConnection } from '../connection.ts'
-import { createSender } from '../outbox.ts'
+import { Connection } from '../connection.ts'
+import { QueuedDraft, SendQueue } from '../send-queue.ts'
 import { asClosing } from '../transports/http.ts'
 import { type Closing, lost, type Opening, RefusedError, type WebTransport } from '../transports/transport.ts'
-import { createTail, type Tail } from './tail.ts'
+import { Tail } from './tail.ts'
 
 /** An `Opening` as plain data. */
 export interface Asked extends Pick<Opening, 'origin' | 'mode' | 'polling'> {
   readonly query: Readonly<Record<string, string>>
 }
+
+/** Responds at once; rejects as axios does. */
+type AskServer = (origin: string, query: URLSearchParams, signal: AbortSignal) => Promise<PollAnswer>
 
 interface MemberListener {
   readonly onFrame: (frame: DownFrame) => void
@@ -53,273 +56,286 @@ const logTruncated: Closing = {
 
 const sendFailed: Closing = { ...lost, sentence: 'A message could not be sent; connecting anew.' }
 
-export type SharedStream = ReturnType<typeof createSharedStream>
-
-/**
- * `name` is the window name at the server: each opening replaces the previous one. `ask` responds at once
- * and rejects as axios does.
- */
-export function createSharedStream(
-  transport: WebTransport,
-  name: string,
-  timers: Timers,
-  ask: (origin: string, query: URLSearchParams, signal: AbortSignal) => Promise<PollAnswer>,
-) {
-  const members = new Set<Member>()
-  let current: Upstream | null = null
-  /** Replaces `current` on its welcome. */
-  let next: Upstream | null = null
-  let openings = 0
-  let tail: Tail | null = null
-  let welcome: Welcome | null = null
-  let presence: Presence | null = null
+/** Under one name at the server: each opening replaces the previous one. */
+export class SharedStream {
+  readonly #transport: WebTransport
+  readonly #name: string
+  readonly #timers: Timers
+  readonly #ask: AskServer
+  readonly #members = new Set<Member>()
+  #current: Upstream | null = null
+  /** Replaces `#current` on its welcome. */
+  #next: Upstream | null = null
+  #openings = 0
+  #tail: Tail | null = null
+  #welcome: Welcome | null = null
+  #presence: Presence | null = null
   /** By channel and window, of the stream in use. */
-  let shown = new Map<string, Map<string, AwarenessState>>()
-  let mostChannels = usualChannels
-  let plannedReport: Cancel | null = null
+  #shown = new Map<string, Map<string, AwarenessState>>()
+  #mostChannels = usualChannels
+  #plannedReport: Cancel | null = null
+
+  constructor(transport: WebTransport, name: string, timers: Timers, ask: AskServer) {
+    this.#transport = transport
+    this.#name = name
+    this.#timers = timers
+    this.#ask = ask
+  }
+
+  hasRoomFor(asked: Asked): boolean {
+    return this.#members.size === 0 || this.#channelsWanted(channelsIn(asked)).size <= this.#mostChannels
+  }
+
+  join(asked: Asked, listener: MemberListener): Member {
+    const member = new Member(asked, listener, this.#timers)
+    this.#members.add(member)
+    if (this.#current) this.#sendOver(member, this.#current.connection)
+    this.#windowsChanged()
+    this.#settle()
+    return member
+  }
+
+  /** What a member shows of its window; null for nothing any more. */
+  show(member: Member, state: AwarenessState | null): void {
+    if (state === null && member.state === null) return
+    member.state = state
+    this.#current?.connection.sendAwareness(member.report())
+  }
+
+  /** Does not notify the member. False if it had left. */
+  leave(member: Member): boolean {
+    if (!this.#members.delete(member)) return false
+    member.stop()
+    this.show(member, null)
+    if (this.#members.size > 0) this.#windowsChanged()
+    else this.#rest()
+    return true
+  }
+
+  /** Does not notify the members. */
+  close(): void {
+    for (const member of [...this.#members]) this.leave(member)
+  }
+
+  // The connection
 
   /** From the tail's end, or from the first member's cursor. */
-  function reopen(): void {
-    const [first] = members
-    if (next || !first) return
-    openings += 1
-    const channels = channelsWanted()
-    const cursor = tail ? tail.cursor() : first.cursor
+  #reopen(): void {
+    const [first] = this.#members
+    if (this.#next || !first) return
+    this.#openings += 1
+    const channels = this.#channelsWanted()
+    const cursor = this.#tail ? this.#tail.cursor : first.cursor
     const opening: Opening = {
       ...first.asked,
-      query: ownQuery(first.asked, cursor, { channels: [...channels].join() }),
-      onFrame: (frame) => takeFrom(opened, frame),
-      onClose: (closing) => ended(opened, closing),
+      query: this.#ownQuery(first.asked, cursor, { channels: [...channels].join() }),
+      onFrame: (frame) => this.#takeFrom(opened, frame),
+      onClose: (closing) => this.#ended(opened, closing),
     }
-    const connection = openConnection(transport, opening, timers, countWindows)
+    const connection = new Connection(this.#transport, opening, this.#timers, () => this.#countWindows())
     const opened: Upstream = { connection, channels, cursor }
-    next = opened
+    this.#next = opened
   }
 
   /** Under the stream's name, so that the server counts no window twice. */
-  function ownQuery({ query: { cursor: _, ...query } }: Asked, cursor: Cursor | null, change: object) {
+  #ownQuery({ query: { cursor: _, ...query } }: Asked, cursor: Cursor | null, change: object) {
     const from = cursor && { cursor: formatCursor(cursor) }
-    return new URLSearchParams({ ...query, window: name, opening: String(openings), ...from, ...change })
+    const own = { window: this.#name, opening: String(this.#openings) }
+    return new URLSearchParams({ ...query, ...own, ...from, ...change })
   }
 
-  function channelsWanted(more: Iterable<string> = []): ReadonlySet<string> {
-    return new Set([...[...members].flatMap(({ channels }) => [...channels]), ...more])
+  #channelsWanted(more: Iterable<string> = []): ReadonlySet<string> {
+    return new Set([...[...this.#members].flatMap(({ channels }) => [...channels]), ...more])
   }
 
-  function takeFrom(upstream: Upstream, frame: DownFrame): void {
-    if (upstream === next && frame.type === 'welcome') {
-      current?.connection.leave()
-      current = upstream
-      next = null
+  #takeFrom(upstream: Upstream, frame: DownFrame): void {
+    if (upstream === this.#next && frame.type === 'welcome') {
+      this.#current?.connection.leave()
+      this.#current = upstream
+      this.#next = null
     }
-    if (upstream !== current) return
-    if (frame.type === 'welcome') welcomed(upstream, frame)
-    else take(frame)
+    if (upstream !== this.#current) return
+    if (frame.type === 'welcome') this.#welcomed(upstream, frame)
+    else this.#take(frame)
   }
 
   /** Also when a poll had to begin anew. */
-  function welcomed({ connection, channels, cursor }: Upstream, given: Welcome): void {
-    const head = parseCursor(given.cursor) ?? { epoch: '', seq: 0 }
-    if (given.recovered && tail?.epoch === head.epoch) tail.carry(channels)
+  #welcomed({ connection, channels, cursor }: Upstream, welcome: Welcome): void {
+    const head = parseCursor(welcome.cursor) ?? { epoch: '', seq: 0 }
+    if (welcome.recovered && this.#tail?.epoch === head.epoch) this.#tail.carry(channels)
     else {
-      if (tail) closeWhere(({ phase }) => phase !== 'waiting', logTruncated)
-      if (members.size === 0) return
+      if (this.#tail) this.#dropWhere(({ phase }) => phase !== 'waiting', logTruncated)
+      if (this.#members.size === 0) return
       // After a snapshot welcome, each member fetches what it lacks.
-      const reached = tail?.cursor() ?? cursor
-      const start = given.recovered && reached ? { ...reached, epoch: head.epoch } : head
-      tail = createTail(start, channels)
+      const reached = this.#tail?.cursor ?? cursor
+      const start = welcome.recovered && reached ? { ...reached, epoch: head.epoch } : head
+      this.#tail = new Tail(start, channels)
     }
-    welcome = given
-    for (const member of members) sendOver(member, connection)
-    reportWindows()
-    showAnew(connection)
-    settle()
+    this.#welcome = welcome
+    for (const member of this.#members) this.#sendOver(member, connection)
+    this.#reportWindows()
+    this.#showAnew(connection)
+    this.#settle()
   }
 
-  function sendOver(member: Member, { send }: Connection): void {
-    // The member bounds what a socket has under way.
-    const mostUnderWay = member.asked.mode.uplink === 'xhr' ? 1 : Number.POSITIVE_INFINITY
-    member.sender.connected(send, () => drop(member, sendFailed), mostUnderWay)
+  #sendOver(member: Member, { mode, send }: Connection): void {
+    member.queue.connect(send, mode.mostUnderWay, () => this.#drop(member, sendFailed))
+  }
+
+  #ended(upstream: Upstream, closing: Closing): void {
+    if (upstream === this.#current) this.#current = null
+    else if (upstream === this.#next) this.#next = null
+    else return
+    if (this.#current) {
+      // The server is unreachable or rejects so many channels: only the waiting members fail.
+      const { channels } = this.#current
+      if (upstream.channels.size > channels.size) this.#mostChannels = channels.size
+      this.#dropWhere(({ phase }) => phase === 'waiting', closing)
+    } else if (this.#next) {
+      // Drafts wait for the successor.
+      for (const { queue } of this.#members) queue.disconnect()
+    } else this.#dropWhere(() => true, closing)
+  }
+
+  /** No members are left. The name stays, so that the next opening replaces any leftover at the server. */
+  #rest(): void {
+    for (const upstream of [this.#current, this.#next]) upstream?.connection.leave()
+    this.#current = null
+    this.#next = null
+    this.#tail = null
+    this.#welcome = null
+    this.#presence = null
+    this.#shown = new Map()
+    this.#mostChannels = usualChannels
+    this.#plannedReport?.()
+    this.#plannedReport = null
+  }
+
+  // Frames
+
+  #take(frame: DownFrame): void {
+    const tail = this.#tail
+    if (frame.type === 'message') {
+      if (tail?.add(frame.message)) for (const member of this.#inPhase('live')) member.deliver(frame.message)
+    } else if (frame.type === 'heartbeat') {
+      for (const { channels, listener } of this.#inPhase('live'))
+        listener.onFrame({ type: 'heartbeat', newest: tail?.newestOn(channels) ?? 0 })
+      // Streams keep order: a message missing before the heartbeat is lost.
+      if (tail?.isBefore(frame.newest)) this.#reopen()
+    } else if (frame.type === 'awareness') this.#takeAwareness(frame)
+    else if (frame.type === 'presence') {
+      this.#presence = frame
+      for (const member of this.#inPhase('live')) this.#deliverPresence(member, frame)
+    }
+  }
+
+  #inPhase(phase: Member['phase']): Member[] {
+    return [...this.#members].filter((member) => member.phase === phase)
   }
 
   /** To the server, which knows nothing of a new stream; the server's answer follows. */
-  function showAnew({ sendAwareness }: Connection): void {
-    shown = new Map()
-    for (const member of members) {
-      if (member.phase === 'live') deliverShown(member)
-      if (member.state) sendAwareness(member.report())
+  #showAnew(connection: Connection): void {
+    this.#shown = new Map()
+    for (const member of this.#members) {
+      if (member.phase === 'live') this.#deliverShown(member)
+      if (member.state) connection.sendAwareness(member.report())
     }
   }
 
-  function deliverShown({ page, listener }: Member): void {
-    const windows = Array.from(shown.get(page) ?? [], ([window, state]) => ({ window, state }))
+  #deliverShown({ page, listener }: Member): void {
+    const windows = Array.from(this.#shown.get(page) ?? [], ([window, state]) => ({ window, state }))
     listener.onFrame({ type: 'awareness', channel: page, windows, whole: true })
   }
 
-  function takeAwareness(frame: AwarenessFrame): void {
+  #takeAwareness(frame: AwarenessFrame): void {
     const { channel, windows, whole = false } = frame
-    const known = whole ? new Map<string, AwarenessState>() : (shown.get(channel) ?? new Map())
-    shown.set(channel, known)
+    const known = whole ? new Map<string, AwarenessState>() : (this.#shown.get(channel) ?? new Map())
+    this.#shown.set(channel, known)
     for (const { window, state } of windows) {
       if (state === null) known.delete(window)
       else known.set(window, state)
     }
-    for (const { channels, listener } of inPhase('live')) if (channels.has(channel)) listener.onFrame(frame)
+    for (const { channels, listener } of this.#inPhase('live'))
+      if (channels.has(channel)) listener.onFrame(frame)
   }
 
-  function take(frame: DownFrame): void {
-    if (frame.type === 'message') {
-      if (tail?.add(frame.message)) for (const member of inPhase('live')) member.deliver(frame.message)
-    } else if (frame.type === 'heartbeat') {
-      for (const { channels, listener } of inPhase('live'))
-        listener.onFrame({ type: 'heartbeat', newest: tail?.newestOn(channels) ?? 0 })
-      // Streams keep order: a message missing before the heartbeat is lost.
-      if (tail?.isBefore(frame.newest)) reopen()
-    } else if (frame.type === 'awareness') takeAwareness(frame)
-    else if (frame.type === 'presence') {
-      presence = frame
-      for (const member of inPhase('live')) deliverPresence(member, frame)
-    }
-  }
-
-  const inPhase = (phase: Member['phase']) => [...members].filter((member) => member.phase === phase)
-
-  function deliverPresence({ page, listener }: Member, { channels, browserHttp1Streams }: Presence): void {
+  #deliverPresence({ page, listener }: Member, { channels, browserHttp1Streams }: Presence): void {
     const windows = channels && Object.hasOwn(channels, page) ? channels[page] : undefined
     if (windows !== undefined) listener.onFrame({ type: 'presence', windows, browserHttp1Streams })
     // The server has no count for this page.
-    else windowsChanged()
+    else this.#windowsChanged()
   }
 
-  function ended(upstream: Upstream, closing: Closing): void {
-    if (upstream === current) current = null
-    else if (upstream === next) next = null
-    else return
-    if (current) {
-      // The server is unreachable or rejects so many channels: only the waiting members fail.
-      if (upstream.channels.size > current.channels.size) mostChannels = current.channels.size
-      closeWhere(({ phase }) => phase === 'waiting', closing)
-    } else if (next) {
-      // Drafts wait for the successor.
-      for (const { sender } of members) sender.disconnected()
-    } else closeWhere(() => true, closing)
-  }
+  // Members
 
   /** Lets members begin if the connection in use has their channels and was heard within a heartbeat. */
-  function settle(): void {
-    if (current && !(current.connection.mode.isPush && current.connection.isStale())) {
-      const { channels } = current
-      for (const member of inPhase('waiting'))
-        if ([...member.channels].every((channel) => channels.has(channel))) begin(member)
+  #settle(): void {
+    const { connection, channels } = this.#current ?? {}
+    if (connection && channels && !(connection.mode.isPush && connection.isStale())) {
+      for (const member of this.#inPhase('waiting'))
+        if ([...member.channels].every((channel) => channels.has(channel))) this.#begin(member)
     }
-    if (inPhase('waiting').length > 0) reopen()
+    if (this.#inPhase('waiting').length > 0) this.#reopen()
   }
 
-  function begin(member: Member): void {
+  #begin(member: Member): void {
+    const [tail, welcome] = [this.#tail, this.#welcome]
     if (!tail || !welcome) return
     if (tail.covers(member.cursor, member.channels)) {
       member.welcome(welcome, { cursor: tail.logEnd(welcome), recovered: true })
-      follow(member, tail)
+      this.#follow(member, tail)
     } else {
       member.phase = 'behind'
-      catchUp(member).catch((error) => drop(member, asClosing(error)))
+      this.#catchUp(member).catch((error) => this.#drop(member, asClosing(error)))
     }
   }
 
-  function follow(member: Member, from: Tail): void {
+  #follow(member: Member, from: Tail): void {
     member.goLive(from)
-    if (presence) deliverPresence(member, presence)
-    if (shown.get(member.page)?.size) deliverShown(member)
+    if (this.#presence) this.#deliverPresence(member, this.#presence)
+    if (this.#shown.get(member.page)?.size) this.#deliverShown(member)
   }
 
   /** Polls until the member reaches the tail, which grows meanwhile. */
-  async function catchUp(member: Member): Promise<void> {
+  async #catchUp(member: Member): Promise<void> {
     const { asked, gone } = member
-    for (let isFirst = true; !tail?.covers(member.cursor, member.channels); isFirst = false) {
-      const question = ownQuery(asked, member.cursor, isFirst ? { first: '' } : {})
-      const answer = await ask(asked.origin, question, gone.signal)
-      if (!members.has(member) || !welcome) return
-      if (!member.takeAnswer(answer, welcome, isFirst)) return drop(member, lost)
+    for (let isFirst = true; !this.#tail?.covers(member.cursor, member.channels); isFirst = false) {
+      const question = this.#ownQuery(asked, member.cursor, isFirst ? { first: '' } : {})
+      const answer = await this.#ask(asked.origin, question, gone.signal)
+      if (!this.#members.has(member) || !this.#welcome) return
+      if (!member.takeAnswer(answer, this.#welcome, isFirst)) return this.#drop(member, lost)
       // The server reports presence once: what it reports here it does not repeat on a polling stream.
       for (const frame of answer.frames) {
-        if (frame.type === 'presence' || frame.type === 'awareness') take(frame)
+        if (frame.type === 'presence' || frame.type === 'awareness') this.#take(frame)
       }
     }
-    follow(member, tail)
+    this.#follow(member, this.#tail)
   }
 
-  function windowsChanged(): void {
-    plannedReport ??= timers.later(reportWindows, togetherMs)
+  #dropWhere(isMeant: (member: Member) => boolean, closing: Closing): void {
+    for (const member of [...this.#members].filter(isMeant)) this.#drop(member, closing)
   }
 
-  function reportWindows(): void {
-    plannedReport?.()
-    plannedReport = null
-    current?.connection.beat(countWindows())
+  #drop(member: Member, closing: Closing): void {
+    if (this.leave(member)) member.listener.onClose(closing)
+  }
+
+  // Numbers of windows
+
+  #windowsChanged(): void {
+    this.#plannedReport ??= this.#timers.later(() => this.#reportWindows(), togetherMs)
+  }
+
+  #reportWindows(): void {
+    this.#plannedReport?.()
+    this.#plannedReport = null
+    this.#current?.connection.beat(this.#countWindows())
   }
 
   /** Repeated with each heartbeat, since POSTs may be lost or reordered. */
-  function countWindows(): Readonly<Record<string, number>> {
-    const windows = Map.groupBy(members, ({ page }) => page)
+  #countWindows(): Readonly<Record<string, number>> {
+    const windows = Map.groupBy(this.#members, ({ page }) => page)
     return Object.fromEntries(Array.from(windows, ([page, { length }]) => [page, length]))
-  }
-
-  function closeWhere(isMeant: (member: Member) => boolean, closing: Closing): void {
-    for (const member of [...members].filter(isMeant)) drop(member, closing)
-  }
-
-  function drop(member: Member, closing: Closing): void {
-    if (remove(member)) member.listener.onClose(closing)
-  }
-
-  function show(member: Member, state: AwarenessState | null): void {
-    if (state === null && member.state === null) return
-    member.state = state
-    current?.connection.sendAwareness(member.report())
-  }
-
-  function remove(member: Member): boolean {
-    if (!members.delete(member)) return false
-    member.stop()
-    show(member, null)
-    if (members.size > 0) windowsChanged()
-    else rest()
-    return true
-  }
-
-  /** No members are left. The name stays, so that the next opening replaces any leftover at the server. */
-  function rest(): void {
-    for (const upstream of [current, next]) upstream?.connection.leave()
-    current = null
-    next = null
-    tail = null
-    welcome = null
-    presence = null
-    shown = new Map()
-    mostChannels = usualChannels
-    plannedReport?.()
-    plannedReport = null
-  }
-
-  return {
-    hasRoomFor: (asked: Asked) =>
-      channelsWanted(channelsIn(asked)).size <= mostChannels || members.size === 0,
-    join(asked: Asked, listener: MemberListener) {
-      const member = new Member(asked, listener, timers)
-      members.add(member)
-      if (current) sendOver(member, current.connection)
-      windowsChanged()
-      settle()
-      return {
-        send: (draft: Draft) => member.send(draft),
-        show: (state: AwarenessState | null) => show(member, state),
-        leave: () => void remove(member),
-      }
-    },
-    /** Does not notify the members. */
-    close() {
-      for (const member of [...members]) remove(member)
-    },
   }
 }
 
@@ -328,13 +344,13 @@ function channelsIn({ query }: Asked): ReadonlySet<string> {
 }
 
 /** One transport opening of one window. */
-class Member {
+export class Member {
   readonly asked: Asked
   readonly listener: MemberListener
   readonly channels: ReadonlySet<string>
   /** The channel on which the window is counted. */
   readonly page: string
-  readonly sender: ReturnType<typeof createSender>
+  readonly queue: SendQueue
   readonly gone = new AbortController()
   /** Waits for the stream, then catches up (`behind`), then follows it (`live`). */
   phase: 'waiting' | 'behind' | 'live' = 'waiting'
@@ -342,7 +358,6 @@ class Member {
   /** What the window shows of itself. */
   state: AwarenessState | null = null
   readonly #window: string
-  readonly #unanswered = new Map<string, Draft>()
 
   constructor(asked: Asked, listener: MemberListener, timers: Timers) {
     const { window = '', cursor = null } = asked.query
@@ -350,8 +365,8 @@ class Member {
     this.listener = listener
     this.channels = channelsIn(asked)
     this.page = [...this.channels][0] ?? ''
-    this.sender = createSender(this.#unanswered, timers, ({ id }, answer) => {
-      if (!this.#unanswered.delete(id)) return
+    this.queue = new SendQueue(timers, ({ draft: { id } }, answer) => {
+      this.queue.drafts.delete(id)
       if (!(answer instanceof RefusedError)) listener.onFrame(answer)
       else listener.onFrame({ type: 'refused', id, code: answer.code, message: answer.message })
     })
@@ -364,13 +379,13 @@ class Member {
   }
 
   send(draft: Draft): void {
-    this.#unanswered.set(draft.id, draft)
-    this.sender.sendMore()
+    if (!this.queue.drafts.has(draft.id)) this.queue.drafts.set(draft.id, new QueuedDraft(draft))
+    this.queue.sendMore()
   }
 
   stop(): void {
-    this.sender.disconnected()
-    this.#unanswered.clear()
+    this.queue.disconnect()
+    this.queue.drafts.clear()
     this.gone.abort()
   }
 

@@ -2,12 +2,12 @@
 
 import { holdForLife, newName } from '../browser.ts'
 import { transports } from '../transports/slots.ts'
-import { createCoordinator, type FromWindow } from './coordinator.ts'
+import { Coordinator, type FromWindow } from './coordinator.ts'
 
 /** The worker lives while it holds this lock; its first message names it. */
 const lock = newName('crosswind-place-')
 const held = holdForLife(navigator.locks, lock)
-const coordinator = createCoordinator(transports)
+const coordinator = new Coordinator(transports)
 
 addEventListener('connect', (event) => {
   const [port] = (event as MessageEvent).ports

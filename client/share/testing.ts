@@ -11,7 +11,7 @@ import {
 import { createManualTime } from '../../server/wire/testing.ts'
 import { createFakeTransports, type FakeStream, mode as modeCalled, settled } from '../testing.ts'
 import type { Closing } from '../transports/transport.ts'
-import { createCoordinator, type ToCoordinator, type ToWindow } from './coordinator.ts'
+import { Coordinator, type ToCoordinator, type ToWindow } from './coordinator.ts'
 
 export function draftOf(id: string): Draft {
   const [from = ''] = id.split('-')
@@ -50,7 +50,7 @@ export function openCoordinator() {
       releases.set(window, onFree)
     },
   }
-  const coordinator = createCoordinator(transports, {
+  const coordinator = new Coordinator(transports, {
     locks: locks as unknown as LockManager,
     timers: time,
     nameStream() {
@@ -97,7 +97,7 @@ export function openCoordinator() {
 
 type TestWindow = ReturnType<typeof openWindow>
 
-type OpenPort = Parameters<ReturnType<typeof createCoordinator>['hear']>[1]
+type OpenPort = Parameters<Coordinator['hear']>[1]
 
 function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, vanish: () => void) {
   const heard = {

@@ -126,9 +126,9 @@ export class FleetWindow {
       onOutbox: ({ unstored }) => {
         this.unstored = unstored
       },
-      onStored: (id, seq) => void record.accepted.set(id, seq),
-      onRefused: (id, sentence) => void record.refused.push(`${id}: ${sentence}`),
-      onSuperseded: (id) => void record.refused.push(`${id}: left out for a newer one`),
+      onStored: ({ id }, seq) => void record.accepted.set(id, seq),
+      onRefused: ({ id }, sentence) => void record.refused.push(`${id}: ${sentence}`),
+      onSuperseded: ({ id }) => void record.refused.push(`${id}: left out for a newer one`),
       onRenamed: (id) => void record.refused.push(`${id}: its id was taken`),
     })
   }

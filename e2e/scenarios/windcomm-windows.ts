@@ -40,7 +40,7 @@ export async function openTestbed({ sites, modes, rateHz, polling }: Plan, opene
     modes.map(async ({ name: mode, http }) => {
       const random = createSeededRandom(seed)
       const link = await startLink({ targetPort: ports[http], profile, random })
-      opened.defer(link.close)
+      opened.defer(() => link.close())
       return { site, mode, link, origin: `https://localhost:${link.port}` }
     }),
   )
@@ -181,6 +181,6 @@ function openLink(
       if (isKind(message, 'reading')) onReading(message, receivedAt)
     },
   })
-  opened.defer(link.close)
+  opened.defer(() => link.close())
   return async () => state
 }

@@ -148,7 +148,12 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
           {list.omitted} older documents are not listed; open them by their address.
         </p>
       )}
-      {list?.mayCreate && <NewDocument documents={list.documents} onCreate={actions.createDocument} />}
+      {list?.mayCreate && (
+        <NewDocument
+          documents={list.documents}
+          onCreate={(name, channel, isNew) => actions.createDocument(name, channel, isNew)}
+        />
+      )}
     </Dialog>
   )
 }

@@ -73,7 +73,7 @@ function LinkStatus({ store, actions }: CommonProps) {
         {countdown.length > 0 && <span className="link-countdown"> {countdown.join(' ')}</span>}
       </span>
       {state === 'waiting' && (
-        <button type="button" className="text-button" onClick={actions.retryNow}>
+        <button type="button" className="text-button" onClick={() => actions.retryNow()}>
           Try now
         </button>
       )}
@@ -271,7 +271,7 @@ function OpenWindow({ store, actions }: CommonProps) {
         type="button"
         className="button"
         aria-describedby={wayOut && 'open-note'}
-        onClick={actions.openWindow}
+        onClick={() => actions.openWindow()}
       >
         <LineIcon name="plus" />
         <span className="open-words">New window</span>

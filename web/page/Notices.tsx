@@ -38,7 +38,7 @@ export function Notices({ store, actions, start }: NoticesProps) {
           <Notice
             key={notice.sentence}
             kind={notice.tone}
-            dismiss={{ words: 'Dismiss', onClick: actions.dismissViewNotice }}
+            dismiss={{ words: 'Dismiss', onClick: () => actions.dismissViewNotice() }}
           >
             {notice.sentence}
           </Notice>
@@ -80,7 +80,7 @@ export function Notices({ store, actions, start }: NoticesProps) {
       {/* An alert: the screen differs from what others see. */}
       <div role="alert">
         {refusal && (
-          <Notice kind="refusal" dismiss={{ words: 'Dismiss', onClick: actions.dismissRefusal }}>
+          <Notice kind="refusal" dismiss={{ words: 'Dismiss', onClick: () => actions.dismissRefusal() }}>
             {refusal}
           </Notice>
         )}

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LinkParts } from './link.ts'
+import type { LinkOptions } from './link.ts'
 import { mode, openLink, settled } from './testing.ts'
 import type { Closing } from './transports/transport.ts'
 
@@ -422,7 +422,7 @@ test('a probe is tried beside: what works goes on, until the better one is welco
   sse.message(2)
   publish('a')
   publish('b')
-  assert.deepEqual([sse.sent, probe.sent], [['w1-1', 'w1-2'], []])
+  assert.deepEqual([sse.sent, probe.sent], [['w1-1'], []])
   probe.welcome({ cursor: 'life1:2', http: '1.1' })
   assert.equal(sse.isClosed(), true)
   sse.message(3)
@@ -513,7 +513,7 @@ test('a person’s choice ends the probe', () => {
 })
 
 /** A link that keeps its mode; `pause` ends its stream, gives the ms until the next try, and lets that follow. */
-function openRetrying(circumstances: Partial<LinkParts> = {}) {
+function openRetrying(circumstances: Partial<LinkOptions> = {}) {
   const opened = openLink({ mode: { ...mode('sse/2'), fallback: null }, ...circumstances })
   const { time, streams, newest, heard } = opened
 
