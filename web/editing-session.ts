@@ -26,7 +26,7 @@ import {
   probesChannel,
 } from '../server/wire/messages.ts'
 import type { Mode } from '../server/wire/modes.ts'
-import { bindDocument } from './editor/binding.ts'
+import { Binding } from './editor/binding.ts'
 import { drawCarets } from './editor/carets.ts'
 import type { MountedEditor } from './editor/commands.ts'
 import { takeCopies } from './editor/copy.ts'
@@ -157,7 +157,7 @@ export class EditingSession implements LinkListener {
   attach(element: HTMLElement): MountedEditor {
     const { mayWrite } = this
     if (!this.#document) return (this.#mirror as Mirror).mount(element)
-    const detach = this.#document.attach(element, bindDocument, {
+    const detach = this.#document.attach(element, (parts) => new Binding(parts), {
       mayWrite,
       onSelection: this.presence.showSoon,
     })

@@ -67,36 +67,15 @@ export interface BindingParts {
   readonly onSelection?: () => void
 }
 
-export interface Binding {
-  readonly commands: EditorCommands
-  /** Null outside the editor. */
-  selection(): SelectedText | null
-  /** What the selection contains, to copy it; empty for a caret. */
-  selectedLines(): Line[]
-  deleteSelected(): void
-  /** Moves or copies text to a place in the DOM, and selects it there. */
-  moveText(text: SelectedText, to: readonly [node: Node, offset: number], isCopy: boolean): void
-  /** Rectangles of a range or caret given by absolute indices in the text; empty when not laid out. */
-  rectsOf(from: number, to: number): DOMRect[]
-  isComposing(): boolean
-  /** Makes these the document's lines, as this window's user, who can undo it in one step. */
-  replace(lines: readonly Line[]): void
-  stop(): void
-}
-
 /** UTF-16 units of one transaction, so that its update fits into a message. */
 const mostInserted = 16_000
-
-export function bindDocument(parts: BindingParts): Binding {
-  return new DocumentBinding(parts)
-}
 
 /**
  * The model leads: input events become changes of the text, and the text's events are drawn. Only a composition
  * (IME) changes the DOM itself, and what else the browser does unasked; that is read back afterwards. Changes
  * that come during a composition are drawn when it ends.
  */
-class DocumentBinding implements Binding {
+export class Binding {
   readonly commands: EditorCommands
   readonly #parts: BindingParts
   readonly #text: Y.Text
@@ -145,6 +124,7 @@ class DocumentBinding implements Binding {
 
   // What others see
 
+  /** Null outside the editor. */
   selection(): SelectedText | null {
     const selected = this.#isComposing ? this.#lastSelected : this.#selection.read()
     return selected && this.#relative(selected)
@@ -155,11 +135,13 @@ class DocumentBinding implements Binding {
     return this.#selection.relative({ anchor: this.#mapPending(anchor), head: this.#mapPending(head) })
   }
 
+  /** Rectangles of a range or caret given by absolute indices in the text; empty when not laid out. */
   rectsOf(from: number, to: number): DOMRect[] {
     this.#flush()
     return this.#layout.rectsOf(from, to)
   }
 
+  /** What the selection contains, to copy it; empty for a caret. */
   selectedLines(): Line[] {
     const range = this.#range()
     return range && range.to > range.from ? linesWithin(this.#rendering.lines, range) : []
@@ -355,6 +337,7 @@ class DocumentBinding implements Binding {
     })
   }
 
+  /** Makes these the document's lines, as this window's user, who can undo it in one step. */
   replace(lines: readonly Line[]): void {
     if (!this.#parts.mayWrite || this.#isComposing) return
     this.#flush()
@@ -366,6 +349,7 @@ class DocumentBinding implements Binding {
     this.#history.asStep(() => this.#edit((lines, selected) => removeRange(lines, rangeOf(selected))))
   }
 
+  /** Moves or copies text to a place in the DOM, and selects it there. */
   moveText(text: SelectedText, to: readonly [node: Node, offset: number], isCopy: boolean): void {
     this.#readBack(this.#observer.takeRecords())
     this.#flush()
