@@ -31,6 +31,17 @@ export interface FromWindow {
   readonly said: ToCoordinator
 }
 
+export interface CoordinatorEvents {
+  readonly onSaid: (said: ToWindow) => void
+  /** This window's members ended with it; called once. */
+  readonly onGone: () => void
+}
+
+export type Post = (said: ToCoordinator) => void
+
+/** Finds or starts the coordinator, in a shared worker or a leading window; rejects if impossible. */
+export type ReachCoordinator = (events: CoordinatorEvents) => Promise<Post>
+
 interface WindowPort {
   readonly postMessage: (said: ToWindow) => void
   readonly close: () => void

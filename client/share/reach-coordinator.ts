@@ -2,8 +2,13 @@
 
 import { holdForLife, newName, onceFree } from '../browser.ts'
 import type { Transports } from '../transports/transport.ts'
-import { Coordinator, type FromWindow, type ToWindow } from './coordinator.ts'
-import type { CoordinatorEvents, ReachCoordinator } from './shared-client.ts'
+import {
+  Coordinator,
+  type CoordinatorEvents,
+  type FromWindow,
+  type ReachCoordinator,
+  type ToWindow,
+} from './coordinator.ts'
 
 /** Call once per window. */
 export function reachCoordinator(real: Transports): ReachCoordinator {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mode, settled } from '../testing.ts'
 import { type Closing, RefusedError } from '../transports/transport.ts'
-import type { ToCoordinator } from './coordinator.ts'
-import { type CoordinatorEvents, SharedClient } from './shared-client.ts'
+import type { CoordinatorEvents, ToCoordinator } from './coordinator.ts'
+import { SharedClient } from './shared-client.ts'
 import { draftOf } from './testing.ts'
 
 function openClient() {

@@ -13,18 +13,7 @@ import {
   type Transports,
   type WebTransport,
 } from '../transports/transport.ts'
-import type { ToCoordinator, ToWindow } from './coordinator.ts'
-
-export interface CoordinatorEvents {
-  readonly onSaid: (said: ToWindow) => void
-  /** This window's members ended with it; called once. */
-  readonly onGone: () => void
-}
-
-type Post = (said: ToCoordinator) => void
-
-/** Finds or starts the coordinator, in a shared worker or a leading window; rejects if impossible. */
-export type ReachCoordinator = (events: CoordinatorEvents) => Promise<Post>
+import type { Post, ReachCoordinator, ToWindow } from './coordinator.ts'
 
 /** Never without Web Locks, which tell the coordinator of closed windows. */
 export const shareHere = (share: Share): Share => ('locks' in navigator ? share : 'none')

@@ -4,8 +4,8 @@ import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } fr
 import { browserTimers } from '../../client/index.ts'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
 import { deletedForMs, mostTitleLength } from '../../server/wire/messages.ts'
+import type { PageProps } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
-import type { DocumentBarProps } from './DocumentBar.tsx'
 import {
   addressOfDocument,
   askDocuments,
@@ -17,7 +17,7 @@ import {
   readOnlyAddress,
 } from './document-requests.ts'
 
-export interface DialogProps extends DocumentBarProps {
+export interface DialogProps extends PageProps {
   readonly onClose: () => void
 }
 

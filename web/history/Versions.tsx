@@ -8,15 +8,11 @@ import {
   type ListPart,
   partsOf,
 } from '../../server/document/rich-text.ts'
-import { mostTitleLength, type PageStart, titleFrom } from '../../server/wire/messages.ts'
+import { mostTitleLength, titleFrom } from '../../server/wire/messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
 import { colourFor, guestName } from '../editor/presence.ts'
-import { type CommonProps, useMayWrite, useView } from '../page/hooks.ts'
+import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { type Author, Replay, type Version } from './replay.ts'
-
-interface VersionsProps extends CommonProps {
-  readonly start: PageStart
-}
 
 /** Between two portions: the server allows a window ten a second. */
 const askPauseMs = 110
@@ -25,7 +21,7 @@ const askPauseMs = 110
 const playStepMs = 100
 const playSteps = 200
 
-export function Versions({ store, actions, start }: VersionsProps) {
+export function Versions({ store, actions, start }: PageProps) {
   const mayWrite = useMayWrite(store, start)
   const { replay, isLoading, failure } = useHistory(start.channel)
   const named = useView(store, (view) => view.versions)

@@ -9,11 +9,18 @@ import {
   useState,
 } from 'react'
 import { browserTimers, lackingTransports } from '../../client/index.ts'
-import type { PageStart } from '../../server/wire/messages.ts'
 import { isShared, modeFor, modes } from '../../server/wire/modes.ts'
 import { homeAddress } from '../documents/document-requests.ts'
 import { readMedians } from '../store.ts'
-import { type CommonProps, indexAfterKey, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
+import {
+  type CommonProps,
+  indexAfterKey,
+  type PageProps,
+  useHttp1Warning,
+  useNow,
+  useOutbox,
+  useView,
+} from './hooks.ts'
 import { Caution, LineIcon, LinkShape, Mark } from './Icons.tsx'
 import { People } from './People.tsx'
 import { addressInView, type ViewName, views } from './views.ts'
@@ -31,11 +38,7 @@ import {
   windowsWords,
 } from './wording.ts'
 
-interface HeaderProps extends CommonProps {
-  readonly start: PageStart
-}
-
-export function Header({ store, actions, start }: HeaderProps) {
+export function Header({ store, actions, start }: PageProps) {
   return (
     <header className="header">
       <div className="bar row">
@@ -88,7 +91,7 @@ const groups = [
 ]
 
 /** The mode in use, as a button that opens a menu of all modes. */
-function ModeMenu({ store, actions, start }: HeaderProps) {
+function ModeMenu({ store, actions, start }: PageProps) {
   const link = useView(store, (view) => view.link)
   const { wished, clock } = link
   const inUse = usedMode(link)
@@ -235,7 +238,7 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
   )
 }
 
-function Counts({ store, start }: Omit<HeaderProps, 'actions'>) {
+function Counts({ store, start }: Omit<PageProps, 'actions'>) {
   const state = useView(store, (view) => view.link.state)
   const count = useView(store, (view) => view.windows)
   const unshared = useView(store, (view) => view.unshared)

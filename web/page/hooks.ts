@@ -13,6 +13,10 @@ export interface CommonProps {
   readonly actions: PageActions
 }
 
+export interface PageProps extends CommonProps {
+  readonly start: PageStart
+}
+
 /**
  * Rerenders only when the selected part changes. `select` must return a primitive or an existing part,
  * never a new object.
