@@ -27,7 +27,7 @@ import {
 } from '../server/wire/messages.ts'
 import type { Mode } from '../server/wire/modes.ts'
 import { Binding } from './editor/binding.ts'
-import { drawCarets } from './editor/carets.ts'
+import { Carets } from './editor/carets.ts'
 import type { MountedEditor } from './editor/commands.ts'
 import { takeCopies } from './editor/copy.ts'
 import type { Mirror } from './editor/mirror.ts'
@@ -69,7 +69,8 @@ export class EditingSession implements LinkListener {
   readonly #mirror: Mirror | null
   readonly #content: SharedDocument | Mirror
   #refusal: string | null = null
-  #redrawCarets: () => void = () => undefined
+  /** While an editor is attached. */
+  #carets: Carets | null = null
 
   constructor({ start, store, recorder, window, isProbing, ...options }: SessionOptions) {
     const { channel, limits } = start
@@ -128,7 +129,7 @@ export class EditingSession implements LinkListener {
         if (!isProbing) this.link.setAwareness(state, isKnown)
       },
       onPeople: (people) => store.change({ people }),
-      onCarets: () => this.#redrawCarets(),
+      onCarets: () => this.#carets?.redraw(),
     })
   }
 
@@ -165,18 +166,18 @@ export class EditingSession implements LinkListener {
     if (!binding) throw new Error('The editor is not bound.')
     // A reader is listed, without a caret.
     this.presence.attach(mayWrite ? binding : null)
-    const { redraw, stop } = drawCarets({
+    const carets = new Carets({
       root: element,
       rectsOf: (from, to) => binding.rectsOf(from, to),
       carets: () => this.presence.carets(),
       timers: browserTimers,
     })
-    this.#redrawCarets = redraw
+    this.#carets = carets
     const stopCopies = takeCopies({ root: element, binding, mayWrite })
     const release = () => {
-      this.#redrawCarets = () => undefined
+      this.#carets = null
       stopCopies()
-      stop()
+      carets.stop()
       this.presence.attach(null)
       detach()
     }
