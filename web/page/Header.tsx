@@ -9,9 +9,9 @@ import {
   useState,
 } from 'react'
 import { browserTimers, lackingTransports } from '../../client/index.ts'
-import { isShared, modeFor, modes } from '../../server/wire/modes.ts'
+import { isShared, type Mode, modeFor, modes, type Share } from '../../server/wire/modes.ts'
 import { homeAddress } from '../documents/document-requests.ts'
-import { readMedians } from '../store.ts'
+import { type LastMedians, readMedians } from '../store.ts'
 import {
   type CommonProps,
   indexAfterKey,
@@ -172,43 +172,18 @@ function ModeMenu({ store, actions, start }: PageProps) {
               <div className="mode-heading small" aria-hidden="true">
                 {heading}
               </div>
-              {modes.map(({ name, label, transport, explanation, windowsPerBrowser }) => (
-                <button
-                  key={name}
-                  type="button"
-                  className="mode-item"
-                  data-mode={name}
-                  role="menuitemradio"
-                  aria-checked={name === inUse}
-                  aria-disabled={lacking[transport] !== undefined}
-                  tabIndex={-1}
-                  onClick={() => lacking[transport] ?? choose(name)}
-                >
-                  <span>{name === inUse && <LineIcon name="tick" />}</span>
-                  <span className="mode-label">
-                    {label}
-                    {name === defaultMode && <span className="mode-default small"> default</span>}
-                    {Number.isFinite(medians?.ms[name]) && (
-                      <span
-                        className="mode-default small"
-                        title={`Median of “Compare here” in this browser, ${timeOfDay(medians?.at ?? 0, browserTimers.now())}`}
-                      >
-                        {' · '}
-                        {msWords(Number(medians?.ms[name]))}
-                      </span>
-                    )}
-                  </span>
-                  <span className="mode-explanation">
-                    {lacking[transport] ? `Not available here. ${lacking[transport]}` : `${explanation}.`}
-                    {windowsPerBrowser !== null &&
-                      (isShared({ windowsPerBrowser }, share)
-                        ? ' Shared by the windows of one browser.'
-                        : ` For up to ${windowsPerBrowser} windows of one browser.`)}
-                    {name === wished && reason && !lacking[transport] && (
-                      <span className="mode-reason"> Asked for, but not in use: {reason}.</span>
-                    )}
-                  </span>
-                </button>
+              {modes.map((mode) => (
+                <ModeItem
+                  key={mode.name}
+                  mode={mode}
+                  isInUse={mode.name === inUse}
+                  isDefault={mode.name === defaultMode}
+                  lacking={lacking[mode.transport] ?? null}
+                  reason={mode.name === wished ? reason : null}
+                  medians={medians}
+                  share={share}
+                  onChoose={() => choose(mode.name)}
+                />
               ))}
             </div>
           ))}
@@ -235,6 +210,59 @@ function ModeMenu({ store, actions, start }: PageProps) {
         </div>
       )}
     </div>
+  )
+}
+
+interface ModeItemProps {
+  readonly mode: Mode
+  readonly isInUse: boolean
+  readonly isDefault: boolean
+  /** What this browser lacks for it, one sentence. */
+  readonly lacking: string | null
+  /** Why it is not in use though it was asked for. */
+  readonly reason: string | null
+  readonly medians: LastMedians | null
+  readonly share: Share
+  readonly onChoose: () => void
+}
+
+function ModeItem({ mode, isInUse, isDefault, lacking, reason, medians, share, onChoose }: ModeItemProps) {
+  const { name, label, explanation, windowsPerBrowser } = mode
+  const median = medians?.ms[name]
+  return (
+    <button
+      type="button"
+      className="mode-item"
+      data-mode={name}
+      role="menuitemradio"
+      aria-checked={isInUse}
+      aria-disabled={lacking !== null}
+      tabIndex={-1}
+      onClick={() => lacking ?? onChoose()}
+    >
+      <span>{isInUse && <LineIcon name="tick" />}</span>
+      <span className="mode-label">
+        {label}
+        {isDefault && <span className="mode-default small"> default</span>}
+        {Number.isFinite(median) && (
+          <span
+            className="mode-default small"
+            title={`Median of “Compare here” in this browser, ${timeOfDay(medians?.at ?? 0, browserTimers.now())}`}
+          >
+            {' · '}
+            {msWords(Number(median))}
+          </span>
+        )}
+      </span>
+      <span className="mode-explanation">
+        {lacking ? `Not available here. ${lacking}` : `${explanation}.`}
+        {windowsPerBrowser !== null &&
+          (isShared(mode, share)
+            ? ' Shared by the windows of one browser.'
+            : ` For up to ${windowsPerBrowser} windows of one browser.`)}
+        {reason && !lacking && <span className="mode-reason"> Asked for, but not in use: {reason}.</span>}
+      </span>
+    </button>
   )
 }
 
