@@ -13,6 +13,7 @@ import {
   watchWakeUps,
   whenDue,
 } from '../client/index.ts'
+import type { Line } from '../server/document/rich-text.ts'
 import {
   type AwarenessFrame,
   type Bodies,
@@ -185,7 +186,7 @@ export class EditingSession implements LinkListener {
   }
 
   /** Makes these the lines of the document that is shown, as an edit that can be undone. */
-  replace(lines: Parameters<NonNullable<SharedDocument['binding']>['replace']>[0]): void {
+  replace(lines: readonly Line[]): void {
     this.#document?.binding?.replace(lines)
   }
 
