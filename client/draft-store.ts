@@ -1,7 +1,7 @@
 // Keeps a window's unstored drafts in this browser, and hands on those of closed windows.
 
 import type { Timers } from '../server/wire/time.ts'
-import { holdForLife, type Locks } from './browser.ts'
+import { holdForLife, type Locks } from './browser-services.ts'
 import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'
 
 /** What one closed window left, in order. */

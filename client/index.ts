@@ -1,6 +1,6 @@
 // The client library's door: a link over any transport, shared between windows, with an outbox that survives them.
 
-export { browserTimers, newName } from './browser.ts'
+export { browserTimers, newName } from './browser-services.ts'
 export { Connection } from './connection.ts'
 export { openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
 export { DraftStore, type LeftDrafts } from './draft-store.ts'

@@ -12,7 +12,7 @@ import type {
 } from '../server/wire/messages.ts'
 import { type Mode, modeNamed, type TransportName, transportNames } from '../server/wire/modes.ts'
 import { createManualTime } from '../server/wire/testing.ts'
-import type { Locks } from './browser.ts'
+import type { Locks } from './browser-services.ts'
 import type { DraftDatabase, DraftRecord } from './draft-database.ts'
 import { DraftStore, type LeftDrafts } from './draft-store.ts'
 import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'

@@ -8,7 +8,7 @@ import {
   type PollAnswer,
 } from '../../server/wire/messages.ts'
 import type { Timers } from '../../server/wire/time.ts'
-import { browserTimers, type Locks, newName, onceFree } from '../browser.ts'
+import { browserTimers, type Locks, newName, onceFree } from '../browser-services.ts'
 import { createHttp } from '../transports/http.ts'
 import type { Closing, Transports } from '../transports/transport.ts'
 import { type Asked, type Member, SharedStream } from './shared-stream.ts'

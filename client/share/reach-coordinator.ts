@@ -1,6 +1,6 @@
 // Reaches the coordinator in a SharedWorker or, without one, in a leading window. Loaded lazily.
 
-import { holdForLife, newName, onceFree } from '../browser.ts'
+import { holdForLife, newName, onceFree } from '../browser-services.ts'
 import type { Transports } from '../transports/transport.ts'
 import {
   Coordinator,

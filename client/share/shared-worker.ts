@@ -1,6 +1,6 @@
 // Entry of the SharedWorker: coordinator of all windows of this browser and server.
 
-import { holdForLife, newName } from '../browser.ts'
+import { holdForLife, newName } from '../browser-services.ts'
 import { transports } from '../transports/slots.ts'
 import { Coordinator, type FromWindow } from './coordinator.ts'
 
