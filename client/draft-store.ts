@@ -54,8 +54,8 @@ export class DraftStore {
   }
 
   /**
-   * Adds drafts of this window, or replaces them, and removes drafts of this window or of closed ones. Resolves to false,
-   * with nothing done, where the browser cannot keep them.
+   * Adds or replaces drafts of this window; removes drafts of this window or of closed ones. Resolves to false, without
+   * effect, if the browser cannot store them.
    */
   async write(added: readonly UnstoredDraft[], removed: readonly string[]): Promise<boolean> {
     const { database, window } = this.#parts

@@ -94,7 +94,7 @@ export class Link {
   readonly #awareness: AwarenessSender
   #channels: readonly string[]
   #position: Cursor | null
-  /** Of the log when the stream opened: up to here, messages catch up. */
+  /** Sequence number of the log's end when the stream opened: messages up to it are catch-up. */
   #endSeq = 0
   #openings = 0
   #current: Connection | null = null
@@ -141,7 +141,7 @@ export class Link {
     return this.#position && formatCursor(this.#position)
   }
 
-  /** Sends a message, now or once connected. Null when the outbox is full: publish it again later. */
+  /** Sends a message, now or once connected. Null if the outbox has no room for it. */
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
     return this.outbox.publish(channel, kind, body, this.cursor)
   }

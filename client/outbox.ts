@@ -12,7 +12,7 @@ export interface OutboxState {
   readonly unstored: number
   /** Edits dropped for newer ones since the outbox was last empty. */
   readonly superseded: number
-  /** There is more than the bounds allow; what is over them is in this window only. */
+  /** Over the bounds: the newest edits are kept in this window only. */
   readonly isFull: boolean
   /** False where the browser cannot keep what is unstored beyond this window's life. */
   readonly isSaved: boolean
@@ -20,11 +20,11 @@ export interface OutboxState {
 
 /** How updates of a document are merged. */
 export interface Merging {
-  /** One update that says what these say together. */
+  /** Returns one update equivalent to all of these. */
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody
-  /** Least time from one update to the next, ms; 0 merges only when many wait. */
+  /** Minimum interval between updates, ms. With 0, updates are merged only in a long queue. */
   readonly pauseMs: number
-  /** Largest message, UTF-8. */
+  /** Size limit of a message, UTF-8. */
   readonly mostBytes: number
 }
 
@@ -32,15 +32,15 @@ export interface OutboxOptions {
   readonly window: string
   /** `bytes`: as JSON in UTF-8. */
   readonly bounds: { readonly messages: number; readonly bytes: number }
-  /** Null where drafts end with the window. */
+  /** Null: unsent drafts are lost with the window. */
   readonly store: Pick<DraftStore, 'write'> | null
-  /** Null where each update is a message. */
+  /** Null: every update is a message of its own. */
   readonly merging: Merging | null
   readonly timers: Timers
   readonly random: Random
 }
 
-/** Each draft is stored, refused or superseded once. */
+/** Each draft ends in exactly one of stored, refused, superseded and renamed. */
 export interface OutboxListener {
   onOutbox(outbox: OutboxState): void
   onStored(draft: Draft, seq: number): void
@@ -55,10 +55,10 @@ export interface OutboxListener {
 /** Edits are usually acknowledged within a few ms; while connected only slower ones are saved. */
 const saveDelayMs = 250
 
-/** An update that has waited longer than the pause grows no further: each save would write all of it again. */
+/** Limits merging into a draft that has waited longer than the pause: each save rewrites the whole draft. */
 const mostGrownBytes = 16_384
 
-/** With so many drafts updates are merged in any case. */
+/** From this queue length on, updates are merged even without a pause. */
 const manyDrafts = 64
 
 const utf8 = new TextEncoder()
@@ -68,14 +68,14 @@ class OutboxDraft extends QueuedDraft implements UnstoredDraft {
   readonly cursor: string | null
   edits: number
   bytes: number
-  /** The store has it as it is now. */
+  /** The stored copy is current. */
   isSaved = false
-  /** The store may have it, perhaps as it was. */
+  /** The store may have a copy, perhaps an outdated one. */
   wasSaved = false
-  /** Over the bounds: kept in this window only. */
+  /** Exceeds the bounds: kept in this window only. */
   isOver = false
   isRenamed = false
-  /** The server may have stored it: an id has one content. */
+  /** The server may have stored it, so its content is final. */
   wasSent = false
   readonly #merging: Merging | null
   #joined: UpdateBody[] = []
@@ -101,7 +101,7 @@ class OutboxDraft extends QueuedDraft implements UnstoredDraft {
     this.isSaved = false
   }
 
-  /** Merges what has joined: not at each joining, since a long paste is many updates. */
+  /** Merges the updates that joined. Deferred, since a long paste consists of many. */
   complete(): void {
     if (this.#merging === null || this.#joined.length === 0) return
     const draft = this.draft as { -readonly [Field in keyof Draft<'update'>]: Draft<'update'>[Field] }
@@ -141,9 +141,9 @@ export class Outbox {
   }
 
   /**
-   * Numbers, stamps and accepts a message; `cursor` is the window's log position. An update may join the newest draft,
-   * which is returned then. At the bounds the oldest unsent edits of the channel are dropped: an edit carries the whole
-   * content. What is over the bounds even so is taken if it is content, which the window shows; else null is returned.
+   * Numbers, stamps and queues a message; `cursor` is the window's log position. An update may be merged into the newest
+   * draft, which is then returned. At the bounds, drops the channel's oldest unsent edits: an edit carries the whole
+   * content. Content that still exceeds the bounds is kept in this window only; anything else is not taken (null).
    */
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
     const { window, timers } = this.#options
@@ -187,7 +187,7 @@ export class Outbox {
     if (!this.#isClosed && this.#unstored().length > 0) this.#save()
   }
 
-  /** Sends and saves at once what waits for that: a page that ends gets no second turn. */
+  /** Sends and saves everything now: a page that is ending gets no second turn. */
   flush(): void {
     for (const queued of this.#queue.drafts.values()) queued.leavesAt = 0
     this.#queue.sendMore()
@@ -213,7 +213,7 @@ export class Outbox {
     return `${this.#options.window}-${this.#numbers}`
   }
 
-  /** The newest draft, if it is an update of this window's that was never sent and has room for another. */
+  /** The newest draft, if it is an update of this window's own, never sent, with room for another. */
   #draftToJoin(channel: string, { update }: UpdateBody): OutboxDraft | null {
     const { window, merging, timers } = this.#options
     const unstored = this.#unstored()
@@ -226,7 +226,7 @@ export class Outbox {
     return bytes + update.length <= mostBytes ? newest : null
   }
 
-  /** False when it is over the bounds and no content. */
+  /** False if it exceeds the bounds and is not content. */
   #add(added: OutboxDraft): boolean {
     const { merging, timers } = this.#options
     const { draft } = added
@@ -253,7 +253,7 @@ export class Outbox {
     if (kind === 'edit') this.#newestEdits.set(channel, id)
   }
 
-  /** Edits to drop for this one: as many as bring it within the bounds, or else those that are over them already. */
+  /** Edits that this one replaces: enough to stay within the bounds, else only those already beyond them. */
   #outdatedBy({ draft, bytes }: OutboxDraft): {
     readonly outdated: readonly OutboxDraft[]
     readonly isEnough: boolean
@@ -276,7 +276,7 @@ export class Outbox {
     return { outdated: isEnough ? outdated : outdated.filter(({ isOver }) => isOver), isEnough }
   }
 
-  /** In order, what was over the bounds, once it is within them. */
+  /** Accepts drafts that exceeded the bounds, in order, as room becomes available. */
   #takeWithinBounds(): void {
     const { bounds } = this.#options
     let [messages, bytes] = [0, 0]
@@ -318,7 +318,7 @@ export class Outbox {
     this.#listener.onRenamed(draft.id, renamed.draft)
   }
 
-  /** At once, or with its record in the store. */
+  /** Immediately, or together with its stored copy. */
   #remove(queued: OutboxDraft): void {
     if (!queued.wasSaved) this.#queue.drafts.delete(queued.draft.id)
   }

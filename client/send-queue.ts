@@ -8,7 +8,7 @@ export class QueuedDraft {
   readonly draft: Draft
   /** The last three are final. */
   state: 'waiting' | 'under way' | 'stored' | 'refused' | 'superseded' = 'waiting'
-  /** Not sooner, ms since the epoch. Later drafts wait behind it. */
+  /** Earliest departure, ms since the epoch. Later drafts wait behind it. */
   leavesAt = 0
 
   constructor(draft: Draft) {
@@ -19,22 +19,22 @@ export class QueuedDraft {
     return this.state !== 'waiting' && this.state !== 'under way'
   }
 
-  /** Called each time that it is sent. */
+  /** Called on each send. */
   leave(): void {
     this.state = 'under way'
   }
 }
 
-/** One connection, or what follows a busy server's pause on the same one. */
+/** A new round begins with each connection and after each pause of a busy server. */
 interface SendRound {
   readonly send: OpenTransport['send']
   readonly mostUnderWay: number
   readonly onBroken: () => void
 }
 
-/** `onAnswer` removes a draft from `drafts`, or keeps it in its final state. It is called once for each draft. */
+/** `onAnswer` is called once per draft, which it removes from `drafts` or leaves there in its final state. */
 export class SendQueue<Queued extends QueuedDraft = QueuedDraft> {
-  /** By id, in the order in which they leave. */
+  /** By id, in sending order. */
   readonly drafts = new Map<string, Queued>()
   readonly #timers: Timers
   readonly #onAnswer: (queued: Queued, answer: Stored | RefusedError) => void

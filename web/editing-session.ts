@@ -55,7 +55,7 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
   readonly mirror: typeof Mirror | null
 }
 
-/** Writes to the store what becomes of the document, the connection and the people on the page. */
+/** Keeps the store up to date with the document, the connection and the people on the page. */
 export class EditingSession implements LinkListener {
   readonly link: Link
   readonly presence: Presence
@@ -65,7 +65,7 @@ export class EditingSession implements LinkListener {
   readonly #windFeed: SessionOptions['windFeed']
   readonly #recorder: Recorder
   readonly #drafts: DraftStore
-  /** One of both is there. */
+  /** Exactly one of these two is not null. */
   readonly #document: SharedDocument | null
   readonly #mirror: Mirror | null
   readonly #content: SharedDocument | Mirror
@@ -150,7 +150,7 @@ export class EditingSession implements LinkListener {
     })
   }
 
-  /** Also for a document that is deleted now, and takes nothing. */
+  /** False for readers, and while the document is deleted. */
   get mayWrite(): boolean {
     return this.#start.mayWrite && this.#store.view().deletion === null
   }
@@ -326,7 +326,7 @@ export class EditingSession implements LinkListener {
     else this.#document?.restore(updates.map(({ draft }) => draft))
   }
 
-  /** Only where something could be: the listener can keep the page out of the back-forward cache. */
+  /** Listens only while something could be lost: a listener can keep the page out of the back-forward cache. */
   #watchLoss(): void {
     const { outbox, unshared } = this.#store.view()
     if (outbox.unstored > 0 || unshared !== null) addEventListener('beforeunload', this.#askBeforeLoss)
