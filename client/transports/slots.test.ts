@@ -95,5 +95,5 @@ test('modes without a limit take no slot; without Web Locks nobody counts', asyn
   for (let n = 0; n < 7; n += 1) await open('websocket/1.1')
   assert.equal(streams.length, 14)
   const { transports } = createFakeTransports()
-  assert.equal(limitToSlots(transports, undefined), transports)
+  assert.equal(limitToSlots(transports, null), transports)
 })

@@ -17,7 +17,10 @@ const full: Closing = {
  * In a mode with `windowsPerBrowser` an opening takes one of that many slots or ends with `full`. A slot is a
  * Web Lock, which the browser releases even if the window crashes. Without locks there is no limit.
  */
-export function limitToSlots(real: Transports, locks: Pick<LockManager, 'request'> | undefined): Transports {
+export function limitToSlots(
+  real: Transports,
+  locks: Pick<LockManager, 'request'> | null = navigator.locks ?? null,
+): Transports {
   if (!locks) return real
   const takeSlot = createSlots(locks)
   const limit = (transport: WebTransport): WebTransport => ({
@@ -122,4 +125,5 @@ export function lackingTransports(): Partial<Record<TransportName, string>> {
   return lacking
 }
 
-export const transports = limitToSlots(transportsByName, navigator.locks)
+// Pure, so that a bundle without transports drops them.
+export const transports: Transports = /* @__PURE__ */ limitToSlots(transportsByName)
