@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import { BroadcastChannel } from 'node:worker_threads'
 import { createFakeTransports, mode } from '../testing.ts'
 import { Coordinator } from './coordinator.ts'
-import { joinElection } from './reach-coordinator.ts'
+import { Election } from './reach-coordinator.ts'
 
 const endings: (() => void)[] = []
 after(() => {
@@ -39,11 +39,11 @@ function openWindows(group: string) {
     const { promise, resolve: die } = Promise.withResolvers<void>()
     const alive = `${group} ${window} alive`
     void navigator.locks.request(alive, () => promise)
-    const election = joinElection(group, alive, () => {
+    const election = new Election(group, alive, () => {
       terms += 1
       return new Coordinator(transports)
     })
-    endings.push(election.resign, die)
+    endings.push(() => election.resign(), die)
 
     async function join(): Promise<void> {
       const post = await election.reach({
@@ -61,7 +61,7 @@ function openWindows(group: string) {
       })
     }
 
-    return { ...election, join, streams, heard, terms: () => terms, isGone: () => isGone, die }
+    return { election, join, streams, heard, terms: () => terms, isGone: () => isGone, die }
   }
 }
 
@@ -85,7 +85,7 @@ test('the leader goes: the next one leads, and all know that the old one is gone
   const [one, two, three] = [open('one'), open('two'), open('three')]
   for (const window of [one, two, three]) await window.join()
   await until(() => one.streams.length === 1, 'the leader did not hear them')
-  one.resign()
+  one.election.resign()
   await until(() => two.isGone() + three.isGone() === 2, 'the others did not notice')
   assert.deepEqual([two.terms(), three.terms(), one.streams[0]?.isClosed()], [1, 0, true])
   await three.join()
@@ -95,7 +95,7 @@ test('the leader goes: the next one leads, and all know that the old one is gone
 test('a window that vanishes without a word is noticed by its lock', async () => {
   const open = openWindows('vanished')
   const [one, two] = [open('one'), open('two')]
-  await one.reach({ onSaid: () => undefined, onGone: () => undefined })
+  await one.election.reach({ onSaid: () => undefined, onGone: () => undefined })
   await two.join()
   await until(() => one.streams.length === 1, 'the leader did not hear it')
   two.die()
@@ -106,7 +106,7 @@ test('a leader that resigned before a freeze stands again after it', async () =>
   const open = openWindows('frozen')
   const one = open('one')
   await one.join()
-  one.resign()
-  one.stand()
+  one.election.resign()
+  one.election.stand()
   await until(() => one.terms() === 2, 'it does not lead again')
 })

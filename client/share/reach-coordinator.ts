@@ -6,6 +6,7 @@ import {
   Coordinator,
   type CoordinatorEvents,
   type FromWindow,
+  type Post,
   type ReachCoordinator,
   type ToWindow,
 } from './coordinator.ts'
@@ -60,11 +61,12 @@ function firstMessage(worker: SharedWorker): Promise<string> {
 function reachLeader(window: string, real: Transports): ReachCoordinator {
   // The bundled file name differs between builds, whose protocols may differ.
   const group = `crosswind ${new URL(import.meta.url).pathname}`
-  const { reach, stand, resign } = joinElection(group, window, () => new Coordinator(real))
+  const election = new Election(group, window, () => new Coordinator(real))
   // A frozen or cached leader would not answer.
-  for (const type of ['pagehide', 'freeze']) addEventListener(type, resign, { capture: true })
-  for (const type of ['pageshow', 'resume']) addEventListener(type, stand, { capture: true })
-  return reach
+  for (const type of ['pagehide', 'freeze'])
+    addEventListener(type, () => election.resign(), { capture: true })
+  for (const type of ['pageshow', 'resume']) addEventListener(type, () => election.stand(), { capture: true })
+  return (events) => election.reach(events)
 }
 
 /** `who` asks for the term, which identifies one leadership. */
@@ -75,65 +77,73 @@ interface Down {
   readonly said: ToWindow
 }
 
-/**
- * The window of a `group` that holds its lock leads and runs the coordinator; the lock's queue determines
- * the next leader. `window`: a lock that this window holds.
- */
-export function joinElection(group: string, window: string, openCoordinator: () => Coordinator) {
-  const up = new BroadcastChannel(`${group} up`)
-  const news = new BroadcastChannel(`${group} news`)
-  const down = new BroadcastChannel(`${group} ${window}`)
-  let term: string | null = null
-  let events: CoordinatorEvents | null = null
-  const waiting: (() => void)[] = []
-  let standing: AbortController | null = null
+/** The window of a `group` that holds its lock leads and runs the coordinator; the lock's queue determines the next leader. */
+export class Election {
+  readonly #group: string
+  readonly #window: string
+  readonly #openCoordinator: () => Coordinator
+  readonly #up: BroadcastChannel
+  /** Null until a leader is known. */
+  #term: string | null = null
+  #events: CoordinatorEvents | null = null
+  readonly #waiting: (() => void)[] = []
+  #standing: AbortController | null = null
 
-  news.onmessage = ({ data }: MessageEvent<string>) => enter(data)
-  down.onmessage = ({ data }: MessageEvent<Down>) => {
-    if (data.term === term) events?.onSaid(data.said)
-  }
-
-  function enter(next: string): void {
-    if (next === term) return
-    const left = events
-    term = next
-    events = null
-    left?.onGone()
-    for (const resolve of waiting.splice(0)) resolve()
-  }
-
-  const post = (said: Up) => up.postMessage(said)
-
-  const reach: ReachCoordinator = async (on) => {
-    stand()
-    if (term === null) {
-      post({ type: 'who' })
-      await new Promise<void>((resolve) => waiting.push(resolve))
+  /** `window`: a lock that this window holds. */
+  constructor(group: string, window: string, openCoordinator: () => Coordinator) {
+    this.#group = group
+    this.#window = window
+    this.#openCoordinator = openCoordinator
+    this.#up = new BroadcastChannel(`${group} up`)
+    const news = new BroadcastChannel(`${group} news`)
+    const down = new BroadcastChannel(`${group} ${window}`)
+    news.onmessage = ({ data }: MessageEvent<string>) => this.#enter(data)
+    down.onmessage = ({ data }: MessageEvent<Down>) => {
+      if (data.term === this.#term) this.#events?.onSaid(data.said)
     }
-    events = on
-    const to = term ?? ''
-    return (said) => post({ type: 'said', term: to, window, said })
+  }
+
+  async reach(events: CoordinatorEvents): Promise<Post> {
+    this.stand()
+    if (this.#term === null) {
+      this.#post({ type: 'who' })
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    this.#events = events
+    const term = this.#term ?? ''
+    return (said) => this.#post({ type: 'said', term, window: this.#window, said })
   }
 
   /** Idempotent. */
-  function stand(): void {
-    if (standing) return
-    standing = new AbortController()
-    const { signal } = standing
+  stand(): void {
+    if (this.#standing) return
+    this.#standing = new AbortController()
+    const { signal } = this.#standing
     navigator.locks
-      .request(`${group} lead`, { signal }, () => lead(group, openCoordinator(), signal))
+      .request(`${this.#group} lead`, { signal }, () => lead(this.#group, this.#openCoordinator(), signal))
       .catch((error) => {
         if (!signal.aborted) throw error
       })
   }
 
   /** Leaves the leadership or the queue, before this window is frozen. */
-  function resign(): void {
-    standing?.abort()
-    standing = null
+  resign(): void {
+    this.#standing?.abort()
+    this.#standing = null
   }
 
-  return { reach, stand, resign }
+  #enter(term: string): void {
+    if (term === this.#term) return
+    const left = this.#events
+    this.#term = term
+    this.#events = null
+    left?.onGone()
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  #post(said: Up): void {
+    this.#up.postMessage(said)
+  }
 }
 
 function lead(group: string, coordinator: Coordinator, signal: AbortSignal): Promise<void> {
