@@ -369,6 +369,47 @@ test('tells when a closed window would lose something, and when that is over', a
   assert.equal(heard.outbox?.isSaved, true)
 })
 
+test('writes each draft once, and its removal once; after a failure all again', async () => {
+  const written: string[] = []
+  let hasRoom = true
+  const store = {
+    async write(added: readonly UnstoredDraft[], removed: readonly string[]) {
+      written.push(...added.map(({ draft }) => draft.id), ...removed.map((id) => `not ${id}`))
+      return hasRoom
+    },
+  }
+  const { link, newest, publish, heard } = openLink({ store })
+  publish()
+  publish()
+  await settled()
+  link.outbox.flush()
+  assert.deepEqual(written.splice(0), ['w1-1', 'w1-2'])
+  newest().welcome()
+  hasRoom = false
+  await newest().store('w1-1', 1)
+  link.outbox.flush()
+  await settled()
+  assert.equal(heard.outbox?.isSaved, false)
+  hasRoom = true
+  link.outbox.flush()
+  await newest().store('w1-2', 2)
+  await settled()
+  assert.deepEqual([written, heard.outbox?.isSaved], [['not w1-1', 'not w1-1', 'not w1-2'], true])
+})
+
+test('where nothing can be kept, nothing is left to remove once all is stored', async () => {
+  const browser = createBrowser()
+  browser.limit(-1)
+  const { newest, heard, publish } = openLink({ store: browser.open('w1').store })
+  publish()
+  await settled()
+  assert.equal(heard.outbox?.isSaved, false)
+  newest().welcome()
+  await newest().store('w1-1', 1)
+  await settled()
+  assert.deepEqual([heard.outbox?.unstored, heard.outbox?.isSaved], [0, true])
+})
+
 test('closed, it writes nothing any more', async () => {
   const browser = createBrowser()
   const { link, newest, time, publish } = openLink({ store: browser.open('w1').store })

@@ -340,6 +340,7 @@ export class Outbox {
       if (queued.isFinal) removed.push(queued)
       else if (!queued.isSaved && !queued.isOver) added.push(queued)
     }
+    const firsts = added.filter(({ wasSaved }) => !wasSaved)
     for (const queued of added) {
       queued.complete()
       queued.isSaved = true
@@ -349,10 +350,12 @@ export class Outbox {
     const records = added.map(({ draft, cursor, edits }) => ({ draft, cursor, edits }))
     const ids = removed.map(({ draft }) => draft.id)
     store.write(records, ids).then((isDone) => {
-      // The next call tries again.
       if (!isDone) {
         for (const queued of added) queued.isSaved = false
-        for (const queued of removed) this.#queue.drafts.set(queued.draft.id, queued)
+        for (const queued of firsts) queued.wasSaved = false
+        // The next call tries again.
+        for (const queued of removed) if (queued.wasSaved) this.#queue.drafts.set(queued.draft.id, queued)
+        for (const queued of firsts) if (queued.isFinal) this.#remove(queued)
       }
       if (isDone === this.#isSaved || this.#isClosed) return
       this.#isSaved = isDone
