@@ -17,8 +17,8 @@ import {
   type Welcome,
 } from '../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../server/wire/modes.ts'
-import { nothingPlanned } from '../server/wire/time.ts'
-import { AwarenessSender } from './awareness-sender.ts'
+import { nothingPlanned, type Timers } from '../server/wire/time.ts'
+import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'
 import { LinkClock } from './link-clock.ts'
@@ -70,9 +70,6 @@ export interface LinkListener extends OutboxListener {
   onAwareness(frame: AwarenessFrame): void
 }
 
-/** After `restored` (from the back-forward cache) no connection is alive. */
-export type WakeUp = 'online' | 'visible' | 'resumed' | 'restored'
-
 const uninvited: Closing = {
   code: 'uninvited',
   sentence: 'This browser is not invited any more; open your link once more, or ask for a new one.',
@@ -84,7 +81,7 @@ const offlineSentence = 'This browser is offline.'
 /** EventSource and WebSocket report refusals as losses: then the session is checked. */
 const lossesBeforeSessionCheck = 2
 
-export class Link {
+export class Link implements Sleeper {
   readonly outbox: Outbox
   readonly #options: LinkOptions
   readonly #listener: LinkListener
@@ -447,4 +444,49 @@ export function whenDue(
   offsetMs = 0,
 ): number {
   return Math.min(receivedAt, acceptedAt - offsetMs)
+}
+
+const awarenessPauseMs = 100
+
+class AwarenessSender {
+  readonly #timers: Timers
+  #newest: AwarenessState | null = null
+  #sent: AwarenessState | null = null
+  #send: ((state: AwarenessState | null) => void) | null = null
+  #freeAt = 0
+  #stopTimer = nothingPlanned
+
+  constructor(timers: Timers) {
+    this.#timers = timers
+  }
+
+  /** Null while there is no connection. */
+  sendOver(send: ((state: AwarenessState | null) => void) | null): void {
+    this.#send = send
+    this.repeat()
+  }
+
+  repeat(): void {
+    this.#sent = null
+    this.#sendSoon()
+  }
+
+  set(state: AwarenessState | null, isKnown: boolean): void {
+    if (isKnown && this.#sent === this.#newest) this.#sent = state
+    this.#newest = state
+    this.#sendSoon()
+  }
+
+  #sendSoon(): void {
+    this.#stopTimer()
+    if (!this.#send || this.#newest === this.#sent) return
+    const waitMs = this.#freeAt - this.#timers.now()
+    if (waitMs > 0) {
+      this.#stopTimer = this.#timers.later(() => this.#sendSoon(), waitMs)
+      return
+    }
+    this.#freeAt = this.#timers.now() + awarenessPauseMs
+    this.#sent = this.#newest
+    this.#send(this.#newest)
+  }
 }

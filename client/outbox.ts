@@ -19,7 +19,7 @@ export interface OutboxState {
 }
 
 /** How updates of a document are merged. */
-export interface Merging {
+interface Merging {
   /** Returns one update equivalent to all of these. */
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody
   /** Minimum interval between updates, ms. With 0, updates are merged only in a long queue. */

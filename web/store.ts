@@ -51,7 +51,7 @@ export interface OverviewView {
 /** `information` says both what succeeded and what did not. */
 export type Tone = 'success' | 'information' | 'warning'
 
-export interface ShownView {
+interface ShownView {
   readonly name: ViewName
   /** Until it is dismissed or another view is chosen. */
   readonly notice: { readonly tone: Tone; readonly sentence: string } | null

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { watchWakeUps } from './lifecycle.ts'
+import { watchWakeUps } from './browser-services.ts'
 
 function watch(visibilityState: DocumentVisibilityState = 'visible') {
   const window = new EventTarget()
