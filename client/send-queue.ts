@@ -99,7 +99,7 @@ export class SendQueue<Queued extends QueuedDraft = QueuedDraft> {
 
   /** A resent draft may be answered twice; the first answer counts. */
   #answered(queued: Queued, answer: Stored | RefusedError): void {
-    if (queued.isFinal) return
+    if (queued.isFinal || this.drafts.get(queued.draft.id) !== queued) return
     queued.state = answer instanceof RefusedError ? 'refused' : 'stored'
     this.#onAnswer(queued, answer)
     this.sendMore()
