@@ -31,6 +31,7 @@ import { Binding } from './editor/binding.ts'
 import { Carets } from './editor/carets.ts'
 import type { MountedEditor } from './editor/commands.ts'
 import { takeCopies } from './editor/copy.ts'
+import type { LeftEdits } from './editor/left-edits.ts'
 import type { Mirror } from './editor/mirror.ts'
 import { Presence } from './editor/presence.ts'
 import { mergeUpdates, SharedDocument } from './editor/shared-document.ts'
@@ -150,6 +151,11 @@ export class EditingSession implements LinkListener {
     })
   }
 
+  /** Edits of a mirrored page that are not shown; null for a shared document. */
+  get left(): LeftEdits | null {
+    return this.#mirror?.left ?? null
+  }
+
   /** False for readers, and while the document is deleted. */
   get mayWrite(): boolean {
     return this.#start.mayWrite && this.#store.view().deletion === null
@@ -203,15 +209,6 @@ export class EditingSession implements LinkListener {
     const isTaken = this.link.publish(this.#start.channel, 'versions', named) !== null
     if (isTaken) this.#showVersions(named)
     return isTaken
-  }
-
-  /** Replaces the mirrored page's content with an edit that was left. */
-  restoreLeft(id: string): void {
-    this.#mirror?.left.restore(id)
-  }
-
-  discardLeft(id: string): void {
-    this.#mirror?.left.discard(id)
   }
 
   // What the link tells

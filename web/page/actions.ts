@@ -151,11 +151,11 @@ export class PageActions {
 
   /** Replaces the page's content for everybody with a closed window's unsent edit. */
   restoreLeft(id: string): void {
-    this.#options.session.restoreLeft(id)
+    this.#options.session.left?.restore(id)
   }
 
   discardLeft(id: string): void {
-    this.#options.session.discardLeft(id)
+    this.#options.session.left?.discard(id)
   }
 
   /** Deletes a document, or brings it back. Rejects with an Error for people. */
