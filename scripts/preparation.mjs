@@ -95,7 +95,7 @@ export function majorOf(version) {
 
 /** What the web app is built from. */
 export function buildSources() {
-  const sources = ['web', 'server/document', 'server/wire', 'package-lock.json'].flatMap(filesBelow)
+  const sources = ['web', 'client', 'server/document', 'server/wire', 'package-lock.json'].flatMap(filesBelow)
   return sources.filter((file) => !/\.test\.tsx?$/.test(file))
 }
 

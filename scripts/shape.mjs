@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { root, StepFailure } from './child-process.mjs'
 
-const folders = ['server', 'web', 'e2e', 'certs', 'scripts']
+const folders = ['client', 'server', 'web', 'e2e', 'certs', 'scripts']
 const isSource = (path) => /(?<!\.d)\.(tsx?|mts|mjs|css)$/.test(path) && folders.includes(path.split('/')[0])
 /** Tests, contract suites and helpers; the last two folders hold nothing else. */
 const isTest = (path) =>

@@ -19,7 +19,7 @@ export async function runSuite(argv, { withPrograms }) {
   const patterns = argv.filter((word) => !word.startsWith('--'))
   const options = argv.filter((word) => word.startsWith('--') && word !== '--')
   await ensureInstalled()
-  const all = ['server', 'web', 'certs', 'e2e', 'scripts'].flatMap(filesBelow)
+  const all = ['client', 'server', 'web', 'certs', 'e2e', 'scripts'].flatMap(filesBelow)
   const tests = all.filter((file) => /\.test\.(ts|mjs)$/.test(file))
   const files = selectTests(tests, patterns).filter(
     (file) => withPrograms || !(isBrowserTest(file) || isBrokerTest(file)),

@@ -46,7 +46,7 @@ import { websocket } from './transports/websocket.ts'
 import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
 import type { PageSettings, Stored } from './wire/messages.ts'
 
-/** A new transport: a row in `wire/modes.ts`, a file here and in `web/transports`, its name in this list. */
+/** A new transport: a row in `wire/modes.ts`, a file here and in `client/transports`, its name in this list. */
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
 
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs'> {

@@ -15,7 +15,7 @@ interface Source {
 }
 
 const root = join(import.meta.dirname, '..')
-const sources = globSync('{server,web,e2e,certs,scripts}/**/*.{ts,tsx,mjs}', { cwd: root })
+const sources = globSync('{client,server,web,e2e,certs,scripts}/**/*.{ts,tsx,mjs}', { cwd: root })
   .filter((path) => !path.includes('node_modules'))
   .map((path) => readSource(path.split(sep).join('/')))
 
@@ -57,7 +57,7 @@ function importsOf(names: readonly string[], isThere: (path: string) => boolean)
 }
 
 test('there is something to look at', () => {
-  for (const folder of ['server/wire/', 'server/hub/', 'server/log/', 'web/link/', 'e2e/browser/']) {
+  for (const folder of ['server/wire/', 'server/hub/', 'server/log/', 'client/', 'e2e/browser/']) {
     const imports = sources.filter(({ path }) => path.startsWith(folder)).flatMap((source) => source.imports)
     assert.ok(imports.length > 0, `no import was found in ${folder}`)
   }
@@ -138,16 +138,25 @@ test('the page knows of the server the wire and the document’s model', () => {
   assert.deepEqual(importsOf(['e2e/', 'certs/', 'scripts/'], isPage), [])
 })
 
-test('the link knows no React', () => {
+test('the client knows the wire and its one package, and no page', () => {
   assert.deepEqual(
-    importsOf(['react'], (path) => path.startsWith('web/link/')),
+    foreignImports('client/', ['client/', 'server/wire/', 'axios']).filter(
+      (found) => !/^\S*(\.test|testing)\.ts imports node:/.test(found),
+    ),
     [],
   )
 })
 
-test('the server knows neither the page nor what tests them both', () => {
+test('page, tests and lab enter the client by its door', () => {
+  const behindTheDoor = importsOf(['client/'], (path) => /^(web|e2e)\//.test(path)).filter(
+    (found) => !found.endsWith(' imports client/index.ts'),
+  )
+  assert.deepEqual(behindTheDoor, [])
+})
+
+test('the server knows neither the client, nor the page, nor what tests them both', () => {
   assert.deepEqual(
-    importsOf(['web/', 'e2e/'], (path) => path.startsWith('server/')),
+    importsOf(['client/', 'web/', 'e2e/'], (path) => path.startsWith('server/')),
     [],
   )
 })

@@ -3,7 +3,6 @@
 import type { ReactNode } from 'react'
 import type { PageStart } from '../server/wire/messages.ts'
 import { DocumentBar } from './documents/DocumentBar.tsx'
-import type { SheetProps } from './editor/Sheet.tsx'
 import { Header, ViewSwitch } from './page/Header.tsx'
 import { useMayWrite, useView } from './page/hooks.ts'
 import { Notices } from './page/Notices.tsx'
@@ -13,7 +12,6 @@ import './styles/page.css'
 
 interface AppProps extends HistoryProps {
   readonly start: PageStart
-  readonly onEditorReady: SheetProps['onReady']
 }
 
 const labels = {
@@ -29,13 +27,13 @@ const labels = {
 const parts: Readonly<Record<Part, () => Promise<(props: AppProps) => ReactNode>>> = {
   async document() {
     const { Sheet } = await import('./editor/Sheet.tsx')
-    return ({ onEditorReady, start, store, actions }) => {
+    return ({ start, store, actions }) => {
       const mayWrite = useMayWrite(store, start)
       // Mounted anew on change: the editor is rendered once.
       return (
         <Sheet
           key={String(mayWrite)}
-          onReady={onEditorReady}
+          onReady={actions.mountEditor}
           mayWrite={mayWrite}
           onOpenWindow={actions.openWindow}
         />

@@ -7,7 +7,7 @@ import type { Store } from './store.ts'
 export interface SentStamp {
   id: string
   readonly sentAt: number
-  readonly inputAt: number | null
+  inputAt: number | null
   /** Of the message as JSON, UTF-8: over XHR the body. */
   bytes: number
 }
@@ -37,21 +37,23 @@ export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
   /** Measured when somebody asks: while a message is timed, that would cost time. */
   let unmeasured: { readonly stamp: { bytes: number }; readonly message: Draft }[] = []
   return {
+    /** Again for each update that joins the newest one. */
     sent(message: Draft, inputAt: number | null): void {
+      const newest = sent.at(-1)
+      if (newest?.id === message.id) {
+        newest.inputAt ??= inputAt
+        return
+      }
       const stamp = { id: message.id, sentAt: message.at, inputAt, bytes: 0 }
       sent.push(stamp)
       unmeasured.push({ stamp, message })
     },
-    /** `draft` goes in its place, perhaps with others. */
+    /** `draft` goes in its place. */
     renamed(id: string, draft: Draft): void {
-      const place = sent.findIndex((stamp) => stamp.id === id)
-      const stamp = sent[place]
+      const stamp = sent.find((stamp) => stamp.id === id)
       if (!stamp) return
-      if (sent.some((other) => other.id === draft.id)) sent.splice(place, 1)
-      else {
-        stamp.id = draft.id
-        unmeasured.push({ stamp, message: draft })
-      }
+      stamp.id = draft.id
+      unmeasured.push({ stamp, message: draft })
     },
     received(message: Message, receivedAt: number): void {
       const { id, kind, seq, acceptedAt } = message

@@ -1,12 +1,11 @@
 // The page's state: one immutable view of all that a window shows, its listeners, kept choices.
 
+import type { LinkState, OutboxState } from '../client/index.ts'
 import type { NamedVersion, OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
 import type { Share } from '../server/wire/modes.ts'
 import { noFigures, type WindFigures } from '../server/wire/wind-statistics.ts'
 import { isWindUnit, type WindUnit } from '../server/wire/wind-units.ts'
 import type { Person } from './editor/presence.ts'
-import type { LinkState } from './link/link.ts'
-import type { OutboxState } from './link/outbox.ts'
 import type { ViewName } from './page/views.ts'
 
 export const historyMinutes = [1, 10, 60] as const
@@ -52,7 +51,7 @@ export interface OverviewView {
 /** `information` says both what succeeded and what did not. */
 export type Tone = 'success' | 'information' | 'warning'
 
-export interface ShownView {
+interface ShownView {
   readonly name: ViewName
   /** Until it is dismissed or another view is chosen. */
   readonly notice: { readonly tone: Tone; readonly sentence: string } | null

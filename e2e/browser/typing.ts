@@ -1,10 +1,10 @@
 // Recording windows: opens pages, types into the first, reads stamps and clocks.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Fall } from '../../client/index.ts'
 import type { Exchange } from '../../server/wire/clock-estimate.ts'
 import type { EditorName } from '../../server/wire/messages.ts'
 import type { LabDoor, ReceivedStamp, SentStamp } from '../../web/lab.ts'
-import type { Fall } from '../../web/link/fallback.ts'
 import {
   type CheckedClock,
   type ClockReading,

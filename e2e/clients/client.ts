@@ -1,9 +1,8 @@
 // Clients without a browser: the window's transports in Node.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { type Opening, type OpenTransport, transportsByName } from '../../client/index.ts'
 import type { Draft } from '../../server/wire/messages.ts'
-import { transportsByName } from '../../web/transports/index.ts'
-import type { Opening, OpenTransport } from '../../web/transports/transport.ts'
 import { createNodePlatform, type NodePlatform } from './node-platform.ts'
 
 export interface NodeOpening extends Opening {

@@ -8,9 +8,9 @@ import type { Duplex, Readable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import type { ConnectionOptions } from 'node:tls'
 import { WebSocket } from 'ws'
+import { now } from '../../client/index.ts'
 import type { Exchange } from '../../server/wire/clock-estimate.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
-import { now } from '../../web/transports/transport.ts'
 
 export { textOf }
 

@@ -5,9 +5,9 @@ import { finished } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import axios, { type AxiosAdapter, AxiosError } from 'axios'
 import type { WebSocket } from 'ws'
+import type { Platform } from '../../client/index.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { createSseReader } from '../../server/wire/sse-framing.ts'
-import type { Platform } from '../../web/transports/transport.ts'
 import { connectHttp } from './http-client.ts'
 
 /** The connections of one client. */

@@ -1,8 +1,8 @@
 // Client of the contract suites: frames in order, and the answer to each draft.
 
 import { EventEmitter, once } from 'node:events'
+import { type Closing, RefusedError } from '../../client/index.ts'
 import type { DownFrame, Draft, Refused, Stored } from '../../server/wire/messages.ts'
-import { type Closing, RefusedError } from '../../web/transports/transport.ts'
 import { type NodeOpening, type NodeTransport, openTransport } from '../clients/client.ts'
 
 export interface ContractClient extends Omit<NodeTransport, 'send'> {

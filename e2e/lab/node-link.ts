@@ -1,17 +1,20 @@
 // The web app's link in Node, over transports without a browser.
 
+import {
+  Link,
+  type LinkListener,
+  type LinkOptions,
+  type Opening,
+  type OpenTransport,
+  type WebTransport,
+} from '../../client/index.ts'
 import { processTimers } from '../../server/process.ts'
 import { type TransportName, transportNames } from '../../server/wire/modes.ts'
-import { createLink, type Link } from '../../web/link/link.ts'
-import type { Opening, OpenTransport, WebTransport } from '../../web/transports/transport.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 
-type Parts = Parameters<typeof createLink>[0]
-type Listener = Pick<Parts, Extract<keyof Parts, `on${string}`>>
-
 interface NodeOpening
-  extends Partial<Listener>,
-    Pick<Parts, 'originFor' | 'polling' | 'channels' | 'mode' | 'bounds' | 'random'> {
+  extends Partial<LinkListener>,
+    Pick<LinkOptions, 'originFor' | 'polling' | 'channels' | 'mode' | 'bounds' | 'random'> {
   /** The key's fingerprint is appended. */
   readonly name: string
   /** Whether the link may fall back to another mode after repeated cuts. */
@@ -19,7 +22,7 @@ interface NodeOpening
   readonly connect: (opening: Opening) => OpenTransport
 }
 
-const ignored: Listener = {
+const ignored: LinkListener = {
   onState: () => undefined,
   onMessage: () => undefined,
   onNewLog: () => undefined,
@@ -38,8 +41,7 @@ export function openNodeLink({ name, mode, mayFall, connect, ...parts }: NodeOpe
     transport,
     { name: transport, open: connect },
   ])
-  return createLink({
-    ...ignored,
+  const options: LinkOptions = {
     ...parts,
     transports: Object.fromEntries(transports) as Record<TransportName, WebTransport>,
     window: nameOf(key, name),
@@ -48,10 +50,12 @@ export function openNodeLink({ name, mode, mayFall, connect, ...parts }: NodeOpe
     mode: mayFall ? mode : { ...mode, fallback: null },
     cursor: null,
     // A program's drafts end with it.
-    store: { save: async () => true },
-    mergeUpdates: () => null,
-    mergesWaiting: false,
+    store: null,
+    merging: null,
     renewSession: () => Promise.resolve(true),
     timers: processTimers,
-  })
+  }
+  const link = new Link(options, { ...ignored, ...parts })
+  link.open()
+  return link
 }

@@ -1,10 +1,9 @@
 // Windows without a browser: the real link over connections that can be cut and stalled.
 
+import type { Link, LinkState, Opening } from '../../client/index.ts'
 import { type DownFrame, parseCursor } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
-import type { Link, LinkState } from '../../web/link/link.ts'
-import type { Opening } from '../../web/transports/transport.ts'
 import { type NodeTransport, openTransport } from '../clients/client.ts'
 import { openNodeLink } from '../lab/node-link.ts'
 import { createWindowRecord, type Outage, type WindowRecord } from './resilience-analysis.ts'
@@ -127,9 +126,9 @@ export class FleetWindow {
       onOutbox: ({ unstored }) => {
         this.unstored = unstored
       },
-      onStored: (id, seq) => void record.accepted.set(id, seq),
-      onRefused: (id, sentence) => void record.refused.push(`${id}: ${sentence}`),
-      onSuperseded: (id) => void record.refused.push(`${id}: left out for a newer one`),
+      onStored: ({ id }, seq) => void record.accepted.set(id, seq),
+      onRefused: ({ id }, sentence) => void record.refused.push(`${id}: ${sentence}`),
+      onSuperseded: ({ id }) => void record.refused.push(`${id}: left out for a newer one`),
       onRenamed: (id) => void record.refused.push(`${id}: its id was taken`),
     })
   }

@@ -1,10 +1,10 @@
 // What a WindComm run measures: a server, links to it, and receiving windows behind them.
 
+import type { LinkState } from '../../client/index.ts'
 import { isKind, type Message, type Polling } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import type { LabDoor } from '../../web/lab.ts'
-import type { LinkState } from '../../web/link/link.ts'
 import type { Browser } from '../browser/browser.ts'
 import { pageClock, readMachineClock } from '../browser/typing.ts'
 import { openTransport } from '../clients/client.ts'
@@ -40,7 +40,7 @@ export async function openTestbed({ sites, modes, rateHz, polling }: Plan, opene
     modes.map(async ({ name: mode, http }) => {
       const random = createSeededRandom(seed)
       const link = await startLink({ targetPort: ports[http], profile, random })
-      opened.defer(link.close)
+      opened.defer(() => link.close())
       return { site, mode, link, origin: `https://localhost:${link.port}` }
     }),
   )
@@ -181,6 +181,6 @@ function openLink(
       if (isKind(message, 'reading')) onReading(message, receivedAt)
     },
   })
-  opened.defer(link.close)
+  opened.defer(() => link.close())
   return async () => state
 }

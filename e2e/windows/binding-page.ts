@@ -11,7 +11,7 @@ import {
   linesOf,
   type Marks,
 } from '../../server/document/rich-text.ts'
-import { type Binding, bindDocument } from '../../web/editor/binding.ts'
+import { Binding } from '../../web/editor/binding.ts'
 import type { EditorCommands } from '../../web/editor/commands.ts'
 import { takeCopies } from '../../web/editor/copy.ts'
 import { takePastes } from '../../web/editor/paste.ts'
@@ -66,7 +66,7 @@ function createFrameDoor() {
       doc.clientID = clientID
       Y.applyUpdate(doc, state, 'log')
       const text = documentText(doc)
-      const binding = bindDocument({ root, text, mayWrite: true })
+      const binding = new Binding({ root, text, mayWrite: true })
       const { commands } = binding
       const stopCopies = takeCopies({ root, binding, mayWrite: true })
       const stopPastes = takePastes({ root, commands, onPasted: () => undefined, onFailed: () => undefined })

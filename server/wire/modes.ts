@@ -24,6 +24,8 @@ export interface Mode {
   readonly isPush: boolean
   /** How drafts are sent: a POST each, or over the open connection. */
   readonly uplink: 'xhr' | 'streamed' | 'socket'
+  /** Drafts of a window under way at a time: a POST waits for the one before anyway, and what waits can be merged. */
+  readonly mostUnderWay: number
   /** Requires an existing HTTP/2 connection; it opens none itself. */
   readonly joinsConnection: boolean
   /** The mode to use when this one fails to open or keeps failing; null for the last. */
@@ -38,6 +40,9 @@ export function isShared({ windowsPerBrowser }: Pick<Mode, 'windowsPerBrowser'>,
   return share === 'browser' || (share === 'auto' && windowsPerBrowser !== null)
 }
 
+/** A long outbox must not flood a server that just restarted. */
+const mostUnderWay = 32
+
 // Browsers allow six connections to a host (Chromium, Firefox, Safari): five held leave one for the uplink.
 const heldOverHttp1 = 5
 
@@ -46,6 +51,7 @@ const usual = {
   whenFull: null,
   isPush: true,
   uplink: 'xhr',
+  mostUnderWay: 1,
   joinsConnection: false,
 } as const
 
@@ -74,6 +80,7 @@ const rows: readonly Row[] = [
     label: 'WebSocket',
     explanation: 'One WebSocket for each window, both ways',
     uplink: 'socket',
+    mostUnderWay,
     fallback: 'sse/2',
   },
   {
@@ -82,6 +89,7 @@ const rows: readonly Row[] = [
     label: 'WebSocket, HTTP/2',
     explanation: 'WebSockets as streams of one HTTP/2 connection (RFC 8441)',
     uplink: 'socket',
+    mostUnderWay,
     joinsConnection: true,
     fallback: 'websocket/1.1',
   },
@@ -91,6 +99,7 @@ const rows: readonly Row[] = [
     label: 'SSE + streamed uplink, HTTP/2',
     explanation: 'Server-sent events down, one long request up; Chromium only',
     uplink: 'streamed',
+    mostUnderWay,
     fallback: 'sse/2',
   },
   {

@@ -1,15 +1,14 @@
 // The view that compares the modes from this browser, and says what stands between it and the server.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { browserTimers, newName, transports, transportsByName } from '../../client/index.ts'
 import { nameUnder, type PageStart } from '../../server/wire/messages.ts'
 import { connections, type Mode, modes } from '../../server/wire/modes.ts'
-import { browserTimers } from '../link/browser-services.ts'
-import { browserKey, newName, originFor } from '../link/page-session.ts'
-import { type CommonProps, useView } from '../page/hooks.ts'
+import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'
 import { msWords } from '../page/wording.ts'
+import { browserKey, originFor } from '../page-session.ts'
 import { keepMedians } from '../store.ts'
-import { transports, transportsByName } from '../transports/index.ts'
 import {
   estimateOf,
   type Failure,
@@ -37,11 +36,7 @@ import {
 import { asLinked, fragmentOf, resultIn } from './result-link.ts'
 import { compare, countStreams, type MeasuringParts, measureTurn, type Progress } from './runner.ts'
 
-interface CompareProps extends CommonProps {
-  readonly start: PageStart
-}
-
-export function Compare({ store, actions, start }: CompareProps) {
+export function Compare({ store, actions, start }: PageProps) {
   const linked = useLinkedResult()
   const [progress, setProgress] = useState<Progress | null>(null)
   const [finished, setFinished] = useState<Finished | null>(null)

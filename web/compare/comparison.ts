@@ -1,9 +1,9 @@
 // A comparison of the modes: its plan, the rows of its result, their intervals, and the verdict.
 
+import type { Closing } from '../../client/index.ts'
 import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/time.ts'
 import { msWords } from '../page/wording.ts'
-import type { Closing } from '../transports/transport.ts'
 
 export interface Plan {
   /** Null goes on for `budgetMs`, within `leastRounds` and `mostRounds`. */

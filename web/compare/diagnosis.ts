@@ -1,8 +1,8 @@
 // What stands between a client and a server, from trials of the modes: one sentence for each question.
 
+import type { Closing } from '../../client/index.ts'
 import type { ClockReading } from '../../server/wire/clock-estimate.ts'
 import { connections, type HttpVersion, type Mode } from '../../server/wire/modes.ts'
-import type { Closing } from '../transports/transport.ts'
 
 export interface Trial {
   readonly mode: Mode

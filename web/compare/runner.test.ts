@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Opening, Transports, WebTransport } from '../../client/index.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import type { Opening, Transports, WebTransport } from '../transports/transport.ts'
 import { failureOf, type Plan, type Turn, usualPlan } from './comparison.ts'
 import { compare, type MeasuringParts, measureTurn, type Progress } from './runner.ts'
 

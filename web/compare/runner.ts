@@ -1,10 +1,9 @@
 // Measures modes from this page: a sender and a receiver of its own in each, in turns, with one clock.
 
+import { type Closing, Connection, type Opening, type Transports } from '../../client/index.ts'
 import { type DownFrame, probesChannel } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { type Random, shuffled, type Timers } from '../../server/wire/time.ts'
-import { openConnection } from '../link/connection.ts'
-import type { Closing, Opening, Transports } from '../transports/transport.ts'
 import { isLastRound, type Plan, pauseBefore, type Turn } from './comparison.ts'
 
 export interface MeasuringParts {
@@ -73,7 +72,7 @@ export async function measureTurn(
         changes.happened()
       },
     }
-    return { name, state, ...openConnection(parts.transports[mode.transport], opening, timers) }
+    return { name, state, connection: new Connection(parts.transports[mode.transport], opening, timers) }
   }
 
   const receiver = open((frame, receivedAt) => {
@@ -92,7 +91,7 @@ export async function measureTurn(
     isAnswered = false
     sentAt.set(id, at)
     const draft = { id, channel: probesChannel, kind: 'probe', from: sender.name, at } as const
-    sender.send({ ...draft, body: { text: keystroke } }).then(
+    sender.connection.send({ ...draft, body: { text: keystroke } }).then(
       () => {
         const tookMs = timers.now() - at
         roundTripMs = Math.min(roundTripMs ?? tookMs, tookMs)
@@ -130,8 +129,8 @@ export async function measureTurn(
       times: isOpen() ? ids.slice(plan.warmUp).map((id) => times.get(id) ?? null) : [],
     }
   } finally {
-    sender.leave()
-    receiver.leave()
+    sender.connection.leave()
+    receiver.connection.leave()
   }
 }
 
@@ -273,7 +272,7 @@ export async function countStreams(
   let { http } = mode
   const streams = Array.from({ length: count }, () => {
     const query = { window: parts.newName(), key: parts.key, opening: '1', channels: probesChannel }
-    return openConnection(
+    return new Connection(
       parts.transports[mode.transport],
       {
         ...{ origin: parts.originFor(mode.http), mode, polling: parts.polling },
@@ -289,6 +288,6 @@ export async function countStreams(
     )
   })
   await new Promise<void>((resolve) => parts.timers.later(resolve, withinMs))
-  for (const { leave } of streams) leave()
+  for (const stream of streams) stream.leave()
   return { opened, http }
 }

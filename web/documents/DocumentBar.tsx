@@ -2,18 +2,14 @@
 
 import { type ComponentType, type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { documentPath } from '../../server/wire/document-api.ts'
-import { mostTitleLength, type PageStart, titleFrom } from '../../server/wire/messages.ts'
-import { type CommonProps, indexAfterKey, useMayWrite, useView } from '../page/hooks.ts'
+import { mostTitleLength, titleFrom } from '../../server/wire/messages.ts'
+import { indexAfterKey, type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
 import type { DialogProps } from './dialogs.tsx'
 
-export interface DocumentBarProps extends CommonProps {
-  readonly start: PageStart
-}
-
 type DialogName = 'DocumentsDialog' | 'ShareDialog'
 
-export function DocumentBar({ store, actions, start }: DocumentBarProps) {
+export function DocumentBar({ store, actions, start }: PageProps) {
   const [isRenaming, setRenaming] = useState(false)
   const mayWrite = useMayWrite(store, start)
   const file = useRef<HTMLInputElement>(null)
@@ -82,7 +78,7 @@ export function DocumentBar({ store, actions, start }: DocumentBarProps) {
   )
 }
 
-interface TitleProps extends DocumentBarProps {
+interface TitleProps extends PageProps {
   readonly isRenaming: boolean
   readonly onRenaming: (isRenaming: boolean) => void
 }

@@ -1,11 +1,11 @@
 // Dialogs of the document: the list of documents, and its links.
 
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { browserTimers } from '../../client/index.ts'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
 import { deletedForMs, mostTitleLength } from '../../server/wire/messages.ts'
-import { browserTimers } from '../link/browser-services.ts'
+import type { PageProps } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
-import type { DocumentBarProps } from './DocumentBar.tsx'
 import {
   addressOfDocument,
   askDocuments,
@@ -17,7 +17,7 @@ import {
   readOnlyAddress,
 } from './document-requests.ts'
 
-export interface DialogProps extends DocumentBarProps {
+export interface DialogProps extends PageProps {
   readonly onClose: () => void
 }
 
@@ -148,7 +148,12 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
           {list.omitted} older documents are not listed; open them by their address.
         </p>
       )}
-      {list?.mayCreate && <NewDocument documents={list.documents} onCreate={actions.createDocument} />}
+      {list?.mayCreate && (
+        <NewDocument
+          documents={list.documents}
+          onCreate={(name, channel, isNew) => actions.createDocument(name, channel, isNew)}
+        />
+      )}
     </Dialog>
   )
 }

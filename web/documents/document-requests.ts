@@ -1,5 +1,6 @@
 // Documents as a window sees them: addresses, names, and the server's list and invitations.
 
+import { asClosing, browserTimers, createHttp, newName } from '../../client/index.ts'
 import {
   type DocumentList,
   documentPath,
@@ -17,9 +18,7 @@ import {
   titleFrom,
   windChannel,
 } from '../../server/wire/messages.ts'
-import { browserTimers } from '../link/browser-services.ts'
-import { type BrowserKey, newName } from '../link/page-session.ts'
-import { asClosing, createHttp } from '../transports/http.ts'
+import type { BrowserKey } from '../page-session.ts'
 
 /** Mode and view stay; the reader's choice to only read does not. */
 export function addressOfDocument(href: string, channel: string): string {

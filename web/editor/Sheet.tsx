@@ -6,7 +6,7 @@ import library from 'react-medium-editor'
 import type { MountedEditor } from './commands.ts'
 import { Toolbar, type ToolbarProps } from './Toolbar.tsx'
 
-export interface SheetProps {
+interface SheetProps {
   /** Takes over the mounted contenteditable element. */
   readonly onReady: (element: HTMLElement) => MountedEditor
   readonly mayWrite: boolean

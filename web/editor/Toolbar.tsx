@@ -11,7 +11,7 @@ import {
 } from 'react'
 import { safeLink } from '../../server/document/rich-text.ts'
 import type { Cancel } from '../../server/wire/time.ts'
-import { inNextFrame } from '../link/browser-services.ts'
+import { inNextFrame } from '../frames.ts'
 import { unkeptWords } from '../page/wording.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 import { takePastes } from './paste.ts'
@@ -44,8 +44,6 @@ export function Toolbar({ editor }: ToolbarProps) {
   const state = useEditorState(editor)
   const [open, setOpen] = useState<'more' | 'link' | 'shortcuts' | null>(null)
   const [notice, setNotice] = useState<string | null>(null)
-  /** The one that Tab reaches (WAI-ARIA Authoring Practices, "Toolbar Pattern"). */
-  const [reached, setReached] = useState('bold')
   /** Puts the selection back to where it was in the text when the form opened. */
   const restore = useRef<() => void>(() => undefined)
 
@@ -97,82 +95,17 @@ export function Toolbar({ editor }: ToolbarProps) {
     }
   }, [editor])
 
-  const buttons = tools.filter((tool) => tool.rank !== undefined)
-  const shown = buttons.filter((tool) => (tool.rank ?? 3) <= rank)
-  const others = buttons.filter((tool) => !shown.includes(tool))
-  const names = [...shown.map(({ name }) => name), ...(others.length > 0 ? ['more'] : [])]
-  const first = names.includes(reached) || open === 'more' ? reached : names[0]
-
-  function moveByKey(event: ReactKeyboardEvent<HTMLElement>): void {
-    if (event.key === 'Escape') {
-      event.preventDefault()
-      if (open === 'more') setOpen(null)
-      focusText()
-      return
-    }
-    const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-tool]')]
-    const next = indexAfter(event.key, items.indexOf(document.activeElement as HTMLElement), items.length)
-    if (next === null) return
-    event.preventDefault()
-    items[next]?.focus()
-  }
-  const buttonFor = (tool: Tool, isNamed: boolean) => (
-    <ToolButton
-      key={tool.name}
-      name={tool.name}
-      label={tool.label}
-      keys={tool.keys}
-      isReached={first === tool.name}
-      isPressed={tool.isPressed?.(state)}
-      isDisabled={tool.isUsable?.(state) === false}
-      isNamed={isNamed}
-      onClick={() => use(tool)}
-    />
-  )
-
   return (
     <div className="tools" data-rank={rank}>
-      <div
-        ref={bar}
-        className="toolbar"
-        role="toolbar"
-        aria-label="Formatting"
-        aria-controls="document"
-        onKeyDown={moveByKey}
-        onMouseDown={keepFocus}
-        onFocus={({ target }) => setReached(target.dataset.tool ?? reached)}
-        onBlur={({ currentTarget, relatedTarget }) =>
-          open === 'more' && !currentTarget.contains(relatedTarget) && setOpen(null)
-        }
-      >
-        {toolGroups.map((group) => {
-          const members = shown.filter((tool) => tool.group === group)
-          return (
-            members.length > 0 && (
-              <div key={group} className="tool-group" data-group={group}>
-                {members.map((tool) => buttonFor(tool, false))}
-              </div>
-            )
-          )
-        })}
-        {others.length > 0 && (
-          <div className="tool-group tool-last">
-            <ToolButton
-              name="more"
-              label="More tools"
-              isReached={first === 'more'}
-              isExpanded={open === 'more'}
-              onClick={() => setOpen(open === 'more' ? null : 'more')}
-            />
-          </div>
-        )}
-        {open === 'more' && (
-          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a toolbar.
-          <div className="tool-panel tool-more" role="group" aria-label="More tools">
-            {others.map((tool) => buttonFor(tool, true))}
-          </div>
-        )}
-      </div>
+      <ToolRow
+        bar={bar}
+        rank={rank}
+        state={state}
+        isMoreOpen={open === 'more'}
+        onMore={(isOpen) => setOpen(isOpen ? 'more' : null)}
+        onUse={use}
+        onEscape={focusText}
+      />
       {open === 'link' && editor && (
         <LinkForm
           address={state.link}
@@ -195,6 +128,98 @@ export function Toolbar({ editor }: ToolbarProps) {
           </span>
         )}
       </output>
+    </div>
+  )
+}
+
+interface ToolRowProps {
+  readonly bar: RefObject<HTMLDivElement | null>
+  /** Tools up to it have room in the row. */
+  readonly rank: number
+  readonly state: EditorState
+  readonly isMoreOpen: boolean
+  readonly onMore: (isOpen: boolean) => void
+  readonly onUse: (tool: Tool) => void
+  readonly onEscape: () => void
+}
+
+function ToolRow({ bar, rank, state, isMoreOpen, onMore, onUse, onEscape }: ToolRowProps) {
+  /** The one that Tab reaches (WAI-ARIA Authoring Practices, "Toolbar Pattern"). */
+  const [reached, setReached] = useState('bold')
+  const buttons = tools.filter((tool) => tool.rank !== undefined)
+  const shown = buttons.filter((tool) => (tool.rank ?? 3) <= rank)
+  const others = buttons.filter((tool) => !shown.includes(tool))
+  const names = [...shown.map(({ name }) => name), ...(others.length > 0 ? ['more'] : [])]
+  const first = names.includes(reached) || isMoreOpen ? reached : names[0]
+
+  function moveByKey(event: ReactKeyboardEvent<HTMLElement>): void {
+    if (event.key === 'Escape') {
+      event.preventDefault()
+      if (isMoreOpen) onMore(false)
+      onEscape()
+      return
+    }
+    const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-tool]')]
+    const next = indexAfter(event.key, items.indexOf(document.activeElement as HTMLElement), items.length)
+    if (next === null) return
+    event.preventDefault()
+    items[next]?.focus()
+  }
+  const buttonFor = (tool: Tool, isNamed: boolean) => (
+    <ToolButton
+      key={tool.name}
+      name={tool.name}
+      label={tool.label}
+      keys={tool.keys}
+      isReached={first === tool.name}
+      isPressed={tool.isPressed?.(state)}
+      isDisabled={tool.isUsable?.(state) === false}
+      isNamed={isNamed}
+      onClick={() => onUse(tool)}
+    />
+  )
+
+  return (
+    <div
+      ref={bar}
+      className="toolbar"
+      role="toolbar"
+      aria-label="Formatting"
+      aria-controls="document"
+      onKeyDown={moveByKey}
+      onMouseDown={keepFocus}
+      onFocus={({ target }) => setReached(target.dataset.tool ?? reached)}
+      onBlur={({ currentTarget, relatedTarget }) =>
+        isMoreOpen && !currentTarget.contains(relatedTarget) && onMore(false)
+      }
+    >
+      {toolGroups.map((group) => {
+        const members = shown.filter((tool) => tool.group === group)
+        return (
+          members.length > 0 && (
+            <div key={group} className="tool-group" data-group={group}>
+              {members.map((tool) => buttonFor(tool, false))}
+            </div>
+          )
+        )
+      })}
+      {others.length > 0 && (
+        <div className="tool-group tool-last">
+          <ToolButton
+            name="more"
+            label="More tools"
+            isReached={first === 'more'}
+            isExpanded={isMoreOpen}
+            onClick={() => onMore(!isMoreOpen)}
+          />
+        </div>
+      )}
+      {isMoreOpen && (
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a toolbar.
+        <div className="tool-panel tool-more" role="group" aria-label="More tools">
+          {others.map((tool) => buttonFor(tool, true))}
+        </div>
+      )}
     </div>
   )
 }

@@ -1,6 +1,6 @@
 // Binds a contenteditable element to the shared document's text, in both directions.
 
-import * as Y from 'yjs'
+import type * as Y from 'yjs'
 import {
   type Attributes,
   type Change,
@@ -22,7 +22,7 @@ import {
 import { changesBetween } from '../../server/document/text-diff.ts'
 import { withoutHalves } from '../../server/wire/graphemes.ts'
 import type { Cancel } from '../../server/wire/time.ts'
-import { inNextFrame } from '../link/browser-services.ts'
+import { inNextFrame } from '../frames.ts'
 import type { EditorCommands, EditorState, Mark } from './commands.ts'
 import {
   deleteText,
@@ -34,7 +34,6 @@ import {
   indent,
   insertLines,
   insertText,
-  linesIn,
   linesWithin,
   linkAround,
   marksAt,
@@ -49,7 +48,10 @@ import {
   transpose,
   withLineEnd,
 } from './edits.ts'
+import { Layout } from './layout.ts'
 import { Rendering } from './rendering.ts'
+import { EditorSelection, type SelectedText } from './selection.ts'
+import { EditHistory } from './undo.ts'
 
 export interface BindingParts {
   /** The contenteditable that medium-editor made. */
@@ -65,52 +67,23 @@ export interface BindingParts {
   readonly onSelection?: () => void
 }
 
-export interface Binding {
-  readonly commands: EditorCommands
-  /** Of the transactions that this window's user makes; undo is bound to it. */
-  readonly origin: unknown
-  /** Null outside the editor. */
-  selection(): SelectedText | null
-  /** What the selection contains, to copy it; empty for a caret. */
-  selectedLines(): Line[]
-  deleteSelected(): void
-  /** Moves or copies text to a place in the DOM, and selects it there. */
-  moveText(text: SelectedText, to: readonly [node: Node, offset: number], isCopy: boolean): void
-  /** Rectangles of a range or caret given by absolute indices in the text; empty when not laid out. */
-  rectsOf(from: number, to: number): DOMRect[]
-  isComposing(): boolean
-  /** Makes these the document's lines, as this window's user, who can undo it in one step. */
-  replace(lines: readonly Line[]): void
-  stop(): void
-}
-
-/** A selection that stays at its words while others edit. */
-export interface SelectedText {
-  readonly anchor: Y.RelativePosition
-  readonly head: Y.RelativePosition
-}
-
-const undoPauseMs = 500
 /** UTF-16 units of one transaction, so that its update fits into a message. */
 const mostInserted = 16_000
-
-export function bindDocument(parts: BindingParts): Binding {
-  return new DocumentBinding(parts)
-}
 
 /**
  * The model leads: input events become changes of the text, and the text's events are drawn. Only a composition
  * (IME) changes the DOM itself, and what else the browser does unasked; that is read back afterwards. Changes
  * that come during a composition are drawn when it ends.
  */
-class DocumentBinding implements Binding {
-  readonly origin = { name: 'this window’s user' }
+export class Binding {
   readonly commands: EditorCommands
   readonly #parts: BindingParts
   readonly #text: Y.Text
   readonly #doc: Y.Doc
   readonly #rendering: Rendering
-  readonly #undo: Y.UndoManager
+  readonly #layout: Layout
+  readonly #selection: EditorSelection
+  readonly #history: EditHistory
   readonly #ending = new AbortController()
   readonly #observer: MutationObserver
   readonly #stateListeners = new Set<() => void>()
@@ -129,8 +102,6 @@ class DocumentBinding implements Binding {
   #half = ''
   /** Marks chosen for what is typed next at this place. */
   #chosen: { readonly at: number; readonly marks: Marks } | null = null
-  /** The selection before the change under way, for undo. */
-  #before: SelectedText | null = null
   #lastSelected: Selected | null = null
 
   constructor(parts: BindingParts) {
@@ -138,15 +109,11 @@ class DocumentBinding implements Binding {
     this.#text = parts.text
     if (!parts.text.doc) throw new Error('The text to bind belongs to no document.')
     this.#doc = parts.text.doc
-    // `#keepScroll` does it, also where the browser does not.
-    parts.root.style.overflowAnchor = 'none'
     this.#rendering = new Rendering(parts.root)
     this.#rendering.redraw(linesOf(parts.text))
-    this.#undo = new Y.UndoManager(parts.text, {
-      trackedOrigins: new Set([this.origin]),
-      captureTimeout: undoPauseMs,
-    })
-    this.#undo.on('stack-item-added', ({ stackItem }) => stackItem.meta.set('selection', this.#before))
+    this.#layout = new Layout(this.#rendering)
+    this.#selection = new EditorSelection(this.#rendering, parts.text)
+    this.#history = new EditHistory(parts.text)
     this.#doc.on('beforeTransaction', this.#onTransaction)
     this.#text.observe(this.#onText)
     this.#observer = new MutationObserver((records) => this.#readBack(records))
@@ -157,48 +124,24 @@ class DocumentBinding implements Binding {
 
   // What others see
 
+  /** Null outside the editor. */
   selection(): SelectedText | null {
-    const selected = this.#isComposing ? this.#lastSelected : this.#selected()
+    const selected = this.#isComposing ? this.#lastSelected : this.#selection.read()
     return selected && this.#relative(selected)
   }
 
-  #relative({ anchor, head }: Selected) {
-    const relative = (index: number) =>
-      Y.createRelativePositionFromTypeIndex(this.#text, this.#mapPending(index), -1)
-    const place = relative(anchor)
-    return { anchor: place, head: anchor === head ? place : relative(head) }
+  /** Of a selection in the lines that are drawn. */
+  #relative({ anchor, head }: Selected): SelectedText {
+    return this.#selection.relative({ anchor: this.#mapPending(anchor), head: this.#mapPending(head) })
   }
 
+  /** Rectangles of a range or caret given by absolute indices in the text; empty when not laid out. */
   rectsOf(from: number, to: number): DOMRect[] {
     this.#flush()
-    const rendering = this.#rendering
-    const rects: DOMRect[] = []
-    for (const { place, start, line } of linesIn(rendering.lines, { from, to })) {
-      const [a, b] = [Math.max(from, start), Math.min(to, start + lengthOf(line))]
-      const range = document.createRange()
-      range.setStart(...rendering.positionOf(a))
-      range.setEnd(...rendering.positionOf(b))
-      const found = [...range.getClientRects()]
-      if (found.length > 0) rects.push(...found)
-      else rects.push(...this.#emptyRects(place))
-    }
-    return rects
+    return this.#layout.rectsOf(from, to)
   }
 
-  /** A caret's rectangle where a range has none: in an empty line or beside an image. */
-  #emptyRects(place: number): DOMRect[] {
-    const host = this.#rendering.hostAt(place)
-    const rect = host?.getBoundingClientRect()
-    if (!host || !rect || rect.height === 0) return []
-    const style = getComputedStyle(host)
-    const height = Number.parseFloat(style.lineHeight) || rect.height
-    const left =
-      style.direction === 'rtl'
-        ? rect.right - Number.parseFloat(style.paddingRight)
-        : rect.left + Number.parseFloat(style.paddingLeft)
-    return [new DOMRect(left, rect.top + Number.parseFloat(style.paddingTop), 0, height)]
-  }
-
+  /** What the selection contains, to copy it; empty for a caret. */
   selectedLines(): Line[] {
     const range = this.#range()
     return range && range.to > range.from ? linesWithin(this.#rendering.lines, range) : []
@@ -215,7 +158,7 @@ class DocumentBinding implements Binding {
     this.#observer.disconnect()
     this.#doc.off('beforeTransaction', this.#onTransaction)
     this.#text.unobserve(this.#onText)
-    this.#undo.destroy()
+    this.#history.stop()
     this.#stateListeners.clear()
   }
 
@@ -223,9 +166,8 @@ class DocumentBinding implements Binding {
 
   /** Of the selection, before others' changes: by its neighbours, who may be deleted and come back. */
   readonly #onTransaction = ({ origin }: Y.Transaction): void => {
-    if (this.#pending.length > 0 || this.#isComposing || origin === this.origin || origin === this.#undo)
-      return
-    const selected = this.#selected()
+    if (this.#pending.length > 0 || this.#isComposing || this.#history.isOwn(origin)) return
+    const selected = this.#selection.read()
     this.#kept = selected && { selected, selection: this.#relative(selected) }
   }
 
@@ -233,7 +175,7 @@ class DocumentBinding implements Binding {
     const changes = changesOf(event)
     if (changes.length === 0) return
     this.#pending.push(changes)
-    if (transaction.origin === this.origin || transaction.origin === this.#undo) this.#hasLocal = true
+    if (this.#history.isOwn(transaction.origin)) this.#hasLocal = true
     else {
       this.#hasRemote = true
       this.#flushLater()
@@ -258,7 +200,7 @@ class DocumentBinding implements Binding {
       if (after) this.#select(after)
       return
     }
-    const present = after ? null : this.#selected()
+    const present = after ? null : this.#selection.read()
     let selected = after ?? present
     let lines = this.#rendering.lines
     let length = 0
@@ -273,18 +215,13 @@ class DocumentBinding implements Binding {
     this.#pending = []
     // Unless the user has selected something else meanwhile.
     const kept = present && this.#kept && isSameSelected(present, this.#kept.selected) ? this.#kept : null
-    if (kept?.selection) {
-      const anchor = this.#absolute(kept.selection.anchor)
-      const isCaret = kept.selected.anchor === kept.selected.head
-      const head = isCaret ? anchor : this.#absolute(kept.selection.head)
-      if (anchor !== null && head !== null) selected = { anchor, head }
-    }
+    if (kept) selected = this.#selection.absolute(kept.selection) ?? selected
     this.#kept = null
     const lineBefore = this.#lineOfCaret(present)
     for (const line of lines) length += lengthOf(line) + (isEnded(line) ? 1 : 0)
     if (length !== this.#text.length) this.#rendering.redraw(linesOf(this.#text))
     else if (changed) this.#rendering.repair(lines, changed)
-    else this.#keepScroll(lines)
+    else this.#layout.show(lines, this.#hasRemote)
     this.#observer.takeRecords()
     if (selected) this.#select(selected)
     if (this.#hasRemote) {
@@ -303,64 +240,9 @@ class DocumentBinding implements Binding {
       : null
   }
 
-  /** Draws others' changes while the first visible line stays where it is on the screen. */
-  #keepScroll(lines: readonly Line[]): void {
-    const old = this.#rendering.lines
-    let changed = 0
-    while (changed < old.length && old[changed] === lines[changed]) changed += 1
-    const changedHost = this.#hasRemote ? this.#rendering.hostAt(changed) : null
-    const isBelow = !changedHost || changedHost.getBoundingClientRect().top >= innerHeight
-    const seen = isBelow ? null : this.#firstVisible()
-    this.#rendering.show(lines)
-    if (!seen || changed > seen.place || !seen.host.isConnected) return
-    const movedBy = seen.host.getBoundingClientRect().top - seen.top
-    if (movedBy !== 0) seen.scroller.scrollBy({ top: movedBy, behavior: 'instant' })
-  }
-
-  /** Null while the document's beginning is visible. */
-  #firstVisible(): { scroller: Element; host: HTMLElement; place: number; top: number } | null {
-    const { root } = this.#parts
-    const scroller = scrollerOf(root)
-    const { top: edge } = visiblePart(scroller)
-    if (root.getBoundingClientRect().top >= edge) return null
-    const topOf = (place: number) => this.#rendering.hostAt(place)?.getBoundingClientRect().top ?? 0
-    let [above, below] = [0, this.#rendering.lines.length]
-    while (below - above > 1) {
-      const middle = (above + below) >> 1
-      if (topOf(middle) < edge) above = middle
-      else below = middle
-    }
-    // The first whole line, if there is one: the one above it may be what others change.
-    const place = Math.min(below, this.#rendering.lines.length - 1)
-    const host = this.#rendering.hostAt(place)
-    return host && { scroller, host, place, top: topOf(place) }
-  }
-
-  #selected(): Selected | null {
-    const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = getSelection() ?? {}
-    if (!anchorNode || !focusNode) return null
-    const anchor = this.#rendering.indexOf(anchorNode, anchorOffset)
-    if (anchor === null) return null
-    if (anchorNode === focusNode && anchorOffset === focusOffset) return { anchor, head: anchor }
-    const head = this.#rendering.indexOf(focusNode, focusOffset)
-    return head === null ? null : { anchor, head }
-  }
-
-  #select({ anchor, head }: Selected): void {
-    this.#lastSelected = { anchor, head }
-    const selection = getSelection()
-    const [anchorNode, anchorOffset] = this.#rendering.positionOf(anchor)
-    const [headNode, headOffset] =
-      anchor === head ? [anchorNode, anchorOffset] : this.#rendering.positionOf(head)
-    const isThere =
-      selection?.anchorNode === anchorNode &&
-      selection.anchorOffset === anchorOffset &&
-      selection.focusNode === headNode &&
-      selection.focusOffset === headOffset
-    // Chromium's own selection may differ from the one that it reports, except a caret in text.
-    const isSure = anchor === head && anchorNode instanceof Text
-    if (isThere && (isSure || document.activeElement !== this.#parts.root)) return
-    selection?.setBaseAndExtent(anchorNode, anchorOffset, headNode, headOffset)
+  #select(selected: Selected): void {
+    this.#lastSelected = selected
+    this.#selection.select(selected)
   }
 
   // From the DOM to the text
@@ -388,15 +270,7 @@ class DocumentBinding implements Binding {
       return
     }
     const rendering = this.#rendering
-    const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = getSelection() ?? {}
-    const ends =
-      anchorNode && focusNode
-        ? ([
-            [anchorNode, anchorOffset],
-            [focusNode, focusOffset],
-          ] as const)
-        : []
-    const { from, to, lines, indices } = rendering.read(changed, ends)
+    const { from, to, lines, indices } = rendering.read(changed, this.#selection.ends())
     const [anchor = null, head = null] = indices
     let selected = anchor === null || head === null ? null : { anchor, head }
     const before = this.#lastSelected ?? selected
@@ -427,7 +301,7 @@ class DocumentBinding implements Binding {
 
   /** One change by this window's user. */
   #transact(changes: readonly Change[]): void {
-    this.#before = this.selection()
+    this.#history.beforeChange(this.selection())
     this.#parts.onInput?.(this.#inputAt)
     this.#inputAt = null
     this.#doc.transact(() => {
@@ -435,14 +309,14 @@ class DocumentBinding implements Binding {
       if (this.#pending.length === 0 && !isEnded(this.#rendering.lines.at(-1)))
         this.#text.insert(this.#text.length, '\n', {})
       this.#text.applyDelta([...changes])
-    }, this.origin)
+    }, this.#history.origin)
   }
 
   /** Changes the text, in several transactions if the change is long, draws it and selects what the edit says. */
   #edit(makeEdit: (lines: readonly Line[], selected: Selected) => Edit | null): void {
     if (!this.#parts.mayWrite || this.#isComposing) return
     this.#flush()
-    const selected = this.#selected()
+    const selected = this.#selection.read()
     const edit = selected && makeEdit(this.#rendering.lines, selected)
     if (!edit) return
     this.#apply(edit.changes)
@@ -458,44 +332,37 @@ class DocumentBinding implements Binding {
       this.#transact(changes)
       return
     }
-    this.#asStep(() => {
+    this.#history.asStep(() => {
       for (const batch of batches) this.#transact(batch)
     })
   }
 
-  /** What `act` does is taken back by one undo, without what was typed around it. */
-  #asStep(act: () => void): void {
-    this.#undo.stopCapturing()
-    this.#undo.captureTimeout = Number.POSITIVE_INFINITY
-    act()
-    this.#undo.captureTimeout = undoPauseMs
-    this.#undo.stopCapturing()
-  }
-
+  /** Makes these the document's lines, as this window's user, who can undo it in one step. */
   replace(lines: readonly Line[]): void {
     if (!this.#parts.mayWrite || this.#isComposing) return
     this.#flush()
-    this.#asStep(() => this.#apply(changesBetween(withEnd(this.#rendering.lines), lines)))
+    this.#history.asStep(() => this.#apply(changesBetween(withEnd(this.#rendering.lines), lines)))
     this.#flush()
   }
 
   deleteSelected(): void {
-    this.#asStep(() => this.#edit((lines, selected) => removeRange(lines, rangeOf(selected))))
+    this.#history.asStep(() => this.#edit((lines, selected) => removeRange(lines, rangeOf(selected))))
   }
 
+  /** Moves or copies text to a place in the DOM, and selects it there. */
   moveText(text: SelectedText, to: readonly [node: Node, offset: number], isCopy: boolean): void {
     this.#readBack(this.#observer.takeRecords())
     this.#flush()
     const target = this.#rendering.indexOf(...to)
-    const [anchor, head] = [this.#absolute(text.anchor), this.#absolute(text.head)]
-    if (target === null || anchor === null || head === null) return
-    const source = rangeOf({ anchor, head })
+    const selected = this.#selection.absolute(text)
+    if (target === null || !selected) return
+    const source = rangeOf(selected)
     if (!isCopy && target >= source.from && target <= source.to) return
     const { length } = this.#text
     const { from, to: end } = withLineEnd(this.#rendering.lines, source)
-    this.#asStep(() => {
+    this.#history.asStep(() => {
       this.#edit((lines) => insertLines(lines, { from: target, to: target }, linesWithin(lines, source)))
-      const head = this.#selected()?.head ?? target
+      const head = this.#selection.read()?.head ?? target
       const by = target <= from ? this.#text.length - length : 0
       if (!isCopy) this.#edit((lines) => removeRange(lines, { from: from + by, to: end + by }))
       const gone = isCopy || target <= from ? 0 : end - from
@@ -508,7 +375,7 @@ class DocumentBinding implements Binding {
 
   #range(): TextRange | null {
     this.#flush()
-    const selected = this.#selected()
+    const selected = this.#selection.read()
     return selected && rangeOf(selected)
   }
 
@@ -532,10 +399,10 @@ class DocumentBinding implements Binding {
   }
 
   #expandShorthand(): void {
-    const selected = this.#selected()
+    const selected = this.#selection.read()
     if (!selected || selected.anchor !== selected.head) return
     const edit = expandShorthand(this.#rendering.lines, selected.head)
-    if (edit) this.#asStep(() => this.#edit(() => edit))
+    if (edit) this.#history.asStep(() => this.#edit(() => edit))
   }
 
   /** What the browser would change, counted in the text with pending changes. */
@@ -552,17 +419,19 @@ class DocumentBinding implements Binding {
 
   #createCommands(): EditorCommands {
     const inStep = (makeEdit: (lines: readonly Line[], selected: Selected) => Edit | null) =>
-      this.#asStep(() => this.#edit(makeEdit))
+      this.#history.asStep(() => this.#edit(makeEdit))
     return {
       toggleMark: (mark) => this.#toggleMark(mark),
       setBlock: (block) => inStep((lines, selected) => toggleBlock(lines, selected, block)),
       toggleList: (kind) => inStep((lines, selected) => toggleList(lines, selected, kind)),
       indent: (by) => inStep((lines, selected) => indent(lines, selected, by)),
       setLink: (href) => this.#setLink(href),
-      undo: () => this.#revert(() => this.#undo.undo()),
-      redo: () => this.#revert(() => this.#undo.redo()),
+      undo: () => this.#revert('undo'),
+      redo: () => this.#revert('redo'),
       insert: (inserted) =>
-        this.#asStep(() => this.#edit((lines, selected) => insertLines(lines, rangeOf(selected), inserted))),
+        this.#history.asStep(() =>
+          this.#edit((lines, selected) => insertLines(lines, rangeOf(selected), inserted)),
+        ),
       state: () => this.#state(),
       onState: (listener) => {
         this.#stateListeners.add(listener)
@@ -572,8 +441,8 @@ class DocumentBinding implements Binding {
   }
 
   #state(): EditorState {
-    const [canUndo, canRedo] = [this.#undo.undoStack.length > 0, this.#undo.redoStack.length > 0]
-    const selected = this.#isComposing ? null : this.#selected()
+    const { canUndo, canRedo } = this.#history
+    const selected = this.#isComposing ? null : this.#selection.read()
     if (!selected) return { marks: new Set(), block: 'p', link: null, canUndo, canRedo }
     const { from, to } = rangeOf(selected)
     const { line, offset } = findIn(this.#rendering.lines, from)
@@ -587,7 +456,7 @@ class DocumentBinding implements Binding {
   }
 
   #format(range: TextRange, attributes: Attributes): void {
-    this.#asStep(() => this.#edit((_lines, selected) => formatText(range, selected, attributes)))
+    this.#history.asStep(() => this.#edit((_lines, selected) => formatText(range, selected, attributes)))
   }
 
   #toggleMark(mark: Mark): void {
@@ -617,34 +486,16 @@ class DocumentBinding implements Binding {
     }
   }
 
-  #revert(act: () => unknown): void {
+  #revert(by: 'undo' | 'redo'): void {
     if (this.#isComposing || !this.#parts.mayWrite) return
     this.#flush()
-    this.#before = this.selection()
-    let restored: SelectedText | null = null
-    const onPopped = ({ stackItem }: { stackItem: { meta: Map<unknown, unknown> } }) => {
-      restored = (stackItem.meta.get('selection') as SelectedText | null) ?? null
-    }
+    this.#history.beforeChange(this.selection())
     this.#parts.onInput?.(this.#inputAt)
     this.#inputAt = null
-    // TypeScript does not see that the listener assigns it.
-    const found = () => restored as SelectedText | null
-    this.#undo.on('stack-item-popped', onPopped)
-    act()
-    this.#undo.off('stack-item-popped', onPopped)
-    const anchor = this.#absolute(found()?.anchor)
-    const head = this.#absolute(found()?.head)
-    if (anchor !== null && head !== null) this.#flush({ anchor, head })
-    else this.#flush()
+    this.#flush(this.#selection.absolute(this.#history.revert(by)) ?? undefined)
     this.#reveal()
     this.#tellState()
     this.#tellSelection()
-  }
-
-  #absolute(position: Y.RelativePosition | undefined): number | null {
-    return position
-      ? (Y.createAbsolutePositionFromRelativePosition(position, this.#doc)?.index ?? null)
-      : null
   }
 
   // Events
@@ -661,7 +512,7 @@ class DocumentBinding implements Binding {
       (event) => ownKeys.has(event.key) && event.stopImmediatePropagation(),
       options,
     )
-    root.addEventListener('focus', () => this.#onFocus(), options)
+    root.addEventListener('focus', () => this.#selection.repeat(), options)
     root.addEventListener('beforeinput', (event) => this.#onBeforeInput(event), options)
     root.addEventListener('compositionstart', () => this.#onCompositionStart(), options)
     root.addEventListener('compositionend', () => this.#onCompositionEnd(), options)
@@ -669,7 +520,7 @@ class DocumentBinding implements Binding {
 
   #onSelectionChange(): void {
     if (this.#isComposing) return
-    const selected = this.#selected()
+    const selected = this.#selection.read()
     const last = this.#lastSelected
     if (selected?.anchor === last?.anchor && selected?.head === last?.head) return
     this.#lastSelected = selected
@@ -677,14 +528,6 @@ class DocumentBinding implements Binding {
       this.#chosen = null
     this.#tellState()
     this.#parts.onSelection?.()
-  }
-
-  /** After `focus()` or Tab, Chromium keeps its caret at the root's start, not in the text that it reports. */
-  #onFocus(): void {
-    const selection = getSelection()
-    const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = selection ?? {}
-    if (anchorNode && focusNode && this.#parts.root.contains(anchorNode))
-      selection?.setBaseAndExtent(anchorNode, anchorOffset, focusNode, focusOffset)
   }
 
   #onKeyDown(event: KeyboardEvent): void {
@@ -757,7 +600,7 @@ class DocumentBinding implements Binding {
     const range = this.#range()
     if (range && findIn(lines, range.from).place !== findIn(lines, range.to).place)
       this.#edit(() => removeRange(lines, range))
-    this.#lastSelected = this.#selected()
+    this.#lastSelected = this.#selection.read()
     this.#isComposing = true
   }
 
@@ -769,16 +612,12 @@ class DocumentBinding implements Binding {
     this.#tellSelection()
   }
 
-  /** Scrolls to the caret, which the browser does only for its own changes. */
   #reveal(): void {
     inNextFrame(() => {
-      const selected = this.#isComposing ? null : this.#selected()
-      const rect = selected && this.rectsOf(selected.head, selected.head).at(-1)
-      if (!rect) return
-      const scroller = scrollerOf(this.#parts.root)
-      const { top, bottom } = visiblePart(scroller)
-      const by = rect.bottom > bottom ? rect.bottom - bottom : Math.min(0, rect.top - top)
-      if (by !== 0) scroller.scrollBy({ top: by, behavior: 'instant' })
+      const selected = this.#isComposing ? null : this.#selection.read()
+      if (!selected) return
+      this.#flush()
+      this.#layout.reveal(selected.head)
     })
   }
 
@@ -787,36 +626,10 @@ class DocumentBinding implements Binding {
   }
 
   #tellSelection(): void {
-    this.#lastSelected = this.#selected()
+    this.#lastSelected = this.#selection.read()
     this.#tellState()
     this.#parts.onSelection?.()
   }
-}
-
-function scrollerOf(root: HTMLElement): Element {
-  for (let element: Element | null = root; element; element = element.parentElement) {
-    if (element === document.scrollingElement || element === document.body) break
-    if (
-      element.scrollHeight > element.clientHeight &&
-      /auto|scroll/.test(getComputedStyle(element).overflowY)
-    )
-      return element
-  }
-  return document.scrollingElement ?? document.documentElement
-}
-
-/** Top and bottom of what a scroller shows, without its scroll padding. */
-function visiblePart(scroller: Element): { top: number; bottom: number } {
-  const style = getComputedStyle(scroller)
-  const [above, below] = [
-    Number.parseFloat(style.scrollPaddingTop),
-    Number.parseFloat(style.scrollPaddingBottom),
-  ]
-  const rect =
-    scroller === document.scrollingElement
-      ? { top: 0, bottom: innerHeight }
-      : scroller.getBoundingClientRect()
-  return { top: rect.top + (above || 0), bottom: rect.bottom - (below || 0) }
 }
 
 /** Keys that medium-editor would act on by itself. */

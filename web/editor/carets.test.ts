@@ -35,7 +35,7 @@ class WidthObserver {
 }
 
 const frames: (() => void)[] = []
-let drawCarets: typeof import('./carets.ts').drawCarets
+let Carets: typeof import('./carets.ts').Carets
 before(async () => {
   for (const name of ['document', 'AbortController'])
     Object.assign(globalThis, { [name]: Reflect.get(window, name) })
@@ -45,14 +45,14 @@ before(async () => {
     requestAnimationFrame: (run: () => void) => frames.push(run),
     cancelAnimationFrame: () => undefined,
   })
-  ;({ drawCarets } = await import('./carets.ts'))
+  ;({ Carets } = await import('./carets.ts'))
 })
 after(() => window.close())
 
 test('however often it was asked for without a frame, the next frame draws once', () => {
   const root = window.document.querySelector<HTMLElement>('#root') ?? assert.fail('no root')
   let drawn = 0
-  const carets = drawCarets({
+  const carets = new Carets({
     root,
     rectsOf: () => [],
     carets: () => {

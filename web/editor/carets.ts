@@ -1,7 +1,7 @@
 // Draws the other windows' carets and selections beside the text, never inside it.
 
 import type { Cancel, Timers } from '../../server/wire/time.ts'
-import { inNextFrame } from '../link/browser-services.ts'
+import { inNextFrame } from '../frames.ts'
 import type { Binding } from './binding.ts'
 import type { Caret } from './presence.ts'
 
@@ -34,39 +34,68 @@ interface Drawn {
   place: Rect
 }
 
-export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
-  const layer = document.createElement('div')
-  layer.className = 'carets'
-  // The list in the header tells who is here.
-  layer.setAttribute('aria-hidden', 'true')
-  root.before(layer)
-  const drawn = new Map<string, Drawn>()
-  const ending = new AbortController()
-  const resizes = new ResizeObserver(redraw)
+export class Carets {
+  readonly #parts: CaretsParts
+  readonly #layer = element('carets')
   /** Changes its size in a frame, so that its observer draws after that frame's layout and forces none. */
-  const trigger = element('carets-trigger')
-  layer.append(trigger)
-  let observedPx = 0
-  const layouts = new ResizeObserver(() => {
-    observedPx = Number.parseFloat(trigger.style.width) || 0
-    draw()
-  })
-  let cancelFrame: Cancel | null = null
-  let stopFlags: (() => void) | null = null
-  let pointer: { readonly x: number; readonly y: number } | null = null
+  readonly #trigger = element('carets-trigger')
+  #observedPx = 0
+  readonly #drawn = new Map<string, Drawn>()
+  readonly #ending = new AbortController()
+  readonly #resizes = new ResizeObserver(() => this.redraw())
+  readonly #layouts: ResizeObserver
+  #cancelFrame: Cancel | null = null
+  #stopFlags: Cancel | null = null
+  #pointer: { readonly x: number; readonly y: number } | null = null
 
-  function redraw(): void {
-    if (ending.signal.aborted) return
-    cancelFrame ??= inNextFrame(() => {
-      cancelFrame = null
+  constructor(parts: CaretsParts) {
+    const { root } = parts
+    this.#parts = parts
+    // The list in the header tells who is here.
+    this.#layer.setAttribute('aria-hidden', 'true')
+    this.#layer.append(this.#trigger)
+    root.before(this.#layer)
+    this.#layouts = new ResizeObserver(() => {
+      this.#observedPx = Number.parseFloat(this.#trigger.style.width) || 0
+      this.#draw()
+    })
+    const passive = { signal: this.#ending.signal, passive: true }
+    const onPointer = (event: PointerEvent) => this.#pointed(event)
+    for (const type of ['pointermove', 'pointerleave'] as const)
+      root.addEventListener(type, onPointer, passive)
+    const redraw = () => this.redraw()
+    // Frames were missed while the page was hidden; fonts and images change lines.
+    document.addEventListener('visibilitychange', redraw, passive)
+    document.fonts.addEventListener('loadingdone', redraw, passive)
+    root.addEventListener('load', redraw, { ...passive, capture: true })
+    this.#resizes.observe(root)
+    // Draws at once.
+    this.#layouts.observe(this.#trigger)
+  }
+
+  /** After the next frame's layout. */
+  redraw(): void {
+    if (this.#ending.signal.aborted) return
+    this.#cancelFrame ??= inNextFrame(() => {
+      this.#cancelFrame = null
       // Another size than the observed one, however often this ran without a frame, as in a hidden page.
-      trigger.style.width = observedPx === 1 ? '2px' : '1px'
+      this.#trigger.style.width = this.#observedPx === 1 ? '2px' : '1px'
     })
   }
 
-  function draw(): void {
+  stop(): void {
+    this.#cancelFrame?.()
+    this.#stopFlags?.()
+    this.#ending.abort()
+    this.#resizes.disconnect()
+    this.#layouts.disconnect()
+    this.#layer.remove()
+  }
+
+  #draw(): void {
+    const { root, rectsOf, carets } = this.#parts
     const now = carets()
-    const origin = layer.getBoundingClientRect()
+    const origin = this.#layer.getBoundingClientRect()
     const relative = ({ left, top, width, height }: DOMRect) => ({
       ...{ left: left - origin.left, top: top - origin.top, width, height },
     })
@@ -83,20 +112,20 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
     }))
     const widest = root.getBoundingClientRect().right - origin.left
     const here = new Set(now.map(({ window }) => window))
-    for (const [window, { box }] of drawn) {
+    for (const [window, { box }] of this.#drawn) {
       if (here.has(window)) continue
       box.remove()
-      drawn.delete(window)
+      this.#drawn.delete(window)
     }
     for (const [index, caret] of now.entries()) {
       const place = places[index]
-      if (place) drawOne(caret, place.head, place.ranges, widest)
+      if (place) this.#drawOne(caret, place.head, place.ranges, widest)
     }
-    showFlags()
+    this.#showFlags()
   }
 
-  function drawOne(caret: Caret, head: Rect | undefined, ranges: readonly Rect[], widest: number): void {
-    const known = drawn.getOrInsertComputed(caret.window, createDrawn)
+  #drawOne(caret: Caret, head: Rect | undefined, ranges: readonly Rect[], widest: number): void {
+    const known = this.#drawn.get(caret.window) ?? this.#create(caret.window)
     const { box, flag } = known
     box.hidden = head === undefined
     if (!head) return
@@ -114,23 +143,28 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
     }
   }
 
-  function createDrawn(): Drawn {
+  #create(window: string): Drawn {
     const [box, caret, flag] = [element('caret-of'), element('caret'), element('caret-flag')]
     flag.dir = 'auto'
     caret.append(flag)
     box.append(caret)
-    layer.append(box)
-    return { box, caret, flag, ranges: [], movedAt: 0, place: { left: 0, top: 0, width: 0, height: 0 } }
+    this.#layer.append(box)
+    const place = { left: 0, top: 0, width: 0, height: 0 }
+    const created = { box, caret, flag, ranges: [], movedAt: 0, place }
+    this.#drawn.set(window, created)
+    return created
   }
 
   /** After a movement, and beside the pointer. */
-  function showFlags(): void {
-    stopFlags?.()
-    stopFlags = null
+  #showFlags(): void {
+    this.#stopFlags?.()
+    this.#stopFlags = null
+    const { timers } = this.#parts
     const now = timers.now()
-    const origin = pointer && layer.getBoundingClientRect()
+    const pointer = this.#pointer
+    const origin = pointer && this.#layer.getBoundingClientRect()
     let next = Number.POSITIVE_INFINITY
-    for (const { box, movedAt, place } of drawn.values()) {
+    for (const { box, movedAt, place } of this.#drawn.values()) {
       const isNew = movedAt + flagMs > now
       if (isNew) next = Math.min(next, movedAt + flagMs)
       const isNear =
@@ -141,33 +175,12 @@ export function drawCarets({ root, rectsOf, carets, timers }: CaretsParts) {
         pointer.y - origin.top <= place.top + place.height
       box.toggleAttribute('data-named', isNew || isNear)
     }
-    if (next < Number.POSITIVE_INFINITY) stopFlags = timers.later(showFlags, next - now)
+    if (next < Number.POSITIVE_INFINITY) this.#stopFlags = timers.later(() => this.#showFlags(), next - now)
   }
 
-  function onPointer(event: PointerEvent): void {
-    pointer = event.type === 'pointermove' ? { x: event.clientX, y: event.clientY } : null
-    if (drawn.size > 0) showFlags()
-  }
-
-  const passive = { signal: ending.signal, passive: true }
-  for (const type of ['pointermove', 'pointerleave'] as const) root.addEventListener(type, onPointer, passive)
-  // Frames were missed while the page was hidden; fonts and images change lines.
-  document.addEventListener('visibilitychange', redraw, passive)
-  document.fonts.addEventListener('loadingdone', redraw, passive)
-  root.addEventListener('load', redraw, { ...passive, capture: true })
-  resizes.observe(root)
-  // Draws at once.
-  layouts.observe(trigger)
-  return {
-    redraw,
-    stop(): void {
-      cancelFrame?.()
-      stopFlags?.()
-      ending.abort()
-      resizes.disconnect()
-      layouts.disconnect()
-      layer.remove()
-    },
+  #pointed(event: PointerEvent): void {
+    this.#pointer = event.type === 'pointermove' ? { x: event.clientX, y: event.clientY } : null
+    if (this.#drawn.size > 0) this.#showFlags()
   }
 }
 

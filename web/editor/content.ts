@@ -3,7 +3,7 @@
 import imported from 'morphdom'
 import { escapeHtml, readHtml, writeFragment, writeHtml } from '../../server/document/html.ts'
 import { type Line, textOf as plainTextOf } from '../../server/document/rich-text.ts'
-import { inNextFrame } from '../link/browser-services.ts'
+import { inNextFrame } from '../frames.ts'
 import type { EditorCommands, Mark } from './commands.ts'
 
 // morphdom's types describe CommonJS; the bundle contains its ES module.

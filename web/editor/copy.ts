@@ -1,7 +1,8 @@
 // Copies, cuts and drags the text with its own form: the browser's copies take the page's styles for the text's.
 
 import type { Line } from '../../server/document/rich-text.ts'
-import type { Binding, SelectedText } from './binding.ts'
+import type { Binding } from './binding.ts'
+import type { SelectedText } from './selection.ts'
 
 type Html = typeof import('../../server/document/html.ts')
 

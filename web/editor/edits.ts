@@ -103,7 +103,7 @@ export function linesWithin(lines: readonly Line[], { from, to }: TextRange): Li
   })
 }
 
-export function textOfLine(line: Line): string {
+function textOfLine(line: Line): string {
   return line.runs.map(({ text }) => text).join('')
 }
 

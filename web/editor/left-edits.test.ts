@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { UnstoredDraft } from '../../client/index.ts'
 import type { Draft, Message } from '../../server/wire/messages.ts'
-import type { UnstoredDraft } from '../link/draft-database.ts'
-import { createLeftEdits, fateOf } from './left-edits.ts'
+import { fateOf, LeftEdits } from './left-edits.ts'
 
 function draft(n: number, change: Partial<Draft<'edit'>> = {}): Draft<'edit'> {
   return {
@@ -33,17 +33,24 @@ function openLeftEdits({ unstored = false, replaced = true } = {}) {
   const restored: string[] = []
   const forgotten: string[] = []
   let offered: readonly string[] = []
-  const edits = createLeftEdits({
+  const edits = new LeftEdits({
     mirroring: {
       restore: (drafts) => void restored.push(...drafts.map(({ id }) => id)),
       replace: (html) => replaced && restored.push(html) > 0,
     },
-    link: () => ({
-      adopt: (drafts) => void sent.push(...drafts.map(({ draft: { id } }) => id)),
-      cursor: () => 'life:8',
-      save: () => undefined,
-    }),
-    store: { forget: (ids) => void forgotten.push(...ids) },
+    link: {
+      cursor: 'life:8',
+      outbox: {
+        adopt: (drafts) => void sent.push(...drafts.map(({ draft: { id } }) => id)),
+        flush: () => undefined,
+      },
+    },
+    store: {
+      async write(_added, removed) {
+        forgotten.push(...removed)
+        return true
+      },
+    },
     hasUnstored: () => unstored,
     onOffer(edits) {
       offered = edits.map(({ id }) => id)

@@ -1,11 +1,9 @@
 // Whole-page edits that are not shown: closed windows' and replaced ones; sent, dropped or offered.
 
+import type { DraftStore, LeftDrafts, Link, Outbox, UnstoredDraft } from '../../client/index.ts'
 import { type Draft, isKind, type Message, parseCursor } from '../../server/wire/messages.ts'
-import type { UnstoredDraft } from '../link/draft-database.ts'
-import type { DraftStore, LeftDrafts } from '../link/draft-store.ts'
-import type { Link } from '../link/link.ts'
 import type { View } from '../store.ts'
-import type { createMirroring } from './mirroring.ts'
+import type { Mirroring } from './mirroring.ts'
 
 /** One edit suffices: it carries the whole content. */
 interface LeftEdit extends UnstoredDraft {
@@ -13,75 +11,87 @@ interface LeftEdit extends UnstoredDraft {
   readonly isReplaced?: boolean
 }
 
-interface LeftEditsParts {
-  readonly mirroring: Pick<ReturnType<typeof createMirroring>, 'restore' | 'replace'>
-  readonly link: () => Pick<Link, 'adopt' | 'cursor' | 'save'>
-  readonly store: Pick<DraftStore, 'forget'>
+interface LeftEditsOptions {
+  readonly mirroring: Pick<Mirroring, 'restore' | 'replace'>
+  readonly link: Pick<Link, 'cursor'> & { readonly outbox: Pick<Outbox, 'adopt' | 'flush'> }
+  readonly store: Pick<DraftStore, 'write'>
   readonly hasUnstored: () => boolean
   readonly onOffer: (offered: View['left']) => void
 }
 
-export function createLeftEdits({ mirroring, link, store, hasUnstored, onOffer }: LeftEditsParts) {
-  const offered = new Map<string, LeftEdit>()
-  let newest: Message<'edit'> | null = null
+export class LeftEdits {
+  readonly #options: LeftEditsOptions
+  readonly #offered = new Map<string, LeftEdit>()
+  #newest: Message<'edit'> | null = null
 
-  function send(edits: readonly LeftEdit[]): void {
-    mirroring.restore(edits.map(({ draft }) => draft))
-    link().adopt(edits)
+  constructor(options: LeftEditsOptions) {
+    this.#options = options
   }
 
-  function changed(): void {
-    const edits = Array.from(offered.values(), ({ draft: { id, at }, isReplaced = false }) => ({
+  /** The page's newest edit decides what becomes of one that was left. */
+  shown(message: Message): void {
+    if (isKind(message, 'edit')) this.#newest = message
+  }
+
+  /** Sends all after a reload; else a closed window's newest, where it was made on the page's present content. */
+  take({ drafts, isReload }: LeftDrafts): void {
+    const { hasUnstored, link } = this.#options
+    const edits = drafts.filter(isEdit)
+    const last = edits.at(-1)
+    if (last === undefined) return
+    if (isReload && !hasUnstored()) {
+      this.#send(edits)
+      return
+    }
+    const older = edits.slice(0, -1)
+    const fate = fateOf(last, this.#newest, link.cursor)
+    this.#forget((fate === 'drop' ? edits : older).map(({ draft }) => draft.id))
+    if (fate === 'send' && !hasUnstored() && this.#offered.size === 0) this.#send([last])
+    else if (fate !== 'drop') {
+      this.#offered.set(last.draft.id, last)
+      this.#changed()
+    }
+  }
+
+  /** Offers this window's edit that another's replaced; the newest of them. */
+  replaced(draft: Draft<'edit'>): void {
+    for (const [id, { isReplaced }] of this.#offered) if (isReplaced) this.#offered.delete(id)
+    this.#offered.set(draft.id, { draft, cursor: null, edits: 1, isReplaced: true })
+    this.#changed()
+  }
+
+  /** Replaces the page's content with that of an offered edit. */
+  restore(id: string): void {
+    const { mirroring, link } = this.#options
+    const edit = this.#offered.get(id)
+    if (!edit || !mirroring.replace(edit.draft.body.html)) return
+    link.outbox.flush()
+    this.discard(id)
+  }
+
+  discard(id: string): void {
+    this.#offered.delete(id)
+    this.#forget([id])
+    this.#changed()
+  }
+
+  #send(edits: readonly LeftEdit[]): void {
+    const { mirroring, link } = this.#options
+    mirroring.restore(edits.map(({ draft }) => draft))
+    link.outbox.adopt(edits)
+  }
+
+  #forget(ids: readonly string[]): void {
+    void this.#options.store.write([], ids)
+  }
+
+  #changed(): void {
+    const edits = Array.from(this.#offered.values(), ({ draft: { id, at }, isReplaced = false }) => ({
       id,
       at,
       isReplaced,
     }))
-    onOffer(edits.toSorted((one, other) => one.at - other.at))
-  }
-
-  function discard(id: string): void {
-    offered.delete(id)
-    store.forget([id])
-    changed()
-  }
-
-  return {
-    /** The page's newest edit decides what becomes of one that was left. */
-    shown(message: Message): void {
-      if (isKind(message, 'edit')) newest = message
-    },
-    /** Sends all after a reload; else a closed window's newest, where it was made on the page's present content. */
-    take({ drafts, isReload }: LeftDrafts): void {
-      const edits = drafts.filter(isEdit)
-      const last = edits.at(-1)
-      if (last === undefined) return
-      if (isReload && !hasUnstored()) {
-        send(edits)
-        return
-      }
-      const older = edits.slice(0, -1)
-      const fate = fateOf(last, newest, link().cursor())
-      store.forget((fate === 'drop' ? edits : older).map(({ draft }) => draft.id))
-      if (fate === 'send' && !hasUnstored() && offered.size === 0) send([last])
-      else if (fate !== 'drop') {
-        offered.set(last.draft.id, last)
-        changed()
-      }
-    },
-    /** Offers this window's edit that another's replaced; the newest of them. */
-    replaced(draft: Draft<'edit'>): void {
-      for (const [id, { isReplaced }] of offered) if (isReplaced) offered.delete(id)
-      offered.set(draft.id, { draft, cursor: null, edits: 1, isReplaced: true })
-      changed()
-    },
-    /** Replaces the page's content with that of an offered edit. */
-    restore(id: string): void {
-      const edit = offered.get(id)
-      if (!edit || !mirroring.replace(edit.draft.body.html)) return
-      link().save()
-      discard(id)
-    },
-    discard,
+    this.#options.onOffer(edits.toSorted((one, other) => one.at - other.at))
   }
 }
 

@@ -7,7 +7,7 @@ import { createSeededRandom } from '../../server/wire/time.ts'
 import { noRecorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { OnEdit } from './content.ts'
-import { createMirroring } from './mirroring.ts'
+import { Mirroring } from './mirroring.ts'
 
 function draftOf(from: string, n: number, html: string): Draft<'edit'> {
   return { id: `${from}-${n}`, channel: 'main', kind: 'edit', from, at: 0, body: { html } }
@@ -22,27 +22,27 @@ function createWindow(from = 'a') {
   let sent = 0
   let shown = ''
   let unshared: Unshared | null = null
-  let hasRoom = true
   const replaced: string[] = []
   const drafts: Draft<'edit'>[] = []
   let onEdit: OnEdit = () => assert.fail('the editor is not mounted')
 
-  function mount(): ReturnType<typeof createMirroring> {
-    const mirroring = createMirroring({
+  function publish(_channel: string, _kind: string, body: object) {
+    sent += 1
+    const draft = draftOf(from, sent, (body as Draft<'edit'>['body']).html)
+    drafts.push(draft)
+    return draft as Draft<never>
+  }
+
+  function mount(): Mirroring {
+    const mirroring = new Mirroring({
       channel: 'main',
+      link: { publish },
       recorder: noRecorder,
       maxBytes: 1000,
       onUnshared(now) {
         unshared = now
       },
       onReplaced: ({ id }) => void replaced.push(id),
-      publish(html) {
-        if (!hasRoom) return null
-        sent += 1
-        const draft = draftOf(from, sent, html)
-        drafts.push(draft)
-        return draft
-      },
     })
     mirroring.attach((bound) => {
       onEdit = bound
@@ -63,9 +63,6 @@ function createWindow(from = 'a') {
     shown: () => shown,
     unshared: () => unshared,
     drafts: () => drafts,
-    setRoom(room: boolean) {
-      hasRoom = room
-    },
     type(html: string) {
       shown = html
       onEdit(html, null)
@@ -124,14 +121,14 @@ test('an acknowledgement older than what was held back gives way to it', () => {
   const { mirroring, shown } = typing()
   mirroring.received(edit('b', 1, 9, 'newer'))
   assert.equal(shown(), 'mine')
-  mirroring.stored('a-1', 5)
+  mirroring.stored({ id: 'a-1' }, 5)
   assert.equal(shown(), 'newer')
 })
 
 for (const end of ['refused', 'superseded'] as const) {
   test(`an edit that was ${end} does not hold others back for ever`, () => {
     const { mirroring, shown } = typing()
-    mirroring[end]('a-1')
+    mirroring[end]({ id: 'a-1' })
     assert.equal(shown(), 'mine')
     mirroring.received(edit('b', 1, 1, 'x'))
     assert.equal(shown(), 'x')
@@ -150,7 +147,7 @@ test('an edit that is sent again under another id holds others back under that o
 
 test('what the stream brings after an acknowledgement that overtook it is older than what is shown', () => {
   const { mirroring, shown } = typing()
-  mirroring.stored('a-1', 9)
+  mirroring.stored({ id: 'a-1' }, 9)
   mirroring.received(edit('b', 1, 8, 'older'))
   assert.equal(shown(), 'mine')
   mirroring.received(edit('b', 2, 10, 'newer'))
@@ -159,7 +156,7 @@ test('what the stream brings after an acknowledgement that overtook it is older 
 
 test('another log has numbers of its own', () => {
   const { mirroring, shown } = typing()
-  mirroring.stored('a-1', 900)
+  mirroring.stored({ id: 'a-1' }, 900)
   mirroring.newLog()
   mirroring.received(edit('b', 1, 1, 'anew'))
   assert.equal(shown(), 'anew')
@@ -177,30 +174,14 @@ test('content that is too large holds others back, until the user has undone it'
   assert.deepEqual([unshared(), shown()], [null, 'theirs'])
 })
 
-test('content that there was no room for holds others back, and is published when there is', () => {
-  const { mirroring, shown, type, setRoom, drafts } = createWindow()
-  setRoom(false)
-  type('mine')
-  mirroring.received(edit('b', 1, 1, 'theirs'))
-  assert.equal(shown(), 'mine')
-  setRoom(true)
-  mirroring.publishUnsent()
-  assert.deepEqual(
-    drafts().map(({ body }) => body.html),
-    ['mine'],
-  )
-  mirroring.stored('a-1', 2)
-  assert.equal(shown(), 'mine')
-})
-
 test('a reloaded window shows its newest unsent edit at once, over what the page brought', () => {
   const window = createWindow()
   window.reload([draftOf('a', 1, 'a1'), draftOf('a', 2, 'a2')])
   const { mirroring, shown } = window
   assert.equal(shown(), 'a2')
   mirroring.received(edit('b', 1, 7, 'b1'))
-  mirroring.stored('a-1', 8)
-  mirroring.stored('a-2', 9)
+  mirroring.stored({ id: 'a-1' }, 8)
+  mirroring.stored({ id: 'a-2' }, 9)
   assert.equal(shown(), 'a2')
   mirroring.received(edit('b', 2, 10, 'b2'))
   assert.equal(shown(), 'b2')
@@ -211,7 +192,7 @@ test('an edit that had been stored before the reload gives way to what others wr
   window.reload([draftOf('a', 1, 'a1')])
   const { mirroring, shown } = window
   mirroring.received(edit('b', 1, 7, 'b1'))
-  mirroring.stored('a-1', 5)
+  mirroring.stored({ id: 'a-1' }, 5)
   assert.equal(shown(), 'b1')
 })
 
@@ -264,7 +245,7 @@ function checkTyping(random: () => number): void {
         const message = { ...draft, seq, acceptedAt: 0 }
         for (const { inbox, mirroring } of windows) inbox.push(() => mirroring.received(message))
         const at = pick(author.inbox.length + 1)
-        author.inbox.splice(at, 0, () => author.mirroring.stored(message.id, message.seq))
+        author.inbox.splice(at, 0, () => author.mirroring.stored(message, message.seq))
       })
     } else if (action === 1) author.uplink.shift()?.()
     else author.inbox.shift()?.()
@@ -312,7 +293,7 @@ function createReloadingWindow(name: string, log: ReturnType<typeof createModelL
       if (!answer) return
       unsent = unsent.filter(({ id }) => id !== answer.id)
       sent -= 1
-      window.mirroring.stored(answer.id, answer.seq)
+      window.mirroring.stored(answer, answer.seq)
     },
     receive() {
       const message = log.messages[received]
@@ -369,8 +350,8 @@ function replacedBy(html: string, at = 0): readonly string[] {
   mirroring.received(edit('b', 1, 1, '<p>one</p><p>two</p>'))
   type('<p>one mine</p><p>two</p>')
   type('<p>one mine 😀</p><p>two</p>')
-  mirroring.stored('a-1', 2)
-  mirroring.stored('a-2', 3)
+  mirroring.stored({ id: 'a-1' }, 2)
+  mirroring.stored({ id: 'a-2' }, 3)
   mirroring.received({ ...edit('b', 2, 4, html), at })
   return replaced
 }
@@ -397,12 +378,12 @@ test('an edit made when this one had long arrived may have removed it on purpose
 test('only what was typed since another’s edit was shown can be replaced, and only once', () => {
   const { mirroring, type, replaced } = createWindow()
   type('<p>mine</p>')
-  mirroring.stored('a-1', 1)
+  mirroring.stored({ id: 'a-1' }, 1)
   mirroring.received(edit('b', 1, 2, '<p>mine theirs</p>'))
   mirroring.received(edit('b', 2, 3, '<p>theirs</p>'))
   assert.deepEqual(replaced, [])
   type('<p>theirs again</p>')
-  mirroring.stored('a-2', 4)
+  mirroring.stored({ id: 'a-2' }, 4)
   mirroring.received(edit('b', 3, 5, '<p>theirs!</p>'))
   mirroring.received(edit('b', 4, 6, '<p>theirs!!</p>'))
   assert.deepEqual(replaced, ['a-2'])

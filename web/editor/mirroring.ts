@@ -1,14 +1,14 @@
 // Whole-content mirroring (2021 paper) between the editable content, the link and the log's order.
 
+import type { Link } from '../../client/index.ts'
 import { type Draft, isKind, type Message } from '../../server/wire/messages.ts'
 import type { Recorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { Content, OnEdit } from './content.ts'
 
-export interface MirroringParts {
+export interface MirroringOptions {
   readonly channel: string
-  /** Null while the outbox is full, until `publishUnsent`. */
-  readonly publish: (html: string) => Draft<'edit'> | null
+  readonly link: Pick<Link, 'publish'>
   readonly recorder: Recorder
   /** Size limit of a message, UTF-8. */
   readonly maxBytes: number
@@ -24,9 +24,6 @@ export interface MirroringParts {
  */
 const unseenMs = 3000
 
-/** Placeholder id. */
-const unsentId = 'unsent'
-
 /** Most bytes of a message without its content. */
 const envelopeBytes = 512
 /** Most bytes of a UTF-16 unit in JSON: a control character takes six. */
@@ -37,145 +34,162 @@ const utf8 = new TextEncoder()
  * All windows end with the last edit of the log. Others' edits are held back while own edits are pending:
  * those come later in the log, and showing others' would undo recent typing.
  */
-export function createMirroring(parts: MirroringParts) {
-  const { channel, publish, recorder, maxBytes, onUnshared } = parts
+export class Mirroring {
+  readonly #options: MirroringOptions
   /** Own edits under way: id to sender, since another sender's edit may have the same id. */
-  const pending = new Map<string, string>()
-  let heldBack: Message<'edit'> | null = null
+  readonly #pending = new Map<string, string>()
+  #heldBack: Message<'edit'> | null = null
   /** The shown content is newer than others' edits up to there. */
-  let settledSeq = 0
-  let content: Content | null = null
-  let early: string | null = null
-  /** Content that found no room in the outbox. Others' edits are held back meanwhile. */
-  let unsent: string | null = null
-  let unshared: Unshared | null = null
+  #settledSeq = 0
+  #content: Content | null = null
+  #early: string | null = null
+  #unshared: Unshared | null = null
   /** Last shown or published. */
-  let shared: string | null = null
-  let newestId = ''
+  #shared: string | null = null
+  #newestId = ''
   /** Content before this window's edits since another's was shown, and the newest of these. */
-  let own: { readonly before: string; readonly draft: Draft<'edit'> } | null = null
+  #own: { readonly before: string; readonly draft: Draft<'edit'> } | null = null
 
-  function edit(html: string, inputAt: number | null): void {
-    const bytes = messageBytes(html)
-    if (bytes > maxBytes) {
-      // Holds back others' edits, which would overwrite the only copy of this content.
-      pending.set(unsentId, '')
-      unsent = null
-      setUnshared({ reason: 'too large', bytes, maxBytes })
-    } else if (unshared?.reason === 'too large' && html === shared) {
-      setUnshared(null)
-      settle(unsentId, 0)
-    } else send(html, inputAt)
+  constructor(options: MirroringOptions) {
+    this.#options = options
   }
 
-  function messageBytes(html: string): number {
+  /** The returned function detaches and keeps the content for the next editor. */
+  attach(bind: (onEdit: OnEdit) => Content): () => void {
+    const bound = bind((html, inputAt) => this.#edit(html, inputAt))
+    this.#content = bound
+    this.#show(this.#early)
+    this.#early = null
+    return () => {
+      // A remount starts from an empty element.
+      this.#early = bound.stop()
+      this.#content = null
+    }
+  }
+
+  received(message: Message): void {
+    if (!isKind(message, 'edit') || message.channel !== this.#options.channel) return
+    const { id, from, seq } = message
+    if (this.#pending.get(id) === from) this.#settle(id, seq)
+    else if (seq <= this.#settledSeq) return
+    else if (this.#isHolding()) this.#heldBack = message
+    else this.#showOther(message)
+  }
+
+  stored({ id }: Pick<Draft, 'id'>, seq: number): void {
+    if (this.#pending.has(id)) this.#settle(id, seq)
+  }
+
+  /** Always true: somebody is to know. */
+  refused({ id }: Pick<Draft, 'id'>): boolean {
+    this.#pending.delete(id)
+    // A newer edit contains this one and gets its own answer.
+    if (id === this.#newestId) this.#setUnshared({ reason: 'refused' })
+    return true
+  }
+
+  superseded({ id }: Pick<Draft, 'id'>): void {
+    this.#pending.delete(id)
+  }
+
+  renamed(id: string, draft: Draft): void {
+    if (!this.#isEdit(draft)) return
+    this.#pending.set(draft.id, draft.from)
+    this.#pending.delete(id)
+    if (id === this.#newestId) this.#newestId = draft.id
+  }
+
+  /** False when it is too large to be published. */
+  replace(html: string): boolean {
+    this.#show(html)
+    this.#edit(html, null)
+    return this.#unshared === null
+  }
+
+  /** Shows edits that will be resent, from before a reload or from a closed window. */
+  restore(drafts: readonly Draft[]): void {
+    const edits = drafts.filter((draft) => this.#isEdit(draft))
+    for (const { id, from } of edits) this.#pending.set(id, from)
+    this.#newestId = drafts.at(-1)?.id ?? this.#newestId
+    this.#show(edits.at(-1)?.body.html ?? null)
+  }
+
+  newLog(): void {
+    this.#heldBack = null
+    this.#settledSeq = 0
+  }
+
+  #isEdit(draft: Draft): draft is Draft<'edit'> {
+    return draft.kind === 'edit' && draft.channel === this.#options.channel
+  }
+
+  /** Others' edits would overwrite content that is too large, or show before this window's own. */
+  #isHolding(): boolean {
+    return this.#pending.size > 0 || this.#unshared?.reason === 'too large'
+  }
+
+  #edit(html: string, inputAt: number | null): void {
+    const { maxBytes } = this.#options
+    const bytes = this.#messageBytes(html)
+    if (bytes > maxBytes) this.#setUnshared({ reason: 'too large', bytes, maxBytes })
+    else if (this.#unshared?.reason === 'too large' && html === this.#shared) {
+      this.#setUnshared(null)
+      this.#showHeldBack()
+    } else this.#send(html, inputAt)
+  }
+
+  #messageBytes(html: string): number {
     const most = html.length * bytesPerUnit + envelopeBytes
-    return most <= maxBytes ? most : utf8.encode(JSON.stringify(html)).length + envelopeBytes
+    if (most <= this.#options.maxBytes) return most
+    return utf8.encode(JSON.stringify(html)).length + envelopeBytes
   }
 
-  function send(html: string, inputAt: number | null): void {
-    const draft = publish(html)
-    pending.set(draft?.id ?? unsentId, draft?.from ?? '')
-    unsent = draft ? null : html
-    setUnshared(null)
+  #send(html: string, inputAt: number | null): void {
+    const { channel, link, recorder } = this.#options
+    const draft = link.publish(channel, 'edit', { html })
     if (!draft) return
-    own = { before: own?.before ?? shared ?? '', draft }
-    shared = html
-    newestId = draft.id
-    pending.delete(unsentId)
+    this.#pending.set(draft.id, draft.from)
+    this.#setUnshared(null)
+    this.#own = { before: this.#own?.before ?? this.#shared ?? '', draft }
+    this.#shared = html
+    this.#newestId = draft.id
     recorder.sent(draft, inputAt)
   }
 
-  function setUnshared(next: Unshared | null): void {
-    if (next === null && unshared === null) return
-    unshared = next
-    onUnshared(next)
+  #setUnshared(next: Unshared | null): void {
+    if (next === null && this.#unshared === null) return
+    this.#unshared = next
+    this.#options.onUnshared(next)
   }
 
-  /** Shows what the last pending edit held back, if it is newer. */
-  function settle(id: string, seq: number, onShown?: () => void): void {
-    pending.delete(id)
-    settledSeq = Math.max(settledSeq, seq)
-    if (pending.size > 0 || heldBack === null) return
-    const newest = heldBack
-    heldBack = null
-    if (newest.seq > settledSeq) showOther(newest, onShown)
+  #settle(id: string, seq: number): void {
+    this.#pending.delete(id)
+    this.#settledSeq = Math.max(this.#settledSeq, seq)
+    this.#showHeldBack()
   }
 
-  function showOther(message: Message<'edit'>, onShown?: () => void): void {
-    const replaced = own
-    own = null
-    show(message.body.html, onShown)
-    if (replaced && isReplacedBy(message, replaced.before, replaced.draft)) parts.onReplaced(replaced.draft)
+  /** Shows what own edits held back, if it is newer. */
+  #showHeldBack(): void {
+    const newest = this.#heldBack
+    if (newest === null || this.#isHolding()) return
+    this.#heldBack = null
+    if (newest.seq > this.#settledSeq) this.#showOther(newest)
   }
 
-  function show(html: string | null, onShown?: () => void): void {
+  #showOther(message: Message<'edit'>): void {
+    const { recorder, onReplaced } = this.#options
+    const replaced = this.#own
+    this.#own = null
+    this.#show(message.body.html, () => recorder.applied(message))
+    if (replaced && isReplacedBy(message, replaced.before, replaced.draft)) onReplaced(replaced.draft)
+  }
+
+  #show(html: string | null, onShown?: () => void): void {
     if (html === null) return
-    shared = html
-    if (unshared?.reason === 'refused') setUnshared(null)
-    if (content) content.show(html, onShown)
-    else early = html
-  }
-
-  const isEdit = (draft: Draft): draft is Draft<'edit'> => draft.kind === 'edit' && draft.channel === channel
-
-  return {
-    /** The returned function detaches and keeps the content for the next editor. */
-    attach(bind: (onEdit: OnEdit) => Content): () => void {
-      const bound = bind(edit)
-      content = bound
-      show(early)
-      early = null
-      return () => {
-        // A remount starts from an empty element.
-        early = bound.stop()
-        content = null
-      }
-    },
-    received(message: Message): void {
-      if (!isKind(message, 'edit') || message.channel !== channel) return
-      const onShown = () => recorder.applied(message)
-      const { id, from, seq } = message
-      if (pending.get(id) === from) settle(id, seq, onShown)
-      else if (seq > settledSeq && pending.size > 0) heldBack = message
-      else if (seq > settledSeq) showOther(message, onShown)
-    },
-    stored(id: string, seq: number): void {
-      if (pending.has(id)) settle(id, seq)
-    },
-    refused(id: string): boolean {
-      pending.delete(id)
-      // A newer edit contains this one and gets its own answer.
-      if (id === newestId) setUnshared({ reason: 'refused' })
-      return true
-    },
-    superseded: (id: string) => void pending.delete(id),
-    renamed(id: string, draft: Draft): void {
-      if (!isEdit(draft)) return
-      pending.set(draft.id, draft.from)
-      pending.delete(id)
-      if (id === newestId) newestId = draft.id
-    },
-    /** False when it could not be published. */
-    replace(html: string): boolean {
-      show(html)
-      edit(html, null)
-      return unsent === null && unshared === null
-    },
-    /** Shows edits that will be resent, from before a reload or from a closed window. */
-    restore(drafts: readonly Draft[]): void {
-      const edits = drafts.filter(isEdit)
-      for (const { id, from } of edits) pending.set(id, from)
-      newestId = drafts.at(-1)?.id ?? newestId
-      show(edits.at(-1)?.body.html ?? null)
-    },
-    publishUnsent(): void {
-      if (unsent !== null) edit(unsent, null)
-    },
-    newLog(): void {
-      heldBack = null
-      settledSeq = 0
-    },
+    this.#shared = html
+    if (this.#unshared?.reason === 'refused') this.#setUnshared(null)
+    if (this.#content) this.#content.show(html, onShown)
+    else this.#early = html
   }
 }
 

@@ -109,7 +109,7 @@ function readClipboard(reader: Html, markup: string, text: string, isCode: boole
 const mostImageBytes = 75_000
 
 /** Keeps small images and names every other file. */
-export async function readFiles(files: readonly File[]) {
+async function readFiles(files: readonly File[]) {
   const runs: Run[] = []
   const unkept: string[] = []
   for (const file of files) {

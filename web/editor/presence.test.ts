@@ -7,7 +7,7 @@ import * as Y from 'yjs'
 import { createDocument, documentText } from '../../server/document/rich-text.ts'
 import type { AwarenessState } from '../../server/wire/messages.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
-import { cleanName, createPresence, initialsOf, type Person, type Presence, placeAfter } from './presence.ts'
+import { cleanName, initialsOf, type Person, Presence, placeAfter } from './presence.ts'
 
 interface RoomWindow {
   readonly window: string
@@ -29,7 +29,7 @@ function openRoom() {
     let people: readonly Person[] = []
     let selected: [number, number] | null = null
     for (const other of windows) Y.applyUpdate(doc, Y.encodeStateAsUpdate(other.doc))
-    const presence = createPresence({
+    const presence = new Presence({
       ...{ window, doc, timers: time, name },
       send(state, isKnown) {
         latest = state
@@ -45,12 +45,13 @@ function openRoom() {
     doc.on('update', (update: Uint8Array, origin: unknown) => {
       if (origin === 'log') return
       const body = { update: toBase64(update) }
-      presence.published(body.update)
+      presence.settled(false)
       for (const other of windows) {
         if (other === self) continue
         Y.applyUpdate(other.doc, update, 'log')
         other.presence.received({ from: window, body })
       }
+      presence.stored(body.update)
       presence.settled(true)
     })
     const at = (index: number) => Y.createRelativePositionFromTypeIndex(text, index, -1)
@@ -67,7 +68,7 @@ function openRoom() {
       /** Moves the caret or selects, and waits until that is shown. */
       select(anchor: number, head = anchor): void {
         selected = [anchor, head]
-        presence.selectionChanged()
+        presence.showSoon()
         time.advance(100)
       },
       type(letters: string): void {
@@ -147,8 +148,7 @@ test('a state waits until the log has what was typed before it', () => {
   one.text.insert(0, 'Hello')
   time.advance(100)
   const before = one.sent.length
-  one.presence.settled(true)
-  one.presence.published(toBase64(Y.encodeStateAsUpdate(one.doc)))
+  one.presence.settled(false)
   one.select(2)
   assert.equal(one.sent.length, before)
   one.presence.settled(true)

@@ -32,7 +32,7 @@ export interface Caret {
   readonly movedAt: number
 }
 
-interface PresenceParts {
+interface PresenceOptions {
   readonly window: string
   /** Null while windows mirror each other: then nobody has a caret. */
   readonly doc: Y.Doc | null
@@ -78,91 +78,157 @@ const mostCharacters = 100_000
 /** As many as the style sheet has. */
 const colours = 10
 
-export type Presence = ReturnType<typeof createPresence>
-
 /**
  * A window's updates say where its caret is, so that typing costs nothing more: every window derives it by `placeAfter`,
  * and sends a state only when its caret is elsewhere.
  */
-export function createPresence(parts: PresenceParts) {
-  const { window, doc, timers, send, onPeople, onCarets } = parts
-  const text = doc && documentText(doc)
-  const others = new Map<string, Other>()
-  let name = cleanName(parts.name ?? '')
-  let binding: Pick<Binding, 'selection'> | null = null
+export class Presence {
+  readonly #options: PresenceOptions
+  readonly #text: Y.Text | null
+  readonly #others = new Map<string, Other>()
+  #name: string
+  #binding: Pick<Binding, 'selection'> | null = null
   /** Where the others believe this window's caret to be. */
-  let believed: Place | null = null
-  let isSettled = true
-  let isShowPlanned = false
+  #believed: Place | null = null
+  #isSettled = true
+  #isShowPlanned = false
   /** The server has an older state, which it would tell a newcomer. */
-  let isStale = false
-  let hasNewcomer = false
-  let stopRefreshing = nothingPlanned
-  let refreshAt = Number.POSITIVE_INFINITY
-  let people: readonly Person[] = []
-  let colourOf: ReadonlyMap<string, number> = new Map()
+  #isStale = false
+  #hasNewcomer = false
+  #stopRefreshing = nothingPlanned
+  #refreshAt = Number.POSITIVE_INFINITY
+  #people: readonly Person[] = []
+  #colourOf: ReadonlyMap<string, number> = new Map()
 
-  function indexOf(position: Y.RelativePosition): number | null {
-    if (!doc) return null
-    const found = Y.createAbsolutePositionFromRelativePosition(position, doc)
-    return found?.type === text ? found.index : null
+  constructor(options: PresenceOptions) {
+    const { doc, name, onCarets } = options
+    this.#options = options
+    this.#text = doc && documentText(doc)
+    this.#name = cleanName(name ?? '')
+    doc?.on('afterTransaction', onCarets)
+    this.#say()
+    this.#refresh()
   }
 
-  function indicesOf(place: Place | null) {
-    const [anchor, head] = [place && indexOf(place.anchor), place && indexOf(place.head)]
-    return anchor === null || head === null ? null : { anchor, head }
+  /** The chosen name; empty for none. */
+  get name(): string {
+    return this.#name
   }
 
   // This window
 
-  function say(isKnown = false): void {
-    isStale = isKnown
-    const anchor = believed && encode(believed.anchor)
-    const head = believed && encode(believed.head)
-    send({ client: doc?.clientID ?? 0, name, anchor, head }, isKnown)
+  /** Empty for none. Returns the name as it is kept and shown. */
+  chooseName(chosen: string): string {
+    const next = cleanName(chosen)
+    if (next !== this.#name) {
+      this.#name = next
+      this.#say()
+      this.#refresh()
+    }
+    return this.#name
   }
 
-  function showSoon(): void {
-    if (isShowPlanned) return
-    isShowPlanned = true
-    timers.later(show, pauseMs)
+  attach(binding: Pick<Binding, 'selection'> | null): void {
+    this.#binding = binding
+    this.showSoon()
+  }
+
+  /** The log has an update of this window's. */
+  stored(update: string): void {
+    this.#believed = placeAfter(update) ?? this.#believed
+    this.#say(true)
+  }
+
+  /** Whether the log has all that this window published. */
+  settled(isNow: boolean): void {
+    if (isNow && !this.#isSettled) this.showSoon()
+    this.#isSettled = isNow
+  }
+
+  /** Call it when the selection may have changed. */
+  readonly showSoon = (): void => {
+    if (this.#isShowPlanned) return
+    this.#isShowPlanned = true
+    this.#options.timers.later(() => this.#show(), pauseMs)
   }
 
   /** Only once the log has this window's updates: a state that overtook one would be taken for older. */
-  function show(): void {
-    isShowPlanned = false
-    if (!isSettled) return
-    const place = binding?.selection() ?? null
-    const [now, before] = [indicesOf(place), indicesOf(believed)]
+  #show(): void {
+    this.#isShowPlanned = false
+    if (!this.#isSettled) return
+    const place = this.#binding?.selection() ?? null
+    const [now, before] = [this.#indicesOf(place), this.#indicesOf(this.#believed)]
     const isSame = now?.anchor === before?.anchor && now?.head === before?.head
-    if (isSame && !(hasNewcomer && isStale)) return
-    if (!isSame) believed = place
-    hasNewcomer = false
-    say()
+    if (isSame && !(this.#hasNewcomer && this.#isStale)) return
+    if (!isSame) this.#believed = place
+    this.#hasNewcomer = false
+    this.#say()
+  }
+
+  #say(isKnown = false): void {
+    const { doc, send } = this.#options
+    this.#isStale = isKnown
+    const anchor = this.#believed && encode(this.#believed.anchor)
+    const head = this.#believed && encode(this.#believed.head)
+    send({ client: doc?.clientID ?? 0, name: this.#name, anchor, head }, isKnown)
   }
 
   // The others
 
-  function change(other: string, part: Partial<Other>): void {
-    const known = others.get(other)
-    others.set(other, {
+  heard({ windows, whole }: Pick<AwarenessFrame, 'windows' | 'whole'>): void {
+    const named = new Set(windows.map(({ window }) => window))
+    if (whole) for (const other of this.#others.keys()) if (!named.has(other)) this.#takeState(other, null)
+    for (const { window: other, state } of windows)
+      if (other !== this.#options.window) this.#takeState(other, state)
+    if (this.#hasNewcomer && this.#isStale) this.showSoon()
+    this.#hasNewcomer &&= this.#isStale
+    this.#refresh()
+  }
+
+  /** A message of another window, after it was applied. */
+  received({ from, body }: Pick<Message, 'from' | 'body'>): void {
+    if (from === this.#options.window || !this.#others.has(from)) return
+    const place = 'update' in body && body.update.length <= mostCharacters ? placeAfter(body.update) : null
+    const typedAt = this.#options.timers.now()
+    this.#change(from, place ? { typedAt, place, movedAt: typedAt } : { typedAt })
+    this.#refresh()
+  }
+
+  /** Of the other windows. */
+  carets(): readonly Caret[] {
+    return [...this.#others]
+      .filter(([, { place }]) => place !== null)
+      .sort(([, one], [, other]) => other.movedAt - one.movedAt)
+      .slice(0, mostCarets)
+      .flatMap(([other, { name, place, movedAt }]) => {
+        const indices = this.#indicesOf(place)
+        const colour = this.#colourOf.get(other) ?? 0
+        const shown = { window: other, name: name || guestName(other), colour, movedAt }
+        return indices ? [{ ...shown, ...indices }] : []
+      })
+  }
+
+  #change(other: string, part: Partial<Other>): void {
+    const known = this.#others.get(other)
+    this.#others.set(other, {
       ...{ name: '', place: null, movedAt: 0, typedAt: Number.NEGATIVE_INFINITY, goneAt: null },
       ...known,
       ...part,
     })
   }
 
-  function takeState(other: string, state: AwarenessState | null): void {
-    const known = others.get(other)
+  #takeState(other: string, state: AwarenessState | null): void {
+    const { timers } = this.#options
+    const known = this.#others.get(other)
     if (state === null) {
-      if (known?.goneAt === null) change(other, { goneAt: timers.now() })
+      if (known?.goneAt === null) this.#change(other, { goneAt: timers.now() })
       return
     }
-    if (!known) hasNewcomer = true
+    if (!known) this.#hasNewcomer = true
     const [anchor, head] = [decode(state.anchor), decode(state.head)]
     const place = anchor && head && { anchor, head }
     const hasMoved = place !== null && !isSamePlace(place, known?.place ?? null)
-    change(other, {
+    this.#change(other, {
       name: cleanName(state.name),
       place,
       goneAt: null,
@@ -171,13 +237,14 @@ export function createPresence(parts: PresenceParts) {
   }
 
   /** Also plans the next refresh: somebody stops typing, or is gone for good. */
-  function refresh(): void {
+  #refresh(): void {
+    const { window, timers, onCarets } = this.#options
     const now = timers.now()
     let next = Number.POSITIVE_INFINITY
     const listed: Omit<Person, 'colour'>[] = []
-    for (const [other, { name, typedAt, goneAt }] of others) {
+    for (const [other, { name, typedAt, goneAt }] of this.#others) {
       if (goneAt !== null && goneAt + graceMs <= now) {
-        others.delete(other)
+        this.#others.delete(other)
         continue
       }
       const isTyping = typedAt + typingMs > now
@@ -185,89 +252,43 @@ export function createPresence(parts: PresenceParts) {
       listed.push({ window: other, name: name || guestName(other), isSelf: false, isTyping })
     }
     listed.sort((one, other) => one.name.localeCompare(other.name) || (one.window < other.window ? -1 : 1))
-    const self = { window, name: name || guestName(window), isSelf: true, isTyping: false }
-    colourOf = coloursOf([window, ...others.keys()])
-    tell([self, ...listed].map((person) => ({ ...person, colour: colourOf.get(person.window) ?? 0 })))
-    // One that comes too early plans the next.
-    if (next < refreshAt) {
-      stopRefreshing()
-      refreshAt = next
-      stopRefreshing = timers.later(() => {
-        refreshAt = Number.POSITIVE_INFINITY
-        refresh()
-      }, next - now)
-    }
+    const self = { window, name: this.#name || guestName(window), isSelf: true, isTyping: false }
+    this.#colourOf = coloursOf([window, ...this.#others.keys()])
+    const colourOf = (person: Omit<Person, 'colour'>) => this.#colourOf.get(person.window) ?? 0
+    this.#tell([self, ...listed].map((person) => ({ ...person, colour: colourOf(person) })))
+    this.#refreshLater(next, now)
     onCarets()
   }
 
-  function tell(next: readonly Person[]): void {
-    if (next.length === people.length && next.every((person, index) => isSamePerson(person, people[index])))
-      return
-    people = next
-    onPeople(next)
+  /** One that comes too early plans the next. */
+  #refreshLater(at: number, now: number): void {
+    if (at >= this.#refreshAt) return
+    this.#stopRefreshing()
+    this.#refreshAt = at
+    this.#stopRefreshing = this.#options.timers.later(() => {
+      this.#refreshAt = Number.POSITIVE_INFINITY
+      this.#refresh()
+    }, at - now)
   }
 
-  doc?.on('afterTransaction', onCarets)
-  say()
-  refresh()
-  return {
-    heard({ windows, whole }: Pick<AwarenessFrame, 'windows' | 'whole'>): void {
-      const named = new Set(windows.map(({ window }) => window))
-      if (whole) for (const other of others.keys()) if (!named.has(other)) takeState(other, null)
-      for (const { window: other, state } of windows) if (other !== window) takeState(other, state)
-      if (hasNewcomer && isStale) showSoon()
-      hasNewcomer &&= isStale
-      refresh()
-    },
-    /** A message of another window, after it was applied. */
-    received({ from, body }: Pick<Message, 'from' | 'body'>): void {
-      if (from === window || !others.has(from)) return
-      const place = 'update' in body && body.update.length <= mostCharacters ? placeAfter(body.update) : null
-      const typedAt = timers.now()
-      change(from, place ? { typedAt, place, movedAt: typedAt } : { typedAt })
-      refresh()
-    },
-    /** An update of this window's own went to the outbox. */
-    published(update: string): void {
-      believed = placeAfter(update) ?? believed
-      isSettled = false
-      say(true)
-      showSoon()
-    },
-    /** Whether the log has all that this window published. */
-    settled(isNow: boolean): void {
-      if (isNow && !isSettled) showSoon()
-      isSettled = isNow
-    },
-    selectionChanged: showSoon,
-    attach(next: Pick<Binding, 'selection'> | null): void {
-      binding = next
-      showSoon()
-    },
-    /** The chosen name; empty for none. */
-    name: () => name,
-    /** Empty for none. Returns the name as it is kept and shown. */
-    chooseName(chosen: string): string {
-      const next = cleanName(chosen)
-      if (next === name) return name
-      name = next
-      say()
-      refresh()
-      return name
-    },
-    /** Of the other windows. */
-    carets(): readonly Caret[] {
-      return [...others]
-        .filter(([, { place }]) => place !== null)
-        .sort(([, one], [, other]) => other.movedAt - one.movedAt)
-        .slice(0, mostCarets)
-        .flatMap(([other, { name, place, movedAt }]) => {
-          const indices = indicesOf(place)
-          const colour = colourOf.get(other) ?? 0
-          const shown = { window: other, name: name || guestName(other), colour, movedAt }
-          return indices ? [{ ...shown, ...indices }] : []
-        })
-    },
+  #tell(next: readonly Person[]): void {
+    const people = this.#people
+    if (next.length === people.length && next.every((person, index) => isSamePerson(person, people[index])))
+      return
+    this.#people = next
+    this.#options.onPeople(next)
+  }
+
+  #indexOf(position: Y.RelativePosition): number | null {
+    const { doc } = this.#options
+    if (!doc) return null
+    const found = Y.createAbsolutePositionFromRelativePosition(position, doc)
+    return found?.type === this.#text ? found.index : null
+  }
+
+  #indicesOf(place: Place | null) {
+    const [anchor, head] = [place && this.#indexOf(place.anchor), place && this.#indexOf(place.head)]
+    return anchor === null || head === null ? null : { anchor, head }
   }
 }
 

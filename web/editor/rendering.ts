@@ -398,7 +398,7 @@ class TreeReader {
 }
 
 /** How many characters of a host come before a DOM position in it. */
-export function offsetIn(host: HTMLElement, node: Node, offset: number): number {
+function offsetIn(host: HTMLElement, node: Node, offset: number): number {
   const boundary = node instanceof Text ? null : (node.childNodes[offset] ?? null)
   let end = 0
   for (const leaf of leavesOf(host)) {

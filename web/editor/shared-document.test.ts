@@ -2,20 +2,16 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fromBase64 } from 'lib0/buffer'
+import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import type { Draft, Message } from '../../server/wire/messages.ts'
+import { createManualTime } from '../../server/wire/testing.ts'
 import { createRecorder, noRecorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { BindingParts } from './binding.ts'
-import { createSharedDocument } from './shared-document.ts'
+import { SharedDocument } from './shared-document.ts'
 
-interface Planned {
-  readonly at: number
-  readonly run: () => void
-}
-
-/** A log with windows on it; each window's clock stands still until `wait`. */
+/** A log with windows on it. */
 function createRoom() {
   const log: Message<'update'>[] = []
   return {
@@ -27,47 +23,27 @@ function createRoom() {
       log.push(message)
       return message
     },
-    open(name: string, change: Partial<Parameters<typeof createSharedDocument>[0]> = {}) {
-      let now = 0
-      let planned: Planned[] = []
-      let hasRoom = true
+    open(name: string, change: Partial<ConstructorParameters<typeof SharedDocument>[0]> = {}) {
+      const time = createManualTime(0)
+      const unstored = new Set<string>()
+      const drafts: Draft<'update'>[] = []
       let read = 0
       let unshared: Unshared | null = null
-      const drafts: Draft<'update'>[] = []
-      const document = createSharedDocument({
+      function publish(channel: string, kind: string, body: object) {
+        const draft = { id: `${name}-${drafts.length + 1}`, channel, kind, from: name, at: 0, body }
+        drafts.push(draft as Draft<'update'>)
+        unstored.add(draft.id)
+        return draft as Draft<never>
+      }
+      const document = new SharedDocument({
         channel: 'main',
+        link: { publish, outbox: { has: (id) => unstored.has(id) } },
         recorder: noRecorder,
-        mergeMs: 15,
-        maxBytes: 100_000,
         random: () => 0.5,
-        timers: {
-          now: () => now,
-          later(run, delayMs) {
-            const plan = { at: now + delayMs, run }
-            planned.push(plan)
-            return () => {
-              planned = planned.filter((each) => each !== plan)
-            }
-          },
-        },
+        timers: time,
+        author: () => '',
         onUnshared(next) {
           unshared = next
-        },
-        publish(update) {
-          if (!hasRoom) return null
-          const id = `${name}-${drafts.length + 1}`
-          const draft: Draft<'update'> = {
-            id,
-            channel: 'main',
-            kind: 'update',
-            from: name,
-            at: 0,
-            body: { update },
-          }
-          drafts.push(draft)
-          // As the outbox does, through the window.
-          document.publishUnsent()
-          return draft
         },
         ...change,
       })
@@ -75,18 +51,11 @@ function createRoom() {
       return {
         document,
         drafts,
+        unstored,
         type: (words: string, at = text.length) => text.insert(at, words),
         text: () => text.toString(),
         unshared: () => unshared,
-        setRoom(room: boolean) {
-          hasRoom = room
-        },
-        wait(ms: number) {
-          now += ms
-          const due = planned.filter(({ at }) => at <= now)
-          planned = planned.filter(({ at }) => at > now)
-          for (const { run } of due) run()
-        },
+        wait: time.advance,
         /** Takes what the log has stored since. */
         read() {
           for (const message of log.slice(read)) document.received(message)
@@ -104,54 +73,12 @@ type Room = ReturnType<typeof createRoom>
 type Window = ReturnType<Room['open']>
 
 function sync(room: Room, ...windows: Window[]): void {
-  for (const window of windows) {
-    window.wait(15)
-    for (const draft of window.drafts) {
-      room.store(draft)
-      window.document.stored(draft.id)
-    }
+  for (const { drafts, unstored } of windows) {
+    for (const draft of drafts) room.store(draft)
+    unstored.clear()
   }
   for (const window of windows) window.read()
 }
-
-test('the first change leaves at once, those of the next 15 ms as one', () => {
-  const window = createRoom().open('a')
-  window.type('a')
-  assert.equal(window.drafts.length, 1)
-  window.type('b')
-  window.type('c')
-  window.wait(14)
-  assert.equal(window.drafts.length, 1)
-  window.wait(1)
-  assert.equal(window.drafts.length, 2)
-})
-
-test('what waits to be merged is told, and published on demand or where nothing is sent', () => {
-  const told: boolean[] = []
-  let isConnected = true
-  const window = createRoom().open('a', {
-    isConnected: () => isConnected,
-    onWaiting: (isWaiting) => told.push(isWaiting),
-  })
-  window.type('a')
-  assert.deepEqual(told, [])
-  window.type('b')
-  window.type('c')
-  assert.deepEqual(told, [true])
-  window.document.publishUnsent()
-  assert.deepEqual(told, [true, false])
-  assert.equal(window.drafts.length, 2)
-  isConnected = false
-  for (const letter of 'def') window.type(letter)
-  assert.equal(window.drafts.length, 5)
-  assert.deepEqual(told, [true, false])
-})
-
-test('with 0 ms each change is a message', () => {
-  const window = createRoom().open('a', { mergeMs: 0 })
-  for (const letter of 'abc') window.type(letter)
-  assert.equal(window.drafts.length, 3)
-})
 
 test('changes made at once in two windows are all in both', () => {
   const room = createRoom()
@@ -180,33 +107,17 @@ test('a window does not apply, and does not record as applied, what it typed its
   assert.equal(window.text(), 'wind')
 })
 
-test('what found no room in the outbox is published when there is room again', () => {
+test('a base that has a window’s newest update brings it what others wrote', () => {
   const room = createRoom()
   const [one, other] = [room.open('a'), room.open('b')]
-  one.setRoom(false)
-  one.type('wi')
-  one.wait(15)
-  one.type('nd')
-  one.wait(15)
-  assert.equal(one.drafts.length, 0)
-  one.setRoom(true)
-  one.document.publishUnsent()
-  assert.equal(one.drafts.length, 1)
-  sync(room, one, other)
-  assert.equal(other.text(), 'wind')
-})
-
-test('updates merged into one message stay below its size limit', () => {
-  const room = createRoom()
-  const [one, other] = [room.open('a'), room.open('b')]
-  one.setRoom(false)
-  for (let part = 0; part < 5; part += 1) one.type('x'.repeat(50_000))
-  one.setRoom(true)
-  one.document.publishUnsent()
-  assert.equal(one.drafts.length, 5)
-  assert.ok(one.drafts.every((draft) => JSON.stringify(draft).length < 100_000))
-  sync(room, one, other)
-  assert.equal(other.text().length, 250_000)
+  other.type('wind')
+  one.type('sail')
+  const updates = [...other.drafts, ...one.drafts].map(({ body }) => fromBase64(body.update))
+  const [draft] = one.drafts
+  assert.ok(draft)
+  const base = { update: toBase64(Y.mergeUpdates(updates)), owners: {} }
+  one.document.received({ ...draft, body: base, seq: 2, acceptedAt: 0 })
+  assert.deepEqual([...one.text()].sort(), [...'windsail'].sort())
 })
 
 test('drafts from before a reload are shown, and not published again', () => {
@@ -215,7 +126,6 @@ test('drafts from before a reload are shown, and not published again', () => {
   closed.type('wind')
   const reopened = room.open('a2')
   reopened.document.restore(closed.drafts)
-  reopened.wait(15)
   assert.equal(reopened.text(), 'wind')
   assert.equal(reopened.drafts.length, 0)
 })
@@ -223,9 +133,9 @@ test('drafts from before a reload are shown, and not published again', () => {
 test('a refused change is said, a later one too', () => {
   const window = createRoom().open('a')
   window.type('wind')
-  window.document.refused('someone-else-1')
+  window.document.refused({ kind: 'title' })
   assert.equal(window.unshared(), null)
-  window.document.refused('a-1')
+  window.document.refused({ kind: 'update' })
   assert.deepEqual(window.unshared(), { reason: 'refused' })
 })
 
@@ -257,7 +167,7 @@ test('what a new log refuses, since it lacks what came before, is brought with t
   room.log.length = 0
   window.document.newLog()
   window.type('y')
-  assert.equal(window.document.refused('a-2'), false)
+  assert.equal(window.document.refused({ kind: 'update' }), false)
   assert.equal(window.unshared(), null)
   window.wait(1500)
   const restored = window.drafts.at(-1)

@@ -3,7 +3,7 @@
 import { safeLink } from '../../server/document/rich-text.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 
-export interface ToolTarget {
+interface ToolTarget {
   readonly commands: EditorCommands
   readonly openLinkForm: () => void
   readonly openShortcuts: () => void
@@ -157,7 +157,7 @@ export function keysSpoken(keys: readonly string[], isMac: boolean): string {
 
 // The link tool
 
-export type TypedAddress = { readonly href: string } | { readonly refusal: string }
+type TypedAddress = { readonly href: string } | { readonly refusal: string }
 
 const examples = 'such as example.org or name@example.org'
 

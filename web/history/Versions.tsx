@@ -8,15 +8,11 @@ import {
   type ListPart,
   partsOf,
 } from '../../server/document/rich-text.ts'
-import { mostTitleLength, type PageStart, titleFrom } from '../../server/wire/messages.ts'
+import { mostTitleLength, titleFrom } from '../../server/wire/messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
 import { colourFor, guestName } from '../editor/presence.ts'
-import { type CommonProps, useMayWrite, useView } from '../page/hooks.ts'
+import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { type Author, Replay, type Version } from './replay.ts'
-
-interface VersionsProps extends CommonProps {
-  readonly start: PageStart
-}
 
 /** Between two portions: the server allows a window ten a second. */
 const askPauseMs = 110
@@ -25,7 +21,7 @@ const askPauseMs = 110
 const playStepMs = 100
 const playSteps = 200
 
-export function Versions({ store, actions, start }: VersionsProps) {
+export function Versions({ store, actions, start }: PageProps) {
   const mayWrite = useMayWrite(store, start)
   const { replay, isLoading, failure } = useHistory(start.channel)
   const named = useView(store, (view) => view.versions)
@@ -65,88 +61,31 @@ export function Versions({ store, actions, start }: VersionsProps) {
         <p className="small">{failure ?? reachWords(replay, isLoading)}</p>
       </div>
       {entry && (
-        <ol className="versions-list" aria-label="Versions">
-          {entries.map((one) => (
-            <li key={one.version}>
-              <button
-                type="button"
-                className="versions-entry"
-                aria-current={one.version === entry.version}
-                onClick={() => {
-                  setPlaying(false)
-                  setChosen({ entry: one, version: one.version })
-                }}
-              >
-                <span className="versions-name" translate={one.name ? 'no' : undefined}>
-                  {one.name || spanWords(one)}
-                </span>
-                <span className="small">
-                  {one.name && `${spanWords(one)}, `}
-                  <span className="by" data-colour={colourOf(one.author)}>
-                    {authorWords(one.author)}
-                  </span>
-                  {one.changes > 0 && `, ${one.changes === 1 ? '1 change' : `${one.changes} changes`}`}
-                </span>
-              </button>
-            </li>
-          ))}
-        </ol>
+        <VersionList
+          entries={entries}
+          chosen={entry}
+          onChoose={(one) => {
+            setPlaying(false)
+            setChosen({ entry: one, version: one.version })
+          }}
+        />
       )}
       {entry && (
         <div className="versions-controls">
-          <input
-            type="range"
-            className="versions-slider"
-            aria-label="Change in this version"
-            aria-valuetext={momentWords(at, replay.authorOf(version))}
-            min={entry.first}
-            max={entry.last}
-            value={version}
-            onChange={(event) => {
+          <Slider
+            entry={entry}
+            version={version}
+            moment={momentWords(at, replay.authorOf(version))}
+            isPlaying={isPlaying}
+            onGo={(to) => {
               setPlaying(false)
-              go(Number(event.target.value))
+              go(to)
             }}
-          />
-          <div className="row versions-buttons">
-            <button
-              type="button"
-              className="button"
-              aria-label="One change back"
-              onClick={() => {
-                setPlaying(false)
-                go(version - 1)
-              }}
-            >
-              ‹
-            </button>
-            <button
-              type="button"
-              className="button"
-              onClick={() => {
-                if (version === entry.last) go(entry.first)
-                setPlaying(!isPlaying)
-              }}
-            >
-              {isPlaying ? 'Pause' : 'Play'}
-            </button>
-            <button
-              type="button"
-              className="button"
-              aria-label="One change on"
-              onClick={() => {
-                setPlaying(false)
-                go(version + 1)
-              }}
-            >
-              ›
-            </button>
-            <p className="versions-moment">
-              {momentWords(at, replay.authorOf(version))}
-              <span className="small">
-                {' '}
-                Change {version - entry.first} of {entry.last - entry.first}
-              </span>
-            </p>
+            onPlay={() => {
+              if (version === entry.last) go(entry.first)
+              setPlaying(!isPlaying)
+            }}
+          >
             {mayWrite && version < replay.newest && shown && (
               <button
                 type="button"
@@ -158,7 +97,7 @@ export function Versions({ store, actions, start }: VersionsProps) {
                 Restore this version
               </button>
             )}
-          </div>
+          </Slider>
           {mayWrite && at !== null && (
             <VersionName
               key={at}
@@ -177,6 +116,92 @@ export function Versions({ store, actions, start }: VersionsProps) {
         </div>
       )}
     </section>
+  )
+}
+
+interface VersionListProps {
+  readonly entries: readonly Entry[]
+  readonly chosen: Entry
+  readonly onChoose: (entry: Entry) => void
+}
+
+function VersionList({ entries, chosen, onChoose }: VersionListProps) {
+  return (
+    <ol className="versions-list" aria-label="Versions">
+      {entries.map((one) => (
+        <li key={one.version}>
+          <button
+            type="button"
+            className="versions-entry"
+            aria-current={one.version === chosen.version}
+            onClick={() => onChoose(one)}
+          >
+            <span className="versions-name" translate={one.name ? 'no' : undefined}>
+              {one.name || spanWords(one)}
+            </span>
+            <span className="small">
+              {one.name && `${spanWords(one)}, `}
+              <span className="by" data-colour={colourOf(one.author)}>
+                {authorWords(one.author)}
+              </span>
+              {one.changes > 0 && `, ${one.changes === 1 ? '1 change' : `${one.changes} changes`}`}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+interface SliderProps {
+  readonly entry: Entry
+  readonly version: number
+  /** When and by whom it was made. */
+  readonly moment: string
+  readonly isPlaying: boolean
+  readonly onGo: (version: number) => void
+  readonly onPlay: () => void
+  readonly children: ReactNode
+}
+
+function Slider({ entry, version, moment, isPlaying, onGo, onPlay, children }: SliderProps) {
+  return (
+    <>
+      <input
+        type="range"
+        className="versions-slider"
+        aria-label="Change in this version"
+        aria-valuetext={moment}
+        min={entry.first}
+        max={entry.last}
+        value={version}
+        onChange={(event) => onGo(Number(event.target.value))}
+      />
+      <div className="row versions-buttons">
+        <button
+          type="button"
+          className="button"
+          aria-label="One change back"
+          onClick={() => onGo(version - 1)}
+        >
+          ‹
+        </button>
+        <button type="button" className="button" onClick={onPlay}>
+          {isPlaying ? 'Pause' : 'Play'}
+        </button>
+        <button type="button" className="button" aria-label="One change on" onClick={() => onGo(version + 1)}>
+          ›
+        </button>
+        <p className="versions-moment">
+          {moment}
+          <span className="small">
+            {' '}
+            Change {version - entry.first} of {entry.last - entry.first}
+          </span>
+        </p>
+        {children}
+      </div>
+    </>
   )
 }
 

@@ -15,7 +15,7 @@ import { fingerprintIn } from '../../server/wire/messages.ts'
 import { cleanName } from '../editor/presence.ts'
 
 /** Text of a line by one author, in order. */
-export interface Segment {
+interface Segment {
   /** Null when only the base knows. */
   readonly author: Author | null
   readonly runs: readonly Run[]
@@ -34,7 +34,7 @@ export interface Version {
 }
 
 /** A person's updates without a long pause, in order. */
-export interface Sitting {
+interface Sitting {
   /** Numbers of its versions; between them may be those of others. */
   readonly versions: readonly number[]
   /** Ms since the epoch. */

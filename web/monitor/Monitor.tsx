@@ -1,10 +1,9 @@
 // The view of the server's load, live: figures of the last two minutes.
 
 import { useEffect, useState } from 'react'
+import { asClosing, browserTimers, createHttp } from '../../client/index.ts'
 import { type MonitorProcess, type MonitorReply, secondsKept } from '../../server/wire/monitor.ts'
 import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
-import { browserTimers } from '../link/browser-services.ts'
-import { asClosing, createHttp } from '../transports/http.ts'
 import {
   chartsOf,
   type MonitorChart,

@@ -8,13 +8,19 @@ import {
   useRef,
   useState,
 } from 'react'
-import type { PageStart } from '../../server/wire/messages.ts'
-import { isShared, modeFor, modes } from '../../server/wire/modes.ts'
+import { browserTimers, lackingTransports } from '../../client/index.ts'
+import { isShared, type Mode, modeFor, modes, type Share } from '../../server/wire/modes.ts'
 import { homeAddress } from '../documents/document-requests.ts'
-import { browserTimers } from '../link/browser-services.ts'
-import { readMedians } from '../store.ts'
-import { lackingTransports } from '../transports/index.ts'
-import { type CommonProps, indexAfterKey, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
+import { type LastMedians, readMedians } from '../store.ts'
+import {
+  type CommonProps,
+  indexAfterKey,
+  type PageProps,
+  useHttp1Warning,
+  useNow,
+  useOutbox,
+  useView,
+} from './hooks.ts'
 import { Caution, LineIcon, LinkShape, Mark } from './Icons.tsx'
 import { People } from './People.tsx'
 import { addressInView, type ViewName, views } from './views.ts'
@@ -32,11 +38,7 @@ import {
   windowsWords,
 } from './wording.ts'
 
-interface HeaderProps extends CommonProps {
-  readonly start: PageStart
-}
-
-export function Header({ store, actions, start }: HeaderProps) {
+export function Header({ store, actions, start }: PageProps) {
   return (
     <header className="header">
       <div className="bar row">
@@ -74,7 +76,7 @@ function LinkStatus({ store, actions }: CommonProps) {
         {countdown.length > 0 && <span className="link-countdown"> {countdown.join(' ')}</span>}
       </span>
       {state === 'waiting' && (
-        <button type="button" className="text-button" onClick={actions.retryNow}>
+        <button type="button" className="text-button" onClick={() => actions.retryNow()}>
           Try now
         </button>
       )}
@@ -89,7 +91,7 @@ const groups = [
 ]
 
 /** The mode in use, as a button that opens a menu of all modes. */
-function ModeMenu({ store, actions, start }: HeaderProps) {
+function ModeMenu({ store, actions, start }: PageProps) {
   const link = useView(store, (view) => view.link)
   const { wished, clock } = link
   const inUse = usedMode(link)
@@ -170,43 +172,18 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
               <div className="mode-heading small" aria-hidden="true">
                 {heading}
               </div>
-              {modes.map(({ name, label, transport, explanation, windowsPerBrowser }) => (
-                <button
-                  key={name}
-                  type="button"
-                  className="mode-item"
-                  data-mode={name}
-                  role="menuitemradio"
-                  aria-checked={name === inUse}
-                  aria-disabled={lacking[transport] !== undefined}
-                  tabIndex={-1}
-                  onClick={() => lacking[transport] ?? choose(name)}
-                >
-                  <span>{name === inUse && <LineIcon name="tick" />}</span>
-                  <span className="mode-label">
-                    {label}
-                    {name === defaultMode && <span className="mode-default small"> default</span>}
-                    {Number.isFinite(medians?.ms[name]) && (
-                      <span
-                        className="mode-default small"
-                        title={`Median of “Compare here” in this browser, ${timeOfDay(medians?.at ?? 0, browserTimers.now())}`}
-                      >
-                        {' · '}
-                        {msWords(Number(medians?.ms[name]))}
-                      </span>
-                    )}
-                  </span>
-                  <span className="mode-explanation">
-                    {lacking[transport] ? `Not available here. ${lacking[transport]}` : `${explanation}.`}
-                    {windowsPerBrowser !== null &&
-                      (isShared({ windowsPerBrowser }, share)
-                        ? ' Shared by the windows of one browser.'
-                        : ` For up to ${windowsPerBrowser} windows of one browser.`)}
-                    {name === wished && reason && !lacking[transport] && (
-                      <span className="mode-reason"> Asked for, but not in use: {reason}.</span>
-                    )}
-                  </span>
-                </button>
+              {modes.map((mode) => (
+                <ModeItem
+                  key={mode.name}
+                  mode={mode}
+                  isInUse={mode.name === inUse}
+                  isDefault={mode.name === defaultMode}
+                  lacking={lacking[mode.transport] ?? null}
+                  reason={mode.name === wished ? reason : null}
+                  medians={medians}
+                  share={share}
+                  onChoose={() => choose(mode.name)}
+                />
               ))}
             </div>
           ))}
@@ -236,7 +213,60 @@ function ModeMenu({ store, actions, start }: HeaderProps) {
   )
 }
 
-function Counts({ store, start }: Omit<HeaderProps, 'actions'>) {
+interface ModeItemProps {
+  readonly mode: Mode
+  readonly isInUse: boolean
+  readonly isDefault: boolean
+  /** What this browser lacks for it, one sentence. */
+  readonly lacking: string | null
+  /** Why it is not in use though it was asked for. */
+  readonly reason: string | null
+  readonly medians: LastMedians | null
+  readonly share: Share
+  readonly onChoose: () => void
+}
+
+function ModeItem({ mode, isInUse, isDefault, lacking, reason, medians, share, onChoose }: ModeItemProps) {
+  const { name, label, explanation, windowsPerBrowser } = mode
+  const median = medians?.ms[name]
+  return (
+    <button
+      type="button"
+      className="mode-item"
+      data-mode={name}
+      role="menuitemradio"
+      aria-checked={isInUse}
+      aria-disabled={lacking !== null}
+      tabIndex={-1}
+      onClick={() => lacking ?? onChoose()}
+    >
+      <span>{isInUse && <LineIcon name="tick" />}</span>
+      <span className="mode-label">
+        {label}
+        {isDefault && <span className="mode-default small"> default</span>}
+        {Number.isFinite(median) && (
+          <span
+            className="mode-default small"
+            title={`Median of “Compare here” in this browser, ${timeOfDay(medians?.at ?? 0, browserTimers.now())}`}
+          >
+            {' · '}
+            {msWords(Number(median))}
+          </span>
+        )}
+      </span>
+      <span className="mode-explanation">
+        {lacking ? `Not available here. ${lacking}` : `${explanation}.`}
+        {windowsPerBrowser !== null &&
+          (isShared(mode, share)
+            ? ' Shared by the windows of one browser.'
+            : ` For up to ${windowsPerBrowser} windows of one browser.`)}
+        {reason && !lacking && <span className="mode-reason"> Asked for, but not in use: {reason}.</span>}
+      </span>
+    </button>
+  )
+}
+
+function Counts({ store, start }: Omit<PageProps, 'actions'>) {
   const state = useView(store, (view) => view.link.state)
   const count = useView(store, (view) => view.windows)
   const unshared = useView(store, (view) => view.unshared)
@@ -272,7 +302,7 @@ function OpenWindow({ store, actions }: CommonProps) {
         type="button"
         className="button"
         aria-describedby={wayOut && 'open-note'}
-        onClick={actions.openWindow}
+        onClick={() => actions.openWindow()}
       >
         <LineIcon name="plus" />
         <span className="open-words">New window</span>

@@ -1,18 +1,13 @@
 // Notices over the page: view, fallback, connection limit, outbox, outage, left and refused edits.
 
 import { type ReactNode, useState } from 'react'
-import type { PageStart } from '../../server/wire/messages.ts'
 import type { DeletionView, Tone } from '../store.ts'
-import { type CommonProps, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
+import { type PageProps, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
 import { NoticeIcon } from './Icons.tsx'
 import { deletionWords, fallWords, leftWords, outboxWords } from './wording.ts'
 
-interface NoticesProps extends CommonProps {
-  readonly start: PageStart
-}
-
 /** Overlaid, so that notices do not move the page. */
-export function Notices({ store, actions, start }: NoticesProps) {
+export function Notices({ store, actions, start }: PageProps) {
   const { mayWrite } = start
   const deletion = useView(store, (view) => view.deletion)
   const notice = useView(store, (view) => view.shown.notice)
@@ -38,7 +33,7 @@ export function Notices({ store, actions, start }: NoticesProps) {
           <Notice
             key={notice.sentence}
             kind={notice.tone}
-            dismiss={{ words: 'Dismiss', onClick: actions.dismissViewNotice }}
+            dismiss={{ words: 'Dismiss', onClick: () => actions.dismissViewNotice() }}
           >
             {notice.sentence}
           </Notice>
@@ -80,7 +75,7 @@ export function Notices({ store, actions, start }: NoticesProps) {
       {/* An alert: the screen differs from what others see. */}
       <div role="alert">
         {refusal && (
-          <Notice kind="refusal" dismiss={{ words: 'Dismiss', onClick: actions.dismissRefusal }}>
+          <Notice kind="refusal" dismiss={{ words: 'Dismiss', onClick: () => actions.dismissRefusal() }}>
             {refusal}
           </Notice>
         )}
@@ -89,7 +84,7 @@ export function Notices({ store, actions, start }: NoticesProps) {
   )
 }
 
-interface DeletedProps extends Omit<NoticesProps, 'store'> {
+interface DeletedProps extends Omit<PageProps, 'store'> {
   readonly deletion: DeletionView
 }
 

@@ -71,7 +71,7 @@ export function People({ store, actions }: CommonProps) {
               <li key={person.window} data-typing={person.isTyping || undefined}>
                 <Badge person={person} />
                 {person.isSelf ? (
-                  <OwnName name={person.name} onChoose={actions.chooseName} onDone={close} />
+                  <OwnName name={person.name} onChoose={(name) => actions.chooseName(name)} onDone={close} />
                 ) : (
                   <span className="people-name">
                     <bdi translate="no">{person.name}</bdi>

@@ -6,7 +6,7 @@ import { join, sep } from 'node:path'
 import { test } from 'node:test'
 import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
-import { browserTimers } from '../link/browser-services.ts'
+import { browserTimers } from '../../client/index.ts'
 import { indexAfterKey, useNow } from './hooks.ts'
 
 test('a wall clock that was set by an hour does not touch `useNow`', ({ mock }) => {

@@ -1,50 +1,20 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
 import { useEffect, useReducer, useState, useSyncExternalStore } from 'react'
-import type { Line } from '../../server/document/rich-text.ts'
+import { browserTimers, type OutboxState } from '../../client/index.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
-import { browserTimers } from '../link/browser-services.ts'
-import type { OutboxState } from '../link/outbox.ts'
-import type { Store, Tone, View, WindChoices } from '../store.ts'
-import type { ViewName } from './views.ts'
+import type { Store, View } from '../store.ts'
+import type { PageActions } from './actions.ts'
 import { http1Warning } from './wording.ts'
 
 export interface CommonProps {
   readonly store: Store
-  readonly actions: Actions
+  readonly actions: PageActions
 }
 
-/** A person's actions; all that components know of the link. */
-export interface Actions {
-  /** `name` as in the modes table, such as `sse/2`. */
-  switchMode(name: string): void
-  openWindow(): void
-  retryNow(): void
-  dismissRefusal(): void
-  /** Replaces the page's content for everybody with a closed window's unsent edit. */
-  restoreLeft(id: string): void
-  discardLeft(id: string): void
-  /** Also changes the address. */
-  chooseView(name: ViewName): void
-  dismissViewNotice(): void
-  /** This window's user, as others see it; empty for a guest. Kept in this browser. */
-  chooseName(name: string): void
-  /** Shows a sentence until it is dismissed; by default a warning. */
-  notify(sentence: string, tone?: Tone): void
-  /** Deletes a document, or brings it back. Rejects with an Error for people. */
-  deleteDocument(channel: string, deleted: boolean): Promise<void>
-  /** An empty title stands for the channel's name. */
-  rename(title: string): void
-  /** Opens a document in this window; a new one gets `name` as its title. Rejects with an Error for people. */
-  createDocument(name: string, channel: string, isNew: boolean): Promise<void>
-  /** Inserts a file's content at the end of the document. */
-  importFile(file: File): Promise<void>
-  /** Makes the document's text equal to a version, as an edit that can be undone. */
-  restoreVersion(version: readonly Line[]): Promise<void>
-  /** `at`: of the version's last update, as the log has it. Empty, the name is taken away. */
-  nameVersion(at: number, name: string): void
-  chooseWind(change: Partial<WindChoices>): void
+export interface PageProps extends CommonProps {
+  readonly start: PageStart
 }
 
 /**

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { LinkState, OutboxState } from '../../client/index.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
-import type { LinkState } from '../link/link.ts'
-import type { OutboxState } from '../link/outbox.ts'
 import { firstView } from '../store.ts'
 import {
   clockWords,

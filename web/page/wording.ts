@@ -1,8 +1,7 @@
 // The sentences of header, mode menu and notices: link, HTTP/1.1 limit, windows, edits, clock.
 
+import type { LinkState, OutboxState } from '../../client/index.ts'
 import { isShared, type Mode, modeNamed, type Share } from '../../server/wire/modes.ts'
-import type { LinkState } from '../link/link.ts'
-import type { OutboxState } from '../link/outbox.ts'
 import type { DeletionView, Unshared, View } from '../store.ts'
 
 /** `now`: ms since the epoch. */

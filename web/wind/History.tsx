@@ -1,12 +1,12 @@
 // The history of speed and direction: its length, a summary and two plots.
 
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from 'react'
+import { browserTimers } from '../../client/index.ts'
 import type { WindHistory } from '../../server/wire/wind-history.ts'
-import { browserTimers } from '../link/browser-services.ts'
 import { type CommonProps, useView } from '../page/hooks.ts'
 import { historyMinutes, unitShown } from '../store.ts'
 import { displayOf } from './canvas.ts'
-import { type HistoryPlots, mountHistoryPlots } from './history-plots.ts'
+import { HistoryPlots } from './history-plots.ts'
 import { units } from './wind-words.ts'
 
 export interface HistoryProps extends CommonProps {
@@ -27,7 +27,7 @@ export const History = memo(function History({ store, actions, history }: Histor
 
   useEffect(() => {
     if (!speed.current || !direction.current) return
-    const drawn = mountHistoryPlots({
+    const drawn = new HistoryPlots({
       store,
       history,
       clock: browserTimers.now,

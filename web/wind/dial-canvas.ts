@@ -1,7 +1,7 @@
 // The wind dial on its two canvases: card, spread, turning pointer and speed.
 
+import { browserTimers } from '../../client/index.ts'
 import { vectorOf, wholeTurn } from '../../server/wire/wind-units.ts'
-import { browserTimers } from '../link/browser-services.ts'
 import type { Store } from '../store.ts'
 import { createRedrawing, displayOf, keepSharp, type Look, lookOf, onLookChange, stroke } from './canvas.ts'
 import { type DialModel, dialModel, dialSentence, windModel } from './wind-view-model.ts'

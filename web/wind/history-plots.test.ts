@@ -10,7 +10,7 @@ import { createRecordingContext, fakeCanvas, fakePage, namedLookOf } from './can
 import {
   drawDirection,
   drawSpeed,
-  mountHistoryPlots,
+  HistoryPlots,
   type Picture,
   plotProperties,
   secondsAt,
@@ -42,7 +42,7 @@ function open(t: TestContext) {
   const frames = new Set<{ run: (now: number) => void; afterMs: number }>()
   const words: { summary: string; moment: string | null }[] = []
   const [speed, direction] = [place(), place()]
-  const plots = mountHistoryPlots({
+  const plots = new HistoryPlots({
     speed: speed.element,
     direction: direction.element,
     store,

@@ -1,8 +1,8 @@
 // The history's two plots: kept up to date, drawn on canvases, with a cursor and its words.
 
-import type { Clock } from '../../server/wire/time.ts'
+import type { Cancel, Clock } from '../../server/wire/time.ts'
 import type { WindHistory } from '../../server/wire/wind-history.ts'
-import { type Store, unitShown } from '../store.ts'
+import { type Store, unitShown, type WindView } from '../store.ts'
 import {
   type CanvasSize,
   createRedrawing,
@@ -35,7 +35,11 @@ interface HistoryPlotsParts {
   readonly onWords: (summary: string, moment: string | null) => void
 }
 
-export type HistoryPlots = ReturnType<typeof mountHistoryPlots>
+interface Drawing {
+  readonly context: CanvasRenderingContext2D
+  readonly draw: typeof drawSpeed
+  size: CanvasSize
+}
 
 /** Without readings, time still moves the plot. */
 const idleMs = 1000
@@ -44,135 +48,152 @@ const idleMs = 1000
  * Redraws when time has moved by about a pixel, and in the next frame when history or choices change. Drawn
  * by hand: a plot library is a seventh of the page's download, for lines, points and one cursor.
  */
-export function mountHistoryPlots(parts: HistoryPlotsParts) {
-  const { speed, direction, store, history, clock, display, onWords } = parts
-  const ending = new AbortController()
-  const drawings = [plotIn(speed, drawSpeed), plotIn(direction, drawDirection)]
-  const redrawing = createRedrawing(draw, display)
-  let look = lookOf(speed, plotProperties)
-  let width = 300
-  let model = currentModel()
+export class HistoryPlots {
+  readonly #parts: HistoryPlotsParts
+  readonly #ending = new AbortController()
+  readonly #drawings: readonly Drawing[]
+  readonly #redrawing: ReturnType<typeof createRedrawing>
+  readonly #stops: readonly Cancel[]
+  #look: Look<typeof plotProperties>
+  #width = 300
+  #model: HistoryModel
   /** Seconds before now: fixed while the wind moves under it. */
-  let cursorAt: number | null = null
-  let drawnAt = Number.NEGATIVE_INFINITY
+  #cursorAt: number | null = null
+  #drawnAt = Number.NEGATIVE_INFINITY
   /** For the words at the cursor. */
-  let wallClockDrawnAt = Date.now()
-  let drawnFor = store.view().wind
+  #wallClockDrawnAt = Date.now()
+  #drawnFor: WindView
 
-  function plotIn(place: HTMLElement, draw: typeof drawSpeed) {
+  constructor(parts: HistoryPlotsParts) {
+    const { speed, direction, store, display } = parts
+    this.#parts = parts
+    this.#drawings = [this.#plotIn(speed, drawSpeed), this.#plotIn(direction, drawDirection)]
+    this.#redrawing = createRedrawing(() => this.#draw(), display)
+    this.#look = lookOf(speed, plotProperties)
+    this.#model = this.#currentModel()
+    this.#drawnFor = store.view().wind
+    const idle = setInterval(() => this.#update(), idleMs)
+    this.#stops = [
+      () => clearInterval(idle),
+      store.subscribe(() => this.#update()),
+      onLookChange(() => {
+        this.#look = lookOf(speed, plotProperties)
+        this.#paint()
+      }),
+      ...this.#drawings.map((drawing) =>
+        // Synchronous: resizing clears the canvas. The width of the columns depends on the plots'.
+        keepSharp([drawing.context], (size) => {
+          drawing.size = size
+          if (size.width === this.#width) return this.#paint()
+          this.#width = size.width
+          this.#draw()
+        }),
+      ),
+    ]
+    this.#redrawing.plan()
+  }
+
+  /** Moves the cursor, at first from the newest column. `seconds`: before now, negative. */
+  step(by: number) {
+    const { columns, summary } = this.#model
+    const pointed = this.#pointedAt()
+    const from = pointed ? columns.indexOf(pointed) : columns.length
+    const column = columns[Math.max(0, Math.min(columns.length - 1, from + by))]
+    if (!column) return { words: summary, seconds: 0 }
+    this.#moveCursor(column.seconds)
+    return { words: this.#momentAt(column), seconds: column.seconds }
+  }
+
+  leave(): void {
+    this.#moveCursor(null)
+  }
+
+  stop(): void {
+    this.#ending.abort()
+    this.#redrawing.stop()
+    for (const stop of this.#stops) stop()
+    for (const { context } of this.#drawings) context.canvas.remove()
+  }
+
+  #plotIn(place: HTMLElement, draw: typeof drawSpeed): Drawing {
     const canvas = place.ownerDocument.createElement('canvas')
     const context = canvas.getContext('2d')
     if (!context) throw new Error('This browser gives no canvas to draw the history on.')
     place.append(canvas)
+    const { signal } = this.#ending
     const follow = ({ clientX }: PointerEvent) => {
       const { left, width } = canvas.getBoundingClientRect()
-      moveCursor(secondsAt(clientX - left, width, model.timeAxis))
+      this.#moveCursor(secondsAt(clientX - left, width, this.#model.timeAxis))
     }
-    place.addEventListener('pointerdown', follow, { signal: ending.signal })
-    place.addEventListener('pointermove', follow, { signal: ending.signal })
+    place.addEventListener('pointerdown', follow, { signal })
+    place.addEventListener('pointermove', follow, { signal })
     // Lifting a finger leaves the cursor in place.
-    const leave = ({ pointerType }: PointerEvent) => pointerType === 'mouse' && moveCursor(null)
-    place.addEventListener('pointerleave', leave, { signal: ending.signal })
+    const leave = ({ pointerType }: PointerEvent) => pointerType === 'mouse' && this.#moveCursor(null)
+    place.addEventListener('pointerleave', leave, { signal })
     return { context, draw, size: { width: 0, height: 0 } }
   }
 
-  function currentModel(): HistoryModel {
+  #currentModel(): HistoryModel {
+    const { store, history, clock } = this.#parts
     const { wind } = store.view()
     const { choices, takenAt, receivedAt } = wind
     // The newest reading's timestamp plus its age.
     const nowAt = takenAt === null || receivedAt === null ? 0 : takenAt + Math.max(0, clock() - receivedAt)
-    return historyModel(history, { minutes: choices.minutes, nowAt, unit: unitShown(wind), width })
+    const { minutes } = choices
+    return historyModel(history, { minutes, nowAt, unit: unitShown(wind), width: this.#width })
   }
 
-  function update(): void {
+  #update(): void {
+    const { store, clock } = this.#parts
     const { wind } = store.view()
-    const passedMs = clock() - drawnAt
-    if (wind.choices !== drawnFor.choices || wind.lookedBack !== drawnFor.lookedBack) {
-      drawnFor = wind
-      drawnAt = Number.NEGATIVE_INFINITY
-      redrawing.plan()
-    } else if (wind.receivedAt !== null && passedMs >= redrawMsFor(wind.choices.minutes, width))
-      redrawing.plan()
+    const passedMs = clock() - this.#drawnAt
+    if (wind.choices !== this.#drawnFor.choices || wind.lookedBack !== this.#drawnFor.lookedBack) {
+      this.#drawnFor = wind
+      this.#drawnAt = Number.NEGATIVE_INFINITY
+      this.#redrawing.plan()
+    } else if (wind.receivedAt !== null && passedMs >= redrawMsFor(wind.choices.minutes, this.#width))
+      this.#redrawing.plan()
   }
 
-  function draw(): null {
-    model = currentModel()
-    drawnAt = clock()
-    wallClockDrawnAt = Date.now()
-    paint()
-    tellWords()
+  #draw(): null {
+    this.#model = this.#currentModel()
+    this.#drawnAt = this.#parts.clock()
+    this.#wallClockDrawnAt = Date.now()
+    this.#paint()
+    this.#tellWords()
     return null
   }
 
-  function paint(): void {
-    const column = pointedAt()
-    const cursor = cursorAt === null || column === null ? null : { seconds: cursorAt, column }
-    for (const { context, size, draw } of drawings)
-      if (size.width > 0) draw(context, size, { ...model, look, cursor })
+  #paint(): void {
+    const column = this.#pointedAt()
+    const cursor = this.#cursorAt === null || column === null ? null : { seconds: this.#cursorAt, column }
+    for (const { context, size, draw } of this.#drawings)
+      if (size.width > 0) draw(context, size, { ...this.#model, look: this.#look, cursor })
   }
 
-  function moveCursor(at: number | null): void {
-    if (at === cursorAt) return
-    cursorAt = at
-    paint()
-    tellWords()
+  #moveCursor(at: number | null): void {
+    if (at === this.#cursorAt) return
+    this.#cursorAt = at
+    this.#paint()
+    this.#tellWords()
   }
 
   /** The column nearest to the cursor. */
-  function pointedAt(): Column | null {
-    if (cursorAt === null) return null
-    const at = cursorAt
-    const distances = model.columns.map(({ seconds }) => Math.abs(seconds - at))
-    return model.columns[distances.lastIndexOf(Math.min(...distances))] ?? null
+  #pointedAt(): Column | null {
+    const at = this.#cursorAt
+    if (at === null) return null
+    const { columns } = this.#model
+    const distances = columns.map(({ seconds }) => Math.abs(seconds - at))
+    return columns[distances.lastIndexOf(Math.min(...distances))] ?? null
   }
 
-  function tellWords(): void {
-    const column = pointedAt()
-    onWords(model.summary, column && momentAt(column))
+  #tellWords(): void {
+    const column = this.#pointedAt()
+    this.#parts.onWords(this.#model.summary, column && this.#momentAt(column))
   }
 
-  function momentAt(column: Column): string {
-    return momentWords(column, wallClockDrawnAt, unitShown(store.view().wind))
-  }
-
-  const idle = setInterval(update, idleMs)
-  const stops = [
-    store.subscribe(update),
-    onLookChange(() => {
-      look = lookOf(speed, plotProperties)
-      paint()
-    }),
-    ...drawings.map((drawing) =>
-      // Synchronous: resizing clears the canvas. The width of the columns depends on the plots'.
-      keepSharp([drawing.context], (size) => {
-        drawing.size = size
-        if (size.width === width) return paint()
-        width = size.width
-        draw()
-      }),
-    ),
-  ]
-  redrawing.plan()
-
-  return {
-    /** Moves the cursor, at first from the newest column. `seconds`: before now, negative. */
-    step(by: number) {
-      const { columns } = model
-      const pointed = pointedAt()
-      const from = pointed ? columns.indexOf(pointed) : columns.length
-      const column = columns[Math.max(0, Math.min(columns.length - 1, from + by))]
-      if (!column) return { words: model.summary, seconds: 0 }
-      moveCursor(column.seconds)
-      return { words: momentAt(column), seconds: column.seconds }
-    },
-    leave: () => moveCursor(null),
-    stop(): void {
-      clearInterval(idle)
-      ending.abort()
-      redrawing.stop()
-      for (const stop of stops) stop()
-      for (const { context } of drawings) context.canvas.remove()
-    },
+  #momentAt(column: Column): string {
+    return momentWords(column, this.#wallClockDrawnAt, unitShown(this.#parts.store.view().wind))
   }
 }
 

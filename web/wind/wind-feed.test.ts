@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { LinkState } from '../../client/index.ts'
 import type { Bodies, Message } from '../../server/wire/messages.ts'
 import { type PastWind, readSnapshot, WindHistory } from '../../server/wire/wind-history.ts'
 import { assertNear, fault, measured, startAt } from '../../server/wire/wind-testing.ts'
-import type { LinkState } from '../link/link.ts'
 import type { ViewName } from '../page/views.ts'
 import { createStore, firstView } from '../store.ts'
 import { createWindFeed, fillInPast } from './wind-feed.ts'

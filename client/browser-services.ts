@@ -1,0 +1,84 @@
+// Browser services: timers, names, Web Locks for liveness, lifecycle and network events.
+
+import type { Timers } from '../server/wire/time.ts'
+import { now } from './transports/transport.ts'
+
+export const browserTimers: Timers = {
+  now,
+  later(run, delayMs) {
+    const timer = setTimeout(run, delayMs)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Eight letters and digits, about 41 random bits: unique in one browser. Each message carries a window's name twice. */
+export function newName(prefix: string): string {
+  const parts = crypto.getRandomValues(new Uint8Array(8))
+  return prefix + Array.from(parts, (part) => (part % 36).toString(36)).join('')
+}
+
+/**
+ * Web Locks (W3C) show liveness: the browser frees a lock when its window or worker ends, even by a crash.
+ * Ports and broadcast channels report no such end.
+ */
+export type Locks = Pick<LockManager, 'request'>
+
+/** Never releases the lock. */
+export function holdForLife(locks: Locks, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const held = () => {
+      resolve()
+      return new Promise<never>(() => undefined)
+    }
+    locks.request(name, held).catch(reject)
+  })
+}
+
+export function onceFree(locks: Locks, name: string, signal: AbortSignal, onFree: () => void): void {
+  // A shared lock wakes all waiters at once.
+  locks.request(name, { mode: 'shared', signal }, onFree).catch((error) => {
+    if (!signal.aborted) throw error
+  })
+}
+
+/** After `restored` (from the back-forward cache) no connection is alive. */
+export type WakeUp = 'online' | 'visible' | 'resumed' | 'restored'
+
+/** What a page's life and the network's mean to a link. */
+export interface Sleeper {
+  wake(by: WakeUp): void
+  offline(): void
+  /** Out of sight. */
+  rest(): void
+  /** The page ends, or enters the back-forward cache. */
+  hide(): void
+  readonly outbox: { flush(): void }
+}
+
+/** Page Lifecycle (WICG), `pageshow`/`pagehide` (HTML 7.4.6) and `online` (HTML 8.10.1) events for a link. */
+export function watchWakeUps(
+  document: EventTarget & Pick<Document, 'visibilityState'>,
+  window: EventTarget,
+  link: Sleeper,
+): void {
+  if (document.visibilityState !== 'visible') link.rest()
+  window.addEventListener('online', () => link.wake('online'))
+  window.addEventListener('offline', () => link.offline())
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') link.wake('visible')
+    else {
+      // On phones often the last event that a page receives.
+      link.outbox.flush()
+      link.rest()
+    }
+  })
+  document.addEventListener('freeze', () => link.outbox.flush())
+  document.addEventListener('resume', () => link.wake('resumed'))
+  window.addEventListener('pageshow', (event) => {
+    if ((event as PageTransitionEvent).persisted) link.wake('restored')
+  })
+  window.addEventListener('pagehide', () => {
+    link.outbox.flush()
+    link.hide()
+  })
+}

@@ -1,0 +1,72 @@
+// The watchdog over a connection's silence.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualTime } from '../server/wire/testing.ts'
+import { Connection } from './connection.ts'
+import { createFakeTransports, mode } from './testing.ts'
+import type { Closing } from './transports/transport.ts'
+
+function watch() {
+  const time = createManualTime()
+  const startAt = time.now()
+  const { streams, transports } = createFakeTransports()
+  const closings: [code: string, atMs: number][] = []
+  const opening = {
+    origin: 'https://localhost:1',
+    mode: mode('sse/2'),
+    query: new URLSearchParams(),
+    polling: { intervalMs: 1000, holdMs: 1000 },
+    onFrame: () => undefined,
+    onClose: ({ code }: Closing) => void closings.push([code, time.now() - startAt]),
+  }
+  const connection = new Connection(transports.sse, opening, time)
+  const [stream = assert.fail('nothing was opened')] = streams
+  return { time, connection, stream, closings }
+}
+
+test('notices when nothing was heard from the start, once', () => {
+  const { time, stream, closings } = watch()
+  time.advance(60_000)
+  assert.deepEqual([closings, stream.isClosed(), time.pending()], [[['silent', 20_000]], true, 0])
+})
+
+test('counts from what was heard last', () => {
+  const { time, stream, closings } = watch()
+  for (let n = 0; n < 5; n += 1) {
+    time.advance(15_000)
+    stream.heartbeat()
+  }
+  assert.deepEqual(closings, [])
+  time.advance(60_000)
+  assert.deepEqual(closings, [['silent', 95_000]])
+})
+
+test('hearing something plans nothing: one timer, however much is heard', () => {
+  const { time, stream } = watch()
+  for (let n = 0; n < 1000; n += 1) stream.heartbeat()
+  assert.equal(time.pending(), 1)
+})
+
+for (const [heartbeatMs, silentAtMs] of [
+  [16_000, 40_500],
+  [40, 600],
+] as const) {
+  test(`a server that beats every ${heartbeatMs} ms may be silent for two and a half beats from then on`, () => {
+    const { time, stream, closings } = watch()
+    time.advance(500)
+    stream.welcome({ heartbeatMs })
+    time.advance(60_000)
+    assert.deepEqual(closings, [['silent', silentAtMs]])
+  })
+}
+
+test('left, it reports no silence, also after it looked', () => {
+  const { time, connection, stream, closings } = watch()
+  time.advance(15_000)
+  stream.heartbeat()
+  time.advance(15_000)
+  connection.leave()
+  time.advance(60_000)
+  assert.deepEqual([closings, stream.isClosed(), time.pending()], [[], true, 0])
+})

@@ -1,0 +1,117 @@
+// One connection over one transport, from its first frame to its end, with a silence watchdog.
+
+import type { AwarenessReport, Beat, DownFrame } from '../server/wire/messages.ts'
+import type { Mode } from '../server/wire/modes.ts'
+import type { Timers } from '../server/wire/time.ts'
+import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
+
+/** Until the welcome. */
+const firstSilenceMs = 20_000
+const firstHeartbeatMs = 15_000
+/** Allows two late heartbeats; a broken path can look open for minutes. */
+const heartbeatsMissed = 2.5
+
+/** No `opening.onFrame` follows the end; one `opening.onClose` reports it, unless `leave` was called. */
+export class Connection {
+  readonly mode: Mode
+  readonly #opening: Opening
+  readonly #timers: Timers
+  readonly #windowsToReport: () => Beat['windows']
+  readonly #open: OpenTransport
+  #isOver = false
+  #heartbeatMs = firstHeartbeatMs
+  #silenceMs = firstSilenceMs
+  #heardAt: number
+  #stopWatchdog: () => void
+
+  constructor(
+    transport: WebTransport,
+    opening: Opening,
+    timers: Timers,
+    windowsToReport: () => Beat['windows'] = () => undefined,
+  ) {
+    this.mode = opening.mode
+    this.#opening = opening
+    this.#timers = timers
+    this.#windowsToReport = windowsToReport
+    this.#heardAt = timers.now()
+    this.#stopWatchdog = timers.later(() => this.#checkSilence(), this.#silenceMs)
+    this.#open = transport.open({
+      ...opening,
+      onFrame: (frame, receivedAt) => this.#take(frame, receivedAt),
+      onClose: (closing) => this.#closed(closing),
+    })
+  }
+
+  get send(): OpenTransport['send'] {
+    return this.#open.send
+  }
+
+  /** Undefined where another window owns the connection. */
+  get askClock(): OpenTransport['askClock'] {
+    return this.#open.askClock
+  }
+
+  beat(windows?: Beat['windows']): void {
+    this.#open.beat(windows)
+  }
+
+  sendAwareness(report: AwarenessReport): void {
+    this.#open.sendAwareness(report)
+  }
+
+  /** Silent for more than a heartbeat, as a live poll without messages is; reopening it is cheap. */
+  isStale(): boolean {
+    return this.#timers.now() - this.#heardAt > this.#heartbeatMs
+  }
+
+  abandon(code: Closing['code'], sentence: string): void {
+    if (this.#isOver) return
+    this.#open.close()
+    this.#closed({ code, sentence, retryAfterMs: null })
+  }
+
+  /** Pending sends may still be answered. */
+  leave(): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#open.close()
+  }
+
+  /** Runs at the deadline only, so that frames set no timers. */
+  #checkSilence(): void {
+    const leftMs = this.#heardAt + this.#silenceMs - this.#timers.now()
+    if (leftMs > 0) this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), leftMs)
+    else this.abandon('silent', 'Nothing was heard from the server for too long.')
+  }
+
+  #take(frame: DownFrame, receivedAt: number): void {
+    if (this.#isOver) return
+    // A clock answer may arrive on a separate request, so it does not prove that the stream lives.
+    if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
+    if (frame.type === 'welcome') this.#watchAtPace(frame.heartbeatMs)
+    // Answered on arrival: background windows get timers once a minute, and the server would time out.
+    if (frame.type === 'heartbeat') this.beat(this.#windowsToReport())
+    this.#opening.onFrame(frame, receivedAt)
+  }
+
+  #watchAtPace(heartbeatMs: number): void {
+    this.#heartbeatMs = heartbeatMs
+    this.#stopWatchdog()
+    // Polls have request timeouts, and empty responses emit no frame.
+    if (!this.mode.isPush) return
+    this.#silenceMs = heartbeatMs * heartbeatsMissed
+    this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), this.#silenceMs)
+  }
+
+  #closed(closing: Closing): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#opening.onClose(closing)
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#stopWatchdog()
+  }
+}

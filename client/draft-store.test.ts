@@ -1,0 +1,154 @@
+// What a window keeps of its drafts, and who gets them when it is closed.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { UnstoredDraft } from './draft-database.ts'
+import type { LeftDrafts } from './draft-store.ts'
+import { createBrowser, settled } from './testing.ts'
+
+function unstored(id: string, { channel = 'main', at = 0 } = {}): UnstoredDraft {
+  const from = id.split('-')[0] ?? ''
+  return {
+    draft: { id, channel, kind: 'update', from, at, body: { update: id } },
+    cursor: 'life:3',
+    edits: 2,
+  }
+}
+
+const idsOf = (left: readonly LeftDrafts[]) => left.map(({ drafts }) => drafts.map(({ draft }) => draft.id))
+
+test('keeps what it is given, until it is to be removed', async () => {
+  const browser = createBrowser()
+  const { store } = browser.open('w1')
+  assert.equal(await store.write([unstored('w1-1'), unstored('w1-2')], []), true)
+  assert.equal(await store.write([unstored('w1-3')], ['w1-1']), true)
+  assert.deepEqual(browser.ids(), ['w1-2', 'w1-3'])
+  assert.equal(await store.write([], ['w1-2', 'w1-3']), true)
+  assert.deepEqual(browser.ids(), [])
+})
+
+test('says so when there is no room, and has done nothing then', async () => {
+  const browser = createBrowser()
+  const { store } = browser.open('w1')
+  await store.write([unstored('w1-1')], [])
+  browser.limit(1)
+  assert.equal(await store.write([unstored('w1-2'), unstored('w1-3')], ['w1-1']), false)
+  assert.deepEqual(browser.ids(), ['w1-1'])
+})
+
+test('says so where nothing can be kept: no locks, which tell closed windows from open ones, or none granted', async () => {
+  const browser = createBrowser()
+  const denied = { request: () => Promise.reject(new Error('SecurityError')) } as never
+  for (const locks of [null, denied]) {
+    const { store } = browser.open('w1', { locks })
+    assert.deepEqual([await store.write([unstored('w1-1')], []), await store.write([], [])], [false, true])
+  }
+  assert.deepEqual(browser.ids(), [])
+})
+
+test('the next window gets all that a closed one left, in order, as it was', async () => {
+  const browser = createBrowser()
+  await browser.open('w1').store.write([unstored('w1-2'), unstored('w1-1'), unstored('w1-3')], [])
+  await browser.close('w1')
+  const next = browser.open('w2')
+  await next.store.look()
+  await settled()
+  assert.deepEqual(idsOf(next.left), [['w1-2', 'w1-1', 'w1-3']])
+  assert.deepEqual(next.left[0]?.drafts[0], unstored('w1-2'))
+  assert.equal(next.left[0]?.isReload, false)
+  // Its own now, to keep and to remove.
+  await next.store.write([unstored('w2-1')], [])
+  assert.deepEqual(browser.ids(), ['w1-2', 'w1-1', 'w1-3', 'w2-1'])
+  await next.store.write([], ['w1-2', 'w1-1', 'w1-3'])
+  assert.deepEqual(browser.ids(), ['w2-1'])
+})
+
+test('what an open window keeps is its own, until it is closed; what is of another page stays there', async () => {
+  const browser = createBrowser()
+  await browser.open('w1').store.write([unstored('w1-1')], [])
+  await browser.open('w2', { channel: 'other' }).store.write([unstored('w2-1', { channel: 'other' })], [])
+  const open = browser.open('w3')
+  await open.store.look()
+  await browser.close('w2')
+  assert.deepEqual(open.left, [])
+  await browser.close('w1')
+  assert.deepEqual(idsOf(open.left), [['w1-1']])
+})
+
+test('one of several windows gets it; when that one closes with it, the next', async () => {
+  const browser = createBrowser()
+  await browser.open('w1').store.write([unstored('w1-1')], [])
+  const others = ['w2', 'w3', 'w4'].map((window) => ({ window, ...browser.open(window) }))
+  for (const { store } of others) await store.look()
+  await browser.close('w1')
+  for (let waiting = others; waiting.length > 0; ) {
+    const [taker, ...twice] = waiting.filter(({ left }) => left.length > 0)
+    assert.ok(taker && twice.length === 0)
+    assert.deepEqual(idsOf(taker.left), [['w1-1']])
+    await browser.close(taker.window)
+    waiting = waiting.filter((one) => one !== taker)
+  }
+})
+
+test('a window that may only read leaves it to one that may write', async () => {
+  const browser = createBrowser()
+  await browser.open('w1').store.write([unstored('w1-1')], [])
+  const [reader, writer] = [browser.open('w2', { mayTake: false }), browser.open('w3')]
+  for (const { store } of [reader, writer]) await store.look()
+  await browser.close('w1')
+  assert.deepEqual([idsOf(reader.left), idsOf(writer.left)], [[], [['w1-1']]])
+})
+
+test('what is stored before its window closes is nobody’s, and what it writes later is found', async () => {
+  const browser = createBrowser()
+  const { store } = browser.open('w1')
+  await store.write([unstored('w1-1')], [])
+  const other = browser.open('w2')
+  await other.store.look()
+  await store.write([], ['w1-1'])
+  await browser.close('w1')
+  assert.deepEqual(other.left, [])
+  // Restored from the back-forward cache.
+  const again = browser.open('w1')
+  await again.store.write([unstored('w1-2')], [])
+  await browser.close('w1')
+  await other.store.look()
+  await settled()
+  assert.deepEqual(idsOf(other.left), [['w1-2']])
+})
+
+test('what builds on a closed window’s drafts comes after them', async () => {
+  const browser = createBrowser()
+  const now = (ms: number) => ({ timers: { now: () => ms } })
+  await browser.open('w1', now(1000)).store.write([unstored('w1-1')], [])
+  await browser.close('w1')
+  // Its clock was put back.
+  const second = browser.open('w2', now(500))
+  await second.store.look()
+  await settled()
+  await second.store.write([unstored('w2-1')], [])
+  await browser.close('w2')
+  const third = browser.open('w3', now(0))
+  await third.store.look()
+  await settled()
+  const orders = await Promise.all(['w1-1', 'w2-1'].map(async (id) => browser.orderOf(id)))
+  assert.ok((orders[0] ?? 0) < (orders[1] ?? 0), `${orders}`)
+})
+
+test('a reloaded tab knows its own drafts, even those written as it went; a tab that comes back much later does not', async () => {
+  for (const [later, isReload] of [
+    [1000, true],
+    [3_600_000, false],
+  ] as const) {
+    const browser = createBrowser()
+    const before = browser.open('w1')
+    const after = browser.open('w2', { predecessor: 'w1', timers: { now: () => later } })
+    await after.store.look()
+    await before.store.write([unstored('w1-1')], [])
+    await browser.close('w1')
+    assert.deepEqual(
+      after.left.map((left) => left.isReload),
+      [isReload],
+    )
+  }
+})

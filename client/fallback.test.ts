@@ -1,0 +1,214 @@
+// When the fallback goes down, when it does not, and how it comes up again.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualTime } from '../server/wire/testing.ts'
+import { Fallback } from './fallback.ts'
+import { mode } from './testing.ts'
+import type { Closing } from './transports/transport.ts'
+
+function start(wished: string) {
+  const time = createManualTime()
+  const fallback = new Fallback(mode(wished), time.now, () => 0.5)
+  /** Each closes the mode that is tried next; returns the modes that come after each. */
+  const close = (...codes: Parameters<typeof fallback.closed>[0][]) =>
+    codes.map((code) => {
+      fallback.closed(code)
+      return fallback.mode.name
+    })
+  const open = () => fallback.opened(fallback.mode)
+  const live = (livedMs: number, code: Closing['code'] = 'lost') => {
+    open()
+    time.advance(livedMs)
+    return close(code)[0]
+  }
+  const lose = (times: number) => close(...Array<Closing['code']>(times).fill('lost'))
+  return { time, fallback, close, open, live, lose }
+}
+
+test('two failures without ever a welcome lead down, and what opens there is kept', () => {
+  const { fallback, lose, open } = start('websocket/1.1')
+  assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
+  open()
+  assert.deepEqual([fallback.wished.name, fallback.fall], ['websocket/1.1', 'blocked'])
+  assert.deepEqual(lose(1), ['sse/2'])
+})
+
+test('one that says nothing for the whole first silence leads down at once', () => {
+  assert.deepEqual(start('sse/2').close('silent'), ['sse/1.1'])
+})
+
+test('what this browser cannot do is passed over without a pause, and not returned to', () => {
+  const { fallback, open } = start('streaming/2')
+  assert.equal(fallback.closed('unsupported'), true)
+  assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', 'unsupported'])
+  open()
+  assert.equal(fallback.probePauseMs(), null)
+})
+
+test('where all connections are held the roomy mode is next without a pause; on the way down they are one rung more', () => {
+  const { fallback, lose, close } = start('sse/1.1')
+  assert.equal(fallback.closed('full'), true)
+  assert.equal(fallback.mode.name, 'sse/2')
+  // HTTP/2 does not get through either: never in a circle.
+  assert.deepEqual(lose(2), ['sse/2', 'sse/1.1'])
+  assert.equal(fallback.closed('full'), false)
+  assert.deepEqual([fallback.mode.name, ...close('full')], ['long-polling/1.1', 'polling/1.1'])
+})
+
+test('a server that is down sends nobody down: each lower mode is tried once, then the first again, and for longer', () => {
+  const { fallback, lose } = start('sse/2')
+  assert.deepEqual(lose(5), ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2'])
+  assert.deepEqual(lose(4), ['sse/2', 'sse/2', 'sse/2', 'sse/1.1'])
+  lose(3)
+  assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', null])
+})
+
+test('a mode that has worked is given more failures: a restart takes longer than two', () => {
+  const { lose, live } = start('sse/2')
+  assert.equal(live(60_000), 'sse/2')
+  assert.deepEqual(lose(6), ['sse/2', 'sse/2', 'sse/2', 'sse/2', 'sse/2', 'sse/1.1'])
+})
+
+test('where one had worked before the fall it is tried again soon, else after half a minute', () => {
+  const proven = start('sse/2')
+  proven.live(60_000)
+  proven.lose(6)
+  proven.open()
+  assert.equal(proven.fallback.probePauseMs(), 250)
+
+  const unproven = start('sse/2')
+  unproven.lose(2)
+  unproven.open()
+  assert.equal(unproven.fallback.probePauseMs(), 30_000)
+})
+
+for (const code of [
+  'draining',
+  'refused',
+  'uninvited',
+  'expired',
+  'replaced',
+  'overflow',
+  'offline',
+] as const) {
+  test(`"${code}" leads nowhere down`, () => {
+    const { close } = start('sse/2')
+    assert.deepEqual(new Set(close(...Array<typeof code>(20).fill(code))), new Set(['sse/2']))
+  })
+}
+
+test('"uninvited" on the way down leads back: that is what a stream could not say', () => {
+  assert.deepEqual(start('sse/2').close('lost', 'lost', 'lost', 'uninvited').at(-1), 'sse/2')
+})
+
+test('three short lives within a minute lead down', () => {
+  const { fallback, live, open } = start('sse/2')
+  assert.deepEqual(
+    [1000, 19_999, 0].map((livedMs) => live(livedMs)),
+    ['sse/2', 'sse/2', 'sse/1.1'],
+  )
+  open()
+  assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 30_000])
+})
+
+test('long lives, and short ones that are far apart, do not', () => {
+  const { time, live } = start('sse/2')
+  for (let n = 0; n < 9; n += 1) assert.equal(live(20_000), 'sse/2')
+  for (let n = 0; n < 9; n += 1) {
+    assert.equal(live(100), 'sse/2')
+    time.advance(30_000)
+  }
+})
+
+test('leave requests of the server are no short lives', () => {
+  const { live } = start('sse/2')
+  for (let n = 0; n < 9; n += 1) assert.equal(live(100, 'draining'), 'sse/2')
+})
+
+test('the pauses between probes grow to five minutes', () => {
+  const { fallback, lose, open } = start('sse/2')
+  lose(2)
+  open()
+  const pauses = Array.from({ length: 5 }, () => {
+    const pauseMs = fallback.probePauseMs()
+    fallback.probeFailed()
+    return pauseMs
+  })
+  assert.deepEqual(pauses, [30_000, 60_000, 120_000, 300_000, 300_000])
+})
+
+test('a probe tries what is wished, then all that is better than what is in use', () => {
+  const { fallback, lose, open } = start('websocket/2')
+  lose(4)
+  assert.equal(fallback.mode.name, 'sse/1.1')
+  open()
+  const tried = []
+  for (
+    let next: ReturnType<typeof fallback.betterAfter> = fallback.wished;
+    next;
+    next = fallback.betterAfter(next)
+  )
+    tried.push(next.name)
+  assert.deepEqual(tried, ['websocket/2', 'websocket/1.1', 'sse/2'])
+})
+
+test('a probe that soon ends leads straight back to what worked, and the next one comes later', () => {
+  const { time, fallback, lose, open } = start('websocket/1.1')
+  lose(2)
+  open()
+  time.advance(30_000)
+  fallback.opened(mode('websocket/1.1'))
+  assert.deepEqual([fallback.mode.name, fallback.fall], ['websocket/1.1', null])
+  time.advance(500)
+  assert.equal(fallback.closed('lost'), true)
+  assert.equal(fallback.mode.name, 'sse/2')
+  open()
+  assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 60_000])
+})
+
+test('a probe that holds is what is used from then on', () => {
+  const { time, fallback, lose, open } = start('websocket/1.1')
+  lose(2)
+  open()
+  fallback.opened(mode('websocket/1.1'))
+  time.advance(60_000)
+  assert.deepEqual(lose(1), ['websocket/1.1'])
+  assert.equal(fallback.probePauseMs(), null)
+})
+
+test('a person’s choice forgets all failures', () => {
+  const { fallback, lose } = start('sse/2')
+  lose(3)
+  fallback.choose(mode('websocket/1.1'))
+  assert.deepEqual(
+    [fallback.mode.name, fallback.wished.name, fallback.fall],
+    ['websocket/1.1', 'websocket/1.1', null],
+  )
+  assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
+})
+
+test('what worked and lies below is where a long outage leads back to', () => {
+  const { lose, live } = start('websocket/1.1')
+  lose(2)
+  live(60_000)
+  const after = lose(6 + 3)
+  assert.deepEqual(after.slice(5), ['sse/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2'])
+})
+
+test('an opening after the mode was left by choice is no life that ends', () => {
+  const { fallback, open, lose } = start('sse/2')
+  open()
+  fallback.left()
+  assert.deepEqual(lose(6).at(-1), 'sse/1.1')
+})
+
+test('a better mode that was all there is, and did not open, leads back, and the next probe comes later', () => {
+  const { fallback, lose, open } = start('websocket/1.1')
+  lose(2)
+  open()
+  fallback.adopt(mode('websocket/1.1'))
+  assert.equal(fallback.mode.name, 'websocket/1.1')
+  assert.deepEqual(lose(1), ['sse/2'])
+  assert.equal(fallback.probePauseMs(), 60_000)
+})

@@ -1,0 +1,293 @@
+// What follows a failure: which mode to open, when to retry it, and when to retry a better one.
+
+import { type Mode, modeNamed } from '../server/wire/modes.ts'
+import { type Clock, type Random, retryPauseMs } from '../server/wire/time.ts'
+import type { Closing } from './transports/transport.ts'
+
+/** Why the wished mode is not in use; `full`: connection limit reached. */
+export type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full'
+
+/** All others say nothing about whether the mode gets through. */
+const brokenCodes: ReadonlySet<string> = new Set<Closing['code']>(['lost', 'silent', 'failed'])
+
+/** Consecutive failures before a descent; low, since the page itself just came from this server. */
+const firstPatience = 2
+/** The same for a mode that worked in this window: an outage is likelier than a block. */
+const provenPatience = 6
+/** Each fruitless descent doubles the patience, up to this many failures. */
+const mostPatience = 16
+
+const shortLifeMs = 20_000
+const shortLivesAllowed = 2
+const flappingWithinMs = 60_000
+
+/** The first is for a mode that worked before: the failure may have been a server outage. */
+const probePausesMs = [250, 30_000, 60_000, 120_000, 300_000] as const
+
+/**
+ * Follows `fallback` of the mode table. A descent tries each lower mode once and keeps only one that opens
+ * (`home`, the mode to which failures return). So a server outage does not change the mode.
+ */
+export class Fallback {
+  readonly #now: Clock
+  readonly #random: Random
+  readonly #unsupported = new Set<string>()
+  #proven = new Set<string>()
+  #wished: Mode
+  #home: Mode
+  #mode: Mode
+  #fall: Fall | null = null
+  /** Where a short-lived probe returns to. */
+  #cameFrom: Mode | null = null
+  #failures = 0
+  #fruitless = 0
+  #probes = 0
+  #openedAt: number | null = null
+  #shortLivesAt: number[] = []
+
+  constructor(first: Mode, now: Clock, random: Random) {
+    this.#wished = first
+    this.#home = first
+    this.#mode = first
+    this.#now = now
+    this.#random = random
+  }
+
+  get wished(): Mode {
+    return this.#wished
+  }
+
+  /** In use or next to open. */
+  get mode(): Mode {
+    return this.#mode
+  }
+
+  /** Null while the wished mode is in use or not yet known to fail. */
+  get fall(): Fall | null {
+    // Not retried since the fallback, though it worked before.
+    const isUnproved = this.#fall === 'blocked' && this.#probes === 0
+    return this.#mode === this.#wished || isUnproved ? null : this.#fall
+  }
+
+  choose(next: Mode): void {
+    this.#proven = new Set()
+    this.#wished = next
+    this.#settle(next)
+    this.#fall = null
+    this.#fruitless = 0
+    this.#probes = 0
+  }
+
+  opened(welcomed: Mode): void {
+    const from = this.#isAbove(welcomed, this.#home) ? this.#home : null
+    if (welcomed !== this.#home) this.#settle(welcomed)
+    this.#mode = welcomed
+    this.#cameFrom = from
+    this.#failures = 0
+    this.#fruitless = 0
+    this.#proven.add(welcomed.name)
+    this.#openedAt = this.#now()
+    if (welcomed === this.#wished) this.#fall = null
+  }
+
+  /** True when the next try needs no pause. */
+  closed(code: Closing['code'] | 'offline'): boolean {
+    const livedMs = this.#openedAt === null ? null : this.#now() - this.#openedAt
+    this.#openedAt = null
+    if (code === 'unsupported') return this.#skipUnsupported(this.#mode)
+    if (code === 'full') return this.#makeRoom()
+    if (!brokenCodes.has(code)) this.#mode = this.#home
+    else if (livedMs !== null) return this.#afterLife(livedMs)
+    else if (this.#mode === this.#home) this.#failedAtHome(code)
+    else this.#failedElsewhere()
+    return false
+  }
+
+  left(): void {
+    this.#openedAt = null
+  }
+
+  /** The mode in use ended during a probe: the probed mode replaces it. */
+  adopt(better: Mode): void {
+    this.#mode = better
+    this.#openedAt = null
+  }
+
+  /** Null when no better mode exists. */
+  probePauseMs(): number | null {
+    if (this.#mode === this.#wishedIfSupported()) return null
+    return (probePausesMs[this.#probes] ?? 0) * (0.75 + this.#random() / 2)
+  }
+
+  /** Null when only the mode in use is left. */
+  betterAfter(tried: Mode): Mode | null {
+    const next = this.#below(tried)
+    return next && this.#isAbove(next, this.#mode) ? next : null
+  }
+
+  probeFailed(): void {
+    this.#probes = Math.min(this.#probes + 1, probePausesMs.length - 1)
+  }
+
+  /** Best first. */
+  #fallbacks({ fallback }: Mode): Mode[] {
+    const next = modeNamed(fallback ?? '')
+    if (!next) return []
+    return this.#isSupported(next) ? [next, ...this.#fallbacks(next)] : this.#fallbacks(next)
+  }
+
+  #isSupported({ name }: Mode): boolean {
+    return !this.#unsupported.has(name)
+  }
+
+  #below(high: Mode): Mode | undefined {
+    return this.#fallbacks(high)[0]
+  }
+
+  #isAbove(high: Mode, low: Mode): boolean {
+    return this.#fallbacks(high).includes(low)
+  }
+
+  #wishedIfSupported(): Mode {
+    const wished = this.#wished
+    return this.#isSupported(wished) ? wished : (this.#below(wished) ?? wished)
+  }
+
+  #settle(on: Mode): void {
+    this.#home = on
+    this.#mode = on
+    this.#cameFrom = null
+    this.#failures = 0
+    this.#shortLivesAt = []
+    this.#openedAt = null
+  }
+
+  /** Descends without a pause, and never returns. */
+  #skipUnsupported(absent: Mode): boolean {
+    this.#unsupported.add(absent.name)
+    this.#mode = this.#below(absent) ?? this.#wishedIfSupported()
+    if (absent === this.#home) this.#settle(this.#mode)
+    if (absent === this.#wished) this.#fall = 'unsupported'
+    return this.#mode !== absent
+  }
+
+  /** Other windows hold all connections: descends without a pause, and returns later. */
+  #makeRoom(): boolean {
+    const roomy = modeNamed(this.#mode.whenFull ?? '')
+    // During a descent, one more failed mode.
+    if (this.#mode !== this.#home || !roomy || !this.#isSupported(roomy)) {
+      this.#failedElsewhere()
+      return false
+    }
+    this.#settle(roomy)
+    this.#fall = 'full'
+    this.#probes = Math.max(1, this.#probes)
+    return true
+  }
+
+  #afterLife(livedMs: number): boolean {
+    if (livedMs >= shortLifeMs) {
+      this.#cameFrom = null
+      if (this.#mode === this.#wished) this.#probes = 0
+      return false
+    }
+    if (this.#cameFrom !== null) {
+      this.#fall ??= 'flapping'
+      this.#settle(this.#cameFrom)
+      this.probeFailed()
+      return true
+    }
+    const now = this.#now()
+    this.#shortLivesAt = [...this.#shortLivesAt.filter((at) => now - at < flappingWithinMs), now]
+    if (this.#shortLivesAt.length > shortLivesAllowed) this.#descend('flapping')
+    return false
+  }
+
+  #failedAtHome(code: string): void {
+    this.#failures += 1
+    const least = this.#proven.has(this.#home.name) ? provenPatience : firstPatience
+    const patience = Math.min(mostPatience, least * 2 ** this.#fruitless)
+    if (code === 'silent' || this.#failures >= patience) this.#descend('blocked')
+  }
+
+  #failedElsewhere(): void {
+    const next = this.#below(this.#mode)
+    if (this.#isAbove(this.#mode, this.#home)) {
+      this.probeFailed()
+      this.#mode = this.#home
+    } else if (next) this.#mode = next
+    else {
+      // No mode opened: a proven one or the wished one is tried again, with more patience.
+      this.#fruitless += 1
+      if (this.#proven.has(this.#home.name)) this.#mode = this.#home
+      else this.#settle(this.#wishedIfSupported())
+    }
+  }
+
+  #descend(why: Fall): void {
+    const next = this.#below(this.#home)
+    this.#failures = 0
+    this.#shortLivesAt = []
+    if (!next) {
+      // The lowest mode failed: the wished one may work by now.
+      this.#settle(this.#wishedIfSupported())
+      return
+    }
+    this.#mode = next
+    if (this.#fall !== 'unsupported') this.#fall = why
+    this.#probes = why === 'blocked' && this.#proven.has(this.#wished.name) ? 0 : Math.max(1, this.#probes)
+  }
+}
+
+/** Server unreachable: in the end one request per client in 2.25 s on average, the next within `longestMs`. */
+const away = { firstMs: 250, longestMs: 3000 }
+
+const busy = { firstMs: 250, longestMs: 15_000 }
+
+/** A connection that ends sooner counts as never opened, to prevent flapping. */
+const steadyMs = 5000
+
+/** For refused, uninvited or offline clients: an early retry is useless. */
+const longMs = 60_000
+
+export class Retry {
+  readonly #now: Clock
+  readonly #random: Random
+  /** Consecutive failures of each kind: an outage after a busy spell is retried soon. */
+  #failures = { away: 0, busy: 0 }
+  #openedAt: number | null = null
+
+  constructor(now: Clock, random: Random) {
+    this.#now = now
+    this.#random = random
+  }
+
+  startOver(): void {
+    this.#failures = { away: 0, busy: 0 }
+    this.#openedAt = null
+  }
+
+  opened(): void {
+    this.#openedAt = this.#now()
+  }
+
+  /** Ms. The first failure's `retryAfterMs` is used as is; later ones can only lengthen the pause. */
+  pauseMs({ code, retryAfterMs }: Pick<Closing, 'code' | 'retryAfterMs'>): number {
+    const livedMs = this.#openedAt === null ? null : this.#now() - this.#openedAt
+    this.#openedAt = null
+    // The server ended an open stream and named the pause: not a failure.
+    if (retryAfterMs !== null && livedMs !== null) return retryAfterMs
+    if (livedMs !== null && livedMs >= steadyMs) this.startOver()
+    const isBusy = retryAfterMs !== null && code !== 'draining'
+    const before = isBusy ? this.#failures.busy : this.#failures.away
+    const ownMs = retryPauseMs(before, isBusy ? busy : away, this.#random)
+    this.#failures = isBusy ? { ...this.#failures, busy: before + 1 } : { away: before + 1, busy: 0 }
+    if (retryAfterMs === null) return ownMs
+    return before === 0 ? retryAfterMs : Math.max(retryAfterMs, ownMs)
+  }
+
+  /** 30 to 60 s. */
+  longPauseMs(): number {
+    return longMs * (0.5 + this.#random() / 2)
+  }
+}

@@ -1,0 +1,23 @@
+// The client library's door: a link over any transport, shared between windows, with an outbox that survives them.
+
+export { browserTimers, newName, watchWakeUps } from './browser-services.ts'
+export { Connection } from './connection.ts'
+export { openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
+export { DraftStore, type LeftDrafts } from './draft-store.ts'
+export type { Fall } from './fallback.ts'
+export { Link, type LinkListener, type LinkOptions, type LinkState, whenDue } from './link.ts'
+export type { Outbox, OutboxState } from './outbox.ts'
+export { shareHere, shareTransports } from './share/shared-client.ts'
+export { asClosing, createHttp } from './transports/http.ts'
+export { lackingTransports, transports, transportsByName } from './transports/slots.ts'
+export {
+  BusyError,
+  type Closing,
+  now,
+  type Opening,
+  type OpenTransport,
+  type Platform,
+  RefusedError,
+  type Transports,
+  type WebTransport,
+} from './transports/transport.ts'

@@ -1,0 +1,227 @@
+// The link compares its clock with the server's: often at first, seldom later, never out of sight, and anew where it may have jumped.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LinkOptions } from './link.ts'
+import { mode, openLink } from './testing.ts'
+
+/** A link whose clock is 5 s ahead of the server's and 200 ppm fast; each question is answered over ways of that many ms. */
+function openWrong(ways: { thereMs: number; backMs: number }, circumstances: Partial<LinkOptions> = {}) {
+  const opened = openLink({ random: () => 0.5, ...circumstances })
+  const { time, streams, newest, heard } = opened
+  const startAt = time.now()
+  let sleptMs = 0
+  const serverTime = (at: number) => at - 5000 - (at - startAt) * 200e-6 + sleptMs
+  let answered = 0
+  let isAnswering = true
+
+  function answer(): void {
+    answered += 1
+    const sent = time.now()
+    const received = serverTime(sent + ways.thereMs)
+    const stream = newest()
+    time.later(
+      () => stream.frame({ type: 'clock', sent, received, at: received }, time.now()),
+      ways.thereMs + ways.backMs,
+    )
+  }
+
+  /** Lets time pass, and answers what is asked. */
+  function pass(ms: number): void {
+    for (let left = ms; left > 0; left -= 1) {
+      time.advance(1)
+      const asked = streams.reduce((sum, stream) => sum + stream.clockQuestions(), 0)
+      if (asked > answered && isAnswering) answer()
+    }
+  }
+
+  const clock = () => heard.newest?.clock ?? null
+  const errorMs = () => Math.abs((clock()?.offsetMs ?? Number.NaN) - (serverTime(time.now()) - time.now()))
+  return {
+    ...opened,
+    pass,
+    clock,
+    errorMs,
+    questions: () => newest().clockQuestions(),
+    /** The window's clock stands still meanwhile. */
+    sleep(ms: number) {
+      sleptMs += ms
+    },
+    fallSilent() {
+      isAnswering = false
+    },
+  }
+}
+
+/** So that the link does not miss the heartbeats that nobody sends here. */
+const patient = { heartbeatMs: 3_600_000 }
+const near = { thereMs: 2, backMs: 3 }
+const lopsided = { thereMs: 60, backMs: 1 }
+
+test('nothing is asked in the first moment; eight exchanges in two and a half seconds, then four a minute', () => {
+  const { newest, pass, questions, clock } = openWrong(near)
+  pass(1000)
+  assert.equal(questions(), 0)
+  newest().welcome(patient)
+  pass(249)
+  assert.deepEqual([questions(), clock()], [0, null])
+  pass(2250)
+  assert.equal(questions(), 8)
+  pass(60_000)
+  const afterAMinute = questions()
+  assert.ok(afterAMinute < 25, `${afterAMinute}`)
+  pass(60_000)
+  assert.equal(questions() - afterAMinute, 4)
+})
+
+for (const [name, ways] of Object.entries({ near, lopsided })) {
+  test(`a clock 5 s ahead and 200 ppm fast is told with a bound that holds until it is told anew, over ${name} ways`, () => {
+    const { newest, pass, clock, errorMs } = openWrong(ways)
+    newest().welcome(patient)
+    pass(250 + ways.thereMs + ways.backMs + 1)
+    for (let seconds = 0; seconds < 180; seconds += 0.1) {
+      pass(100)
+      const boundMs = clock()?.boundMs ?? 0
+      assert.ok(errorMs() <= boundMs, `${errorMs()} ms off and ± ${boundMs} ms after ${seconds} s`)
+    }
+    assert.ok((clock()?.boundMs ?? 0) < ways.thereMs + ways.backMs)
+  })
+}
+
+test('it is told with the state of the link, and with the next state that it is gone', () => {
+  const { newest, pass, heard } = openWrong(near)
+  newest().welcome(patient)
+  pass(2500)
+  assert.deepEqual([heard.newest?.state, heard.newest?.clock === null], ['open', false])
+  newest().end()
+  assert.deepEqual([heard.newest?.state, heard.newest?.clock], ['waiting', null])
+})
+
+test('another mode is another way: it begins anew there, and asks no more on the one before', () => {
+  const { link, streams, newest, pass, clock } = openWrong(near)
+  newest().welcome(patient)
+  pass(2500)
+  link.switchMode(mode('websocket/1.1'))
+  assert.equal(clock(), null)
+  newest().welcome(patient)
+  pass(2500)
+  assert.notEqual(clock(), null)
+  assert.deepEqual([streams.length, streams[0]?.clockQuestions(), streams[1]?.clockQuestions()], [2, 8, 8])
+})
+
+test('out of sight nothing is asked and nothing is known; in sight again it begins anew', () => {
+  const { link, newest, pass, questions, clock } = openWrong(near)
+  newest().welcome(patient)
+  pass(2500)
+  link.rest()
+  assert.equal(clock(), null)
+  pass(120_000)
+  assert.equal(questions(), 8)
+  link.wake('visible')
+  assert.equal(clock(), null)
+  pass(256)
+  assert.notEqual(clock(), null)
+})
+
+test('opened out of sight, it asks nothing until it is seen', () => {
+  const { link, newest, pass, questions } = openWrong(near)
+  link.rest()
+  newest().welcome(patient)
+  pass(5000)
+  assert.equal(questions(), 0)
+  link.wake('resumed')
+  pass(5000)
+  assert.equal(questions(), 0)
+  link.wake('visible')
+  pass(250)
+  assert.equal(questions(), 1)
+})
+
+test('resumed from sleep, what was known and what was asked before counts for nothing', () => {
+  const { link, sleep, newest, pass, clock, errorMs } = openWrong({ thereMs: 20, backMs: 20 })
+  newest().welcome(patient)
+  pass(520)
+  // A question is under way.
+  sleep(60_000)
+  link.wake('resumed')
+  assert.equal(clock(), null)
+  pass(100)
+  assert.equal(clock(), null)
+  pass(2500)
+  assert.ok(errorMs() <= (clock()?.boundMs ?? 0))
+})
+
+test('a sleep that nobody told of is noticed at the next exchange', () => {
+  const { sleep, newest, pass, errorMs, clock } = openWrong(near)
+  newest().welcome(patient)
+  pass(60_000)
+  sleep(3_600_000)
+  pass(20_000)
+  assert.ok(errorMs() <= (clock()?.boundMs ?? 0))
+})
+
+test('one question at a time: none while one is under way, until that has taken too long', () => {
+  const { newest, pass, questions, fallSilent } = openWrong(near)
+  newest().welcome(patient)
+  fallSilent()
+  pass(15_000)
+  assert.equal(questions(), 1)
+  pass(10_000)
+  assert.equal(questions(), 2)
+})
+
+test('while no answer comes the bound that is told grows with what it rests on', () => {
+  const { newest, pass, clock, errorMs, fallSilent } = openWrong(near)
+  newest().welcome(patient)
+  pass(30_000)
+  fallSilent()
+  const boundMs = clock()?.boundMs ?? 0
+  for (let seconds = 0; seconds < 60; seconds += 1) {
+    pass(1000)
+    assert.ok(errorMs() <= (clock()?.boundMs ?? 0))
+  }
+  assert.ok((clock()?.boundMs ?? 0) > boundMs)
+})
+
+test('a question that finds no answer has told, as it left, what holds until the next one', () => {
+  const { newest, pass, clock, questions, errorMs, fallSilent } = openWrong(lopsided)
+  newest().welcome(patient)
+  pass(30_000)
+  const [asked, told] = [questions(), clock()]
+  fallSilent()
+  for (let ms = 0; ms < 20_000 && questions() === asked; ms += 1) pass(1)
+  assert.equal(questions(), asked + 1)
+  assert.ok((clock()?.boundMs ?? 0) > (told?.boundMs ?? 0), 'nothing was told with the question')
+  for (let ms = 0; ms < 40_000; ms += 100) {
+    pass(100)
+    assert.ok(errorMs() <= (clock()?.boundMs ?? 0), `${ms} ms later`)
+  }
+})
+
+test('an answer that was not asked for, or says no time, is passed over', () => {
+  const { time, newest, pass, clock } = openWrong(near)
+  const at = time.now()
+  newest().frame({ type: 'clock', sent: at, received: at, at }, at)
+  newest().welcome(patient)
+  newest().frame({ type: 'clock', sent: at - 1, received: at, at }, at)
+  const wordless = { type: 'clock', sent: at + 1 } as never
+  newest().frame(wordless, at + 2)
+  pass(100)
+  assert.equal(clock(), null)
+})
+
+test('the answer to a question for the time is no sign of life of the stream', () => {
+  const { newest, pass, streams } = openWrong(near)
+  newest().welcome({ heartbeatMs: 15_000 })
+  pass(37_500)
+  assert.equal(streams[0]?.isClosed(), true)
+})
+
+test('closed, it asks nothing more', () => {
+  const { link, newest, pass, heard, time } = openWrong(near)
+  newest().welcome(patient)
+  pass(300)
+  link.close()
+  pass(60_000)
+  assert.deepEqual([newest().clockQuestions(), time.pending(), heard.newest?.state], [1, 0, 'open'])
+})

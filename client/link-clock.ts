@@ -1,0 +1,94 @@
+// Compares this window's clock with the server's over the connection in use, while the window is visible.
+
+import {
+  type ClockReading,
+  combine,
+  createClockEstimate,
+  exchangePauseMs,
+} from '../server/wire/clock-estimate.ts'
+import type { ClockAnswer } from '../server/wire/messages.ts'
+import { nothingPlanned, type Random, type Timers } from '../server/wire/time.ts'
+import type { OpenTransport } from './transports/transport.ts'
+
+/** Timeout of a clock request. Only one is pending at a time, so that none pile up in a slow browser. */
+const clockTimeoutMs = 20_000
+
+export class LinkClock {
+  readonly #estimate = createClockEstimate()
+  readonly #timers: Timers
+  readonly #random: Random
+  readonly #onReading: (reading: ClockReading | null) => void
+  #ask: OpenTransport['askClock']
+  #isResting = false
+  #begunAt = 0
+  #pauseMs = 0
+  #askedAt: number | null = null
+  #stopTimer = nothingPlanned
+
+  /** `onReading`: each reading holds until the next; null when the clock is unknown. */
+  constructor(timers: Timers, random: Random, onReading: (reading: ClockReading | null) => void) {
+    this.#timers = timers
+    this.#random = random
+    this.#onReading = onReading
+  }
+
+  /** Begins after a pause, so that queued messages go first; undefined ends. Does not call `onReading`. */
+  askOver(ask: OpenTransport['askClock']): void {
+    this.#ask = ask
+    this.#restart()
+  }
+
+  /** Until `wake('visible')`. */
+  rest(): void {
+    this.#isResting = true
+    this.#restart()
+    this.#onReading(null)
+  }
+
+  /** The device may have slept. */
+  wake(isVisible: boolean): void {
+    if (isVisible) this.#isResting = false
+    this.#restart()
+    this.#onReading(null)
+  }
+
+  take({ sent, received, at }: ClockAnswer, returnedAt: number): void {
+    if (!this.#ask || this.#isResting || ![sent, received, at].every(Number.isFinite)) return
+    // Ignores requests from before the restart: the clock may have jumped since.
+    if (sent < this.#begunAt) return
+    this.#askedAt = null
+    this.#estimate.take({ sentAt: sent, receivedAt: received, answeredAt: at, returnedAt })
+    this.#report()
+  }
+
+  #restart(): void {
+    this.#stopTimer()
+    this.#estimate.forget()
+    this.#askedAt = null
+    if (!this.#ask || this.#isResting) return
+    this.#begunAt = this.#timers.now()
+    this.#plan()
+  }
+
+  #plan(): void {
+    this.#pauseMs = exchangePauseMs(this.#timers.now() - this.#begunAt, this.#random)
+    this.#stopTimer = this.#timers.later(() => this.#askNext(), this.#pauseMs)
+  }
+
+  #askNext(): void {
+    const now = this.#timers.now()
+    const isAwaiting = this.#askedAt !== null && now - this.#askedAt < clockTimeoutMs
+    this.#plan()
+    // Extends the last reading, since this request may get no answer.
+    this.#report()
+    if (isAwaiting) return
+    this.#askedAt = now
+    this.#ask?.()
+  }
+
+  #report(): void {
+    const now = this.#timers.now()
+    const [current, atNext] = [this.#estimate.at(now), this.#estimate.at(now + this.#pauseMs)]
+    if (current && atNext) this.#onReading(combine(current, atNext))
+  }
+}

@@ -1,0 +1,388 @@
+// What a link promises: cursor, order, once; drafts sent again until stored; channels; messages told with their age.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Message } from '../server/wire/messages.ts'
+import { whenDue } from './link.ts'
+import { mode, openLink } from './testing.ts'
+import { RefusedError } from './transports/transport.ts'
+
+test('opens the mode’s transport at its listener and says who asks, without a cursor at first', () => {
+  const { newest, heard } = openLink()
+  const { transport, origin, query } = newest()
+  assert.deepEqual([transport, origin], ['sse', 'https://localhost:2'])
+  assert.equal(String(query), 'window=w1&key=k1&channels=main%2Cwind&opening=1')
+  newest().welcome()
+  assert.deepEqual(heard.states, ['opening sse/2', 'open sse/2 HTTP/2'])
+})
+
+test('counts its openings, and tells the transport its mode and how to poll', () => {
+  const { time, streams, newest } = openLink({ mode: mode('long-polling/2') })
+  newest().end()
+  time.advance(250)
+  assert.deepEqual(
+    streams.map(({ query }) => query.get('opening')),
+    ['1', '2'],
+  )
+  assert.equal(newest().mode.name, 'long-polling/2')
+  assert.deepEqual(newest().polling, { intervalMs: 1000, holdMs: 20_000 })
+})
+
+test('begins at the cursor of what the page brought, and takes what comes after it', () => {
+  const { newest, heard } = openLink({ cursor: 'life1:40' })
+  assert.equal(newest().cursor, 'life1:40')
+  newest().welcome({ cursor: 'life1:41' })
+  for (const seq of [39, 40, 41]) newest().message(seq)
+  assert.deepEqual([heard.messages, heard.newLogs], [[41], 0])
+})
+
+test('tells when the log is another one than the page came from', () => {
+  const { newest, heard } = openLink({ cursor: 'life1:40' })
+  newest().welcome({ cursor: 'life2:3', recovered: false })
+  newest().message(3)
+  assert.deepEqual([heard.messages, heard.newLogs], [[3], 1])
+})
+
+test('goes on where a new epoch continues the log that it knows', () => {
+  const { time, newest, heard } = openLink({ cursor: 'life1:40' })
+  newest().welcome({ cursor: 'life2:41', recovered: true })
+  for (const seq of [40, 41]) newest().message(seq)
+  newest().end()
+  time.advance(250)
+  assert.deepEqual([newest().cursor, heard.messages, heard.newLogs], ['life2:41', [41], 0])
+})
+
+test('resumes from where it stands, and before the first message from the start of what it entered', () => {
+  const { time, newest, streams } = openLink()
+  newest().welcome({ cursor: 'life1:7' })
+  newest().end()
+  time.advance(250)
+  assert.equal(newest().cursor, 'life1:0')
+  newest().welcome({ cursor: 'life1:9' })
+  newest().message(8)
+  newest().message(9)
+  newest().end()
+  time.advance(500)
+  assert.deepEqual([streams.length, newest().cursor], [3, 'life1:9'])
+})
+
+test('drops what it had already, and takes all of another life of the log', () => {
+  const { time, newest, heard } = openLink()
+  newest().welcome()
+  // With gaps where other channels' messages are.
+  for (const seq of [1, 1, 2, 5, 3, 5, 6]) newest().message(seq)
+  assert.deepEqual(heard.messages, [1, 2, 5, 6])
+  newest().end()
+  time.advance(250)
+  newest().welcome({ cursor: 'life1:7' })
+  for (const seq of [2, 6, 7]) newest().message(seq)
+  assert.deepEqual(heard.messages, [1, 2, 5, 6, 7])
+  newest().end()
+  time.advance(500)
+  newest().welcome({ cursor: 'life2:2', recovered: false })
+  for (const seq of [1, 2]) newest().message(seq)
+  assert.deepEqual(heard.messages, [1, 2, 5, 6, 7, 1, 2])
+})
+
+test('passes on who is here', () => {
+  const { newest, heard } = openLink()
+  newest().frame({ type: 'presence', windows: 3, browserHttp1Streams: 0 }, 0)
+  assert.deepEqual(heard.windows, [3])
+})
+
+test('numbers and stamps what it sends, and knows what is not stored yet', async () => {
+  const { time, newest, heard, publish } = openLink()
+  newest().welcome()
+  time.advance(12)
+  assert.deepEqual(publish('a'), {
+    id: 'w1-1',
+    channel: 'main',
+    kind: 'edit',
+    from: 'w1',
+    at: time.now(),
+    body: { html: 'a' },
+  })
+  publish('b')
+  assert.deepEqual(newest().sent, ['w1-1', 'w1-2'])
+  await newest().store('w1-2', 5)
+  await newest().store('w1-1', 6)
+  assert.deepEqual(heard.stored, ['w1-2 as 5', 'w1-1 as 6'])
+  assert.deepEqual(heard.unstored, [1, 2, 1, 0])
+})
+
+test('keeps what is said before it is open, and sends it before what comes later', () => {
+  const { newest, publish } = openLink()
+  publish()
+  publish()
+  assert.deepEqual(newest().sent, [])
+  newest().welcome()
+  publish()
+  assert.deepEqual(newest().sent, ['w1-1', 'w1-2', 'w1-3'])
+})
+
+test('after a loss it sends again what was not acknowledged, in order, under the same ids', async () => {
+  const { time, newest, publish } = openLink()
+  newest().welcome()
+  for (let n = 0; n < 4; n += 1) publish()
+  await newest().store('w1-2', 1)
+  newest().end()
+  publish()
+  time.advance(250)
+  newest().welcome()
+  assert.deepEqual(newest().sent, ['w1-1', 'w1-3', 'w1-4', 'w1-5'])
+})
+
+test('what was refused is told and not sent again', async () => {
+  const { time, streams, newest, heard, publish } = openLink()
+  newest().welcome()
+  publish()
+  publish()
+  await newest().fail('w1-1', new RefusedError('bad-shape', 'It does not fit.'))
+  assert.deepEqual([heard.refused, streams.length], [['w1-1: It does not fit.'], 1])
+  newest().end()
+  time.advance(250)
+  newest().welcome()
+  assert.deepEqual([newest().sent, heard.unstored.at(-1)], [['w1-2'], 1])
+})
+
+test('an uplink that breaks while the stream seems fine starts over once, and all goes again in order', async () => {
+  const { time, streams, newest, heard, publish } = openLink()
+  newest().welcome()
+  publish()
+  publish()
+  const first = newest()
+  await first.fail('w1-1', new Error('no answer'))
+  await first.fail('w1-2', new Error('no answer'))
+  assert.equal(first.isClosed(), true)
+  assert.equal(heard.states.at(-1), 'waiting sse/2 250: A message could not be sent; connecting anew.')
+  time.advance(250)
+  newest().welcome()
+  assert.deepEqual([streams.length, newest().sent], [2, ['w1-1', 'w1-2']])
+})
+
+test('switches live: keeps cursor and outbox, closes the old transport and does not act on what it still says', async () => {
+  const { link, time, streams, newest, heard, publish } = openLink()
+  newest().welcome()
+  newest().message(3)
+  publish()
+  publish()
+  const old = newest()
+  link.switchMode(mode('websocket/1.1'))
+  assert.equal(old.isClosed(), true)
+  assert.deepEqual(
+    [newest().transport, newest().origin, newest().cursor],
+    ['websocket', 'https://localhost:1.1', 'life1:3'],
+  )
+
+  old.message(4)
+  old.welcome({ cursor: 'life9:0' })
+  old.frame({ type: 'presence', windows: 9, browserHttp1Streams: 0 }, 0)
+  old.end()
+  await old.fail('w1-1', new Error('aborted'))
+  await old.store('w1-2', 8)
+  newest().welcome({ http: '1.1' })
+  newest().message(4)
+  assert.deepEqual(newest().sent, ['w1-1'])
+  await newest().store('w1-1', 9)
+  time.advance(15_000)
+  assert.deepEqual([streams.length, heard.messages, heard.windows], [2, [3, 4], []])
+  assert.deepEqual(heard.stored, ['w1-2 as 8', 'w1-1 as 9'])
+  assert.deepEqual(heard.states, [
+    'opening sse/2',
+    'open sse/2 HTTP/2',
+    'opening websocket/1.1',
+    'open websocket/1.1 HTTP/1.1',
+  ])
+})
+
+test('a message that two transports answer is settled once', async () => {
+  const { link, newest, heard, publish } = openLink()
+  newest().welcome()
+  publish()
+  const old = newest()
+  link.switchMode(mode('websocket/1.1'))
+  newest().welcome()
+  await newest().store('w1-1', 1)
+  await old.store('w1-1', 1)
+  assert.deepEqual([heard.stored, heard.unstored], [['w1-1 as 1'], [1, 0]])
+})
+
+test('other channels: asks for them anew, from where it stands, and sends what is not stored again', () => {
+  const { link, streams, newest, heard, publish } = openLink()
+  newest().welcome({ cursor: 'life1:4' })
+  newest().message(5)
+  publish()
+  link.read(['main', 'wind', 'overview.main'])
+  assert.deepEqual([streams.length, streams[0]?.isClosed()], [2, true])
+  const { query, cursor } = newest()
+  assert.deepEqual(
+    [query.get('channels'), query.get('opening'), cursor],
+    ['main,wind,overview.main', '2', 'life1:5'],
+  )
+  newest().welcome({ cursor: 'life1:6' })
+  newest().message(6)
+  assert.deepEqual([heard.messages, newest().sent], [[5, 6], ['w1-1']])
+  assert.equal(heard.newest?.repairs, 0)
+})
+
+test('the same channels change nothing', () => {
+  const { link, streams, newest } = openLink()
+  newest().welcome()
+  link.read(['main', 'wind'])
+  assert.equal(streams.length, 1)
+})
+
+test('while there is no connection the next one asks for the new channels', () => {
+  const { link, time, streams, newest } = openLink()
+  newest().end()
+  link.read(['main'])
+  assert.equal(streams.length, 1)
+  time.advance(250)
+  assert.equal(newest().query.get('channels'), 'main')
+  link.close()
+  link.read(['main', 'wind'])
+  assert.equal(streams.length, 2)
+})
+
+const hourMs = 3_600_000
+
+function openTold() {
+  const told: { readonly seq: number; readonly receivedAt: number; readonly dueAt: number }[] = []
+  const opened = openLink({
+    onMessage: ({ seq }, receivedAt, dueAt) => void told.push({ seq, receivedAt, dueAt }),
+  })
+  const { time, newest } = opened
+
+  /** It comes now; the log took it at `acceptedAt`. */
+  function take(seq: number, acceptedAt: number): void {
+    const sent = { id: `sensor-${seq}`, channel: 'wind', from: 'sensor', at: acceptedAt }
+    const message: Message = { ...sent, kind: 'edit', body: { html: '' }, seq, acceptedAt }
+    newest().frame({ type: 'message', message }, time.now())
+  }
+
+  /** One exchange with a server whose clock is that far ahead of this window's. */
+  function compareClocks(aheadMs: number): void {
+    time.advance(250)
+    const [sent, at] = [time.now(), time.now() + aheadMs]
+    newest().frame({ type: 'clock', sent, received: at, at }, sent)
+  }
+
+  function comeBack(cursor: string, recovered = true): void {
+    newest().end()
+    time.advance(1000)
+    newest().welcome({ cursor, recovered })
+  }
+
+  /** How long before it came each was due, by its number; and that all came when they came. */
+  function late(): [number, number][] {
+    return told.map(({ seq, receivedAt, dueAt }) => [seq, receivedAt - dueAt])
+  }
+
+  return { ...opened, take, compareClocks, comeBack, late, told }
+}
+
+test('up to the welcome’s cursor a message is as old as the log says, after it as new as it comes', () => {
+  const { time, newest, take, late, told } = openTold()
+  newest().welcome({ cursor: 'life1:7' })
+  take(6, time.now() - 6 * hourMs)
+  take(7, time.now() - 20)
+  take(8, time.now() - 300)
+  assert.deepEqual(late(), [
+    [6, 6 * hourMs],
+    [7, 20],
+    [8, 0],
+  ])
+  assert.deepEqual(new Set(told.map(({ receivedAt }) => receivedAt)), new Set([time.now()]))
+})
+
+test('so does each stream that resumes, and one of a new log', () => {
+  const { time, newest, take, comeBack, late } = openTold()
+  newest().welcome({ cursor: 'life1:0' })
+  take(1, time.now() - 40)
+  comeBack('life1:3')
+  take(3, time.now() - hourMs)
+  comeBack('life2:1', false)
+  take(1, time.now() - 2 * hourMs)
+  take(2, time.now() - 30)
+  assert.deepEqual(late(), [
+    [1, 0],
+    [3, hourMs],
+    [1, 2 * hourMs],
+    [2, 0],
+  ])
+})
+
+for (const aheadMs of [hourMs, -hourMs]) {
+  test(`the comparison of the stream before says it by this window’s clock, the server ${aheadMs} ms ahead`, () => {
+    const { time, newest, take, compareClocks, comeBack, late } = openTold()
+    newest().welcome()
+    compareClocks(aheadMs)
+    comeBack('life1:3')
+    take(3, time.now() + aheadMs - 20_000)
+    const [[, lateMs] = assert.fail('nothing was told')] = late()
+    // A stamp is a float, and what is told holds for a drifting clock.
+    assert.equal(Math.round(lateMs), 20_000)
+  })
+}
+
+test('what was kept back is as old as its place in the log says, by this window’s clock, and never of the future', () => {
+  const acceptedAt = 1_700_000_000_000
+  for (const offsetMs of [0, hourMs, -hourMs]) {
+    const acceptedHereAt = acceptedAt - offsetMs
+    assert.equal(whenDue({ acceptedAt }, acceptedHereAt + 20_000, offsetMs), acceptedHereAt)
+    assert.equal(whenDue({ acceptedAt }, acceptedHereAt - 1, offsetMs), acceptedHereAt - 1)
+  }
+})
+
+const shownAt = (anchor: string) => ({ client: 7, name: '', anchor, head: anchor })
+
+test('what the window shows is sent once connected, on change, and after each reconnect', () => {
+  const { link, time, streams, newest } = openLink()
+  link.setAwareness(shownAt('AA'))
+  assert.deepEqual(newest().reports, [])
+  newest().welcome()
+  assert.deepEqual(newest().reports, [{ state: shownAt('AA') }])
+  newest().end()
+  time.advance(1000)
+  link.setAwareness(shownAt('AB'))
+  newest().welcome()
+  assert.equal(streams.length, 2)
+  assert.deepEqual(newest().reports, [{ state: shownAt('AB') }])
+  time.advance(10_000)
+  assert.equal(newest().reports.length, 1)
+  link.setAwareness(null)
+  assert.deepEqual(newest().reports.at(-1), { state: null })
+})
+
+test('of many changes a second ten are sent, the newest last', () => {
+  const { link, time, newest } = openLink()
+  newest().welcome()
+  for (let change = 0; change < 200; change += 1) {
+    link.setAwareness(shownAt(`A${change}`))
+    time.advance(5)
+  }
+  time.advance(100)
+  assert.ok(newest().reports.length <= 11)
+  assert.deepEqual(newest().reports.at(-1), { state: shownAt('A199') })
+})
+
+test('a window that becomes visible again repeats what it shows', () => {
+  const { link, time, newest } = openLink()
+  newest().welcome()
+  link.setAwareness(shownAt('AA'))
+  time.advance(1000)
+  link.wake('visible')
+  assert.deepEqual(newest().reports, [{ state: shownAt('AA') }, { state: shownAt('AA') }])
+})
+
+test('what others show is passed on, and nobody is shown once the connection is lost', () => {
+  const { newest, heard } = openLink()
+  newest().welcome()
+  const windows = [{ window: 'w2', state: shownAt('AA') }]
+  newest().frame({ type: 'awareness', channel: 'main', windows })
+  newest().end()
+  assert.deepEqual(heard.awareness, [
+    { type: 'awareness', channel: 'main', windows },
+    { type: 'awareness', channel: 'main', windows: [], whole: true },
+  ])
+})

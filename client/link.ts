@@ -1,0 +1,492 @@
+// A window's link to the log: opens, resumes, retries and falls back; delivers each message once, in order.
+
+import type { ClockReading } from '../server/wire/clock-estimate.ts'
+import {
+  type AwarenessFrame,
+  type AwarenessState,
+  type Bodies,
+  type Cursor,
+  type DownFrame,
+  type Draft,
+  formatCursor,
+  type Kind,
+  type Message,
+  type Polling,
+  type Presence,
+  parseCursor,
+  type Welcome,
+} from '../server/wire/messages.ts'
+import type { HttpVersion, Mode } from '../server/wire/modes.ts'
+import { nothingPlanned, type Timers } from '../server/wire/time.ts'
+import type { Sleeper, WakeUp } from './browser-services.ts'
+import { Connection } from './connection.ts'
+import { type Fall, Fallback, Retry } from './fallback.ts'
+import { LinkClock } from './link-clock.ts'
+import { Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
+import type { Closing, Transports } from './transports/transport.ts'
+
+export interface LinkState {
+  readonly state: 'opening' | 'open' | 'waiting'
+  /** Such as `sse/2`. */
+  readonly mode: string
+  readonly wished: string
+  /** Why `mode` differs from `wished`; null if equal or not open. */
+  readonly fall: Fall | null
+  /** HTTP version seen by the server; null until open. */
+  readonly spokenHttp: HttpVersion | null
+  /** Null when open. */
+  readonly reason: string | null
+  /** Ms since the epoch; null when none is planned. */
+  readonly retryAt: number | null
+  readonly repairs: number
+  readonly clock: ClockReading | null
+}
+
+export interface LinkOptions extends OutboxOptions {
+  readonly mode: Mode
+  readonly transports: Transports
+  readonly originFor: (http: HttpVersion) => string
+  readonly polling: Polling
+  readonly key: string
+  /** The page's own first. */
+  readonly channels: readonly string[]
+  /** Cursor of the embedded state; null for none. */
+  readonly cursor: string | null
+  /** False when this browser is no longer invited; rejects when the server is unreachable. */
+  readonly renewSession: () => Promise<boolean>
+}
+
+export interface LinkListener extends OutboxListener {
+  onState(state: LinkState): void
+  /**
+   * Delivers each message of the log once, in order. `dueAt` estimates its arrival without an interruption;
+   * it differs from `receivedAt` only during catch-up. This window's clock, ms since the epoch.
+   */
+  onMessage(message: Message, receivedAt: number, dueAt: number): void
+  /** The log was replaced: sequence numbers restart. */
+  onNewLog(): void
+  onPresence(presence: Presence): void
+  /** Changes of the windows shown; an empty `whole` when the connection is lost. */
+  onAwareness(frame: AwarenessFrame): void
+}
+
+const uninvited: Closing = {
+  code: 'uninvited',
+  sentence: 'This browser is not invited any more; open your link once more, or ask for a new one.',
+  retryAfterMs: null,
+}
+
+const offlineSentence = 'This browser is offline.'
+
+/** EventSource and WebSocket report refusals as losses: then the session is checked. */
+const lossesBeforeSessionCheck = 2
+
+export class Link implements Sleeper {
+  readonly outbox: Outbox
+  readonly #options: LinkOptions
+  readonly #listener: LinkListener
+  readonly #fallback: Fallback
+  readonly #retry: Retry
+  readonly #clock: LinkClock
+  readonly #awareness: AwarenessSender
+  #channels: readonly string[]
+  #position: Cursor | null
+  /** Sequence number of the log's end when the stream opened: messages up to it are catch-up. */
+  #endSeq = 0
+  #openings = 0
+  #current: Connection | null = null
+  /** A better mode, promoted on its welcome. */
+  #probe: Connection | null = null
+  #stopRetry = nothingPlanned
+  #stopProbe = nothingPlanned
+  #isOffline = false
+  #isClosed = false
+  #losses = 0
+  #repairs = 0
+  #lastState: Omit<LinkState, 'clock'> | null = null
+  #reading: ClockReading | null = null
+  /** The last known one: a new stream has no clock reading yet. */
+  #offsetMs = 0
+
+  /** Call `open` to begin. */
+  constructor(options: LinkOptions, listener: LinkListener) {
+    const { timers, random } = options
+    this.#options = options
+    this.#listener = listener
+    this.#channels = options.channels
+    this.#position = parseCursor(options.cursor)
+    this.outbox = new Outbox(options, listener)
+    this.#fallback = new Fallback(options.mode, timers.now, random)
+    this.#retry = new Retry(timers.now, random)
+    this.#awareness = new AwarenessSender(timers)
+    this.#clock = new LinkClock(timers, random, (reading) => {
+      if (reading === this.#reading) return
+      this.#reading = reading
+      this.#offsetMs = reading?.offsetMs ?? this.#offsetMs
+      this.#tellState()
+    })
+  }
+
+  open(): void {
+    this.#stopRetry()
+    this.#current = this.#connect(this.#fallback.mode)
+    this.#report('opening')
+  }
+
+  /** Position in the log; null before the first connection. */
+  get cursor(): string | null {
+    return this.#position && formatCursor(this.#position)
+  }
+
+  /** Sends a message, now or once connected. Null if the outbox has no room for it. */
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
+    return this.outbox.publish(channel, kind, body, this.cursor)
+  }
+
+  /** Replaces the channels; a new one delivers messages from now on only. */
+  read(channels: readonly string[]): void {
+    if (channels.join() === this.#channels.join()) return
+    this.#channels = channels
+    if (this.#current !== null) this.#reopen()
+  }
+
+  /**
+   * What this window shows of itself: sent on change, at most ten times a second, and after each reconnect. `isKnown`: the
+   * others have derived it, so that only a new connection sends it.
+   */
+  setAwareness(state: AwarenessState | null, isKnown = false): void {
+    this.#awareness.set(state, isKnown)
+  }
+
+  switchMode(next: Mode): void {
+    if (this.#isClosed) return
+    this.#leave()
+    this.#fallback.choose(next)
+    this.#retry.startOver()
+    this.open()
+  }
+
+  retryNow(): void {
+    if (this.#isWaiting()) this.open()
+  }
+
+  /** Stops clock comparison until `wake('visible')`. */
+  rest(): void {
+    this.#clock.rest()
+  }
+
+  wake(by: WakeUp): void {
+    if (!this.#isClosed) {
+      if (by === 'online') this.#isOffline = false
+      if (this.#current === null) this.open()
+      else if (by === 'restored' || this.#current.isStale()) this.#reopen()
+    }
+    this.#clock.wake(by === 'visible')
+    // The server forgets polling windows that the browser slowed down.
+    this.#awareness.repeat()
+  }
+
+  offline(): void {
+    this.#isOffline = true
+    if (this.#isWaiting()) this.#waitFor(this.#retry.longPauseMs(), offlineSentence)
+  }
+
+  /**
+   * Closing, or entering the back-forward cache: a cached page may keep its stream open but frozen, and
+   * the server would count the window as present until the silence limit.
+   */
+  hide(): void {
+    this.#leave()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.outbox.close()
+    this.#stopRetry()
+    this.#leave()
+  }
+
+  // A connection's life
+
+  #connect(mode: Mode): Connection {
+    const { transports, originFor, polling, window, key, timers } = this.#options
+    this.#openings += 1
+    const query = new URLSearchParams({
+      window,
+      key,
+      channels: this.#channels.join(),
+      opening: String(this.#openings),
+    })
+    if (this.cursor !== null) query.set('cursor', this.cursor)
+    const connection: Connection = new Connection(
+      transports[mode.transport],
+      {
+        ...{ origin: originFor(mode.http), mode, query, polling },
+        onFrame: (frame, receivedAt) => this.#take(connection, frame, receivedAt),
+        onClose: (closing) => (connection === this.#probe ? this.#probeFailed() : this.#ended(closing)),
+      },
+      timers,
+    )
+    return connection
+  }
+
+  #take(connection: Connection, frame: DownFrame, receivedAt: number): void {
+    // The probe resumes from the cursor, so no message is lost or repeated.
+    if (frame.type === 'welcome' && connection === this.#probe) {
+      this.#current?.leave()
+      this.#current = this.#takeProbe()
+    }
+    if (connection !== this.#current) return
+    this.#isOffline = false
+    if (frame.type === 'welcome') this.#welcomed(connection, frame)
+    else if (frame.type === 'presence') this.#listener.onPresence(frame)
+    else if (frame.type === 'awareness') this.#listener.onAwareness(frame)
+    else if (frame.type === 'clock') this.#clock.take(frame, receivedAt)
+    else if (frame.type === 'message') this.#deliver(frame.message, receivedAt)
+    // Streams keep order: a message missing before the heartbeat is lost.
+    else if (frame.type === 'heartbeat' && frame.newest > (this.#position?.seq ?? 0)) {
+      this.#repairs += 1
+      this.#reopen()
+    }
+  }
+
+  #welcomed(connection: Connection, welcome: Welcome): void {
+    this.#losses = 0
+    this.#retry.opened()
+    this.#fallback.opened(connection.mode)
+    this.#enterLog(welcome)
+    this.outbox.connect(connection.send, connection.mode.mostUnderWay, () =>
+      // All unacknowledged drafts must be resent in order.
+      connection.abandon('lost', 'A message could not be sent; connecting anew.'),
+    )
+    this.#reading = null
+    this.#clock.askOver(connection.askClock)
+    this.#awareness.sendOver((state) => connection.sendAwareness({ state }))
+    this.#report('open', { spokenHttp: welcome.http })
+    this.#planProbe()
+  }
+
+  #enterLog({ cursor, recovered }: Pick<Welcome, 'cursor' | 'recovered'>): void {
+    const { epoch, seq } = parseCursor(cursor) ?? { epoch: '', seq: 0 }
+    this.#endSeq = seq
+    const known = this.#position
+    if (epoch === known?.epoch) return
+    const isContinued = recovered && known !== null
+    this.#position = { epoch, seq: isContinued ? known.seq : 0 }
+    if (known && !isContinued) this.#listener.onNewLog()
+  }
+
+  #deliver(message: Message, receivedAt: number): void {
+    const { seq } = message
+    if (!this.#position || seq <= this.#position.seq) return
+    this.#position = { ...this.#position, seq }
+    const dueAt = seq <= this.#endSeq ? whenDue(message, receivedAt, this.#offsetMs) : receivedAt
+    this.#listener.onMessage(message, receivedAt, dueAt)
+  }
+
+  #ended(closing: Closing): void {
+    this.#current = null
+    this.#lost()
+    this.#current = this.#takeProbe()
+    // The server may have replaced this stream by the probe's.
+    if (this.#current) {
+      this.#fallback.adopt(this.#current.mode)
+      this.#report('opening')
+      return
+    }
+    this.#stopProbing()
+    if (closing.code === 'expired') this.#renew(closing)
+    else if (closing.code === 'refused' || closing.code === 'uninvited') this.#waitLong(closing)
+    else this.#wait(closing)
+  }
+
+  #lost(): void {
+    this.outbox.disconnect()
+    this.#awareness.sendOver(null)
+    this.#listener.onAwareness({
+      type: 'awareness',
+      channel: this.#channels[0] ?? '',
+      windows: [],
+      whole: true,
+    })
+    // Reported with the next state.
+    this.#reading = null
+    this.#clock.askOver(undefined)
+  }
+
+  #reopen(): void {
+    this.#leave()
+    this.open()
+  }
+
+  #leave(): void {
+    this.#stopProbing()
+    this.#fallback.left()
+    this.#current?.leave()
+    this.#current = null
+    this.#lost()
+  }
+
+  // Between connections
+
+  #isWaiting(): boolean {
+    return this.#current === null && !this.#isClosed
+  }
+
+  #wait(closing: Closing): void {
+    const { code, sentence } = closing
+    const isAtOnce = this.#fallback.closed(this.#isOffline ? 'offline' : code)
+    if (this.#isOffline) {
+      this.#waitFor(this.#retry.longPauseMs(), offlineSentence)
+      return
+    }
+    this.#losses += 1
+    if (isAtOnce) this.#retry.startOver()
+    this.#waitFor(this.#retry.pauseMs(isAtOnce ? { code, retryAfterMs: 0 } : closing), sentence)
+    if (this.#losses !== lossesBeforeSessionCheck) return
+    this.#options.renewSession().then(
+      (isInvited) => !isInvited && this.#isWaiting() && this.#waitLong(uninvited),
+      // Unreachable, which is already known.
+      () => undefined,
+    )
+  }
+
+  #waitLong({ code, sentence, retryAfterMs }: Closing): void {
+    this.#fallback.closed(code)
+    this.#waitFor(Math.max(this.#retry.longPauseMs(), retryAfterMs ?? 0), sentence)
+  }
+
+  #waitFor(delayMs: number, reason: string): void {
+    const { timers } = this.#options
+    this.#stopRetry()
+    this.#stopRetry = timers.later(() => this.open(), delayMs)
+    this.#report('waiting', { reason, retryAt: timers.now() + delayMs })
+  }
+
+  #renew(closing: Closing): void {
+    this.#fallback.closed(closing.code)
+    this.#report('waiting', { reason: closing.sentence })
+    this.#options.renewSession().then(
+      (isInvited) => {
+        if (!this.#isWaiting()) return
+        // The pause grows from the second time on, to prevent a loop.
+        if (isInvited) this.#waitFor(this.#retry.pauseMs({ ...closing, retryAfterMs: 0 }), closing.sentence)
+        else this.#waitLong(uninvited)
+      },
+      () => this.#isWaiting() && this.#wait({ ...closing, code: 'lost' }),
+    )
+  }
+
+  // Back to a better mode
+
+  #planProbe(): void {
+    this.#stopProbing()
+    const pauseMs = this.#fallback.probePauseMs()
+    if (pauseMs !== null)
+      this.#stopProbe = this.#options.timers.later(() => this.#tryMode(this.#fallback.wished), pauseMs)
+  }
+
+  #tryMode(better: Mode | null): void {
+    if (better) {
+      this.#probe = this.#connect(better)
+      return
+    }
+    this.#fallback.probeFailed()
+    this.#planProbe()
+  }
+
+  #probeFailed(): void {
+    this.#tryMode(this.#fallback.betterAfter(this.#takeProbe()?.mode ?? this.#fallback.mode))
+    const last = this.#lastState
+    if (last?.state === 'open' && last.fall !== this.#fallback.fall)
+      this.#report('open', { spokenHttp: last.spokenHttp })
+  }
+
+  #takeProbe(): Connection | null {
+    const taken = this.#probe
+    this.#probe = null
+    return taken
+  }
+
+  #stopProbing(): void {
+    this.#stopProbe()
+    this.#takeProbe()?.leave()
+  }
+
+  #report(state: LinkState['state'], change: Partial<LinkState> = {}): void {
+    this.#lastState = {
+      state,
+      mode: (this.#current?.mode ?? this.#fallback.mode).name,
+      wished: this.#fallback.wished.name,
+      fall: state === 'open' ? this.#fallback.fall : null,
+      spokenHttp: null,
+      reason: null,
+      retryAt: null,
+      repairs: this.#repairs,
+      ...change,
+    }
+    this.#tellState()
+  }
+
+  #tellState(): void {
+    if (this.#lastState && !this.#isClosed)
+      this.#listener.onState({ ...this.#lastState, clock: this.#reading })
+  }
+}
+
+/**
+ * Estimates when a catch-up or embedded message would have arrived without the interruption: this window's
+ * clock, ms since the epoch, at most `receivedAt`. `offsetMs` is server clock minus this window's.
+ */
+export function whenDue(
+  { acceptedAt }: Pick<Message, 'acceptedAt'>,
+  receivedAt: number,
+  offsetMs = 0,
+): number {
+  return Math.min(receivedAt, acceptedAt - offsetMs)
+}
+
+const awarenessPauseMs = 100
+
+class AwarenessSender {
+  readonly #timers: Timers
+  #newest: AwarenessState | null = null
+  #sent: AwarenessState | null = null
+  #send: ((state: AwarenessState | null) => void) | null = null
+  #freeAt = 0
+  #stopTimer = nothingPlanned
+
+  constructor(timers: Timers) {
+    this.#timers = timers
+  }
+
+  /** Null while there is no connection. */
+  sendOver(send: ((state: AwarenessState | null) => void) | null): void {
+    this.#send = send
+    this.repeat()
+  }
+
+  repeat(): void {
+    this.#sent = null
+    this.#sendSoon()
+  }
+
+  set(state: AwarenessState | null, isKnown: boolean): void {
+    if (isKnown && this.#sent === this.#newest) this.#sent = state
+    this.#newest = state
+    this.#sendSoon()
+  }
+
+  #sendSoon(): void {
+    this.#stopTimer()
+    if (!this.#send || this.#newest === this.#sent) return
+    const waitMs = this.#freeAt - this.#timers.now()
+    if (waitMs > 0) {
+      this.#stopTimer = this.#timers.later(() => this.#sendSoon(), waitMs)
+      return
+    }
+    this.#freeAt = this.#timers.now() + awarenessPauseMs
+    this.#sent = this.#newest
+    this.#send(this.#newest)
+  }
+}

@@ -1,0 +1,590 @@
+// What a window has not been able to send: bounded, kept in the browser, in order, a few at a time, again after a pause.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Draft, Kind, Stored } from '../server/wire/messages.ts'
+import { createManualTime } from '../server/wire/testing.ts'
+import type { UnstoredDraft } from './draft-database.ts'
+import { Outbox, type OutboxOptions } from './outbox.ts'
+import { createBrowser, mode, openLink, settled } from './testing.ts'
+import { BusyError, RefusedError } from './transports/transport.ts'
+
+function draft(n: number, change: Partial<Draft> = {}): Draft {
+  return { id: `w1-${n}`, channel: 'main', kind: 'edit', from: 'w1', at: n, body: { html: '' }, ...change }
+}
+
+const unstored = (one: Draft): UnstoredDraft => ({ draft: one, cursor: null, edits: 1 })
+
+/** An outbox alone; `kept` is what it saves, `connect` stores some of it and never answers for the others. */
+function openOutbox(bounds: Partial<OutboxOptions['bounds']> = {}, pauseMs = 15) {
+  const saved = new Map<string, UnstoredDraft>()
+  const superseded: string[] = []
+  const refused: string[] = []
+  const time = createManualTime(0)
+  const outbox = new Outbox(
+    {
+      window: 'w1',
+      bounds: { messages: 100, bytes: 100_000, ...bounds },
+      timers: time,
+      random: () => 1,
+      store: {
+        async write(added, removed) {
+          for (const id of removed) saved.delete(id)
+          for (const one of added) saved.set(one.draft.id, structuredClone(one))
+          return true
+        },
+      },
+      merging: {
+        pauseMs,
+        mostBytes: 50_000,
+        mergeUpdates: (updates) => ({ update: updates.map(({ update }) => update).join('+') }),
+      },
+    },
+    {
+      onOutbox: () => undefined,
+      onStored: () => undefined,
+      onRefused: ({ id }) => void refused.push(id),
+      onSuperseded: ({ id }) => void superseded.push(id),
+      onRenamed: () => undefined,
+    },
+  )
+
+  function connect(answer: (draft: Draft) => Promise<Stored> | null, mostUnderWay = 32): Promise<void> {
+    outbox.connect(
+      (draft) => answer(draft) ?? new Promise(() => undefined),
+      mostUnderWay,
+      () => undefined,
+    )
+    return settled()
+  }
+
+  const add = ({ channel = 'main', kind = 'edit' as Kind, html = '' } = {}) =>
+    outbox.publish(channel, kind, { html }, null) !== null
+  const update = (text: string) => outbox.publish('main', 'update', { update: text }, null)
+
+  function kept(): readonly UnstoredDraft[] {
+    outbox.flush()
+    return [...saved.values()]
+  }
+
+  /** Of closed windows. */
+  function adopt(...left: readonly UnstoredDraft[]): void {
+    for (const one of left) saved.set(one.draft.id, one)
+    outbox.adopt(left)
+  }
+
+  return {
+    outbox,
+    time,
+    superseded,
+    refused,
+    add,
+    update,
+    adopt,
+    kept,
+    held: () => kept().map(({ draft: { id } }) => id),
+    connect,
+  }
+}
+
+/** What updates say, each as it leaves. */
+function recordSent({ connect }: Pick<ReturnType<typeof openOutbox>, 'connect'>, mostUnderWay: number) {
+  const sent: string[] = []
+  const answers: (() => Promise<void>)[] = []
+  void connect((one) => {
+    sent.push((one as Draft<'update'>).body.update)
+    return new Promise<Stored>((resolve) =>
+      answers.push(() => {
+        resolve({ type: 'stored', id: one.id, seq: 1 })
+        return settled()
+      }),
+    )
+  }, mostUnderWay)
+  return { sent, answers }
+}
+
+const stored =
+  (...ids: string[]) =>
+  ({ id }: Draft) =>
+    ids.includes(id) ? Promise.resolve({ type: 'stored', id, seq: 1 } as const) : null
+
+test('keeps what was added, in its order, whichever of it is stored', async () => {
+  const { outbox, add, held, connect } = openOutbox()
+  for (let n = 1; n <= 12; n += 1) add()
+  await connect(stored('w1-1', 'w1-5', 'w1-12'))
+  assert.deepEqual(
+    held(),
+    [2, 3, 4, 6, 7, 8, 9, 10, 11].map((n) => `w1-${n}`),
+  )
+  assert.equal(outbox.state.unstored, 9)
+})
+
+test('a renamed draft is the last one, and its size counts', async () => {
+  const again = 'w1-3r100000000'
+  const size = (one: Draft) => JSON.stringify(one).length
+  const bytes = size(draft(0, { channel: 'other', id: again })) + size(draft(2))
+  const { outbox, superseded, add, held, connect } = openOutbox({ bytes })
+  add({ channel: 'other' })
+  add()
+  await connect(({ id }) => (id === 'w1-1' ? Promise.reject(taken) : null))
+  assert.deepEqual(held(), ['w1-2', again])
+  outbox.disconnect()
+  assert.equal(add(), true)
+  assert.deepEqual([superseded, held()], [['w1-2'], [again, 'w1-4']])
+})
+
+test('takes what closed windows left, whatever the bounds are, and each draft once', async () => {
+  const opened = openOutbox({ messages: 1, bytes: 1 })
+  const { outbox, adopt } = opened
+  adopt(unstored(draft(1)), { ...unstored(draft(2)), edits: 3 })
+  adopt(unstored(draft(1)))
+  const sent: string[] = []
+  await opened.connect(({ id }) => {
+    sent.push(id)
+    return null
+  })
+  assert.deepEqual([sent, outbox.state.unstored], [['w1-1', 'w1-2'], 4])
+})
+
+test('what is under way, of another channel or no edit stays', async () => {
+  const { superseded, add, held, connect } = openOutbox({ messages: 4 })
+  add()
+  // Nothing else is sent while the server is busy.
+  await connect(() => Promise.reject(busy(1000)))
+  for (const one of [{ channel: 'other' }, { kind: 'reading' as const }, {}, {}]) assert.equal(add(one), true)
+  assert.deepEqual([superseded, held()], [['w1-4'], ['w1-1', 'w1-2', 'w1-3', 'w1-5']])
+})
+
+test('over the bounds content is kept in this window only, nothing gives way to it, and nothing else is taken', async () => {
+  const few = openOutbox({ messages: 2 })
+  for (const channel of ['main', 'other']) few.add({ channel })
+  assert.equal(few.add({ kind: 'title' }), false)
+  assert.deepEqual([few.outbox.state.isFull, few.outbox.state.unstored], [false, 2])
+  assert.equal(few.add({ channel: 'third' }), true)
+  assert.deepEqual([few.superseded, few.held(), few.outbox.state.isFull], [[], ['w1-1', 'w1-2'], true])
+  await few.connect(stored('w1-1'))
+  assert.deepEqual([few.held(), few.outbox.state.isFull], [['w1-2', 'w1-4'], false])
+  const size = JSON.stringify(draft(5)).length
+  const small = openOutbox({ bytes: size * 2.5 })
+  for (let n = 0; n < 2; n += 1) small.add()
+  small.add({ html: 'x'.repeat(size * 3) })
+  assert.deepEqual([small.superseded, small.held()], [[], ['w1-1', 'w1-2']])
+  // Of edits over the bounds the newest says it all.
+  small.add({ html: 'y'.repeat(size * 3) })
+  assert.deepEqual([small.superseded, small.held()], [['w1-3'], ['w1-1', 'w1-2']])
+})
+
+test('an update that builds on one over the bounds is over them too, and all are sent in order', async () => {
+  const opened = openOutbox({ bytes: 400 })
+  opened.update('a')
+  const { sent } = recordSent(opened, 1)
+  opened.update('x'.repeat(60_000))
+  opened.update('b')
+  assert.deepEqual([opened.held(), opened.outbox.state.isFull], [['w1-1'], true])
+  assert.deepEqual(sent, ['a'])
+})
+
+test('the bytes are those of UTF-8, and come back when a draft is stored', async () => {
+  const html = '風'.repeat(100)
+  const wide = draft(1, { body: { html } })
+  const { superseded, add, connect } = openOutbox({ bytes: Buffer.byteLength(JSON.stringify(wide)) * 2 })
+  for (let n = 0; n < 3; n += 1) add({ html })
+  assert.deepEqual(superseded, ['w1-1'])
+  await connect(stored('w1-2'))
+  assert.equal(add({ html }), true)
+  assert.deepEqual(superseded, ['w1-1'])
+})
+
+test('waiting updates become one: no bound is reached, nothing is dropped, and the edits in them still count', () => {
+  for (const pauseMs of [15, 0]) {
+    const { outbox, superseded, update, kept } = openOutbox({ messages: 65 }, pauseMs)
+    const texts = Array.from({ length: 200 }, (_, n) => `${n}`)
+    for (const text of texts) assert.ok(update(text))
+    const together = kept()
+    assert.equal(together.length, pauseMs === 0 ? 64 : 1)
+    const said = together.map(({ draft: { body } }) => (body as { update: string }).update)
+    assert.equal(said.join('+'), texts.join('+'))
+    const { unstored, isFull } = outbox.state
+    assert.deepEqual([unstored, isFull, superseded], [200, false, []])
+    assert.equal(
+      together.reduce((sum, { edits }) => sum + edits, 0),
+      200,
+    )
+  }
+})
+
+test('the first update leaves at once, those of the pause after it as one', () => {
+  const opened = openOutbox()
+  const { sent } = recordSent(opened, 32)
+  for (const text of 'abc') opened.update(text)
+  opened.time.advance(14)
+  assert.deepEqual(sent, ['a'])
+  opened.time.advance(1)
+  assert.deepEqual(sent, ['a', 'b+c'])
+  opened.time.advance(15)
+  opened.update('d')
+  assert.deepEqual(sent, ['a', 'b+c', 'd'])
+})
+
+test('without a pause each update is a message', () => {
+  const opened = openOutbox({}, 0)
+  const { sent } = recordSent(opened, 32)
+  for (const text of 'abc') opened.update(text)
+  assert.deepEqual(sent, ['a', 'b', 'c'])
+})
+
+test('a page that ends sends and saves what waits', () => {
+  const opened = openOutbox()
+  const { sent } = recordSent(opened, 32)
+  for (const text of 'abc') opened.update(text)
+  assert.deepEqual([opened.kept().length, sent], [2, ['a', 'b+c']])
+})
+
+test('no update joins one that was sent, one of another window or channel, or another kind', async () => {
+  const { outbox, update, add, adopt, held, connect } = openOutbox()
+  update('1')
+  await connect(() => null)
+  outbox.disconnect()
+  // The server may have it.
+  update('2')
+  update('3')
+  adopt(unstored({ ...draft(1), id: 'w0-1', from: 'w0', kind: 'update', body: { update: 'left' } }))
+  update('4')
+  outbox.publish('other', 'update', { update: '5' }, null)
+  update('6')
+  add({ kind: 'title' })
+  update('7')
+  assert.deepEqual(held(), ['w1-1', 'w1-2', 'w0-1', 'w1-3', 'w1-4', 'w1-5', 'w1-6', 'w1-7'])
+})
+
+test('one at a time: what waits behind an update under way becomes one, and the answer sends it', async () => {
+  const opened = openOutbox()
+  const { outbox, time, update, held } = opened
+  const { sent, answers } = recordSent(opened, 1)
+  for (let n = 1; n <= 4; n += 1) {
+    update(`${n}`)
+    time.advance(20)
+  }
+  assert.deepEqual([sent, outbox.state.unstored], [['1'], 4])
+  await answers[0]?.()
+  assert.deepEqual([sent, held()], [['1', '2+3+4'], ['w1-2']])
+  assert.equal(outbox.state.unstored, 3)
+})
+
+test('a link sends as many at a time as its mode says', async () => {
+  const { newest, publish } = openLink({ mode: mode('sse/2') })
+  newest().welcome()
+  for (const html of ['1', '2']) publish(html)
+  assert.deepEqual(newest().sent, ['w1-1'])
+  await newest().store('w1-1', 1)
+  assert.deepEqual(newest().sent, ['w1-1', 'w1-2'])
+})
+
+test('a waiting update grows within limits: a message during the pause, less where each save writes it again', () => {
+  const offline = openOutbox({ bytes: 10_000_000, messages: 1000 })
+  for (let n = 0; n < 300; n += 1) {
+    offline.update('x'.repeat(1000))
+    offline.time.advance(1)
+  }
+  const sizes = offline.kept().map((one) => JSON.stringify(one.draft).length)
+  assert.ok(sizes.length > 10 && Math.max(...sizes) < 17_000, `${sizes}`)
+  const pasting = openOutbox({ bytes: 10_000_000 })
+  const { sent } = recordSent(pasting, 32)
+  for (let n = 0; n < 301; n += 1) pasting.update('x'.repeat(1000))
+  pasting.time.advance(1000)
+  assert.ok(sent.length < 10 && sent.every(({ length }) => length < 50_000), `${sent.length}`)
+})
+
+const bounds = { messages: 3, bytes: 100_000 }
+
+test('at the bound older edits give way to newer ones, and how many is told until all is stored', async () => {
+  const { newest, heard, publish } = openLink({ bounds })
+  for (let n = 1; n <= 5; n += 1) assert.ok(publish(`${n}`))
+  assert.deepEqual(heard.superseded, ['w1-1', 'w1-2'])
+  assert.deepEqual([heard.outbox?.unstored, heard.outbox?.superseded, heard.outbox?.isFull], [3, 2, false])
+  newest().welcome()
+  assert.deepEqual(newest().sent, ['w1-3', 'w1-4', 'w1-5'])
+  for (const n of [3, 4, 5]) await newest().store(`w1-${n}`, n)
+  assert.deepEqual([heard.outbox?.unstored, heard.outbox?.superseded], [0, 0])
+})
+
+test('where all is under way the newest is in this window only, nothing else is lost, and room is told', async () => {
+  const { newest, heard, publish } = openLink({ bounds })
+  newest().welcome()
+  for (let n = 1; n <= 4; n += 1) publish(`${n}`)
+  assert.deepEqual([heard.superseded, heard.outbox?.isFull], [[], true])
+  await newest().store('w1-1', 1)
+  assert.deepEqual([heard.outbox?.isFull, newest().sent], [false, ['w1-1', 'w1-2', 'w1-3', 'w1-4']])
+})
+
+const lookLater = async (time: { advance: (ms: number) => void }, ms: number) => {
+  time.advance(ms)
+  await settled()
+}
+
+test('while connected keeps what lingers for 250 ms, and not what is stored before', async () => {
+  const browser = createBrowser()
+  const { time, newest, publish } = openLink({ store: browser.open('w1').store })
+  newest().welcome()
+  publish()
+  await lookLater(time, 249)
+  assert.deepEqual(browser.ids(), [])
+  await newest().store('w1-1', 1)
+  publish()
+  await lookLater(time, 249)
+  assert.deepEqual(browser.ids(), [])
+  await lookLater(time, 1)
+  assert.deepEqual(browser.ids(), ['w1-2'])
+  await newest().store('w1-2', 2)
+  await settled()
+  assert.deepEqual(browser.ids(), [])
+})
+
+test('without a connection keeps each draft at once, and on losing it what is unstored', async () => {
+  const browser = createBrowser()
+  const { newest, publish } = openLink({ store: browser.open('w1').store })
+  publish()
+  await settled()
+  assert.deepEqual(browser.ids(), ['w1-1'])
+  newest().welcome()
+  publish()
+  await settled()
+  assert.deepEqual(browser.ids(), ['w1-1'])
+  newest().end()
+  await settled()
+  assert.deepEqual(browser.ids(), ['w1-1', 'w1-2'])
+})
+
+test('tells when a closed window would lose something, and when that is over', async () => {
+  const browser = createBrowser()
+  browser.limit(1)
+  const { newest, heard, publish } = openLink({ store: browser.open('w1').store })
+  publish()
+  publish()
+  await settled()
+  assert.equal(heard.outbox?.isSaved, false)
+  newest().welcome()
+  for (const n of [1, 2]) await newest().store(`w1-${n}`, n)
+  await settled()
+  assert.equal(heard.outbox?.isSaved, true)
+})
+
+test('writes each draft once, and its removal once; after a failure all again', async () => {
+  const written: string[] = []
+  let hasRoom = true
+  const store = {
+    async write(added: readonly UnstoredDraft[], removed: readonly string[]) {
+      written.push(...added.map(({ draft }) => draft.id), ...removed.map((id) => `not ${id}`))
+      return hasRoom
+    },
+  }
+  const { link, newest, publish, heard } = openLink({ store })
+  publish()
+  publish()
+  await settled()
+  link.outbox.flush()
+  assert.deepEqual(written.splice(0), ['w1-1', 'w1-2'])
+  newest().welcome()
+  hasRoom = false
+  await newest().store('w1-1', 1)
+  link.outbox.flush()
+  await settled()
+  assert.equal(heard.outbox?.isSaved, false)
+  hasRoom = true
+  link.outbox.flush()
+  await newest().store('w1-2', 2)
+  await settled()
+  assert.deepEqual([written, heard.outbox?.isSaved], [['not w1-1', 'not w1-1', 'not w1-2'], true])
+})
+
+test('where nothing can be kept, nothing is left to remove once all is stored', async () => {
+  const browser = createBrowser()
+  browser.limit(-1)
+  const { newest, heard, publish } = openLink({ store: browser.open('w1').store })
+  publish()
+  await settled()
+  assert.equal(heard.outbox?.isSaved, false)
+  newest().welcome()
+  await newest().store('w1-1', 1)
+  await settled()
+  assert.deepEqual([heard.outbox?.unstored, heard.outbox?.isSaved], [0, true])
+})
+
+test('closed, it writes nothing any more', async () => {
+  const browser = createBrowser()
+  const { link, newest, time, publish } = openLink({ store: browser.open('w1').store })
+  newest().welcome()
+  publish()
+  link.close()
+  await lookLater(time, 1000)
+  assert.deepEqual(browser.ids(), [])
+})
+
+test('what a closed window left goes out under its own id, and counts as unstored until then', async () => {
+  const { link, newest, heard } = openLink({ window: 'w2' })
+  const body = { html: 'left' }
+  link.outbox.adopt([unstored({ id: 'w1-7', channel: 'main', kind: 'edit', from: 'w1', at: 1, body })])
+  assert.equal(heard.outbox?.unstored, 1)
+  newest().welcome()
+  assert.deepEqual(newest().sent, ['w1-7'])
+  await newest().store('w1-7', 9)
+  assert.deepEqual([heard.stored, heard.outbox?.unstored], [['w1-7 as 9'], 0])
+})
+
+test('what a closed window left is kept until it is stored, and not for a moment longer', async () => {
+  const browser = createBrowser()
+  const body = { update: 'left' }
+  const left = unstored({ id: 'w1-7', channel: 'main', kind: 'update', from: 'w1', at: 1, body })
+  await browser.open('w1').store.write([left], [])
+  const { store } = browser.open('w2', { onLeft: ({ drafts }) => link.outbox.adopt(drafts) })
+  const { link, newest } = openLink({ window: 'w2', store })
+  newest().welcome()
+  await store.look()
+  await browser.close('w1')
+  assert.deepEqual([browser.ids(), newest().sent], [['w1-7'], ['w1-7']])
+  await newest().store('w1-7', 9)
+  await settled()
+  assert.deepEqual(browser.ids(), [])
+})
+
+test('says to the store where it stood when each draft was made', () => {
+  const cursors: (string | null)[] = []
+  const store = {
+    async write(added: readonly UnstoredDraft[]) {
+      cursors.push(...added.map(({ cursor }) => cursor))
+      return true
+    },
+  }
+  const { link, newest, publish } = openLink({ store })
+  publish()
+  newest().welcome({ cursor: 'life1:4' })
+  newest().message(5)
+  publish()
+  newest().message(6)
+  link.outbox.flush()
+  assert.deepEqual(cursors, [null, 'life1:5'])
+})
+
+const taken = new RefusedError('id-taken', 'The log has another message of that id.')
+
+test('where its id is taken an edit goes again under a new one, and is kept until it is stored', async () => {
+  const browser = createBrowser()
+  const { link, newest, heard, publish } = openLink({ store: browser.open('w1').store })
+  newest().welcome()
+  publish('a')
+  await newest().fail('w1-1', taken)
+  const [, again = ''] = newest().sent
+  assert.match(again, /^w1-2r[0-9a-z]+$/)
+  assert.deepEqual([heard.renamed, heard.refused, heard.outbox?.unstored], [[`w1-1 to ${again}`], [], 1])
+  link.outbox.flush()
+  await settled()
+  assert.deepEqual(browser.ids(), [again])
+  await newest().store(again, 7)
+  assert.deepEqual([heard.stored, heard.outbox?.unstored], [[`${again} as 7`], 0])
+})
+
+test('where many ids are taken only the newest edit of a channel goes again: it says all that those before it did', async () => {
+  const { newest, heard, link, publish } = openLink()
+  newest().welcome()
+  for (const html of ['a', 'b', 'c']) publish(html)
+  link.publish('other', 'edit', { html: 'd' })
+  for (const n of [1, 2, 3, 4]) await newest().fail(`w1-${n}`, taken)
+  assert.deepEqual(heard.superseded, ['w1-1', 'w1-2'])
+  assert.deepEqual(
+    heard.renamed.map((words) => words.split(' ')[0]),
+    ['w1-3', 'w1-4'],
+  )
+  assert.deepEqual([newest().sent.length, heard.outbox?.unstored, heard.refused], [6, 2, []])
+})
+
+test('an edit that a newer one was stored after does not come back over it', async () => {
+  const { newest, heard, publish } = openLink()
+  newest().welcome()
+  publish('a')
+  publish('b')
+  await newest().store('w1-2', 5)
+  await newest().fail('w1-1', taken)
+  assert.deepEqual([heard.superseded, newest().sent.length, heard.outbox?.unstored], [['w1-1'], 2, 0])
+})
+
+test('a server that takes no id at all is not asked for ever', async () => {
+  const { newest, heard, publish } = openLink()
+  newest().welcome()
+  publish('a')
+  await newest().fail('w1-1', taken)
+  await newest().fail(newest().sent.at(-1) ?? '', taken)
+  assert.deepEqual([newest().sent.length, heard.refused.length, heard.outbox?.unstored], [2, 1, 0])
+})
+
+const ids = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => `w1-${from + n}`)
+const busy = (retryAfterMs: number) => new BusyError('Too fast.', retryAfterMs)
+
+function openWith(published: number) {
+  const opened = openLink()
+  for (let n = 0; n < published; n += 1) opened.publish(`${n}`)
+  opened.newest().welcome()
+  return opened
+}
+
+test('at most 32 are under way; the rest follow as answers come, in order', async () => {
+  const { newest, publish } = openWith(40)
+  assert.deepEqual(newest().sent, ids(1, 32))
+  publish()
+  assert.equal(newest().sent.length, 32)
+  await newest().store('w1-1', 1)
+  await newest().store('w1-2', 2)
+  assert.deepEqual(newest().sent, ids(1, 34))
+  for (let n = 3; n <= 41; n += 1) await newest().store(`w1-${n}`, n)
+  assert.deepEqual(newest().sent, ids(1, 41))
+})
+
+test('a refused one makes room as well', async () => {
+  const { newest } = openWith(33)
+  await newest().fail('w1-7', new RefusedError('bad-shape', 'No.'))
+  assert.deepEqual(newest().sent, ids(1, 33))
+})
+
+test('busy: sends nothing for the pause, then all unacknowledged again in order, over the same stream', async () => {
+  const { time, streams, newest, heard, publish } = openWith(3)
+  await newest().store('w1-1', 1)
+  await newest().fail('w1-2', busy(700))
+  await newest().fail('w1-3', busy(900))
+  publish()
+  time.advance(699)
+  assert.deepEqual(newest().sent, ids(1, 3))
+  time.advance(1)
+  assert.deepEqual(newest().sent, [...ids(1, 3), ...ids(2, 4)])
+  time.advance(10_000)
+  assert.deepEqual([newest().sent.length, streams.length, heard.outbox?.unstored], [6, 1, 3])
+})
+
+test('busy again after the pause waits again', async () => {
+  const { time, newest } = openWith(1)
+  for (let n = 0; n < 3; n += 1) {
+    await newest().fail('w1-1', busy(500))
+    time.advance(500)
+  }
+  assert.deepEqual(newest().sent, ['w1-1', 'w1-1', 'w1-1', 'w1-1'])
+})
+
+test('a stream that ends during the pause sends all again over the next one, and not twice', async () => {
+  const { time, streams, newest } = openWith(2)
+  await newest().fail('w1-1', busy(5000))
+  newest().end()
+  time.advance(250)
+  newest().welcome()
+  assert.deepEqual(newest().sent, ids(1, 2))
+  time.advance(10_000)
+  assert.deepEqual([streams[0]?.sent, newest().sent], [ids(1, 2), ids(1, 2)])
+})
+
+test('what an old stream says of being busy does not hold up the new one', async () => {
+  const { time, streams, newest, publish } = openWith(1)
+  newest().end()
+  time.advance(250)
+  newest().welcome()
+  await streams[0]?.fail('w1-1', busy(60_000))
+  publish()
+  await settled()
+  assert.deepEqual(newest().sent, ids(1, 2))
+})

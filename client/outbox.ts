@@ -1,0 +1,365 @@
+// Drafts that the server has not stored: numbered, merged, bounded, saved, and sent in order.
+
+import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../server/wire/messages.ts'
+import type { Cancel, Random, Timers } from '../server/wire/time.ts'
+import type { UnstoredDraft } from './draft-database.ts'
+import type { DraftStore } from './draft-store.ts'
+import { QueuedDraft, SendQueue } from './send-queue.ts'
+import { type OpenTransport, RefusedError } from './transports/transport.ts'
+
+export interface OutboxState {
+  /** Edits, also those merged into one draft. */
+  readonly unstored: number
+  /** Edits dropped for newer ones since the outbox was last empty. */
+  readonly superseded: number
+  /** Over the bounds: the newest edits are kept in this window only. */
+  readonly isFull: boolean
+  /** False where the browser cannot keep what is unstored beyond this window's life. */
+  readonly isSaved: boolean
+}
+
+/** How updates of a document are merged. */
+interface Merging {
+  /** Returns one update equivalent to all of these. */
+  readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody
+  /** Minimum interval between updates, ms. With 0, updates are merged only in a long queue. */
+  readonly pauseMs: number
+  /** Size limit of a message, UTF-8. */
+  readonly mostBytes: number
+}
+
+export interface OutboxOptions {
+  readonly window: string
+  /** `bytes`: as JSON in UTF-8. */
+  readonly bounds: { readonly messages: number; readonly bytes: number }
+  /** Null: unsent drafts are lost with the window. */
+  readonly store: Pick<DraftStore, 'write'> | null
+  /** Null: every update is a message of its own. */
+  readonly merging: Merging | null
+  readonly timers: Timers
+  readonly random: Random
+}
+
+/** Each draft ends in exactly one of stored, refused, superseded and renamed. */
+export interface OutboxListener {
+  onOutbox(outbox: OutboxState): void
+  onStored(draft: Draft, seq: number): void
+  /** `code`: one of PROTOCOL.md. */
+  onRefused(draft: Draft, sentence: string, code: string): void
+  /** A newer draft contains this one. */
+  onSuperseded(draft: Draft): void
+  /** Sent under a new id: the log holds another message of this one. */
+  onRenamed(id: string, draft: Draft): void
+}
+
+/** Edits are usually acknowledged within a few ms; while connected only slower ones are saved. */
+const saveDelayMs = 250
+
+/** Limits merging into a draft that has waited longer than the pause: each save rewrites the whole draft. */
+const mostGrownBytes = 16_384
+
+/** From this queue length on, updates are merged even without a pause. */
+const manyDrafts = 64
+
+const utf8 = new TextEncoder()
+const bytesOf = (draft: Draft) => utf8.encode(JSON.stringify(draft)).length
+
+class OutboxDraft extends QueuedDraft implements UnstoredDraft {
+  readonly cursor: string | null
+  edits: number
+  bytes: number
+  /** The stored copy is current. */
+  isSaved = false
+  /** The store may have a copy, perhaps an outdated one. */
+  wasSaved = false
+  /** Exceeds the bounds: kept in this window only. */
+  isOver = false
+  isRenamed = false
+  /** The server may have stored it, so its content is final. */
+  wasSent = false
+  readonly #merging: Merging | null
+  #joined: UpdateBody[] = []
+
+  constructor({ draft, cursor, edits }: UnstoredDraft, merging: Merging | null) {
+    super(draft)
+    this.cursor = cursor
+    this.edits = edits
+    this.bytes = bytesOf(draft)
+    this.#merging = merging
+  }
+
+  override leave(): void {
+    super.leave()
+    this.complete()
+    this.wasSent = true
+  }
+
+  join(update: UpdateBody): void {
+    this.#joined.push(update)
+    this.bytes += update.update.length
+    this.edits += 1
+    this.isSaved = false
+  }
+
+  /** Merges the updates that joined. Deferred, since a long paste consists of many. */
+  complete(): void {
+    if (this.#merging === null || this.#joined.length === 0) return
+    const draft = this.draft as { -readonly [Field in keyof Draft<'update'>]: Draft<'update'>[Field] }
+    draft.body = this.#merging.mergeUpdates([draft.body, ...this.#joined])
+    this.#joined = []
+    this.bytes = bytesOf(draft)
+  }
+}
+
+export class Outbox {
+  readonly #options: OutboxOptions
+  readonly #listener: OutboxListener
+  readonly #queue: SendQueue<OutboxDraft>
+  /** Ids by channel. */
+  readonly #newestEdits = new Map<string, string>()
+  #numbers = 0
+  #superseded = 0
+  #updateLeavesAt = Number.NEGATIVE_INFINITY
+  #plannedSave: Cancel | null = null
+  #isSaved = true
+  #isClosed = false
+
+  constructor(options: OutboxOptions, listener: OutboxListener) {
+    this.#options = options
+    this.#listener = listener
+    this.#queue = new SendQueue(options.timers, (queued, answer) => this.#answered(queued, answer))
+  }
+
+  get state(): OutboxState {
+    const unstored = this.#unstored()
+    return {
+      unstored: unstored.reduce((sum, { edits }) => sum + edits, 0),
+      superseded: this.#superseded,
+      isFull: unstored.some(({ isOver }) => isOver),
+      isSaved: this.#isSaved,
+    }
+  }
+
+  /**
+   * Numbers, stamps and queues a message; `cursor` is the window's log position. An update may be merged into the newest
+   * draft, which is then returned. At the bounds, drops the channel's oldest unsent edits: an edit carries the whole
+   * content. Content that still exceeds the bounds is kept in this window only; anything else is not taken (null).
+   */
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
+    const { window, timers } = this.#options
+    const joined = kind === 'update' ? this.#draftToJoin(channel, body as UpdateBody) : null
+    let draft = joined?.draft as Draft<K> | undefined
+    if (joined) joined.join(body as UpdateBody)
+    else {
+      draft = { id: this.#nextId(), channel, kind, from: window, at: timers.now(), body }
+      if (!this.#add(this.#queued({ draft, cursor, edits: 1 }))) return null
+    }
+    this.#queue.sendMore()
+    this.#changed()
+    return draft ?? null
+  }
+
+  /** Whether a draft of this id is neither stored nor refused. */
+  has(id: string): boolean {
+    return this.#queue.drafts.get(id)?.isFinal === false
+  }
+
+  /** Takes saved drafts of closed windows, beyond the bounds too. */
+  adopt(left: readonly UnstoredDraft[]): void {
+    for (const one of left) {
+      if (this.#queue.drafts.has(one.draft.id)) continue
+      const queued = this.#queued(one)
+      queued.isSaved = true
+      queued.wasSaved = true
+      this.#append(queued)
+    }
+    this.#queue.sendMore()
+    this.#changed()
+  }
+
+  /** `onBroken`: a send failed, its fate unknown. */
+  connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void {
+    this.#queue.connect(send, mostUnderWay, onBroken)
+  }
+
+  disconnect(): void {
+    this.#queue.disconnect()
+    if (!this.#isClosed && this.#unstored().length > 0) this.#save()
+  }
+
+  /** Sends and saves everything now: a page that is ending gets no second turn. */
+  flush(): void {
+    for (const queued of this.#queue.drafts.values()) queued.leavesAt = 0
+    this.#queue.sendMore()
+    this.#save()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#plannedSave?.()
+    this.#queue.disconnect()
+  }
+
+  #queued(one: UnstoredDraft): OutboxDraft {
+    return new OutboxDraft(one, this.#options.merging)
+  }
+
+  #unstored(): OutboxDraft[] {
+    return [...this.#queue.drafts.values()].filter(({ isFinal }) => !isFinal)
+  }
+
+  #nextId(): string {
+    this.#numbers += 1
+    return `${this.#options.window}-${this.#numbers}`
+  }
+
+  /** The newest draft, if it is an update of this window's own, never sent, with room for another. */
+  #draftToJoin(channel: string, { update }: UpdateBody): OutboxDraft | null {
+    const { window, merging, timers } = this.#options
+    const unstored = this.#unstored()
+    const newest = unstored.at(-1)
+    if (!merging || !newest || newest.wasSent || unstored.length < (merging.pauseMs > 0 ? 1 : manyDrafts))
+      return null
+    const { draft, bytes, leavesAt } = newest
+    if (draft.kind !== 'update' || draft.channel !== channel || draft.from !== window) return null
+    const mostBytes = timers.now() < leavesAt ? merging.mostBytes : mostGrownBytes
+    return bytes + update.length <= mostBytes ? newest : null
+  }
+
+  /** False if it exceeds the bounds and is not content. */
+  #add(added: OutboxDraft): boolean {
+    const { merging, timers } = this.#options
+    const { draft } = added
+    const { outdated, isEnough } = this.#outdatedBy(added)
+    added.isOver = !isEnough
+    if (added.isOver && draft.kind !== 'update' && draft.kind !== 'edit') return false
+    if (draft.kind === 'update' && this.#queue.isConnected) {
+      // The first after a pause leaves at once.
+      added.leavesAt = Math.max(timers.now(), this.#updateLeavesAt + (merging?.pauseMs ?? 0))
+      this.#updateLeavesAt = added.leavesAt
+    }
+    this.#append(added)
+    for (const old of outdated) {
+      old.state = 'superseded'
+      this.#remove(old)
+      this.#supersede(old.draft)
+    }
+    return true
+  }
+
+  #append(queued: OutboxDraft): void {
+    const { id, kind, channel } = queued.draft
+    this.#queue.drafts.set(id, queued)
+    if (kind === 'edit') this.#newestEdits.set(channel, id)
+  }
+
+  /** Edits that this one replaces: enough to stay within the bounds, else only those already beyond them. */
+  #outdatedBy({ draft, bytes }: OutboxDraft): {
+    readonly outdated: readonly OutboxDraft[]
+    readonly isEnough: boolean
+  } {
+    const { bounds } = this.#options
+    const unstored = this.#unstored()
+    let messagesOver = unstored.length + 1 - bounds.messages
+    let bytesOver = unstored.reduce((sum, one) => sum + one.bytes, bytes) - bounds.bytes
+    const outdated: OutboxDraft[] = []
+    for (const old of unstored) {
+      if (messagesOver <= 0 && bytesOver <= 0) break
+      const { kind, channel } = old.draft
+      const isContained = draft.kind === 'edit' && kind === 'edit' && channel === draft.channel
+      if (!isContained || old.state === 'under way') continue
+      outdated.push(old)
+      messagesOver -= 1
+      bytesOver -= old.bytes
+    }
+    const isEnough = messagesOver <= 0 && bytesOver <= 0
+    return { outdated: isEnough ? outdated : outdated.filter(({ isOver }) => isOver), isEnough }
+  }
+
+  /** Accepts drafts that exceeded the bounds, in order, as room becomes available. */
+  #takeWithinBounds(): void {
+    const { bounds } = this.#options
+    let [messages, bytes] = [0, 0]
+    for (const queued of this.#unstored()) {
+      messages += 1
+      bytes += queued.bytes
+      if (queued.isOver && (messages > bounds.messages || bytes > bounds.bytes)) return
+      queued.isOver = false
+    }
+  }
+
+  #supersede(draft: Draft): void {
+    this.#superseded += 1
+    this.#listener.onSuperseded(draft)
+  }
+
+  #answered(queued: OutboxDraft, answer: Stored | RefusedError): void {
+    if (this.#isClosed) return
+    const { draft } = queued
+    this.#remove(queued)
+    if (!(answer instanceof RefusedError)) this.#listener.onStored(draft, answer.seq)
+    else if (answer.code !== 'id-taken' || queued.isRenamed)
+      this.#listener.onRefused(draft, answer.message, answer.code)
+    else if (draft.kind !== 'edit' || this.#newestEdits.get(draft.channel) === draft.id) this.#rename(queued)
+    // Resending would put it after newer messages, which contain it.
+    else this.#supersede(draft)
+    this.#takeWithinBounds()
+    if (this.#unstored().length === 0) this.#superseded = 0
+    this.#changed()
+  }
+
+  /** Resends under a random id; a second refusal is final. */
+  #rename({ draft, cursor, edits }: OutboxDraft): void {
+    const { window, random } = this.#options
+    const id = `${this.#nextId()}r${Math.floor(random() * 36 ** 8).toString(36)}`
+    const renamed = this.#queued({ draft: { ...draft, id, from: window }, cursor, edits })
+    renamed.isRenamed = true
+    this.#append(renamed)
+    this.#listener.onRenamed(draft.id, renamed.draft)
+  }
+
+  /** Immediately, or together with its stored copy. */
+  #remove(queued: OutboxDraft): void {
+    if (!queued.wasSaved) this.#queue.drafts.delete(queued.draft.id)
+  }
+
+  #changed(): void {
+    if (this.#unstored().length === 0 || !this.#queue.isConnected) this.#save()
+    else this.#plannedSave ??= this.#options.timers.later(() => this.#save(), saveDelayMs)
+    this.#listener.onOutbox(this.state)
+  }
+
+  #save(): void {
+    this.#plannedSave?.()
+    this.#plannedSave = null
+    const { store } = this.#options
+    if (!store || this.#isClosed) return
+    const added: OutboxDraft[] = []
+    const removed: OutboxDraft[] = []
+    for (const queued of this.#queue.drafts.values()) {
+      if (queued.isFinal) removed.push(queued)
+      else if (!queued.isSaved && !queued.isOver) added.push(queued)
+    }
+    const firsts = added.filter(({ wasSaved }) => !wasSaved)
+    for (const queued of added) {
+      queued.complete()
+      queued.isSaved = true
+      queued.wasSaved = true
+    }
+    for (const { draft } of removed) this.#queue.drafts.delete(draft.id)
+    const records = added.map(({ draft, cursor, edits }) => ({ draft, cursor, edits }))
+    const ids = removed.map(({ draft }) => draft.id)
+    store.write(records, ids).then((isDone) => {
+      if (!isDone) {
+        for (const queued of added) queued.isSaved = false
+        for (const queued of firsts) queued.wasSaved = false
+        // The next call tries again.
+        for (const queued of removed) if (queued.wasSaved) this.#queue.drafts.set(queued.draft.id, queued)
+        for (const queued of firsts) if (queued.isFinal) this.#remove(queued)
+      }
+      if (isDone === this.#isSaved || this.#isClosed) return
+      this.#isSaved = isDone
+      this.#listener.onOutbox(this.state)
+    })
+  }
+}

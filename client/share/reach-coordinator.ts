@@ -1,0 +1,175 @@
+// Reaches the coordinator in a SharedWorker or, without one, in a leading window. Loaded lazily.
+
+import { holdForLife, newName, onceFree } from '../browser-services.ts'
+import type { Transports } from '../transports/transport.ts'
+import {
+  Coordinator,
+  type CoordinatorEvents,
+  type FromWindow,
+  type Post,
+  type ReachCoordinator,
+  type ToWindow,
+} from './coordinator.ts'
+
+/** Call once per window. */
+export function reachCoordinator(real: Transports): ReachCoordinator {
+  const window = newName('crosswind-window-')
+  const held = holdForLife(navigator.locks, window)
+  let viaLeader = 'SharedWorker' in globalThis ? null : reachLeader(window, real)
+
+  return async (events) => {
+    await held
+    if (viaLeader) return viaLeader(events)
+    try {
+      return await reachWorker(window, events)
+    } catch (error) {
+      console.warn(error)
+      viaLeader = reachLeader(window, real)
+      return viaLeader(events)
+    }
+  }
+}
+
+/** `window`: a lock that this window holds. Rejects when the worker does not start. */
+async function reachWorker(window: string, { onSaid, onGone }: CoordinatorEvents) {
+  // Vite needs this literal expression to bundle the worker.
+  const worker = new SharedWorker(new URL('./shared-worker.ts', import.meta.url), {
+    type: 'module',
+    name: 'crosswind',
+  })
+  const { port } = worker
+  const lock = await firstMessage(worker)
+  port.onmessage = ({ data }: MessageEvent<ToWindow>) => onSaid(data)
+  onceFree(navigator.locks, lock, new AbortController().signal, () => {
+    port.close()
+    onGone()
+  })
+  return (said: FromWindow['said']) => port.postMessage({ window, said } satisfies FromWindow)
+}
+
+const patienceMs = 5000
+
+function firstMessage(worker: SharedWorker): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const fail = () => reject(new Error('The shared worker did not start.'))
+    setTimeout(fail, patienceMs)
+    worker.onerror = fail
+    worker.port.onmessage = ({ data }: MessageEvent<string>) => resolve(data)
+  })
+}
+
+function reachLeader(window: string, real: Transports): ReachCoordinator {
+  // The bundled file name differs between builds, whose protocols may differ.
+  const group = `crosswind ${new URL(import.meta.url).pathname}`
+  const election = new Election(group, window, () => new Coordinator(real))
+  // A frozen or cached leader would not answer.
+  for (const type of ['pagehide', 'freeze'])
+    addEventListener(type, () => election.resign(), { capture: true })
+  for (const type of ['pageshow', 'resume']) addEventListener(type, () => election.stand(), { capture: true })
+  return (events) => election.reach(events)
+}
+
+/** `who` asks for the term, which identifies one leadership. */
+type Up = { readonly type: 'who' } | ({ readonly type: 'said'; readonly term: string } & FromWindow)
+
+interface Down {
+  readonly term: string
+  readonly said: ToWindow
+}
+
+/** The window of a `group` that holds its lock leads and runs the coordinator; the lock's queue determines the next leader. */
+export class Election {
+  readonly #group: string
+  readonly #window: string
+  readonly #openCoordinator: () => Coordinator
+  readonly #up: BroadcastChannel
+  /** Null until a leader is known. */
+  #term: string | null = null
+  #events: CoordinatorEvents | null = null
+  readonly #waiting: (() => void)[] = []
+  #standing: AbortController | null = null
+
+  /** `window`: a lock that this window holds. */
+  constructor(group: string, window: string, openCoordinator: () => Coordinator) {
+    this.#group = group
+    this.#window = window
+    this.#openCoordinator = openCoordinator
+    this.#up = new BroadcastChannel(`${group} up`)
+    const news = new BroadcastChannel(`${group} news`)
+    const down = new BroadcastChannel(`${group} ${window}`)
+    news.onmessage = ({ data }: MessageEvent<string>) => this.#enter(data)
+    down.onmessage = ({ data }: MessageEvent<Down>) => {
+      if (data.term === this.#term) this.#events?.onSaid(data.said)
+    }
+  }
+
+  async reach(events: CoordinatorEvents): Promise<Post> {
+    this.stand()
+    if (this.#term === null) {
+      this.#post({ type: 'who' })
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    this.#events = events
+    const term = this.#term ?? ''
+    return (said) => this.#post({ type: 'said', term, window: this.#window, said })
+  }
+
+  /** Idempotent. */
+  stand(): void {
+    if (this.#standing) return
+    this.#standing = new AbortController()
+    const { signal } = this.#standing
+    navigator.locks
+      .request(`${this.#group} lead`, { signal }, () => lead(this.#group, this.#openCoordinator(), signal))
+      .catch((error) => {
+        if (!signal.aborted) throw error
+      })
+  }
+
+  /** Leaves the leadership or the queue, before this window is frozen. */
+  resign(): void {
+    this.#standing?.abort()
+    this.#standing = null
+  }
+
+  #enter(term: string): void {
+    if (term === this.#term) return
+    const left = this.#events
+    this.#term = term
+    this.#events = null
+    left?.onGone()
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  #post(said: Up): void {
+    this.#up.postMessage(said)
+  }
+}
+
+function lead(group: string, coordinator: Coordinator, signal: AbortSignal): Promise<void> {
+  const term = newName('p')
+  const up = new BroadcastChannel(`${group} up`)
+  const news = new BroadcastChannel(`${group} news`)
+  const announceTerm = () => news.postMessage(term)
+
+  function openPort(window: string) {
+    const down = new BroadcastChannel(`${group} ${window}`)
+    return {
+      postMessage: (said: ToWindow) => down.postMessage({ term, said } satisfies Down),
+      close: () => down.close(),
+    }
+  }
+
+  up.onmessage = ({ data }: MessageEvent<Up>) => {
+    if (data.type === 'who') announceTerm()
+    else if (data.term === term) coordinator.hear(data, () => openPort(data.window))
+  }
+  announceTerm()
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => {
+      coordinator.close()
+      for (const channel of [up, news]) channel.close()
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,166 @@
+// Transports for a window that shares one connection with the browser's other windows.
+
+import type { AwarenessReport, Draft } from '../../server/wire/messages.ts'
+import { isShared, type Share, type TransportName, transportNames } from '../../server/wire/modes.ts'
+import { askClock, createHttp } from '../transports/http.ts'
+import {
+  type Closing,
+  createAnswers,
+  lost,
+  now,
+  type Opening,
+  type OpenTransport,
+  type Transports,
+  type WebTransport,
+} from '../transports/transport.ts'
+import type { Post, ReachCoordinator, ToWindow } from './coordinator.ts'
+
+/** Never without Web Locks, which tell the coordinator of closed windows. */
+export const shareHere = (share: Share): Share => ('locks' in navigator ? share : 'none')
+
+/** The same transports; in the modes that `share` names, at a shared coordinator. */
+export function shareTransports(real: Transports, share: Share): Transports {
+  if (share === 'none') return real
+  let reach: ReachCoordinator | null = null
+  const client = new SharedClient(async (events) => {
+    const { reachCoordinator } = await import('./reach-coordinator.ts')
+    reach ??= reachCoordinator(real)
+    return reach(events)
+  })
+  // After a restore from the back-forward cache the link reopens.
+  addEventListener('pagehide', () => client.leave())
+  const wrapped = transportNames.map((name): [TransportName, WebTransport] => [
+    name,
+    {
+      name,
+      open: (opening) => (isShared(opening.mode, share) ? client : real[name]).open(opening),
+    },
+  ])
+  return Object.fromEntries(wrapped) as Record<TransportName, WebTransport>
+}
+
+/** Neither server nor mode failed, so the window reconnects at once. */
+const coordinatorGone: Closing = {
+  code: 'replaced',
+  sentence: 'The connection that the windows of this browser share has moved.',
+  retryAfterMs: 0,
+}
+
+const clockTimeoutMs = 20_000
+
+export class SharedClient {
+  readonly #reach: ReachCoordinator
+  readonly #members = new Map<number, SharedMember>()
+  #reached: Promise<Post> | null = null
+  #numbers = 0
+
+  constructor(reach: ReachCoordinator) {
+    this.#reach = reach
+  }
+
+  open(opening: Opening): OpenTransport {
+    this.#numbers += 1
+    const number = this.#numbers
+    this.#reached ??= this.#reachCoordinator()
+    const member = new SharedMember(number, opening, this.#reached, () => this.#members.delete(number))
+    this.#members.set(number, member)
+    return member
+  }
+
+  /** The page ends. */
+  leave(): void {
+    for (const member of this.#members.values()) member.leave()
+  }
+
+  #reachCoordinator(): Promise<Post> {
+    const onSaid = (said: ToWindow) => this.#members.get(said.member)?.hear(said)
+    const onGone = () => {
+      this.#reached = null
+      for (const member of [...this.#members.values()]) member.end(coordinatorGone)
+    }
+    return this.#reach({ onSaid, onGone }).catch((error) => {
+      // A script that did not load may load at the next opening.
+      this.#reached = null
+      throw error
+    })
+  }
+}
+
+/** One opening at the coordinator. */
+class SharedMember implements OpenTransport {
+  readonly #number: number
+  readonly #opening: Opening
+  readonly #onOver: () => void
+  readonly #answers = createAnswers()
+  readonly #ending = new AbortController()
+  readonly #http: ReturnType<typeof createHttp>
+  #post: Post = () => undefined
+  #isOver = false
+
+  constructor(number: number, opening: Opening, reached: Promise<Post>, onOver: () => void) {
+    this.#number = number
+    this.#opening = opening
+    this.#onOver = onOver
+    this.#http = createHttp(opening.origin, this.#ending.signal, clockTimeoutMs)
+    reached.then(
+      (post) => this.#join(post),
+      () => this.end(lost),
+    )
+  }
+
+  // Passed on without its object.
+  readonly send = (draft: Draft) => {
+    this.#post({ type: 'send', member: this.#number, draft })
+    return this.#answers.expect(draft, 0)
+  }
+
+  /** A separate request: the coordinator's clock may differ from this window's. */
+  readonly askClock = () => askClock(this.#http, this.#opening.onFrame)
+
+  /** The coordinator answers the server's heartbeats. */
+  readonly beat = () => undefined
+
+  sendAwareness({ state }: AwarenessReport): void {
+    this.#post({ type: 'show', member: this.#number, state })
+  }
+
+  close(): void {
+    if (this.#isOver) return
+    this.leave()
+    this.#stop()
+  }
+
+  leave(): void {
+    this.#post({ type: 'leave', member: this.#number })
+  }
+
+  hear(said: ToWindow): void {
+    if (said.type === 'closed') this.end(said.closing)
+    else {
+      this.#answers.take(said.frame)
+      // On the window's own clock, including the coordinator's delay.
+      this.#opening.onFrame(said.frame, now())
+    }
+  }
+
+  end(closing: Closing): void {
+    if (this.#isOver) return
+    this.#stop()
+    this.#opening.onClose(closing)
+  }
+
+  #join(post: Post): void {
+    if (this.#isOver) return
+    this.#post = post
+    const { origin, mode, query, polling } = this.#opening
+    const asked = { origin, mode, query: Object.fromEntries(query), polling }
+    post({ type: 'join', member: this.#number, asked })
+  }
+
+  #stop(): void {
+    this.#isOver = true
+    this.#ending.abort()
+    this.#onOver()
+    this.#answers.abandon()
+  }
+}

@@ -1,0 +1,424 @@
+// One stream for many members: delivers messages from each member's cursor and sends all drafts.
+
+import {
+  type AwarenessFrame,
+  type AwarenessReport,
+  type AwarenessState,
+  type Cursor,
+  type DownFrame,
+  type Draft,
+  formatCursor,
+  type Message,
+  type PollAnswer,
+  type Presence,
+  parseCursor,
+  type Welcome,
+} from '../../server/wire/messages.ts'
+import type { Cancel, Timers } from '../../server/wire/time.ts'
+import { Connection } from '../connection.ts'
+import { QueuedDraft, SendQueue } from '../send-queue.ts'
+import { asClosing } from '../transports/http.ts'
+import { type Closing, lost, type Opening, RefusedError, type WebTransport } from '../transports/transport.ts'
+import { Tail } from './tail.ts'
+
+/** An `Opening` as plain data. */
+export interface Asked extends Pick<Opening, 'origin' | 'mode' | 'polling'> {
+  readonly query: Readonly<Record<string, string>>
+}
+
+/** Responds at once; rejects as axios does. */
+type AskServer = (origin: string, query: URLSearchParams, signal: AbortSignal) => Promise<PollAnswer>
+
+interface MemberListener {
+  readonly onFrame: (frame: DownFrame) => void
+  /** Called once, unless the member left. */
+  readonly onClose: (closing: Closing) => void
+}
+
+/** A real connection; `cursor` is where it was opened. */
+interface Upstream {
+  readonly connection: Connection
+  readonly channels: ReadonlySet<string>
+  readonly cursor: Cursor | null
+}
+
+/** The server's default (`limits.channelsPerWindow`); lowered when the server accepts fewer. */
+const usualChannels = 64
+
+/** Changes of the number of windows within this time are reported together. */
+const togetherMs = 20
+
+const logTruncated: Closing = {
+  code: 'overflow',
+  sentence: 'The log does not reach back to where the shared connection was; this window resumes by itself.',
+  retryAfterMs: 0,
+}
+
+const sendFailed: Closing = { ...lost, sentence: 'A message could not be sent; connecting anew.' }
+
+/** Under one name at the server: each opening replaces the previous one. */
+export class SharedStream {
+  readonly #transport: WebTransport
+  readonly #name: string
+  readonly #timers: Timers
+  readonly #ask: AskServer
+  readonly #members = new Set<Member>()
+  #current: Upstream | null = null
+  /** Replaces `#current` on its welcome. */
+  #next: Upstream | null = null
+  #openings = 0
+  #tail: Tail | null = null
+  #welcome: Welcome | null = null
+  #presence: Presence | null = null
+  /** By channel and window, of the stream in use. */
+  #shown = new Map<string, Map<string, AwarenessState>>()
+  #mostChannels = usualChannels
+  #plannedReport: Cancel | null = null
+
+  constructor(transport: WebTransport, name: string, timers: Timers, ask: AskServer) {
+    this.#transport = transport
+    this.#name = name
+    this.#timers = timers
+    this.#ask = ask
+  }
+
+  hasRoomFor(asked: Asked): boolean {
+    return this.#members.size === 0 || this.#channelsWanted(channelsIn(asked)).size <= this.#mostChannels
+  }
+
+  join(asked: Asked, listener: MemberListener): Member {
+    const member = new Member(asked, listener, this.#timers)
+    this.#members.add(member)
+    if (this.#current) this.#sendOver(member, this.#current.connection)
+    this.#windowsChanged()
+    this.#settle()
+    return member
+  }
+
+  /** What a member shows of its window; null for nothing any more. */
+  show(member: Member, state: AwarenessState | null): void {
+    if (state === null && member.state === null) return
+    member.state = state
+    this.#current?.connection.sendAwareness(member.report())
+  }
+
+  /** Does not notify the member. False if it had left. */
+  leave(member: Member): boolean {
+    if (!this.#members.delete(member)) return false
+    member.stop()
+    this.show(member, null)
+    if (this.#members.size > 0) this.#windowsChanged()
+    else this.#rest()
+    return true
+  }
+
+  /** Does not notify the members. */
+  close(): void {
+    for (const member of [...this.#members]) this.leave(member)
+  }
+
+  // The connection
+
+  /** From the tail's end, or from the first member's cursor. */
+  #reopen(): void {
+    const [first] = this.#members
+    if (this.#next || !first) return
+    this.#openings += 1
+    const channels = this.#channelsWanted()
+    const cursor = this.#tail ? this.#tail.cursor : first.cursor
+    const opening: Opening = {
+      ...first.asked,
+      query: this.#ownQuery(first.asked, cursor, { channels: [...channels].join() }),
+      onFrame: (frame) => this.#takeFrom(opened, frame),
+      onClose: (closing) => this.#ended(opened, closing),
+    }
+    const connection = new Connection(this.#transport, opening, this.#timers, () => this.#countWindows())
+    const opened: Upstream = { connection, channels, cursor }
+    this.#next = opened
+  }
+
+  /** Under the stream's name, so that the server counts no window twice. */
+  #ownQuery({ query: { cursor: _, ...query } }: Asked, cursor: Cursor | null, change: object) {
+    const from = cursor && { cursor: formatCursor(cursor) }
+    const own = { window: this.#name, opening: String(this.#openings) }
+    return new URLSearchParams({ ...query, ...own, ...from, ...change })
+  }
+
+  #channelsWanted(more: Iterable<string> = []): ReadonlySet<string> {
+    return new Set([...[...this.#members].flatMap(({ channels }) => [...channels]), ...more])
+  }
+
+  #takeFrom(upstream: Upstream, frame: DownFrame): void {
+    if (upstream === this.#next && frame.type === 'welcome') {
+      this.#current?.connection.leave()
+      this.#current = upstream
+      this.#next = null
+    }
+    if (upstream !== this.#current) return
+    if (frame.type === 'welcome') this.#welcomed(upstream, frame)
+    else this.#take(frame)
+  }
+
+  /** Also when a poll had to begin anew. */
+  #welcomed({ connection, channels, cursor }: Upstream, welcome: Welcome): void {
+    const head = parseCursor(welcome.cursor) ?? { epoch: '', seq: 0 }
+    if (welcome.recovered && this.#tail?.epoch === head.epoch) this.#tail.carry(channels)
+    else {
+      if (this.#tail) this.#dropWhere(({ phase }) => phase !== 'waiting', logTruncated)
+      if (this.#members.size === 0) return
+      // After a snapshot welcome, each member fetches what it lacks.
+      const reached = this.#tail?.cursor ?? cursor
+      const start = welcome.recovered && reached ? { ...reached, epoch: head.epoch } : head
+      this.#tail = new Tail(start, channels)
+    }
+    this.#welcome = welcome
+    for (const member of this.#members) this.#sendOver(member, connection)
+    this.#reportWindows()
+    this.#showAnew(connection)
+    this.#settle()
+  }
+
+  #sendOver(member: Member, { mode, send }: Connection): void {
+    member.queue.connect(send, mode.mostUnderWay, () => this.#drop(member, sendFailed))
+  }
+
+  #ended(upstream: Upstream, closing: Closing): void {
+    if (upstream === this.#current) this.#current = null
+    else if (upstream === this.#next) this.#next = null
+    else return
+    if (this.#current) {
+      // The server is unreachable or rejects so many channels: only the waiting members fail.
+      const { channels } = this.#current
+      if (upstream.channels.size > channels.size) this.#mostChannels = channels.size
+      this.#dropWhere(({ phase }) => phase === 'waiting', closing)
+    } else if (this.#next) {
+      // Drafts wait for the successor.
+      for (const { queue } of this.#members) queue.disconnect()
+    } else this.#dropWhere(() => true, closing)
+  }
+
+  /** No members are left. The name stays, so that the next opening replaces any leftover at the server. */
+  #rest(): void {
+    for (const upstream of [this.#current, this.#next]) upstream?.connection.leave()
+    this.#current = null
+    this.#next = null
+    this.#tail = null
+    this.#welcome = null
+    this.#presence = null
+    this.#shown = new Map()
+    this.#mostChannels = usualChannels
+    this.#plannedReport?.()
+    this.#plannedReport = null
+  }
+
+  // Frames
+
+  #take(frame: DownFrame): void {
+    const tail = this.#tail
+    if (frame.type === 'message') {
+      if (tail?.add(frame.message)) for (const member of this.#inPhase('live')) member.deliver(frame.message)
+    } else if (frame.type === 'heartbeat') {
+      for (const { channels, listener } of this.#inPhase('live'))
+        listener.onFrame({ type: 'heartbeat', newest: tail?.newestOn(channels) ?? 0 })
+      // Streams keep order: a message missing before the heartbeat is lost.
+      if (tail?.isBefore(frame.newest)) this.#reopen()
+    } else if (frame.type === 'awareness') this.#takeAwareness(frame)
+    else if (frame.type === 'presence') {
+      this.#presence = frame
+      for (const member of this.#inPhase('live')) this.#deliverPresence(member, frame)
+    }
+  }
+
+  #inPhase(phase: Member['phase']): Member[] {
+    return [...this.#members].filter((member) => member.phase === phase)
+  }
+
+  /** To the server, which knows nothing of a new stream; the server's answer follows. */
+  #showAnew(connection: Connection): void {
+    this.#shown = new Map()
+    for (const member of this.#members) {
+      if (member.phase === 'live') this.#deliverShown(member)
+      if (member.state) connection.sendAwareness(member.report())
+    }
+  }
+
+  #deliverShown({ page, listener }: Member): void {
+    const windows = Array.from(this.#shown.get(page) ?? [], ([window, state]) => ({ window, state }))
+    listener.onFrame({ type: 'awareness', channel: page, windows, whole: true })
+  }
+
+  #takeAwareness(frame: AwarenessFrame): void {
+    const { channel, windows, whole = false } = frame
+    const known = whole ? new Map<string, AwarenessState>() : (this.#shown.get(channel) ?? new Map())
+    this.#shown.set(channel, known)
+    for (const { window, state } of windows) {
+      if (state === null) known.delete(window)
+      else known.set(window, state)
+    }
+    for (const { channels, listener } of this.#inPhase('live'))
+      if (channels.has(channel)) listener.onFrame(frame)
+  }
+
+  #deliverPresence({ page, listener }: Member, { channels, browserHttp1Streams }: Presence): void {
+    const windows = channels && Object.hasOwn(channels, page) ? channels[page] : undefined
+    if (windows !== undefined) listener.onFrame({ type: 'presence', windows, browserHttp1Streams })
+    // The server has no count for this page.
+    else this.#windowsChanged()
+  }
+
+  // Members
+
+  /** Lets members begin if the connection in use has their channels and was heard within a heartbeat. */
+  #settle(): void {
+    const { connection, channels } = this.#current ?? {}
+    if (connection && channels && !(connection.mode.isPush && connection.isStale())) {
+      for (const member of this.#inPhase('waiting'))
+        if ([...member.channels].every((channel) => channels.has(channel))) this.#begin(member)
+    }
+    if (this.#inPhase('waiting').length > 0) this.#reopen()
+  }
+
+  #begin(member: Member): void {
+    const [tail, welcome] = [this.#tail, this.#welcome]
+    if (!tail || !welcome) return
+    if (tail.covers(member.cursor, member.channels)) {
+      member.welcome(welcome, { cursor: tail.logEnd(welcome), recovered: true })
+      this.#follow(member, tail)
+    } else {
+      member.phase = 'behind'
+      this.#catchUp(member).catch((error) => this.#drop(member, asClosing(error)))
+    }
+  }
+
+  #follow(member: Member, from: Tail): void {
+    member.goLive(from)
+    if (this.#presence) this.#deliverPresence(member, this.#presence)
+    if (this.#shown.get(member.page)?.size) this.#deliverShown(member)
+  }
+
+  /** Polls until the member reaches the tail, which grows meanwhile. */
+  async #catchUp(member: Member): Promise<void> {
+    const { asked, gone } = member
+    for (let isFirst = true; !this.#tail?.covers(member.cursor, member.channels); isFirst = false) {
+      const question = this.#ownQuery(asked, member.cursor, isFirst ? { first: '' } : {})
+      const answer = await this.#ask(asked.origin, question, gone.signal)
+      if (!this.#members.has(member) || !this.#welcome) return
+      if (!member.takeAnswer(answer, this.#welcome, isFirst)) return this.#drop(member, lost)
+      // The server reports presence once: what it reports here it does not repeat on a polling stream.
+      for (const frame of answer.frames) {
+        if (frame.type === 'presence' || frame.type === 'awareness') this.#take(frame)
+      }
+    }
+    this.#follow(member, this.#tail)
+  }
+
+  #dropWhere(isMeant: (member: Member) => boolean, closing: Closing): void {
+    for (const member of [...this.#members].filter(isMeant)) this.#drop(member, closing)
+  }
+
+  #drop(member: Member, closing: Closing): void {
+    if (this.leave(member)) member.listener.onClose(closing)
+  }
+
+  // Numbers of windows
+
+  #windowsChanged(): void {
+    this.#plannedReport ??= this.#timers.later(() => this.#reportWindows(), togetherMs)
+  }
+
+  #reportWindows(): void {
+    this.#plannedReport?.()
+    this.#plannedReport = null
+    this.#current?.connection.beat(this.#countWindows())
+  }
+
+  /** Repeated with each heartbeat, since POSTs may be lost or reordered. */
+  #countWindows(): Readonly<Record<string, number>> {
+    const windows = Map.groupBy(this.#members, ({ page }) => page)
+    return Object.fromEntries(Array.from(windows, ([page, { length }]) => [page, length]))
+  }
+}
+
+function channelsIn({ query }: Asked): ReadonlySet<string> {
+  return new Set(query.channels?.split(','))
+}
+
+/** One transport opening of one window. */
+export class Member {
+  readonly asked: Asked
+  readonly listener: MemberListener
+  readonly channels: ReadonlySet<string>
+  /** The channel on which the window is counted. */
+  readonly page: string
+  readonly queue: SendQueue
+  readonly gone = new AbortController()
+  /** Waits for the stream, then catches up (`behind`), then follows it (`live`). */
+  phase: 'waiting' | 'behind' | 'live' = 'waiting'
+  cursor: Cursor | null
+  /** What the window shows of itself. */
+  state: AwarenessState | null = null
+  readonly #window: string
+
+  constructor(asked: Asked, listener: MemberListener, timers: Timers) {
+    const { window = '', cursor = null } = asked.query
+    this.asked = asked
+    this.listener = listener
+    this.channels = channelsIn(asked)
+    this.page = [...this.channels][0] ?? ''
+    this.queue = new SendQueue(timers, ({ draft: { id } }, answer) => {
+      this.queue.drafts.delete(id)
+      if (!(answer instanceof RefusedError)) listener.onFrame(answer)
+      else listener.onFrame({ type: 'refused', id, code: answer.code, message: answer.message })
+    })
+    this.cursor = parseCursor(cursor)
+    this.#window = window
+  }
+
+  report(): AwarenessReport {
+    return { window: this.#window, channel: this.page, state: this.state }
+  }
+
+  send(draft: Draft): void {
+    if (!this.queue.drafts.has(draft.id)) this.queue.drafts.set(draft.id, new QueuedDraft(draft))
+    this.queue.sendMore()
+  }
+
+  stop(): void {
+    this.queue.disconnect()
+    this.queue.drafts.clear()
+    this.gone.abort()
+  }
+
+  welcome(welcome: Welcome, change: Pick<Welcome, 'cursor' | 'recovered'>): void {
+    this.listener.onFrame({ ...welcome, window: this.#window, ...change })
+  }
+
+  deliver(message: Message): void {
+    if (this.cursor === null || message.seq <= this.cursor.seq) return
+    if (!this.channels.has(message.channel)) return
+    this.cursor = { ...this.cursor, seq: message.seq }
+    this.listener.onFrame({ type: 'message', message })
+  }
+
+  goLive(tail: Tail): void {
+    this.phase = 'live'
+    for (const message of tail.after(this.cursor?.seq ?? 0)) this.deliver(message)
+  }
+
+  /** False unless the answer advances the cursor. */
+  takeAnswer(answer: PollAnswer, welcome: Welcome, isFirst: boolean): boolean {
+    const reached = parseCursor(answer.cursor)
+    const isProgress =
+      isFirst || (reached?.epoch === this.cursor?.epoch && (reached?.seq ?? 0) > (this.cursor?.seq ?? 0))
+    if (reached === null || !isProgress) return false
+    for (const frame of answer.frames) {
+      if (frame.type === 'message') this.listener.onFrame(frame)
+      else if (frame.type === 'welcome') {
+        if (!isFirst) return false
+        this.welcome(welcome, { cursor: frame.cursor, recovered: frame.recovered })
+      }
+    }
+    this.cursor = reached
+    return true
+  }
+}

@@ -1,0 +1,20 @@
+// Entry of the SharedWorker: coordinator of all windows of this browser and server.
+
+import { holdForLife, newName } from '../browser-services.ts'
+import { transports } from '../transports/slots.ts'
+import { Coordinator, type FromWindow } from './coordinator.ts'
+
+/** The worker lives while it holds this lock; its first message names it. */
+const lock = newName('crosswind-place-')
+const held = holdForLife(navigator.locks, lock)
+const coordinator = new Coordinator(transports)
+
+addEventListener('connect', (event) => {
+  const [port] = (event as MessageEvent).ports
+  if (port) held.then(() => admit(port))
+})
+
+function admit(port: MessagePort): void {
+  port.onmessage = ({ data }: MessageEvent<FromWindow>) => coordinator.hear(data, () => port)
+  port.postMessage(lock)
+}

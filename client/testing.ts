@@ -1,0 +1,276 @@
+// A link over in-memory transports; the test plays the server.
+
+import assert from 'node:assert/strict'
+import type {
+  AwarenessFrame,
+  AwarenessReport,
+  Beat,
+  DownFrame,
+  Message,
+  Stored,
+  Welcome,
+} from '../server/wire/messages.ts'
+import { type Mode, modeNamed, type TransportName, transportNames } from '../server/wire/modes.ts'
+import { createManualTime } from '../server/wire/testing.ts'
+import type { Locks } from './browser-services.ts'
+import type { DraftDatabase, DraftRecord } from './draft-database.ts'
+import { DraftStore, type LeftDrafts } from './draft-store.ts'
+import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
+import type { OutboxState } from './outbox.ts'
+import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
+
+type Windows = Beat['windows']
+
+/** The test plays the server. */
+export type FakeStream = ReturnType<typeof openFake>['stream']
+
+export const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+export function createFakeTransports() {
+  const streams: FakeStream[] = []
+
+  function transport(name: TransportName): WebTransport {
+    return {
+      name,
+      open(opening) {
+        const { stream, open } = openFake(name, opening)
+        streams.push(stream)
+        return open
+      },
+    }
+  }
+
+  const named = transportNames.map((name) => [name, transport(name)] as const)
+  return { streams, transports: Object.fromEntries(named) as Record<TransportName, WebTransport> }
+}
+
+/** Unlike a real transport, it still emits frames after `close()`, as a network can. */
+function openFake(transport: TransportName, { origin, mode, query, polling, onFrame, onClose }: Opening) {
+  const waiting: { readonly id: string; readonly answer: PromiseWithResolvers<Stored> }[] = []
+  const sent: string[] = []
+  const said: Windows[] = []
+  const reports: AwarenessReport[] = []
+  let clockQuestions = 0
+  let isClosed = false
+  const welcome: Welcome = {
+    type: 'welcome',
+    window: query.get('window') ?? '',
+    cursor: query.get('cursor') ?? 'life1:0',
+    recovered: query.has('cursor'),
+    http: mode.http,
+    heartbeatMs: 15_000,
+  }
+
+  function takeOldest(id: string) {
+    const index = waiting.findIndex((sending) => sending.id === id)
+    return index < 0 ? undefined : waiting.splice(index, 1)[0]?.answer
+  }
+
+  const stream = {
+    transport,
+    origin,
+    mode,
+    query,
+    polling,
+    asked: Object.fromEntries(query),
+    cursor: query.get('cursor'),
+    sent,
+    /** Window counts, sent by themselves and with heartbeats. */
+    said,
+    reports,
+    beats: () => said.length,
+    clockQuestions: () => clockQuestions,
+    isClosed: () => isClosed,
+    welcome: (change: Partial<Welcome> = {}) => onFrame({ ...welcome, ...change }, 0),
+    message: (seq: number, channel?: string) =>
+      onFrame({ type: 'message', message: messageOf(seq, channel) }, 0),
+    heartbeat: (newest = 0) => onFrame({ type: 'heartbeat', newest }, 0),
+    frame: (frame: DownFrame, receivedAt = 0) => onFrame(frame, receivedAt),
+    end: (change: Partial<Closing> = {}) =>
+      onClose({ code: 'lost', sentence: 'Lost.', retryAfterMs: null, ...change }),
+    /** Settles the oldest unanswered sending of the draft, as `fail` does. */
+    store(id: string, seq: number) {
+      takeOldest(id)?.resolve({ type: 'stored', id, seq })
+      return settled()
+    },
+    fail(id: string, error: Error) {
+      takeOldest(id)?.reject(error)
+      return settled()
+    },
+  }
+  const open: OpenTransport = {
+    send({ id }) {
+      sent.push(id)
+      const answer = Promise.withResolvers<Stored>()
+      waiting.push({ id, answer })
+      return answer.promise
+    },
+    beat: (windows) => void said.push(windows),
+    askClock() {
+      clockQuestions += 1
+    },
+    sendAwareness: (report) => void reports.push(report),
+    close() {
+      isClosed = true
+    },
+  }
+  return { stream, open }
+}
+
+export function messageOf(seq: number, channel = 'main'): Message {
+  const body = { html: `${seq}` }
+  return { id: `w9-${seq}`, channel, kind: 'edit', from: 'w9', at: 0, body, seq, acceptedAt: 0 }
+}
+
+export function mode(name: string): Mode {
+  return modeNamed(name) ?? assert.fail(`there is no mode ${name}`)
+}
+
+/** Web Locks and a database of drafts in memory; each window ends when told to. */
+export function createBrowser() {
+  const records = new Map<string, DraftRecord>()
+  const holders = new Map<string, string>()
+  const waiting: { readonly name: string; readonly window: string; readonly take: () => void }[] = []
+  let mostRecords = Number.POSITIVE_INFINITY
+
+  const database: DraftDatabase = {
+    async change(added, removed) {
+      const after = new Map(records)
+      for (const id of removed) after.delete(id)
+      for (const record of added) after.set(record.draft.id, structuredClone(record))
+      if (after.size > mostRecords) throw new Error('QuotaExceededError')
+      records.clear()
+      for (const [id, record] of after) records.set(id, record)
+    },
+    read: async (channel) =>
+      [...records.values()]
+        .filter((record) => record.channel === channel)
+        .toSorted((one, other) => one.order - other.order),
+  }
+
+  function grant(): void {
+    const index = waiting.findIndex(({ name }) => !holders.has(name))
+    const [next] = index < 0 ? [] : waiting.splice(index, 1)
+    if (next === undefined) return
+    holders.set(next.name, next.window)
+    next.take()
+    grant()
+  }
+
+  /** Exclusive locks, free again when their window has ended. */
+  function locksOf(window: string): Locks {
+    const request = async (name: string, onLock: () => unknown) => {
+      await new Promise<void>((take) => {
+        waiting.push({ name, window, take })
+        grant()
+      })
+      await onLock()
+      holders.delete(name)
+      grant()
+    }
+    return { request } as unknown as Locks
+  }
+
+  return {
+    ids: () => [...records.keys()],
+    orderOf: (id: string) => records.get(id)?.order,
+    /** Its quota. */
+    limit(most: number): void {
+      mostRecords = most
+    },
+    open(window: string, change: Partial<ConstructorParameters<typeof DraftStore>[0]> = {}) {
+      const left: LeftDrafts[] = []
+      const store = new DraftStore({
+        database,
+        locks: locksOf(window),
+        window,
+        predecessor: null,
+        channel: 'main',
+        mayTake: true,
+        timers: { now: () => 0 },
+        onLeft: (found) => void left.push(found),
+        ...change,
+      })
+      return { store, left }
+    },
+    async close(window: string): Promise<void> {
+      for (const [index, asking] of [...waiting.entries()].toReversed())
+        if (asking.window === window) waiting.splice(index, 1)
+      for (const [name, holder] of holders) if (holder === window) holders.delete(name)
+      grant()
+      await settled()
+    },
+  }
+}
+
+/** With several drafts under way, so that their order shows. */
+const several: Mode = { ...mode('sse/2'), mostUnderWay: 32 }
+
+export function openLink(change: Partial<LinkOptions> & Partial<LinkListener> = {}) {
+  const time = createManualTime()
+  const startAt = time.now()
+  const { streams, transports } = createFakeTransports()
+  const heard = {
+    states: [] as string[],
+    newest: null as LinkState | null,
+    messages: [] as number[],
+    newLogs: 0,
+    windows: [] as number[],
+    awareness: [] as AwarenessFrame[],
+    unstored: [] as number[],
+    outbox: null as OutboxState | null,
+    stored: [] as string[],
+    refused: [] as string[],
+    superseded: [] as string[],
+    renamed: [] as string[],
+  }
+  const options: LinkOptions = {
+    transports,
+    originFor: (http) => `https://localhost:${http}`,
+    polling: { intervalMs: 1000, holdMs: 20_000 },
+    window: 'w1',
+    key: 'k1',
+    channels: ['main', 'wind'],
+    mode: several,
+    cursor: null,
+    bounds: { messages: 1000, bytes: 1_000_000 },
+    store: null,
+    merging: null,
+    renewSession: () => Promise.resolve(true),
+    timers: time,
+    random: () => 1,
+    ...change,
+  }
+  const listener: LinkListener = {
+    onState(told) {
+      const { state, mode, spokenHttp, reason, retryAt } = told
+      const said = {
+        open: `HTTP/${spokenHttp}`,
+        opening: '',
+        waiting: `${retryAt === null ? '–' : retryAt - startAt}: ${reason}`,
+      }
+      heard.newest = told
+      heard.states.push(`${state} ${mode} ${said[state]}`.trim())
+    },
+    onMessage: ({ seq }) => void heard.messages.push(seq),
+    onNewLog() {
+      heard.newLogs += 1
+    },
+    onPresence: ({ windows }) => void heard.windows.push(windows),
+    onAwareness: (frame) => void heard.awareness.push(frame),
+    onOutbox(outbox) {
+      heard.outbox = outbox
+      heard.unstored.push(outbox.unstored)
+    },
+    onStored: ({ id }, seq) => void heard.stored.push(`${id} as ${seq}`),
+    onRefused: ({ id }, sentence) => void heard.refused.push(`${id}: ${sentence}`),
+    onSuperseded: ({ id }) => void heard.superseded.push(id),
+    onRenamed: (id, draft) => void heard.renamed.push(`${id} to ${draft.id}`),
+    ...change,
+  }
+  const link = new Link(options, listener)
+  link.open()
+  const newest = (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened')
+  const publish = (html = '') => link.publish('main', 'edit', { html })
+  return { link, time, streams, newest, heard, publish }
+}

@@ -1,0 +1,72 @@
+// When a WebSocket is tried at all: browsers hold back those that follow failed ones, for up to a minute.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { mode } from '../testing.ts'
+import { browser, type Closing, type Opening, type Platform } from './transport.ts'
+import { websocket } from './websocket.ts'
+
+let tries = 0
+
+const counting: Platform = {
+  ...browser,
+  openSocket(address) {
+    tries += 1
+    return browser.openSocket(address)
+  },
+}
+
+/** Opens once, for the time of that number, and resolves when it has ended. */
+function openOnce(port: number, opening: number, name = 'websocket/1.1'): Promise<Closing> {
+  return new Promise((onClose) => {
+    const asked: Opening = {
+      origin: `http://127.0.0.1:${port}`,
+      mode: mode(name),
+      query: new URLSearchParams({ opening: String(opening) }),
+      polling: { intervalMs: 1000, holdMs: 1000 },
+      onFrame: () => undefined,
+      onClose,
+    }
+    websocket.open(asked, counting)
+  })
+}
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+test('while the server is away no WebSocket is tried again, and none fails', async () => {
+  const server = createServer()
+  const port = await listen(server)
+  server.close()
+  await once(server, 'close')
+  tries = 0
+  for (const opening of [2, 3, 40]) assert.equal((await openOnce(port, opening)).code, 'lost')
+  assert.equal((await openOnce(port, 1, 'websocket/2')).code, 'lost')
+  assert.equal(tries, 0)
+  await openOnce(port, 1)
+  assert.equal(tries, 1)
+})
+
+test('one that answers anything, and one that keeps a request waiting, gets its WebSocket', async (t) => {
+  let answered = 0
+  const server = createServer((request, response) => {
+    answered += 1
+    // The second waits for a connection, as in a browser whose connections are all held.
+    if (answered !== 2) response.writeHead(401).end(request.url)
+  })
+  server.on('upgrade', (_request, socket) => socket.destroy())
+  const port = await listen(server)
+  t.after(() => server.closeAllConnections())
+  t.after(() => server.close())
+  tries = 0
+  await openOnce(port, 2)
+  assert.equal(tries, 1)
+  await openOnce(port, 3)
+  assert.deepEqual([tries, answered], [2, 2])
+})

@@ -1,0 +1,340 @@
+// One page's editing: its document, its link with the outbox, and its presence.
+
+import {
+  browserTimers,
+  DraftStore,
+  type LeftDrafts,
+  Link,
+  type LinkListener,
+  type LinkOptions,
+  type LinkState,
+  type OutboxState,
+  openDraftDatabase,
+  watchWakeUps,
+  whenDue,
+} from '../client/index.ts'
+import type { Line } from '../server/document/rich-text.ts'
+import {
+  type AwarenessFrame,
+  type Bodies,
+  type Draft,
+  deletedForMs,
+  isKind,
+  joinVersions,
+  type Message,
+  type PageStart,
+  type Presence as PresenceFrame,
+  probesChannel,
+} from '../server/wire/messages.ts'
+import type { Mode } from '../server/wire/modes.ts'
+import { Binding } from './editor/binding.ts'
+import { Carets } from './editor/carets.ts'
+import type { MountedEditor } from './editor/commands.ts'
+import { takeCopies } from './editor/copy.ts'
+import type { LeftEdits } from './editor/left-edits.ts'
+import type { Mirror } from './editor/mirror.ts'
+import { Presence } from './editor/presence.ts'
+import { mergeUpdates, SharedDocument } from './editor/shared-document.ts'
+import type { Recorder } from './lab.ts'
+import { channelsFor } from './page/views.ts'
+import { refusalAfter, refusedUpdateWords } from './page/wording.ts'
+import { type BrowserKey, keepSession, originFor, renewSession, succeed } from './page-session.ts'
+import { nameKey, outageAfter, readName, type Store, type Unshared } from './store.ts'
+import type { createWindFeed } from './wind/wind-feed.ts'
+
+interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
+  /** `mayWrite` as it is in this window. */
+  readonly start: PageStart
+  readonly browser: BrowserKey
+  readonly mode: Mode
+  readonly store: Store
+  readonly windFeed: ReturnType<typeof createWindFeed>
+  readonly recorder: Recorder
+  /** For the lab: the link carries probes alone, whose log has cursors of its own. */
+  readonly isProbing: boolean
+  /** Where whole contents are mirrored. */
+  readonly mirror: typeof Mirror | null
+}
+
+/** Keeps the store up to date with the document, the connection and the people on the page. */
+export class EditingSession implements LinkListener {
+  readonly link: Link
+  readonly presence: Presence
+  readonly #start: PageStart
+  readonly #window: string
+  readonly #store: Store
+  readonly #windFeed: SessionOptions['windFeed']
+  readonly #recorder: Recorder
+  readonly #drafts: DraftStore
+  /** Exactly one of these two is not null. */
+  readonly #document: SharedDocument | null
+  readonly #mirror: Mirror | null
+  readonly #content: SharedDocument | Mirror
+  #refusal: string | null = null
+  /** While an editor is attached. */
+  #carets: Carets | null = null
+
+  constructor({ start, store, recorder, window, isProbing, ...options }: SessionOptions) {
+    const { channel, limits } = start
+    this.#start = start
+    this.#window = window
+    this.#store = store
+    this.#windFeed = options.windFeed
+    this.#recorder = recorder
+    const timers = browserTimers
+    this.#drafts = new DraftStore({
+      database: openDraftDatabase(() => indexedDB),
+      locks: 'locks' in navigator ? navigator.locks : null,
+      window,
+      predecessor: succeed(() => sessionStorage, window),
+      mayTake: start.mayWrite,
+      channel,
+      timers,
+      onLeft: (left) => this.#takeLeft(left),
+    })
+    this.link = new Link(
+      {
+        ...{ window, key: options.browser.key, mode: options.mode, transports: options.transports },
+        ...{ polling: start.polling, timers, random: Math.random },
+        channels: isProbing ? [probesChannel] : channelsFor(channel, store.view().shown.name),
+        cursor: isProbing ? null : start.cursor,
+        originFor: (http) => originFor(http, start, location),
+        bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
+        store: this.#drafts,
+        merging: { mergeUpdates, pauseMs: start.mergeMs, mostBytes: limits.maxMessageBytes },
+        renewSession: async () => (await renewSession()) !== null,
+      },
+      this,
+    )
+    const content = {
+      ...{ channel, link: this.link, recorder },
+      onUnshared: (unshared: Unshared | null) =>
+        store.change({ unshared, refusal: refusalAfter(unshared, store.view()) }),
+    }
+    this.#mirror =
+      options.mirror &&
+      new options.mirror({
+        ...content,
+        maxBytes: limits.maxMessageBytes,
+        store: this.#drafts,
+        hasUnstored: () => store.view().outbox.unstored > 0 || store.view().unshared !== null,
+        onOffer: (left) => store.change({ left }),
+      })
+    const author = () => this.presence.name
+    this.#document = this.#mirror
+      ? null
+      : new SharedDocument({ ...content, timers, random: Math.random, author })
+    this.#content = this.#mirror ?? (this.#document as SharedDocument)
+    this.presence = new Presence({
+      ...{ window, timers, doc: this.#document?.doc ?? null, name: readName(() => localStorage) },
+      send: (state, isKnown) => {
+        if (!isProbing) this.link.setAwareness(state, isKnown)
+      },
+      onPeople: (people) => store.change({ people }),
+      onCarets: () => this.#carets?.redraw(),
+    })
+  }
+
+  /** Connects, shows what the page brought, and looks for what closed windows left. */
+  open(): void {
+    const { messages, sessionEndsAt, hasSensor } = this.#start
+    this.link.open()
+    if (!hasSensor) this.#windFeed.leaveOut(messages)
+    this.#showTitle('')
+    for (const message of messages) this.#show(message, whenDue(message, browserTimers.now()))
+    void this.#drafts.look()
+    watchWakeUps(document, window, this.link)
+    keepSession(browserTimers, sessionEndsAt, renewSession)
+    this.#store.subscribe(() => this.#watchLoss())
+    addEventListener('storage', ({ key, newValue }) => {
+      if (key === nameKey) this.presence.chooseName(newValue ?? '')
+    })
+  }
+
+  /** Edits of a mirrored page that are not shown; null for a shared document. */
+  get left(): LeftEdits | null {
+    return this.#mirror?.left ?? null
+  }
+
+  /** False for readers, and while the document is deleted. */
+  get mayWrite(): boolean {
+    return this.#start.mayWrite && this.#store.view().deletion === null
+  }
+
+  /** Binds the editor in this element to the document. */
+  attach(element: HTMLElement): MountedEditor {
+    const { mayWrite } = this
+    if (!this.#document) return (this.#mirror as Mirror).mount(element)
+    const detach = this.#document.attach(element, (parts) => new Binding(parts), {
+      mayWrite,
+      onSelection: this.presence.showSoon,
+    })
+    const { binding } = this.#document
+    if (!binding) throw new Error('The editor is not bound.')
+    // A reader is listed, without a caret.
+    this.presence.attach(mayWrite ? binding : null)
+    const carets = new Carets({
+      root: element,
+      rectsOf: (from, to) => binding.rectsOf(from, to),
+      carets: () => this.presence.carets(),
+      timers: browserTimers,
+    })
+    this.#carets = carets
+    const stopCopies = takeCopies({ root: element, binding, mayWrite })
+    const release = () => {
+      this.#carets = null
+      stopCopies()
+      carets.stop()
+      this.presence.attach(null)
+      detach()
+    }
+    return { commands: binding.commands, release }
+  }
+
+  /** Makes these the lines of the document that is shown, as an edit that can be undone. */
+  replace(lines: readonly Line[]): void {
+    this.#document?.binding?.replace(lines)
+  }
+
+  /** False when there is no room for it. */
+  rename(title: string): boolean {
+    const isTaken = this.link.publish(this.#start.channel, 'title', { title }) !== null
+    if (isTaken) this.#showTitle(title)
+    return isTaken
+  }
+
+  /** Names the version whose last update was accepted `at`. False when there is no room for it. */
+  nameVersion(at: number, name: string): boolean {
+    const named = { versions: [{ at, name }] }
+    const isTaken = this.link.publish(this.#start.channel, 'versions', named) !== null
+    if (isTaken) this.#showVersions(named)
+    return isTaken
+  }
+
+  // What the link tells
+
+  onState(state: LinkState): void {
+    const before = this.#store.view()
+    if (state.state === 'open' && before.link.state !== 'open') void this.#drafts.look()
+    this.#store.change({ link: state, outage: outageAfter(before.outage, state) })
+  }
+
+  onMessage(message: Message, receivedAt: number, dueAt: number): void {
+    this.#recorder.received(message, receivedAt)
+    this.#show(message, dueAt)
+  }
+
+  onAwareness(frame: AwarenessFrame): void {
+    this.presence.heard(frame)
+  }
+
+  onPresence({ windows, browserHttp1Streams }: PresenceFrame): void {
+    this.#store.change({ windows, browserHttp1Streams })
+  }
+
+  onNewLog(): void {
+    const { deletion } = this.#store.view()
+    // A log that was lost gets no document back that was deleted.
+    if (deletion) this.#store.change({ deletion: { ...deletion, isErased: true } })
+    else this.#content.newLog()
+    this.#windFeed.newLog()
+  }
+
+  onOutbox(outbox: OutboxState): void {
+    this.#store.change({ outbox })
+    this.presence.settled(outbox.unstored === 0)
+  }
+
+  onStored(draft: Draft, seq: number): void {
+    this.#mirror?.stored(draft, seq)
+    if (isUpdate(draft) && draft.from === this.#window) this.presence.stored(draft.body.update)
+    // A stored edit contains the whole document, including refused content.
+    const { refusal, unshared } = this.#store.view()
+    if (refusal !== null && refusal === this.#refusal && unshared === null)
+      this.#store.change({ refusal: null })
+  }
+
+  onRefused(draft: Draft, sentence: string): void {
+    const wasRefused = this.#store.view().unshared?.reason === 'refused'
+    if (!this.#content.refused(draft)) return
+    // Updates that build on a refused one are refused for lack of it, which says nothing new.
+    if (wasRefused && this.#document) return
+    this.#refusal = this.#document ? refusedUpdateWords(sentence) : sentence
+    this.#store.change({ refusal: this.#refusal })
+  }
+
+  onSuperseded(draft: Draft): void {
+    this.#mirror?.superseded(draft)
+  }
+
+  onRenamed(id: string, draft: Draft): void {
+    this.#recorder.renamed(id, draft)
+    this.#mirror?.renamed(id, draft)
+  }
+
+  // What is shown
+
+  #show(message: Message, dueAt: number): void {
+    const { channel } = this.#start
+    // An erased document may have been begun anew, without what this window shows.
+    if (!this.#store.view().deletion?.isErased) this.#showContent(message)
+    this.#windFeed.take(message, dueAt)
+    if (isKind(message, 'overview'))
+      this.#store.change({ overview: { body: message.body, at: message.at, receivedAt: dueAt } })
+    if (message.channel !== channel) return
+    if (isKind(message, 'title')) this.#showTitle(message.body.title)
+    else if (isKind(message, 'versions')) this.#showVersions(message.body)
+    else this.#showDeletion(message)
+  }
+
+  #showContent(message: Message): void {
+    if (this.#document?.received(message)) this.presence.received(message)
+    if (!this.#mirror) return
+    if (isKind(message, 'edit')) this.presence.received(message)
+    this.#mirror.received(message)
+  }
+
+  #showDeletion(message: Message): void {
+    const { deletion } = this.#store.view()
+    if (isKind(message, 'deletion')) {
+      const { seq, acceptedAt, body } = message
+      const next = { seq, until: acceptedAt + deletedForMs, isErased: false }
+      this.#store.change({ deletion: body.deleted ? next : null })
+    } else if (isKind(message, 'erasure') && deletion && deletion.seq <= message.body.head)
+      this.#store.change({ deletion: { ...deletion, isErased: true } })
+  }
+
+  #showTitle(title: string): void {
+    this.#store.change({ title })
+    document.title = `${title || this.#start.channel} – Crosswind`
+  }
+
+  #showVersions(named: Bodies['versions']): void {
+    this.#store.change({ versions: joinVersions([this.#store.view(), named]).versions })
+  }
+
+  // What could be lost
+
+  /** Updates commute, so they are sent without asking. */
+  #takeLeft(left: LeftDrafts): void {
+    const updates = left.drafts.filter(({ draft }) => draft.kind === 'update')
+    if (updates.length > 0) this.link.outbox.adopt(updates)
+    if (this.#mirror) this.#mirror.left.take(left)
+    else this.#document?.restore(updates.map(({ draft }) => draft))
+  }
+
+  /** Listens only while something could be lost: a listener can keep the page out of the back-forward cache. */
+  #watchLoss(): void {
+    const { outbox, unshared } = this.#store.view()
+    if (outbox.unstored > 0 || unshared !== null) addEventListener('beforeunload', this.#askBeforeLoss)
+    else removeEventListener('beforeunload', this.#askBeforeLoss)
+  }
+
+  readonly #askBeforeLoss = (event: Event): void => {
+    this.link.outbox.flush()
+    const { outbox, unshared } = this.#store.view()
+    if ((outbox.unstored > 0 && !outbox.isSaved) || outbox.isFull || unshared !== null) event.preventDefault()
+  }
+}
+
+const isUpdate = (draft: Draft): draft is Draft<'update'> => draft.kind === 'update'

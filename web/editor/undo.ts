@@ -1,0 +1,66 @@
+// Undo and redo of this window's changes, which bring the selection back.
+
+import * as Y from 'yjs'
+import type { SelectedText } from './selection.ts'
+
+const undoPauseMs = 500
+
+export class EditHistory {
+  /** Of the transactions that this window's user makes. */
+  readonly origin = { name: 'this window’s user' }
+  readonly #manager: Y.UndoManager
+  /** The selection before the change under way. */
+  #before: SelectedText | null = null
+
+  constructor(text: Y.Text) {
+    this.#manager = new Y.UndoManager(text, {
+      trackedOrigins: new Set([this.origin]),
+      captureTimeout: undoPauseMs,
+    })
+    this.#manager.on('stack-item-added', ({ stackItem }) => stackItem.meta.set('selection', this.#before))
+  }
+
+  get canUndo(): boolean {
+    return this.#manager.undoStack.length > 0
+  }
+
+  get canRedo(): boolean {
+    return this.#manager.redoStack.length > 0
+  }
+
+  /** Whether a transaction of this origin is this window's user's, undo and redo too. */
+  isOwn(origin: unknown): boolean {
+    return origin === this.origin || origin === this.#manager
+  }
+
+  /** Call it before each change. */
+  beforeChange(selection: SelectedText | null): void {
+    this.#before = selection
+  }
+
+  /** What `act` does is taken back by one undo, without what was typed around it. */
+  asStep(act: () => void): void {
+    this.#manager.stopCapturing()
+    this.#manager.captureTimeout = Number.POSITIVE_INFINITY
+    act()
+    this.#manager.captureTimeout = undoPauseMs
+    this.#manager.stopCapturing()
+  }
+
+  /** Returns the selection before what is taken back; null where there was none. */
+  revert(by: 'undo' | 'redo'): SelectedText | null {
+    const popped: SelectedText[] = []
+    const onPopped = ({ stackItem }: { stackItem: { meta: Map<unknown, unknown> } }) => {
+      const selection = stackItem.meta.get('selection') as SelectedText | null | undefined
+      if (selection) popped.push(selection)
+    }
+    this.#manager.on('stack-item-popped', onPopped)
+    this.#manager[by]()
+    this.#manager.off('stack-item-popped', onPopped)
+    return popped.at(-1) ?? null
+  }
+
+  stop(): void {
+    this.#manager.destroy()
+  }
+}

@@ -1,0 +1,179 @@
+// The key and names of a browser, the mode that an address asks for, and a session renewed while it runs.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { newName } from '../client/index.ts'
+import { fingerprintIn, keyPattern, nameUnder, type PageSettings } from '../server/wire/messages.ts'
+import { modeNamed, transportNames } from '../server/wire/modes.ts'
+import { createManualTime } from '../server/wire/testing.ts'
+import {
+  addressInMode,
+  browserKey,
+  keepSession,
+  modeAsked,
+  originFor,
+  type renewSession,
+} from './page-session.ts'
+
+/** A browser's cookies, as a page sees them; `write` says what becomes of those that it sets. */
+function keepCookies(cookies: string, write: (cookie: string) => string) {
+  const kept = { cookies }
+  const document = {
+    get cookie() {
+      return kept.cookies
+    },
+    set cookie(given: string) {
+      kept.cookies = write(given)
+    },
+  }
+  Object.assign(globalThis, { document })
+  return kept
+}
+
+const asPair = (cookie: string) => `other=1; ${cookie.split(';', 1)[0]}`
+
+test('all windows of a browser have one key, kept for this host alone', async () => {
+  const set: string[] = []
+  keepCookies('other=1', (cookie) => {
+    set.push(cookie)
+    return asPair(cookie)
+  })
+  const [one, other] = [await browserKey(), await browserKey()]
+  assert.deepEqual(one, other)
+  assert.match(one.key, keyPattern)
+  for (const cookie of set) assert.match(cookie, /^__Host-.*; path=\/; .*SameSite=Strict; Secure$/)
+})
+
+test('a key gives the names that the server takes for its own', async () => {
+  keepCookies('', asPair)
+  const { key, fingerprint } = await browserKey()
+  const hash = createHash('sha256').update(key).digest('base64url')
+  assert.equal(fingerprint, hash.slice(0, 22))
+  const name = nameUnder(fingerprint, newName('w'))
+  assert.equal(fingerprintIn(name), fingerprint)
+  assert.ok(name.length <= 48, 'with its counter it fits an id')
+})
+
+test('where no cookie is kept, or one that is no key, each window has a key of its own', async () => {
+  keepCookies('', () => '')
+  assert.notEqual((await browserKey()).key, (await browserKey()).key)
+  keepCookies('__Host-crosswind-key=short', asPair)
+  assert.match((await browserKey()).key, keyPattern)
+})
+
+const settings: PageSettings = {
+  transport: 'sse',
+  http: '2',
+  ports: { '2': 8443, '1.1': 8444 },
+  polling: { intervalMs: 1000, holdMs: 20_000 },
+  editor: 'mirror',
+  mergeMs: 15,
+  share: 'none',
+  hasSensor: true,
+  limits: { maxMessageBytes: 65_536, outboxMessages: 1000, outboxBytes: 1_000_000 },
+}
+
+const origins: [page: string, http: '2' | '1.1', origin: string, ports?: PageSettings['ports']][] = [
+  ['https://localhost:8443/', '2', 'https://localhost:8443'],
+  ['https://localhost:8443/', '1.1', 'https://localhost:8444'],
+  ['https://localhost:8444/?a=b', '2', 'https://localhost:8443'],
+  ['https://[::1]:8443/', '1.1', 'https://[::1]:8444'],
+  ['https://wind.example.org/', '1.1', 'https://wind.example.org:8444', { '2': 443, '1.1': 8444 }],
+  ['https://wind.example.org/', '1.1', 'https://wind.example.org'],
+  ['https://wind.example.org:4000/', '2', 'https://wind.example.org:4000'],
+]
+
+for (const [page, http, origin, ports = settings.ports] of origins) {
+  test(`from ${page} HTTP/${http} with ports ${Object.values(ports)} is at ${origin}`, () => {
+    assert.equal(originFor(http, { ...settings, ports }, new URL(page)), origin)
+  })
+}
+
+const firsts: [search: string, name: string, change?: Partial<PageSettings>][] = [
+  ['', 'sse/2'],
+  ['', 'sse/1.1', { http: '1.1' }],
+  ['', 'websocket/2', { transport: 'websocket' }],
+  ['', 'websocket/1.1', { transport: 'websocket', http: '1.1' }],
+  ['?http=1.1', 'sse/1.1'],
+  ['?transport=websocket', 'websocket/2'],
+  ['?transport=websocket&http=2', 'websocket/2'],
+  ['?transport=streaming&http=1.1', 'streaming/2'],
+  ['?transport=sse&http=2', 'sse/2', { transport: 'websocket', http: '1.1' }],
+  ['?transport=pigeon', 'sse/2'],
+  ['?transport=', 'sse/2'],
+  ['?http=3', 'sse/2'],
+]
+
+for (const [search, name, change] of firsts) {
+  test(`${search || 'no wish'} with ${JSON.stringify(change ?? 'the usual settings')} starts in ${name}`, () => {
+    assert.equal(modeAsked({ ...settings, ...change }, search).mode.name, name)
+  })
+}
+
+test('an address that names no transport or no HTTP version gets a sentence, any other none', () => {
+  const notice = (search: string) => modeAsked(settings, search).notice
+  const names = new Intl.ListFormat('en', { type: 'disjunction' }).format(transportNames)
+  assert.equal(
+    notice('?transport=banana'),
+    `There is no transport “banana”: use ${names}. This window uses SSE + XHR, HTTP/2.`,
+  )
+  assert.equal(
+    notice('?transport=polling&http=3'),
+    'There is no HTTP version “3”: use 2 or 1.1. This window uses Polling, HTTP/2.',
+  )
+  assert.match(notice('?transport=pigeon&http=0.9') ?? '', /pigeon.*0\.9/)
+  assert.ok((notice(`?transport=${'x'.repeat(5000)}`) ?? '').length < 300)
+  for (const search of ['', '?transport=', '?transport=sse&http=2', '?transport=streaming&http=1.1'])
+    assert.equal(notice(search), null)
+})
+
+test('the address of a mode keeps all else that the page was asked for', () => {
+  const address = addressInMode(
+    'https://localhost:8443/?channel=a&transport=sse&http=2&record#end',
+    modeNamed('websocket/1.1') ?? assert.fail(),
+  )
+  assert.equal(address, 'https://localhost:8443/?channel=a&transport=websocket&http=1.1&record=#end')
+})
+
+/** A session that ends 40 s from now, unless it is said otherwise. */
+function keep(answer: (now: number) => ReturnType<typeof renewSession>, endsInMs: number | null = 40_000) {
+  const time = createManualTime()
+  const startAt = time.now()
+  const askedAt: number[] = []
+  keepSession(time, endsInMs === null ? null : startAt + endsInMs, () => {
+    askedAt.push((time.now() - startAt) / 1000)
+    return answer(time.now())
+  })
+  const pass = async (seconds: number) => {
+    time.advance(seconds * 1000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { time, askedAt, pass }
+}
+
+test('a session is renewed when half of it is over', async () => {
+  const { askedAt, pass } = keep(async (now) => ({ expiresAt: now + 3_600_000 }))
+  for (let n = 0; n < 182; n += 1) await pass(20)
+  assert.deepEqual(askedAt, [20, 1820, 3620])
+})
+
+test('where everybody is invited no session is renewed', () => {
+  const { time } = keep(async () => null, null)
+  assert.equal(time.pending(), 0)
+})
+
+test('where there is no session any more the renewal is tried once', async () => {
+  for (const session of [{ expiresAt: null }, null]) {
+    const { time, askedAt, pass } = keep(async () => session)
+    await pass(20)
+    assert.deepEqual([askedAt, time.pending()], [[20], 0])
+  }
+})
+
+test('a renewal is tried soon again when the server could not be reached', async () => {
+  const { askedAt, pass } = keep(() => Promise.reject(new Error('no answer')))
+  await pass(20)
+  for (let n = 0; n < 2; n += 1) await pass(5)
+  assert.deepEqual(askedAt, [20, 25, 30])
+})

@@ -1,0 +1,131 @@
+// The page's browser key, the mode that its address requests, and the guest's session.
+
+import { createHttp } from '../client/index.ts'
+import { excerptOf } from '../server/wire/graphemes.ts'
+import { fingerprintLength, keyPattern, type PageSettings } from '../server/wire/messages.ts'
+import {
+  type HttpVersion,
+  httpVersions,
+  type Mode,
+  modeFor,
+  modes,
+  transportNames,
+} from '../server/wire/modes.ts'
+import type { Timers } from '../server/wire/time.ts'
+
+const windowKey = 'crosswind-window'
+
+/** Notes this tab's window; returns the one before it, null in a new tab. `items` may throw where storage is denied. */
+export function succeed(items: () => Pick<Storage, 'getItem' | 'setItem'>, window: string): string | null {
+  try {
+    const before = items().getItem(windowKey)
+    items().setItem(windowKey, window)
+    return before
+  } catch {
+    return null
+  }
+}
+
+/**
+ * `__Host-`: this host only, over TLS only (RFC 6265bis, 4.1.3.2). Unlike storage, cookies are shared by a
+ * host's ports.
+ */
+const keyCookie = '__Host-crosswind-key'
+
+export type BrowserKey = Awaited<ReturnType<typeof browserKey>>
+
+/** A secret that proves names beginning with its fingerprint: one per browser profile; without cookies, per window. */
+export async function browserKey() {
+  const key = keyIn(document.cookie) ?? base64url(crypto.getRandomValues(new Uint8Array(18)))
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.
+  document.cookie = `${keyCookie}=${key}; path=/; max-age=31536000; SameSite=Strict; Secure`
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key))
+  return { key, fingerprint: base64url(new Uint8Array(digest)).slice(0, fingerprintLength) }
+}
+
+function keyIn(cookies: string): string | null {
+  const pair = cookies.split('; ').find((cookie) => cookie.startsWith(`${keyCookie}=`))
+  const key = pair?.slice(keyCookie.length + 1) ?? ''
+  return keyPattern.test(key) ? key : null
+}
+
+/** RFC 4648, section 5, without padding. */
+function base64url(bytes: Uint8Array): string {
+  const text = btoa(String.fromCharCode(...bytes))
+  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** Origin for an HTTP version. A page from another port came through a proxy, which serves all versions. */
+export function originFor(
+  http: HttpVersion,
+  { ports }: PageSettings,
+  page: Pick<Location, 'origin' | 'protocol' | 'hostname' | 'port'>,
+): string {
+  const isDirect = Object.values(ports).includes(Number(page.port || 443))
+  return isDirect ? `${page.protocol}//${page.hostname}:${ports[http]}` : page.origin
+}
+
+/** `?transport=…&http=…` overrides the server's default; unknown values are ignored, with a notice. */
+export function modeAsked(
+  settings: PageSettings,
+  search: string,
+): { readonly mode: Mode; readonly notice: string | null } {
+  const query = new URLSearchParams(search)
+  const faults: string[] = []
+
+  function known<Name extends string>(what: string, asked: string | null, names: readonly Name[]) {
+    const value = names.find((name) => name === asked)
+    if (asked && !value) faults.push(`There is no ${what} “${excerptOf(asked, 41)}”: use ${inWords(names)}.`)
+    return value
+  }
+
+  const transport = known('transport', query.get('transport'), transportNames) ?? settings.transport
+  const http = known('HTTP version', query.get('http'), httpVersions) ?? settings.http
+  const mode = modeFor(transport, http) ?? (modes[0] as Mode)
+  const notice = faults.length === 0 ? null : `${faults.join(' ')} This window uses ${mode.label}.`
+  return { mode, notice }
+}
+
+const inWords = (names: readonly string[]) => new Intl.ListFormat('en', { type: 'disjunction' }).format(names)
+
+export function addressInMode(href: string, mode: Mode): string {
+  const address = new URL(href)
+  address.searchParams.set('transport', mode.transport)
+  address.searchParams.set('http', mode.http)
+  return address.href
+}
+
+/**
+ * `expiresAt`: ms since the epoch; null without invitations. Resolves to null when the session has ended,
+ * rejects when the server is unreachable.
+ */
+export async function renewSession(): Promise<{ readonly expiresAt: number | null } | null> {
+  const http = createHttp('', new AbortController().signal, 20_000)
+  const validateStatus = (status: number) => status < 300 || status === 401
+  const answer = await http.post('/api/session', undefined, { validateStatus })
+  return answer.status === 401 ? null : answer.data
+}
+
+const soonestMs = 5000
+const latestMs = 24 * 3_600_000
+
+/** Renews before `endsAt` (ms since the epoch; null for never), since an ended session cannot be renewed. */
+export function keepSession(timers: Timers, endsAt: number | null, renew: typeof renewSession): void {
+  function renewBefore(time: number | null): void {
+    // Half the remaining time is left for sleep or an outage.
+    if (time !== null) renewIn((time - timers.now()) / 2)
+  }
+
+  function renewIn(delayMs: number): void {
+    timers.later(renewNow, Math.min(latestMs, Math.max(soonestMs, delayMs)))
+  }
+
+  function renewNow(): void {
+    renew().then(
+      (session) => renewBefore(session?.expiresAt ?? null),
+      () => renewIn(soonestMs),
+    )
+  }
+
+  renewBefore(endsAt)
+}

@@ -1,0 +1,216 @@
+// A person's actions: all that components know of the page beside its store.
+
+import type { Line } from '../../server/document/rich-text.ts'
+import type { PageStart } from '../../server/wire/messages.ts'
+import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
+import type { EditingSession } from '../editing-session.ts'
+import type { EditorCommands, MountedEditor } from '../editor/commands.ts'
+import { addressInMode, type BrowserKey } from '../page-session.ts'
+import { keepChoices, keepName, type Store, type Tone, type WindChoices } from '../store.ts'
+import { addressInView, channelsFor, notLoaded, type ViewName } from './views.ts'
+import { http1Warning, unkeptWords } from './wording.ts'
+
+interface PageActionsOptions {
+  readonly start: PageStart
+  readonly browser: BrowserKey
+  /** With which the page was opened. */
+  readonly mode: Mode
+  readonly store: Store
+  readonly session: EditingSession
+  /** Rejects when a part of the view does not load. */
+  readonly loadView: (name: ViewName) => Promise<void>
+}
+
+const noRoom = 'There is no room for another unsent change; give the name once they are stored.'
+
+export class PageActions {
+  readonly #options: PageActionsOptions
+  #mounted: { readonly root: HTMLElement; readonly commands: EditorCommands } | null = null
+  #onMounted: () => void = () => undefined
+  /** An editor that is mounted while this view is shown may take the focus; null once one was. */
+  #viewOpened: ViewName | null
+  #viewChosen: ViewName
+
+  constructor(options: PageActionsOptions) {
+    const { name } = options.store.view().shown
+    this.#options = options
+    this.#viewOpened = name
+    this.#viewChosen = name
+  }
+
+  /** Constant, since the editor is rendered once. */
+  readonly mountEditor = (element: HTMLElement): MountedEditor => {
+    const { session, store } = this.#options
+    const { commands, release } = session.attach(element)
+    this.#mounted = { root: element, commands }
+    if (store.view().shown.name === this.#viewOpened && session.mayWrite) focusIfEmpty(element)
+    this.#viewOpened = null
+    this.#onMounted()
+    return {
+      commands,
+      release: () => {
+        this.#mounted = null
+        release()
+      },
+    }
+  }
+
+  /** False, with a notice, when the view does not load. */
+  async load(name: ViewName): Promise<boolean> {
+    try {
+      await this.#options.loadView(name)
+      return true
+    } catch {
+      this.notify(notLoaded(name))
+      return false
+    }
+  }
+
+  /** Also changes the address. */
+  async chooseView(name: ViewName): Promise<void> {
+    const { start, store, session } = this.#options
+    this.#viewChosen = name
+    if (!(await this.load(name)) || this.#viewChosen !== name) return
+    history.replaceState(null, '', addressInView(location.href, name))
+    store.change({ shown: { name, notice: null } })
+    session.link.read(channelsFor(start.channel, name))
+  }
+
+  /** Shows a sentence until it is dismissed. */
+  notify(sentence: string, tone: Tone = 'warning'): void {
+    const { store } = this.#options
+    store.change({ shown: { ...store.view().shown, notice: { tone, sentence } } })
+  }
+
+  dismissViewNotice(): void {
+    const { store } = this.#options
+    store.change({ shown: { ...store.view().shown, notice: null } })
+  }
+
+  dismissRefusal(): void {
+    this.#options.store.change({ refusal: null })
+  }
+
+  chooseWind(change: Partial<WindChoices>): void {
+    const { store } = this.#options
+    const { wind } = store.view()
+    const choices = { ...wind.choices, ...change }
+    keepChoices(() => localStorage, choices)
+    store.change({ wind: { ...wind, choices } })
+  }
+
+  // The connection
+
+  /** `name` as in the modes table, such as `sse/2`; unknown ones are ignored. */
+  switchMode(name: string): void {
+    const mode = modeNamed(name)
+    if (!mode) return
+    // For reloads and bookmarks.
+    history.replaceState(null, '', addressInMode(location.href, mode))
+    this.#options.session.link.switchMode(mode)
+  }
+
+  /** Constant too. */
+  readonly openWindow = (): void => {
+    const { store, mode } = this.#options
+    const { link, browserHttp1Streams, share } = store.view()
+    const current = modeNamed(link.mode) ?? mode
+    const { wayOut } = http1Warning(current, browserHttp1Streams, share) ?? {}
+    // Without an opener the window gets its own process.
+    open(addressInMode(location.href, wayOut ?? modeNamed(link.wished) ?? current), '_blank', 'noopener')
+  }
+
+  retryNow(): void {
+    this.#options.session.link.retryNow()
+  }
+
+  // The document
+
+  /** This window's user, as others see it; empty for a guest. Kept in this browser. */
+  chooseName(name: string): void {
+    keepName(() => localStorage, this.#options.session.presence.chooseName(name))
+  }
+
+  /** An empty title stands for the channel's name. */
+  rename(title: string): void {
+    if (!this.#options.session.rename(title)) this.notify(noRoom)
+  }
+
+  /** `at`: of the version's last update, as the log has it. Empty, the name is taken away. */
+  nameVersion(at: number, name: string): void {
+    if (!this.#options.session.nameVersion(at, name)) this.notify(noRoom)
+  }
+
+  /** Makes the document's text equal to a version, as an edit that can be undone. */
+  async restoreVersion(version: readonly Line[]): Promise<void> {
+    await this.#shownEditor()
+    this.#options.session.replace(version)
+    this.notify('The earlier version is restored. Undo brings the later one back.', 'success')
+  }
+
+  /** Replaces the page's content for everybody with a closed window's unsent edit. */
+  restoreLeft(id: string): void {
+    this.#options.session.left?.restore(id)
+  }
+
+  discardLeft(id: string): void {
+    this.#options.session.left?.discard(id)
+  }
+
+  /** Deletes a document, or brings it back. Rejects with an Error for people. */
+  deleteDocument(channel: string, deleted: boolean): Promise<void> {
+    return deleteDocument(this.#options.browser, channel, deleted)
+  }
+
+  /** Opens a document in this window; a new one gets `name` as its title. Rejects with an Error for people. */
+  async createDocument(name: string, channel: string, isNew: boolean): Promise<void> {
+    if (isNew) await createDocument(this.#options.browser, channel, name)
+    location.assign(addressOfDocument(location.href, channel))
+  }
+
+  /** Inserts a file's content at the end of the document. */
+  async importFile(file: File): Promise<void> {
+    try {
+      const { readImport } = await import('../documents/import-file.ts')
+      const { lines, unkept, assumed } = await readImport(file)
+      const { root, commands } = await this.#shownEditor()
+      root.focus()
+      getSelection()?.selectAllChildren(root)
+      getSelection()?.collapseToEnd()
+      // Begins a line of its own.
+      const isFirst = root.textContent.trim() === ''
+      commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
+      const notes = [
+        assumed !== null && `It was read as ${assumed}, since it is not in UTF-8.`,
+        unkeptWords(unkept),
+      ].filter(Boolean)
+      const done = `${file.name} is imported at the end of the document.`
+      this.notify([done, ...notes].join(' '), notes.length === 0 ? 'success' : 'information')
+    } catch (error) {
+      this.notify(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  /** Shows the document if the view has none. */
+  async #shownEditor() {
+    while (this.#mounted === null) {
+      const ready = new Promise<void>((resolve) => {
+        this.#onMounted = resolve
+      })
+      await this.chooseView('all')
+      if (this.#options.store.view().shown.name !== 'all') throw new Error(notLoaded('all'))
+      await ready
+    }
+    return this.#mounted
+  }
+}
+
+/** One can type at once in an empty page, but for a reload, an address of a place in it, and a field in use. */
+function focusIfEmpty(editor: HTMLElement): void {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  const isOpening = navigation?.type === 'navigate' && location.hash === ''
+  const isEmpty = editor.textContent.trim() === '' && !editor.querySelector('img')
+  const isFree = document.activeElement === null || document.activeElement === document.body
+  if (isOpening && isEmpty && isFree) editor.focus({ preventScroll: true })
+}
