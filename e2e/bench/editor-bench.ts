@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { documentPath } from '../../server/wire/document-api.ts'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
+import { mean } from '../../server/wire/t-test.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage } from '../browser/measured-page.ts'
 import { editorShows, fillEditor, isLinked, placeCaretIn } from '../browser/typing.ts'
@@ -14,7 +15,7 @@ import {
   serverProgram,
   startServerProcess,
 } from '../lab/server-process.ts'
-import { mean, median, significant } from '../lab/statistics.ts'
+import { median, significant } from '../lab/statistics.ts'
 import { textTable } from '../lab/terminal-output.ts'
 import { count, figure } from '../report/section.ts'
 import { turnsOf } from './bench-turn.ts'

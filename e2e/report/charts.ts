@@ -2,7 +2,8 @@
 
 import * as Plot from '@observablehq/plot'
 import { JSDOM } from 'jsdom'
-import { ascending, type Interval, quantile } from '../lab/statistics.ts'
+import type { Interval } from '../../server/wire/t-test.ts'
+import { ascending, quantile } from '../lab/statistics.ts'
 import { figure } from './section.ts'
 
 const { document } = new JSDOM('').window

@@ -1,21 +1,17 @@
 // Data of a keystroke run, and its summary: figures, comparisons, the finding.
 
+import { holm, mean, meanOfClusters, meanOfRatios, standardDeviation } from '../../server/wire/t-test.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import { editorOf, imitatedBy, isPeer, soundPeer, spokenName, withoutEditor } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import type { ServerStamps, StampsById } from '../lab/stage-stamps.ts'
 import {
   type Figures,
-  holm,
-  mean,
-  meanOfClusters,
-  meanOfRatios,
   median,
   outerThirds,
   rounded,
   roundedInterval,
   significant,
-  standardDeviation,
   summarise,
 } from '../lab/statistics.ts'
 import type { PeerFacts } from '../peers/peers.ts'

@@ -1,16 +1,9 @@
 // Data of a payload run, and its summary: what each size of a message takes in each mode, the finding.
 
+import { mean, meanOfClusters } from '../../server/wire/t-test.ts'
 import { spokenName } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import {
-  mean,
-  meanOfClusters,
-  median,
-  rounded,
-  roundedInterval,
-  significant,
-  summarise,
-} from '../lab/statistics.ts'
+import { median, rounded, roundedInterval, significant, summarise } from '../lab/statistics.ts'
 import { figure } from '../report/section.ts'
 import { hasArrived, type Run as KeystrokeRun, type Sample, transmissionMs } from './keystrokes-analysis.ts'
 

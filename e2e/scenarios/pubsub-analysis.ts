@@ -1,17 +1,9 @@
 // Data of a pubsub run, and its summary: what publish and subscribe through each broker loses, takes and sends.
 
+import { type Interval, mean, meanOfRatios, standardDeviation } from '../../server/wire/t-test.ts'
 import { spokenName } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import {
-  type Interval,
-  mean,
-  meanOfRatios,
-  rounded,
-  roundedInterval,
-  significant,
-  standardDeviation,
-  welch,
-} from '../lab/statistics.ts'
+import { rounded, roundedInterval, significant, welch } from '../lab/statistics.ts'
 import { count, figure } from '../report/section.ts'
 
 /**

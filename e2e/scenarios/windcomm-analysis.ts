@@ -1,20 +1,17 @@
 // Summarises a WindComm run: cells, tests, predictions, agreement with the paper, and the finding.
 
+import { holm, type Interval, mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { boundBetween, paperBoundMs } from '../lab/clock.ts'
 import {
   effectiveSize,
   type Figures,
-  holm,
-  type Interval,
-  mean,
   outerThirds,
   pairedDifference,
   pairedRatio,
   rounded,
   roundedInterval,
   significant,
-  standardDeviation,
   summarise,
   welch,
 } from '../lab/statistics.ts'

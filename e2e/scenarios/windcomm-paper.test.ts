@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { type Figures, mean, standardDeviation, summarise, welch } from '../lab/statistics.ts'
+import { type Figures, summarise, welch } from '../lab/statistics.ts'
 import { type Delay, type Profile, type ProfileName, profiles, scaled } from '../network/profiles.ts'
 import {
   expectationOf,

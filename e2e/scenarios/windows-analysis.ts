@@ -1,18 +1,11 @@
 // Data of a windows run, and its summary: what each number of windows got, the finding.
 
 import { connections, type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { mean, meanOfClusters } from '../../server/wire/t-test.ts'
 import type { WindowState } from '../browser/typing.ts'
 import { imitatedBy, isPeer, labelOf, spokenName, withoutEditor } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import {
-  mean,
-  meanOfClusters,
-  median,
-  rounded,
-  roundedInterval,
-  significant,
-  summarise,
-} from '../lab/statistics.ts'
+import { median, rounded, roundedInterval, significant, summarise } from '../lab/statistics.ts'
 import { count, figure, interval } from '../report/section.ts'
 import {
   hasArrived,
