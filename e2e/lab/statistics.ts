@@ -6,6 +6,7 @@ import {
   type Interval,
   intervalAround,
   mean,
+  meanOfRatios,
   standardDeviation,
 } from '../../server/wire/t-test.ts'
 
@@ -70,6 +71,15 @@ export function roundedInterval([low, high]: Interval): Interval {
   return [rounded(low), rounded(high)]
 }
 
+export type Middle = ReturnType<typeof middleOf>
+
+/** Median and range; null without values. */
+export function middleOf(values: readonly number[]) {
+  const known = ascending(values.filter(Number.isFinite))
+  const at = (probability: number) => (known.length === 0 ? null : rounded(quantile(known, probability)))
+  return { median: at(0.5), min: at(0), max: at(1) }
+}
+
 type Group = Pick<Figures, 'n' | 'mean' | 'sd'>
 
 /**
@@ -87,6 +97,13 @@ export function welch(first: Group, second: Group, level = 0.95) {
   // Without spread the formula is 0 / 0; any number serves, since the standard error is 0.
   const degreesOfFreedom = spread === 0 ? first.n + second.n - 2 : (firstError + secondError) ** 2 / spread
   return differenceOfMeans(first.mean - second.mean, { standardError, degreesOfFreedom }, level)
+}
+
+/** Geometric mean of one ratio for each session; null without any, and without an interval below two. */
+export function sessionRatio(ratios: readonly number[]) {
+  if (ratios.length < 2) return { ratio: significant(ratios[0] ?? Number.NaN), ratioCi95: null }
+  const { ratio, interval } = meanOfRatios(ratios)
+  return { ratio: rounded(ratio), ratioCi95: roundedInterval(interval) }
 }
 
 /** How many clusters would make the interval of `meanOfClusters` half as wide, if they differ as these do. */

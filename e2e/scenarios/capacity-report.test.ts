@@ -3,14 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JSDOM } from 'jsdom'
-import { analyse } from './capacity-analysis.ts'
-import { capacityFiles } from './capacity-report.ts'
+import { filesOf as filesOfRun } from '../lab/testing.ts'
+import { capacity } from './capacity.ts'
 import { type CapacityMaking, madeCapacityRun } from './testing.ts'
 
-function filesOf(making: CapacityMaking = {}): Readonly<Record<string, string>> {
-  const run = madeCapacityRun(making)
-  return capacityFiles(run, analyse(run))
-}
+const filesOf = (making: CapacityMaking = {}) => filesOfRun(capacity, madeCapacityRun(making))
 
 const cpuMs: CapacityMaking['cpuMs'] = ({ workers }) =>
   workers === 1

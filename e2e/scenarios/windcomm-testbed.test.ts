@@ -5,16 +5,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { fileOf, filesOf } from '../lab/testing.ts'
 import { madeWindRun } from './testing.ts'
-import { analyse } from './windcomm-analysis.ts'
-import { windcommFiles } from './windcomm-report.ts'
-import {
-  matchReadings,
-  type Reading,
-  type Receipt,
-  refuseWrongClocks,
-  rereadRun,
-} from './windcomm-samples.ts'
+import { rereadRun, windcomm } from './windcomm.ts'
+import { analyse } from './windcomm-summary.ts'
+import { matchReadings, type Reading, type Receipt, refuseWrongClocks } from './windcomm-testbed.ts'
 
 const readings: readonly Reading[] = ['a', 'b', 'c'].map((id, place) => ({
   id,
@@ -44,30 +39,6 @@ test('a sample for each reading, by id, with what came before and after left out
   assert.equal(samples.length, 3)
 })
 
-test('what never came is a sample too', () => {
-  const [, lost] = match('a', 'c')
-  assert.deepEqual([lost?.copies, lost?.receivedAt, lost?.reordered], [0, null, false])
-})
-
-test('of two copies the first one is timed, and the second reorders nothing', () => {
-  const samples = match('a', 'b', 'a', 'c')
-  assert.deepEqual(
-    samples.map(({ copies, receivedAt, reordered }) => [copies, receivedAt, reordered]),
-    [
-      [2, 5000, false],
-      [1, 5001, false],
-      [1, 5003, false],
-    ],
-  )
-})
-
-test('one that is overtaken counts as reordered', () => {
-  assert.deepEqual(
-    match('b', 'a', 'c').map(({ reordered }) => reordered),
-    [true, false, false],
-  )
-})
-
 const clock = (name: string, errorMs: number) => ({ name, offsetMs: 0, boundMs: 1, errorMs })
 
 test('clocks that may be off by more than 2 ms are refused by name, before and after', () => {
@@ -91,7 +62,7 @@ const run = madeWindRun({
 async function folderWith(t: TestContext, change: Readonly<Record<string, string>> = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-reread-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
-  const files = { ...windcommFiles(run, analyse(run)), ...change }
+  const files = { ...filesOf(windcomm, run), ...change }
   for (const name of ['summary.json', 'samples.csv', 'readings.csv'] as const)
     await writeFile(join(folder, name), files[name] ?? '')
   return folder
@@ -116,7 +87,7 @@ test('a run read back has the same readings, samples and figures', async (t) => 
 
 test('its report says by which code it was measured and by which worked out', async (t) => {
   const again = await rereadRun(await folderWith(t), 'abc1234')
-  const { 'report.md': report = '' } = windcommFiles(again, analyse(again))
+  const report = fileOf(windcomm, again)
   assert.match(
     report,
     new RegExp(`commit ${run.environment.commit}; figures worked out again by commit abc1234`),
@@ -130,9 +101,7 @@ test('what cannot be read is named, with its file and line', async (t) => {
   )
   const other = await folderWith(t, { 'summary.json': '{"scenario":"resilience"}' })
   await assert.rejects(rereadRun(other, ''), /summary\.json is of the scenario "resilience", not of windcomm/)
-  const [header = '', first = '', ...rows] = (windcommFiles(run, analyse(run))['readings.csv'] ?? '').split(
-    '\n',
-  )
+  const [header = '', first = '', ...rows] = fileOf(windcomm, run, 'readings.csv').split('\n')
   const broken = await folderWith(t, {
     'readings.csv': [header, first.replace('30,', 'x,'), ...rows].join('\n'),
   })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brokenBounds } from '../lab/budget.ts'
 import { madeWindowsRun } from './testing.ts'
-import { analyse, type Run } from './windows-analysis.ts'
+import { analyse, type Run } from './windows-summary.ts'
 
 const summary = analyse(madeWindowsRun())
 

@@ -1,10 +1,14 @@
-// Summaries of made-up payload runs: sizes, throughput, ratios, loss, the finding.
+// Made-up payload runs: sizes, throughput, ratios, loss, the finding; tables, figure and CSV of the report.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { JSDOM } from 'jsdom'
 import { brokenBounds } from '../lab/budget.ts'
-import { analyse, sizeOf } from './payload-analysis.ts'
+import { fileOf, testRefusals } from '../lab/testing.ts'
+import { payload, sizeOf } from './payload.ts'
 import { madePayloadRun } from './testing.ts'
+
+const { analyse } = payload
 
 const summary = analyse(madePayloadRun())
 const at = (name: string, { sizes } = summary) => sizes.find(({ mode }) => mode === name)
@@ -64,3 +68,54 @@ test('budgets bound modes and sizes', () => {
   const budget = { modes: { '*': { lost: most(0) } }, sizes: { 'sse/2, 1 MB': { p50Ms: most(10) } } }
   assert.match(brokenBounds(budget, summary).join(), /^sse\/2, 1 MB: p50Ms is 5\d\.\d+, at most 10 allowed$/)
 })
+
+const run = madePayloadRun()
+
+test('the figure has a line for each mode and a mark for each size', () => {
+  const page = new JSDOM(fileOf(payload, run, 'report.html')).window.document
+  const drawn = page.querySelector('figure .wide svg')
+  assert.equal(drawn?.querySelectorAll('[aria-label=line] path').length, 2)
+  assert.equal(drawn?.querySelectorAll('[aria-label=dot] circle').length, 8)
+  assert.match(drawn?.textContent ?? '', /10 B1 kB100 kB1 MB/)
+})
+
+test('tables have a column for each size', () => {
+  const text = fileOf(payload, run)
+  assert.match(text, /\| Mode \| 10 B \| 1 kB \| 100 kB \| 1 MB \|/)
+  assert.match(
+    text,
+    /Median, times that of WebSocket[\s\S]*\| SSE \+ XHR, HTTP\/2 \| [\d.]+ \([\d.]+ to [\d.]+\) \|/,
+  )
+  assert.match(text, /Of 1,440 samples none was lost, none came twice and none came out of order/)
+})
+
+test('losses are tabled; one mode, one session and nothing at all are reports too', () => {
+  assert.match(
+    fileOf(payload, madePayloadRun({ lost: 0.2 })),
+    /\| SSE \+ XHR, HTTP\/2 \| 10 B \| 180 \| \d+ \| [\d.]+ \| 0 \| 0 \|/,
+  )
+  for (const making of [{ lost: 1 }, { sessions: 1 }, { modes: ['sse/2'], sizes: [10] }]) {
+    const html = fileOf(payload, madePayloadRun(making), 'report.html')
+    assert.ok(
+      !/NaN|undefined|Infinity|null/.test(html.replace(/<style>.*?<\/style>/gs, '')),
+      JSON.stringify(making),
+    )
+  }
+})
+
+test('samples.csv has the size of each message', () => {
+  assert.match(fileOf(payload, run, 'report.html'), /href="samples\.csv"/)
+  const [header, row, ...more] = fileOf(payload, run, 'samples.csv').trimEnd().split('\n')
+  assert.equal(
+    header,
+    'mode,session,bytes,message,id,receiver,sent_at,received_at,transmission_ms,accepted_at,sent_bytes,received_bytes,copies,reordered',
+  )
+  assert.match(row ?? '', /^sse\/2,1,10,1,/)
+  assert.equal(more.length, run.samples.length - 1)
+})
+
+testRefusals(payload, [
+  ['--sizes 3000000', /--sizes is "3000000": must be whole numbers from 1 to 2000000\./],
+  ['--windows 6', /--windows is 6: sse\/1\.1 carries 5 windows of one browser/],
+  ['--modes ,', /--modes names no mode/],
+])

@@ -1,11 +1,12 @@
-// Summarises a WindComm run: cells, tests, predictions, agreement with the paper, and the finding.
+// Summary of a WindComm run: cells, tests, predictions, agreement with the paper, and the finding.
 
 import { holm, type Interval, mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { boundBetween, paperBoundMs } from '../lab/clock.ts'
+import { boundBetween } from '../lab/clock.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import { hasArrived, isFaulty, summariseSamples } from '../lab/samples.ts'
 import {
   effectiveSize,
-  type Figures,
   outerThirds,
   pairedDifference,
   pairedRatio,
@@ -16,61 +17,89 @@ import {
   welch,
 } from '../lab/statistics.ts'
 import type { Profile } from '../network/profiles.ts'
-import { count } from '../report/section.ts'
 import {
   baseline,
+  type Check,
+  capital,
+  checksOf,
+  countWords,
   expectationOf,
   keepsUp,
+  listed,
+  lowered,
   type Method,
   methodOf,
   methods,
   methodWords,
   modeOf,
-  paperFormulaError,
   paperLevel,
-  paperRatios,
   predict,
+  slowerMethods,
+  span,
 } from './windcomm-paper.ts'
-import { cellOf, hasArrived, latencyMs, type RunClock, type Site, type WindRun } from './windcomm-samples.ts'
+import type { LinkUse, Reading, RunClock, Site, WindSample } from './windcomm-testbed.ts'
+
+export interface WindRun extends Circumstances {
+  /** Commit, if not the measuring one. */
+  readonly analysedBy?: string
+  /** Its CSV files, as they were read. */
+  readonly tables?: Readonly<Record<string, string>>
+  /** Pace as run, after scaling. */
+  readonly rateHz: number
+  readonly holdMs: number
+  readonly intervalMs: number
+  /** Scales rate, hold, interval and delays together. */
+  readonly faster: number
+  readonly warmUpReadings: number
+  readonly sites: readonly Site[]
+  readonly modes: readonly string[]
+  readonly readings: readonly Reading[]
+  readonly samples: readonly WindSample[]
+  readonly clock: RunClock
+  readonly links: readonly LinkUse[]
+  /** Up to the last late arrival. */
+  readonly serverCpuMs: number
+}
+
+/** One way, from the server's acceptance. */
+export const latencyMs = ({ acceptedAt, receivedAt }: WindSample & { readonly receivedAt: number }) =>
+  receivedAt - acceptedAt
+
+export function cellOf({ samples }: WindRun, site: string, mode: string): readonly WindSample[] {
+  return samples.filter((sample) => sample.site === site && sample.mode === mode)
+}
 
 export type WindSummary = ReturnType<typeof analyse>
 export type CellSummary = ReturnType<typeof summariseCell>
 export type TestSummary = ReturnType<typeof decide>
 type SitePrediction = ReturnType<typeof predictionOf>
 
-/** Content of summary.json: measured figures have six significant digits at most. Deterministic. */
 export function analyse(run: WindRun) {
-  const { command, startedAt, finishedAt, environment, analysedBy, parameters } = run
-  const { rateHz, holdMs, intervalMs, faster, modes, warmUpReadings, sites, links } = run
-  const cells = sites.flatMap((site) => modes.map((mode) => summariseCell(run, site, mode)))
-  const predictions = sites.map((site) => predictionOf(run, site, cells))
-  const checks = checksOf(run, cells, predictions)
+  const { readings, samples: _, tables: __, clock, ...known } = run
+  const cells = run.sites.flatMap((site) => run.modes.map((mode) => summariseCell(run, site, mode)))
+  const predictions = run.sites.map((site) => predictionOf(run, site, cells))
+  const clockErrorMs = largestErrorMs(clock)
+  const conditions = {
+    ...{ readings: readings.length, isFaulty: cells.some(isFaulty), clockErrorMs },
+    lateMs: Math.max(0, ...run.links.map(({ lateMs }) => lateMs)),
+  }
+  const checks = checksOf(conditions, cells, predictions)
   return {
     scenario: 'windcomm',
-    ...{ command, startedAt, finishedAt, environment, analysedBy },
-    ...{ parameters, rateHz, holdMs, intervalMs, faster, baseline, modes },
-    readings: run.readings.length,
-    warmUpReadings,
+    ...known,
+    baseline,
+    readings: readings.length,
     finding: findingOf(run, cells, predictions, checks),
-    checks,
-    cells,
-    tests: testsOf(run),
-    predictions,
+    ...{ checks, cells, tests: testsOf(run), predictions },
     clock: {
-      before: roundedClocks(run.clock.before),
-      after: roundedClocks(run.clock.after),
-      largestErrorMs: rounded(largestErrorMs(run.clock)),
+      before: roundedClocks(clock.before),
+      after: roundedClocks(clock.after),
+      largestErrorMs: rounded(clockErrorMs),
     },
     drifts: driftsOf(run),
     serialLine: serialLineOf(run),
-    sites,
-    links,
     serverCpuMs: rounded(run.serverCpuMs),
   }
-}
-
-export function faultsIn({ cells }: { readonly cells: readonly CellSummary[] }): number {
-  return cells.reduce((sum, { lost, duplicated, reordered }) => sum + lost + duplicated + reordered, 0)
 }
 
 function roundedClocks(clocks: RunClock['before']) {
@@ -96,26 +125,11 @@ function serialLineOf({ readings }: WindRun) {
 function summariseCell(run: WindRun, { name, windows }: Site, mode: string) {
   const samples = cellOf(run, name, mode)
   const times = samples.filter(hasArrived).map(latencyMs)
-  const figures = times.length === 0 ? undefined : summarise(times)
-  const inMs = (figure: Exclude<keyof Figures, 'n'>) => significant(figures?.[figure] ?? Number.NaN)
+  const { p50Ms: medianMs, ...figures } = summariseSamples(samples, latencyMs)
   const both = latenciesOfBoth(run, name, mode, baseline)
   const ratio = both.first.length < 2 ? null : pairedRatio(both.first, both.second)
   return {
-    site: name,
-    mode,
-    windows,
-    n: times.length,
-    expected: samples.length,
-    lost: samples.length - times.length,
-    duplicated: samples.filter(({ copies }) => copies > 1).length,
-    reordered: samples.filter(({ reordered }) => reordered).length,
-    meanMs: inMs('mean'),
-    sdMs: inMs('sd'),
-    medianMs: inMs('p50'),
-    p95Ms: inMs('p95'),
-    p99Ms: inMs('p99'),
-    minMs: inMs('min'),
-    maxMs: inMs('max'),
+    ...{ site: name, mode, windows, ...figures, medianMs },
     /** Effective sample size of the mean. */
     effectiveN: times.length === 0 ? null : Math.round(effectiveSize(times)),
     /** By readings that both received. */
@@ -306,115 +320,6 @@ function modelOf({ readings: { length }, rateHz, holdMs, intervalMs }: WindRun, 
   }
 }
 
-/** Agreement with the paper: within its own figures, only within a wider bound, or not. */
-type Outcome = 'holds' | 'weaker' | 'fails'
-
-/** A condition of a valid run, or a point of the paper. */
-export interface Check {
-  readonly kind: 'condition' | 'paper'
-  /** Null for all sites. */
-  readonly site: string | null
-  readonly what: string
-  /** `3.72–3.77`, `≤ 2 ms`; of a point of the paper what the paper itself found. */
-  readonly wanted: string
-  /** The bound of `weaker`; null if there is none. */
-  readonly wider: string | null
-  readonly unit: 'times' | '%' | 'readings' | 'ms'
-  readonly found: number | null
-  readonly outcome: Outcome
-}
-
-/** Requests return before the next reading, the paper's condition for polling. */
-const nearSites = ['edmonton', 'lund', 'caracas']
-/** Of the wider bound: distance from the paper's range, as a share of it, and from its formula. */
-export const ratioWithin = 0.15
-export const formulaWithin = 0.1
-/** Mean, about the precision of timers: above this a link does not match its profile, the machine was overloaded. */
-const mostLateMs = 1
-
-const slowerMethods: readonly Method[] = ['long-polling', 'polling']
-
-function checksOf(
-  run: WindRun,
-  cells: readonly CellSummary[],
-  predictions: readonly SitePrediction[],
-): readonly Check[] {
-  const condition = { kind: 'condition', site: null, wider: null } as const
-  const bound = (what: string, foundMs: number, mostMs: number): Check => {
-    const wanted = `≤ ${mostMs} ms`
-    const outcome = foundMs <= mostMs ? 'holds' : 'fails'
-    return { ...condition, what, wanted, unit: 'ms', found: rounded(foundMs), outcome }
-  }
-  return [
-    {
-      ...condition,
-      what: `Readings once and in order, in the least of ${cells.length} cells`,
-      wanted: count(run.readings.length),
-      unit: 'readings',
-      found: Math.min(...cells.map(({ n }) => n)),
-      outcome: faultsIn({ cells }) === 0 ? 'holds' : 'fails',
-    },
-    bound('Clocks off the server’s, before and after', largestErrorMs(run.clock), paperBoundMs),
-    bound('Links late on average', latenessMs(run), mostLateMs),
-    ...predictions
-      .flatMap((prediction) => [
-        ...slowerMethods.map((method) => ratioCheck(cells, prediction.site, method)),
-        formulaCheck(prediction),
-      ])
-      .filter((check) => check !== undefined),
-  ]
-}
-
-function latenessMs({ links }: WindRun): number {
-  return Math.max(0, ...links.map(({ lateMs }) => lateMs))
-}
-
-/** Undefined for sites outside the paper. */
-function ratioCheck(cells: readonly CellSummary[], site: string, method: Method): Check | undefined {
-  const cell = cellAt(cells, site, method)
-  const papers = paperRatios(site, method)
-  if (!cell || !papers) return undefined
-  const found = cell.ratioToWebsocket
-  // To two decimals, as the paper prints its own.
-  const [printed, exact] = [Number(found?.toFixed(2) ?? Number.NaN), found ?? Number.NaN]
-  const [least, most] = papers
-  const [low, high] = [least * (1 - ratioWithin), most * (1 + ratioWithin)]
-  return {
-    kind: 'paper',
-    site,
-    what: `${capital(methodWords[method])} over WebSocket`,
-    wanted: span(papers).replace(' to ', '–'),
-    wider: `${low.toFixed(2)}–${high.toFixed(2)}`,
-    unit: 'times',
-    found,
-    outcome: outcomeOf(printed >= least && printed <= most, exact >= low && exact <= high),
-  }
-}
-
-function outcomeOf(isWithin: boolean, isWithinWider: boolean): Outcome {
-  return isWithin ? 'holds' : isWithinWider ? 'weaker' : 'fails'
-}
-
-function formulaCheck({ site, methods }: SitePrediction): Check | undefined {
-  const polling = methods.find(({ method }) => modeOf[method] === modeOf.polling)
-  const papers = paperFormulaError(site)
-  if (!polling || papers === null || !nearSites.includes(site)) return undefined
-  const { deviation } = polling
-  const own = Math.min(papers, formulaWithin)
-  const distance = Math.abs(deviation ?? Number.NaN)
-  const percent = (share: number) => `± ${Number((100 * share).toFixed(1))} %`
-  return {
-    kind: 'paper',
-    site,
-    what: 'Polling against 2ν + Δ/2',
-    wanted: percent(own),
-    wider: own < formulaWithin ? percent(formulaWithin) : null,
-    unit: '%',
-    found: deviation === null ? null : rounded(100 * deviation),
-    outcome: outcomeOf(distance <= own, distance <= formulaWithin),
-  }
-}
-
 /** What makes the run doubtful, then ratios to WebSocket's mean, then agreement with the paper. */
 function findingOf(
   run: WindRun,
@@ -465,50 +370,4 @@ function ratioWords(cells: readonly CellSummary[], sites: readonly string[]) {
       ),
     )
   return { at: `at ${listed(sites.map(capital))}`, words }
-}
-
-/** `Of the paper’s 11 points 8 hold, 1 only within a wider bound, 2 do not.`; empty without points. */
-function countWords(checks: readonly Check[]): string {
-  const points = checks.filter(({ kind }) => kind === 'paper')
-  if (points.length === 0) return ''
-  const number = (wanted: Outcome) => points.filter(({ outcome }) => outcome === wanted).length
-  const words = [
-    `${number('holds')} ${number('holds') === 1 ? 'holds' : 'hold'}`,
-    number('weaker') > 0 && `${number('weaker')} only within a wider bound`,
-    number('fails') > 0 && `${number('fails')} ${number('fails') === 1 ? 'does' : 'do'} not`,
-  ]
-  return `Of the paper’s ${points.length} points ${words.filter(Boolean).join(', ')}.`
-}
-
-/** As `countWords`, with what does not hold, by site. */
-export function pointsWords(checks: readonly Check[]): string {
-  const named = (wanted: Outcome, opening: string) => {
-    const points = checks.filter(({ kind, outcome }) => kind === 'paper' && outcome === wanted)
-    return [...Map.groupBy(points, ({ site }) => site ?? '')].map(
-      ([site, own]) => `${opening} at ${capital(site)}: ${listed(own.map(({ what }) => lowered(what)))}.`,
-    )
-  }
-  return [
-    countWords(checks),
-    ...named('weaker', 'Only within the wider bound'),
-    ...named('fails', 'Not'),
-  ].join(' ')
-}
-
-export function capital(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
-export function lowered(words: string): string {
-  return words.charAt(0).toLowerCase() + words.slice(1)
-}
-
-function listed(words: readonly string[]): string {
-  return new Intl.ListFormat('en-GB').format(words)
-}
-
-/** `1.00 to 1.05`, or one figure when equal. */
-export function span(values: readonly number[]): string {
-  const [low, high] = [Math.min(...values).toFixed(2), Math.max(...values).toFixed(2)]
-  return low === high ? low : `${low} to ${high}`
 }

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { analyse, cpuBetween } from './capacity-analysis.ts'
+import { testRefusals } from '../lab/testing.ts'
+import { capacity } from './capacity.ts'
 import { joined, type RampSetup } from './capacity-ramps.ts'
-import { readCapacityOptions } from './scenario-options.ts'
+import { analyse, cpuBetween } from './capacity-summary.ts'
 import { type CapacityMaking, madeCapacityRun } from './testing.ts'
 
 const summaryOf = (making: CapacityMaking) => analyse(madeCapacityRun(making))
@@ -184,14 +185,8 @@ test('the counts of several load processes add up, second by second', () => {
   assert.deepEqual([roundTripMs.p50, roundTripMs.max, openingLatenessMs.p50], [4, 10, null])
 })
 
-test('wrong flags are named', () => {
-  assert.throws(
-    () => readCapacityOptions(['--experiments', 'speed']),
-    /--experiments names "speed"; there are clients,/,
-  )
-  assert.throws(() => readCapacityOptions(['--peers', 'sockjs']), /--peers names "sockjs"; there are ws,/)
-  assert.throws(
-    () => readCapacityOptions(['--file', '0']),
-    /--file is "0": must be whole numbers from 1 to 1000000/,
-  )
-})
+testRefusals(capacity, [
+  ['--experiments speed', /--experiments is "speed": there are clients,/],
+  ['--peers sockjs', /--peers is "sockjs": there are ws,/],
+  ['--file 0', /--file is "0": must be whole numbers from 1 to 1000000/],
+])

@@ -5,7 +5,6 @@ import type { Message } from '../../server/wire/messages.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { ascending, median } from '../lab/statistics.ts'
 import { count, seconds } from '../report/section.ts'
-import type { BrowserRecord } from './resilience-browsers.ts'
 
 /** Faults by name, each of one kind of log. */
 export const faultNames = {
@@ -86,6 +85,23 @@ export interface MemorySample extends Pick<Figures, 'rssBytes' | 'heapUsedBytes'
   readonly atMs: number
   /** Server process, from 1. */
   readonly life: number
+}
+
+/** Of one Chromium window. */
+export interface BrowserRecord {
+  readonly name: string
+  readonly mode: string
+  readonly outages: readonly Outage[]
+  readonly isWriter: boolean
+  /** Characters. */
+  readonly typed: number
+  readonly expected: number
+  readonly n: number
+  readonly lost: number
+  readonly duplicated: number
+  readonly reordered: number
+  /** Its text is what was typed, and what the log holds. */
+  readonly isEqual: boolean
 }
 
 export interface ResilienceRecord {
@@ -186,7 +202,8 @@ export function accountsOf({ windows, lastedMs }: Pick<ResilienceRecord, 'window
   })
 }
 
-interface Planned extends Circumstances {
+export interface Run extends Circumstances {
+  readonly record: ResilienceRecord
   readonly seed: number
   /** Fewest faults for a valid run. */
   readonly promised: { readonly cuts: number; readonly restarts: number; readonly kills: number }
@@ -196,9 +213,9 @@ interface Planned extends Circumstances {
 const mostTraces = 200
 
 /** Content of summary.json. `traces`: the first faulty ids, with the fault. */
-export type ResilienceSummary = ReturnType<typeof summarise>
+export type ResilienceSummary = ReturnType<typeof analyse>
 
-export function summarise(record: ResilienceRecord, { modes: names, ...known }: Planned) {
+export function analyse({ record, modes: names, ...known }: Run) {
   const accounts = accountsOf(record)
   const accepted = acceptedOf(record.windows)
   const renumbered = record.log.filter(({ id, seq }) => (accepted.get(id) ?? seq) !== seq).map(({ id }) => id)
@@ -264,25 +281,23 @@ function summariseMode(accounts: readonly WindowAccount[], mode: string) {
   const accepted = own[0]?.accepted.size ?? 0
   const sum = (figure: (account: WindowAccount) => number) =>
     own.reduce((total, account) => total + figure(account), 0)
+  const lengthOf = (name: 'lost' | 'duplicated' | 'reordered') => sum((account) => account[name].length)
+  const countOf = (name: 'cuts' | 'stalls' | 'recovered' | 'repairs' | 'modeChanges') =>
+    sum(({ window }) => window[name])
   return {
-    mode,
-    windows: own.length,
-    accepted,
+    ...{ mode, windows: own.length, accepted },
     /** Refused messages too. */
     unacknowledged: sum(({ window }) => window.published.length) - accepted,
     expected: accepted * own.length,
     n: sum(({ n }) => n),
-    lost: sum(({ lost }) => lost.length),
-    duplicated: sum(({ duplicated }) => duplicated.length),
-    reordered: sum(({ reordered }) => reordered.length),
+    lost: lengthOf('lost'),
+    duplicated: lengthOf('duplicated'),
+    reordered: lengthOf('reordered'),
     longestOutageMs: Math.max(0, ...own.map(({ longestOutageMs }) => longestOutageMs)),
     outages: sum(({ window }) => window.outages.length),
-    cuts: sum(({ window }) => window.cuts),
-    stalls: sum(({ window }) => window.stalls),
-    recovered: sum(({ window }) => window.recovered),
     snapshots: sum(({ window }) => window.snapshots.length),
-    repairs: sum(({ window }) => window.repairs),
-    modeChanges: sum(({ window }) => window.modeChanges),
+    ...{ cuts: countOf('cuts'), stalls: countOf('stalls'), recovered: countOf('recovered') },
+    ...{ repairs: countOf('repairs'), modeChanges: countOf('modeChanges') },
     /** Repeated message frames that the link dropped. */
     heldBack: sum(({ window }) => window.frames - window.seen.length),
   }
@@ -340,8 +355,7 @@ interface WindowReturn {
   readonly leftOut: 'cut or stalled meanwhile' | 'the server was away again' | null
 }
 
-/** A window still away at the end counts as away until then. */
-/** Of several servers others are there at once: windows may be back from the fault on. */
+/** A window still away at the end counts as away until then. Of several servers others are there at once: windows may be back from the fault on. */
 export function returnsIn(record: ResilienceRecord) {
   const { faults, lastedMs, settledAfterMs, windows, browsers, servers = 1 } = record
   const endMs = lastedMs + (settledAfterMs ?? 0)

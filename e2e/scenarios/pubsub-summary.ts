@@ -1,9 +1,10 @@
-// Data of a pubsub run, and its summary: what publish and subscribe through each broker loses, takes and sends.
+// What the iterations of `pubsub` say: latencies with each broker, and the papers’ next to them.
 
-import { type Interval, mean, meanOfRatios, standardDeviation } from '../../server/wire/t-test.ts'
+import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { spokenName } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import { rounded, roundedInterval, significant, welch } from '../lab/statistics.ts'
+import { bySession, sessionsIn } from '../lab/samples.ts'
+import { rounded, sessionRatio, significant, welch } from '../lab/statistics.ts'
 import { count, figure } from '../report/section.ts'
 
 /**
@@ -11,6 +12,7 @@ import { count, figure } from '../report/section.ts'
  * file or through JetStream, and checks nothing.
  */
 export const brokerNames = ['none', 'bare-file', 'embedded', 'bare-nats', 'nats', 'sqs'] as const
+
 export type BrokerName = (typeof brokerNames)[number]
 
 const isBare = (broker: BrokerName) => broker === 'none' || broker.startsWith('bare-')
@@ -88,7 +90,7 @@ export const paper: readonly PaperRow[] = [
   { users: 10_000, broker: 'sqs', lossPercent: 0.85, latencyMs: 805.3, latencySdMs: 5.48, kbps: 332.44 },
 ]
 
-interface PaperRow {
+export interface PaperRow {
   readonly users: number
   readonly broker: BrokerName
   readonly lossPercent: number
@@ -101,23 +103,19 @@ export function paperRow(users: number, broker: BrokerName): PaperRow | undefine
   return paper.find((row) => row.users === users && row.broker === broker)
 }
 
-/** Content of summary.json; measured figures have six significant digits at most. */
 export type Summary = ReturnType<typeof analyse>
+
 export type GroupSummary = ReturnType<typeof summariseGroup>
 
-/** Deterministic. */
 export function analyse(run: Run) {
-  const { command, startedAt, finishedAt, environment, parameters, waitMs, brokerVersions, requeued } = run
+  const { iterations, requeued, ...circumstances } = run
   const groups = run.modes.flatMap((mode) =>
     run.users.flatMap((users) => run.brokers.map((broker) => summariseGroup(run, mode, users, broker))),
   )
   return {
     scenario: 'pubsub' as const,
-    ...{ command, startedAt, finishedAt, environment, parameters, waitMs, brokerVersions },
-    modes: run.modes,
-    users: run.users,
-    brokers: run.brokers,
-    sessions: new Set(run.iterations.map(({ session }) => session)).size,
+    ...circumstances,
+    sessions: sessionsIn(iterations),
     groups,
     requeued: requeued && {
       ...requeued,
@@ -137,12 +135,6 @@ function summariseGroup(run: Run, mode: string, users: number, broker: BrokerNam
   const expected = own.length * users
   const cpuMs = own.reduce((sum, { serverCpuMs }) => sum + serverCpuMs, 0)
   const floor = floorOf[broker]
-  const roundedRatio = (ratio: ReturnType<typeof ratioOf>) =>
-    ratio && {
-      ...ratio,
-      ratio: rounded(ratio.ratio),
-      interval: ratio.interval && roundedInterval(ratio.interval),
-    }
   return {
     ...{ mode, users, broker },
     iterations: own.length,
@@ -161,9 +153,9 @@ function summariseGroup(run: Run, mode: string, users: number, broker: BrokerNam
     serverCpuMicrosPerMessage: significant((1000 * cpuMs) / n),
     clientCpuShare: meanFigure(own, ({ clientCpuShare }) => clientCpuShare),
     /** Of the mean latency to the bare relay's, session by session; null for itself. */
-    ratio: roundedRatio(ratioOf(own, bare)),
+    ratio: ratioOf(own, bare),
     /** Likewise, of that to the bare relay with the same broker. */
-    overFloor: roundedRatio(floor ? ratioOf(own, ofBroker(floor)) : null),
+    overFloor: floor ? ratioOf(own, ofBroker(floor)) : null,
   }
 }
 
@@ -190,26 +182,18 @@ function comparison(own: readonly Iteration[], bare: readonly Iteration[], read:
   }
 }
 
-/** Iterations of one session share a server, so that a session counts once. */
-function ratioOf(
-  own: readonly Iteration[],
-  bare: readonly Iteration[],
-): { readonly ratio: number; readonly interval: Interval | null; readonly sessions: number } | null {
-  const bySession = (iterations: readonly Iteration[]) =>
+/** Iterations of one session share a server, so that a session counts once. Null without any in common. */
+function ratioOf(own: readonly Iteration[], bare: readonly Iteration[]) {
+  const latencies = (iterations: readonly Iteration[]) =>
     new Map(
-      Map.groupBy(iterations, ({ session }) => session)
-        .entries()
-        .map(([session, all]) => [session, mean(known(all, ({ meanMs }) => meanMs))]),
+      bySession(iterations).map(([session, all]) => [session, mean(known(all, ({ meanMs }) => meanMs))]),
     )
-  const bases = bySession(bare)
-  const ratios = [...bySession(own)]
+  const bases = latencies(bare)
+  const ratios = [...latencies(own)]
     .map(([session, latency]) => latency / (bases.get(session) ?? Number.NaN))
     .filter(Number.isFinite)
-  const [only] = ratios
-  if (only === undefined) return null
-  if (ratios.length === 1) return { ratio: only, interval: null, sessions: 1 }
-  const { ratio, interval } = meanOfRatios(ratios)
-  return { ratio, interval, sessions: ratios.length }
+  const { ratio, ratioCi95: interval } = sessionRatio(ratios)
+  return ratio === null ? null : { ratio, interval, sessions: ratios.length }
 }
 
 function findingOf(run: Run, groups: readonly GroupSummary[]): string {

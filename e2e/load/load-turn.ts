@@ -1,9 +1,9 @@
-// One turn at a server: join, warm up, measure, leave.
+// One turn of load clients at a server: join, warm up, measure, leave.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { summarise } from '../lab/statistics.ts'
-import { createSharedClock, type LoadProcess, type Measured, openAcross } from '../load/load-process.ts'
-import type { BenchServer } from './bench-server.ts'
+import { createSharedClock, type LoadProcess, type Measured, openAcross } from './load-process.ts'
+import type { LoadServer } from './load-server.ts'
 
 interface TurnPlan {
   readonly windows: number
@@ -24,7 +24,7 @@ const leadMs = 50
 
 /** Also resolves to the time until the server counted every window, ms. */
 export async function takeTurn(
-  server: BenchServer,
+  server: LoadServer,
   loads: readonly LoadProcess[],
   plan: TurnPlan,
   signal: AbortSignal,
@@ -33,7 +33,7 @@ export async function takeTurn(
   const { target } = server
   const { windows, perBrowser, channel, openingAtOnce } = plan
   await openAcross(loads, { target, windows, perBrowser, channel, openingAtOnce })
-  await untilCounted(server, plan.windows, signal)
+  await server.untilCounted(plan.windows, signal)
   const joinedInMs = clock() - startedAt
   await pause(plan.settleMs, undefined, { signal })
   if (plan.warmupMessages > 0) await measure(loads, plan, 0, plan.warmupMessages)
@@ -62,29 +62,9 @@ export function tallied(measured: readonly Measured[], expected: number) {
   }
 }
 
-/** NaN without values. Quantiles interpolate; those of version 0.1 in docs/costs.md are of the nearest rank. */
+/** NaN without values. */
 export function figuresOf(values: readonly number[]) {
   return summarise(values.length === 0 ? [Number.NaN] : values)
-}
-
-const countedWithinMs = 30_000
-
-/** Rejects after half a minute. */
-export async function untilCounted(
-  server: Pick<BenchServer, 'figures'>,
-  expected: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const deadline = clock() + countedWithinMs
-  for (;;) {
-    const { windows } = await server.figures()
-    if (windows >= expected) return
-    if (clock() > deadline)
-      throw new Error(
-        `The server counts only ${windows} windows, ${countedWithinMs / 1000} s after they joined.`,
-      )
-    await pause(20, undefined, { signal })
-  }
 }
 
 function measure(
@@ -95,19 +75,4 @@ function measure(
 ): Promise<Measured[]> {
   const measuring = { first, count, startAt: clock() + leadMs, intervalMs: 1000 / rate, graceMs }
   return Promise.all(loads.map((load) => load.measure(measuring)))
-}
-
-/**
- * Spreads machine drift over all subjects: each round starts further on, every other one is reversed. Over as many
- * rounds as subjects, each is early and late equally often, and none always follows the same one.
- */
-export function turnsOf<Subject>(
-  subjects: readonly Subject[],
-  rounds: number,
-): readonly (readonly Subject[])[] {
-  return Array.from({ length: rounds }, (_, round) => {
-    const start = Math.round((round * subjects.length) / rounds)
-    const turned = [...subjects.slice(start), ...subjects.slice(0, start)]
-    return round % 2 === 0 ? turned : turned.reverse()
-  })
 }

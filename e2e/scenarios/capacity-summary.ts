@@ -1,18 +1,18 @@
-// Data of a capacity run, and its summary: what each ramp cost, ratios between subjects, speed-ups, the finding.
+// What the ramps of `capacity` say: spreads over sessions, comparisons, speed-ups and the finding.
 
 import type { Circumstances } from '../lab/run-environment.ts'
 import { median, significant } from '../lab/statistics.ts'
 import { rampMs } from '../load/ramp.ts'
 import { count, figure } from '../report/section.ts'
 import {
+  type ExperimentName,
   isPeerSubject,
   type RampProcess,
   type RampRecord,
   type RampSetup,
   subjectLabel,
 } from './capacity-ramps.ts'
-import { sizeOf } from './payload-analysis.ts'
-import type { ExperimentName } from './scenario-options.ts'
+import { sizeOf } from './payload.ts'
 
 export interface Run extends Circumstances {
   readonly seed: number
@@ -23,54 +23,44 @@ export interface Run extends Circumstances {
 /** Of a load process, in the second half of a ramp; of its openings and pings. Beyond either the clients limit the ramp. */
 export const clientBounds = { share: 0.9, latenessP99Ms: 100 }
 
-/** Content of summary.json; measured figures have six significant digits at most. */
 export type Summary = ReturnType<typeof analyse>
+
 export type RampSummary = ReturnType<typeof summariseSetup>
+
 export type Comparison = ReturnType<typeof comparisonsOf>[number]
+
 export type SpeedUp = ReturnType<typeof speedUpsOf>[number]
 
-/** Deterministic. */
-export function analyse(run: Run) {
-  const { command, startedAt, finishedAt, environment, parameters, sessions } = run
-  const figures = run.ramps.map(figuresOf)
+export function analyse({ seed: _, ramps, ...circumstances }: Run) {
+  const figures = ramps.map(figuresOf)
   const setups = [...Map.groupBy(figures, ({ ramp }) => keyOf(ramp)).values()].map(summariseSetup)
   const comparisons = comparisonsOf(figures)
   const speedUps = speedUpsOf(figures)
   return {
     scenario: 'capacity' as const,
-    ...{ command, startedAt, finishedAt, environment, parameters, sessions },
-    clientBounds,
-    ramps: setups,
-    comparisons,
-    speedUps,
+    ...circumstances,
+    ...{ clientBounds, ramps: setups, comparisons, speedUps },
     failures: failuresOf(setups),
     finding: findingOf(setups, comparisons, speedUps),
   }
 }
 
-const keyOf = ({
-  experiment,
-  subject,
-  workers,
-  clients,
-  windows,
-  meanPeriodMs,
-  perBrowser,
-  fileBytes,
-}: RampSetup) =>
-  JSON.stringify([experiment, subject, workers, clients, windows, meanPeriodMs, perBrowser, fileBytes])
+/** What distinguishes one setup from another. */
+const keyOf = ({ experiment, subject, workers, clients, windows, ...others }: RampSetup) =>
+  JSON.stringify([
+    experiment,
+    subject,
+    workers,
+    clients,
+    windows,
+    others.meanPeriodMs,
+    others.perBrowser,
+    others.fileBytes,
+  ])
 
 /** What distinguishes it from the others of its experiment. */
-export function variantOf({
-  experiment,
-  subject,
-  workers,
-  clients,
-  windows,
-  meanPeriodMs,
-  perBrowser,
-  fileBytes,
-}: RampSetup): string {
+export function variantOf({ experiment, subject, workers, clients, windows, ...others }: RampSetup): string {
+  const { meanPeriodMs, perBrowser, fileBytes } = others
   const label = subjectLabel(subject)
   const several = (number: number, one: string, more = `${one}s`) => `${number} ${number === 1 ? one : more}`
   const variants: Readonly<Record<ExperimentName, string>> = {
@@ -101,6 +91,7 @@ export const cpuBetween = (process: Pick<RampProcess, 'samples'>, fromMs: number
   cpuAt(process, toMs) - cpuAt(process, fromMs)
 
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
+
 const mostOf = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value), 0)
 
 type RampFigures = ReturnType<typeof figuresOf>
@@ -180,59 +171,49 @@ function namedSpread<Name extends string>(name: Name, values: readonly number[])
     Record<`${Name}Range`, Spread>
 }
 
-/** Over the sessions: counts are sums, `open` is the last session's. */
+export const summed = ['opened', 'failed', 'dropped', 'due', 'answered', 'missing', 'repeated'] as const
+
+const spreadNames = [
+  ...([
+    'serverCpuMs',
+    'logCpuMs',
+    'cpuMicrosPerPong',
+    'cpuMsPerOpening',
+    'serverShare',
+    'clientShare',
+  ] as const),
+  ...(['clientCpuMs', 'latenessP99Ms', 'rssBytes', 'pssBytes', 'bytesPerWindow'] as const),
+]
+
+/** Over the sessions: counts are sums. */
 function summariseSetup(figures: readonly RampFigures[]) {
   const ramps = figures.map(({ ramp }) => ramp)
   const [first] = ramps
   if (!first) throw new Error('There is no ramp to summarise.')
-  const total = (name: keyof RampRecord['counts']) => sumOf(ramps.map(({ counts }) => counts[name]))
   const over = (value: (figures: RampFigures) => number | null) =>
     spreadOf(figures.map((one) => value(one) ?? Number.NaN))
-  const { experiment, subject, workers, clients, windows, windowsPerSecond, holdSeconds } = first
+  const { experiment, subject, workers, clients, windows, windowsPerSecond, holdSeconds, ...others } = first
+  const { meanPeriodMs, perBrowser, perPage, fileBytes } = others
   const reasons: Record<string, number> = {}
   for (const { reasons: own } of ramps)
     for (const [why, times] of Object.entries(own)) reasons[why] = (reasons[why] ?? 0) + times
+  const counts = summed.map((name) => [name, sumOf(ramps.map((ramp) => ramp.counts[name]))])
+  const spreads = spreadNames.map((name) => [name, over((one) => one[name])])
   return {
     /** Its name in a budget. */
     mode: `${experiment}: ${variantOf(first)}`,
-    ...{
-      experiment,
-      variant: variantOf(first),
-      subject,
-      workers,
-      clients,
-      windows,
-      windowsPerSecond,
-      holdSeconds,
-    },
-    ...{ meanPeriodMs: first.meanPeriodMs, perBrowser: first.perBrowser, perPage: first.perPage },
-    fileBytes: first.fileBytes,
+    ...{ experiment, variant: variantOf(first), subject, workers, clients, windows, windowsPerSecond },
+    ...{ holdSeconds, meanPeriodMs, perBrowser, perPage, fileBytes },
     sessions: figures.length,
     planned: sumOf(ramps.map((ramp) => ramp.windows)),
-    ...{ opened: total('opened'), failed: total('failed'), dropped: total('dropped') },
-    ...{
-      due: total('due'),
-      answered: total('answered'),
-      missing: total('missing'),
-      repeated: total('repeated'),
-    },
+    ...(Object.fromEntries(counts) as Record<(typeof summed)[number], number>),
     reasons,
     roundTripP50Ms: over(({ ramp }) => ramp.roundTripMs.p50),
     roundTripP99Ms: over(({ ramp }) => ramp.roundTripMs.p99),
     openedAfterP50Ms: over(({ ramp }) => ramp.openedAfterMs.p50),
     openedAfterP99Ms: over(({ ramp }) => ramp.openedAfterMs.p99),
-    serverCpuMs: over(({ serverCpuMs }) => serverCpuMs),
     busiestCpuMs: over(({ busiest }) => busiest.cpuMs),
-    logCpuMs: over(({ logCpuMs }) => logCpuMs),
-    cpuMicrosPerPong: over(({ cpuMicrosPerPong }) => cpuMicrosPerPong),
-    cpuMsPerOpening: over(({ cpuMsPerOpening }) => cpuMsPerOpening),
-    serverShare: over(({ serverShare }) => serverShare),
-    clientShare: over(({ clientShare }) => clientShare),
-    clientCpuMs: over(({ clientCpuMs }) => clientCpuMs),
-    latenessP99Ms: over(({ latenessP99Ms }) => latenessP99Ms),
-    rssBytes: over(({ rssBytes }) => rssBytes),
-    pssBytes: over(({ pssBytes }) => pssBytes),
-    bytesPerWindow: over(({ bytesPerWindow }) => bytesPerWindow),
+    ...(Object.fromEntries(spreads) as Record<(typeof spreadNames)[number], Spread>),
     /** In how many sessions, and by what, the clients limited the ramp. */
     limitedSessions: figures.filter(({ limitedBy }) => limitedBy !== null).length,
     limitedBy: figures.find(({ limitedBy }) => limitedBy !== null)?.limitedBy ?? null,

@@ -1,19 +1,23 @@
-// Data of a windows run, and its summary: what each number of windows got, the finding.
+// What the cells of `windows` say: how many windows each mode carries, and how long a key takes.
 
 import { connections, type Mode, modeNamed } from '../../server/wire/modes.ts'
-import { mean, meanOfClusters } from '../../server/wire/t-test.ts'
+import { mean } from '../../server/wire/t-test.ts'
 import type { WindowState } from '../browser/typing.ts'
-import { imitatedBy, isPeer, labelOf, spokenName, withoutEditor } from '../lab/mode-names.ts'
-import type { Circumstances } from '../lab/run-environment.ts'
-import { median, rounded, roundedInterval, significant, summarise } from '../lab/statistics.ts'
-import { count, figure, interval } from '../report/section.ts'
+import { imitatedBy, isPeer, spokenName, withoutEditor } from '../lab/mode-names.ts'
+import type { Circumstances, Network } from '../lab/run-environment.ts'
 import {
-  hasArrived,
-  type Run as KeystrokeRun,
-  publishedMeansMs,
+  bySession,
   type Sample,
+  sessionsIn,
+  summariseSamples,
+  timesOf,
+  totals,
   transmissionMs,
-} from './keystrokes-analysis.ts'
+} from '../lab/samples.ts'
+import { median, sessionRatio, significant } from '../lab/statistics.ts'
+import type { RunClock } from '../lab/testbed.ts'
+import { count, figure, interval } from '../report/section.ts'
+import { publishedMeansMs } from './keystrokes-summary.ts'
 
 /** One subject with so many windows in one session. */
 export interface Cell {
@@ -35,7 +39,7 @@ export interface Cell {
   readonly machineBusy: number
 }
 
-export interface Run extends Circumstances, Pick<KeystrokeRun, 'network' | 'clock'> {
+export interface Run extends Circumstances {
   readonly subjects: readonly string[]
   /** The mode at whose times the others are set; null if it was not measured. */
   readonly baseline: string | null
@@ -43,6 +47,8 @@ export interface Run extends Circumstances, Pick<KeystrokeRun, 'network' | 'cloc
   /** For a window to open, and for the last key to arrive. */
   readonly patienceMs: number
   readonly waitMs: number
+  readonly clock: RunClock
+  readonly network?: Network
 }
 
 /** Windows of one computer in the 2021 paper (4.2), which had five on three. */
@@ -59,18 +65,18 @@ const sharesConnection = (subject: string) => {
   return mode !== undefined && connections[mode.http].isShared
 }
 
-/** Content of summary.json; measured figures have six significant digits at most. */
 export type Summary = ReturnType<typeof analyse>
+
 export type CellSummary = ReturnType<typeof summariseCell>
 
-/** Deterministic. */
 export function analyse(run: Run) {
-  const { command, startedAt, finishedAt, environment, parameters, clock, baseline, patienceMs, waitMs } = run
-  const sessions = new Set(run.cells.map(({ session }) => session)).size
-  const browserCounts = distinct(run.cells.map(({ browsers }) => browsers))
+  const { subjects: _, cells: measured, network = null, ...circumstances } = run
+  const { baseline } = run
+  const sessions = sessionsIn(measured)
+  const browserCounts = distinct(measured.map(({ browsers }) => browsers))
   const cells = browserCounts.flatMap((browsers) =>
     run.subjects.flatMap((subject) => {
-      const own = run.cells.filter((cell) => cell.browsers === browsers && cell.subject === subject)
+      const own = measured.filter((cell) => cell.browsers === browsers && cell.subject === subject)
       return distinct(own.map(({ windows }) => windows)).map((windows) =>
         summariseCell(run, { subject, browsers, windows }),
       )
@@ -85,12 +91,9 @@ export function analyse(run: Run) {
   const words = findingOf({ cells, modes, baseline, sessions })
   return {
     scenario: 'windows' as const,
-    ...{ command, startedAt, finishedAt, environment, parameters, clock, baseline, patienceMs, waitMs },
-    sessions,
-    network: run.network ?? null,
-    modes,
-    cells,
-    finding: run.network ? `Over the simulated network “${run.network.profile}”: ${words}` : words,
+    ...circumstances,
+    ...{ sessions, network, modes, cells },
+    finding: network ? `Over the simulated network “${network.profile}”: ${words}` : words,
   }
 }
 
@@ -98,9 +101,10 @@ export function analyse(run: Run) {
 export const distinct = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b)
 
 export const windowsWords = (windows: number) => (windows === 1 ? '1 window' : `${count(windows)} windows`)
+
 export const browsersWords = (browsers: number) => (browsers === 1 ? '1 browser' : `${browsers} browsers`)
 
-interface Place {
+export interface Place {
   readonly subject: string
   readonly browsers: number
   readonly windows: number
@@ -116,8 +120,7 @@ function summariseCell(run: Run, place: Place) {
   const cells = cellsAt(run, place)
   const asked = modeOf(place.subject)?.name
   const samples = cells.flatMap((cell) => cell.samples)
-  const times = samples.filter(hasArrived).map(transmissionMs)
-  const figures = times.length === 0 ? undefined : summarise(times)
+  const { minMs: _, p99Ms: __, ...figures } = summariseSamples(samples, transmissionMs)
   const keys = cells.reduce((sum, cell) => sum + cell.keys, 0)
   const expected = keys * place.windows
   const opened = cells.map(({ states }) => states.filter(({ isOpen }) => isOpen).length)
@@ -125,8 +128,6 @@ function summariseCell(run: Run, place: Place) {
     ({ states }) => states.filter(({ isOpen, mode }) => isOpen && (mode ?? asked) === asked).length,
   )
   const serverCpuMs = cells.reduce((sum, cell) => sum + cell.serverCpuMs, 0)
-  const ratios = ratiosTo(run, place)
-  const interval = ratios.length < 2 ? null : meanOfClusters(ratios.map(Math.log)).interval
   return {
     mode: `${place.subject}, ${windowsWords(place.windows)}, ${browsersWords(place.browsers)}`,
     ...place,
@@ -138,30 +139,19 @@ function summariseCell(run: Run, place: Place) {
     falls: fallsIn(cells),
     switched: cells.reduce((sum, cell) => sum + cell.switched, 0),
     keys,
-    expected,
-    received: times.length,
-    lost: expected - times.length,
-    duplicated: samples.filter(({ copies }) => copies > 1).length,
-    reordered: samples.filter(({ reordered }) => reordered).length,
-    p50Ms: significant(figures?.p50 ?? Number.NaN),
-    meanMs: significant(figures?.mean ?? Number.NaN),
-    sdMs: significant(figures?.sd ?? Number.NaN),
-    p95Ms: significant(figures?.p95 ?? Number.NaN),
-    maxMs: significant(figures?.max ?? Number.NaN),
+    ...figures,
+    ...{ expected, received: figures.n, lost: expected - figures.n },
     /** In order of the sessions; null for one in which nothing arrived. */
-    sessionP50sMs: cells
-      .toSorted((one, other) => one.session - other.session)
-      .map(timesIn)
-      .map((times) => (times.length === 0 ? null : significant(median(times)))),
+    sessionP50sMs: bySession(cells).map(([, [cell]]) => {
+      const times = timesOf(cell?.samples ?? [])
+      return times.length === 0 ? null : significant(median(times))
+    }),
     /** Mean over the baseline's with as many windows, geometric mean over sessions. */
-    ratio: ratios.length === 0 ? null : rounded(Math.exp(mean(ratios.map(Math.log)))),
-    ratioCi95: interval === null ? null : roundedInterval([Math.exp(interval[0]), Math.exp(interval[1])]),
+    ...sessionRatio(ratiosTo(run, place)),
     serverCpuMsPerKey: significant(serverCpuMs / keys),
     machineBusy: significant(mean(cells.map((cell) => cell.machineBusy))),
   }
 }
-
-const timesIn = ({ samples }: Pick<Cell, 'samples'>) => samples.filter(hasArrived).map(transmissionMs)
 
 /** One for each session in which both delivered everything: what arrived of a broken one says little. */
 function ratiosTo(run: Run, place: Place): readonly number[] {
@@ -171,12 +161,11 @@ function ratiosTo(run: Run, place: Place): readonly number[] {
   return cellsAt(run, place).flatMap((cell) => {
     const other = others.find(({ session }) => session === cell.session)
     if (!other || !isWhole(cell) || !isWhole(other)) return []
-    return [mean(timesIn(cell)) / mean(timesIn(other))]
+    return [mean(timesOf(cell.samples)) / mean(timesOf(other.samples))]
   })
 }
 
-const isWhole = ({ keys, windows, samples }: Cell) =>
-  keys > 0 && samples.filter(hasArrived).length === keys * windows
+const isWhole = ({ keys, windows, samples }: Cell) => keys > 0 && timesOf(samples).length === keys * windows
 
 /** Every window opened, and every key reached every window, in all sessions. */
 export const isCarried = ({ opened, windows, lost }: Pick<CellSummary, 'opened' | 'windows' | 'lost'>) =>
@@ -207,8 +196,6 @@ function summariseSubject(own: readonly CellSummary[], areBrowsersNamed: boolean
   const fails = own.find((cell) => !isCarried(cell))
   const carried = fails ? own.slice(0, own.indexOf(fails)) : own
   const { subject = '', browsers = 0 } = least ?? {}
-  const sum = (name: 'expected' | 'received' | 'lost' | 'duplicated' | 'reordered') =>
-    own.reduce((total, cell) => total + cell[name], 0)
   return {
     mode: areBrowsersNamed ? `${subject}, ${browsersWords(browsers)}` : subject,
     ...{ subject, browsers },
@@ -218,8 +205,8 @@ function summariseSubject(own: readonly CellSummary[], areBrowsersNamed: boolean
     failsAt: fails?.windows ?? 0,
     /** Largest number measured. */
     most: most?.windows ?? 0,
-    ...{ expected: sum('expected'), received: sum('received'), lost: sum('lost') },
-    ...{ duplicated: sum('duplicated'), reordered: sum('reordered') },
+    received: own.reduce((sum, { received }) => sum + received, 0),
+    ...totals(own),
     leastP50Ms: least?.p50Ms ?? null,
     mostP50Ms: most && isCarried(most) ? most.p50Ms : null,
   }
@@ -290,7 +277,7 @@ function http2Words({ modes, cells, baseline }: Found): string {
 }
 
 /** The limited mode beside the baseline, nearest to the paper's windows in a browser. */
-export function paperCell({ cells }: Pick<Found, 'cells'>): CellSummary | undefined {
+function paperCell({ cells }: Pick<Found, 'cells'>): CellSummary | undefined {
   const measured = cells.filter(
     (cell) => isLimited(cell.subject) && cell.ratio !== null && !hasFallen(cell) && isCarried(cell),
   )
@@ -315,6 +302,3 @@ function paperWords({ cells, baseline, sessions }: Found): string {
       : `${windowsWords(cell.windows)} in ${browsersWords(cell.browsers)}`
   return `The 2021 paper had at most ${paperWindows} windows on a computer, too few to meet that limit: it does not explain why HTTP/1.1 took ${figure(published)} times WebSocket there, and with ${here} it took ${figure(cell.ratio)} times here${sure}`
 }
-
-export const labelWith = ({ subject, browsers }: Place, areBrowsersNamed: boolean) =>
-  areBrowsersNamed ? `${labelOf(subject)}; ${browsersWords(browsers)}` : labelOf(subject)

@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   accountFor,
+  analyse,
+  type BrowserRecord,
   createWindowRecord,
   type FaultKind,
   type FaultRecord,
@@ -14,10 +16,8 @@ import {
   type ResilienceSummary,
   returnsIn,
   type Seen,
-  summarise,
   type WindowRecord,
-} from './resilience-analysis.ts'
-import type { BrowserRecord } from './resilience-browsers.ts'
+} from './resilience-summary.ts'
 
 /** `a-1@5`: message a-1 under number 5. */
 function seen(words: string): Seen[] {
@@ -131,16 +131,16 @@ function recordOf(change: Partial<ResilienceRecord> = {}): ResilienceRecord {
 
 function summaryOf(change: Partial<ResilienceRecord> = {}): ResilienceSummary {
   const environment = {} as ResilienceSummary['environment']
-  const when = { startedAt: '', finishedAt: '' }
-  return summarise(recordOf(change), {
+  const known = {
     command: '',
-    ...when,
+    startedAt: '',
+    finishedAt: '',
     environment,
     parameters: {},
     seed: 1,
-    promised,
-    modes: ['sse/2'],
-  })
+    errors: '',
+  }
+  return analyse({ ...known, record: recordOf(change), promised, modes: ['sse/2'] })
 }
 
 test('a run that kept every promise has no failures, and its figures are the record’s', () => {
