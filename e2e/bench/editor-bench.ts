@@ -8,7 +8,7 @@ import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage } from '../browser/measured-page.ts'
 import { editorShows, fillEditor, isLinked, placeCaretIn } from '../browser/typing.ts'
 import { defineExperiment, turnsOf } from '../lab/experiment.ts'
-import { flag, flagsHelp, names, whole } from '../lab/flags.ts'
+import { flag, names, whole } from '../lab/flags.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import {
   makeServerFolder,
@@ -45,7 +45,7 @@ export const editor = defineExperiment({
     all included. Times are means of a turn; shown are the median of the turns and their range. Bytes are those of WebSocket frames
     with headers, without TLS, for each key: of all that the typing window sends, and of all that the other one receives while its own
     caret moves at each key, and of these the frames of presence.`,
-  more: `  With --edits, only this. ${opening.about}\n\n${flagsHelp(opening.flags)}\n\n${opening.notes}`,
+  otherwise: { ...opening, about: `With --edits, only this. ${opening.about}` },
   isBench: true,
   flags: {
     editors: flag(names(editorNames).default(['mirror', 'shared']), 'LIST', 'mirror, shared, or both'),

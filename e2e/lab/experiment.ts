@@ -41,6 +41,13 @@ export interface Content {
   readonly isFailure?: boolean
 }
 
+interface Described {
+  /** For the help: paragraphs above the flags, and below them. */
+  readonly about: string
+  readonly notes?: string
+  readonly flags: z.ZodRawShape
+}
+
 /** Plan, sessions, samples, summary and report of one scenario or bench. */
 export interface Experiment<
   Shape extends z.ZodRawShape = z.ZodRawShape,
@@ -52,8 +59,8 @@ export interface Experiment<
   /** For the help: paragraphs above the flags, and below them. */
   readonly about: string
   readonly notes?: string
-  /** Flags of another form of it, as `flagsHelp` has them. */
-  readonly more?: string
+  /** Another form of it, for the help. */
+  readonly otherwise?: Described
   readonly flags: Shape
   /** Writes a report only where `--out` asks for one. */
   readonly isBench?: boolean
@@ -81,19 +88,21 @@ const commonFlags = (name: string, isBench: boolean) => ({
   budget: flag(file, 'FILE', 'bounds of the figures, JSON; docs/measuring.md describes it'),
 })
 
-export function helpOf({ name, about, notes, more, flags, isBench = false }: Experiment): string {
+export function helpOf({ name, about, notes, otherwise, flags, isBench = false }: Experiment): string {
   const paragraphs = (words: string) =>
     words
       .split('\n\n')
       .map((paragraph) => wrapped(paragraph.replaceAll(/\s+/g, ' ').trim(), 98).join('\n  '))
       .map((paragraph) => `  ${paragraph}`)
       .join('\n\n')
+  const described = (one: Described) => [
+    ...[paragraphs(one.about), flagsHelp(one.flags)],
+    ...(one.notes === undefined ? [] : [paragraphs(one.notes)]),
+  ]
   const parts = [
     `npm run lab -- ${name} [flags]`,
-    paragraphs(about),
-    flagsHelp({ ...flags, ...commonFlags(name, isBench) }),
-    ...(notes === undefined ? [] : [paragraphs(notes)]),
-    ...(more === undefined ? [] : [more]),
+    ...described({ about, flags: { ...flags, ...commonFlags(name, isBench) }, ...(notes && { notes }) }),
+    ...(otherwise ? described(otherwise) : []),
   ]
   return `${parts.join('\n\n')}\n`
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { modes as allModes } from '../../server/wire/modes.ts'
 import { defineExperiment, type Experiment, type Lab } from '../lab/experiment.ts'
-import { flag, flagsHelp, seed, whole, wordsOnce } from '../lab/flags.ts'
+import { flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
 import type { Progress } from '../lab/terminal-output.ts'
@@ -44,12 +44,15 @@ export const resilience = defineExperiment({
     reordered, if windows were back later than 2 s in the median or 5 s at worst after the server's return, or if fewer
     faults occurred than promised: in 60 s 200 cut connections, 3 restarts and 3 kills, the last of which keeps the server
     away for 8 s; for other durations in proportion, and at least one of each.`,
-  notes: `Named faults, one after the other, each on fresh servers; or schedules of two to four of them. Exits with status 1 if
-    an acknowledged message is missing without a word of the server or in the window, or came twice or out of order. Of the flags
+  otherwise: {
+    about: `Named faults, one after the other, each on fresh servers; or schedules of two to four of them. Exits with status 1 if
+    an acknowledged message is missing without a word of the server or in the window, or came twice or out of order.`,
+    flags: trialFlags,
+    notes: `Of the flags
     above they take --modes (sse/2,websocket/1.1,streaming/2,long-polling/2 by default), --windows (12; 60 for rolling-restart
     alone), --rate, --seed and --out. Those that begin with a stream, a node or the broker need nats-server; disk-full needs the
     right to mount a tmpfs.`,
-  more: flagsHelp(trialFlags),
+  },
   flags: {
     modes: flag(
       z
