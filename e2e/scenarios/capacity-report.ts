@@ -1,3 +1,4 @@
+import type { Middle } from '../lab/statistics.ts'
 import { intervals, lines } from '../report/charts.ts'
 import { csv } from '../report/render.ts'
 import {
@@ -25,7 +26,6 @@ import {
   type RampSummary,
   type Run,
   type SpeedUp,
-  type Spread,
   type Summary,
   spreadWords,
   summed,
@@ -101,7 +101,7 @@ export function comparisonSections({ comparisons, sessions }: Summary): readonly
   if (drawn.length === 0) return []
   const subjects = [...Map.groupBy(drawn, ({ subjectVariant }) => subjectVariant)]
   const peers = [...new Set(drawn.map(({ peerVariant }) => peerVariant))]
-  const grid = (caption: string, value: (comparison: Comparison) => Spread) =>
+  const grid = (caption: string, value: (comparison: Comparison) => Middle) =>
     table(
       `${caption}; median, and the range of the sessions`,
       ['Crosswind', ...peers],

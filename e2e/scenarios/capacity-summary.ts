@@ -1,7 +1,7 @@
 // What the ramps of `capacity` say: spreads over sessions, comparisons, speed-ups and the finding.
 
 import type { Circumstances } from '../lab/run-environment.ts'
-import { median, significant } from '../lab/statistics.ts'
+import { type Middle, middleOf, significant } from '../lab/statistics.ts'
 import { rampMs } from '../load/ramp.ts'
 import { count, figure } from '../report/section.ts'
 import {
@@ -151,24 +151,11 @@ function figuresOf(ramp: RampRecord) {
   }
 }
 
-/** Median, least and greatest of the sessions'; null without values. */
-function spreadOf(values: readonly number[]) {
-  const known = values.filter(Number.isFinite)
-  if (known.length === 0) return { median: null, min: null, max: null }
-  return {
-    median: significant(median(known)),
-    min: significant(Math.min(...known)),
-    max: significant(Math.max(...known)),
-  }
-}
-
-export type Spread = ReturnType<typeof spreadOf>
-
 /** Flat, so that a budget can bound it. */
 function namedSpread<Name extends string>(name: Name, values: readonly number[]) {
-  const spread = spreadOf(values)
+  const spread = middleOf(values)
   return { [name]: spread.median, [`${name}Range`]: spread } as Record<Name, number | null> &
-    Record<`${Name}Range`, Spread>
+    Record<`${Name}Range`, Middle>
 }
 
 export const summed = ['opened', 'failed', 'dropped', 'due', 'answered', 'missing', 'repeated'] as const
@@ -191,7 +178,7 @@ function summariseSetup(figures: readonly RampFigures[]) {
   const [first] = ramps
   if (!first) throw new Error('There is no ramp to summarise.')
   const over = (value: (figures: RampFigures) => number | null) =>
-    spreadOf(figures.map((one) => value(one) ?? Number.NaN))
+    middleOf(figures.map((one) => value(one) ?? Number.NaN))
   const { experiment, subject, workers, clients, windows, windowsPerSecond, holdSeconds, ...others } = first
   const { meanPeriodMs, perBrowser, perPage, fileBytes } = others
   const reasons: Record<string, number> = {}
@@ -213,7 +200,7 @@ function summariseSetup(figures: readonly RampFigures[]) {
     openedAfterP50Ms: over(({ ramp }) => ramp.openedAfterMs.p50),
     openedAfterP99Ms: over(({ ramp }) => ramp.openedAfterMs.p99),
     busiestCpuMs: over(({ busiest }) => busiest.cpuMs),
-    ...(Object.fromEntries(spreads) as Record<(typeof spreadNames)[number], Spread>),
+    ...(Object.fromEntries(spreads) as Record<(typeof spreadNames)[number], Middle>),
     /** In how many sessions, and by what, the clients limited the ramp. */
     limitedSessions: figures.filter(({ limitedBy }) => limitedBy !== null).length,
     limitedBy: figures.find(({ limitedBy }) => limitedBy !== null)?.limitedBy ?? null,
@@ -277,14 +264,14 @@ function speedUpsOf(figures: readonly RampFigures[]) {
             speedUps: speedUps.map((value) => significant(value)),
             busiest: of[0]?.busiest.name ?? '',
             /** All processes together, over the single one. */
-            work: spreadOf(
+            work: middleOf(
               pairs.map(
                 ({ single, several }) =>
                   perWindow(several.lateCpuMs, several) / perWindow(single.lateCpuMs, single),
               ),
             ),
             /** What the process with the log, or that accepts connections, would allow with any number of workers. */
-            ceiling: spreadOf(
+            ceiling: middleOf(
               pairs.map(({ single, several }) =>
                 several.logCpuMs === null
                   ? Number.NaN
@@ -309,7 +296,7 @@ function failuresOf(setups: readonly RampSummary[]): readonly string[] {
     })
 }
 
-export const spreadWords = ({ median: middle, min, max }: Spread) =>
+export const spreadWords = ({ median: middle, min, max }: Middle) =>
   min === max ? figure(middle) : `${figure(middle)} (${figure(min)} to ${figure(max)})`
 
 function findingOf(
