@@ -8,7 +8,7 @@ import { bySession, hasArrived, type Sample, timesOf, transmissionMs } from './s
 import { clustersForHalf, median, outerThirds, rounded, roundedInterval } from './statistics.ts'
 
 /** A difference that matters: in ms, or in percent of the mean that a mode is compared with. */
-export interface Matters {
+interface Matters {
   readonly amount: number
   readonly unit: 'ms' | '%'
 }

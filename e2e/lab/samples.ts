@@ -37,7 +37,7 @@ export interface Sample extends Delivery, Readonly<ServerStamps> {
   readonly receivedBytes: number | null
 }
 
-export type Arrived<One extends Delivery = Sample> = One & { readonly receivedAt: number }
+type Arrived<One extends Delivery = Sample> = One & { readonly receivedAt: number }
 
 export function hasArrived<One extends Delivery>(sample: One): sample is Arrived<One> {
   return sample.receivedAt !== null

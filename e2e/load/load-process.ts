@@ -41,7 +41,7 @@ export interface Measured extends Tally {
   readonly failureWords: readonly string[]
 }
 
-export interface RampResult extends RampTally {
+interface RampResult extends RampTally {
   readonly loopDelayP99Ms: number
   readonly receivedBytes: number
 }

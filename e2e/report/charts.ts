@@ -459,7 +459,7 @@ export interface LineSeries {
   readonly points: readonly LinePoint[]
 }
 
-export interface LinePanel {
+interface LinePanel {
   /** Empty for none. */
   readonly title: string
   readonly series: readonly LineSeries[]

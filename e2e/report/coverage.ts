@@ -45,7 +45,7 @@ export async function readRepeatedRun(folder: string): Promise<RepeatedRun> {
   throw new Error(`${file} has no comparison over sessions; reports of keystrokes with two modes have one.`)
 }
 
-export type Coverage = ReturnType<typeof coverageOf>
+type Coverage = ReturnType<typeof coverageOf>
 
 /**
  * Of the first comparison of each run, for the ratio of the means, that of the medians, and the difference of the means. The pooled

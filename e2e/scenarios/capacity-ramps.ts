@@ -29,7 +29,7 @@ export const experimentNames = [
 export type ExperimentName = (typeof experimentNames)[number]
 
 /** As the flags have it. */
-export interface RampOptions {
+interface RampOptions {
   readonly experiments: readonly ExperimentName[]
   readonly modes: readonly string[]
   readonly peers: readonly AnsweringPeer[]

@@ -9,7 +9,7 @@ import { faultOf, isBare, type PeerFacts } from '../peers/peers.ts'
 import { intervals } from '../report/charts.ts'
 import { count, figure, interval, type Section, table, text } from '../report/section.ts'
 
-export type KnownFault = ReturnType<typeof knownFaultsOf>[number]
+type KnownFault = ReturnType<typeof knownFaultsOf>[number]
 
 interface PeerSummary {
   readonly modes: readonly { readonly mode: string }[]

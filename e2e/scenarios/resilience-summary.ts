@@ -21,7 +21,7 @@ export type FaultName = (typeof faultNames)[LogName][number]
 export type Seen = Pick<Message, 'id' | 'seq'>
 
 /** Of a resume with `recovered: false`. */
-export interface SnapshotMark {
+interface SnapshotMark {
   /** Deliveries before it. */
   readonly place: number
   /** The log's newest number then: later numbers are live messages. */

@@ -275,7 +275,7 @@ export async function goThrough(
   }
 }
 
-export type TrialRow = Awaited<ReturnType<typeof goThrough>>
+type TrialRow = Awaited<ReturnType<typeof goThrough>>
 
 async function meet(
   fault: FaultName,

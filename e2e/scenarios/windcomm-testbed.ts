@@ -84,7 +84,7 @@ export interface RunClock {
 }
 
 /** Uncorrected offset plus its uncertainty, ms. */
-export function errorOf({ offsetMs, boundMs }: ClockReading): number {
+function errorOf({ offsetMs, boundMs }: ClockReading): number {
   return Math.abs(offsetMs) + boundMs
 }
 
