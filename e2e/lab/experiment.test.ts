@@ -6,14 +6,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import {
-  defineExperiment,
-  type Experiment,
-  helpOf,
-  readOptions,
-  runExperiment,
-  turnsOf,
-} from './experiment.ts'
+import { defineExperiment, helpOf, readOptions, runExperiment, turnsOf } from './experiment.ts'
 import { flag, whole } from './flags.ts'
 
 const dice = defineExperiment({
@@ -45,18 +38,16 @@ const dice = defineExperiment({
 
 const closed: number[] = []
 
-async function run(t: TestContext, experiment: Experiment, ...flags: string[]) {
+async function run(t: TestContext, ...flags: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-experiment-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const out = join(folder, 'report')
-  const given = readOptions(experiment, [...flags, '--out', out, '--json', join(folder, 'figures.json')])
-  return { folder, out, running: runExperiment(experiment, given, 'npm run lab -- dice', t.signal) }
+  const given = readOptions(dice, [...flags, '--out', out, '--json', join(folder, 'figures.json')])
+  return { folder, out, running: runExperiment(dice, given, 'npm run lab -- dice', t.signal) }
 }
 
-const anyDice = dice as unknown as Experiment
-
 test('a run is measured, worked out and written; each session closes what it opened', async (t) => {
-  const { folder, out, running } = await run(t, anyDice, '--throws', '4')
+  const { folder, out, running } = await run(t, '--throws', '4')
   const { summary, isFailure, folder: written } = await running
   assert.deepEqual([summary.finding, isFailure, written, closed], ['Thrown: 5, 6.', false, out, [1, 2]])
   const names = ['report.html', 'report.md', 'summary.json', 'throws.csv']
@@ -74,33 +65,33 @@ test('a run is measured, worked out and written; each session closes what it ope
 })
 
 test('a broken promise fails the run, and its report is written all the same', async (t) => {
-  const { out, running } = await run(t, anyDice, '--throws', '2')
+  const { out, running } = await run(t, '--throws', '2')
   assert.ok((await running).isFailure && existsSync(out))
 })
 
 test('after a failure nothing looks like a report, and a folder that is taken is refused before anything is measured', async (t) => {
-  const { folder, out, running } = await run(t, anyDice, '--throws', '8')
+  const { folder, out, running } = await run(t, '--throws', '8')
   await assert.rejects(running, /The die is lost/)
   assert.deepEqual([existsSync(out), existsSync(join(folder, 'figures.json'))], [false, false])
   closed.length = 0
   await writeFile(join(folder, 'mine.txt'), '')
-  const given = { options: { throws: 1 }, out: folder, json: undefined, budget: undefined }
-  await assert.rejects(runExperiment(anyDice, given, '', t.signal), /is there already/)
+  const given = { options: { throws: 1 }, out: folder }
+  await assert.rejects(runExperiment(dice, given, '', t.signal), /is there already/)
   assert.deepEqual(closed, [])
 })
 
 test('a bench writes a report only where it is told to', async (t) => {
-  const given = { options: { throws: 1 }, out: undefined, json: undefined, budget: undefined }
-  const { folder } = await runExperiment({ ...anyDice, isBench: true }, given, '', t.signal)
+  const given = { options: { throws: 1 } }
+  const { folder } = await runExperiment({ ...dice, isBench: true }, given, '', t.signal)
   assert.equal(folder, null)
 })
 
 test('the help has what it is about, its own flags and those of all', () => {
   assert.match(
-    helpOf(anyDice),
+    helpOf(dice),
     /^npm run lab -- dice \[flags\]\n\n {2}Throws dice\.\n\n {2}--throws N +throws of each session \(3\)\n {2}--out DIR .*\(reports\/<date>-dice\)\n {2}--json FILE .*\n {2}--budget FILE [\s\S]*The order is that of throwing\.\n$/,
   )
-  assert.match(helpOf({ ...anyDice, isBench: true }), /--out DIR +folder of the report \(none is written\)/)
+  assert.match(helpOf({ ...dice, isBench: true }), /--out DIR +folder of the report \(none is written\)/)
 })
 
 test('flags that do not fit are refused in one sentence', () => {

@@ -107,11 +107,18 @@ export function helpOf({ name, about, notes, otherwise, flags, isBench = false }
   return `${parts.join('\n\n')}\n`
 }
 
+interface Given<Options> {
+  readonly options: Options
+  readonly out?: string | undefined
+  readonly json?: string | undefined
+  readonly budget?: string | undefined
+}
+
 /** Throws one sentence for flags that do not fit. */
 export function readOptions<Shape extends z.ZodRawShape, Options>(
   experiment: Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'options'>,
   argv: readonly string[],
-) {
+): Given<Options> {
   const common = commonFlags(experiment.name, false)
   const { out, json, budget, ...given } = readFlags(
     z.strictObject({ ...experiment.flags, ...common }),
@@ -213,9 +220,9 @@ export function minutesWords(ms: number): string {
 }
 
 /** Writes nothing after a failure or abort. `folder` is null where no report was written. */
-export async function runExperiment(
-  experiment: Experiment,
-  given: ReturnType<typeof readOptions>,
+export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, Result extends Summary>(
+  experiment: Experiment<Shape, Options, Run, Result>,
+  given: Given<Options>,
   command: string,
   signal: AbortSignal,
 ) {

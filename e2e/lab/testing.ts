@@ -70,8 +70,8 @@ export async function runSmall<Shape extends ZodRawShape, Options, Run, Result e
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const given = readOptions(experiment, [...flags.split(' '), '--out', join(folder, 'report')])
-  const done = await runExperiment(experiment as unknown as Experiment, given, 'test', t.signal)
-  return { ...done, summary: done.summary as Result, out: join(folder, 'report') }
+  const done = await runExperiment(experiment, given, 'test', t.signal)
+  return { ...done, out: join(folder, 'report') }
 }
 
 /** One test for each wrong use of flags, and its sentence. */

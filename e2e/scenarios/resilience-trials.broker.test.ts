@@ -5,7 +5,7 @@ import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Experiment, readOptions, runExperiment } from '../lab/experiment.ts'
+import { readOptions, runExperiment } from '../lab/experiment.ts'
 import { optionsOf } from '../lab/testing.ts'
 import { experimentFor, resilience } from './resilience.ts'
 import { createWindowRecord, type FaultName, faultNames, type Seen } from './resilience-summary.ts'
@@ -85,8 +85,8 @@ test('a run that was stopped goes on where it was', { timeout: 300_000 }, async 
   const flags = ['--faults', 'wal-missing', '--windows', '4', '--out', whole]
   const run = async (...flags: string[]) => {
     const given = readOptions(namedFaults, flags)
-    const done = await runExperiment(namedFaults as unknown as Experiment, given, 'a test', signal)
-    return { folder: done.folder, trials: (done.summary as ReturnType<typeof namedFaults.analyse>).trials }
+    const { folder, summary } = await runExperiment(namedFaults, given, 'a test', signal)
+    return { folder, trials: summary.trials }
   }
   const first = await run(...flags)
   await rename(whole, `${stopped}.unfinished`)
