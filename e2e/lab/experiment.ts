@@ -243,7 +243,7 @@ export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, R
 
 /** Every file of a report by its path in the folder. */
 export function experimentFiles(
-  { name }: Pick<Experiment, 'name'>,
+  { name, notes, isBench = false }: Pick<Experiment, 'name' | 'notes' | 'isBench'>,
   content: Content,
   summary: Summary,
 ): Readonly<Record<string, string>> {
@@ -260,7 +260,8 @@ export function experimentFiles(
         paragraphs: [
           ...method,
           ...(network ? [networkWords(network)] : []),
-          'docs/measuring.md describes the method. Every sample is beside this page as CSV, and every figure in summary.json; quantiles are of type 7 (Hyndman and Fan, 1996).',
+          ...(isBench && notes !== undefined ? [notes.replaceAll(/\s+/g, ' ')] : []),
+          `${isBench ? 'docs/costs.md' : 'docs/measuring.md'} describes the method. ${data === undefined ? 'Every figure is' : 'Every sample is beside this page as CSV, and every figure'} in summary.json; quantiles are of type 7 (Hyndman and Fan, 1996).`,
         ],
       },
       runAgainSection(summary, runAgain),
