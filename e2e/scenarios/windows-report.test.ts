@@ -49,21 +49,6 @@ test('the paper’s table stands beside, and what was not measured is not compar
   assert.ok(!markdown({ subjects: ['sse/2'], baseline: null }).includes('198.45'))
 })
 
-test('one session, several browsers, settings of share and no subject at all are reports too', () => {
-  for (const making of [
-    { sessions: 1 },
-    { browsers: [1, 4], counts: [1, 4, 32] },
-    { subjects: ['sse/1.1 share=none', 'sse/1.1 share=browser'], baseline: null, counts: [1] },
-    { subjects: [] },
-  ]) {
-    const html = fileOf(windows, madeWindowsRun(making), 'report.html')
-    assert.ok(
-      !/NaN|undefined|Infinity|null/.test(html.replace(/<style>.*?<\/style>/gs, '')),
-      JSON.stringify(making),
-    )
-  }
-})
-
 test('samples.csv has a row for each sample, windows.csv one for each window', () => {
   for (const file of ['samples.csv', 'windows.csv'])
     assert.ok(pageOf(run).querySelector(`a[href="${file}"]`), file)
