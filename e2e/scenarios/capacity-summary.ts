@@ -24,11 +24,8 @@ export interface Run extends Circumstances {
 export const clientBounds = { share: 0.9, latenessP99Ms: 100 }
 
 export type Summary = ReturnType<typeof analyse>
-
 export type RampSummary = ReturnType<typeof summariseSetup>
-
 export type Comparison = ReturnType<typeof comparisonsOf>[number]
-
 export type SpeedUp = ReturnType<typeof speedUpsOf>[number]
 
 export function analyse({ seed: _, ramps, ...circumstances }: Run) {
@@ -91,7 +88,6 @@ export const cpuBetween = (process: Pick<RampProcess, 'samples'>, fromMs: number
   cpuAt(process, toMs) - cpuAt(process, fromMs)
 
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
-
 const mostOf = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value), 0)
 
 type RampFigures = ReturnType<typeof figuresOf>
@@ -159,7 +155,6 @@ function namedSpread<Name extends string>(name: Name, values: readonly number[])
 }
 
 export const summed = ['opened', 'failed', 'dropped', 'due', 'answered', 'missing', 'repeated'] as const
-
 const spreadNames = [
   ...([
     'serverCpuMs',

@@ -48,7 +48,6 @@ export interface Run extends Circumstances {
 export const publishedMeansMs = { 'sse/2': 79.889, 'sse/1.1': 198.45, 'websocket/1.1': 88.171 } as const
 
 export type Summary = ReturnType<typeof analyse>
-
 export type ModeSummary = ReturnType<typeof summariseMode>
 
 export function analyse(run: Run) {
@@ -130,7 +129,6 @@ export function pairsOf({ modes, baseline }: Pick<Run, 'modes' | 'baseline'>) {
 interface Found extends Pick<Summary, 'modes' | 'comparisons' | 'baseline' | 'sessions'> {
   readonly isApart: (best: string, other: string) => boolean
 }
-
 type Timed = ModeSummary & { readonly meanMs: number }
 
 function findingOf(found: Found): string {

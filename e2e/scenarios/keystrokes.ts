@@ -359,7 +359,6 @@ async function openServer(
 
 /** Each key is also deleted again, which doubles the messages. */
 const firstWarmupKeys = 40
-
 const firstWarmupIntervalMs = 20
 
 type Session = Awaited<ReturnType<typeof measureSession>>

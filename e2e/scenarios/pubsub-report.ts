@@ -47,7 +47,6 @@ const columnNames: Readonly<Record<BrokerName, string>> = {
   nats: 'NATS',
   sqs: 'SQS',
 }
-
 const columnName = (broker: BrokerName) => columnNames[broker]
 
 const find = ({ groups }: Summary, mode: string, users: number, broker: BrokerName) =>

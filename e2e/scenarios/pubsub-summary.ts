@@ -12,7 +12,6 @@ import { count, figure } from '../report/section.ts'
  * file or through JetStream, and checks nothing.
  */
 export const brokerNames = ['none', 'bare-file', 'embedded', 'bare-nats', 'nats', 'sqs'] as const
-
 export type BrokerName = (typeof brokerNames)[number]
 
 const isBare = (broker: BrokerName) => broker === 'none' || broker.startsWith('bare-')
@@ -104,7 +103,6 @@ export function paperRow(users: number, broker: BrokerName): PaperRow | undefine
 }
 
 export type Summary = ReturnType<typeof analyse>
-
 export type GroupSummary = ReturnType<typeof summariseGroup>
 
 export function analyse(run: Run) {

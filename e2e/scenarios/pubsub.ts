@@ -147,14 +147,10 @@ interface Group {
 }
 
 const clock = createSharedClock()
-
 const openingAtOnce = 64
-
 /** Until all orders have arrived. */
 const leadMs = 100
-
 const betweenBurstsMs = 300
-
 /** Presence frames follow the last user by as much. */
 const settleMs = (users: number) => 500 + users * 1.2
 

@@ -66,7 +66,6 @@ const sharesConnection = (subject: string) => {
 }
 
 export type Summary = ReturnType<typeof analyse>
-
 export type CellSummary = ReturnType<typeof summariseCell>
 
 export function analyse(run: Run) {
@@ -101,7 +100,6 @@ export function analyse(run: Run) {
 export const distinct = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b)
 
 export const windowsWords = (windows: number) => (windows === 1 ? '1 window' : `${count(windows)} windows`)
-
 export const browsersWords = (browsers: number) => (browsers === 1 ? '1 browser' : `${browsers} browsers`)
 
 export interface Place {

@@ -45,7 +45,6 @@ import { analyse, type Cell, type Run } from './windows-summary.ts'
 
 /** Wide enough for differences of milliseconds; many windows are compared one after the other. */
 const clockEnoughMs = 0.1
-
 const warmupIntervalMs = 20
 
 interface Options {
@@ -180,9 +179,7 @@ const nameWith = ({ share }: Pick<Options, 'share'>, mode: string, one: string) 
   share.length === 1 ? mode : `${mode} share=${one}`
 
 const openingMs = 450
-
 const cellMs = 2500
-
 const browserMs = 1200
 
 interface Estimated extends Options {
