@@ -12,9 +12,11 @@ import { type Experiment, experimentFiles, readOptions, runExperiment, type Summ
 
 const main = join(import.meta.dirname, '../main.ts')
 
-/** Ends with the test at the latest. */
-export function startLab(t: TestContext, scenario: string, ...flags: readonly string[]) {
-  const child = spawn(process.execPath, [main, scenario, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+/** `command`: a name, and flags that have no spaces. Ends with the test at the latest. */
+export function startLab(t: TestContext, command: string, ...flags: readonly string[]) {
+  const child = spawn(process.execPath, [main, ...command.split(' '), ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   t.after(() => child.kill('SIGKILL'))
   let said = ''
   for (const stream of [child.stdout, child.stderr]) {

@@ -15,19 +15,8 @@ after(() => rm(folder, { recursive: true, force: true }))
 
 test('two sizes in two modes arrive once and in order', async (t) => {
   const out = join(folder, 'report')
-  const size = [
-    '--sizes',
-    '10,1000000',
-    '--sessions',
-    '1',
-    '--messages',
-    '3',
-    '--warmup',
-    '1',
-    '--windows',
-    '2',
-  ]
-  const run = startLab(t, 'payload', ...size, '--modes', 'sse/2,websocket/1.1', '--out', out)
+  const size = '--sizes 10,1000000 --sessions 1 --messages 3 --warmup 1 --windows 2'
+  const run = startLab(t, `payload ${size}`, '--modes', 'sse/2,websocket/1.1', '--out', out)
   const [code] = await run.ended
   assert.equal(code, 0, run.said())
   const { sizes, modes } = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))

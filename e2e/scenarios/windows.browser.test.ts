@@ -16,21 +16,8 @@ after(() => rm(folder, { recursive: true, force: true }))
 test('with seven windows of one browser', async (t) => {
   const [out, budget] = [join(folder, 'report'), join(folder, 'budget.json')]
   await writeFile(budget, '{"modes":{"sse/1.1":{"lost":0},"bare:sse/1.1":{"lost":0}}}')
-  const size = [
-    '--counts',
-    '1,7',
-    '--sessions',
-    '1',
-    '--keys',
-    '2',
-    '--warmup',
-    '1',
-    '--patience',
-    '6',
-    '--wait',
-    '2',
-  ]
-  const run = startLab(t, 'windows', ...size, '--modes', 'sse/1.1', '--budget', budget, '--out', out)
+  const size = '--counts 1,7 --sessions 1 --keys 2 --warmup 1 --patience 6 --wait 2'
+  const run = startLab(t, `windows ${size}`, '--modes', 'sse/1.1', '--budget', budget, '--out', out)
   const [code] = await run.ended
   assert.equal(code, 2, run.said())
   assert.match(run.said(), /Over budget: bare:sse\/1\.1: lost is 14, at most 0 allowed/)
