@@ -1,111 +1,92 @@
-// Entry point of the lab: `npm run lab -- SCENARIO [flags]`.
+// Entry point of the lab: `npm run lab -- NAME [flags]`; `npm run bench` is the same.
 
 import { suggestion } from '../server/config/suggestion.ts'
 import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
-import { readResilienceOptions, readTrialOptions, resilienceHelp } from './scenarios/resilience-options.ts'
-import {
-  capacityHelp,
-  keystrokesHelp,
-  payloadHelp,
-  pubsubHelp,
-  readCapacityOptions,
-  readKeystrokeOptions,
-  readPayloadOptions,
-  readPubsubOptions,
-  readReanalysis,
-  readWindcommOptions,
-  readWindowsOptions,
-  windcommHelp,
-  windowsHelp,
-} from './scenarios/scenario-options.ts'
+import { type Experiment, helpOf, readOptions, runExperiment } from './lab/experiment.ts'
 
-const help = `npm run lab -- SCENARIO [flags]
+type Entry = readonly [about: string, load: (flags: readonly string[]) => Promise<Experiment>]
 
-  Scenarios
-    capacity     opens windows at a steady rate that ping, and records CPU and memory of every process
-    keystrokes   types 200 keys in one of five windows and times each to every window, mode by mode
-    payload      times messages of 10 B to 1 MB
-    pubsub       times a message of each of 50 to 10,000 users at once, without and through brokers
-    resilience   counts lost, repeated and reordered messages under cuts, stalls, restarts, kills and floods
-    windcomm     times wind readings to distant windows, over all transports at once
-    windows      counts how many windows each mode carries, and times keys to 1 to 32 of them
+const scenarios: Readonly<Record<string, Entry>> = {
+  capacity: [
+    'opens windows at a steady rate that ping, and records CPU and memory of every process',
+    async () => (await import('./scenarios/capacity.ts')).capacity,
+  ],
+  keystrokes: [
+    'types 200 keys in one of five windows and times each to every window, mode by mode',
+    async () => (await import('./scenarios/keystrokes.ts')).keystrokes,
+  ],
+  payload: ['times messages of 10 B to 1 MB', async () => (await import('./scenarios/payload.ts')).payload],
+  pubsub: [
+    'times a message of each of 50 to 10,000 users at once, without and through brokers',
+    async () => (await import('./scenarios/pubsub.ts')).pubsub,
+  ],
+  resilience: [
+    'counts lost, repeated and reordered messages under cuts, stalls, restarts, kills and floods',
+    async (flags) => (await import('./scenarios/resilience.ts')).experimentFor(flags),
+  ],
+  windcomm: [
+    'times wind readings to distant windows, over all transports at once',
+    async () => (await import('./scenarios/windcomm.ts')).windcomm,
+  ],
+  windows: [
+    'counts how many windows each mode carries, and times keys to 1 to 32 of them',
+    async () => (await import('./scenarios/windows.ts')).windows,
+  ],
+}
 
-  npm run lab -- SCENARIO --help lists its flags. Every scenario takes one more:
-    --budget FILE  bounds of its figures, JSON; docs/measuring.md describes it
+const benches: Readonly<Record<string, Entry>> = {
+  fanout: [
+    'the server’s processor time per delivered message, for each mode and for bare relays',
+    async () => (await import('./bench/fanout-bench.ts')).fanout,
+  ],
+  message: [
+    'what one message costs the server, beside bare relays',
+    async () => (await import('./bench/fanout-bench.ts')).message,
+  ],
+  crowd: [
+    'memory, load and latency with ten thousand windows at one server process',
+    async () => (await import('./bench/crowd-bench.ts')).crowd,
+  ],
+  scaling: [
+    'what a million windows need, from what one costs, and whether the model agrees with measurements',
+    async () => (await import('./bench/scaling-bench.ts')).scaling,
+  ],
+  frames: [
+    'processor time per frame of a wind sensor',
+    async () => (await import('./bench/frames-bench.ts')).frames,
+  ],
+  stages: [
+    'what the stamps of the lab’s stages add to the time of a message',
+    async () => (await import('./bench/stages-bench.ts')).stages,
+  ],
+  editor: [
+    'what a keystroke costs both editors in Chromium, and opening a document with a long history',
+    async (flags) =>
+      flags.some((word) => /^--edits(=|$)/.test(word))
+        ? (await import('./bench/opening-bench.ts')).opening
+        : (await import('./bench/editor-bench.ts')).editor,
+  ],
+}
+
+const listOf = (entries: typeof scenarios) =>
+  Object.entries(entries)
+    .map(([name, [about]]) => `    ${name.padEnd(12)} ${about}`)
+    .join('\n')
+
+const help = `npm run lab -- NAME [flags]
+
+  Scenarios, each with a report in reports/
+${listOf(scenarios)}
+
+  Benches
+${listOf(benches)}
+
+  npm run lab -- NAME --help lists the flags of one.
 
   Exit status: 0; 1 if the run failed or a promise of the scenario was broken; 2 if a figure is out of its bounds;
   130 if it was stopped.
 `
-
-interface Outcome {
-  readonly folder: string
-  readonly summary: { readonly finding: string }
-  readonly table?: string
-  readonly isFailure?: boolean
-}
-
-interface Scenario {
-  readonly help: string
-  /** Rejects wrong flags before the scenario's modules, which take two seconds to load. */
-  readonly run: (flags: readonly string[], command: string, signal: AbortSignal) => Promise<Outcome>
-}
-
-const scenarios: Readonly<Record<string, Scenario>> = {
-  capacity: {
-    help: capacityHelp,
-    async run(flags, ...rest) {
-      const options = readCapacityOptions(flags)
-      return (await import('./scenarios/capacity.ts')).capacityRun(options, ...rest)
-    },
-  },
-  keystrokes: {
-    help: keystrokesHelp,
-    async run(flags, ...rest) {
-      const options = readKeystrokeOptions(flags)
-      return (await import('./scenarios/keystrokes.ts')).keystrokeRun(options, ...rest)
-    },
-  },
-  payload: {
-    help: payloadHelp,
-    async run(flags, ...rest) {
-      const options = readPayloadOptions(flags)
-      return (await import('./scenarios/payload.ts')).payloadRun(options, ...rest)
-    },
-  },
-  pubsub: {
-    help: pubsubHelp,
-    async run(flags, ...rest) {
-      const options = readPubsubOptions(flags)
-      return (await import('./scenarios/pubsub.ts')).pubsubRun(options, ...rest)
-    },
-  },
-  resilience: {
-    help: resilienceHelp,
-    async run(flags, ...rest) {
-      const trials = readTrialOptions(flags)
-      if (trials) return (await import('./scenarios/resilience-trials.ts')).trialsRun(trials, ...rest)
-      const options = readResilienceOptions(flags)
-      return (await import('./scenarios/resilience.ts')).resilienceRun(options, ...rest)
-    },
-  },
-  windows: {
-    help: windowsHelp,
-    async run(flags, ...rest) {
-      const options = readWindowsOptions(flags)
-      return (await import('./scenarios/windows.ts')).windowsRun(options, ...rest)
-    },
-  },
-  windcomm: {
-    help: windcommHelp,
-    async run(flags, ...rest) {
-      const reanalysis = readReanalysis(flags)
-      const options = readWindcommOptions(flags)
-      const { windcommReanalysis, windcommRun } = await import('./scenarios/windcomm.ts')
-      return reanalysis ? windcommReanalysis(reanalysis) : windcommRun(options, ...rest)
-    },
-  },
-}
 
 leaveWhenDone()
 const stopping = new AbortController()
@@ -121,35 +102,39 @@ try {
 }
 
 async function run([name, ...flags]: readonly string[]): Promise<void> {
-  if (name === undefined || name === '--help' || name === '-h') return void process.stdout.write(help)
-  const scenario = Object.hasOwn(scenarios, name) ? scenarios[name] : undefined
-  if (!scenario)
+  if (name === undefined || wantsHelp([name])) return void process.stdout.write(help)
+  const all = { ...scenarios, ...benches }
+  const entry = Object.hasOwn(all, name) ? all[name] : undefined
+  if (!entry) {
+    const names = Object.keys(all)
     throw new Error(
-      `There is no scenario "${name}"${suggestion(name, Object.keys(scenarios), `; there are ${Object.keys(scenarios).join(', ')}.`)}`,
+      `There is no scenario "${name}"${suggestion(name, names, `; there are ${names.join(', ')}.`)}`,
     )
-  if (flags.includes('--help') || flags.includes('-h')) return void process.stdout.write(scenario.help)
-  const command = ['npm run lab --', name, ...flags].join(' ')
-  const { budgetFile, rest } = withoutBudget(flags)
+  }
+  const experiment = await entry[1](wantsHelp(flags) ? [] : flags)
+  if (wantsHelp(flags)) return void process.stdout.write(helpOf(experiment))
+  const options = readOptions(experiment, flags)
   // Before the run, which takes minutes.
-  const budget = budgetFile === null ? null : await readBudget(budgetFile)
-  const { folder, summary, table, isFailure } = await scenario.run(rest, command, stopping.signal)
-  if (table !== undefined) console.log(`\n${table}`)
-  console.log(`\n  ${summary.finding}\n\n  ${folder}/report.html\n`)
+  const budget = options.budget === undefined ? null : await readBudget(options.budget)
+  const command = ['npm run lab --', name, ...flags].join(' ')
+  const { folder, summary, text, isFailure } = await runExperiment(
+    experiment,
+    options,
+    command,
+    stopping.signal,
+  )
+  if (text !== '') console.log(`\n${text}`)
+  console.log(`\n  ${summary.finding}\n${folder === null ? '' : `\n  ${folder}/report.html\n`}`)
   process.exitCode = isFailure ? 1 : 0
   if (budget === null) return
   const broken = brokenBounds(budget, summary)
   for (const sentence of broken) console.error(`  Over budget: ${sentence}`)
   if (broken.length > 0) process.exitCode ||= 2
-  else console.log(`  Within the budget of ${budgetFile}.\n`)
+  else console.log(`  Within the budget of ${options.budget}.\n`)
 }
 
-function withoutBudget(flags: readonly string[]) {
-  const place = flags.findIndex((flag) => flag === '--budget' || flag.startsWith('--budget='))
-  if (place < 0) return { budgetFile: null, rest: flags }
-  const [name = '', joined] = (flags[place] ?? '').split(/=(.*)/s)
-  const budgetFile = joined ?? flags[place + 1] ?? ''
-  if (budgetFile === '' || budgetFile.startsWith('--')) throw new Error(`${name} needs a file.`)
-  return { budgetFile, rest: flags.toSpliced(place, joined === undefined ? 2 : 1) }
+function wantsHelp(words: readonly string[]): boolean {
+  return words.some((word) => word === '--help' || word === '-h')
 }
 
 /** The first signal closes browsers and servers; the second exits at once. */

@@ -9,16 +9,8 @@ import { runSuite } from './suite.mjs'
 const commands = {
   start: (words) =>
     launchProgram([...serverFlags, 'server/main.ts', ...words], { needsPage: !wantsHelp(words) }),
-  lab(words) {
-    const needsPage = !wantsHelp(words)
-    const needsBrowser = needsPage && !scenariosOfClients.includes(words[0])
-    const brokers = needsPage && words[0] === 'pubsub' ? brokersIn(words) : []
-    return launchProgram(['e2e/main.ts', ...words], { needsPage, needsBrowser, brokers })
-  },
-  bench(words) {
-    const needsPage = words[0] === 'editor' && !wantsHelp(words)
-    return launchProgram(['e2e/bench/bench.ts', ...words], { needsPage, needsBrowser: needsPage })
-  },
+  lab: (words) => launchLab(words),
+  bench: (words) => launchLab(words),
   conformance: (words) => launchProgram(['e2e/conformance/conformance.ts', ...words]),
   report: (words) => launchProgram(['e2e/report/compare-runs.ts', ...words]),
   doctor: (words) => launchProgram(['e2e/doctor/doctor.ts', ...words]),
@@ -39,7 +31,14 @@ const commands = {
 }
 
 /** They open load clients and no browser. */
-const scenariosOfClients = ['pubsub', 'capacity']
+const withoutBrowser = ['pubsub', 'capacity', 'fanout', 'message', 'crowd', 'scaling', 'stages', 'frames']
+
+function launchLab(words) {
+  const needsPage = !wantsHelp(words) && words[0] !== 'frames'
+  const needsBrowser = needsPage && !withoutBrowser.includes(words[0])
+  const brokers = needsPage && words[0] === 'pubsub' ? brokersIn(words) : []
+  return launchProgram(['e2e/main.ts', ...words], { needsPage, needsBrowser, brokers })
+}
 
 /** `--brokers none,nats` or `--brokers=none,nats`; all without it. */
 function brokersIn(words) {

@@ -182,7 +182,7 @@ test('browsers are driven from one folder', () => {
 const comparing: Readonly<Record<string, string>> = {
   'server/http/websockets.ts': 'RFC 8441 names the protocol that a CONNECT asks for',
   'e2e/clients/http-client.ts': 'Node has a client of its own for each HTTP version',
-  'e2e/scenarios/scenario-options.ts': 'the papers’ baseline is WebSocket, unless the command names another',
+  'e2e/lab/mode-names.ts': 'the papers’ baseline is WebSocket, unless the command names another',
 }
 
 test('nothing but the table decides by the name of a mode, a transport or an HTTP version', () => {

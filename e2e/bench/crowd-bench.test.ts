@@ -2,19 +2,24 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { crowdRow, readCrowdOptions } from './crowd-bench.ts'
+import { modeNamed } from '../../server/wire/modes.ts'
+import { readOptions } from '../lab/experiment.ts'
+import { crowd, crowdRow, requireConnections } from './crowd-bench.ts'
 
 test('an unknown mode is refused by name', () => {
-  assert.throws(() => readCrowdOptions(['--mode', 'sse']), /--mode is "sse"/)
+  assert.throws(() => readOptions(crowd, ['--mode', 'sse']), /--mode is "sse": there are sse\/2,/)
 })
 
 test('a crowd that this system cannot connect is told what to do', () => {
-  const crowd = (mode: string, windows: number, openFiles: number) =>
-    readCrowdOptions(['--mode', mode, '--windows', String(windows), '--per-browser', '10'], openFiles)
-  assert.throws(() => crowd('websocket/1.1', 10_000, 4096), /ulimit -n 10200/)
-  assert.throws(() => crowd('websocket/1.1', 40_000, 100_000), /28000/)
-  assert.throws(() => crowd('sse/2', 10_000, 1199), /ulimit -n 1200/)
-  assert.equal(crowd('sse/2', 10_000, 1200).windows, 10_000)
+  const connect = (name: string, windows: number, openFiles: number) => {
+    const mode = modeNamed(name)
+    assert.ok(mode)
+    requireConnections({ mode, windows, perBrowser: 10 }, openFiles)
+  }
+  assert.throws(() => connect('websocket/1.1', 10_000, 4096), /ulimit -n 10200/)
+  assert.throws(() => connect('websocket/1.1', 40_000, 100_000), /28000/)
+  assert.throws(() => connect('sse/2', 10_000, 1199), /ulimit -n 1200/)
+  connect('sse/2', 10_000, 1200)
 })
 
 function crowdOf(cpuMs: number, clientCpuMs: number) {
@@ -32,7 +37,7 @@ function crowdOf(cpuMs: number, clientCpuMs: number) {
     },
     ...{ failures: 0, failureWords: [] },
   }
-  return crowdRow(readCrowdOptions(['--windows', '4']), figures, {
+  return crowdRow(readOptions(crowd, ['--windows', '4']).options, figures, {
     ...counts,
     cpuMs,
     before: { ...figures, rssBytes: 500 },

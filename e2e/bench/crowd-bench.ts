@@ -1,51 +1,87 @@
-// `bench crowd`: many windows at one server process, in one long turn.
+// `crowd`: many windows at one server process, in one long turn.
 
-import { z } from 'zod'
 import type { Figures } from '../../server/process.ts'
-import { connections, type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
-import { readFlags, whole } from '../lab/flags.ts'
-import { textTable } from '../lab/terminal-output.ts'
+import { connections, type Mode } from '../../server/wire/modes.ts'
+import { defineExperiment } from '../lab/experiment.ts'
+import { flag, whole } from '../lab/flags.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import { significant } from '../lab/statistics.ts'
 import { startLoadProcess } from '../load/load-process.ts'
-import { count, figure, megabytes } from '../report/section.ts'
-import { startMode } from './bench-server.ts'
-import { figuresOf, takeTurn } from './bench-turn.ts'
+import { startMode } from '../load/load-server.ts'
+import { figuresOf, takeTurn } from '../load/load-turn.ts'
+import { count, figure, megabytes, table } from '../report/section.ts'
+import { modeFlag, overLoopback } from './loopback.ts'
 
-const schema = z.object({
-  mode: z.string().default('sse/2'),
-  windows: whole(1, 50_000).default(10_000),
-  'per-browser': whole(1, 1000).default(10),
-  rate: whole(1, 1000).default(5),
-  seconds: whole(1, 600).default(30),
-  opening: whole(1, 1000).default(200),
-  clients: whole(1, 8).default(1),
-  json: z.string().min(1).optional(),
-})
+const graceMs = 15_000
+const warmupSeconds = 2
 
-const help = `npm run bench -- crowd [flags]
-
-  Opens many windows at one server process. Measures deliveries, latency, memory per window and processor load.
-
-  --mode MODE      one mode of Crosswind                sse/2
-  --windows N      windows that receive                 10000
-  --per-browser K  windows that share an HTTP/2 session 10
-  --rate N         messages a second                    5
-  --seconds N      measured time                        30
-  --opening N      handshakes at the same time          200
-  --clients N      client processes                     1
-  --json FILE      also writes the figures to a file
-`
-
-type CrowdOptions = ReturnType<typeof readCrowdOptions>
-
-/** Throws if the open-file limit is too low, and says how to raise it. */
-export function readCrowdOptions(argv: readonly string[], openFiles = openFilesAllowed()) {
-  const { mode: name, 'per-browser': perBrowser, ...rest } = readFlags(schema, argv)
-  const mode = modeNamed(name)
-  if (!mode) throw new Error(`--mode is "${name}"; there are ${modes.map((known) => known.name).join(', ')}.`)
-  const options = { ...rest, mode, perBrowser }
-  requireConnections(options, openFiles)
-  return options
+interface Run extends Circumstances {
+  readonly row: CrowdRow
+  readonly failures: readonly string[]
 }
+
+export const crowd = defineExperiment({
+  name: 'crowd',
+  about:
+    'Opens many windows at one server process. Measures deliveries, latency, memory per window and processor load.',
+  isBench: true,
+  flags: {
+    mode: modeFlag,
+    windows: flag(whole(1, 50_000).default(10_000), 'N', 'windows that receive'),
+    'per-browser': flag(whole(1, 1000).default(10), 'K', 'windows that share an HTTP/2 session'),
+    rate: flag(whole(1, 1000).default(5), 'N', 'messages a second'),
+    seconds: flag(whole(1, 600).default(30), 'N', 'measured time'),
+    opening: flag(whole(1, 1000).default(200), 'N', 'handshakes at the same time'),
+    clients: flag(whole(1, 8).default(1), 'N', 'client processes'),
+  },
+  options({ 'per-browser': perBrowser, ...given }) {
+    const options = { ...given, perBrowser }
+    requireConnections(options, openFilesAllowed())
+    return options
+  },
+
+  async measure(options, lab): Promise<Run> {
+    const { mode, windows, perBrowser, rate, seconds, opening, clients } = options
+    await using opened = new AsyncDisposableStack()
+    lab.step(`starting ${mode.name}`)
+    const server = await startMode(mode, options, opened)
+    const loads = Array.from({ length: clients }, () => startLoadProcess(lab.signal, opened))
+    const empty = await server.figures()
+    const plan = {
+      ...{ windows, perBrowser, rate, graceMs, openingAtOnce: opening, channel: 'crowd' },
+      warmupMessages: rate * warmupSeconds,
+      messages: rate * seconds,
+      settleMs: 1000 + windows * 1.2,
+    }
+    lab.step(`${windows} windows are coming, then ${seconds} s of ${rate} messages a second`)
+    const turn = await takeTurn(server, loads, plan, lab.signal)
+    const parameters = { ...options, mode: mode.name }
+    return {
+      ...lab.circumstances({ ...overLoopback, parameters }),
+      row: crowdRow(options, empty, turn),
+      failures: turn.failures,
+    }
+  },
+
+  analyse: ({ row, failures, ...circumstances }) => ({
+    ...{ scenario: 'crowd', ...circumstances, rows: [row] },
+    finding: [
+      `${row.lost === 0 ? 'None' : count(row.lost)} of ${count(row.n + row.lost)} deliveries ${row.lost === 0 ? 'was' : 'were'} lost.`,
+      ...[row.bottleneck, ...failures],
+    ].join(' '),
+  }),
+
+  report({ row }) {
+    const tables = [deliveriesTable(row), memoryTable(row)]
+    const clients = `Load clients: ${row.clientCpuShares.map(percent).join(', ')} of a core; their event loops were late by ${figure(row.clientLoopDelayP99Ms)} ms (p99), ${figure(row.clientLoopDelayMaxMs)} ms at most.`
+    const joined = `All windows were there after ${(row.joinedInMs / 1000).toFixed(1)} s.`
+    return {
+      sections: [{ title: 'Deliveries and memory', tables, paragraphs: [clients, joined] }],
+      tables,
+      isFailure: row.lost > 0,
+    }
+  },
+})
 
 /** Hard limit of open files, which Node adopts itself; infinite where unknown. */
 function openFilesAllowed(): number {
@@ -61,7 +97,8 @@ const ephemeralPorts = 28_000
 /** Besides the windows' connections. */
 const spareFiles = 200
 
-function requireConnections(
+/** Throws if the limit of open files is too low, and says how to raise it. */
+export function requireConnections(
   { mode, windows, perBrowser }: { mode: Mode; windows: number; perBrowser: number },
   openFiles: number,
 ): void {
@@ -79,44 +116,11 @@ function requireConnections(
   }
 }
 
-const graceMs = 15_000
-const warmupSeconds = 2
-
-export const crowdBench = {
-  help,
-  async run(argv: readonly string[], onStep: (step: string) => void, signal: AbortSignal) {
-    const options = readCrowdOptions(argv)
-    const { mode, windows, perBrowser, rate, seconds, opening, clients, json } = options
-    await using opened = new AsyncDisposableStack()
-    onStep(`starting ${mode.name}`)
-    const server = await startMode(mode, options)
-    opened.defer(server.close)
-    const loads = Array.from({ length: clients }, () => startLoadProcess(signal))
-    for (const load of loads) opened.defer(load.end)
-    const empty = await server.figures()
-    const plan = {
-      windows,
-      perBrowser,
-      rate,
-      warmupMessages: rate * warmupSeconds,
-      messages: rate * seconds,
-      openingAtOnce: opening,
-      settleMs: 1000 + windows * 1.2,
-      graceMs,
-      channel: 'crowd',
-    }
-    onStep(`${windows} windows are coming, then ${seconds} s of ${rate} messages a second`)
-    const turn = await takeTurn(server, loads, plan, signal)
-    const row = crowdRow(options, empty, turn)
-    return { text: crowdText(row), failures: turn.failures, rows: [row], isComplete: row.lost === 0, json }
-  },
-}
-
 type CrowdRow = ReturnType<typeof crowdRow>
 
 /** `empty`: before the first window. */
 export function crowdRow(
-  { mode, perBrowser, windows }: Pick<CrowdOptions, 'mode' | 'perBrowser' | 'windows'>,
+  { mode, perBrowser, windows }: { mode: Mode; perBrowser: number; windows: number },
   empty: Figures,
   { n, lost, duplicated, reordered, latenciesMs, cpuMs, before, after, measured, joinedInMs }: Turn,
 ) {
@@ -131,16 +135,8 @@ export function crowdRow(
   const serverCpuShare = cpuMs / (after.uptimeMs - before.uptimeMs)
   const clientCpuShares = measured.map((one) => one.cpuMs / one.wallMs)
   return {
-    mode: mode.name,
-    perBrowser,
-    windows,
-    n,
-    lost,
-    duplicated,
-    reordered,
-    p50Ms: p50,
-    p99Ms: p99,
-    maxMs: max,
+    ...{ mode: mode.name, perBrowser, windows, n, lost, duplicated, reordered },
+    ...{ p50Ms: significant(p50), p99Ms: significant(p99), maxMs: significant(max) },
     cpuMicrosPerDelivery: (cpuMs * 1000) / n,
     // Of the server process.
     rssBytes: memory('rssBytes'),
@@ -171,31 +167,27 @@ function bottleneckOf(server: number, client: number): string {
     : `The load clients were the bottleneck, so the latencies are theirs: ${shares}.`
 }
 
-function crowdText(row: CrowdRow): string {
-  const counts = textTable<CrowdRow>(
+const deliveriesTable = (row: CrowdRow) =>
+  table(
+    'Deliveries',
+    ['Mode', 'Windows', 'n', 'Lost', 'p50, ms', 'p99, ms', 'Most, ms', 'CPU of the server for one, µs'],
     [
-      ['mode', ({ mode }) => mode],
-      ['windows', ({ windows }) => count(windows)],
-      ['n', ({ n }) => count(n)],
-      ['lost', ({ lost }) => count(lost)],
-      ['p50 ms', ({ p50Ms }) => figure(p50Ms)],
-      ['p99 ms', ({ p99Ms }) => figure(p99Ms)],
-      ['max ms', ({ maxMs }) => figure(maxMs)],
-      ['CPU µs', ({ cpuMicrosPerDelivery }) => figure(cpuMicrosPerDelivery)],
+      [
+        ...[row.mode, count(row.windows), count(row.n), count(row.lost)],
+        ...[row.p50Ms, row.p99Ms, row.maxMs, row.cpuMicrosPerDelivery],
+      ],
     ],
-    [row],
   )
-  const memory = (name: string, { before, joined, after }: CrowdRow['rssBytes'], perWindow: number) =>
-    `Server memory, ${name}: ${[before, joined, after].map(megabytes).join(', ')} before, joined and after; ${figure(perWindow / 1000)} kB a window.`
-  const clients = `Load clients: ${row.clientCpuShares.map(percent).join(', ')} of a core; their event loops were late by ${figure(row.clientLoopDelayP99Ms)} ms (p99), ${figure(row.clientLoopDelayMaxMs)} ms at most.`
-  const sentences = [
-    memory('resident', row.rssBytes, row.rssBytesPerWindow),
-    memory('heap', row.heapBytes, row.heapBytesPerWindow),
-    row.bottleneck,
-    clients,
-    `All windows were there after ${(row.joinedInMs / 1000).toFixed(1)} s.`,
+
+function memoryTable({ rssBytes, heapBytes, rssBytesPerWindow, heapBytesPerWindow }: CrowdRow) {
+  const row = (name: string, { before, joined, after }: CrowdRow['rssBytes'], perWindow: number) => [
+    ...[name, megabytes(before), megabytes(joined), megabytes(after), perWindow / 1000],
   ]
-  return `${counts}\n\n${sentences.map((sentence) => `  ${sentence}`).join('\n')}`
+  return table(
+    'Memory of the server',
+    ['Memory', 'Before', 'Joined', 'After', 'A window, kB'],
+    [row('resident', rssBytes, rssBytesPerWindow), row('heap', heapBytes, heapBytesPerWindow)],
+  )
 }
 
 const percent = (share: number) => `${(share * 100).toFixed(0)} %`

@@ -1,24 +1,24 @@
-// `bench editor`: what a keystroke costs sender and receiver, for both editors and growing documents.
+// `editor`: what a keystroke costs sender and receiver, for both editors and growing documents.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { z } from 'zod'
 import { documentPath } from '../../server/wire/document-api.ts'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
+import { mean } from '../../server/wire/t-test.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage } from '../browser/measured-page.ts'
 import { editorShows, fillEditor, isLinked, placeCaretIn } from '../browser/typing.ts'
-import { readFlags, whole, wordsOnce } from '../lab/flags.ts'
+import { defineExperiment, turnsOf } from '../lab/experiment.ts'
+import { flag, names, whole } from '../lab/flags.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
 import {
   makeServerFolder,
   type StartedServer,
   serverProgram,
   startServerProcess,
 } from '../lab/server-process.ts'
-import { mean, median, significant } from '../lab/statistics.ts'
-import { textTable } from '../lab/terminal-output.ts'
-import { count, figure } from '../report/section.ts'
-import { turnsOf } from './bench-turn.ts'
-import { defaultOpenings, openingHelp, openingRun } from './opening-bench.ts'
+import { middleOf } from '../lab/statistics.ts'
+import { count, figure, middleWords, table, text } from '../report/section.ts'
+import { opening } from './opening-bench.ts'
 
 const documents = [
   { name: '200 characters', channel: 'b200', paragraphs: 1, characters: 200 },
@@ -27,79 +27,78 @@ const documents = [
   { name: '100 KB in one paragraph', channel: 'b100k1', paragraphs: 1, characters: 100_000 },
 ] as const
 
-const schema = z.object({
-  editors: wordsOnce
-    .pipe(z.array(z.enum(editorNames, 'there are shared and mirror')).min(1, 'names no editor'))
-    .default(['mirror', 'shared']),
-  keys: whole(1, 1000).default(30),
-  interval: whole(20, 10_000).default(100),
-  rounds: whole(1, 100).default(5),
-  edits: whole(1, 10_000_000).optional(),
-  openings: whole(1, 100).default(defaultOpenings),
-  seed: whole(0, 2 ** 32 - 1).default(2021),
-  json: z.string().min(1).optional(),
-})
-
-type EditorOptions = z.output<typeof schema>
-
-const help = `npm run bench -- editor [flags]
-
-  Two windows in Chromium, each with a browser of its own: one types, the other receives and moves its caret. Measures
-  what a keystroke costs both, for documents of 200 characters, 10 KB, 100 KB and 100 KB in one paragraph.
-
-  --editors LIST  mirror, shared, or both                     mirror,shared
-  --keys N        keys of each turn                           30
-  --interval MS   time between two keys                       100
-  --rounds N      turns of each editor and document           5
-  --json FILE     also writes the figures to a file
-
-  Each editor has a server process of its own with mergeMs 0, so that a key is a message; they take turns. The windows
-  use websocket/1.1: what it is given and what arrives can be observed in one place. Sender: from the key's
-  \`beforeinput\` until the message is given to the WebSocket. Receiver: from the parsed message until its handler has
-  returned, and the animation frames after it, which change the DOM; without layout and paint. Main thread: processor
-  time of the window's main thread for each key, all included. Times are means of a turn; shown are the median of the
-  turns and their range. Bytes are those of WebSocket frames with headers, without TLS, for each key: of all that the
-  typing window sends, and of all that the other one receives while its own caret moves at each key, and of these the
-  frames of presence.
-${openingHelp}`
-
 /** Of the issue that asked for the shared editor. */
 const goals = { senderMs: 3, receiverMs: 2, ofMirror: 0.1, bytes: 300 }
 
-export const editorBench = {
-  help,
-  async run(argv: readonly string[], onStep: (step: string) => void, signal: AbortSignal) {
-    const { edits, ...options } = readFlags(schema, argv)
-    if (edits !== undefined) return openingRun({ ...options, edits }, onStep, signal)
+interface Run extends Circumstances {
+  readonly rows: readonly EditorRow[]
+}
+
+export const editor = defineExperiment({
+  name: 'editor',
+  about: `Two windows in Chromium, each with a browser of its own: one types, the other receives and moves its caret. Measures what a
+    keystroke costs both, for documents of 200 characters, 10 KB, 100 KB and 100 KB in one paragraph.`,
+  notes: `Each editor has a server process of its own with mergeMs 0, so that a key is a message; they take turns. The windows use
+    websocket/1.1: what it is given and what arrives can be observed in one place. Sender: from the key’s beforeinput until the
+    message is given to the WebSocket. Receiver: from the parsed message until its handler has returned, and the animation frames
+    after it, which change the DOM; without layout and paint. Main thread: processor time of the window’s main thread for each key,
+    all included. Times are means of a turn; shown are the median of the turns and their range. Bytes are those of WebSocket frames
+    with headers, without TLS, for each key: of all that the typing window sends, and of all that the other one receives while its own
+    caret moves at each key, and of these the frames of presence.`,
+  otherwise: { ...opening, about: `With --edits, only this. ${opening.about}` },
+  isBench: true,
+  flags: {
+    editors: flag(names(editorNames).default(['mirror', 'shared']), 'LIST', 'mirror, shared, or both'),
+    keys: flag(whole(1, 1000).default(30), 'N', 'keys of each turn'),
+    interval: flag(whole(20, 10_000).default(100), 'MS', 'time between two keys'),
+    rounds: flag(whole(1, 100).default(5), 'N', 'turns of each editor and document'),
+  },
+  options(given) {
+    if (given.editors.length === 0) throw new Error('--editors names no editor.')
+    return given
+  },
+
+  async measure(options, lab): Promise<Run> {
     await using opened = new AsyncDisposableStack()
-    onStep('starting servers and browsers')
+    lab.step('starting servers and browsers')
     const sender = await openMeasuredPage()
     opened.defer(sender.close)
     const receiver = await openMeasuredPage()
     opened.defer(receiver.close)
     const subjects: Subject[] = []
-    for (const editor of options.editors) {
-      const server = await startEditorServer(editor, opened)
-      subjects.push(...documents.map((document) => ({ editor, document, server })))
+    for (const name of options.editors) {
+      const server = await startEditorServer(name, opened)
+      subjects.push(...documents.map((document) => ({ editor: name, document, server })))
     }
     const turns = new Map(subjects.map((subject) => [subject, [] as Turn[]]))
     for (const [round, order] of turnsOf(subjects, options.rounds).entries())
       for (const subject of order) {
-        signal.throwIfAborted()
-        onStep(`round ${round + 1} of ${options.rounds}  ${subject.editor}, ${subject.document.name}`)
+        lab.signal.throwIfAborted()
+        lab.step(`round ${round + 1} of ${options.rounds}  ${subject.editor}, ${subject.document.name}`)
         turns.get(subject)?.push(await takeTurn(subject, { sender, receiver }, options))
       }
-    const rows = Array.from(turns, ([subject, taken]) => rowOf(subject, taken))
+    const server = 'a process for each editor, on this machine, over loopback'
+    const parameters = { ...options, editors: options.editors.join(', ') }
     return {
-      text: `${editorTable(rows)}\n\n${goalWords(rows).join('\n')}`,
-      failures: [],
-      rows,
-      isComplete: rows.every(({ messages, expected }) => messages === expected),
-      json: options.json,
-      browser: sender.version,
+      ...lab.circumstances({ browser: sender.version, server, parameters }),
+      rows: Array.from(turns, ([subject, taken]) => rowOf(subject, taken)),
     }
   },
-}
+
+  analyse: ({ rows, ...circumstances }) => ({
+    ...{ scenario: 'editor', ...circumstances, rows },
+    finding: goalWords(rows).join(' ') || 'The goals are those of the shared editor, which was not measured.',
+  }),
+
+  report(_, { rows }) {
+    const tables = [editorTable(rows)]
+    return {
+      sections: [{ title: 'What a key costs', tables }],
+      tables,
+      isFailure: rows.some(({ messages, expected }) => messages !== expected),
+    }
+  },
+})
 
 interface Subject {
   readonly editor: EditorName
@@ -108,10 +107,7 @@ interface Subject {
 }
 
 /** Its log is in memory: the bench is about windows. */
-export async function startEditorServer(
-  editor: EditorName,
-  opened: AsyncDisposableStack,
-): Promise<StartedServer> {
+async function startEditorServer(editor: EditorName, opened: AsyncDisposableStack): Promise<StartedServer> {
   const folder = await makeServerFolder('bench-editor')
   opened.defer(folder.remove)
   const settings = {
@@ -136,7 +132,7 @@ const arriveWithinMs = 20_000
 async function takeTurn(
   { editor, document, server }: Subject,
   { sender, receiver }: Windows,
-  { keys, interval }: Pick<EditorOptions, 'keys' | 'interval'>,
+  { keys, interval }: { readonly keys: number; readonly interval: number },
 ) {
   const query = new URLSearchParams({ transport: 'websocket', http: '1.1', record: '' })
   const address = `${server.origin['1.1']}${documentPath(document.channel)}?${query}`
@@ -208,62 +204,40 @@ async function fill(
   await window.run(fillEditor, all, editor === 'shared')
 }
 
-const timed = [
-  'senderMs',
-  'receiverMs',
-  'senderThreadMs',
-  'receiverThreadMs',
-  'upBytes',
-  'downBytes',
-  'presenceBytes',
-] as const
-
 export type EditorRow = ReturnType<typeof rowOf>
 
 function rowOf({ editor, document }: Pick<Subject, 'editor' | 'document'>, turns: readonly Turn[]) {
   const sumOf = (name: 'messages' | 'keys') => turns.reduce((sum, turn) => sum + turn[name], 0)
-  const spreadOf = (name: (typeof timed)[number]) => {
-    const values = turns.map((turn) => turn[name])
-    return {
-      median: significant(median(values)),
-      min: significant(Math.min(...values)),
-      max: significant(Math.max(...values)),
-    }
-  }
+  const over = (name: keyof Turn) => middleOf(turns.map((turn) => turn[name]))
   return {
-    editor,
-    document: document.name,
-    messages: sumOf('messages'),
-    expected: sumOf('keys'),
-    senderMs: spreadOf('senderMs'),
-    receiverMs: spreadOf('receiverMs'),
-    senderThreadMs: spreadOf('senderThreadMs'),
-    receiverThreadMs: spreadOf('receiverThreadMs'),
-    upBytes: spreadOf('upBytes'),
-    downBytes: spreadOf('downBytes'),
-    presenceBytes: spreadOf('presenceBytes'),
+    ...{
+      mode: `${editor}, ${document.name}`,
+      editor,
+      document: document.name,
+      messages: sumOf('messages'),
+      expected: sumOf('keys'),
+    },
+    ...{ senderMs: over('senderMs'), receiverMs: over('receiverMs') },
+    ...{ senderThreadMs: over('senderThreadMs'), receiverThreadMs: over('receiverThreadMs') },
+    ...{ upBytes: over('upBytes'), downBytes: over('downBytes'), presenceBytes: over('presenceBytes') },
     rounds: turns.length,
   }
 }
 
-function editorTable(rows: readonly EditorRow[]): string {
-  const ranged = ({ median, min, max }: EditorRow['senderMs']) =>
-    `${figure(median)} (${figure(min)}–${figure(max)})`
-  return textTable<EditorRow>(
+function editorTable(rows: readonly EditorRow[]) {
+  return table(
+    'For each key',
     [
-      ['document', ({ document }) => document],
-      ['editor', ({ editor }) => editor],
-      ['messages', ({ messages, expected }) => `${count(messages)}/${count(expected)}`],
-      ['sender ms', ({ senderMs }) => ranged(senderMs)],
-      ['receiver ms', ({ receiverMs }) => ranged(receiverMs)],
-      ['main thread: sender', ({ senderThreadMs }) => ranged(senderThreadMs)],
-      ['receiver', ({ receiverThreadMs }) => ranged(receiverThreadMs)],
-      ['bytes up', ({ upBytes }) => figure(upBytes.median)],
-      ['bytes down', ({ downBytes }) => figure(downBytes.median)],
-      ['presence', ({ presenceBytes }) => figure(presenceBytes.median)],
+      ...['Document', text('Editor'), 'Messages', 'Sender, ms', 'Receiver, ms', 'Main thread: sender, ms'],
+      ...['receiver, ms', 'Bytes up', 'Bytes down', 'of presence'],
     ],
-    rows.toSorted((one, other) => placeOf(one) - placeOf(other)),
-    2,
+    rows
+      .toSorted((one, other) => placeOf(one) - placeOf(other))
+      .map((row) => [
+        ...[row.document, row.editor, `${count(row.messages)}/${count(row.expected)}`],
+        ...[row.senderMs, row.receiverMs, row.senderThreadMs, row.receiverThreadMs].map(middleWords),
+        ...[row.upBytes.median, row.downBytes.median, row.presenceBytes.median],
+      ]),
   )
 }
 
@@ -280,7 +254,7 @@ export function goalWords(rows: readonly EditorRow[]): string[] {
   )
   const ratio = (at100.receiverMs.median ?? Number.NaN) / (mirror?.receiverMs.median ?? Number.NaN)
   const word = (name: string, value: number | null, most: number, unit: string) =>
-    `  ${value !== null && value <= most ? 'met   ' : 'missed'}  ${name}: ${figure(value)}${unit}, goal at most ${most}${unit}`
+    `${value !== null && value <= most ? 'Met' : 'Missed'}: ${name}, ${figure(value)}${unit}, goal at most ${most}${unit}.`
   return [
     word('sender at 100 KB', at100.senderMs.median, goals.senderMs, ' ms'),
     word('receiver at 100 KB', at100.receiverMs.median, goals.receiverMs, ' ms'),

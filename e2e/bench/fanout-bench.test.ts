@@ -2,30 +2,27 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fanoutBench, fanoutRows, messageBench, type SubjectName } from './fanout-bench.ts'
+import { runSmall, testRefusals } from '../lab/testing.ts'
+import { fanout, fanoutRows, message, type SubjectName } from './fanout-bench.ts'
 
-const run = (flags: string) =>
-  fanoutBench.run(flags.split(' '), () => undefined, new AbortController().signal)
+testRefusals(fanout, [
+  ['--modes sse/3', /--modes names "sse\/3"/],
+  ['--windows 0', /--windows is "0"/],
+  ['--per-browser 1,x', /--per-browser is "1,x"/],
+  ['--peers sockjs', /--peers is "sockjs": there are ws, socket\.io, http2, ws-stored, http2-stored/],
+  // No relays at all are allowed.
+  ['--peers  --rate 1 --seconds 2 --rounds 3', /--rounds is 3/],
+])
 
-test('a wrong flag is refused by name', async () => {
-  await assert.rejects(run('--modes sse/3'), /--modes names "sse\/3"/)
-  await assert.rejects(run('--windows 0'), /--windows is "0"/)
-  await assert.rejects(run('--per-browser 1,x'), /--per-browser is "1,x"/)
-  await assert.rejects(
-    run('--peers sockjs'),
-    /--peers is "sockjs": there are ws, socket\.io, http2, ws-stored and http2-stored/,
-  )
-  // No peers at all are allowed.
-  await assert.rejects(run('--peers  --rate 1 --seconds 2 --rounds 3'), /--rounds is 3/)
-})
-
-test('four windows receive all that one of them writes', { timeout: 120_000 }, async () => {
-  const { rows, failures, isComplete } = await run(
+test('four windows receive all that one of them writes', { timeout: 120_000 }, async (t) => {
+  const { summary, isFailure } = await runSmall(
+    t,
+    fanout,
     '--modes sse/2,websocket/1.1 --peers ws,socket.io,http2 --windows 4 --rate 10 --seconds 1 --sessions 1 --rounds 1 --warmup 0 --per-browser 2',
   )
-  assert.deepEqual([failures, isComplete], [[], true])
+  assert.deepEqual([isFailure, summary.finding], [false, 'None of 200 deliveries was lost.'])
   assert.deepEqual(
-    rows.map(({ mode, perBrowser, n, lost, duplicated, reordered }) => [
+    summary.rows.map(({ mode, perBrowser, n, lost, duplicated, reordered }) => [
       ...[mode, perBrowser],
       ...[n, lost, duplicated, reordered],
     ]),
@@ -39,17 +36,14 @@ test('four windows receive all that one of them writes', { timeout: 120_000 }, a
       ] as const
     ).map((subject) => [...subject, 40, 0, 0, 0]),
   )
-  for (const { ratioToWs, p50Ms } of rows) assert.ok((ratioToWs.median ?? 0) > 0 && (p50Ms ?? 0) > 0)
+  for (const { ratioToWs, p50Ms } of summary.rows) assert.ok((ratioToWs.median ?? 0) > 0 && (p50Ms ?? 0) > 0)
 })
 
-test('one message, over sessions with servers of their own', { timeout: 120_000 }, async () => {
+test('one message, over sessions with servers of their own', { timeout: 120_000 }, async (t) => {
   const flags = '--modes sse/2 --peers http2 --rate 10 --seconds 1 --sessions 2 --rounds 1 --warmup 0'
-  const { rows, isComplete } = await messageBench.run(
-    flags.split(' '),
-    () => undefined,
-    new AbortController().signal,
-  )
-  assert.equal(isComplete, true)
+  const { summary, isFailure } = await runSmall(t, message, flags)
+  const { rows } = summary
+  assert.equal(isFailure, false)
   assert.deepEqual(
     rows.map(({ mode, rate, n, sessions }) => [mode, rate, n, sessions]),
     [

@@ -1,39 +1,14 @@
-// `bench frames`: splits streams of wind frames, clean and damaged.
+// `frames`: splits streams of wind frames, clean and damaged.
 
-import { z } from 'zod'
 import { createFrameSplitter } from '../../server/sensor/frame-splitter.ts'
 import { axesOf, writeFrame } from '../../server/sensor/windsonic-frame.ts'
 import type { FrameFormat } from '../../server/wire/messages.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
-import { readFlags, whole } from '../lab/flags.ts'
-import { median } from '../lab/statistics.ts'
-import { textTable } from '../lab/terminal-output.ts'
-import { count, figure } from '../report/section.ts'
-import { turnsOf } from './bench-turn.ts'
-
-const schema = z.object({
-  frames: whole(1, 1_000_000).default(10_000),
-  rounds: whole(1, 1000).default(21),
-  piece: whole(1, 65_536).default(23),
-  damage: whole(0, 100).default(1),
-  seed: whole(0, 2 ** 32 - 1).default(1405),
-  json: z.string().min(1).optional(),
-})
-
-const help = `npm run bench -- frames [flags]
-
-  What it costs to find and read a wind sensor's frames in the bytes that come, for each format, clean and damaged.
-
-  --frames N    frames of each format in a turn          10000
-  --rounds N    turns of each, in another order each     21
-  --piece N     bytes that arrive together               23
-  --damage N    of the damaged streams, bytes in 100     1
-  --seed N      of winds and damage                      1405
-  --json FILE   write the figures there too
-
-  Microseconds of processor time for each frame that was sent, whether or not it could be read: the median of the rounds,
-  the least and the most. Everything runs in this process, one turn after the other.
-`
+import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
+import { flag, whole } from '../lab/flags.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import { middleOf } from '../lab/statistics.ts'
+import { count, figure, table } from '../report/section.ts'
 
 interface Stream {
   readonly format: FrameFormat
@@ -46,37 +21,95 @@ const formats: readonly FrameFormat[] = ['polar', 'uv', 'nmea', 'tunnel']
 /** Not counted: the first passes run uncompiled code. */
 const warmupPasses = 3
 const strongestMetresPerSecond = 40
+const allowedMicros = 3
 
-export const framesBench = {
-  help,
-  /** `now`: fractional ms; by default this thread's CPU time, which excludes other programs. */
-  async run(
-    argv: readonly string[],
-    onStep: (step: string) => void,
-    _signal: AbortSignal,
-    now: () => number = processorMs,
-  ) {
-    const { frames, rounds, piece, damage, seed, json } = readFlags(schema, argv)
-    const random = createSeededRandom(seed)
-    const damages = [...new Set([0, damage])]
-    const streams = formats.flatMap((format) =>
-      damages.map((damagePercent) => makeStream({ format, damagePercent }, frames, piece, random)),
-    )
-    const passes = new Map(streams.map((stream) => [stream, [] as ReturnType<typeof readStream>[]]))
-    for (let pass = 0; pass < warmupPasses; pass++) for (const stream of streams) readStream(stream, now)
-    for (const [round, order] of turnsOf(streams, rounds).entries()) {
-      onStep(`round ${round + 1} of ${rounds}`)
-      for (const stream of order) passes.get(stream)?.push(readStream(stream, now))
-    }
-    const rows = Array.from(passes, ([stream, taken]) => rowOf(stream, frames, taken))
+interface Options {
+  readonly frames: number
+  readonly rounds: number
+  readonly piece: number
+  readonly damage: number
+  readonly seed: number
+}
+
+type Row = Awaited<ReturnType<typeof measureFrames>>[number]
+
+interface Run extends Circumstances {
+  readonly rows: readonly Row[]
+}
+
+export const frames = defineExperiment({
+  name: 'frames',
+  about: `What it costs to find and read a wind sensor’s frames in the bytes that come, for each format, clean and damaged.`,
+  notes: `Microseconds of processor time for each frame that was sent, whether or not it could be read: the median of the rounds, the
+    least and the most. Everything runs in this process, one turn after the other.`,
+  isBench: true,
+  flags: {
+    frames: flag(whole(1, 1_000_000).default(10_000), 'N', 'frames of each format in a turn'),
+    rounds: flag(whole(1, 1000).default(21), 'N', 'turns of each, in another order each'),
+    piece: flag(whole(1, 65_536).default(23), 'N', 'bytes that arrive together'),
+    damage: flag(whole(0, 100).default(1), 'N', 'of the damaged streams, bytes in 100'),
+    seed: flag(whole(0, 2 ** 32 - 1).default(1405), 'N', 'of winds and damage'),
+  },
+  options: (given): Options => given,
+
+  async measure(options, lab): Promise<Run> {
+    const rows = await measureFrames(options, (step) => lab.step(step), lab.signal)
+    const place = { browser: 'none', server: 'none: the parser alone' }
+    return { ...lab.circumstances({ ...place, parameters: { ...options } }), rows }
+  },
+
+  analyse: ({ rows, ...circumstances }) => ({
+    ...{ scenario: 'frames', ...circumstances, rows },
+    finding: `The slowest takes ${figure(Math.max(...rows.map(({ microsPerFrame }) => microsPerFrame ?? 0)))} µs a frame; ${allowedMicros} are allowed.`,
+  }),
+
+  report(_, { rows }) {
+    const tables = [
+      table(
+        'Processor time for a frame that was sent, µs',
+        ['Format', 'Sent', 'Read', 'µs a frame', 'Least', 'Most'],
+        rows.map(({ mode, sent, read, microsPerFrame, microsMin, microsMax }) => [
+          ...[mode, count(sent), count(read), microsPerFrame, microsMin, microsMax],
+        ]),
+      ),
+    ]
     return {
-      text: framesText(rows),
-      failures: [],
-      rows,
-      isComplete: rows.every(({ damagePercent, sent, read }) => damagePercent > 0 || read === sent),
-      json,
+      sections: [{ title: 'What a frame costs', tables }],
+      tables,
+      isFailure: rows.some(({ damagePercent, sent, read }) => damagePercent === 0 && read < sent),
     }
   },
+})
+
+/** `now`: fractional ms; by default this thread's CPU time, which excludes other programs. */
+export async function measureFrames(
+  { frames, rounds, piece, damage, seed }: Options,
+  step: (words: string) => void,
+  signal: Lab['signal'],
+  now: () => number = processorMs,
+) {
+  const random = createSeededRandom(seed)
+  const streams = formats.flatMap((format) =>
+    [...new Set([0, damage])].map((damagePercent) =>
+      makeStream({ format, damagePercent }, frames, piece, random),
+    ),
+  )
+  const passes = new Map(streams.map((stream) => [stream, [] as ReturnType<typeof readStream>[]]))
+  for (let pass = 0; pass < warmupPasses; pass++) for (const stream of streams) readStream(stream, now)
+  for (const [round, order] of turnsOf(streams, rounds).entries()) {
+    signal.throwIfAborted()
+    step(`round ${round + 1} of ${rounds}`)
+    for (const stream of order) passes.get(stream)?.push(readStream(stream, now))
+  }
+  /** `sent` and `read` are per turn; the median is robust against one disturbed round. */
+  return Array.from(passes, ([{ format, damagePercent }, taken]) => {
+    const { median, min, max } = middleOf(taken.map(({ ms }) => (ms * 1000) / frames))
+    return {
+      ...{ mode: damagePercent === 0 ? format : `${format}, ${damagePercent} % damaged` },
+      ...{ format, damagePercent, sent: frames, read: taken[0]?.read ?? 0 },
+      ...{ microsPerFrame: median, microsMin: min, microsMax: max },
+    }
+  })
 }
 
 function processorMs(): number {
@@ -117,41 +150,4 @@ function readStream({ pieces }: Stream, now: () => number) {
     for (const split of splitter.push(piece, startAt)) if (split.kind === 'frame') read += 1
   }
   return { read, ms: now() - startAt }
-}
-
-/** `sent` and `read` are per turn; the median is robust against one disturbed round. */
-function rowOf(
-  { format, damagePercent }: Stream,
-  sent: number,
-  passes: readonly ReturnType<typeof readStream>[],
-) {
-  const micros = passes.map(({ ms }) => (ms * 1000) / sent)
-  return {
-    format,
-    damagePercent,
-    sent,
-    read: passes[0]?.read ?? 0,
-    microsPerFrame: median(micros),
-    microsMin: Math.min(...micros),
-    microsMax: Math.max(...micros),
-  }
-}
-
-const allowedMicros = 3
-
-function framesText(rows: readonly ReturnType<typeof rowOf>[]): string {
-  const table = textTable<(typeof rows)[number]>(
-    [
-      ['format', ({ format }) => format],
-      ['damage', ({ damagePercent }) => (damagePercent === 0 ? 'none' : `${damagePercent} %`)],
-      ['sent', ({ sent }) => count(sent)],
-      ['read', ({ read }) => count(read)],
-      ['µs a frame', ({ microsPerFrame }) => figure(microsPerFrame)],
-      ['min', ({ microsMin }) => figure(microsMin)],
-      ['max', ({ microsMax }) => figure(microsMax)],
-    ],
-    rows,
-  )
-  const slowest = Math.max(...rows.map(({ microsPerFrame }) => microsPerFrame))
-  return `${table}\n\n  The slowest takes ${figure(slowest)} µs a frame; ${allowedMicros} are allowed.`
 }

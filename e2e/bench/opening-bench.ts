@@ -1,4 +1,4 @@
-// `bench editor --edits N`: opens a document with a long history in a cold browser.
+// `editor --edits N`: opens a document with a long history in a cold browser.
 
 import { mkdir } from 'node:fs/promises'
 import { defaultConfig } from '../../server/config/schema.ts'
@@ -10,83 +10,140 @@ import { createSeededRandom } from '../../server/wire/time.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage, type PageMemory } from '../browser/measured-page.ts'
 import { isLinked } from '../browser/typing.ts'
+import { defineExperiment, type Lab } from '../lab/experiment.ts'
+import { flag, whole } from '../lab/flags.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
 import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
-import { significant, summarise } from '../lab/statistics.ts'
-import { textTable } from '../lab/terminal-output.ts'
+import { middleOf, significant } from '../lab/statistics.ts'
 import { createHistory, type EditHistory } from '../load/edit-history.ts'
-import { count, figure, megabytes } from '../report/section.ts'
-
-export const defaultOpenings = 5
-
-export const openingHelp = `
-  With --edits, only this: that many single-character edits, a quarter of them deletions, are appended to a server's
-  log; then cold browsers with new profiles open the document.
-
-  --edits N       edits in the document's history             none
-  --openings N    browsers that open it, one after another    5
-  --seed N        repeats the history                         2021
-
-  Opening: from the navigation until all text is in the DOM, the editor is editable and its frame was painted. Memory:
-  of JavaScript after a garbage collection, and of the window's renderer process, private; what an empty document takes
-  in the same way is printed beside it.
-`
+import { count, figure, megabytes, middleWords, table, text } from '../report/section.ts'
 
 /** Of the issue that asked for the shared editor. */
 const goals = { openMs: 2000, bytes: 100_000_000 }
-
-interface OpeningOptions {
-  readonly edits: number
-  readonly openings: number
-  readonly seed: number
-  readonly json?: string | undefined
-}
 
 const channel = 'long-history'
 const editsPerSession = 10_000
 const editEveryMs = 30_000
 const batch = 2000
 
-export async function openingRun(
-  { edits, openings, seed, json }: OpeningOptions,
-  onStep: (step: string) => void,
-  signal: AbortSignal,
-) {
-  await using opened = new AsyncDisposableStack()
-  const folder = await makeServerFolder('bench-opening')
-  opened.defer(folder.remove)
-  const settings = {
-    ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none' },
-    ...{ 'sensor-source': 'none', 'drain-ms': 0, editor: 'shared' },
-  }
-  const flags = folder.flags(settings)
-  const dataFolder = flags[flags.indexOf('--data-folder') + 1] ?? ''
-  const history = createHistory({ edits, editsPerSession, random: createSeededRandom(seed) })
-  await writeHistory(history, { edits, dataFolder }, onStep, signal)
-  const { characters, lines } = history.result()
-  onStep('starting the server')
-  const server = await startServerProcess(serverProgram, flags)
-  opened.defer(server.close)
+interface Run extends Circumstances {
+  readonly edits: number
+  readonly characters: number
+  readonly taken: readonly Opening[]
+}
 
-  const address = (name: string) =>
-    `${server.origin['1.1']}${documentPath(name)}?transport=websocket&http=1.1&record`
-  const taken: Opening[] = []
-  let browser = ''
-  for (let opening = 1; opening <= openings; opening += 1) {
-    signal.throwIfAborted()
-    onStep(`opening ${opening} of ${openings}`)
-    const page = await openMeasuredPage()
-    try {
+export const opening = defineExperiment({
+  name: 'editor',
+  about: `That many single-character edits, a quarter of them deletions, are appended to a server’s log; then cold browsers with new
+    profiles open the document.`,
+  notes: `Opening: from the navigation until all text is in the DOM, the editor is editable and its frame was painted. Memory: of
+    JavaScript after a garbage collection, and of the window’s renderer process, private; what an empty document takes in the same way
+    is printed beside it.`,
+  isBench: true,
+  flags: {
+    edits: flag(whole(1, 10_000_000).default(1_000_000), 'N', 'edits in the document’s history', 'none'),
+    openings: flag(whole(1, 100).default(5), 'N', 'browsers that open it, one after another'),
+    seed: flag(whole(0, 2 ** 32 - 1).default(2021), 'N', 'repeats the history'),
+  },
+  options: (given) => given,
+
+  async measure({ edits, openings, seed }, lab): Promise<Run> {
+    await using opened = new AsyncDisposableStack()
+    const folder = await makeServerFolder('bench-opening')
+    opened.defer(folder.remove)
+    const settings = {
+      ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none' },
+      ...{ 'sensor-source': 'none', 'drain-ms': 0, editor: 'shared' },
+    }
+    const flags = folder.flags(settings)
+    const dataFolder = flags[flags.indexOf('--data-folder') + 1] ?? ''
+    const history = createHistory({ edits, editsPerSession, random: createSeededRandom(seed) })
+    await writeHistory(history, { edits, dataFolder }, lab)
+    const { characters, lines } = history.result()
+    lab.step('starting the server')
+    const server = await startServerProcess(serverProgram, flags)
+    opened.defer(server.close)
+
+    const address = (name: string) =>
+      `${server.origin['1.1']}${documentPath(name)}?transport=websocket&http=1.1&record`
+    let browser = ''
+    const taken = await lab.sessions(openings, async (number, closing): Promise<Opening> => {
+      lab.step(`opening ${number} of ${openings}`)
+      const page = await openMeasuredPage()
+      closing.defer(page.close)
       browser = page.version
       await page.open(address('empty'))
       await until(() => page.run(isLinked), 'The empty document is not shown', openWithinMs)
       const empty = await page.memory()
-      taken.push({ ...(await open(page, address(channel), { characters, lines })), empty })
-    } finally {
-      await page.close()
+      return { ...(await open(page, address(channel), { characters, lines })), empty }
+    })
+    const place = { browser, server: 'one process on this machine, over loopback' }
+    const circumstances = lab.circumstances({ ...place, parameters: { edits, openings, seed } })
+    return { ...circumstances, edits, characters, taken }
+  },
+
+  analyse({ edits, characters, taken, ...circumstances }) {
+    const over = (figures: (one: Opening) => number | null) =>
+      middleOf(taken.map((one) => figures(one) ?? Number.NaN))
+    const row = {
+      ...{ mode: 'opening', edits, characters, pageBytes: over(({ pageBytes }) => pageBytes).median },
+      openMs: over(({ openMs }) => openMs),
+      responseMs: over(({ responseMs }) => responseMs),
+      heapBytes: over(({ full }) => full.heapBytes),
+      emptyHeapBytes: over(({ empty }) => empty.heapBytes),
+      processBytes: over(({ full }) => full.processBytes),
+      emptyProcessBytes: over(({ empty }) => empty.processBytes),
+      openings: taken.length,
     }
-  }
-  return { ...outcomeOf({ edits, characters }, taken), json, browser }
-}
+    const added = (row.processBytes.median ?? Number.NaN) - (row.emptyProcessBytes.median ?? 0)
+    const word = (value: number | null, most: number, words: string) =>
+      `${value !== null && value < most ? 'Met' : 'Missed'}: ${words}.`
+    const most = megabytes(goals.bytes)
+    const finding = [
+      word(
+        row.openMs.median,
+        goals.openMs,
+        `opens in ${figure(row.openMs.median)} ms, goal under ${goals.openMs} ms`,
+      ),
+      word(
+        row.heapBytes.median,
+        goals.bytes,
+        `JavaScript’s heap ${megabytes(row.heapBytes.median)}, goal under ${most}`,
+      ),
+      word(
+        added,
+        goals.bytes,
+        `what the document adds to the process ${megabytes(added)}, goal under ${most}`,
+      ),
+    ]
+    return { scenario: 'editor', ...circumstances, rows: [row], finding: finding.join(' ') }
+  },
+
+  report(_, { rows: [row] }) {
+    if (!row) throw new Error('There is no row.')
+    const memory = (full: typeof row.heapBytes, empty: typeof row.heapBytes) =>
+      `${megabytes(full.median)}, with an empty document ${megabytes(empty.median)}`
+    const tables = [
+      table(
+        'A document with a long history',
+        ['What', text('Median (range)')],
+        [
+          ['Edits', count(row.edits)],
+          ['Characters of the text', count(row.characters)],
+          [
+            'Page as loaded, with the document',
+            `${figure(significant((row.pageBytes ?? Number.NaN) / 1000))} kB`,
+          ],
+          ['Until the page had arrived, ms', middleWords(row.responseMs)],
+          ['Until the text was shown, ms', middleWords(row.openMs)],
+          ['JavaScript’s heap', memory(row.heapBytes, row.emptyHeapBytes)],
+          ['Private memory of the renderer process', memory(row.processBytes, row.emptyProcessBytes)],
+        ],
+      ),
+    ]
+    return { sections: [{ title: 'Opening the document', tables }], tables }
+  },
+})
 
 type Opening = Awaited<ReturnType<typeof open>> & { readonly empty: PageMemory }
 
@@ -96,8 +153,7 @@ const openWithinMs = 60_000
 async function writeHistory(
   history: EditHistory,
   { edits, dataFolder }: { readonly edits: number; readonly dataFolder: string },
-  onStep: (step: string) => void,
-  signal: AbortSignal,
+  lab: Lab,
 ): Promise<void> {
   const onFailure = (error: unknown) => {
     throw error
@@ -125,8 +181,8 @@ async function writeHistory(
     if (pending.length < batch) continue
     await Promise.all(pending)
     pending = []
-    signal.throwIfAborted()
-    onStep(`writing the history  ${count(done)} of ${count(edits)} edits`)
+    lab.signal.throwIfAborted()
+    lab.step(`writing the history  ${count(done)} of ${count(edits)} edits`)
   }
   await Promise.all(pending)
   await log.close()
@@ -146,61 +202,6 @@ async function open(
   if (shown.characters !== expected)
     throw new Error(`The page shows ${shown.characters} characters of ${expected}.`)
   return { ...shown, full: await page.memory() }
-}
-
-function outcomeOf(
-  { edits, characters }: { readonly edits: number; readonly characters: number },
-  taken: readonly Opening[],
-) {
-  const over = (figures: (opening: Opening) => number | null) => {
-    const { p50, min, max } = summarise(taken.map((opening) => figures(opening) ?? Number.NaN))
-    return { median: significant(p50), min: significant(min), max: significant(max) }
-  }
-  const row = {
-    edits,
-    characters,
-    pageBytes: over(({ pageBytes }) => pageBytes).median,
-    openMs: over(({ openMs }) => openMs),
-    responseMs: over(({ responseMs }) => responseMs),
-    heapBytes: over(({ full }) => full.heapBytes),
-    emptyHeapBytes: over(({ empty }) => empty.heapBytes),
-    processBytes: over(({ full }) => full.processBytes),
-    emptyProcessBytes: over(({ empty }) => empty.processBytes),
-    openings: taken.length,
-  }
-  const inMs = ({ median, min, max }: typeof row.openMs) =>
-    `${figure(median)} ms (${figure(min)}–${figure(max)})`
-  const memory = (full: typeof row.heapBytes, empty: typeof row.heapBytes) =>
-    `${megabytes(full.median)}, with an empty document ${megabytes(empty.median)}`
-  const inKilobytes = (bytes: number | null) => significant((bytes ?? Number.NaN) / 1000)
-  const table = textTable<readonly [string, string]>(
-    [
-      ['', ([name]) => name],
-      ['', ([, value]) => value],
-    ],
-    [
-      ['edits', count(edits)],
-      ['characters of the text', count(characters)],
-      ['page as loaded, with the document', `${figure(inKilobytes(row.pageBytes))} kB`],
-      ['until the page had arrived', inMs(row.responseMs)],
-      ['until the text was shown', inMs(row.openMs)],
-      ['JavaScript’s heap', memory(row.heapBytes, row.emptyHeapBytes)],
-      ['private memory of the renderer process', memory(row.processBytes, row.emptyProcessBytes)],
-    ],
-    2,
-  )
-  const word = (isMet: boolean) => (isMet ? 'met   ' : 'missed')
-  const added = (row.processBytes.median ?? Number.NaN) - (row.emptyProcessBytes.median ?? 0)
-  return {
-    text: `${table}
-
-  ${word((row.openMs.median ?? Number.NaN) < goals.openMs)}  opens in ${figure(row.openMs.median)} ms, goal under ${goals.openMs} ms
-  ${word((row.heapBytes.median ?? Number.NaN) < goals.bytes)}  JavaScript’s heap: ${megabytes(row.heapBytes.median)}, goal under ${megabytes(goals.bytes)}
-  ${word(added < goals.bytes)}  what the document adds to the process: ${megabytes(added)}, goal under ${megabytes(goals.bytes)}`,
-    failures: [],
-    rows: [row],
-    isComplete: true,
-  }
 }
 
 // The functions below run in the page: no outer variables.

@@ -1,44 +1,20 @@
 // `bench scaling`: measures what a message, a delivery and a window cost, checks the model with them, and works out plans.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { z } from 'zod'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
 import type { Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { readFlags, whole } from '../lab/flags.ts'
-import { requireMode } from '../lab/mode-names.ts'
+import { defineExperiment } from '../lab/experiment.ts'
+import { flag, whole } from '../lab/flags.ts'
 import { readProcessorMs } from '../lab/process-recorder.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
 import { median, rounded } from '../lab/statistics.ts'
-import { textTable } from '../lab/terminal-output.ts'
 import { type LoadProcess, startLoadProcess } from '../load/load-process.ts'
-import { count, figure } from '../report/section.ts'
-import { type BenchServer, startMode } from './bench-server.ts'
-import { figuresOf, takeTurn } from './bench-turn.ts'
+import { type LoadServer, startMode } from '../load/load-server.ts'
+import { figuresOf, takeTurn } from '../load/load-turn.ts'
+import { count, figure, range, table, text } from '../report/section.ts'
+import { modeFlag, overLoopback } from './loopback.ts'
 import { type Costs, type Load, type Machine, plan, type SimulatedLoad, simulate } from './scaling-model.ts'
-
-const schema = z.object({
-  mode: z.string().default('sse/2'),
-  'per-browser': whole(1, 250).default(10),
-  windows: whole(100, 18_000).default(5000),
-  sessions: whole(1, 100).default(5),
-  seconds: whole(1, 600).default(8),
-  json: z.string().min(1).optional(),
-})
-
-const help = `npm run bench -- scaling [flags]
-
-  Measures what a message, a delivery and an open window cost one server process, and what following a stream of NATS costs.
-  Checks the model of scaling-model.ts with larger loads that it did not learn from, and prints what many windows need.
-
-  --mode MODE      one mode of Crosswind                sse/2
-  --per-browser K  windows that share an HTTP/2 session 10
-  --windows N      windows of the larger load           5000
-  --sessions N     fresh servers for each               5
-  --seconds N      measured time of each load           8
-  --json FILE      also writes the figures to a file
-
-  Needs nats-server (CROSSWIND_NATS_PROGRAM names another one).
-`
 
 /** One core, a quarter of its memory for what is not windows, a gigabit shared by ten such processes, and what one R3 stream is asked to take. */
 const machine: Machine = {
@@ -55,25 +31,61 @@ const loads: readonly (readonly [name: string, of: (windows: number) => Load])[]
 ]
 const sizes = [10_000, 1_000_000, 100_000_000]
 
-type Options = Omit<z.output<typeof schema>, 'mode' | 'per-browser'> & { mode: Mode; perBrowser: number }
-
-export const scalingBench = {
-  help,
-  async run(argv: readonly string[], onStep: (step: string) => void, signal: AbortSignal) {
-    const { mode, 'per-browser': perBrowser, ...given } = readFlags(schema, argv)
-    const options: Options = { ...given, mode: requireMode(mode), perBrowser }
-    const learnt: Costs[] = []
-    const checks: Check[][] = []
-    for (let session = 1; session <= options.sessions; session += 1) {
-      const step = (what: string) => onStep(`session ${session} of ${options.sessions}  ${what}`)
-      learnt.push(await measureCosts(options, step, signal))
-      checks.push(await measureChecks(options, step, signal))
-    }
-    const costs = medianCosts(learnt)
-    const rows = { costs, learnt, checks: checksOver(checks, costs), plans: plansWith(costs) }
-    return { text: textOf(rows), failures: [], rows: [rows], isComplete: true, json: options.json }
-  },
+interface Options {
+  readonly mode: Mode
+  readonly perBrowser: number
+  readonly windows: number
+  readonly sessions: number
+  readonly seconds: number
 }
+
+interface Run extends Circumstances {
+  readonly learnt: readonly Costs[]
+  readonly checks: readonly (readonly Check[])[]
+}
+
+export const scaling = defineExperiment({
+  name: 'scaling',
+  about: `Measures what a message, a delivery and an open window cost one server process, and what following a stream of NATS costs.
+    Checks the model of scaling-model.ts with larger loads that it did not learn from, and prints what many windows need.`,
+  notes: 'Needs nats-server (CROSSWIND_NATS_PROGRAM names another one).',
+  isBench: true,
+  flags: {
+    mode: modeFlag,
+    'per-browser': flag(whole(1, 250).default(10), 'K', 'windows that share an HTTP/2 session'),
+    windows: flag(whole(100, 18_000).default(5000), 'N', 'windows of the larger load'),
+    sessions: flag(whole(1, 100).default(5), 'N', 'fresh servers for each'),
+    seconds: flag(whole(1, 600).default(8), 'N', 'measured time of each load'),
+  },
+  options: ({ 'per-browser': perBrowser, ...given }): Options => ({ ...given, perBrowser }),
+
+  async measure(options, lab): Promise<Run> {
+    const sessions = await lab.sessions(options.sessions, async (session) => {
+      const step = (what: string) => lab.step(`session ${session} of ${options.sessions}  ${what}`)
+      const learnt = await measureCosts(options, step, lab.signal)
+      return { learnt, checks: await measureChecks(options, step, lab.signal) }
+    })
+    const parameters = { ...options, mode: options.mode.name }
+    return {
+      ...lab.circumstances({ ...overLoopback, parameters }),
+      learnt: sessions.map(({ learnt }) => learnt),
+      checks: sessions.map(({ checks }) => checks),
+    }
+  },
+
+  analyse({ learnt, checks: measured, ...circumstances }) {
+    const costs = medianCosts(learnt)
+    const checks = checksOver(measured, costs)
+    const ratios = range(checks.map(({ ratio }) => ratio))
+    const finding = `In loads that it was not made from, the model gives ${ratios} times what was measured.`
+    return { scenario: 'scaling', ...circumstances, costs, learnt, checks, plans: plansWith(costs), finding }
+  },
+
+  report(_, summary) {
+    const tables = [checksTable(summary.checks), plansTable(summary.plans), costsTable(summary)]
+    return { sections: [{ title: 'What many windows need', tables }], tables }
+  },
+})
 
 /** At the same rate: what they differ in is deliveries. */
 const oneWindow = { windows: 1, rate: 50 }
@@ -84,19 +96,19 @@ const idleSeconds = 20
 
 async function measureCosts(
   options: Options,
-  onStep: (step: string) => void,
+  step: (what: string) => void,
   signal: AbortSignal,
 ): Promise<Costs> {
   const { windows } = options
-  onStep('one window, and 200')
+  step('one window, and 200')
   const one = await turnAt(options, oneWindow, signal)
   const some = await turnAt(options, someWindows, signal)
   const many = await turnAt(options, manyMessages, signal)
   const deliveryMicros =
     (some.microsPerMessage - one.microsPerMessage) / (someWindows.windows - oneWindow.windows)
-  onStep(`${windows} idle windows`)
+  step(`${windows} idle windows`)
   const idle = await measureIdle(options, signal)
-  onStep('a stream of NATS')
+  step('a stream of NATS')
   const { followMicros, brokerMicros } = await measureFollowing(options, signal)
   return {
     messageMicros: many.microsPerMessage - deliveryMicros,
@@ -120,10 +132,8 @@ async function turnAt(
   signal: AbortSignal,
 ): Promise<Turned> {
   await using opened = new AsyncDisposableStack()
-  const server = await startMode(options.mode, { ...at, perBrowser: options.perBrowser })
-  opened.defer(server.close)
-  const load = startLoadProcess(signal)
-  opened.defer(load.end)
+  const server = await startMode(options.mode, { ...at, perBrowser: options.perBrowser }, opened)
+  const load = startLoadProcess(signal, opened)
   return await takeAndRead(options, server, [load], at, signal)
 }
 
@@ -133,27 +143,17 @@ const warmupMessages = ({ windows, rate }: { readonly windows: number; readonly 
 
 async function takeAndRead(
   { perBrowser, seconds }: Options,
-  server: BenchServer,
+  server: LoadServer,
   clients: readonly LoadProcess[],
   { windows, rate }: { readonly windows: number; readonly rate: number },
   signal: AbortSignal,
 ): Promise<Turned> {
   const messages = rate * seconds
-  const turn = await takeTurn(
-    server,
-    clients,
-    {
-      ...{
-        windows,
-        perBrowser,
-        rate,
-        messages,
-        warmupMessages: warmupMessages({ windows, rate }),
-      },
-      ...{ openingAtOnce: 64, settleMs: 500 + windows * 1.2, graceMs: 15_000, channel: 'scaling' },
-    },
-    signal,
-  )
+  const plan = {
+    ...{ windows, perBrowser, rate, messages, warmupMessages: warmupMessages({ windows, rate }) },
+    ...{ openingAtOnce: 64, settleMs: 500 + windows * 1.2, graceMs: 15_000, channel: 'scaling' },
+  }
+  const turn = await takeTurn(server, clients, plan, signal)
   if (turn.lost > 0) throw new Error(`${turn.lost} of ${windows * messages} deliveries were lost.`)
   const { p50, p99 } = figuresOf(turn.latenciesMs)
   const bytes = turn.measured.reduce((sum, { receivedBytes }) => sum + receivedBytes, 0)
@@ -167,10 +167,8 @@ async function takeAndRead(
 
 async function measureIdle({ mode, windows, perBrowser }: Options, signal: AbortSignal) {
   await using opened = new AsyncDisposableStack()
-  const server = await startMode(mode, { windows, perBrowser, rate: 1 })
-  opened.defer(server.close)
-  const load = startLoadProcess(signal)
-  opened.defer(load.end)
+  const server = await startMode(mode, { windows, perBrowser, rate: 1 }, opened)
+  const load = startLoadProcess(signal, opened)
   const empty = await server.figures()
   const { target } = server
   await load.open({ target, firstWindow: 0, windows, perBrowser, channel: 'idle', openingAtOnce: 64 })
@@ -192,15 +190,10 @@ async function measureFollowing(options: Options, signal: AbortSignal) {
   opened.defer(nats.stop)
   const settings = { broker: 'nats', 'nats-servers': nats.address() }
   const [first, second] = await Promise.all(
-    [0, 1].map(async () => {
-      const server = await startMode(options.mode, { ...manyMessages, perBrowser: 1 }, false, settings)
-      opened.defer(server.close)
-      return server
-    }),
+    [0, 1].map(() => startMode(options.mode, { ...manyMessages, perBrowser: 1 }, opened, settings)),
   )
   if (!first || !second) throw new Error('Two servers are needed.')
-  const load = startLoadProcess(signal)
-  opened.defer(load.end)
+  const load = startLoadProcess(signal, opened)
   // Its first messages compile what the later ones run.
   await takeAndRead({ ...options, seconds: 3 }, first, [load], manyMessages, signal)
   const read = () => Promise.all([second.cpuMs(), readProcessorMs(nats.pid())])
@@ -225,7 +218,7 @@ interface Check {
 
 async function measureChecks(
   options: Options,
-  onStep: (step: string) => void,
+  step: (what: string) => void,
   signal: AbortSignal,
 ): Promise<Check[]> {
   const { seconds, windows } = options
@@ -235,7 +228,7 @@ async function measureChecks(
   ]
   const found: Check[] = []
   for (const at of given) {
-    onStep(`${at.windows} windows`)
+    step(`${at.windows} windows`)
     const { busyShare, p50Ms, p99Ms } = await turnAt(options, at, signal)
     const load = {
       processes: 1,
@@ -251,17 +244,20 @@ async function measureChecks(
   return found
 }
 
+const costUnits = {
+  messageMicros: 'a message at the process that takes it, µs',
+  deliveryMicros: 'a delivery, µs',
+  followMicros: 'a message at every other process, µs',
+  brokerMicros: 'a message at NATS, µs',
+  idleMicros: 'an idle window, µs a second',
+  bytesPerWindow: 'memory of a window, bytes',
+  bytesPerDelivery: 'a delivery on the wire, bytes',
+}
+const costNames = Object.keys(costUnits) as (keyof Costs)[]
+
 function medianCosts(learnt: readonly Costs[]): Costs {
-  const over = (name: keyof Costs) => rounded(median(learnt.map((costs) => costs[name])))
-  return {
-    messageMicros: over('messageMicros'),
-    deliveryMicros: over('deliveryMicros'),
-    followMicros: over('followMicros'),
-    brokerMicros: over('brokerMicros'),
-    idleMicros: over('idleMicros'),
-    bytesPerWindow: over('bytesPerWindow'),
-    bytesPerDelivery: over('bytesPerDelivery'),
-  }
+  const medians = costNames.map((name) => [name, rounded(median(learnt.map((costs) => costs[name])))])
+  return Object.fromEntries(medians) as Record<keyof Costs, number>
 }
 
 type Compared = ReturnType<typeof checksOver>[number]
@@ -319,63 +315,38 @@ function plansWith(costs: Costs) {
   )
 }
 
-interface Rows {
-  readonly costs: Costs
-  readonly learnt: readonly Costs[]
-  readonly checks: readonly Compared[]
-  readonly plans: readonly Planned[]
+function costsTable({ costs, learnt }: { readonly costs: Costs; readonly learnt: readonly Costs[] }) {
+  const rows = costNames.map((name) => {
+    const each = learnt.map((one) => one[name])
+    return [costUnits[name], costs[name], Math.min(...each), Math.max(...each)]
+  })
+  return table('What one costs', ['Cost', 'Median', 'Least', 'Most'], rows)
 }
 
-function textOf({ costs, learnt, checks, plans }: Rows): string {
-  const units = {
-    messageMicros: 'a message at the process that takes it, µs',
-    deliveryMicros: 'a delivery, µs',
-    followMicros: 'a message at every other process, µs',
-    brokerMicros: 'a message at NATS, µs',
-    idleMicros: 'an idle window, µs a second',
-    bytesPerWindow: 'memory of a window, bytes',
-    bytesPerDelivery: 'a delivery on the wire, bytes',
-  }
-  const costTable = textTable<keyof Costs>(
-    [
-      ['cost', (name) => units[name]],
-      ['median', (name) => figure(costs[name])],
-      ['least', (name) => figure(Math.min(...learnt.map((one) => one[name])))],
-      ['most', (name) => figure(Math.max(...learnt.map((one) => one[name])))],
-    ],
-    Object.keys(units) as (keyof Costs)[],
+const checksTable = (checks: readonly Compared[]) =>
+  table(
+    'The model and what was measured',
+    ['Load', text('Figure'), 'Measured', text('Range'), 'Simulated', 'Ratio'],
+    checks.map(({ name, what, measured, least, most, simulated, ratio }) => [
+      ...[name, what, measured, `${figure(least)}–${figure(most)}`, simulated, ratio],
+    ]),
   )
-  const checkTable = textTable<Compared>(
+
+const plansTable = (plans: readonly Planned[]) =>
+  table(
+    'What many windows need',
     [
-      ['load', ({ name }) => name],
-      ['', ({ what }) => what],
-      ['measured', ({ measured }) => figure(measured)],
-      ['range', ({ least, most }) => `${figure(least)}–${figure(most)}`],
-      ['simulated', ({ simulated }) => figure(simulated)],
-      ['ratio', ({ ratio }) => figure(ratio)],
+      ...['Load', 'Windows', 'Messages/s', 'Deliveries/s', 'Out/s', 'Memory', 'Streams', 'For CPU'],
+      ...['For memory', 'For network', 'Processes', 'p50, p99, ms'],
     ],
-    checks,
-    2,
+    plans.map((planned) => [
+      ...[planned.name, count(planned.windows), count(Math.round(planned.messages))],
+      ...[count(Math.round(planned.deliveries)), sizeWords(planned.bytesOut), sizeWords(planned.memoryBytes)],
+      ...[planned.streams, planned.processes.cpu, planned.processes.memory].map(count),
+      ...[planned.processes.network, planned.needed].map(count),
+      `${figure(planned.simulatedMs.p50)}, ${figure(planned.simulatedMs.p99)}`,
+    ]),
   )
-  const planTable = textTable<Planned>(
-    [
-      ['load', ({ name }) => name],
-      ['windows', ({ windows }) => count(windows)],
-      ['messages/s', ({ messages }) => count(Math.round(messages))],
-      ['deliveries/s', ({ deliveries }) => count(Math.round(deliveries))],
-      ['out/s', ({ bytesOut }) => sizeWords(bytesOut)],
-      ['memory', ({ memoryBytes }) => sizeWords(memoryBytes)],
-      ['streams', ({ streams }) => count(streams)],
-      ['for CPU', ({ processes }) => count(processes.cpu)],
-      ['memory', ({ processes }) => count(processes.memory)],
-      ['network', ({ processes }) => count(processes.network)],
-      ['processes', ({ needed }) => count(needed)],
-      ['50th, 99th, ms', ({ simulatedMs: { p50, p99 } }) => `${figure(p50)}, ${figure(p99)}`],
-    ],
-    plans,
-  )
-  return [costTable, checkTable, planTable].join('\n\n')
-}
 
 function sizeWords(bytes: number): string {
   const place = Math.min(4, Math.floor(Math.log10(Math.max(1, bytes)) / 3))

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { mean } from '../../server/wire/t-test.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { mean } from '../lab/statistics.ts'
 import { type Costs, plan, type SimulatedLoad, simulate } from './scaling-model.ts'
 
 const costs: Costs = {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 
-import { readFlags, seed, whole, wordsOnce } from './flags.ts'
+import { flag, flagsHelp, names, numbers, readFlags, seed, whole, wordsOnce } from './flags.ts'
 
 const schema = z
   .strictObject({
@@ -13,22 +13,20 @@ const schema = z
     blocks: whole(1, 9).default(2),
     remote: z.array(z.url('must be an address')).default([]),
     headed: z.boolean().default(false),
-    help: z.boolean().default(false),
   })
   .refine(({ keys, blocks }) => keys >= blocks, 'keys must be at least as many as blocks')
 
-const read = (...argv: readonly string[]) =>
-  readFlags(schema, argv, { remote: { type: 'string', multiple: true }, headed: { type: 'boolean' } })
+const read = (...argv: readonly string[]) => readFlags(schema, argv)
 
 test('what is not given is as the schema has it', () => {
-  const given = { sites: ['lund'], keys: 4, blocks: 2, remote: [], headed: false, help: false }
+  const given = { sites: ['lund'], keys: 4, blocks: 2, remote: [], headed: false }
   assert.deepEqual(read(), given)
 })
 
 test('texts, switches, and a flag that may come again', () => {
   const flags = ['--keys', '7', '--headed', '--help', '--remote', 'http://a', '--remote=http://b']
-  const { keys, headed, help, remote } = read(...flags)
-  assert.deepEqual([keys, headed, help, remote], [7, true, true, ['http://a', 'http://b']])
+  const { keys, headed, remote } = read(...flags)
+  assert.deepEqual([keys, headed, remote], [7, true, ['http://a', 'http://b']])
 })
 
 test('a list has each word once', () => {
@@ -38,6 +36,28 @@ test('a list has each word once', () => {
 test('a seed is drawn anew unless one is given', () => {
   assert.notEqual(seed.parse(undefined), seed.parse(undefined))
   assert.equal(seed.parse('2012'), 2012)
+})
+
+test('a list of numbers is in order, and each number and name once', () => {
+  assert.deepEqual(numbers('10,2', 1, 10).parse(undefined), [2, 10])
+  assert.throws(() => numbers('1', 1, 10).parse('1,11'), /must be whole numbers from 1 to 10/)
+  assert.deepEqual(names(['ws', 'bare']).parse('bare,ws,bare'), ['bare', 'ws'])
+  assert.throws(() => names(['ws', 'bare']).parse('vi'), /there are ws, bare/)
+})
+
+test('the help has each flag with its value, meaning and default, in lines of 100 characters', () => {
+  const help = flagsHelp({
+    sites: flag(wordsOnce.default(['lund', 'lan']), 'LIST', 'networks'),
+    keys: flag(whole(1, 9).default(4), 'N', `keys, ${'each of which is counted, '.repeat(5)}so it is`),
+    browser: flag(z.string().optional(), 'S', 'where it runs', 'anywhere'),
+    headed: flag(z.boolean().default(false), '', 'shows the windows'),
+  })
+  assert.match(help, /^ {2}--sites LIST +networks \(lund,lan\)\n {2}--keys N +keys, each/)
+  assert.match(
+    help,
+    /so it is \(4\)\n {2}--browser S +where it runs \(anywhere\)\n {2}--headed +shows the windows$/,
+  )
+  assert.ok(help.split('\n').every((line) => line.length <= 100))
 })
 
 for (const [flags, sentence] of [

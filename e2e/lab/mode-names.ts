@@ -10,6 +10,24 @@ export function requireMode(name: string): Mode {
   return mode
 }
 
+export function requireModes(names: readonly string[]): readonly Mode[] {
+  if (names.length === 0) throw new Error('--modes names no mode.')
+  return names.map(requireMode)
+}
+
+/** A browser's connection limit makes any further window hang without an error. */
+export function requireRoom(modes: readonly Mode[], windows: number, perBrowser: number): void {
+  const crowded = modes.find((mode) => perBrowser > (mode.windowsPerBrowser ?? perBrowser))
+  if (crowded)
+    throw new Error(
+      `--windows is ${windows}: ${crowded.name} carries ${crowded.windowsPerBrowser} windows of one browser; leave that mode out, or ask for fewer.`,
+    )
+}
+
+/** The papers compare with WebSocket. */
+export const usualBaseline = (modes: readonly string[]): string | undefined =>
+  modes.find((mode) => mode === 'websocket/1.1')
+
 /** `bare:sse/2` imitates `sse/2`, `socket.io:websocket/1.1` uses its transport; Crosswind's own modes have no colon. */
 export function imitatedBy(mode: string): string | undefined {
   return mode.split(':')[1]

@@ -12,6 +12,14 @@ export interface Circumstances {
   readonly parameters: Readonly<Record<string, string | number | boolean>>
 }
 
+/** A network that was simulated between windows and server. */
+export interface Network {
+  readonly profile: string
+  readonly source: string
+  /** What the relay itself adds, mean. */
+  readonly lateMs: number
+}
+
 export type Environment = Readonly<ReturnType<typeof describeEnvironment>>
 
 interface Known {

@@ -13,8 +13,6 @@ export interface ServerStamps {
   writtenAt: number | null
 }
 
-export const stampNames = ['arrivedAt', 'committingAt', 'storedAt', 'writtenAt'] as const
-
 export type StampsById = Readonly<Record<string, ServerStamps>>
 
 /** Older messages are forgotten. */

@@ -2,18 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import jstat from 'jstat'
+import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
 import {
   clustersForHalf,
   effectiveSize,
-  holm,
-  mean,
-  meanOfClusters,
   pairedDifference,
   pairedRatio,
   quantile,
-  standardDeviation,
   summarise,
   welch,
 } from './statistics.ts'
@@ -32,20 +28,6 @@ function autoregressive(length: number, kept: number, random: Random): number[] 
     value = kept * value + renewed * drawNormal(random)
     return value
   })
-}
-
-type Group = Parameters<typeof welch>[0]
-type Difference = ReturnType<typeof welch>
-
-/**
- * Student's t-test with one pooled variance, which the 2015 paper used and the lab never does: its spreads differ. "The
- * probable error of a mean" (Biometrika 6, 1908), in Fisher's form with n1 + n2 - 2 degrees of freedom.
- */
-function student(first: Group, second: Group): Pick<Difference, 't' | 'degreesOfFreedom' | 'p'> {
-  const degreesOfFreedom = first.n + second.n - 2
-  const pooledVariance = ((first.n - 1) * first.sd ** 2 + (second.n - 1) * second.sd ** 2) / degreesOfFreedom
-  const t = (first.mean - second.mean) / Math.sqrt(pooledVariance * (1 / first.n + 1 / second.n))
-  return { t, degreesOfFreedom, p: Math.min(1, 2 * jstat.jStat.studentt.cdf(-Math.abs(t), degreesOfFreedom)) }
 }
 
 test('a list is summed up as R sums it up', () => {
@@ -90,11 +72,6 @@ test("Welch's test is R's: t.test(extra ~ group, data = sleep)", () => {
   assertNear([t, degreesOfFreedom, p, ...interval], [-1.8608, 17.7765, 0.07939, -3.36548, 0.20548])
 })
 
-test("Student's test, for the 2015 paper, is R's: t.test(extra ~ group, data = sleep, var.equal = TRUE)", () => {
-  const { t, degreesOfFreedom, p } = student(firstSleep, secondSleep)
-  assertNear([t, degreesOfFreedom, p], [-1.8608, 18, 0.07919])
-})
-
 test('exchanging the groups turns the sign and nothing else', () => {
   const there = welch(firstSleep, secondSleep)
   const back = welch(secondSleep, firstSleep)
@@ -122,42 +99,6 @@ test('groups without any spread differ without doubt, or not at all', () => {
 
 test('one group without spread leaves the degrees of freedom of the other', () => {
   assert.equal(welch({ n: 5, mean: 1, sd: 0 }, { n: 9, mean: 2, sd: 1 }).degreesOfFreedom, 8)
-})
-
-const cases: readonly [given: readonly number[], corrected: readonly number[]][] = [
-  // R: p.adjust(p, 'holm')
-  [
-    [0.01, 0.04, 0.03, 0.005],
-    [0.03, 0.06, 0.06, 0.02],
-  ],
-  [
-    [0.01, 0.02, 0.03, 0.04, 0.05],
-    [0.05, 0.08, 0.09, 0.09, 0.09],
-  ],
-  [
-    [0.5, 0.9],
-    [1, 1],
-  ],
-  [
-    [0.03, 0.03],
-    [0.06, 0.06],
-  ],
-  [[0.2], [0.2]],
-  [[], []],
-]
-
-for (const [given, expected] of cases) {
-  test(`p of ${given.join(', ') || 'nothing'}`, () => {
-    const corrected = holm(given)
-    assert.equal(corrected.length, expected.length)
-    for (const [place, p] of expected.entries())
-      assert.ok(Math.abs((corrected[place] ?? Number.NaN) - p) < 1e-12)
-  })
-}
-
-test('what is no probability is named', () => {
-  assert.throws(() => holm([0.1, 1.2]), /got 1.2/)
-  assert.throws(() => holm([Number.NaN]), /got NaN/)
 })
 
 function meanSize(trials: number, draw: (random: Random) => readonly number[]): number {
@@ -240,14 +181,6 @@ test('series that do not go together are refused', () => {
   assert.throws(() => pairedRatio([1, 2, 3], [1, 2]), /one length; got 3 and 2/)
 })
 
-test('clusters by hand: 1, 2, 3, 4 have mean 2.5, standard error √(5/12) and 3 degrees of freedom', () => {
-  const { difference, interval, degreesOfFreedom } = meanOfClusters([1, 2, 3, 4])
-  assert.deepEqual([difference, degreesOfFreedom], [2.5, 3])
-  // Student's t for 0.975 and 3 degrees of freedom: 3.182446, of any table.
-  assert.ok(Math.abs(interval[1] - (2.5 + 3.182446 * Math.sqrt(5 / 12))) < 1e-5)
-  assert.throws(() => meanOfClusters([1]), /2 clusters or more; got 1/)
-})
-
 test('half the interval of five clusters takes thirteen', () => {
   // 2.7764 / √5 = 1.2417; 2.2010 / √12 = 0.6354; 2.1788 / √13 = 0.6043.
   assert.equal(clustersForHalf(5), 13)
@@ -282,209 +215,4 @@ test('95 % of Welch intervals hold the true difference: lognormal, 200 messages'
     return welch(summarise(first), summarise(second)).interval
   })
   assertCovers(share, 5000)
-})
-
-test('95 % of the intervals of five clusters hold the true mean; those of their samples would not', () => {
-  const random = createSeededRandom(13)
-  const draw = () =>
-    listOf(5, () => {
-      const cluster = drawNormal(random)
-      return listOf(40, () => cluster + drawNormal(random))
-    })
-  assertCovers(
-    shareHolding(4000, 0, () => meanOfClusters(draw().map(mean)).interval),
-    4000,
-  )
-  const ofSamples = shareHolding(1000, 0, () => meanOfClusters(draw().flat()).interval)
-  assert.ok(ofSamples < 0.6, `${ofSamples}`)
-})
-
-type Printed = readonly [mean: string, sd: string]
-
-interface Session {
-  readonly place: string
-  readonly webSocket: Printed
-  readonly longPolling: Printed
-  readonly polling: Printed
-  /** Mean over WebSocket's mean. */
-  readonly ratios: readonly [longPolling: string, polling: string]
-}
-
-function session(place: string, ...[webSocket, longPolling, polling, ...ratios]: readonly string[]): Session {
-  const printed = (text = ''): Printed => [text.split('±')[0] ?? '', text.split('±')[1] ?? '']
-  const [first = '', second = ''] = ratios
-  return {
-    place,
-    webSocket: printed(webSocket),
-    longPolling: printed(longPolling),
-    polling: printed(polling),
-    ratios: [first, second],
-  }
-}
-
-/** Milliseconds, mean ± sd of 1,200 readings each. */
-const sessions: readonly Session[] = [
-  session('Edmonton 09:04', '40.3±7.6', '41.3±0.86', '151.3±63.7', '1.02', '3.75'),
-  session('Edmonton 13:04', '39.7±2.8', '40.7±2.4', '149.9±63.6', '1.02', '3.77'),
-  session('Edmonton 19:01', '40.5±0.52', '41.5±0.97', '150.4±63.4', '1.02', '3.72'),
-  session('Caracas 10:25', '122.9±48.2', '131.5±66.3', '283.5±111.7', '1.07', '2.31'),
-  session('Caracas 12:00', '124.0±51.02', '121.4±50.8', '298.0±114.1', '0.98', '2.40'),
-  session('Caracas 19:00', '98.8±1.37', '106.1±41.2', '266.9±100.1', '1.07', '2.70'),
-  session('Lund 10:45', '91.92±2.74', '87.5±2.26', '241.4±88.4', '0.95', '2.63'),
-  session('Lund 15:43', '95.3±2.08', '97.3±1.72', '253.0±90.1', '1.02', '2.65'),
-  session('Lund 01:11', '75.1±0.42', '77.6±0.88', '225.1±84.8', '1.03', '3.00'),
-  session('Nagaoka 11:16', '153.4±133.3', '647.0±683.4', '584.3±508.8', '4.22', '3.81'),
-  session('Nagaoka 12:32', '163.3±161.9', '585.7±622.0', '699.5±682.8', '3.59', '4.28'),
-  session('Nagaoka 21:28', '156.2±176.0', '623.3±654.6', '700.1±711.0', '3.99', '4.48'),
-]
-
-/** Half a unit of the last printed digit. */
-function half(printed: string): number {
-  return 0.5 * 10 ** -(printed.split('.')[1]?.length ?? 0)
-}
-
-for (const { place, webSocket, longPolling, polling, ratios } of sessions) {
-  test(`${place}: the ratios follow from the means, to the rounding of the inputs`, () => {
-    const [base] = webSocket
-    for (const [printed, [mean]] of [[ratios[0], longPolling] as const, [ratios[1], polling] as const]) {
-      const lowest = (+mean - half(mean)) / (+base + half(base))
-      const highest = (+mean + half(mean)) / (+base - half(base))
-      assert.ok(
-        lowest <= +printed + half(printed) && highest >= +printed - half(printed),
-        `${printed} of ${mean}`,
-      )
-    }
-  })
-}
-
-function contrast([mean1, sd1]: Printed, [mean2, sd2]: Printed) {
-  return welch({ n: 1200, mean: +mean1, sd: +sd1 }, { n: 1200, mean: +mean2, sd: +sd2 })
-}
-
-test('WebSocket is faster than polling everywhere, as the text says', () => {
-  for (const { webSocket, polling } of sessions) assert.ok(contrast(webSocket, polling).p < 0.01)
-})
-
-test('known deviation: the text counts 9 sessions for WebSocket, 1 for long polling and 2 equal; its table gives 10, 1, 1', () => {
-  const tests = sessions.map(({ place, webSocket, longPolling }) => ({
-    place,
-    ...contrast(webSocket, longPolling),
-  }))
-  const significant = tests.filter(({ p }) => p < 0.01)
-  assert.equal(significant.filter(({ difference }) => difference < 0).length, 10)
-  assert.deepEqual(
-    significant.filter(({ difference }) => difference > 0).map(({ place }) => place),
-    ['Lund 10:45'],
-  )
-  // Only Caracas at noon stays open; no other comes near, so no rounding and no usual level makes it two.
-  const open = tests.filter(({ p }) => p >= 0.01)
-  assert.deepEqual(
-    open.map(({ place }) => place),
-    ['Caracas 12:00'],
-  )
-  assert.ok(significant.every(({ p }) => p < 0.001))
-})
-
-test('Nagaoka at 11:16: long polling was slower than polling, as the text says', () => {
-  const [nagaoka] = sessions.filter(({ place }) => place === 'Nagaoka 11:16')
-  assert.ok(nagaoka)
-  const { difference, p } = contrast(nagaoka.longPolling, nagaoka.polling)
-  // The paper's alternative is one-sided; two-sided, p is 0.011 and misses its 99 %.
-  assert.ok(difference > 0 && p / 2 < 0.01)
-})
-
-/** As printed, since the last digit tells how far a figure was rounded. Each group is 30 iterations. */
-type Row = readonly [users: number, mean1: string, sd1: string, mean2: string, sd2: string, p: string]
-
-/** Table III: response latency in ms without and with the broker. */
-const latency: readonly Row[] = [
-  [50, '36.83', '2.89', '38', '1.70', '0.06168'],
-  [100, '87.67', '3.97', '89.37', '2.68', '0.05681'],
-  [500, '292.77', '6.04', '300.20', '3.4', '2.21e-7'],
-  [1000, '489.43', '7.76', '497.50', '4.53', '7.56e-6'],
-  [5000, '678.87', '11.27', '688.97', '4.87', '3.25e-5'],
-  [10000, '793.63', '10.50', '805.30', '5.48', '1.32e-6'],
-]
-
-/** Table IV: bandwidth out in kbit/s without and with the broker. */
-const bandwidth: readonly Row[] = [
-  [50, '10.52', '0.23', '10.51', '0.21', '0.9392'],
-  [100, '18.92', '0.61', '19.03', '0.51', '0.4809'],
-  [500, '44.47', '1.16', '44.80', '1.23', '0.2944'],
-  [1000, '70.24', '0.77', '70.80', '0.77', '0.0074'],
-  [10000, '307.25', '4.61', '332.44', '4.94', '3.54e-28'],
-]
-
-/**
- * Bandwidth at 5,000 users. The printed p lies 5 % above the highest that the printed figures allow (2.74e-24 to
- * 3.55e-24 by Student, 4.86e-23 to 6.05e-23 by Welch), so one of its five figures is misprinted or was computed
- * from others. Nothing hangs on it.
- */
-const deviation: Row = [5000, '286.58', '2.21', '298.44', '3.11', '3.73e-24']
-
-type TTest = (first: Group, second: Group) => Pick<Difference, 'p'>
-
-/** The lowest and highest value that rounds to the printed one. */
-function rounding(printed: string): readonly [number, number] {
-  const [digits = '', exponent = '0'] = printed.split('e')
-  const decimals = digits.split('.')[1]?.length ?? 0
-  const half = 0.5 * 10 ** (Number(exponent) - decimals)
-  return [Number(printed) - half, Number(printed) + half]
-}
-
-/**
- * Lowest and highest p that the printed figures allow. p falls with the distance of the means and grows with both
- * spreads, so the ends are found at the ends; where the means' roundings overlap, the highest p is 1.
- */
-function possible([, mean1, sd1, mean2, sd2]: Row, tTest: TTest): readonly [number, number] {
-  const [[low1, high1], [low2, high2]] = [rounding(mean1), rounding(mean2)]
-  const [[narrow1, wide1], [narrow2, wide2]] = [rounding(sd1), rounding(sd2)]
-  const p = (distance: number, spread1: number, spread2: number) =>
-    tTest({ n: 30, mean: 0, sd: spread1 }, { n: 30, mean: distance, sd: spread2 }).p
-  const farthest = Math.max(high2 - low1, high1 - low2)
-  const nearest = Math.max(0, low2 - high1, low1 - high2)
-  return [p(farthest, narrow1, narrow2), p(nearest, wide1, wide2)]
-}
-
-/** Whether some figures that round to the printed ones give a p that rounds to the printed one. */
-function isMet(row: Row, tTest: TTest): boolean {
-  const [lowest, highest] = possible(row, tTest)
-  const [printedLow, printedHigh] = rounding(row[5])
-  return lowest <= printedHigh && highest >= printedLow
-}
-
-for (const [name, table] of Object.entries({ latency, bandwidth })) {
-  for (const row of table) {
-    test(`${name} at ${row[0]} users: Student's p is ${row[5]} to the rounding of the inputs`, () => {
-      assert.ok(isMet(row, student), `possible: ${possible(row, student).join(' to ')}`)
-    })
-  }
-}
-
-test("the paper's test was Student's with pooled variance, two-sided: Welch's cannot give these", () => {
-  const sharp = [...latency.slice(2), ...bandwidth.slice(4)]
-  assert.equal(sharp.length, 5)
-  assert.deepEqual(
-    sharp.filter((row) => isMet(row, welch)),
-    [],
-  )
-  const oneSided: TTest = (first, second) => ({ ...student(first, second), p: student(first, second).p / 2 })
-  assert.deepEqual(
-    sharp.filter((row) => isMet(row, oneSided)),
-    [],
-  )
-})
-
-test('known deviation: bandwidth at 5,000 users is met by neither test', () => {
-  assert.equal(isMet(deviation, student), false)
-  assert.equal(isMet(deviation, welch), false)
-  assert.ok(possible(deviation, student)[1] > 0.94 * Number(deviation[5]))
-})
-
-test("Welch's test comes to the same conclusions at 0.05 in every row", () => {
-  for (const row of [...latency, ...bandwidth, deviation]) {
-    const [, mean1, sd1, mean2, sd2, p] = row
-    const found = welch({ n: 30, mean: +mean1, sd: +sd1 }, { n: 30, mean: +mean2, sd: +sd2 })
-    assert.equal(found.p < 0.05, Number(p) < 0.05, `${row[0]} users`)
-  }
 })

@@ -1,8 +1,14 @@
 // Statistics of the lab: summaries, tests with intervals, and correlated series.
 
-import jstat from 'jstat'
-
-const { studentt } = jstat.jStat
+import {
+  criticalT,
+  differenceOfMeans,
+  type Interval,
+  intervalAround,
+  mean,
+  meanOfRatios,
+  standardDeviation,
+} from '../../server/wire/t-test.ts'
 
 export type Figures = ReturnType<typeof summarise>
 
@@ -23,18 +29,6 @@ export function summarise(values: readonly number[]) {
 
 export function ascending(values: readonly number[]): readonly number[] {
   return [...values].sort((a, b) => a - b)
-}
-
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
-}
-
-/** Of a sample (n - 1); NaN below two values. */
-export function standardDeviation(values: readonly number[]): number {
-  const centre = mean(values)
-  // In two passes: a single pass over squares loses precision when the mean is large beside the spread.
-  const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0)
-  return values.length < 2 ? Number.NaN : Math.sqrt(squares / (values.length - 1))
 }
 
 export function median(values: readonly number[]): number {
@@ -77,7 +71,14 @@ export function roundedInterval([low, high]: Interval): Interval {
   return [rounded(low), rounded(high)]
 }
 
-export type Interval = readonly [low: number, high: number]
+export type Middle = ReturnType<typeof middleOf>
+
+/** Median and range; null without values. */
+export function middleOf(values: readonly number[]) {
+  const known = ascending(values.filter(Number.isFinite))
+  const at = (probability: number) => (known.length === 0 ? null : rounded(quantile(known, probability)))
+  return { median: at(0.5), min: at(0), max: at(1) }
+}
 
 type Group = Pick<Figures, 'n' | 'mean' | 'sd'>
 
@@ -98,82 +99,16 @@ export function welch(first: Group, second: Group, level = 0.95) {
   return differenceOfMeans(first.mean - second.mean, { standardError, degreesOfFreedom }, level)
 }
 
-interface MeanError {
-  readonly standardError: number
-  readonly degreesOfFreedom: number
-}
-
-/**
- * Two-sided test and interval from a standard error. For a standard error of 0 the interval is the difference itself; p
- * is 1 and t is 0 for equal means, else p is 0 and t infinite.
- */
-function differenceOfMeans(
-  difference: number,
-  { standardError, degreesOfFreedom }: MeanError,
-  level: number,
-) {
-  const t = difference === 0 ? 0 : difference / standardError
-  const interval = intervalAround(difference, { standardError, degreesOfFreedom }, level)
-  return { difference, interval, t, degreesOfFreedom, p: twoSidedP(t, degreesOfFreedom) }
-}
-
-/** Computed from the lower tail, which keeps its digits down to about 1e-300; 0 below that. */
-function twoSidedP(t: number, degreesOfFreedom: number): number {
-  if (t === 0) return 1
-  if (!Number.isFinite(t)) return 0
-  return Math.min(1, 2 * studentt.cdf(-Math.abs(t), degreesOfFreedom))
-}
-
-function intervalAround(
-  centre: number,
-  { standardError, degreesOfFreedom }: MeanError,
-  level: number,
-): Interval {
-  if (!(level > 0 && level < 1)) throw new RangeError(`A level lies between 0 and 1, like 0.95; got ${level}`)
-  const reach = studentt.inv((1 + level) / 2, degreesOfFreedom) * standardError
-  return [centre - reach, centre + reach]
-}
-
-/**
- * Corrected p's in the given order, which bound the family-wise error rate. S. Holm, "A Simple Sequentially Rejective
- * Multiple Test Procedure" (Scand. J. Statist. 6, 1979): the k-th smallest of m times m - k + 1, at least its
- * predecessor, at most 1. Throws RangeError for values outside 0 to 1.
- */
-export function holm(probabilities: readonly number[]): readonly number[] {
-  const wrong = probabilities.find((p) => !(p >= 0 && p <= 1))
-  if (wrong !== undefined) throw new RangeError(`A p lies from 0 to 1; got ${wrong}`)
-  const smallestFirst = [...probabilities.entries()].sort(([, a], [, b]) => a - b)
-  const corrected = new Array<number>(probabilities.length)
-  let floor = 0
-  for (const [rank, [place, p]] of smallestFirst.entries()) {
-    floor = Math.min(1, Math.max(floor, (probabilities.length - rank) * p))
-    corrected[place] = floor
-  }
-  return corrected
-}
-
-/**
- * Mean of independent values with Student's t: one figure for each cluster, such as a session, in place of all the samples
- * in it, which resemble each other (R. J. Hayes and L. H. Moulton, "Cluster Randomised Trials", 2nd ed., 2017, chapter 10).
- * Throws RangeError below 2 values.
- */
-export function meanOfClusters(values: readonly number[], level = 0.95) {
-  const n = values.length
-  if (n < 2) throw new RangeError(`An interval needs 2 clusters or more; got ${n}`)
-  const error = { standardError: standardDeviation(values) / Math.sqrt(n), degreesOfFreedom: n - 1 }
-  return differenceOfMeans(mean(values), error, level)
-}
-
-/** Geometric mean of one ratio for each cluster, with its interval, and p of a ratio of 1: `meanOfClusters` of their logarithms. */
-export function meanOfRatios(ratios: readonly number[], level = 0.95) {
-  const { difference, interval, p } = meanOfClusters(ratios.map(Math.log), level)
-  const [low, high] = interval
-  return { ratio: Math.exp(difference), interval: [Math.exp(low), Math.exp(high)] as const, p }
+/** Geometric mean of one ratio for each session; null without any, and without an interval below two. */
+export function sessionRatio(ratios: readonly number[]) {
+  if (ratios.length < 2) return { ratio: significant(ratios[0] ?? Number.NaN), ratioCi95: null }
+  const { ratio, interval } = meanOfRatios(ratios)
+  return { ratio: rounded(ratio), ratioCi95: roundedInterval(interval) }
 }
 
 /** How many clusters would make the interval of `meanOfClusters` half as wide, if they differ as these do. */
 export function clustersForHalf(n: number, level = 0.95): number {
-  const width = (count: number) => studentt.inv((1 + level) / 2, count - 1) / Math.sqrt(count)
+  const width = (count: number) => criticalT(1 - level, count - 1) / Math.sqrt(count)
   let needed = n
   while (width(needed) > width(n) / 2) needed += 1
   return needed

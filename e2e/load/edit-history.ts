@@ -3,7 +3,7 @@
 import { createDocument, documentText, linesOf } from '../../server/document/rich-text.ts'
 import type { Random } from '../../server/wire/time.ts'
 
-export interface HistoryPlan {
+interface HistoryPlan {
   readonly edits: number
   /** Of one window; each has its own Yjs client. */
   readonly editsPerSession: number

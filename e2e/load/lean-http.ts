@@ -256,7 +256,7 @@ async function openHttp2Browser(origin: string, sourceAddress?: string): Promise
   }
 }
 
-const opcodes = { continuation: 0, text: 1, binary: 2, ping: 9 } as const
+const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9 } as const
 
 /** One frame (RFC 6455, 5.2), masked with zeros, which leave the text unchanged. */
 export function webSocketFrame(text: string, type: keyof typeof opcodes = 'text', isLast = true): Buffer {
@@ -268,4 +268,46 @@ export function webSocketFrame(text: string, type: keyof typeof opcodes = 'text'
   if (head[1] === 0xfe) head.writeUInt16BE(length, 2)
   if (head[1] === 0xff) head.writeBigUInt64BE(BigInt(length), 2)
   return Buffer.concat([head, payload])
+}
+
+/** Of a frame that is read. */
+const mostStart = 128
+
+/** Reads unmasked frames (RFC 6455, 5.2) without keeping long ones. `start`: a frame's first bytes, 128 at most. */
+export function readFrames(
+  onFrame: (start: string, isText: boolean) => void,
+  onClose: () => void,
+): (bytes: Buffer) => void {
+  let head: Buffer = Buffer.alloc(0)
+  let opcode = 0
+  let left = 0
+  let isInPayload = false
+  let start = ''
+
+  function take(bytes: Buffer): Buffer {
+    if (!isInPayload) {
+      head = head.length > 0 ? Buffer.concat([head, bytes]) : bytes
+      const short = (head[1] ?? 0) & 0x7f
+      const headLength = short === 127 ? 10 : short === 126 ? 4 : 2
+      if (head.length < headLength) return Buffer.alloc(0)
+      opcode = (head[0] ?? 0) & 0x0f
+      left = short === 127 ? Number(head.readBigUInt64BE(2)) : short === 126 ? head.readUInt16BE(2) : short
+      bytes = head.subarray(headLength)
+      head = Buffer.alloc(0)
+      start = ''
+      isInPayload = true
+    }
+    const part = bytes.subarray(0, left)
+    if (start.length < mostStart) start += part.toString('latin1', 0, mostStart - start.length)
+    left -= part.length
+    if (left > 0) return Buffer.alloc(0)
+    isInPayload = false
+    if (opcode === opcodes.close) onClose()
+    else if (opcode <= opcodes.binary) onFrame(start, opcode === opcodes.text)
+    return bytes.subarray(part.length)
+  }
+
+  return (bytes) => {
+    for (let rest = take(bytes); rest.length > 0; rest = take(rest));
+  }
 }

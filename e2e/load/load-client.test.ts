@@ -8,7 +8,7 @@ import { WebSocketServer } from 'ws'
 import { startTestServer } from '../../server/testing.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import { openBrowser } from './lean-http.ts'
-import { openClient, openWindow, type Target } from './load-client.ts'
+import { openClient, openOwnClient, type Target } from './load-client.ts'
 import { startHttps } from './testing.ts'
 
 const draft = (html: string): Draft<'edit'> => ({
@@ -33,7 +33,7 @@ async function stage(t: TestContext, client: Target['client'], onRequest: Reques
         browser,
         query: new URLSearchParams({ window: 'w', key: 'k', channels: 'c' }),
         onBytes: (bytes) => received.push(String(bytes)),
-        onFailure: (why) => failures.push(why),
+        onEnd: (why) => failures.push(why),
       },
     )
   return { server, open, received, failures }
@@ -69,8 +69,8 @@ test('a transport without a lean client is measured with the window’s own', as
   const received = Promise.withResolvers<string>()
   const refused = Promise.withResolvers<string>()
   const open = (query: URLSearchParams) =>
-    openWindow(
-      { query, onBytes: (bytes) => received.resolve(String(bytes)), onFailure: refused.resolve },
+    openOwnClient(
+      { query, onBytes: (bytes) => received.resolve(String(bytes)), onEnd: refused.resolve },
       { client: 'sse', http: '2', origin: server.origin['2'], polling: { intervalMs: 0, holdMs: 300 } },
     )
   const client = await open(new URLSearchParams({ window: 'w', channels: 'c' }))

@@ -42,7 +42,7 @@ export async function openFleet(plan: FleetPlan, listener: FleetListener) {
       browser,
       query: new URLSearchParams({ window: nameAt(window), key, channels: channelAt(window) }),
       onBytes: createMarkReader((mark) => listener.onMark(window, mark)),
-      onFailure: (why) => listener.onFailure(`Window ${firstWindow + window}: ${why}.`),
+      onEnd: (why) => listener.onFailure(`Window ${firstWindow + window}: ${why}.`),
     })
   }
 

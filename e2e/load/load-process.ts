@@ -41,7 +41,7 @@ export interface Measured extends Tally {
   readonly failureWords: readonly string[]
 }
 
-export interface RampResult extends RampTally {
+interface RampResult extends RampTally {
   readonly loopDelayP99Ms: number
   readonly receivedBytes: number
 }
@@ -70,13 +70,14 @@ const rampSpareMs = 60_000
 
 export type LoadProcess = ReturnType<typeof startLoadProcess>
 
-/** Pending orders reject when `stopping` aborts. */
-export function startLoadProcess(stopping: AbortSignal) {
+/** Pending orders reject when `stopping` aborts. `opened` ends it. */
+export function startLoadProcess(stopping: AbortSignal, opened: AsyncDisposableStack) {
   const child = fork(import.meta.filename, [], {
     // For typed arrays.
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
+  opened.defer(() => void child.kill())
   const ended = new AbortController()
   child.once('exit', (code, signal) =>
     ended.abort(new Error(`A load process ended by itself (${signal ?? code}).`)),
@@ -126,7 +127,6 @@ export function startLoadProcess(stopping: AbortSignal) {
     async closeWindows(): Promise<void> {
       await ask({ type: 'close' }, spareMs)
     },
-    end: () => void child.kill(),
   }
 }
 

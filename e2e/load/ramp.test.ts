@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestServer } from '../../server/testing.ts'
+import { readFrames } from './lean-http.ts'
 import { createSharedClock } from './load-process.ts'
 import { DueQueue, periodOf, RampTallying, startRamp } from './ramp.ts'
-import { createFrameReader } from './ramp-clients.ts'
 
 const dueBy = (queue: DueQueue, now: number) => Array.from(queue.take(now), ({ item }) => item)
 
@@ -125,8 +125,8 @@ test('frames are read however they are cut, and of long ones the beginning', () 
   ])
   for (const size of [1, 7, 1000, bytes.length]) {
     const read: string[] = []
-    const take = createFrameReader(
-      ({ isText, start }) => read.push(`${isText ? 't' : 'b'}${start.slice(0, 9)}${start.length}`),
+    const take = readFrames(
+      (start, isText) => read.push(`${isText ? 't' : 'b'}${start.slice(0, 9)}${start.length}`),
       () => read.push('closed'),
     )
     for (let at = 0; at < bytes.length; at += size) take(bytes.subarray(at, at + size))

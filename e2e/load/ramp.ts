@@ -3,11 +3,11 @@
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { type Browser, openBrowser } from './lean-http.ts'
+import { type LoadClient, openClient, type Target } from './load-client.ts'
 import { sourceAddress } from './load-fleet.ts'
-import { openPingClient, type PingClient, type RampTarget } from './ramp-clients.ts'
 
 export interface RampPlan {
-  readonly target: RampTarget
+  readonly target: Target
   /** Of all load processes together. */
   readonly windows: number
   readonly windowsPerSecond: number
@@ -132,7 +132,7 @@ interface Window {
   readonly periodMs: number
   openedAt: number
   endedAt: number
-  client: PingClient | null
+  client: LoadClient | null
   /** When each unanswered ping was sent. */
   readonly waiting: number[]
 }
@@ -294,7 +294,7 @@ export function startRamp(plan: RampPlan, clock: () => number): Ramp {
   const endAt = startAt + rampMs(plan) + holdMs
   const tallying = new RampTallying(plan, endAt)
   const browsers: Browser[] = []
-  const clients = new Map<number, PingClient>()
+  const clients = new Map<number, LoadClient>()
   const openings = new DueQueue()
   const pings = new DueQueue()
   const done = Promise.withResolvers<RampTally>()
@@ -323,7 +323,7 @@ export function startRamp(plan: RampPlan, clock: () => number): Ramp {
     const name = nameOf(key, `w${window}`)
     const channels = `ramp-${Math.floor(window / perPage)}`
     try {
-      const client = await openPingClient(target, {
+      const client = await openClient(target, {
         browser,
         query: new URLSearchParams({ window: name, key, channels }),
         onPong: () => tallying.pong(window, clock()),

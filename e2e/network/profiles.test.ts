@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { mean, standardDeviation } from '../lab/statistics.ts'
 import { createPaths, type Delay, profiles, scaled } from './profiles.ts'
 
 const queue: Delay = { floorMs: 40, queueMeanMs: 10, queueSdMs: 10, correlationMs: 1000, stalls: null }

@@ -8,9 +8,9 @@ import { Socket as EngineIo } from 'engine.io-client'
 import { io } from 'socket.io-client'
 import { WebSocket } from 'ws'
 import { startServerProcess } from '../lab/server-process.ts'
+import { answeringPeers } from '../load/load-client.ts'
 import { createSharedClock } from '../load/load-process.ts'
 import { startRamp } from '../load/ramp.ts'
-import { answeringPeers } from '../load/ramp-clients.ts'
 
 const insecure = { rejectUnauthorized: false }
 

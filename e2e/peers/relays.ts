@@ -34,18 +34,7 @@ type Start = (address: string, fault: string) => readonly Server[] | Promise<rea
 
 /** Each starts a relay. */
 const relays: Readonly<Record<string, Start>> = {
-  ws() {
-    const server = figuresServer(() => sockets.clients.size)
-    const sockets = new WebSocketServer({ server, perMessageDeflate: false })
-    sockets.on('connection', (socket) => {
-      socket.on('error', () => undefined)
-      socket.on('message', (message) => {
-        const copy = String(message)
-        for (const client of sockets.clients) client.send(copy)
-      })
-    })
-    return [server]
-  },
+  ws: () => socketRelay((draft) => ({ message: draft })),
 
   /** Socket.IO's defaults. The page sends objects; the bench sends text, which is passed on as it is. */
   async 'socket.io'() {
@@ -109,72 +98,11 @@ const relays: Readonly<Record<string, Start>> = {
   hocuspocus: async (address) =>
     pageServers('hocuspocus', { address }, await bundled('@hocuspocus/provider')),
 
-  /** Each POST goes to all event streams. */
-  http2() {
-    const streams = new Set<ServerHttp2Stream>()
-    // Stream limit of the server under test.
-    const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 250 } })
-    server.on('stream', (stream: ServerHttp2Stream, { ':method': method }: IncomingHttpHeaders) => {
-      stream.on('error', () => undefined)
-      if (method === 'POST') {
-        whenRead(stream, (message) => {
-          const event = Buffer.from(`data: ${message}\n\n`)
-          for (const listening of streams) listening.write(event)
-          stream.respond({ ':status': 200, 'content-type': 'application/json' })
-          stream.end('{}')
-        })
-      } else {
-        stream.respond({ ':status': 200, 'content-type': 'text/event-stream' })
-        streams.add(stream)
-        stream.once('close', () => streams.delete(stream))
-      }
-    })
-    return [server, figuresServer(() => streams.size)]
-  },
+  http2: () => streamRelay((draft) => ({ message: draft })),
 
-  /** As `ws`, with what no log can do without: see `createStore`. Message and answer reach the sender in one write. */
-  'ws-stored'() {
-    const server = figuresServer(() => sockets.clients.size)
-    const sockets = new WebSocketServer({ server, perMessageDeflate: false })
-    const store = createStore()
-    sockets.on('connection', (socket, { socket: connection }) => {
-      socket.on('error', () => undefined)
-      socket.on('message', (draft) => {
-        const { message, answer } = store(JSON.parse(String(draft)))
-        connection.cork()
-        for (const client of sockets.clients) client.send(message)
-        socket.send(answer)
-        connection.uncork()
-      })
-    })
-    return [server]
-  },
-
-  /** As `http2`, likewise. The answer follows in the next turn, as Crosswind's does (docs/decisions/016). */
-  'http2-stored'() {
-    const streams = new Set<ServerHttp2Stream>()
-    const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 250 } })
-    const store = createStore()
-    server.on('stream', (stream: ServerHttp2Stream, { ':method': method }: IncomingHttpHeaders) => {
-      stream.on('error', () => undefined)
-      if (method === 'POST') {
-        whenRead(stream, (draft) => {
-          const { message, answer } = store(JSON.parse(draft))
-          const event = Buffer.from(`data: ${message}\n\n`)
-          for (const listening of streams) listening.write(event)
-          setImmediate(() => {
-            stream.respond({ ':status': 200, 'content-type': 'application/json' })
-            stream.end(answer)
-          })
-        })
-      } else {
-        stream.respond({ ':status': 200, 'content-type': 'text/event-stream' })
-        streams.add(stream)
-        stream.once('close', () => streams.delete(stream))
-      }
-    })
-    return [server, figuresServer(() => streams.size)]
-  },
+  /** With what no log can do without: see `createStore`. */
+  'ws-stored': () => socketRelay(storing()),
+  'http2-stored': () => streamRelay(storing()),
 
   /** Publish and subscribe without broker or log, for Crosswind's own load clients: a message goes to all of its channel. */
   channels: () =>
@@ -278,6 +206,72 @@ const relays: Readonly<Record<string, Start>> = {
   },
 }
 
+/** What all get for a draft, and its sender besides. */
+type Take = (draft: string) => { readonly message: string; readonly answer?: string }
+
+function storing(): Take {
+  const store = createStore()
+  return (draft) => store(JSON.parse(draft))
+}
+
+/** Message and answer reach the sender in one write. */
+function socketRelay(take: Take): readonly Server[] {
+  const server = figuresServer(() => sockets.clients.size)
+  const sockets = new WebSocketServer({ server, perMessageDeflate: false })
+  sockets.on('connection', (socket, { socket: connection }) => {
+    socket.on('error', () => undefined)
+    socket.on('message', (draft) => {
+      const { message, answer } = take(String(draft))
+      if (answer !== undefined) connection.cork()
+      for (const client of sockets.clients) client.send(message)
+      if (answer === undefined) return
+      socket.send(answer)
+      connection.uncork()
+    })
+  })
+  return [server]
+}
+
+/** Each POST goes to all event streams. What was stored is answered in the next turn, as Crosswind does (docs/decisions/016). */
+function streamRelay(take: Take): readonly Server[] {
+  const streams = new Set<ServerHttp2Stream>()
+  const server = streamServer(
+    (stream, draft) => {
+      const { message, answer } = take(draft)
+      const event = Buffer.from(`data: ${message}\n\n`)
+      for (const listening of streams) listening.write(event)
+      if (answer === undefined) respond(stream, '{}')
+      else setImmediate(respond, stream, answer)
+    },
+    (stream) => {
+      streams.add(stream)
+      return () => streams.delete(stream)
+    },
+  )
+  return [server, figuresServer(() => streams.size)]
+}
+
+function respond(stream: ServerHttp2Stream, answer: string): void {
+  stream.respond({ ':status': 200, 'content-type': 'application/json' })
+  stream.end(answer)
+}
+
+/** `listen` has a stream of events from then on, and returns how to end it. */
+function streamServer(
+  receive: (stream: ServerHttp2Stream, draft: string) => void,
+  listen: (stream: ServerHttp2Stream, path: string) => () => void,
+): http2.Http2SecureServer {
+  // Stream limit of the server under test.
+  const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 250 } })
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    stream.on('error', () => undefined)
+    if (headers[':method'] === 'POST') return whenRead(stream, (draft) => receive(stream, draft))
+    stream.respond({ ':status': 200, 'content-type': 'text/event-stream' })
+    stream.once('close', listen(stream, headers[':path'] ?? '/'))
+  })
+  return server
+}
+
 interface ChannelDraft {
   readonly id: string
   readonly channel: string
@@ -296,11 +290,8 @@ function channelServers(medium: Medium): readonly Server[] {
   })
 
   /** Returns how to end it. */
-  function subscribe(
-    { url = '/' }: { readonly url?: string | undefined },
-    take: (message: string) => void,
-  ): () => void {
-    const channel = new URL(url, 'https://localhost').searchParams.get('channels') ?? ''
+  function subscribe(path: string, take: (message: string) => void): () => void {
+    const channel = new URL(path, 'https://localhost').searchParams.get('channels') ?? ''
     const all = subscribers.getOrInsertComputed(channel, () => new Set())
     all.add(take)
     return () => {
@@ -309,24 +300,10 @@ function channelServers(medium: Medium): readonly Server[] {
     }
   }
 
-  const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 250 } })
-  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-    stream.on('error', () => undefined)
-    if (headers[':method'] === 'POST') {
-      whenRead(stream, (draft) =>
-        whenAnswered(publish(JSON.parse(draft)) ?? '{}', (answer) => {
-          stream.respond({ ':status': 200, 'content-type': 'application/json' })
-          stream.end(answer)
-        }),
-      )
-    } else {
-      stream.respond({ ':status': 200, 'content-type': 'text/event-stream' })
-      const end = subscribe({ url: headers[':path'] ?? '/' }, (message) =>
-        stream.write(`data: ${message}\n\n`),
-      )
-      stream.once('close', end)
-    }
-  })
+  const server = streamServer(
+    (stream, draft) => whenAnswered(publish(JSON.parse(draft)) ?? '{}', (answer) => respond(stream, answer)),
+    (stream, path) => subscribe(path, (message) => stream.write(`data: ${message}\n\n`)),
+  )
   const socketServer = figuresServer(() => subscribers.size)
   socketServer.on('upgrade', (request, socket, head) => {
     sockets.handleUpgrade(request, socket, head, (client) => {
@@ -338,7 +315,7 @@ function channelServers(medium: Medium): readonly Server[] {
       })
       client.once(
         'close',
-        subscribe(request, (message) => client.send(message)),
+        subscribe(request.url ?? '/', (message) => client.send(message)),
       )
     })
   })

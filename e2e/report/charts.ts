@@ -2,7 +2,8 @@
 
 import * as Plot from '@observablehq/plot'
 import { JSDOM } from 'jsdom'
-import { ascending, type Interval, quantile } from '../lab/statistics.ts'
+import type { Interval } from '../../server/wire/t-test.ts'
+import { ascending, quantile } from '../lab/statistics.ts'
 import { figure } from './section.ts'
 
 const { document } = new JSDOM('').window
@@ -458,7 +459,7 @@ export interface LineSeries {
   readonly points: readonly LinePoint[]
 }
 
-export interface LinePanel {
+interface LinePanel {
   /** Empty for none. */
   readonly title: string
   readonly series: readonly LineSeries[]

@@ -3,23 +3,14 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { holm, standardDeviation } from '../../server/wire/t-test.ts'
 import { readFlags } from '../lab/flags.ts'
 import { isPeer, labelOf } from '../lab/mode-names.ts'
-import { holm, standardDeviation, welch } from '../lab/statistics.ts'
+import { welch } from '../lab/statistics.ts'
 import { intervals } from './charts.ts'
 import { coverageFiles, coverageOf, coverageReport, readRepeatedRun } from './coverage.ts'
 import { reportFiles, reportText, requireFree, writeFolder } from './render.ts'
-import {
-  count,
-  figure,
-  interval,
-  moment,
-  number,
-  type Report,
-  type Section,
-  signed,
-  text,
-} from './section.ts'
+import { count, figure, interval, moment, nothing, type Report, signed, table, text } from './section.ts'
 
 const help = `npm run report -- --compare A B [flags]
 
@@ -87,25 +78,13 @@ function compareModes(before: ComparedRun, after: ComparedRun) {
     const test = isTested ? welch(groupOf(other ?? []), groupOf(one ?? [])) : null
     return { mode: first.mode, first, second, test }
   })
-  const corrected = holm(tested.flatMap(({ test }) => (test ? [test.p] : [])))
-  let place = 0
+  const corrected = [...holm(tested.flatMap(({ test }) => (test ? [test.p] : [])))]
   return tested.map(({ test, ...rest }) => {
-    const p = test ? (corrected[place++] ?? 1) : null
-    const isDecided = p !== null && p < 0.05
-    const verdict =
-      p === null
-        ? 'one session'
-        : !isDecided
-          ? 'undecided'
-          : (test?.difference ?? 0) > 0
-            ? 'slower'
-            : 'faster'
+    const p = test ? (corrected.shift() ?? 1) : null
+    const sign = (test?.difference ?? 0) > 0 ? 'slower' : 'faster'
     return {
-      ...rest,
-      differenceMs: test?.difference ?? null,
-      ci95Ms: test?.interval ?? null,
-      pCorrected: p,
-      verdict,
+      ...{ ...rest, differenceMs: test?.difference ?? null, ci95Ms: test?.interval ?? null, pCorrected: p },
+      verdict: p === null ? 'one session' : p < 0.05 ? sign : 'undecided',
     }
   })
 }
@@ -209,88 +188,67 @@ export function comparisonReport(comparison: Comparison): Report {
     ...(onlyBefore.length > 0 ? [`Only in the first run: ${onlyBefore.map(labelOf).join(', ')}.`] : []),
     ...(onlyAfter.length > 0 ? [`Only in the second run: ${onlyAfter.map(labelOf).join(', ')}.`] : []),
   ]
-  const compared: Section = {
+  const compared = {
     title: 'Mean transmission times',
     tables: [
-      {
-        caption: 'Both runs; times in milliseconds',
-        columns: [
-          text('Mode'),
-          ...['First run', 'Second run', 'Second − first', '95 % interval'].map(number),
-          text('Verdict'),
-        ],
-        rows: modes.map(({ mode, first, second, differenceMs, ci95Ms, verdict }) => [
-          labelOf(mode),
-          ...[first.meanMs, second.meanMs].map(figure),
-          differenceMs === null ? '–' : signed(differenceMs),
-          ci95Ms === null ? '–' : interval(ci95Ms),
+      table(
+        'Both runs; times in milliseconds',
+        ['Mode', 'First run', 'Second run', 'Second − first', '95 % interval', text('Verdict')],
+        modes.map(({ mode, first, second, differenceMs, ci95Ms, verdict }) => [
+          ...[labelOf(mode), first.meanMs, second.meanMs],
+          ...[differenceMs === null ? nothing : signed(differenceMs), ci95Ms ? interval(ci95Ms) : nothing],
           verdict,
         ]),
-      },
-      {
-        caption: 'Quantiles in milliseconds, and messages lost; the first run before the second',
-        columns: [text('Mode'), ...['Medians', 'p95', 'Lost'].map(number)],
-        rows: modes.map(({ mode, first, second }) => [
-          labelOf(mode),
-          `${figure(first.p50Ms)}, ${figure(second.p50Ms)}`,
-          `${figure(first.p95Ms)}, ${figure(second.p95Ms)}`,
-          `${count(first.lost)}, ${count(second.lost)}`,
+      ),
+      table(
+        'Quantiles in milliseconds, and messages lost; the first run before the second',
+        ['Mode', 'Medians', 'p95', 'Lost'],
+        modes.map(({ mode, first, second }) => [
+          ...[labelOf(mode), `${figure(first.p50Ms)}, ${figure(second.p50Ms)}`],
+          ...[
+            `${figure(first.p95Ms)}, ${figure(second.p95Ms)}`,
+            `${count(first.lost)}, ${count(second.lost)}`,
+          ],
         ]),
-      },
+      ),
     ],
     paragraphs: doubts,
   }
-  const tested = modes.flatMap(({ mode, differenceMs, ci95Ms, verdict }) =>
-    differenceMs === null || ci95Ms === null
-      ? []
-      : [
-          {
-            label: labelOf(mode),
-            point: differenceMs,
-            interval: ci95Ms,
-            isDecided: verdict !== 'undecided',
-            sessions: [],
-          },
-        ],
-  )
-  const drawn: Section[] =
-    tested.length === 0
-      ? []
-      : [
-          {
-            title: 'Differences',
-            figure: {
-              caption: 'Second run minus first, ms, with 95 % intervals; left of 0 the second run is faster',
-              description: tested
-                .map(({ label, point, interval: ends }) => `${label}: ${signed(point)} ms, ${interval(ends)}`)
-                .join('; '),
-              draw: (width) => intervals(tested, { width, axis: 'Second − first, ms', references: [0] }),
-            },
-          },
-        ]
-  const runs: Section = {
+  const tested = modes.flatMap(({ mode, differenceMs: point, ci95Ms, verdict }) => {
+    const isDecided = verdict !== 'undecided'
+    if (point === null || ci95Ms === null) return []
+    return [{ label: labelOf(mode), point, interval: ci95Ms, isDecided, sessions: [] }]
+  })
+  const drawn = {
+    title: 'Differences',
+    figure: {
+      caption: 'Second run minus first, ms, with 95 % intervals; left of 0 the second run is faster',
+      description: tested
+        .map(({ label, point, interval: ends }) => `${label}: ${signed(point)} ms, ${interval(ends)}`)
+        .join('; '),
+      draw: (width: number) => intervals(tested, { width, axis: 'Second − first, ms', references: [0] }),
+    },
+  }
+  const texts = (...titles: string[]) => titles.map(text)
+  const runs = {
     title: 'The two runs',
     tables: [
-      {
-        caption: 'Where the figures are from',
-        columns: [text('Run'), text('Folder'), text('Started'), text('Commit'), text('Command')],
-        rows: [
-          ['first', before.folder, moment(before.startedAt), before.commit, before.command],
-          ['second', after.folder, moment(after.startedAt), after.commit, after.command],
-        ],
-      },
-      {
-        caption: 'What else differs',
-        columns: [text('What'), text('First run'), text('Second run')],
-        rows: circumstances.map(({ name, before: one, after: other }) => [name, one, other]),
-      },
+      table('Where the figures are from', texts('Run', 'Folder', 'Started', 'Commit', 'Command'), [
+        ['first', before.folder, moment(before.startedAt), before.commit, before.command],
+        ['second', after.folder, moment(after.startedAt), after.commit, after.command],
+      ]),
+      table(
+        'What else differs',
+        texts('What', 'First run', 'Second run'),
+        circumstances.map(({ name, before: one, after: other }) => [name, one, other]),
+      ),
     ].filter(({ rows }) => rows.length > 0),
   }
   return {
     title: `Crosswind lab: ${scenario}, two runs`,
     subtitle: `${moment(before.startedAt)} and ${moment(after.startedAt)}`,
     finding,
-    sections: [compared, ...drawn, runs],
+    sections: [compared, ...(tested.length === 0 ? [] : [drawn]), runs],
   }
 }
 

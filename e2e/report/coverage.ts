@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as Plot from '@observablehq/plot'
 import { z } from 'zod'
+import { mean } from '../../server/wire/t-test.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
-import { mean } from '../lab/statistics.ts'
 import { svg } from './charts.ts'
 import { csv } from './render.ts'
-import { count, figure, interval, moment, number, type Report, signed, text } from './section.ts'
+import { count, figure, interval, moment, nothing, type Report, signed, table, text } from './section.ts'
 
 const range = z.tuple([z.number(), z.number()])
 
@@ -45,7 +45,7 @@ export async function readRepeatedRun(folder: string): Promise<RepeatedRun> {
   throw new Error(`${file} has no comparison over sessions; reports of keystrokes with two modes have one.`)
 }
 
-export type Coverage = ReturnType<typeof coverageOf>
+type Coverage = ReturnType<typeof coverageOf>
 
 /**
  * Of the first comparison of each run, for the ratio of the means, that of the medians, and the difference of the means. The pooled
@@ -76,27 +76,9 @@ export function coverageOf(given: readonly RepeatedRun[]) {
   if (!first || other)
     throw new Error(`${other?.folder} compares other modes than ${first?.folder}; repeat one comparison.`)
   const geometric = (values: readonly number[]) => Math.exp(mean(values.map(Math.log)))
-  const means = covered(
-    runs.map(({ meanRatio, meanRatioCi95, sessions }) => ({
-      ...{ value: meanRatio, ci95: meanRatioCi95 },
-      sessions: sessions.map((one) => one.meanRatio),
-    })),
-    geometric,
-  )
-  const medians = covered(
-    runs.map(({ medianRatio, medianRatioCi95, sessions }) => ({
-      ...{ value: medianRatio, ci95: medianRatioCi95 },
-      sessions: sessions.map((one) => one.medianRatio),
-    })),
-    geometric,
-  )
-  const difference = covered(
-    runs.map(({ differenceMs, ci95Ms, sessions }) => ({
-      ...{ value: differenceMs, ci95: ci95Ms },
-      sessions: sessions.map((one) => one.differenceMs),
-    })),
-    mean,
-  )
+  const means = covered(runs, 'meanRatio', 'meanRatioCi95', geometric)
+  const medians = covered(runs, 'medianRatio', 'medianRatioCi95', geometric)
+  const difference = covered(runs, 'differenceMs', 'ci95Ms', mean)
   const { mode, baseline, startedAt } = first
   const share = ({ holding }: Covered) => `${holding} (${Math.round((100 * holding) / runs.length)} %)`
   return {
@@ -115,15 +97,13 @@ export function coverageOf(given: readonly RepeatedRun[]) {
 type Covered = ReturnType<typeof covered>
 
 function covered(
-  runs: readonly {
-    readonly value: number
-    readonly ci95: readonly [number, number]
-    readonly sessions: readonly number[]
-  }[],
+  runs: readonly RepeatedRun['comparisons'][number][],
+  name: 'meanRatio' | 'medianRatio' | 'differenceMs',
+  intervalName: 'meanRatioCi95' | 'medianRatioCi95' | 'ci95Ms',
   pool: (values: readonly number[]) => number,
 ) {
-  const pooled = pool(runs.flatMap(({ sessions }) => sessions))
-  const taken = runs.map(({ value, ci95 }) => ({
+  const pooled = pool(runs.flatMap(({ sessions }) => sessions.map((session) => session[name])))
+  const taken = runs.map(({ [name]: value, [intervalName]: ci95 }) => ({
     ...{ value, ci95 },
     holds: ci95[0] <= pooled && pooled <= ci95[1],
   }))
@@ -143,18 +123,32 @@ export function coverageReport(coverage: Coverage): Report {
       draw: (width: number) => forest(of, axis, width),
     },
   })
+  const ratios = (what: string, of: Covered) =>
+    drawn(`Ratios of the ${what}`, `${against}: each run’s ratio of the ${what}`, `ratio of the ${what}`, of)
+  const every = table(
+    'Runs in the order of time; times in milliseconds',
+    [
+      ...['Run', 'Started', 'Load before', `Mean, ${labelOf(baseline)}`],
+      ...['Ratio of means', 'Ratio of medians', 'Difference'].flatMap((what) => [
+        ...[what, '95 % interval', text('Holds')],
+      ]),
+    ],
+    runs.map((run, place) => [
+      ...[String(place + 1), moment(run.startedAt), run.loadBefore, run.baselineMs],
+      ...[means, medians, difference].flatMap((of) => {
+        const { value = Number.NaN, ci95, holds } = of.runs[place] ?? {}
+        const shown = of === difference ? signed(value) : value
+        return [shown, ci95 ? interval(ci95) : nothing, holds ? 'yes' : 'no']
+      }),
+    ]),
+  )
   return {
     title: 'Crosswind lab: coverage of the intervals',
     subtitle: `${runs.length} runs from ${moment(coverage.startedAt)} to ${moment(last?.startedAt ?? '')}`,
     finding,
     sections: [
-      drawn('Ratios of the means', `${against}: each run’s ratio of the means`, 'ratio of the means', means),
-      drawn(
-        'Ratios of the medians',
-        `${against}: each run’s ratio of the medians`,
-        'ratio of the medians',
-        medians,
-      ),
+      ratios('means', means),
+      ratios('medians', medians),
       drawn(
         'Differences of the means',
         `${labelOf(mode)} − ${labelOf(baseline)}, ms: each run’s difference of means`,
@@ -163,31 +157,7 @@ export function coverageReport(coverage: Coverage): Report {
       ),
       {
         title: 'Every run',
-        tables: [
-          {
-            caption: 'Runs in the order of time; times in milliseconds',
-            columns: [
-              text('Run'),
-              ...['Started', 'Load before', `Mean, ${labelOf(baseline)}`].map(number),
-              ...['Ratio of means', 'Ratio of medians', 'Difference'].flatMap((what) => [
-                number(what),
-                number('95 % interval'),
-                text('Holds'),
-              ]),
-            ],
-            rows: runs.map((run, place) => {
-              const cells = [means, medians, difference].flatMap((of) => {
-                const { value = Number.NaN, ci95, holds } = of.runs[place] ?? {}
-                const shown = of === difference ? signed(value) : figure(value)
-                return [shown, ci95 ? interval(ci95) : '–', holds ? 'yes' : 'no']
-              })
-              return [
-                ...[String(place + 1), moment(run.startedAt), figure(run.loadBefore), figure(run.baselineMs)],
-                ...cells,
-              ]
-            }),
-          },
-        ],
+        tables: [every],
         paragraphs: [
           `Each run was ${coverage.commands.map((command) => `“${command}”`).join(' or ')}, with a seed of its own.`,
           `The pooled values are means over all ${count(sessions)} sessions, of the ratios the geometric one. Each run is part of them by ${figure(100 / runs.length)} %.`,
@@ -204,39 +174,32 @@ export function coverageFiles({
   medians,
   difference,
 }: Coverage): Readonly<Record<string, string>> {
-  const rows = runs.map((run, place) => ({
-    ...run,
-    ...{ place, means: means.runs[place], medians: medians.runs[place], difference: difference.runs[place] },
-  }))
-  return {
-    'runs.csv': csv(
-      [
-        ['run', ({ place }) => place + 1],
-        ['started_at', ({ startedAt }) => startedAt],
-        ['load_before', ({ loadBefore }) => loadBefore],
-        ['baseline_ms', ({ baselineMs }) => baselineMs],
-        ['mean_ratio', ({ means }) => means?.value ?? null],
-        ['mean_ratio_ci95_low', ({ means }) => means?.ci95[0] ?? null],
-        ['mean_ratio_ci95_high', ({ means }) => means?.ci95[1] ?? null],
-        ['mean_ratio_holds', ({ means }) => means?.holds ?? null],
-        ['median_ratio', ({ medians }) => medians?.value ?? null],
-        ['median_ratio_ci95_low', ({ medians }) => medians?.ci95[0] ?? null],
-        ['median_ratio_ci95_high', ({ medians }) => medians?.ci95[1] ?? null],
-        ['median_ratio_holds', ({ medians }) => medians?.holds ?? null],
-        ['difference_ms', ({ difference }) => difference?.value ?? null],
-        ['difference_ci95_low_ms', ({ difference }) => difference?.ci95[0] ?? null],
-        ['difference_ci95_high_ms', ({ difference }) => difference?.ci95[1] ?? null],
-        ['difference_holds', ({ difference }) => difference?.holds ?? null],
-        ['session_mean_ratios', ({ sessions }) => sessions.map(({ meanRatio }) => meanRatio).join(' ')],
-        ['session_median_ratios', ({ sessions }) => sessions.map(({ medianRatio }) => medianRatio).join(' ')],
-        [
-          'session_differences_ms',
-          ({ sessions }) => sessions.map(({ differenceMs }) => differenceMs).join(' '),
-        ],
-      ],
-      rows,
-    ),
-  }
+  type Row = Coverage['runs'][number]
+  const columnsOf = (name: string, unit: string, of: Covered) =>
+    [
+      [`${name}${unit}`, (_: Row, place: number) => of.runs[place]?.value ?? null],
+      [`${name}_ci95_low${unit}`, (_: Row, place: number) => of.runs[place]?.ci95[0] ?? null],
+      [`${name}_ci95_high${unit}`, (_: Row, place: number) => of.runs[place]?.ci95[1] ?? null],
+      [`${name}_holds`, (_: Row, place: number) => of.runs[place]?.holds ?? null],
+    ] as const
+  const each = (name: 'meanRatio' | 'medianRatio' | 'differenceMs') => (run: Row) =>
+    run.sessions.map((session) => session[name]).join(' ')
+  const content = csv<Row>(
+    [
+      ['run', (_, place) => place + 1],
+      ['started_at', ({ startedAt }) => startedAt],
+      ['load_before', ({ loadBefore }) => loadBefore],
+      ['baseline_ms', ({ baselineMs }) => baselineMs],
+      ...columnsOf('mean_ratio', '', means),
+      ...columnsOf('median_ratio', '', medians),
+      ...columnsOf('difference', '_ms', difference),
+      ['session_mean_ratios', each('meanRatio')],
+      ['session_median_ratios', each('medianRatio')],
+      ['session_differences_ms', each('differenceMs')],
+    ],
+    runs,
+  )
+  return { 'runs.csv': content }
 }
 
 function forest({ runs, pooled }: Covered, axis: string, width: number): string {

@@ -146,16 +146,30 @@ function rowsOf(table: string): number {
   return Math.max(0, table.replaceAll(/"[^"]*"/g, '').split('\n').length - 2)
 }
 
-type CsvCell = string | number | boolean | null
+type CsvCell = string | number | boolean | null | undefined
 
-/** Comma-separated (RFC 4180, but LF line ends); null is an empty cell. */
-export function csv<Row>(
-  columns: readonly (readonly [name: string, cell: (row: Row, place: number) => CsvCell])[],
-  rows: readonly Row[],
-): string {
+/** A key, whose column is named after it (`sentAt`: `sent_at`), or a name and a cell. */
+type CsvColumn<Row> =
+  | (keyof Row & string)
+  | readonly [name: string, cell: (row: Row, place: number) => CsvCell]
+
+/**
+ * Comma-separated (RFC 4180, but LF line ends); nothing is an empty cell. Times, by keys that end in `At` or `Ms`, have that many
+ * decimals.
+ */
+export function csv<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[], decimals = 3): string {
+  const named = columns.map((column) => {
+    if (typeof column !== 'string') return column
+    const isTime = /(?:At|Ms)$/.test(column)
+    const cell = (row: Row) => {
+      const value = row[column] as CsvCell
+      return isTime && typeof value === 'number' ? value.toFixed(decimals) : value
+    }
+    return [column.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), cell] as const
+  })
   const lines = [
-    columns.map(([name]) => name),
-    ...rows.map((row, place) => columns.map(([, cell]) => escapeCsv(String(cell(row, place) ?? '')))),
+    named.map(([name]) => name),
+    ...rows.map((row, place) => named.map(([, cell]) => escapeCsv(String(cell(row, place) ?? '')))),
   ]
   return `${lines.map((line) => line.join(',')).join('\n')}\n`
 }

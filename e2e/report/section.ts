@@ -1,6 +1,8 @@
 // The parts of a report (sections, tables, figures) and the formatting of numbers.
 
-import type { Circumstances } from '../lab/run-environment.ts'
+import type { Circumstances, Network } from '../lab/run-environment.ts'
+import type { Middle } from '../lab/statistics.ts'
+import { textTable } from '../lab/terminal-output.ts'
 
 export interface Report {
   readonly title: string
@@ -42,10 +44,56 @@ export type Column = ReturnType<typeof text | typeof number>
 export const text = (title: string) => ({ title, kind: 'text' }) as const
 export const number = (title: string) => ({ title, kind: 'number' }) as const
 
+type Cell = string | number | null | undefined
+
+/** The first column is text, and each other one that is not marked as such is of numbers. Numbers are shown by `figure`. */
+export function table(
+  caption: string,
+  columns: readonly (string | Column)[],
+  rows: readonly (readonly Cell[])[],
+): Table {
+  const columnOf = (title: string | Column, place: number) =>
+    typeof title === 'string' ? (place === 0 ? text(title) : number(title)) : title
+  const cellOf = (cell: Cell) => (typeof cell === 'string' ? cell : figure(cell))
+  return { caption, columns: columns.map(columnOf), rows: rows.map((row) => row.map(cellOf)) }
+}
+
+/** For a terminal. */
+export function tableText({ caption, columns, rows }: Table): string {
+  const left = columns.findIndex(({ kind }) => kind === 'number')
+  const cells = columns.map(
+    ({ title }, place) => [title, (row: readonly string[]) => row[place] ?? ''] as const,
+  )
+  return `  ${caption}\n${textTable(cells, rows, left < 0 ? columns.length : left)}`
+}
+
+/** `1.2 to 1.6`, one figure where both ends are the same. */
+export function range(values: readonly number[], inWords: (value: number) => string = figure): string {
+  const [least, most] = [Math.min(...values), Math.max(...values)].map(inWords)
+  return least === most ? `${least}` : `${least} to ${most}`
+}
+
+/** Of the machine that clients and server share, for the doubts. */
+export function loadWords({
+  environment: { loadBefore, loadAfter },
+}: Pick<Circumstances, 'environment'>): string {
+  return `its load average (1 min) was ${figure(loadBefore)} before and ${figure(loadAfter)} after`
+}
+
+/** Whether sessions tell how far runs differ, for the doubts. */
+export function sessionsWords(sessions: number): string {
+  return sessions < 2
+    ? 'One session does not tell how far sessions differ: the figures of another may be others.'
+    : `${count(sessions)} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their intervals say.`
+}
+
+export function networkWords({ profile, source, lateMs }: Network): string {
+  return `Between windows and server was a simulated network, “${profile}”: a relay on this machine that delays every byte in both directions. ${source} The relay itself added ${figure(lateMs)} ms to each way in the mean.`
+}
+
 /** Enough to repeat a run. */
 export function runAgainSection(
-  { environment, parameters, startedAt, finishedAt }: Omit<Circumstances, 'command'>,
-  command: string,
+  { command, environment, parameters, startedAt, finishedAt }: Circumstances,
   paragraphs: readonly string[] = [],
 ): Section {
   const { machine, cpu, cores, memoryBytes, os, node, browser, server, commit } = environment
@@ -101,6 +149,16 @@ export function spread(mean: number | null, sd: number | null): string {
 /** `−1.62 to −1.18`. */
 export function interval([low, high]: readonly [number, number]): string {
   return `${figure(low)} to ${figure(high)}`
+}
+
+/** `1.3 (1.2–1.4)`: a median and its range. */
+export function middleWords({ median, min, max }: Middle): string {
+  return median === null ? nothing : `${figure(median)} (${figure(min)}–${figure(max)})`
+}
+
+/** `1.3 (1.2 to 1.4)`. */
+export function ratioWords(ratio: number | null, ci95: readonly [number, number] | null): string {
+  return `${figure(ratio)}${ci95 ? ` (${interval(ci95)})` : ''}`
 }
 
 export function signed(value: number): string {

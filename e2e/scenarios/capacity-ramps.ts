@@ -3,18 +3,50 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { defaultConfig } from '../../server/config/schema.ts'
-import type { HttpVersion, TransportName } from '../../server/wire/modes.ts'
-import { connections } from '../../server/wire/modes.ts'
+import { connections, type HttpVersion } from '../../server/wire/modes.ts'
 import { labelOf, requireMode } from '../lab/mode-names.ts'
 import { type ProcessRecord, ProcessRecorder, pin } from '../lab/process-recorder.ts'
-import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
+import { startServerProcess } from '../lab/server-process.ts'
 import { quantile } from '../lab/statistics.ts'
 import { openBrowser } from '../load/lean-http.ts'
+import { type AnsweringPeer, answeringPeers, type Target } from '../load/load-client.ts'
 import { createSharedClock, type LoadProcess, startLoadProcess } from '../load/load-process.ts'
+import { startMode } from '../load/load-server.ts'
 import { type RampSecond, type RampTally, rampMs } from '../load/ramp.ts'
-import { type AnsweringPeer, answeringPeers, type RampTarget } from '../load/ramp-clients.ts'
 import { peerLabel } from '../peers/peers.ts'
-import type { CapacityOptions, ExperimentName } from './scenario-options.ts'
+
+export const experimentNames = [
+  'clients',
+  'comparison',
+  'switching',
+  'workers',
+  'period',
+  'connections',
+  'size',
+  'most',
+] as const
+
+export type ExperimentName = (typeof experimentNames)[number]
+
+/** As the flags have it. */
+interface RampOptions {
+  readonly experiments: readonly ExperimentName[]
+  readonly modes: readonly string[]
+  readonly peers: readonly AnsweringPeer[]
+  readonly workers: readonly number[]
+  readonly clients: number
+  readonly rate: number
+  readonly seconds: number
+  readonly hold: number
+  readonly period: number
+  readonly file: readonly number[]
+  readonly 'per-browser': readonly number[]
+  readonly 'per-page': number
+  readonly connections: number
+  readonly windows: number
+  readonly 'most-rate': number
+  readonly 'most-hold': number
+}
 
 /** One row of the experiments' table. */
 export interface RampSetup {
@@ -66,7 +98,7 @@ const sharedPeriodMs = 60_000
 const sharedPerBrowser = 10
 
 /** Every ramp of one session, by experiment. */
-export function rampsOf(options: CapacityOptions): RampSetup[] {
+export function rampsOf(options: RampOptions): RampSetup[] {
   const {
     modes,
     peers,
@@ -213,11 +245,7 @@ export async function measureRamp(
   await using opened = new AsyncDisposableStack()
   const { target, pid } = await startSubject(setup, opened)
   signal.throwIfAborted()
-  const loads = Array.from({ length: setup.clients }, () => {
-    const load = startLoadProcess(signal)
-    opened.defer(load.end)
-    return load
-  })
+  const loads = Array.from({ length: setup.clients }, () => startLoadProcess(signal, opened))
   // Each is there once it has answered an order.
   await Promise.all(loads.map((load) => load.closeWindows()))
   await pinAll(setup, pid, loads)
@@ -328,33 +356,19 @@ async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
     const program = join(import.meta.dirname, '../peers/pong-servers.ts')
     const server = await startServerProcess(program, [serverOf(subject), String(fileBytes), String(workers)])
     opened.defer(server.kill)
-    const target: RampTarget = {
-      ...{ client: subject, http: '1.1', origin: server.origin['1.1'], fileChannel: null },
-      polling: defaultConfig.polling,
-    }
-    return { target, pid: server.pid }
+    const place = { http: '1.1', origin: server.origin['1.1'] } as const
+    return { target: { client: subject, ...place, polling: defaultConfig.polling }, pid: server.pid }
   }
-  const { transport, http }: { transport: TransportName; http: HttpVersion } = requireMode(subject)
-  const folder = await makeServerFolder('capacity')
-  opened.defer(folder.remove)
   const { limits } = defaultConfig
-  const flags = folder.flags({
-    ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none', 'sensor-source': 'none', 'drain-ms': 0 },
-    // The file is an edit.
-    editor: 'mirror',
+  const server = await startMode(requireMode(subject), { windows, perBrowser, rate: 1 }, opened, {
     workers,
     'limits-max-windows': Math.min(100_000, Math.max(limits.maxWindows, windows * 2)),
     // Beside a WebSocket a file comes over a second one.
     'limits-max-connections': Math.min(200_000, Math.max(limits.maxConnections, windows * 2 + 100)),
     'limits-streams-per-session': Math.max(limits.streamsPerSession, perBrowser * 3),
   })
-  const server = await startServerProcess(serverProgram, flags)
-  opened.defer(server.kill)
   if (fileBytes > 0) await storeFile(server.origin['2'], fileBytes)
-  const target: RampTarget = {
-    ...{ client: transport, http, origin: server.origin[http], polling: defaultConfig.polling },
-    fileChannel: fileBytes > 0 ? fileChannel : null,
-  }
+  const target: Target = { ...server.target, fileChannel: fileBytes > 0 ? fileChannel : null }
   return { target, pid: server.pid }
 }
 

@@ -3,14 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JSDOM } from 'jsdom'
-import { analyse } from './capacity-analysis.ts'
-import { capacityFiles } from './capacity-report.ts'
+import { filesOf as filesOfRun } from '../lab/testing.ts'
+import { capacity } from './capacity.ts'
 import { type CapacityMaking, madeCapacityRun } from './testing.ts'
 
-function filesOf(making: CapacityMaking = {}): Readonly<Record<string, string>> {
-  const run = madeCapacityRun(making)
-  return capacityFiles(run, analyse(run))
-}
+const filesOf = (making: CapacityMaking = {}) => filesOfRun(capacity, madeCapacityRun(making))
 
 const cpuMs: CapacityMaking['cpuMs'] = ({ workers }) =>
   workers === 1
@@ -50,22 +47,6 @@ test('the finding stands on top, and the thesis beside what was found', () => {
     /Number of windows\. The thesis: 2,400 connections to 3,600: more CPU .*?\. Here: 1\.00 times the server CPU\./,
   )
   assert.match(text, /\| WebSocket, 2 \| 2\.00 \| 1\.00 \| 2 \|/)
-})
-
-test('one session, no peers, losses and limited clients are reports too', () => {
-  const lost = { opened: 0, failed: 80, due: 0, sent: 0, answered: 0 }
-  for (const making of [
-    { flags: ['--experiments', 'comparison', '--peers', '', '--sessions', '1'] },
-    { flags: ['--experiments', 'comparison,most', '--sessions', '1'], lost: () => lost },
-    { flags: ['--experiments', 'workers', '--workers', '2', '--sessions', '1'], clientShare: () => 1 },
-    { flags: ['--experiments', 'size,switching', '--sessions', '1'] },
-  ])
-    for (const [name, content] of Object.entries(filesOf({ cpuMs, ...making })))
-      if (/\.(html|md|svg)$/.test(name))
-        assert.ok(
-          !/NaN|undefined|Infinity|null/.test(content.replace(/<style>.*?<\/style>/gs, '')),
-          `${name} ${making.flags}`,
-        )
 })
 
 test('a row for each ramp, each second of it, and each process in each second', () => {

@@ -1,59 +1,38 @@
-// Report of a capacity run: sections and files.
-
+import type { Middle } from '../lab/statistics.ts'
 import { intervals, lines } from '../report/charts.ts'
-import { csv, csvTime, reportFiles } from '../report/render.ts'
+import { csv } from '../report/render.ts'
 import {
   count,
   figure,
+  loadWords,
   megabytes,
-  moment,
   nothing,
-  number,
-  runAgainSection,
   type Section,
-  type Table,
+  sessionsWords,
+  table,
   text,
 } from '../report/section.ts'
 import { type TimePanel, type TimeSeries, timeLines } from '../report/time-chart.ts'
+import {
+  type ExperimentName,
+  isPeerSubject,
+  type RampProcess,
+  type RampRecord,
+  subjectLabel,
+} from './capacity-ramps.ts'
 import {
   type Comparison,
   clientBounds,
   type RampSummary,
   type Run,
   type SpeedUp,
-  type Spread,
   type Summary,
   spreadWords,
+  summed,
   variantOf,
-} from './capacity-analysis.ts'
-import { isPeerSubject, type RampProcess, type RampRecord, subjectLabel } from './capacity-ramps.ts'
-import type { ExperimentName } from './scenario-options.ts'
+} from './capacity-summary.ts'
 
-export function capacityFiles(run: Run, summary: Summary): Readonly<Record<string, string>> {
-  const report = {
-    title: 'Crosswind lab: capacity',
-    subtitle: `${moment(summary.startedAt)}, commit ${summary.environment.commit}`,
-    finding: summary.finding,
-    sections: [
-      answersSection(summary),
-      ...comparisonSections(summary),
-      ...speedUpSections(summary),
-      costSection(summary),
-      ...timeSections(run),
-      thesisSection(summary),
-      doubtsSection(summary),
-      methodSection(summary),
-      runAgainSection(summary, summary.command),
-    ],
-  }
-  return reportFiles(report, summary, {
-    'ramps.csv': rampsCsv(run.ramps),
-    'seconds.csv': secondsCsv(run.ramps),
-    'processes.csv': processesCsv(run.ramps),
-  })
-}
-
-export const experimentTitles: Readonly<Record<ExperimentName, string>> = {
+const experimentTitles: Readonly<Record<ExperimentName, string>> = {
   clients: 'Clients on one and two cores',
   comparison: 'The same ramp, modes and peers',
   switching: 'One core, one and four processes',
@@ -64,32 +43,38 @@ export const experimentTitles: Readonly<Record<ExperimentName, string>> = {
   most: 'The greatest number',
 }
 
-const orNothing = (value: number | null, unit = '') => (value === null ? nothing : `${figure(value)}${unit}`)
 const percent = (share: number | null) => (share === null ? nothing : `${Math.round(share * 100)} %`)
 
-function answersSection({ ramps, sessions }: Summary): Section {
-  const table: Table = {
-    caption: `Over ${sessions === 1 ? 'one session' : `${count(sessions)} sessions`}; medians of round trips and openings, in milliseconds`,
-    columns: [
-      text('Ramp'),
-      ...['Sessions', 'Windows', 'Dropped', 'Pings due', 'Not answered', 'Repeated'].map(number),
-      ...['Round trip', '99 %', 'Opening'].map(number),
-      text('Bottleneck'),
-    ],
-    rows: ramps.map((ramp) => [
-      ramp.mode,
-      count(ramp.sessions),
-      ramp.opened === ramp.planned ? count(ramp.opened) : `${count(ramp.opened)} of ${count(ramp.planned)}`,
-      ...[ramp.dropped, ramp.due, ramp.missing, ramp.repeated].map(count),
-      ...[ramp.roundTripP50Ms, ramp.roundTripP99Ms, ramp.openedAfterP50Ms].map(({ median }) =>
-        figure(median),
-      ),
-      bottleneckOf(ramp),
-    ]),
-  }
+export function answersSection({ ramps, sessions }: Summary): Section {
   return {
     title: 'What was opened and answered',
-    tables: [table],
+    tables: [
+      table(
+        `Over ${sessions === 1 ? 'one session' : `${count(sessions)} sessions`}; medians of round trips and openings, in milliseconds`,
+        [
+          ...[
+            'Ramp',
+            'Sessions',
+            'Windows',
+            'Dropped',
+            'Pings due',
+            'Not answered',
+            'Repeated',
+            'Round trip',
+          ],
+          ...['99 %', 'Opening', text('Bottleneck')],
+        ],
+        ramps.map((ramp) => [
+          ...[ramp.mode, count(ramp.sessions)],
+          ramp.opened === ramp.planned
+            ? count(ramp.opened)
+            : `${count(ramp.opened)} of ${count(ramp.planned)}`,
+          ...[ramp.dropped, ramp.due, ramp.missing, ramp.repeated].map(count),
+          ...[ramp.roundTripP50Ms, ramp.roundTripP99Ms, ramp.openedAfterP50Ms].map(({ median }) => median),
+          bottleneckOf(ramp),
+        ]),
+      ),
+    ],
     paragraphs: [
       'Windows: those that opened, in all sessions of the ramp; “of” gives those planned, where some failed to open. A window counts as open once the server has greeted it; its opening runs from the moment when it was due, TLS and session included. A ping is due at every multiple of its window’s own period after that; one without an answer after 10 s is not answered. “Clients” as the bottleneck means that the load processes, not the server, limited the ramp: what it says about the server is then no limit of the server.',
       ...reasonsOf(ramps),
@@ -111,22 +96,23 @@ function bottleneckOf({ limitedSessions, sessions, limitedBy, serverShare }: Ram
   return (serverShare.median ?? 0) > clientBounds.share ? 'server' : 'none'
 }
 
-function comparisonSections({ comparisons, sessions }: Summary): readonly Section[] {
+export function comparisonSections({ comparisons, sessions }: Summary): readonly Section[] {
   const drawn = comparisons.filter(({ ratio }) => ratio !== null)
   if (drawn.length === 0) return []
   const subjects = [...Map.groupBy(drawn, ({ subjectVariant }) => subjectVariant)]
   const peers = [...new Set(drawn.map(({ peerVariant }) => peerVariant))]
-  const grid = (caption: string, value: (comparison: Comparison) => Spread): Table => ({
-    caption: `${caption}; median, and the range of the sessions`,
-    columns: [text('Crosswind'), ...peers.map(number)],
-    rows: subjects.map(([subject, own]) => [
-      subject,
-      ...peers.map((peer) => {
-        const found = own.find(({ peerVariant }) => peerVariant === peer)
-        return found ? spreadWords(value(found)) : nothing
-      }),
-    ]),
-  })
+  const grid = (caption: string, value: (comparison: Comparison) => Middle) =>
+    table(
+      `${caption}; median, and the range of the sessions`,
+      ['Crosswind', ...peers],
+      subjects.map(([subject, own]) => [
+        subject,
+        ...peers.map((peer) => {
+          const found = own.find(({ peerVariant }) => peerVariant === peer)
+          return found ? spreadWords(value(found)) : nothing
+        }),
+      ]),
+    )
   return [
     {
       title: 'Server CPU against the peers',
@@ -158,7 +144,7 @@ function comparisonSections({ comparisons, sessions }: Summary): readonly Sectio
   ]
 }
 
-function speedUpSections({ speedUps }: Summary): readonly Section[] {
+export function speedUpSections({ speedUps }: Summary): readonly Section[] {
   if (!speedUps.some(({ workers }) => workers > 1)) return []
   const bySubject = [...Map.groupBy(speedUps, ({ subject }) => subject)]
   const numbers = [...new Set(speedUps.map(({ workers }) => workers))].sort((one, other) => one - other)
@@ -193,16 +179,14 @@ function speedUpSections({ speedUps }: Summary): readonly Section[] {
         draw: (width) => lines([{ title: '', series }], { width, axis: 'workers', ticks: numbers }),
       },
       tables: [
-        {
-          caption: 'Median, and the range of the sessions',
-          columns: [
-            text('Workers'),
-            ...['Speed-up', 'Thesis, n/2', 'Ideal', 'CPU of all, times one worker’s'].map(number),
-            text('Busiest process'),
-            number('Most, by the first process'),
+        table(
+          'Median, and the range of the sessions',
+          [
+            ...['Workers', 'Speed-up', 'Thesis, n/2', 'Ideal', 'CPU of all, times one worker’s'],
+            ...[text('Busiest process'), 'Most, by the first process'],
           ],
-          rows: speedUps.map(row),
-        },
+          speedUps.map(row),
+        ),
       ],
       paragraphs: [
         'A server carries no more once its busiest process has a core to itself. The speed-up is therefore the busiest process’s CPU for a window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its code anew, which a short ramp would count against several. For the same reason these ramps have four times the windows of the others, at four times the rate: with fewer a worker is idle nearly all the time. It assumes a core for each process; server and clients share the cores of this machine, so that it is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, which counts like any other; workers accept their connections themselves.',
@@ -212,30 +196,26 @@ function speedUpSections({ speedUps }: Summary): readonly Section[] {
   ]
 }
 
-function costSection({ ramps }: Summary): Section {
+export function costSection({ ramps }: Summary): Section {
   return {
     title: 'CPU and memory of each ramp',
     tables: [
-      {
-        caption:
-          'Median of the sessions, their range in brackets; server and clients: of one core, the busiest process of each in the second half of the ramp',
-        columns: [
-          text('Ramp'),
-          ...['Server CPU, s', 'ms an opening', 'µs a pong', 'Server', 'Clients', 'Late, ms'].map(number),
-          ...['Memory', 'kB a window'].map(number),
+      table(
+        'Median of the sessions, their range in brackets; server and clients: of one core, the busiest process of each in the second half of the ramp',
+        [
+          ...['Ramp', 'Server CPU, s', 'ms an opening', 'µs a pong', 'Server', 'Clients', 'Late, ms'],
+          ...['Memory', 'kB a window'],
         ],
-        rows: ramps.map((ramp) => [
-          ramp.mode,
-          secondsOf(ramp.serverCpuMs),
-          orNothing(ramp.cpuMsPerOpening.median),
-          orNothing(ramp.cpuMicrosPerPong.median),
-          percent(ramp.serverShare.median),
-          percent(ramp.clientShare.median),
-          orNothing(ramp.latenessP99Ms.median),
-          megabytes(ramp.rssBytes.median),
-          orNothing(ramp.bytesPerWindow.median === null ? null : ramp.bytesPerWindow.median / 1000),
+        ramps.map((ramp) => [
+          ...[ramp.mode, secondsOf(ramp.serverCpuMs)],
+          ...[ramp.cpuMsPerOpening.median, ramp.cpuMicrosPerPong.median],
+          ...[percent(ramp.serverShare.median), percent(ramp.clientShare.median), ramp.latenessP99Ms.median],
+          ...[
+            megabytes(ramp.rssBytes.median),
+            ramp.bytesPerWindow.median && ramp.bytesPerWindow.median / 1000,
+          ],
         ]),
-      },
+      ),
     ],
     paragraphs: [
       'A pong costs what the server spends in the hold, when nothing opens, over the pongs of that time: heartbeats and idle work are in it, and with few pongs a second they outweigh it. An opening costs the rest of the CPU, less the pongs of the ramp at that price, TLS included. Late is how long after its time the load processes opened a window or sent a ping, 99 % of them.',
@@ -297,7 +277,7 @@ function memoryPanel(ramp: RampRecord): TimePanel {
 }
 
 /** Of the first session: the others have the same shape. */
-function timeSections({ ramps }: Run): readonly Section[] {
+export function timeSections({ ramps }: Run): readonly Section[] {
   const first = ramps.filter(({ session }) => session === 1)
   const byExperiment = Map.groupBy(first, ({ experiment }) => experiment)
   const experiments = (Object.keys(experimentTitles) as ExperimentName[]).flatMap((name) => {
@@ -356,7 +336,7 @@ const thesisFound: Readonly<Record<ExperimentName, string>> = {
   most: 'some 25,000 connections on 30 processes, a ping every 6 s (3.14)',
 }
 
-function thesisSection({ ramps, speedUps }: Summary): Section {
+export function thesisSection({ ramps, speedUps }: Summary): Section {
   const names = Object.keys(experimentTitles) as ExperimentName[]
   const rows = names.flatMap((name) => {
     const own = ramps.filter(({ experiment }) => experiment === name)
@@ -419,121 +399,73 @@ function foundHere(name: ExperimentName, own: readonly RampSummary[], speedUps: 
   return second ? `${figure(cpu(second) / cpu(first))} times the server CPU` : nothing
 }
 
-function doubtsSection({ ramps, environment, sessions }: Summary): Section {
+export function doubtsSection({ ramps, environment, sessions }: Summary): Section {
   const limited = ramps.filter(({ limitedSessions }) => limitedSessions > 0)
   return {
     title: 'Doubts',
     paragraphs: [
-      `Server and clients shared one machine with ${environment.cores} cores; its load average (1 min) was ${figure(environment.loadBefore)} before and ${figure(environment.loadAfter)} after. Servers are compared by their CPU for the same work, which the sharing disturbs less than it does times. Round trips over loopback say how long servers and clients took, not what a network adds.`,
+      `Server and clients shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Servers are compared by their CPU for the same work, which the sharing disturbs less than it does times. Round trips over loopback say how long servers and clients took, not what a network adds.`,
       limited.length === 0
         ? `In no ramp were the clients the bottleneck: no load process took more than ${percent(clientBounds.share)} of a core in the second half of a ramp, and 99 % of its openings and pings were at most ${clientBounds.latenessP99Ms} ms late.`
         : `The clients were the bottleneck in: ${limited.map(({ mode, limitedBy }) => `${mode} (by ${limitedBy})`).join(', ')}. Their round trips, and what failed or was not answered, are not the server’s.`,
       'The windows are lean clients, which read what comes and keep no document. Nobody writes: the load is connections and pings. A ping stands in for the window’s own heartbeats, which are optional; those of the server, of Engine.IO, Socket.IO and SocketCluster are answered.',
-      sessions < 2
-        ? 'One session does not tell how far sessions differ: the figures of another may be others.'
-        : `${count(sessions)} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their range.`,
+      sessionsWords(sessions),
     ],
   }
 }
 
-function methodSection({ ramps, parameters }: Summary): Section {
-  const hasFiles = ramps.some(({ experiment }) => experiment === 'size')
-  const perPage = Math.max(...ramps.map((ramp) => ramp.perPage))
-  return {
-    title: 'How it was measured',
-    paragraphs: [
-      `Each ramp started a server and ${parameters.clients} load processes anew, with the settings of npm start but for limits that fit the ramp. Windows opened at fixed times, whether or not earlier ones were open yet; each drew one period, uniform from 0.2 to 1.8 times the mean, and pinged at its multiples without waiting for answers. The thesis draws from 0 to twice the mean, where the fastest few clients send most of the pings. In each session the ramps came in another order.`,
-      'A ping is the smallest exchange of each: over WebSocket and streamed bodies Crosswind’s question for the time, in the other modes GET /api/clock on the window’s connection; with ws and Engine.IO a message and a message, with Socket.IO and SocketCluster an event and an event. The answer is the number of pings, as in the thesis, or the time.',
-      ...(hasFiles
-        ? [
-            'In the experiment “size” a peer answers with a buffer of that size. No frame of Crosswind asks for stored content, so that its windows read a page that holds one message of that size: over HTTP/2 on the window’s session, beside a WebSocket over a second connection, which is kept. That reading is a request with its checks, and costs more than an answer in the stream would.',
-          ]
-        : []),
-      `${count(perPage)} windows shared a page: each hears who else is there, so that thousands on one page would tell each other of every newcomer. Windows connected from addresses of 127.0.0.0/8, one for each server and each ten thousand, because one address has fewer ports than that allows.`,
-      'CPU and memory are the kernel’s, from /proc, in steps of 10 ms and once a second; between two samples CPU counts in proportion. Quantiles are of type 7 (Hyndman and Fan, 1996) over all pings of a ramp.',
-      'Every ramp is in ramps.csv, every second of it in seconds.csv, every process in each second in processes.csv; the figures of this report are in summary.json.',
-    ],
-  }
+/** Names a ramp in each table. */
+const placeOf = (ramp: RampRecord) => {
+  const { experiment, subject, session, turn } = ramp
+  return { experiment, subject, variant: variantOf(ramp), session, turn }
 }
 
-const setupColumns = [
-  ['experiment', ({ experiment }: RampRecord) => experiment],
-  ['subject', ({ subject }: RampRecord) => subject],
-  ['variant', (ramp: RampRecord) => variantOf(ramp)],
-  ['session', ({ session }: RampRecord) => session],
-  ['turn', ({ turn }: RampRecord) => turn],
-] as const
+const placeColumns = ['experiment', 'subject', 'variant', 'session', 'turn'] as const
 
-function rampsCsv(ramps: readonly RampRecord[]): string {
-  return csv<RampRecord>(
+export function rampsCsv(ramps: readonly RampRecord[]): string {
+  const times = (name: string, { p50, p99, max }: RampRecord['roundTripMs']) => ({
+    ...{ [`${name}P50Ms`]: p50, [`${name}P99Ms`]: p99, [`${name}MaxMs`]: max },
+  })
+  const rows = ramps.map((ramp) => ({
+    ...{ ...ramp, ...placeOf(ramp), ...ramp.counts },
+    ...times('roundTrip', ramp.roundTripMs),
+    ...times('openedAfter', ramp.openedAfterMs),
+    ...times('openingLateness', ramp.openingLatenessMs),
+    ...times('pingLateness', ramp.pingLatenessMs),
+  })) as readonly object[] as readonly (Record<string, number> & RampRecord)[]
+  return csv(
     [
-      ...setupColumns,
-      ['workers', ({ workers }) => workers],
-      ['clients', ({ clients }) => clients],
-      ['windows', ({ windows }) => windows],
-      ['windows_per_second', ({ windowsPerSecond }) => windowsPerSecond],
-      ['hold_seconds', ({ holdSeconds }) => holdSeconds],
-      ['mean_period_ms', ({ meanPeriodMs }) => meanPeriodMs],
-      ['per_browser', ({ perBrowser }) => perBrowser],
-      ['per_page', ({ perPage }) => perPage],
-      ['file_bytes', ({ fileBytes }) => fileBytes],
-      ['opened', ({ counts }) => counts.opened],
-      ['failed', ({ counts }) => counts.failed],
-      ['dropped', ({ counts }) => counts.dropped],
-      ['due', ({ counts }) => counts.due],
-      ['sent', ({ counts }) => counts.sent],
-      ['answered', ({ counts }) => counts.answered],
-      ['missing', ({ counts }) => counts.missing],
-      ['repeated', ({ counts }) => counts.repeated],
-      ['round_trip_p50_ms', ({ roundTripMs }) => csvTime(roundTripMs.p50)],
-      ['round_trip_p99_ms', ({ roundTripMs }) => csvTime(roundTripMs.p99)],
-      ['round_trip_max_ms', ({ roundTripMs }) => csvTime(roundTripMs.max)],
-      ['opened_after_p50_ms', ({ openedAfterMs }) => csvTime(openedAfterMs.p50)],
-      ['opened_after_p99_ms', ({ openedAfterMs }) => csvTime(openedAfterMs.p99)],
-      ['opening_lateness_p99_ms', ({ openingLatenessMs }) => csvTime(openingLatenessMs.p99)],
-      ['ping_lateness_p99_ms', ({ pingLatenessMs }) => csvTime(pingLatenessMs.p99)],
-      ['loop_delay_p99_ms', ({ loopDelayP99Ms }) => csvTime(loopDelayP99Ms)],
-      ['received_bytes', ({ receivedBytes }) => receivedBytes],
-      ['end_ms', ({ endMs }) => csvTime(endMs)],
-    ],
-    ramps,
-  )
-}
-
-function secondsCsv(ramps: readonly RampRecord[]): string {
-  const rows = ramps.flatMap((ramp) => ramp.seconds.map((second, place) => ({ ramp, second, place })))
-  type Row = (typeof rows)[number]
-  return csv<Row>(
-    [
-      ...setupColumns.map(([name, cell]) => [name, ({ ramp }: Row) => cell(ramp)] as const),
-      ['second', ({ place }) => place + 1],
-      ['open', ({ second }) => second.open],
-      ['opened', ({ second }) => second.opened],
-      ['failed', ({ second }) => second.failed],
-      ['dropped', ({ second }) => second.dropped],
-      ['sent', ({ second }) => second.sent],
-      ['answered', ({ second }) => second.answered],
-      ['round_trip_p50_ms', ({ second }) => csvTime(second.roundTripP50Ms)],
+      ...[...placeColumns, 'workers', 'clients', 'windows', 'windowsPerSecond', 'holdSeconds'],
+      ['mean_period_ms', ({ meanPeriodMs }) => String(meanPeriodMs)],
+      ...['perBrowser', 'perPage', 'fileBytes', ...summed.slice(0, 4), 'sent', ...summed.slice(4)],
+      ...['roundTripP50Ms', 'roundTripP99Ms', 'roundTripMaxMs', 'openedAfterP50Ms', 'openedAfterP99Ms'],
+      ...['openingLatenessP99Ms', 'pingLatenessP99Ms', 'loopDelayP99Ms', 'receivedBytes', 'endMs'],
     ],
     rows,
   )
 }
 
-function processesCsv(ramps: readonly RampRecord[]): string {
+export function secondsCsv(ramps: readonly RampRecord[]): string {
+  const rows = ramps.flatMap((ramp) =>
+    ramp.seconds.map((second, place) => ({ ...second, ...placeOf(ramp), second: place + 1 })),
+  )
+  return csv(
+    [
+      ...placeColumns,
+      ...(['second', 'open', 'opened', 'failed', 'dropped', 'sent', 'answered', 'roundTripP50Ms'] as const),
+    ],
+    rows,
+  )
+}
+
+export function processesCsv(ramps: readonly RampRecord[]): string {
   const rows = ramps.flatMap((ramp) =>
     [...ramp.server, ...ramp.load].flatMap(({ name, samples }) =>
-      samples.map((sample) => ({ ramp, name, sample, from: samples[0] ?? sample })),
+      samples.map(({ atMs, cpuMs, rssBytes }) => ({
+        ...{ ...placeOf(ramp), process: name, atMs, rssBytes },
+        cpu_ms: Math.round(cpuMs - (samples[0]?.cpuMs ?? 0)),
+      })),
     ),
   )
-  type Row = (typeof rows)[number]
-  return csv<Row>(
-    [
-      ...setupColumns.map(([name, cell]) => [name, ({ ramp }: Row) => cell(ramp)] as const),
-      ['process', ({ name }) => name],
-      ['at_ms', ({ sample }) => csvTime(sample.atMs)],
-      ['cpu_ms', ({ sample, from }) => Math.round(sample.cpuMs - from.cpuMs)],
-      ['rss_bytes', ({ sample }) => sample.rssBytes],
-    ],
-    rows,
-  )
+  return csv([...placeColumns, 'process', 'atMs', 'cpu_ms', 'rssBytes'], rows)
 }

@@ -1,19 +1,18 @@
 // A few windows through the whole scenario: two modes and a peer, a file, and two workers.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { capacityRun, turnsOf } from './capacity.ts'
+import { optionsOf, runSmall } from '../lab/testing.ts'
+import { capacity, turnsOf } from './capacity.ts'
 import { rampsOf } from './capacity-ramps.ts'
-import { readCapacityOptions } from './scenario-options.ts'
 
 const skip = process.platform === 'linux' ? false : 'needs /proc'
 
 test('what ratios and speed-ups come from has a turn in every session, the rest two at most, and the greatest number one', () => {
-  const setups = rampsOf(readCapacityOptions(['--peers', 'ws', '--workers', '1,2']))
+  const setups = rampsOf(optionsOf(capacity, '--peers', 'ws', '--workers', '1,2'))
   const turns = turnsOf(setups, 5, createSeededRandom(1))
   const timesOf = (experiment: string) =>
     turns.map((ramps) => ramps.filter((ramp) => ramp.experiment === experiment).length)
@@ -27,14 +26,10 @@ test('every window opens, every ping is answered, and every process is recorded'
   skip,
   timeout: 120_000,
 }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-capacity-test-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const out = join(folder, 'report')
   const flags =
     '--experiments comparison,size,most --peers engine.io --rate 8 --seconds 2 --hold 1 --period 0.5 --sessions 1'
   const few = '--file 1000 --per-browser 4 --connections 6 --windows 20 --most-rate 5 --most-hold 7 --seed 4'
-  const options = readCapacityOptions([...`${flags} ${few}`.split(' '), '--out', out])
-  const { summary, isFailure } = await capacityRun(options, 'test', new AbortController().signal)
+  const { summary, isFailure, out } = await runSmall(t, capacity, `${flags} ${few}`)
   assert.equal(isFailure, false)
   assert.deepEqual(
     summary.ramps.map(({ mode }) => mode),

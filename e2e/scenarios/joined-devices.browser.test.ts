@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
-import type { Summary } from './keystrokes-analysis.ts'
-import { startLab } from './testing.ts'
+import { startLab } from '../lab/testing.ts'
+import type { Summary } from './keystrokes-summary.ts'
 
 const size = ['--sessions', '2', '--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '2']
 const modes = ['--modes', 'sse/2,websocket/1.1']

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, type TestContext, test } from 'node:test'
-import { startLab } from './testing.ts'
+import { startLab } from '../lab/testing.ts'
 
 let folder: string
 before(async () => {
@@ -45,23 +45,7 @@ test('a small run of both editors with their bare peer ends with nothing lost an
   const out = join(folder, 'report')
   const run = startLab(
     t,
-    'keystrokes',
-    '--sessions',
-    '2',
-    '--keys',
-    '3',
-    '--blocks',
-    '1',
-    '--windows',
-    '2',
-    '--warmup',
-    '2',
-    '--peers',
-    'bare',
-    '--editor',
-    'shared,mirror',
-    '--modes',
-    'sse/2,websocket/1.1',
+    'keystrokes --sessions 2 --keys 3 --blocks 1 --windows 2 --warmup 2 --peers bare --editor shared,mirror --modes sse/2,websocket/1.1',
     '--out',
     out,
   )
@@ -194,38 +178,3 @@ test('Ctrl-C ends it in order and leaves nothing that looks whole', async (t) =>
   assert.equal(existsSync(out), false)
   assert.equal(existsSync(`${out}.unfinished`), false)
 })
-
-for (const [flags, sentence] of [
-  [['--modes', 'sse/3'], /--modes names "sse\/3"; there are sse\/2, sse\/1.1, websocket\/1.1, /],
-  [['--keys', 'many'], /--keys is "many"/],
-  [['--peers', 'sockjs'], /--peers names "sockjs"; there are bare, ws, socket\.io, .*centrifugo=URL/],
-  [['--peers', 'centrifugo'], /--peers names "centrifugo" without its address: write centrifugo=https/],
-  [['--peers', 'mercure=https://x', '--profile', 'lan'], /--profile is simulated for what runs on this/],
-  [['--server', 'http://x'], /--server is "http:\/\/x": must be an https address/],
-  [['--keys', '2', '--blocks', '3'], /keys must be at least as many as blocks/],
-  [['--editor', 'vi'], /--editor names "vi"; there are shared, mirror\./],
-  [['--editor', 'shared,mirror', '--server', 'https://x'], /a server has one editor/],
-  [['--windows', '6'], /--windows is 6: sse\/1.1 carries 5 windows of one browser/],
-  [['--until', 'done'], /--until is "done": must be decided\./],
-  [['--matters', '5'], /--matters is "5": must be like 1ms or 5%\./],
-  [['--until', 'decided', '--sessions', '2'], /with --until, --sessions is the fewest, 3 or more/],
-  [['--profile', 'mars'], /--profile is "mars": there are loopback, lan, mobile, edmonton/],
-  [['--profile', 'lan', '--server', 'https://x'], /a profile is simulated on this machine/],
-  [['--join', '1', '--profile', 'lan'], /a profile is simulated on this machine/],
-  [['--join', '1', '--server', 'https://x'], /the lab starts the server that devices join/],
-  [['--join', '1', '--peers', 'bare'], /peers run on this machine/],
-  [['--join', 'all'], /--join is "all"/],
-  [['--host', 'https://x'], /--host is "https:\/\/x": must be a name or address of this machine/],
-  [['--tls-cert-file', 'a.pem'], /--tls-cert-file and --tls-key-file belong together/],
-  [['--budget', 'none.json'], /--budget names none\.json, which cannot be read \(ENOENT\)/],
-  [['--budget'], /--budget needs a file/],
-  [['--wibble'], /wibble/],
-] as const) {
-  test(`${flags.join(' ')}: one sentence, and nothing is started`, async (t) => {
-    const run = startLab(t, 'keystrokes', ...flags)
-    const [code] = await run.ended
-    assert.equal(code, 1)
-    assert.match(run.said(), sentence)
-    assert.equal(run.said().trim().split('\n').length, 1)
-  })
-}

@@ -1,538 +1,445 @@
 // The 200 keystrokes of the 2021 paper (4.2), in sessions: one window types, all receive.
 
 import { randomUUID } from 'node:crypto'
-import type { Figures } from '../../server/process.ts'
-import { isLoopback } from '../../server/security/access.ts'
-import type { EditorName } from '../../server/wire/messages.ts'
-import type { Mode } from '../../server/wire/modes.ts'
+import { z } from 'zod'
+import { type EditorName, editorNames } from '../../server/wire/messages.ts'
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
-import { DeviceListener, type JoinedDevice } from '../browser/joined-devices.ts'
-import {
-  fillPages,
-  openWindows,
-  type RecordingWindow,
-  readClocks,
-  showPages,
-  stampsOf,
-  textBetween,
-  typeKeys,
-  warmUp,
-} from '../browser/typing.ts'
-import { boundBetween, combine } from '../lab/clock.ts'
+import { showPages, stampsOf, textBetween, typeKeys, warmUp } from '../browser/typing.ts'
+import { compare, comparisonsSection, isDecided, sessionsNeeded, type Until } from '../lab/comparisons.ts'
+import { defineExperiment, type Lab } from '../lab/experiment.ts'
+import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
+import { labelOf, requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
+import { Participants, participantFlags, windowsSections } from '../lab/participants.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import { hasArrived, outcomeWords, type Sample } from '../lab/samples.ts'
+import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
+import { stagesSection } from '../lab/stages.ts'
 import {
   describeNetwork,
   describePlace,
+  profileFlag,
   recordingAddress,
-  startMeasuredServer,
-  startPeer,
-} from '../lab/measured-server.ts'
-import { requireMode } from '../lab/mode-names.ts'
-import { Reach } from '../lab/reach.ts'
-import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
-import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
-import { median } from '../lab/statistics.ts'
-import { Progress } from '../lab/terminal-output.ts'
-import { type Link, meanLateness } from '../network/delay-link.ts'
-import { describePeer, imitatedModes, nameOfPeer, peerLabel, relayOf, requirePeers } from '../peers/peers.ts'
-import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
+  type System,
+  spentByMode,
+  Testbed,
+  timeTurn,
+  type Use,
+} from '../lab/testbed.ts'
 import {
-  analyse,
-  growingIntervalMs,
-  growingKeys,
-  growingTurns,
-  hasArrived,
-  isDecided,
-  matchBlock,
-  type Run,
-  type RunWindow,
-  type Sample,
-  sessionsNeeded,
-  transmissionMs,
-} from './keystrokes-analysis.ts'
-import { keystrokesFiles } from './keystrokes-report.ts'
-import type { KeystrokeOptions } from './scenario-options.ts'
+  describePeer,
+  imitatedModes,
+  nameOfPeer,
+  peerLabel,
+  peerWords,
+  readPeers,
+  requirePeers,
+} from '../peers/peers.ts'
+import { lostSection } from '../report/sample-sections.ts'
+import { figure } from '../report/section.ts'
+import { type GrownDocument, growingSections, measureGrowing } from './growing-document.ts'
+import { knownFaultsSections, peersSections } from './keystrokes-peers.ts'
+import {
+  bytesSection,
+  costSection,
+  doubtsSection,
+  modesSection,
+  nothingArrived,
+  paperSection,
+  sampleSections,
+  samplesCsv,
+  slowestSection,
+} from './keystrokes-report.ts'
+import { analyse, type ModeSummary, pairsOf, type Run } from './keystrokes-summary.ts'
 
-interface Subject {
-  /** `sse/2`, with two editors `sse/2 mirror`; of a peer `bare:sse/2`. */
-  readonly name: string
-  readonly editor: EditorName
-  readonly mode: Mode
-  readonly server: Pick<MeasuredServer, 'origin' | 'stages' | 'close'> & {
-    readonly figures: () => Promise<Pick<Figures, 'cpuMs' | 'rssBytes'>>
-  }
-  /** The server stores nothing; the lab fills each page with the previous block's content. */
-  readonly forgets: boolean
-  /** `Mercure at https://…`; only of a peer that runs elsewhere. */
-  readonly elsewhere?: string
+const refuse = (isWrong: boolean, sentence: string) => {
+  if (isWrong) throw new Error(`${sentence}.`)
 }
 
-/** Writes nothing after a failure or abort. */
-export async function keystrokeRun(options: KeystrokeOptions, command: string, signal: AbortSignal) {
-  const startedAt = new Date()
-  const folder = options.out ?? reportFolder('keystrokes', startedAt)
-  await requireFree(folder)
-  await requirePeers(options.peers)
-  const loadBefore = loadNow()
-  const progress = new Progress(process.stdout)
-  const { modes, editors, windows, sessions, keys, blocks, warmup, interval, sensor, headed, remote, peers } =
-    options
-  await using opened = new AsyncDisposableStack()
-  const joined = await openReach(options, progress, signal, opened)
-  const beside =
-    peers.length > 0 ? `, beside ${peers.map((peer) => peerLabel(nameOfPeer(peer))).join(', ')}` : ''
-  const inEditors = ` with the editor${editors.length > 1 ? 's' : ''} ${editors.join(' and ')}`
-  progress.say(
-    `${keys} keys for each of ${modes.join(', ')}${inEditors}${beside} in each of ${sessions} session${sessions > 1 ? 's' : ''}, in ${blocks} turns, ${windows} window${windows > 1 ? 's' : ''}${joined.devices.length > 0 ? ` and ${joined.devices.length} joined` : ''}; --seed ${options.seed}.`,
-  )
-  const random = createSeededRandom(options.seed)
-  const measured: Awaited<ReturnType<typeof measure>>[] = []
-  let outcome: 'going on' | 'decided' | 'limit' = 'going on'
-  while (measured.length < sessions || (options.until && outcome === 'going on')) {
-    const session = measured.length + 1
-    measured.push(
-      await inSession(options, joined, signal, (rig) =>
-        measure(options, { ...rig, subjects: shuffled(rig.subjects, random), session }, progress, signal),
-      ),
-    )
-    if (!options.until || session < sessions) continue
-    const spentMs = Date.now() - startedAt.getTime()
-    const summary = analyse({ ...runOf(), until: { matters: options.matters, outcome: 'limit' } })
-    if (isDecided(summary)) outcome = 'decided'
-    // Another session would end beyond the limit.
-    else if (spentMs * (1 + 1 / session) > options.limit * 60_000) outcome = 'limit'
-    progress.say(
-      outcome === 'decided'
-        ? 'Every interval is narrow enough.'
-        : `About ${sessionsNeeded(summary)} sessions are needed.`,
-    )
-  }
-  const growing = options.growing
-    ? await inSession(options, joined, signal, (rig) => measureGrowing(options, rig, progress, signal))
-    : null
-  const run: Run = {
-    ...runOf(),
-    ...(options.until && {
-      until: { matters: options.matters, outcome: outcome === 'decided' ? outcome : 'limit' },
-    }),
-    ...(growing && { growing }),
-    finishedAt: new Date().toISOString(),
-  }
-  const summary = analyse(run)
-  await writeFolder(folder, keystrokesFiles(run, summary))
-  await joined.listener?.end('done')
-  return { folder, summary }
+export const keystrokes = defineExperiment({
+  name: 'keystrokes',
+  about: `Opens windows in real Chromium, types in one and measures the transmission time to each window, in several sessions: each
+    has a server process, browsers and windows of its own. Intervals tell how far sessions differ.`,
+  flags: {
+    modes: flag(words.default(['sse/2', 'sse/1.1', 'websocket/1.1']), 'LIST', 'modes to compare'),
+    editor: flag(names(editorNames).default(['shared']), 'LIST', 'shared, mirror, or both'),
+    growing: flag(
+      z.boolean().default(false),
+      '',
+      'also measures documents of 200, 10,000 and 100,000 characters, in the baseline’s mode',
+    ),
+    sessions: flag(whole(1, 1000).default(5), 'N', 'at least 2 for intervals'),
+    until: flag(
+      z.enum(['decided'], 'must be decided').optional(),
+      'decided',
+      'goes on in sessions until every interval is narrow enough to settle what matters',
+    ),
+    matters: flag(
+      z
+        .string()
+        .regex(/^\d+(\.\d+)?(ms|%)$/, 'must be like 1ms or 5%')
+        .default('5%'),
+      'AMOUNT',
+      'difference that matters: 1ms, or 5% of what a mode is compared with',
+    ),
+    limit: flag(whole(1, 10_000).default(60), 'MINUTES', 'ends --until, decided or not'),
+    keys: flag(whole(1, 10_000).default(200), 'N', 'keys of each mode in a session'),
+    blocks: flag(whole(1, 100).default(4), 'N', 'turns of each mode in a session'),
+    warmup: flag(whole(0, 200).default(10), 'N', 'uncounted keys before each turn'),
+    interval: flag(whole(0, 10_000).default(50), 'MS', 'time between two keys'),
+    baseline: flag(
+      z.string().optional(),
+      'MODE',
+      'mode to compare the others with',
+      'websocket/1.1, else the first mode',
+    ),
+    peers: flag(
+      wordsOnce.default([]),
+      'LIST',
+      `also measures the same editor over other systems, in turns with the modes: ${peerWords}`,
+    ),
+    server: flag(
+      z.url({ protocol: /^https$/, error: 'must be an https address, https://host:8443' }).optional(),
+      'URL',
+      'a running server',
+      'one started for the run',
+    ),
+    ...participantFlags,
+    profile: profileFlag,
+    sensor: flag(
+      z.enum(['none', 'simulated']).default('none'),
+      'NAME',
+      'none, or simulated: wind during the typing',
+    ),
+    ...{ seed, headed },
+  },
 
-  function runOf(): Run {
-    return {
-      // Reports are published: without this machine's name.
-      command: command.replaceAll(/(--(?:host|listen)[ =])\S+/g, '$1HOST'),
-      parameters: {
-        editors: editors.join(', '),
-        windows,
-        sessions,
-        keys,
-        blocks,
-        warmup,
-        interval,
-        sensor,
-        seed: options.seed,
-        ...(options.until && {
-          until: options.until,
-          matters: `${options.matters.amount}${options.matters.unit}`,
-          limit: options.limit,
-        }),
-        ...(options.profile && { profile: options.profile }),
-        headed,
-        remotes: remote.length,
-        ...(joined.devices.length > 0 && {
-          joined: joined.devices.map(({ name, agent }) => `${name}: ${agent}`).join('; '),
-        }),
+  options(given) {
+    const { windows, remote, profile, server, join, host, until } = given
+    const modes = requireModes(given.modes)
+    const peers = readPeers(given.peers)
+    const isElsewhere = remote.length > 0 || join > 0 || host !== undefined
+    refuse(given.keys < given.blocks, 'keys must be at least as many as blocks')
+    refuse(
+      until !== undefined && given.sessions < 3,
+      'two sessions may be alike by chance: with --until, --sessions is the fewest, 3 or more',
+    )
+    refuse(given.editor.length === 0, '--editor names no editor')
+    refuse(
+      given.editor.length > 1 && server !== undefined,
+      'a server has one editor: leave out --server or name one --editor',
+    )
+    refuse(
+      profile !== undefined && (isElsewhere || server !== undefined),
+      'a profile is simulated on this machine: leave out --server, --remote, --join and --host, or --profile',
+    )
+    refuse(
+      server !== undefined && (join > 0 || host !== undefined),
+      'the lab starts the server that devices join: leave out --server, or --join and --host',
+    )
+    refuse(
+      peers.length > 0 && isElsewhere,
+      'peers run on this machine: leave out --peers, or --remote, --join and --host',
+    )
+    refuse(
+      peers.length > 0 && server !== undefined,
+      'peers run on this machine: leave out --server or --peers',
+    )
+    refuse(
+      (given['tls-cert-file'] === undefined) !== (given['tls-key-file'] === undefined),
+      '--tls-cert-file and --tls-key-file belong together',
+    )
+    const distant = peers.find(({ address }) => address !== undefined)
+    refuse(
+      profile !== undefined && distant !== undefined,
+      `--profile is simulated for what runs on this machine: leave it out, or ${distant?.name} of --peers`,
+    )
+    const imitated = peers.flatMap((peer) => imitatedModes(peer, given.modes)).map(requireMode)
+    requireRoom([...modes, ...imitated], windows, Math.ceil(windows / (remote.length + 1)))
+    const { baseline = usualBaseline(given.modes) ?? given.modes[0] ?? '' } = given
+    refuse(
+      !given.modes.includes(baseline),
+      `--baseline is "${baseline}", which is not among the modes ${given.modes.join(', ')}`,
+    )
+    const matters = {
+      amount: Number.parseFloat(given.matters),
+      unit: given.matters.endsWith('%') ? '%' : 'ms',
+    } as const
+    return { ...given, editors: given.editor, peers, baseline, matters }
+  },
+
+  async measure(options, lab): Promise<Run> {
+    const { modes, editors, peers, sessions, until, matters } = options
+    await requirePeers(peers)
+    await using opened = new AsyncDisposableStack()
+    const participants = await Participants.gather(options, lab, opened)
+    lab.say(planWords(options, participants))
+    const random = createSeededRandom(options.seed)
+    const found: Session[] = []
+    let outcome: Until['outcome'] = 'limit'
+    const isOpen = () => {
+      if (until === undefined) return false
+      const run = runOf()
+      const { comparisons, notCompared } = compare(run.samples, pairsOf(run), run.clock.boundMs, matters)
+      if (isDecided({ comparisons, notCompared })) outcome = 'decided'
+      lab.say(
+        outcome === 'decided'
+          ? 'Every interval is narrow enough.'
+          : `About ${sessionsNeeded(comparisons, found.length)} sessions are needed.`,
+      )
+      // Another session would end beyond the limit.
+      return outcome !== 'decided' && lab.elapsedMs * (1 + 1 / found.length) <= options.limit * 60_000
+    }
+    await lab.sessions(
+      sessions,
+      async (session, opened) => {
+        const rig = await openRig(options, participants, opened)
+        found.push(
+          await measureSession(
+            options,
+            { ...rig, systems: shuffled(rig.systems, random) },
+            session,
+            participants,
+            lab,
+          ),
+        )
       },
-      ...describeNetwork(
-        options.profile,
-        measured.map(({ lateMs }) => lateMs),
-      ),
-      ...(peers.length > 0 && { peers: peers.map(describePeer) }),
-      modes: namesOf(options),
-      baseline: nameWith(options, options.baseline, 'mirror'),
-      samples: measured.flatMap(({ samples }) => samples),
-      serverUse: Object.fromEntries(namesOf(options).map((name) => [name, useOf(name, measured)])),
-      clock: {
-        method: methodOf(options),
-        boundMs: Math.max(...measured.map(({ boundMs }) => boundMs)),
-      },
-      ...(methodOf(options) === 'server exchange' && {
-        windows: windowsOf(measured.map(({ windows }) => windows)),
-      }),
-      startedAt: startedAt.toISOString(),
-      finishedAt: new Date().toISOString(),
-      environment: describeEnvironment({
-        browser: measured[0]?.version ?? '',
+      isOpen,
+    )
+    const growing: GrownDocument[] = []
+    if (options.growing)
+      await lab.sessions(1, async (_, opened) => {
+        const { systems, browsers } = await openRig(options, participants, opened)
+        const both = systems.filter(({ mode, forgets }) => mode.name === options.baseline && !forgets)
+        const windows = await participants.open(browsers)
+        growing.push(...(await measureGrowing(both, windows, participants, options.warmup, lab)))
+        for (const window of windows) await window.close()
+      })
+    await participants.end()
+    return { ...runOf(), ...(until && { until: { matters, outcome } }), ...(options.growing && { growing }) }
+
+    function runOf(): Run {
+      const names = [
+        ...editors.flatMap((editor) => modes.map((mode) => nameWith(options, mode, editor))),
+        ...peers.flatMap((peer) => imitatedModes(peer, modes).map((mode) => `${nameOfPeer(peer)}:${mode}`)),
+      ]
+      const { command, ...circumstances } = lab.circumstances({
+        browser: found[0]?.version ?? '',
         server:
           options.server ??
-          (joined.reach
+          (participants.reach
             ? 'a process of its own on this machine, over its network address'
             : describePlace(options.profile)),
-        loadBefore,
-      }),
-    }
-  }
-}
-
-/** Windows of several machines are compared with the server's clock. */
-function methodOf({ remote, join }: Pick<KeystrokeOptions, 'remote' | 'join'>): Run['clock']['method'] {
-  return remote.length > 0 || join > 0 ? 'server exchange' : 'one machine'
-}
-
-interface Joined {
-  /** Null where only this machine's windows take part. */
-  readonly reach: Reach | null
-  readonly listener: DeviceListener | null
-  readonly devices: readonly JoinedDevice[]
-}
-
-/** Waits for the devices. */
-async function openReach(
-  options: KeystrokeOptions,
-  progress: Progress,
-  signal: AbortSignal,
-  opened: AsyncDisposableStack,
-): Promise<Joined> {
-  const { join: expected, remote, server, host, listen, port } = options
-  const isElsewhere = remote.some((address) => !isLoopback(new URL(address).hostname))
-  const isNeeded = expected > 0 || host !== undefined || (isElsewhere && server === undefined)
-  if (!isNeeded) return { reach: null, listener: null, devices: [] }
-  const files = { certFile: options['tls-cert-file'], keyFile: options['tls-key-file'] }
-  const reach = await Reach.open({ host, listen, port, ...files })
-  if (expected === 0) return { reach, listener: null, devices: [] }
-  const { cert, key } = reach.certificate
-  const place = { host: reach.host, listen: reach.listen, port: reach.joinPort }
-  const listener = await DeviceListener.start({ ...place, cert, key, expected })
-  opened.defer(() => listener.end('ended'))
-  progress.say(`Open this link on ${expected === 1 ? 'one device' : `${expected} devices`}: ${listener.link}`)
-  if (reach.authorityFile !== null)
-    progress.say(`They must trust ${reach.authorityFile}; docs/operating.md says how, under Certificates.`)
-  const devices = await listener.gather(signal, ({ name, agent }) =>
-    progress.say(`Joined, ${name}: ${agent}.`),
-  )
-  return { reach, listener, devices }
-}
-
-interface Rig extends Joined {
-  readonly subjects: readonly Subject[]
-  /** Between the windows and the servers, where a network is simulated. */
-  readonly links: readonly Link[]
-  readonly browsers: readonly Browser[]
-}
-
-/** With servers and browsers of its own, which end with it; a server of `--server` stays. */
-async function inSession<Result>(
-  options: KeystrokeOptions,
-  joined: Joined,
-  signal: AbortSignal,
-  act: (rig: Rig) => Promise<Result>,
-): Promise<Result> {
-  await using opened = new AsyncDisposableStack()
-  const links: Link[] = []
-  const subjects = await openSubjects(options, joined, links, opened)
-  const browsers = await openBrowsers(options, opened)
-  signal.throwIfAborted()
-  return await act({ ...joined, subjects, links, browsers })
-}
-
-/** In the order of the report. */
-function namesOf(options: KeystrokeOptions): readonly string[] {
-  const { modes, editors, peers } = options
-  return [
-    ...editors.flatMap((editor) => modes.map((mode) => nameWith(options, mode, editor))),
-    ...peers.flatMap((peer) => imitatedModes(peer, modes).map((mode) => `${nameOfPeer(peer)}:${mode}`)),
-  ]
-}
-
-function useOf(name: string, measured: readonly Awaited<ReturnType<typeof measure>>[]) {
-  const uses = measured.flatMap(({ uses }) => uses.get(name) ?? [])
-  return {
-    cpuMs: uses.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
-    rssBytes: Math.max(...uses.map(({ rssBytes }) => rssBytes)),
-  }
-}
-
-/** Adds the links that it starts. */
-async function openSubjects(
-  options: KeystrokeOptions,
-  joined: Joined,
-  links: Link[],
-  opened: AsyncDisposableStack,
-): Promise<Subject[]> {
-  const modes = options.modes.map(requireMode)
-  const subjects: Subject[] = []
-  for (const editor of options.editors) {
-    const server = await openServer(options, joined, editor, links, opened)
-    for (const mode of modes)
-      subjects.push({ name: nameWith(options, mode.name, editor), editor, mode, server, forgets: false })
-  }
-  for (const peer of options.peers) {
-    const started = await startPeer(relayOf(peer), options, links, opened)
-    // Elsewhere it cannot be asked; the process here serves the page alone.
-    const peerServer =
-      peer.address === undefined ? started : { ...started, figures: async () => unknownFigures }
-    const elsewhere = peer.address && `${peerLabel(peer.name)} at ${peer.address}`
-    for (const mode of imitatedModes(peer, options.modes).map(requireMode))
-      subjects.push({
-        ...{ name: `${nameOfPeer(peer)}:${mode.name}`, editor: 'mirror', mode, server: peerServer },
-        ...{ forgets: true, ...(elsewhere && { elsewhere }) },
+        parameters: parametersOf(options, participants),
       })
-  }
-  return subjects
+      return {
+        ...circumstances,
+        // Reports are published: without this machine's name.
+        command: command.replaceAll(/(--(?:host|listen)[ =])\S+/g, '$1HOST'),
+        ...describeNetwork(
+          options.profile,
+          found.map(({ lateMs }) => lateMs),
+        ),
+        ...(peers.length > 0 && { peers: peers.map(describePeer) }),
+        modes: names,
+        baseline: nameWith(options, options.baseline, 'mirror'),
+        samples: found.flatMap(({ samples }) => samples),
+        serverUse: spentByMode(
+          names,
+          found.flatMap(({ uses }) => uses),
+        ),
+        clock: {
+          method: participants.method,
+          boundMs: Math.max(...found.map(({ boundMs }) => boundMs)),
+        },
+        ...(participants.method === 'server exchange' && { windows: participants.windows }),
+      }
+    }
+  },
+
+  analyse,
+
+  report(run, summary) {
+    const [distributed, cumulated, timed] = sampleSections(run)
+    const hasTimes = run.samples.some(hasArrived)
+    const growing = run.growing?.flatMap(({ samples }) => samples)
+    const modes = summary.modes.map(({ mode }) => mode)
+    const naming = [['Mode', ({ mode }: ModeSummary) => labelOf(mode)]] as const
+    return {
+      sections: [
+        modesSection(summary),
+        ...(hasTimes ? [distributed, cumulated] : [nothingArrived]),
+        comparisonsSection(summary),
+        ...peersSections(summary),
+        ...knownFaultsSections(summary.knownFaults),
+        paperSection(summary),
+        lostSection(summary.modes, naming, { caption: 'Samples that did not arrive once and in order' }),
+        ...windowsSections(summary.windows, modes),
+        stagesSection(summary.modes, summary.clock),
+        bytesSection(summary),
+        ...growingSections(summary.growing),
+        ...(hasTimes ? [timed, slowestSection(run)] : []),
+        costSection(summary),
+        doubtsSection(summary),
+      ],
+      method: [
+        `${summary.environment.server.startsWith('https:') ? 'Each session started browsers and windows anew; the server ran on.' : 'Each session started a server process, browsers and windows anew.'} ${summary.clock.method === 'one machine' ? 'All windows and the server used one machine’s clock' : 'Each window’s clock was set against the server’s'}: two windows’ stamps can differ by at most ${figure(summary.clock.boundMs)} ms.`,
+      ],
+      data: {
+        'samples.csv': samplesCsv(run.samples),
+        ...(growing && { 'growing.csv': samplesCsv(growing) }),
+      },
+    }
+  },
+})
+
+type Options = ReturnType<typeof keystrokes.options>
+
+function planWords(
+  { keys, modes, editors, peers, sessions, blocks, windows, seed }: Options,
+  participants: Participants,
+) {
+  const several = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
+  const beside = peers.map((peer) => peerLabel(nameOfPeer(peer))).join(', ')
+  const joined = participants.devices.length > 0 ? ` and ${participants.devices.length} joined` : ''
+  return `${keys} keys for each of ${modes.join(', ')} with the editor${editors.length > 1 ? 's' : ''} ${editors.join(' and ')}${beside && `, beside ${beside}`} in each of ${several(sessions, 'session')}, in ${blocks} turns, ${several(windows, 'window')}${joined}; --seed ${seed}.`
 }
 
-const unknownFigures = { cpuMs: Number.NaN, rssBytes: Number.NaN }
+function parametersOf(options: Options, { devices }: Participants): Circumstances['parameters'] {
+  const { editors, windows, sessions, keys, blocks, warmup, interval, sensor, seed, until, matters } = options
+  const { limit, profile, headed, remote } = options
+  return {
+    ...{ editors: editors.join(', '), windows, sessions, keys, blocks, warmup, interval, sensor, seed },
+    ...(until && { until, matters: `${matters.amount}${matters.unit}`, limit }),
+    ...(profile && { profile }),
+    ...{ headed, remotes: remote.length },
+    ...(devices.length > 0 && { joined: devices.map(({ name, agent }) => `${name}: ${agent}`).join('; ') }),
+  }
+}
 
 /** The editor is named only where there are two. */
-function nameWith({ editors }: Pick<KeystrokeOptions, 'editors'>, mode: string, editor: EditorName): string {
-  return editors.length === 1 ? mode : `${mode} ${editor}`
-}
+const nameWith = ({ editors }: Pick<Options, 'editors'>, mode: string, editor: EditorName) =>
+  editors.length === 1 ? mode : `${mode} ${editor}`
 
-async function openServer(
-  options: KeystrokeOptions,
-  { reach, listener }: Joined,
-  editor: EditorName,
-  links: Link[],
-  opened: AsyncDisposableStack,
-): Promise<MeasuredServer> {
-  const { server, sensor } = options
-  if (server !== undefined) {
-    const joined = await joinServer(server)
-    if (joined.editor === editor) return joined
-    throw new Error(`--editor is ${editor}: the server at ${server} has the editor ${joined.editor}.`)
+/** Servers and browsers of a session; a server of `--server` stays. */
+async function openRig(options: Options, participants: Participants, opened: AsyncDisposableStack) {
+  const testbed = new Testbed('keystrokes', options, opened)
+  const systems: System[] = []
+  for (const [place, editor] of options.editors.entries()) {
+    const server = await openServer(options, participants, testbed, editor, place)
+    for (const mode of requireModes(options.modes))
+      systems.push({ name: nameWith(options, mode.name, editor), editor, mode, server, forgets: false })
   }
-  // One key is one message.
-  const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': 0 }
-  const place = reach && {
-    ...{ host: reach.host, listen: reach.listen, certificate: reach.certificate },
-    ports: await reach.portsOf(options.editors.indexOf(editor)),
-    origins: listener ? [listener.origin] : [],
-  }
-  return startMeasuredServer('keystrokes', settings, options, links, opened, place)
-}
-
-async function openBrowsers({ headed, remote }: KeystrokeOptions, opened: AsyncDisposableStack) {
+  for (const peer of options.peers) systems.push(...(await testbed.startPeer(peer, options.modes)))
   const browsers: Browser[] = []
-  for (const place of [undefined, ...remote]) {
-    const browser = await startBrowser({ headed, remote: place })
+  for (const remote of [undefined, ...options.remote]) {
+    const browser = await startBrowser({ headed: options.headed, remote })
     opened.defer(browser.quit)
     browsers.push(browser)
   }
-  return browsers
+  return { testbed, systems, browsers }
+}
+
+async function openServer(
+  { server, sensor }: Options,
+  participants: Participants,
+  testbed: Testbed,
+  editor: EditorName,
+  place: number,
+): Promise<MeasuredServer> {
+  if (server === undefined) {
+    // One key is one message.
+    const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': 0 }
+    return testbed.startServer(settings, await participants.placeOf(place))
+  }
+  const joined = await joinServer(server)
+  if (joined.editor === editor) return joined
+  throw new Error(`--editor is ${editor}: the server at ${server} has the editor ${joined.editor}.`)
 }
 
 /** Each key is also deleted again, which doubles the messages. */
 const firstWarmupKeys = 40
 const firstWarmupIntervalMs = 20
 
-/** The subjects take turns. Rejects on abort, when a page does not open, or without exactly one message per key. */
-async function measure(
-  options: KeystrokeOptions,
-  { subjects, links, browsers, devices, listener, session }: Rig & { readonly session: number },
-  progress: Progress,
-  signal: AbortSignal,
+type Session = Awaited<ReturnType<typeof measureSession>>
+
+/** The systems take turns. Rejects on abort, when a page does not open, or without exactly one message per key. */
+async function measureSession(
+  { sessions, keys, blocks, warmup, interval, until }: Options,
+  { testbed, systems, browsers }: Awaited<ReturnType<typeof openRig>>,
+  session: number,
+  participants: Participants,
+  lab: Lab,
 ) {
-  const { windows: count, sessions, keys, blocks, warmup, interval } = options
-  const method = methodOf(options)
   const run = randomUUID().slice(0, 8)
-  const own = await openWindows(browsers, count)
-  const windows: readonly RecordingWindow[] = [...own, ...devices]
-  const present = own.map((_, place) => ownWindow(options, place)).concat(devices.map(deviceWindow))
+  const windows = await participants.open(browsers)
+  const channelOf = (what: string, { name }: System) =>
+    `${what}-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
   // Otherwise the first mode pays for code not yet compiled in server and browser.
   if (warmup > 0) {
-    progress.say(`Session ${session} of ${sessions}: warming up every mode.`)
-    listener?.say(`Warming up: keep this window in front`)
-    for (const subject of subjects) {
-      signal.throwIfAborted()
+    lab.say(`Session ${session} of ${sessions}: warming up every mode.`)
+    participants.say('Warming up')
+    for (const system of systems) {
+      lab.signal.throwIfAborted()
       // On a page of its own: over a slow network the last one's keys may still be on their way.
-      await showSubject(windows, subject, channelOf('warm', run, subject), '')
+      await showSystem(windows, system, channelOf('warm', system), '')
       await warmUp(windows, firstWarmupKeys, firstWarmupIntervalMs)
     }
   }
-  const labelWidth = Math.max(20, ...subjects.map(({ name }) => name.length))
+  const labelWidth = Math.max(20, ...systems.map(({ name }) => name.length))
   const samples: Sample[] = []
-  const uses = new Map<string, Run['serverUse'][string]>()
+  const uses: (Use & { readonly mode: string })[] = []
   let boundMs = 0
-  const turns = sessions * blocks * subjects.length
-  let turn = (session - 1) * blocks * subjects.length
+  const turns = sessions * blocks * systems.length
+  let turn = (session - 1) * blocks * systems.length
   for (let block = 1; block <= blocks; block += 1) {
     const firstKey = Math.floor(((block - 1) * keys) / blocks) + 1
     const text = textBetween(firstKey, Math.floor((block * keys) / blocks) + 1)
     // The order of modes rotates from block to block.
-    const first = (block - 1) % subjects.length
-    for (const subject of [...subjects.slice(first), ...subjects.slice(0, first)]) {
-      signal.throwIfAborted()
-      const { name, mode, server } = subject
-      const origin = server.origin[mode.http]
-      const label = `${name.padEnd(labelWidth)} block ${block}/${blocks}`
-      const showKey = (typed: number) => {
-        if (progress.isTerminal) progress.update(`${label}  ${barOf(typed, text.length)}`)
-      }
+    const first = (block - 1) % systems.length
+    for (const system of [...systems.slice(first), ...systems.slice(0, first)]) {
+      lab.signal.throwIfAborted()
+      const label = `${system.name.padEnd(labelWidth)} block ${block}/${blocks}`
       turn += 1
-      listener?.say(`Measuring turn ${turn}${options.until ? '' : ` of ${turns}`}: keep this window in front`)
-      const channel = channelOf('keys', run, subject)
-      await showSubject(windows, subject, channel, textBetween(1, firstKey))
+      participants.say(`Measuring turn ${turn}${until ? '' : ` of ${turns}`}`)
+      await showSystem(windows, system, channelOf('keys', system), textBetween(1, firstKey))
       await warmUp(windows, warmup, interval)
-
-      const clocksBefore = await readClocks(windows, method, origin)
-      const usedBefore = await server.figures()
-      await server.stages()
-      const marks = await typeKeys(windows, [...text], interval, showKey, signal)
-      const { sent, received } = await stampsOf(windows, marks)
-      const usedAfter = await server.figures()
-      const clocksAfter = await readClocks(windows, method, origin)
-
-      if (sent.length !== text.length)
-        throw new Error(`${name}: ${text.length} keys were typed, the page sent ${sent.length} messages.`)
-      const clocks = clocksBefore.map((before, window) => combine(before, clocksAfter[window] ?? before))
-      const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
-      const missed = devices.flatMap((device, place) =>
-        device.missed === null
-          ? []
-          : [{ receiver: count + place + 1, name: device.name, why: device.missed }],
+      const showKey = (typed: number) => lab.step(`${label}  ${barOf(typed, text.length)}`)
+      const { method, isPresent } = participants
+      const taken = await timeTurn(
+        windows,
+        system,
+        { session, block, firstKey, method },
+        async () => stampsOf(windows, await typeKeys(windows, [...text], interval, showKey, lab.signal)),
+        isPresent,
       )
-      const stamps = await server.stages()
-      const taken = matchBlock({
-        ...{ mode: name, session, block, firstKey, sent, received, offsetsMs, stamps },
-      }).filter(({ receiver }) => missed.every((one) => one.receiver !== receiver))
-      samples.push(...taken)
-      for (const { receiver, name, why } of missed) {
-        present[receiver - 1]?.missed.push(`session ${session}, block ${block}, ${subject.name}: ${why}`)
-        progress.say(`${label}  without ${name}, which ${why}`)
-      }
-      const counted = clocks.filter((_, place) => missed.every(({ receiver }) => receiver !== place + 1))
-      boundMs = Math.max(boundMs, boundBetween(counted))
-      for (const [place, clock] of clocks.entries()) {
-        const window = present[place]
-        if (window && counted.includes(clock)) window.boundMs = Math.max(window.boundMs, clock.boundMs)
-      }
-      const known = uses.get(name) ?? { cpuMs: 0, rssBytes: 0 }
-      uses.set(name, {
-        cpuMs: known.cpuMs + usedAfter.cpuMs - usedBefore.cpuMs,
-        rssBytes: Math.max(known.rssBytes, usedBefore.rssBytes, usedAfter.rssBytes),
-      })
-      progress.say(`${label}  ${outcomeOf(taken)}`)
+      if (taken.sent !== text.length)
+        throw new Error(
+          `${system.name}: ${text.length} keys were typed, the page sent ${taken.sent} messages.`,
+        )
+      const missed = participants.noteTurn(`session ${session}, block ${block}, ${system.name}`, taken.clocks)
+      for (const words of missed) lab.say(`${label}  ${words}`)
+      samples.push(...taken.samples)
+      uses.push({ mode: system.name, ...taken.use })
+      boundMs = Math.max(boundMs, taken.boundMs)
+      lab.say(`${label}  ${outcomeWords(taken.samples)}`)
     }
   }
   // A browser has few HTTP/1.1 connections to a server.
   for (const window of windows) await window.close()
-  const lateMs = meanLateness(links.map((link) => link.figures()))
-  return {
-    samples,
-    uses,
-    boundMs,
-    windows: present,
-    lateMs,
-    version: browsers.map((browser) => browser.version).join(', '),
-  }
+  const version = browsers.map((browser) => browser.version).join(', ')
+  return { samples, uses, boundMs, version, lateMs: testbed.lateMs }
 }
 
-interface TurnWindow {
-  readonly name: string
-  boundMs: number
-  readonly missed: string[]
-}
-
-/** Window 1 types; each browser opens every so many-th. */
-function ownWindow({ remote }: KeystrokeOptions, place: number): TurnWindow {
-  const browser = place % (remote.length + 1)
-  const where = browser === 0 ? 'this machine' : `WebDriver ${browser}`
-  return {
-    name: `window ${place + 1}, ${where}${place === 0 ? ', types' : ''}`,
-    boundMs: 0,
-    missed: [],
-  }
-}
-
-function deviceWindow({ name, agent }: JoinedDevice): TurnWindow {
-  return { name: `${name}, ${agent}`, boundMs: 0, missed: [] }
-}
-
-/** Over all sessions. */
-function windowsOf(sessions: readonly (readonly TurnWindow[])[]): readonly RunWindow[] {
-  const [first = []] = sessions
-  return first.map(({ name }, place) => {
-    const each = sessions.flatMap((windows) => windows[place] ?? [])
-    return {
-      receiver: place + 1,
-      name,
-      boundMs: Math.max(...each.map(({ boundMs }) => boundMs)),
-      missed: each.flatMap(({ missed }) => missed),
-    }
-  })
-}
-
-const growingSizes = [200, 10_000, 100_000]
-const growingParagraph = 200
-
-/** Both editors in one mode, in turns, for each size of the document. */
-async function measureGrowing(
-  options: KeystrokeOptions,
-  { subjects, browsers, devices, listener }: Rig,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<NonNullable<Run['growing']>> {
-  const { windows: count, warmup, baseline } = options
-  const method = methodOf(options)
-  const run = randomUUID().slice(0, 8)
-  const windows: readonly RecordingWindow[] = [...(await openWindows(browsers, count)), ...devices]
-  const both = subjects.filter(({ mode, forgets }) => mode.name === baseline && !forgets)
-  const growing: { characters: number; samples: Sample[] }[] = []
-  for (const characters of growingSizes) {
-    const text = 'the wind turns '.repeat(growingParagraph).slice(0, growingParagraph - 1)
-    const paragraphs = Array.from({ length: characters / growingParagraph }, () => `${text}.`)
-    const samples: Sample[] = []
-    for (let turn = 1; turn <= growingTurns; turn += 1) {
-      for (const subject of turn % 2 === 0 ? both.toReversed() : both) {
-        signal.throwIfAborted()
-        const { name, editor, mode, server } = subject
-        listener?.say(`Measuring a document of ${characters} characters: keep this window in front`)
-        const channel = `grow-${run}-${editor}-${characters}-${turn}`
-        await showPages(windows, addressOf(subject, channel), { text: '', forgets: false })
-        await fillPages(windows, paragraphs, editor)
-        await warmUp(windows, warmup, growingIntervalMs)
-        const clocks = await readClocks(windows, method, server.origin[mode.http])
-        const keys = [...textBetween(1, growingKeys + 1)]
-        const marks = await typeKeys(windows, keys, growingIntervalMs, undefined, signal)
-        const { sent, received } = await stampsOf(windows, marks)
-        if (sent.length !== keys.length)
-          throw new Error(`${name}: ${keys.length} keys were typed, the page sent ${sent.length} messages.`)
-        const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
-        const firstKey = (turn - 1) * growingKeys + 1
-        const missed = new Set(
-          devices.flatMap(({ missed }, place) => (missed === null ? [] : count + place + 1)),
-        )
-        const taken = matchBlock({
-          ...{ mode: name, session: 1, block: turn, firstKey, sent, received, offsetsMs },
-        }).filter(({ receiver }) => !missed.has(receiver))
-        samples.push(...taken)
-        progress.say(`${name.padEnd(20)} ${characters} characters, turn ${turn}  ${outcomeOf(taken)}`)
-      }
-    }
-    growing.push({ characters, samples })
-  }
-  for (const window of windows) await window.close()
-  return growing
-}
-
-const channelOf = (what: string, run: string, { name }: Subject) =>
-  `${what}-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
-
-async function showSubject(
-  windows: readonly RecordingWindow[],
-  subject: Subject,
+async function showSystem(
+  windows: Awaited<ReturnType<Participants['open']>>,
+  system: System,
   channel: string,
   text: string,
 ): Promise<void> {
-  const { forgets, elsewhere } = subject
+  const { forgets, elsewhere } = system
   try {
-    await showPages(windows, addressOf(subject, channel), { text, forgets })
+    await showPages(windows, recordingAddress(system, channel), { text, forgets })
   } catch (cause) {
     if (elsewhere === undefined) throw cause
     throw new Error(
@@ -542,16 +449,7 @@ async function showSubject(
   }
 }
 
-const addressOf = ({ mode, server }: Subject, channel: string) => recordingAddress(server, mode, channel)
-
 function barOf(typed: number, keys: number): string {
   const whole = Math.round((typed / keys) * 24)
   return `${'━'.repeat(whole)}${'─'.repeat(24 - whole)}  ${typed}/${keys} keys`
-}
-
-function outcomeOf(samples: readonly Sample[]): string {
-  const times = samples.filter(hasArrived).map(transmissionMs)
-  const lost = samples.length - times.length
-  const middle = times.length > 0 ? `median ${median(times).toFixed(2).padStart(6)} ms` : 'nothing received'
-  return `${middle}  ${times.length} of ${samples.length} received${lost > 0 ? `, ${lost} LOST` : ''}`
 }

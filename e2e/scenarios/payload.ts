@@ -1,76 +1,70 @@
 // Messages of 10 B to 1 MB from one window to all, size by size, in sessions.
 
-import { createSeededRandom, type Random, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { startBrowser } from '../browser/browser.ts'
-import { openWindows, readClocks, sendProbes, showPages } from '../browser/typing.ts'
-import { boundBetween, combine } from '../lab/clock.ts'
+import { openWindows, sendProbes, showPages } from '../browser/typing.ts'
+import { defineExperiment } from '../lab/experiment.ts'
+import { flag, headed, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
+import {
+  labelOf,
+  requireMode,
+  requireModes,
+  requireRoom,
+  spokenName,
+  usualBaseline,
+} from '../lab/mode-names.ts'
+import type { Circumstances, Network } from '../lab/run-environment.ts'
+import {
+  bySession,
+  hasArrived,
+  outcomeWords,
+  type Sample,
+  sessionsIn,
+  summariseSamples,
+  timesOf,
+  totals,
+  transmissionMs,
+} from '../lab/samples.ts'
+import { median, sessionRatio, significant } from '../lab/statistics.ts'
 import {
   describeNetwork,
   describePlace,
+  profileFlag,
+  type RunClock,
   recordingAddress,
-  startMeasuredServer,
-} from '../lab/measured-server.ts'
-import { requireMode } from '../lab/mode-names.ts'
-import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
-import { median } from '../lab/statistics.ts'
-import { Progress } from '../lab/terminal-output.ts'
-import { type Link, meanLateness } from '../network/delay-link.ts'
-import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
-import { hasArrived, matchBlock, transmissionMs } from './keystrokes-analysis.ts'
-import { analyse, type PayloadSample, type Run, sizeOf } from './payload-analysis.ts'
-import { payloadFiles } from './payload-report.ts'
-import type { PayloadOptions } from './scenario-options.ts'
+  spentByMode,
+  Testbed,
+  timeTurn,
+  type Use,
+} from '../lab/testbed.ts'
+import { lines } from '../report/charts.ts'
+import { csv, csvTime } from '../report/render.ts'
+import { everySessionSection, lostSection } from '../report/sample-sections.ts'
+import {
+  count,
+  figure,
+  loadWords,
+  megabytes,
+  ratioWords,
+  type Section,
+  sessionsWords,
+  table,
+} from '../report/section.ts'
 
-/** Writes nothing after a failure or abort. */
-export async function payloadRun(options: PayloadOptions, command: string, signal: AbortSignal) {
-  const startedAt = new Date()
-  const folder = options.out ?? reportFolder('payload', startedAt)
-  await requireFree(folder)
-  const loadBefore = loadNow()
-  const progress = new Progress(process.stdout)
-  const { sessions, sizes, modes, windows, messages, warmup, interval, wait, seed, headed, profile } = options
-  progress.say(
-    `${messages} messages of each of ${sizes.map(sizeOf).join(', ')} for each of ${modes.join(', ')} in each of ${sessions} session${sessions === 1 ? '' : 's'}, ${windows} windows; --seed ${seed}.`,
-  )
-  const random = createSeededRandom(seed)
-  const measured: Awaited<ReturnType<typeof measureSession>>[] = []
-  for (let session = 1; session <= sessions; session += 1)
-    measured.push(await measureSession(options, session, random, progress, signal))
-  const uses = measured.flatMap((one) => one.uses)
-  const run: Run = {
-    command,
-    parameters: {
-      ...{ sizes: sizes.join(', '), windows, sessions, messages, warmup, interval, wait, seed, headed },
-      ...(profile && { profile }),
-    },
-    modes,
-    baseline: options.baseline,
-    sizes,
-    samples: measured.flatMap(({ samples }) => samples),
-    serverUse: Object.fromEntries(
-      modes.map((mode) => {
-        const own = uses.filter((use) => use.mode === mode)
-        const cpuMs = own.reduce((sum, use) => sum + use.cpuMs, 0)
-        return [mode, { cpuMs, rssBytes: Math.max(...own.map(({ rssBytes }) => rssBytes)) }]
-      }),
-    ),
-    waitMs: wait * 1000,
-    clock: { method: 'one machine', boundMs: Math.max(...measured.map(({ boundMs }) => boundMs)) },
-    ...describeNetwork(
-      profile,
-      measured.map(({ lateMs }) => lateMs),
-    ),
-    startedAt: startedAt.toISOString(),
-    finishedAt: new Date().toISOString(),
-    environment: describeEnvironment({
-      browser: measured[0]?.version ?? '',
-      server: describePlace(profile),
-      loadBefore,
-    }),
-  }
-  const summary = analyse(run)
-  await writeFolder(folder, payloadFiles(run, summary))
-  return { folder, summary }
+interface PayloadSample extends Sample {
+  /** Of the text in the message. */
+  readonly bytes: number
+}
+
+export interface Run extends Circumstances {
+  readonly modes: readonly string[]
+  readonly baseline: string
+  readonly sizes: readonly number[]
+  readonly samples: readonly PayloadSample[]
+  readonly serverUse: Readonly<Record<string, Use>>
+  readonly waitMs: number
+  readonly clock: RunClock
+  readonly network?: Network
 }
 
 /** JSON and the log's own fields on top of the text. */
@@ -78,63 +72,363 @@ const envelopeBytes = 4096
 /** The least that a server accepts by default: smaller limits would measure refusals. */
 const usualMessageBytes = 1_048_576
 
-async function measureSession(
-  { sizes, modes, windows: count, messages, warmup, interval, wait, headed, ...options }: PayloadOptions,
-  session: number,
-  random: Random,
-  progress: Progress,
-  signal: AbortSignal,
-) {
-  await using opened = new AsyncDisposableStack()
-  const links: Link[] = []
-  const largest = Math.max(usualMessageBytes, ...sizes.map((bytes) => bytes + envelopeBytes))
-  const settings = {
-    ...{ 'sensor-source': 'none', share: 'none' },
-    'limits-max-message-bytes': largest,
-    'limits-queue-bytes-per-window': 4 * largest,
-    'limits-outbox-bytes': 4 * largest,
-  }
-  const server = await startMeasuredServer('payload', settings, options, links, opened)
-  const browser = await startBrowser({ headed })
-  opened.defer(browser.quit)
-  const windows = await openWindows([browser], count)
-  const samples: PayloadSample[] = []
-  const uses: { mode: string; cpuMs: number; rssBytes: number }[] = []
-  let boundMs = 0
-  for (const name of shuffled(modes, random)) {
-    const address = `${recordingAddress(server, requireMode(name), 'payload')}&probes`
-    await showPages(windows, address, { text: '', forgets: false })
-    const usedBefore = await server.figures()
-    for (const bytes of shuffled(sizes, random)) {
-      signal.throwIfAborted()
-      const pace = { bytes, intervalMs: interval, receivedWithinMs: wait * 1000 }
-      if (warmup > 0) await sendProbes(windows, { ...pace, times: warmup }, signal)
-      const clocksBefore = await readClocks(windows, 'one machine')
-      const { sent, received } = await sendProbes(windows, { ...pace, times: messages }, signal)
-      const clocksAfter = await readClocks(windows, 'one machine')
-      const clocks = clocksBefore.map((before, place) => combine(before, clocksAfter[place] ?? before))
-      const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
-      boundMs = Math.max(boundMs, boundBetween(clocks))
-      if (sent.length !== messages)
-        throw new Error(
-          `${name}: ${messages} messages of ${sizeOf(bytes)} were published, ${sent.length} found room.`,
-        )
-      const taken = matchBlock({ mode: name, session, block: 1, firstKey: 1, sent, received, offsetsMs })
-      samples.push(...taken.map((sample) => ({ ...sample, bytes })))
-      const times = taken.filter(hasArrived).map(transmissionMs)
-      const middle = times.length > 0 ? `median ${median(times).toFixed(2)} ms` : 'nothing received'
-      progress.say(
-        `${`${session}  ${name}`.padEnd(20)} ${sizeOf(bytes).padStart(7)}  ${middle}  ${times.length} of ${taken.length} received`,
-      )
+export const payload = defineExperiment({
+  name: 'payload',
+  about: `Sends messages of growing size from one window to all, one at a time, and measures the transmission time of each to each
+    window, in several sessions.`,
+  flags: {
+    sizes: flag(
+      numbers('10,100,1000,10000,100000,1000000', 1, 2_000_000),
+      'LIST',
+      'bytes of a message’s text',
+    ),
+    modes: flag(wordsOnce.default(['sse/2', 'sse/1.1', 'websocket/1.1']), 'LIST', 'modes to compare'),
+    windows: flag(whole(1, 50).default(3), 'N', 'windows open at a time'),
+    sessions: flag(whole(1, 1000).default(3), 'N', 'at least 2 for intervals'),
+    messages: flag(whole(1, 10_000).default(20), 'N', 'of each size and mode in a session'),
+    warmup: flag(whole(0, 200).default(3), 'N', 'uncounted messages before them'),
+    interval: flag(whole(1, 10_000).default(50), 'MS', 'least time between two messages'),
+    wait: flag(whole(1, 600).default(10), 'S', 'a message that has not arrived by then is lost'),
+    ...{ profile: profileFlag, seed, headed },
+  },
+  /** `baseline`: WebSocket, or else the first mode. */
+  options(given) {
+    requireRoom(requireModes(given.modes), given.windows, given.windows)
+    return { ...given, baseline: usualBaseline(given.modes) ?? given.modes[0] ?? '' }
+  },
+
+  async measure(options, lab): Promise<Run> {
+    const { sessions, sizes, modes, windows: count, messages, warmup, interval, wait, profile } = options
+    lab.say(
+      `${messages} messages of each of ${sizes.map(sizeOf).join(', ')} for each of ${modes.join(', ')} in each of ${sessions} session${sessions === 1 ? '' : 's'}, ${count} windows; --seed ${options.seed}.`,
+    )
+    const random = createSeededRandom(options.seed)
+    const largest = Math.max(usualMessageBytes, ...sizes.map((bytes) => bytes + envelopeBytes))
+    const settings = {
+      share: 'none',
+      'limits-max-message-bytes': largest,
+      'limits-queue-bytes-per-window': 4 * largest,
+      'limits-outbox-bytes': 4 * largest,
     }
-    const { cpuMs, rssBytes } = await server.figures()
-    uses.push({ mode: name, cpuMs: cpuMs - usedBefore.cpuMs, rssBytes })
-  }
+    const measured = await lab.sessions(sessions, async (session, opened) => {
+      const testbed = new Testbed('payload', options, opened)
+      const server = await testbed.startServer(settings)
+      const browser = await startBrowser({ headed: options.headed })
+      opened.defer(browser.quit)
+      const windows = await openWindows([browser], count)
+      const turns: { bounds: number; samples: PayloadSample[]; use: Use & { mode: string } }[] = []
+      for (const name of shuffled(modes, random)) {
+        const system = { name, mode: requireMode(name), server, editor: 'shared', forgets: false } as const
+        const address = `${recordingAddress(system, 'payload')}&probes`
+        await showPages(windows, address, { text: '', forgets: false })
+        for (const bytes of shuffled(sizes, random)) {
+          lab.signal.throwIfAborted()
+          const send = (times: number) =>
+            sendProbes(
+              windows,
+              { bytes, times, intervalMs: interval, receivedWithinMs: wait * 1000 },
+              lab.signal,
+            )
+          if (warmup > 0) await send(warmup)
+          const place = { session, block: 1, firstKey: 1 }
+          const turn = await timeTurn(windows, system, place, () => send(messages))
+          if (turn.sent !== messages)
+            throw new Error(
+              `${name}: ${messages} messages of ${sizeOf(bytes)} were published, ${turn.sent} found room.`,
+            )
+          const samples = turn.samples.map((sample) => ({ ...sample, bytes }))
+          turns.push({ bounds: turn.boundMs, samples, use: { mode: name, ...turn.use } })
+          lab.say(
+            `${`${session}  ${name}`.padEnd(20)} ${sizeOf(bytes).padStart(7)}  ${outcomeWords(turn.samples)}`,
+          )
+        }
+      }
+      return { turns, lateMs: testbed.lateMs, version: browser.version }
+    })
+    const turns = measured.flatMap((session) => session.turns)
+    const { windows, seed, headed } = options
+    return {
+      ...lab.circumstances({
+        browser: measured[0]?.version ?? '',
+        server: describePlace(profile),
+        parameters: {
+          ...{ sizes: sizes.join(', '), windows, sessions, messages, warmup, interval, wait, seed, headed },
+          ...(profile && { profile }),
+        },
+      }),
+      ...{ modes, baseline: options.baseline, sizes, waitMs: wait * 1000 },
+      samples: turns.flatMap(({ samples }) => samples),
+      serverUse: spentByMode(
+        modes,
+        turns.map(({ use }) => use),
+      ),
+      clock: { method: 'one machine', boundMs: Math.max(...turns.map(({ bounds }) => bounds)) },
+      ...describeNetwork(
+        profile,
+        measured.map(({ lateMs }) => lateMs),
+      ),
+    }
+  },
+
+  analyse,
+
+  report: (run, summary) => ({
+    sections: [
+      timesSection(summary),
+      throughputSection(summary),
+      ...comparisonSections(summary),
+      lostSection(summary.sizes, naming, {
+        caption: 'Sizes at which something was lost, duplicated or reordered',
+        paragraphs: [`Lost: not received within ${summary.waitMs / 1000} s.`],
+      }),
+      everySessionSection(summary.sizes, naming, summary.sessions),
+      costSection(summary),
+      doubtsSection(summary),
+    ],
+    method: [
+      `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started a server process, a browser and ${summary.parameters.windows} windows anew; modes and sizes came in a drawn order. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
+    ],
+    data: {
+      'samples.csv': csv(
+        [
+          ...(['mode', 'session', 'bytes'] as const),
+          ['message', ({ key }) => key],
+          ...(['id', 'receiver', 'sentAt', 'receivedAt'] as const),
+          ['transmission_ms', (sample) => csvTime(hasArrived(sample) ? transmissionMs(sample) : null)],
+          ...(['acceptedAt', 'sentBytes', 'receivedBytes', 'copies', 'reordered'] as const),
+        ],
+        run.samples,
+      ),
+    },
+  }),
+})
+
+/** At most so many times the least: alike, for the finding. */
+const alikeWithin = 1.25
+
+type Summary = ReturnType<typeof analyse>
+type SizeSummary = ReturnType<typeof summariseSize>
+
+function analyse(run: Run) {
+  const { modes, sizes, samples, serverUse: _, network = null, ...circumstances } = run
+  const rows = modes.flatMap((mode) => sizes.map((bytes) => summariseSize(run, mode, bytes)))
+  const words = findingOf(run, rows)
   return {
-    samples,
-    uses,
-    boundMs,
-    version: browser.version,
-    lateMs: meanLateness(links.map((link) => link.figures())),
+    scenario: 'payload' as const,
+    ...circumstances,
+    sessions: sessionsIn(samples),
+    network,
+    modes: modes.map((mode) => summariseMode(run, mode, rows)),
+    sizes: rows,
+    finding: network ? `Over the simulated network “${network.profile}”: ${words}` : words,
+  }
+}
+
+/** `1 kB`, in powers of ten. */
+export function sizeOf(bytes: number): string {
+  const [unit, power] = bytes < 1000 ? ['B', 1] : bytes < 1e6 ? ['kB', 1000] : ['MB', 1e6]
+  return `${Number((bytes / Number(power)).toPrecision(3))} ${unit}`
+}
+
+/** Times in ms over all samples, (message, receiving window); null without arrivals. */
+function summariseSize({ samples: all, baseline }: Run, mode: string, bytes: number) {
+  const of = (name: string) => all.filter((sample) => sample.mode === name && sample.bytes === bytes)
+  const samples = of(mode)
+  const medians = (name: string) =>
+    bySession(of(name)).map(([session, own]) => {
+      const times = timesOf(own)
+      return [session, times.length === 0 ? null : median(times)] as const
+    })
+  const sessions = medians(mode)
+  const others = new Map(mode === baseline ? [] : medians(baseline))
+  const ratios = sessions.flatMap(([session, p50Ms]) => {
+    const other = others.get(session)
+    return p50Ms === null || other == null ? [] : [p50Ms / other]
+  })
+  const times = timesOf(samples)
+  return {
+    mode: `${mode}, ${sizeOf(bytes)}`,
+    ...{ subject: mode, bytes },
+    ...summariseSamples(samples, transmissionMs),
+    /** The text over the median time, at one window. */
+    kilobytesPerSecond: times.length === 0 ? null : significant(bytes / median(times)),
+    /** In order of the sessions. */
+    sessionP50sMs: sessions.map(([, p50Ms]) => significant(p50Ms ?? Number.NaN)),
+    /** Median over the baseline's, geometric mean over sessions. */
+    ...sessionRatio(ratios),
+  }
+}
+
+function summariseMode({ serverUse }: Run, mode: string, sizes: readonly SizeSummary[]) {
+  const own = sizes.filter(({ subject }) => subject === mode)
+  const use = serverUse[mode]
+  return {
+    mode,
+    n: own.reduce((sum, { n }) => sum + n, 0),
+    ...totals(own),
+    smallestP50Ms: own.at(0)?.p50Ms ?? null,
+    largestP50Ms: own.at(-1)?.p50Ms ?? null,
+    /** Largest size up to which every one takes at most `alikeWithin` times as long as the smallest; null without times. */
+    flatToBytes: flatTo(own),
+    serverCpuMs: significant(use?.cpuMs ?? Number.NaN),
+    serverRssBytes: significant(use?.rssBytes ?? Number.NaN),
+  }
+}
+
+/** `own`: of one mode, ascending. */
+function flatTo(own: readonly SizeSummary[]): number | null {
+  const least = own[0]?.p50Ms
+  if (least == null) return null
+  const next = own.findIndex(({ p50Ms }) => p50Ms === null || p50Ms > alikeWithin * least)
+  return (next < 0 ? own.at(-1) : own[next - 1])?.bytes ?? null
+}
+
+function findingOf({ modes, sizes: all }: Run, sizes: readonly SizeSummary[]): string {
+  const at = (bytes: number) => sizes.filter((size) => size.bytes === bytes)
+  const [smallest, largest] = [all.at(0), all.at(-1)]
+  if (smallest === undefined || largest === undefined || sizes.every(({ n }) => n === 0))
+    return 'No transmission time was measured.'
+  const flat = modes.map((mode) => flatTo(sizes.filter(({ subject }) => subject === mode)))
+  const flatBytes = Math.min(...flat.map((bytes) => bytes ?? 0))
+  const start =
+    flatBytes > smallest
+      ? `Up to ${sizeOf(flatBytes)} the size hardly counts: at most ${alikeWithin} times the time of ${sizeOf(smallest)} in every mode`
+      : `The size counts from ${sizeOf(all[1] ?? largest)} on in some mode`
+  const late = ({ p50Ms }: SizeSummary) => p50Ms ?? Number.POSITIVE_INFINITY
+  const times = at(largest)
+    .toSorted((one, other) => late(one) - late(other))
+    .map(({ subject, p50Ms, lost, expected }) =>
+      p50Ms === null
+        ? `${spokenName(subject)} lost all`
+        : `${figure(p50Ms)} ms by ${spokenName(subject)}${lost > 0 ? ` (${lost} of ${expected} lost)` : ''}`,
+    )
+  const end = `${sizeOf(largest)} takes ${times.join(', ')}`
+  const { lost } = totals(sizes)
+  const sentences = [
+    [...(flat.includes(null) ? [] : [start]), end].join('; '),
+    ...(modes.length > 1 ? [alikeWords(all.filter((bytes) => areAlike(at(bytes))))] : []),
+    ...(lost > 0 ? [`${lost} samples were lost`] : []),
+  ]
+  return sentences.map((words) => `${words}.`).join(' ')
+}
+
+const alikeWords = (sizes: readonly number[]) =>
+  sizes.length === 0
+    ? `At no size are the modes within ${alikeWithin} times the fastest`
+    : `Within ${alikeWithin} times the fastest, the modes are alike at ${sizes.map(sizeOf).join(', ')}`
+
+function areAlike(sizes: readonly SizeSummary[]): boolean {
+  const times = sizes.flatMap(({ p50Ms }) => p50Ms ?? [])
+  return times.length === sizes.length && Math.max(...times) <= alikeWithin * Math.min(...times)
+}
+
+const naming = [
+  ['Mode', ({ subject }: SizeSummary) => labelOf(subject)],
+  ['Size', ({ bytes }: SizeSummary) => sizeOf(bytes)],
+] as const
+
+const sizesIn = ({ sizes }: Summary) => [...new Set(sizes.map(({ bytes }) => bytes))]
+
+/** A row for each mode, a column for each size. */
+function grid(
+  summary: Summary,
+  caption: string,
+  cellOf: (size: SizeSummary) => string | number | null,
+  modes = summary.modes,
+) {
+  const columns = ['Mode', ...sizesIn(summary).map(sizeOf)]
+  const rows = modes.map(({ mode }) => [
+    labelOf(mode),
+    ...summary.sizes.filter(({ subject }) => subject === mode).map(cellOf),
+  ])
+  return table(caption, columns, rows)
+}
+
+function timesSection(summary: Summary): Section {
+  const { modes, sizes } = summary
+  const series = modes.map(({ mode }, colour) => ({
+    ...{ label: labelOf(mode), isDashed: false, colour },
+    points: sizes
+      .filter(({ subject }) => subject === mode)
+      .map(({ bytes, p50Ms, n }) => ({
+        ...{ x: bytes, y: p50Ms },
+        mark: n === 0 ? ('failed' as const) : ('filled' as const),
+      })),
+  }))
+  const look = { axis: 'size of the text', ticks: sizesIn(summary), tickFormat: sizeOf }
+  return {
+    title: 'Transmission time by size',
+    figure: {
+      caption: `Median transmission time in milliseconds by the size of the message’s text; both axes are logarithmic.${sizes.some(({ n }) => n === 0) ? ' A cross at the top, and a gap in the line: nothing arrived.' : ''}`,
+      description: `Median transmission time by size for ${modes.map(({ mode }) => labelOf(mode)).join('; ')}. The table below gives the same in figures.`,
+      draw: (width) => lines([{ title: '', series }], { width, ...look }),
+    },
+    tables: [grid(summary, 'Median in milliseconds', ({ p50Ms }) => p50Ms)],
+    paragraphs: [
+      'A sample is one message at one receiving window; its time runs from being handed to the window’s outbox to the arrival of its last byte, parsed. The envelope, some 150 bytes, comes on top of the size.',
+    ],
+  }
+}
+
+function throughputSection(summary: Summary): Section {
+  const caption = 'The size over the median time, in kilobytes a second at each window'
+  return {
+    title: 'Throughput',
+    tables: [
+      grid(summary, caption, ({ kilobytesPerSecond: rate }) =>
+        rate !== null && rate >= 100 ? count(Math.round(rate)) : rate,
+      ),
+    ],
+    paragraphs: [
+      'One message is under way at a time: this is what a single message reaches, not what a mode could carry in all. It goes to every window, so that the server sends as many times as much.',
+    ],
+  }
+}
+
+function comparisonSections(summary: Summary): readonly Section[] {
+  const { baseline, modes, sessions } = summary
+  if (modes.length < 2) return []
+  const others = modes.filter(({ mode }) => mode !== baseline)
+  const caption = `Median, times that of ${spokenName(baseline)}`
+  return [
+    {
+      title: `Against ${spokenName(baseline)}`,
+      tables: [grid(summary, caption, ({ ratio, ratioCi95 }) => ratioWords(ratio, ratioCi95), others)],
+      paragraphs: [
+        sessions < 2
+          ? 'One session gives no interval: how far sessions differ is unknown.'
+          : 'In brackets the 95 % interval, Student’s t over the logarithms of the sessions’ ratios.',
+      ],
+    },
+  ]
+}
+
+function costSection({ modes }: Summary): Section {
+  return {
+    title: 'What the server spent',
+    tables: [
+      table(
+        'Processor time over all sizes of a mode, and the highest resident memory in them',
+        ['Mode', 'CPU, ms', 'Memory'],
+        modes.map(({ mode, serverCpuMs, serverRssBytes }) => [
+          ...[labelOf(mode), serverCpuMs, megabytes(serverRssBytes)],
+        ]),
+      ),
+    ],
+    paragraphs: [
+      'Memory is that of the whole server process: a later mode can inherit what an earlier one took.',
+    ],
+  }
+}
+
+function doubtsSection({ clock, environment, sessions }: Summary): Section {
+  return {
+    title: 'Doubts',
+    paragraphs: [
+      `Server, browser and lab shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Over loopback, bytes travel as fast as memory: what grows with the size is encoding, encryption, storing and parsing. A network adds its own time for each byte; --profile simulates one.`,
+      sessionsWords(sessions),
+      `Two windows’ stamps can differ by at most ${figure(clock.boundMs)} ms. The text is one letter over and over; no mode compresses messages, but a proxy between might.`,
+      `“Alike” in the finding is a ratio of medians of at most ${alikeWithin}; it is no test.`,
+    ],
   }
 }

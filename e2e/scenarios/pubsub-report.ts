@@ -1,21 +1,20 @@
-// Report of a pubsub run: the paper's four tables beside its own figures, drawn too.
+// The report of `pubsub`: sections and CSV.
 
 import { labelOf, spokenName } from '../lab/mode-names.ts'
 import { type LineSeries, lines } from '../report/charts.ts'
-import { csv, reportFiles } from '../report/render.ts'
+import { csv } from '../report/render.ts'
 import {
   count,
   type Figure,
   figure,
-  interval,
-  moment,
+  loadWords,
   nothing,
-  number,
   probability,
-  runAgainSection,
+  ratioWords,
   type Section,
+  sessionsWords,
   spread,
-  type Table,
+  table,
   text,
 } from '../report/section.ts'
 import {
@@ -24,51 +23,16 @@ import {
   busyShare,
   type GroupSummary,
   type Iteration,
-  type paper,
+  type PaperRow,
   paperRow,
-  type Run,
   type Summary,
-} from './pubsub-analysis.ts'
+} from './pubsub-summary.ts'
 
-export function pubsubFiles(run: Run, summary: Summary): Readonly<Record<string, string>> {
-  const report = {
-    title: 'Crosswind lab: publish and subscribe',
-    subtitle: `${moment(summary.startedAt)}, commit ${summary.environment.commit}`,
-    finding: summary.finding,
-    sections: [
-      latencySection(summary),
-      lossSection(summary),
-      bandwidthSection(summary),
-      ...testSections(summary),
-      ...requeuedSections(summary),
-      costSection(summary),
-      doubtsSection(summary),
-      methodSection(summary),
-      runAgainSection(summary, summary.command),
-    ],
-  }
-  return reportFiles(report, summary, { 'iterations.csv': iterationsCsv(run.iterations) })
-}
-
-function iterationsCsv(iterations: readonly Iteration[]): string {
-  const ms = (value: number | null) => (value === null ? null : value.toFixed(3))
+export function iterationsCsv(iterations: readonly Iteration[]): string {
   return csv(
     [
-      ['mode', ({ mode }) => mode],
-      ['users', ({ users }) => users],
-      ['broker', ({ broker }) => broker],
-      ['session', ({ session }) => session],
-      ['iteration', ({ iteration }) => iteration],
-      ['n', ({ n }) => n],
-      ['duplicated', ({ duplicated }) => duplicated],
-      ['mean_ms', ({ meanMs }) => ms(meanMs)],
-      ['p50_ms', ({ p50Ms }) => ms(p50Ms)],
-      ['p95_ms', ({ p95Ms }) => ms(p95Ms)],
-      ['max_ms', ({ maxMs }) => ms(maxMs)],
-      ['sending_ms', ({ sendingMs }) => ms(sendingMs)],
-      ['last_ms', ({ lastMs }) => ms(lastMs)],
-      ['bytes_out', ({ bytesOut }) => bytesOut],
-      ['server_cpu_ms', ({ serverCpuMs }) => ms(serverCpuMs)],
+      ...(['mode', 'users', 'broker', 'session', 'iteration', 'n', 'duplicated', 'meanMs', 'p50Ms'] as const),
+      ...(['p95Ms', 'maxMs', 'sendingMs', 'lastMs', 'bytesOut', 'serverCpuMs'] as const),
       ['client_cpu_share', ({ clientCpuShare }) => clientCpuShare.toFixed(4)],
     ],
     iterations,
@@ -88,24 +52,21 @@ const columnName = (broker: BrokerName) => columnNames[broker]
 const find = ({ groups }: Summary, mode: string, users: number, broker: BrokerName) =>
   groups.find((group) => group.mode === mode && group.users === users && group.broker === broker)
 
-/** A row for each number of users, a column for each broker, and two of the paper. */
-function grid(
+/** For each mode a row for each number of users, a column for each broker, and two of the paper. */
+function grids(
   summary: Summary,
-  mode: string,
   caption: string,
-  cellOf: (group: GroupSummary) => string,
-  paperCell: ((row: (typeof paper)[number]) => string) | null,
-): Table {
+  cellOf: (group: GroupSummary) => string | number | null,
+  paperCell?: (row: PaperRow) => string,
+) {
   const { users, brokers } = summary
-  const ofPaper = paperCell === null ? [] : (['none', 'sqs'] as const)
-  return {
-    caption: `${labelOf(mode)}: ${caption}`,
-    columns: [
-      text('Users'),
-      ...brokers.map((broker) => number(columnName(broker))),
-      ...ofPaper.map((broker) => number(`Paper, ${broker === 'none' ? 'none' : 'SQS'}`)),
-    ],
-    rows: users.map((size) => [
+  const ofPaper = paperCell ? (['none', 'sqs'] as const) : []
+  const columns = [
+    ...['Users', ...brokers.map(columnName)],
+    ...ofPaper.map((broker) => `Paper, ${broker === 'none' ? 'none' : 'SQS'}`),
+  ]
+  return summary.modes.map((mode) => {
+    const rows = users.map((size) => [
       count(size),
       ...brokers.map((broker) => {
         const group = find(summary, mode, size, broker)
@@ -115,27 +76,16 @@ function grid(
         const row = paperRow(size, broker)
         return row && paperCell ? paperCell(row) : nothing
       }),
-    ]),
-  }
-}
-
-const grids = (
-  ...given: [
-    Summary,
-    string,
-    (group: GroupSummary) => string,
-    ((row: (typeof paper)[number]) => string) | null,
-  ]
-) => {
-  const [summary, ...rest] = given
-  return summary.modes.map((mode) => grid(summary, mode, ...rest))
+    ])
+    return table(`${labelOf(mode)}: ${caption}`, columns, rows)
+  })
 }
 
 function drawing(
   summary: Summary,
   caption: string,
   read: (group: GroupSummary) => number | null,
-  readPaper: (row: (typeof paper)[number]) => number,
+  readPaper: (row: PaperRow) => number,
 ): Figure {
   const { modes, users, brokers } = summary
   const own = (mode: string) =>
@@ -177,9 +127,9 @@ function drawing(
 }
 
 const ratioText = (ratio: GroupSummary['ratio']) =>
-  ratio === null ? nothing : `${figure(ratio.ratio)}${ratio.interval ? ` (${interval(ratio.interval)})` : ''}`
+  ratio === null ? nothing : ratioWords(ratio.ratio, ratio.interval)
 
-function latencySection(summary: Summary): Section {
+export function latencySection(summary: Summary): Section {
   return {
     title: 'Response latency',
     figure: drawing(
@@ -195,13 +145,10 @@ function latencySection(summary: Summary): Section {
         ({ latency }) => spread(latency.mean, latency.sd),
         ({ latencyMs, latencySdMs }) => spread(latencyMs, latencySdMs),
       ),
-      ...grids(summary, 'mean latency, times that without a broker', ({ ratio }) => ratioText(ratio), null),
+      ...grids(summary, 'mean latency, times that without a broker', ({ ratio }) => ratioText(ratio)),
       ...(summary.groups.some(({ overFloor }) => overFloor !== null)
-        ? grids(
-            summary,
-            'mean latency, times that of the bare relay with the same broker',
-            ({ overFloor }) => ratioText(overFloor),
-            null,
+        ? grids(summary, 'mean latency, times that of the bare relay with the same broker', ({ overFloor }) =>
+            ratioText(overFloor),
           )
         : []),
     ],
@@ -214,7 +161,7 @@ function latencySection(summary: Summary): Section {
   }
 }
 
-function lossSection(summary: Summary): Section {
+export function lossSection(summary: Summary): Section {
   const percent = (value: number | null) => (value === null ? nothing : `${figure(value)} %`)
   return {
     title: 'Loss',
@@ -230,7 +177,7 @@ function lossSection(summary: Summary): Section {
   }
 }
 
-function bandwidthSection(summary: Summary): Section {
+export function bandwidthSection(summary: Summary): Section {
   return {
     title: 'Bandwidth out',
     figure: drawing(
@@ -246,12 +193,7 @@ function bandwidthSection(summary: Summary): Section {
         ({ kbps }) => spread(kbps.mean, kbps.sd),
         ({ kbps }) => figure(kbps),
       ),
-      ...grids(
-        summary,
-        'bytes for each message that came back',
-        ({ bytesPerMessage }) => figure(bytesPerMessage),
-        null,
-      ),
+      ...grids(summary, 'bytes for each message that came back', ({ bytesPerMessage }) => bytesPerMessage),
     ],
     paragraphs: [
       'Counted at the users’ sockets: what TLS made of all frames, acknowledgements of messages included, without the headers of TCP and IP; divided by the time from the first message to the last answer. A faster answer is a higher bandwidth: the bytes for each message are what a broker adds. The paper’s figures are of a monitor that averages over a longer time.',
@@ -259,29 +201,30 @@ function bandwidthSection(summary: Summary): Section {
   }
 }
 
-function testSections(summary: Summary): readonly Section[] {
+export function testSections(summary: Summary): readonly Section[] {
   const { modes, users, brokers } = summary
   const others = brokers.filter((broker) => broker !== 'none')
   if (others.length === 0 || !brokers.includes('none')) return []
   const tested = summary.groups.some(({ latency }) => latency.p !== null)
   if (!tested) return []
   const p = (value: number | null) => (value === null ? nothing : probability(value))
-  const table = (mode: string): Table => ({
-    caption: `${labelOf(mode)}: p of Welch’s t-test over the iterations, against no broker`,
-    columns: [text('Users'), text('Broker'), ...['Latency', 'Lost messages', 'Bandwidth'].map(number)],
-    rows: users.flatMap((size) =>
-      others.flatMap((broker) => {
-        const group = find(summary, mode, size, broker)
-        return group
-          ? [[count(size), columnName(broker), p(group.latency.p), p(group.lostEach.p), p(group.kbps.p)]]
-          : []
-      }),
-    ),
-  })
+  const tests = (mode: string) =>
+    table(
+      `${labelOf(mode)}: p of Welch’s t-test over the iterations, against no broker`,
+      ['Users', text('Broker'), 'Latency', 'Lost messages', 'Bandwidth'],
+      users.flatMap((size) =>
+        others.flatMap((broker) => {
+          const group = find(summary, mode, size, broker)
+          return group
+            ? [[count(size), columnName(broker), p(group.latency.p), p(group.lostEach.p), p(group.kbps.p)]]
+            : []
+        }),
+      ),
+    )
   return [
     {
       title: 't-tests, as in the paper',
-      tables: modes.map(table),
+      tables: modes.map(tests),
       paragraphs: [
         'The paper’s tables II, III and IV: significant below 0.05 from 500 users on for latency, from 1,000 on for bandwidth, and at 5,000 and 10,000 for lost messages. An iteration is one value. Iterations of a session share servers and connections and resemble each other, so that these p are smaller than the evidence; the intervals of the ratios above count sessions.',
       ],
@@ -289,7 +232,7 @@ function testSections(summary: Summary): readonly Section[] {
   ]
 }
 
-function requeuedSections({ requeued }: Summary): readonly Section[] {
+export function requeuedSections({ requeued }: Summary): readonly Section[] {
   if (!requeued) return []
   const { users, taken, visibilityMs, n, duplicated, againMeanMs } = requeued
   return [
@@ -302,65 +245,41 @@ function requeuedSections({ requeued }: Summary): readonly Section[] {
   ]
 }
 
-function costSection(summary: Summary): Section {
+export function costSection(summary: Summary): Section {
   return {
     title: 'What a message cost',
-    tables: summary.modes.map((mode) => ({
-      caption: `${labelOf(mode)}: over all iterations`,
-      columns: [
-        text('Users'),
-        text('Broker'),
-        ...[
-          'Median, ms',
-          'p95, ms',
-          'Last, ms',
-          'Sending, ms',
-          'Server CPU, µs a message',
-          'Busiest client',
-        ].map(number),
-      ],
-      rows: summary.groups
-        .filter((group) => group.mode === mode)
-        .map((group) => [
-          count(group.users),
-          columnName(group.broker),
-          ...[group.p50Ms, group.p95Ms, group.lastMs, group.sendingMs, group.serverCpuMicrosPerMessage].map(
-            figure,
-          ),
-          group.clientCpuShare === null ? nothing : `${Math.round(100 * group.clientCpuShare)} %`,
-        ]),
-    })),
+    tables: summary.modes.map((mode) =>
+      table(
+        `${labelOf(mode)}: over all iterations`,
+        [
+          ...['Users', text('Broker'), 'Median, ms', 'p95, ms', 'Last, ms', 'Sending, ms'],
+          ...['Server CPU, µs a message', 'Busiest client'],
+        ],
+        summary.groups
+          .filter((group) => group.mode === mode)
+          .map((group) => [
+            ...[count(group.users), columnName(group.broker), group.p50Ms, group.p95Ms, group.lastMs],
+            ...[group.sendingMs, group.serverCpuMicrosPerMessage],
+            group.clientCpuShare === null ? nothing : `${Math.round(100 * group.clientCpuShare)} %`,
+          ]),
+      ),
+    ),
     paragraphs: [
       'Median and p95: means of the iterations’. Last: until the last message was back; sending: until the last one was sent. The server’s processor time is that of its own process, without the broker’s. Busiest client: processor time over the time of the burst, of one core; in bursts of a few milliseconds what the process does just before and after counts too.',
     ],
   }
 }
 
-function doubtsSection({ environment, groups, sessions }: Summary): Section {
+export function doubtsSection({ environment, groups, sessions }: Summary): Section {
   const busy = groups.filter(({ clientCpuShare }) => (clientCpuShare ?? 0) > busyShare)
   return {
     title: 'Doubts',
     paragraphs: [
-      `Users, server and broker shared one machine with ${environment.cores} cores, over loopback; its load average (1 min) was ${figure(environment.loadBefore)} before and ${figure(environment.loadAfter)} after. A broker on a machine of its own costs a network’s time and saves this machine’s.`,
+      `Users, server and broker shared one machine with ${environment.cores} cores, over loopback; ${loadWords({ environment })}. A broker on a machine of its own costs a network’s time and saves this machine’s.`,
       busy.length === 0
         ? `No client process was busy for more than ${100 * busyShare} % of its bursts in the mean.`
         : `In ${busy.length} of ${groups.length} groups a client process was busy for more than ${100 * busyShare} % of its bursts in the mean: there the clients were the bottleneck, and the differences between brokers are larger than they seem.`,
-      sessions < 2
-        ? 'One session does not tell how far sessions differ.'
-        : `${sessions} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their intervals say.`,
-    ],
-  }
-}
-
-function methodSection({ brokers, waitMs, brokerVersions, parameters }: Summary): Section {
-  const versions = Object.values(brokerVersions)
-  return {
-    title: 'How it was measured',
-    paragraphs: [
-      `For each mode and number of users, in each of ${parameters.sessions} sessions, every broker got a fresh server and fresh users, in ${parameters.processes} client processes; each user had a connection and a channel of its own. Bursts of the brokers took turns in an order that changes. In a burst every user sent one message of some 200 bytes, as fast as its process could write them, reading in between; the next burst began when all were back, or after ${waitMs / 1000} s.`,
-      `${brokers.includes('none') ? 'Without a broker: a bare relay on `ws` or `node:http2` that parses a message, finds its channel and sends it, and neither checks, numbers nor stores it. ' : ''}${brokers.includes('bare-file') || brokers.includes('bare-nats') ? 'The bare relays with a file or NATS number, store and acknowledge it besides, one by one, and do nothing else: what they take is what storing alone takes here. ' : ''}Crosswind checks, numbers and stores it, and acknowledges each message besides; its log is the default one, a file. NATS and SQS ran on the same machine.${versions.length > 0 ? ` ${versions.join('; ')}.` : ''}`,
-      'The paper is Ganaputra and Pardamean, “Asynchronous Publish/Subscribe Architecture over WebSocket for Building Real-time Web Applications”, Internetworking Indonesia Journal, 2015: 30 iterations over the Internet, on one Windows server, with Amazon SQS.',
-      'Every iteration is in iterations.csv; the figures of this report are in summary.json.',
+      sessionsWords(sessions),
     ],
   }
 }

@@ -1,15 +1,15 @@
 // What is made of a pubsub run's bursts, what its report says, and a small real run.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { describeEnvironment } from '../lab/run-environment.ts'
-import { pubsubRun } from './pubsub.ts'
-import { analyse, type BrokerName, busyShare, type Iteration, type Run } from './pubsub-analysis.ts'
-import { pubsubFiles } from './pubsub-report.ts'
-import { readPubsubOptions } from './scenario-options.ts'
+import { fileOf, runSmall, testRefusals } from '../lab/testing.ts'
+import { pubsub } from './pubsub.ts'
+import { type BrokerName, busyShare, type Iteration, type Run } from './pubsub-summary.ts'
+
+const { analyse } = pubsub
 
 const slower: Readonly<Record<BrokerName, number>> = {
   none: 1,
@@ -87,7 +87,7 @@ test('a broker is compared with the bare relay that stores likewise too, where t
     analyse(run).finding,
     /^With a broker none of 75,600 messages was lost; without one none of 25,200/,
   )
-  const texts = [run, madeRun()].map((one) => pubsubFiles(one, analyse(one))['report.md'] ?? '')
+  const texts = [run, madeRun()].map((one) => fileOf(pubsub, one))
   assert.deepEqual(
     texts.map((text) => text.includes('times that of the bare relay with the same broker')),
     [true, false],
@@ -108,7 +108,7 @@ test('clients that were busy are named instead of the server', () => {
   const change = ({ users }: Iteration) => (users === 1000 ? { clientCpuShare: busyShare + 0.05 } : {})
   const run = madeRun({ change })
   assert.match(analyse(run).finding, /In 6 of 12 groups .* there the clients were the bottleneck\./)
-  assert.match(pubsubFiles(run, analyse(run))['report.md'] ?? '', /larger than they seem/)
+  assert.match(fileOf(pubsub, run), /larger than they seem/)
   assert.doesNotMatch(analyse(madeRun()).finding, /bottleneck/)
 })
 
@@ -124,7 +124,7 @@ test('bandwidth is what TLS made, over the time until the last answer', () => {
 })
 
 test('the report sets the paper beside each group, and has no figure for what was not measured', () => {
-  const text = pubsubFiles(madeRun(), analyse(madeRun()))['report.md'] ?? ''
+  const text = fileOf(pubsub, madeRun())
   assert.match(text, /\| Users \| None \| Embedded \| SQS \| Paper, none \| Paper, SQS \|/)
   assert.match(
     text,
@@ -137,37 +137,21 @@ test('the report sets the paper beside each group, and has no figure for what wa
   ]
   for (const making of makings) {
     const run = madeRun(making)
-    const html = pubsubFiles(run, analyse(run))['report.html'] ?? ''
+    const html = fileOf(pubsub, run, 'report.html')
     const shown = html.replace(/<style>.*?<\/style>/gs, '')
     assert.doesNotMatch(shown, /NaN|undefined|Infinity|null/, JSON.stringify(making))
   }
 })
 
-test('polling modes and unknown brokers are refused with the way out', () => {
-  assert.throws(() => readPubsubOptions(['--modes', 'polling/2']), /polling\/2: a user of pubsub waits/)
-  assert.throws(
-    () => readPubsubOptions(['--brokers', 'kafka']),
-    /there are none, bare-file, embedded, bare-nats, nats, sqs/,
-  )
-  assert.throws(() => readPubsubOptions(['--iterations', '2']), /at least as many as sessions/)
-})
+testRefusals(pubsub, [
+  ['--modes polling/2', /polling\/2: a user of pubsub waits/],
+  ['--brokers kafka', /there are none, bare-file, embedded, bare-nats, nats, sqs/],
+  ['--iterations 2', /at least as many as sessions/],
+])
 
 test('a small run: each user’s message comes back, with and without a log', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-pubsub-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const out = join(folder, 'report')
-  const flags = [
-    '--users',
-    '20',
-    '--brokers',
-    'none,bare-file,embedded',
-    '--iterations',
-    '2',
-    '--sessions',
-    '2',
-  ]
-  const options = readPubsubOptions([...flags, '--warmup', '0', '--out', out])
-  const { summary, isFailure } = await pubsubRun(options, 'test', t.signal)
+  const flags = '--users 20 --brokers none,bare-file,embedded --iterations 2 --sessions 2 --warmup 0'
+  const { summary, isFailure, out } = await runSmall(t, pubsub, flags)
   assert.equal(isFailure, false)
   assert.deepEqual(
     summary.groups.map(({ mode, broker, n, duplicated }) => [mode, broker, n, duplicated]),

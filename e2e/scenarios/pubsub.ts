@@ -1,16 +1,11 @@
 // Publish and subscribe as in the 2015 study: each user sends a message at the same time, and waits for it to come back.
 
-import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { natsServerVersion, startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
 import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
-import { type BenchServer, startBenchServer } from '../bench/bench-server.ts'
-import { turnsOf, untilCounted } from '../bench/bench-turn.ts'
-import { requireMode } from '../lab/mode-names.ts'
-import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
-import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
+import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
+import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
+import { requireMode, requireModes } from '../lab/mode-names.ts'
 import { summarise } from '../lab/statistics.ts'
-import { Progress } from '../lab/terminal-output.ts'
 import {
   createSharedClock,
   type LoadProcess,
@@ -19,12 +14,121 @@ import {
   split,
   startLoadProcess,
 } from '../load/load-process.ts'
-import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
-import { analyse, type BrokerName, type Iteration, type Requeued, type Run } from './pubsub-analysis.ts'
-import { pubsubFiles } from './pubsub-report.ts'
-import type { PubsubOptions } from './scenario-options.ts'
+import { type LoadServer, startMode, startRelayFor } from '../load/load-server.ts'
+import {
+  bandwidthSection,
+  costSection,
+  doubtsSection,
+  iterationsCsv,
+  latencySection,
+  lossSection,
+  requeuedSections,
+  testSections,
+} from './pubsub-report.ts'
+import {
+  analyse,
+  type BrokerName,
+  brokerNames,
+  type Iteration,
+  type Requeued,
+  type Run,
+} from './pubsub-summary.ts'
 
-const relayProgram = join(import.meta.dirname, '../peers/relays.ts')
+const publishing = ['sse', 'websocket', 'streaming']
+
+export const pubsub = defineExperiment({
+  name: 'pubsub',
+  about: `Repeats the experiment of the 2015 publish/subscribe paper: each user sends one message at the same time and waits for it
+    to come back, through each broker in turn. Compares loss, response latency and bandwidth with a bare relay's.
+    Exits with status 1 if a message was lost with a broker.`,
+  flags: {
+    users: flag(numbers('50,100,500,1000,5000,10000', 1, 20_000), 'LIST', 'users at the same time'),
+    brokers: flag(
+      names(brokerNames).default(['none', 'embedded', 'nats', 'sqs']),
+      'LIST',
+      'none: a bare relay; embedded, nats, sqs; bare-file, bare-nats: the bare relay, storing in a file or on NATS, as a floor of the former. NATS and SQS need the programs that docs/cluster.md names',
+    ),
+    modes: flag(wordsOnce.default(['websocket/1.1', 'sse/2']), 'LIST', 'modes of the users'),
+    iterations: flag(whole(1, 1000).default(30), 'N', 'bursts of each'),
+    sessions: flag(
+      whole(1, 100).default(5),
+      'N',
+      'fresh servers and users, among which the iterations are divided',
+    ),
+    warmup: flag(
+      whole(0, 100_000).default(3000),
+      'N',
+      'uncounted messages of each at least, in whole bursts',
+    ),
+    processes: flag(whole(1, 64).default(2), 'N', 'client processes for each broker'),
+    wait: flag(whole(1, 600).default(60), 'S', 'time after which a message is lost'),
+  },
+  options(given) {
+    if (given.brokers.length === 0) throw new Error('--brokers names no broker.')
+    if (given.iterations < given.sessions) throw new Error('iterations must be at least as many as sessions.')
+    for (const { name, transport } of requireModes(given.modes))
+      if (!publishing.includes(transport))
+        throw new Error(`--modes names ${name}: a user of pubsub waits for a message, and does not poll.`)
+    return given
+  },
+
+  async measure(options, lab): Promise<Run> {
+    const { modes, users, brokers, iterations, sessions, processes, wait, warmup } = options
+    lab.say(
+      `${iterations} iterations in ${sessions} session${sessions === 1 ? '' : 's'}, ${users.join(', ')} users, ${modes.join(', ')}; brokers: ${brokers.join(', ')}.`,
+    )
+    const shares = split(iterations, sessions)
+    const found = await lab.sessions(sessions, async (session) => {
+      const first = shares.slice(0, session - 1).reduce((sum, earlier) => sum + earlier, 1)
+      const all: Iteration[] = []
+      for (const mode of modes)
+        for (const size of users) {
+          const about = { mode, users: size, session, first, count: shares[session - 1] ?? 0 }
+          all.push(...(await measureSize(options, about, lab)))
+        }
+      return all
+    })
+    return {
+      requeued: brokers.includes('sqs') ? await showRequeueing(options, lab) : null,
+      ...lab.circumstances({
+        browser: 'none: load clients on Node’s connections',
+        server: 'processes of their own on this machine, over loopback',
+        parameters: {
+          ...{ users: users.join(', '), brokers: brokers.join(', '), iterations, sessions },
+          ...{ warmup, processes, wait },
+        },
+      }),
+      ...{ modes, users, brokers, iterations: found.flat(), waitMs: wait * 1000 },
+      brokerVersions: {
+        ...(brokers.some((broker) => broker.endsWith('nats')) && { nats: natsServerVersion() }),
+        ...(brokers.includes('sqs') && { sqs: sqsServerVersion() }),
+      },
+    }
+  },
+
+  analyse,
+
+  report: (run, summary) => ({
+    title: 'publish and subscribe',
+    sections: [
+      latencySection(summary),
+      lossSection(summary),
+      bandwidthSection(summary),
+      ...testSections(summary),
+      ...requeuedSections(summary),
+      costSection(summary),
+      doubtsSection(summary),
+    ],
+    method: [
+      `Each broker got a fresh server and fresh users in each of ${summary.parameters.sessions} sessions, in ${summary.parameters.processes} client processes. Without a broker: a bare relay that finds a message’s channel and sends it. The bare relays with a file or NATS number, store and acknowledge it besides. Crosswind checks, numbers, stores and acknowledges it; its log is the default one, a file. NATS and SQS ran on the same machine. ${Object.values(summary.brokerVersions).join('; ')}`.trim(),
+      'The paper is Ganaputra and Pardamean, “Asynchronous Publish/Subscribe Architecture over WebSocket for Building Real-time Web Applications”, Internetworking Indonesia Journal, 2015: 30 iterations over the Internet, on one Windows server, with Amazon SQS.',
+    ],
+    data: { 'iterations.csv': iterationsCsv(run.iterations) },
+    isFailure: summary.groups.some(({ broker, lost }) => broker !== 'none' && lost > 0),
+  }),
+})
+
+type Options = ReturnType<typeof pubsub.options>
 
 /** Their names in `e2e/peers/relays.ts`. */
 const relays: Partial<Readonly<Record<BrokerName, string>>> = {
@@ -36,7 +140,7 @@ const relays: Partial<Readonly<Record<BrokerName, string>>> = {
 /** For users of one size in one mode, with a server of its own. */
 interface Group {
   readonly broker: BrokerName
-  readonly server: BenchServer
+  readonly server: LoadServer
   readonly loads: readonly LoadProcess[]
   /** Of the queue, where there is one. */
   readonly sqs: ReturnType<TestSqs['settings']> | null
@@ -50,60 +154,6 @@ const betweenBurstsMs = 300
 /** Presence frames follow the last user by as much. */
 const settleMs = (users: number) => 500 + users * 1.2
 
-/** Writes nothing after a failure or abort. */
-export async function pubsubRun(options: PubsubOptions, command: string, signal: AbortSignal) {
-  const startedAt = new Date()
-  const folder = options.out ?? reportFolder('pubsub', startedAt)
-  await requireFree(folder)
-  const loadBefore = loadNow()
-  const progress = new Progress(process.stdout)
-  const { modes, users, brokers, iterations, sessions, processes, wait } = options
-  progress.say(
-    `${iterations} iterations in ${sessions} session${sessions === 1 ? '' : 's'}, ${users.join(', ')} users, ${modes.join(', ')}; brokers: ${brokers.join(', ')}.`,
-  )
-  const found: Iteration[] = []
-  for (const [place, count] of split(iterations, sessions).entries()) {
-    const first = split(iterations, sessions)
-      .slice(0, place)
-      .reduce((sum, earlier) => sum + earlier, 1)
-    for (const mode of modes)
-      for (const size of users) {
-        const about = { mode, users: size, session: place + 1, first, count }
-        found.push(...(await measureSize(options, about, progress, signal)))
-      }
-  }
-  const requeued = brokers.includes('sqs') ? await showRequeueing(options, progress, signal) : null
-  const run: Run = {
-    command,
-    parameters: {
-      ...{ users: users.join(', '), brokers: brokers.join(', '), iterations, sessions },
-      ...{ warmup: options.warmup, processes, wait },
-    },
-    ...{ modes, users, brokers },
-    iterations: found,
-    requeued,
-    waitMs: wait * 1000,
-    brokerVersions: {
-      ...((brokers.includes('nats') || brokers.includes('bare-nats')) && { nats: natsServerVersion() }),
-      ...(brokers.includes('sqs') && { sqs: sqsServerVersion() }),
-    },
-    startedAt: startedAt.toISOString(),
-    finishedAt: new Date().toISOString(),
-    environment: describeEnvironment({
-      browser: 'none: load clients on Node’s connections',
-      server: 'processes of their own on this machine, over loopback',
-      loadBefore,
-    }),
-  }
-  const summary = analyse(run)
-  await writeFolder(folder, pubsubFiles(run, summary))
-  return {
-    folder,
-    summary,
-    isFailure: summary.groups.some(({ broker, lost }) => broker !== 'none' && lost > 0),
-  }
-}
-
 interface About {
   readonly mode: string
   readonly users: number
@@ -115,18 +165,18 @@ interface About {
 
 /** Fresh servers and users for all brokers, which take turns. */
 async function measureSize(
-  { brokers, processes, wait, warmup }: PubsubOptions,
+  { brokers, processes, wait, warmup }: Options,
   { mode, users, session, first, count }: About,
-  progress: Progress,
-  signal: AbortSignal,
+  lab: Lab,
 ): Promise<readonly Iteration[]> {
   await using opened = new AsyncDisposableStack()
+  const about = `${session}  ${mode}  ${users} users`
   const groups: Group[] = []
   for (const broker of brokers) {
-    if (progress.isTerminal) progress.update(`${session}  ${mode}  ${users} users  ${broker}: opening`)
-    groups.push(await openGroup(broker, mode, users, processes, opened, signal))
+    lab.step(`${about}  ${broker}: opening`)
+    groups.push(await openGroup(broker, mode, users, processes, opened, lab.signal))
   }
-  await pause(settleMs(users), undefined, { signal })
+  await lab.pause(settleMs(users))
   let mark = 0
   const burst = (group: Group) => {
     mark += 1
@@ -136,16 +186,13 @@ async function measureSize(
   const found: Iteration[] = []
   for (const [turn, order] of turnsOf(groups, count).entries())
     for (const group of order) {
-      signal.throwIfAborted()
-      if (progress.isTerminal)
-        progress.update(`${session}  ${mode}  ${users} users  ${group.broker}: ${turn + 1} of ${count}`)
+      lab.signal.throwIfAborted()
       const { broker } = group
+      lab.step(`${about}  ${broker}: ${turn + 1} of ${count}`)
       found.push({ ...{ mode, users, broker, session }, iteration: first + turn, ...(await burst(group)) })
-      await pause(betweenBurstsMs, undefined, { signal })
+      await lab.pause(betweenBurstsMs)
     }
-  progress.say(
-    `${session}  ${mode.padEnd(13)} ${String(users).padStart(6)} users  ${resultWords(brokers, found)}`,
-  )
+  lab.say(`${session}  ${mode.padEnd(13)} ${String(users).padStart(6)} users  ${resultWords(brokers, found)}`)
   return found
 }
 
@@ -169,51 +216,27 @@ async function openGroup(
   opened: AsyncDisposableStack,
   signal: AbortSignal,
 ): Promise<Group> {
-  const { transport, http } = requireMode(modeName)
-  const clients = { client: transport, http } as const
+  const mode = requireMode(modeName)
+  const clients = { client: mode.transport, http: mode.http } as const
   const sqs = broker === 'sqs' ? await startQueue(opened) : null
   const nats = broker === 'nats' || broker === 'bare-nats' ? await startNatsServer() : null
   if (nats) opened.defer(nats.stop)
   const relay = relays[broker]
   const server = relay
-    ? await startBenchServer(relayProgram, nats ? [relay, nats.address()] : [relay], clients)
-    : await startBenchServer(
-        serverProgram,
-        await serverFlags(users, brokerSettings(broker, sqs, nats), opened),
-        clients,
-      )
-  opened.defer(server.close)
+    ? await startRelayFor(nats ? [relay, nats.address()] : [relay], clients, opened)
+    : await startMode(mode, { windows: users, perBrowser: 1, rate: 500 }, opened, {
+        ...{ 'heartbeat-ms': 60_000, 'limits-max-connections': 3 * users + 100 },
+        ...{ 'limits-max-channels': users + 1000, 'limits-new-channels-per-hour': 1_000_000 },
+        ...brokerSettings(broker, sqs, nats),
+      })
   signal.throwIfAborted()
-  const loads = Array.from({ length: processes }, () => startLoadProcess(signal))
-  opened.defer(() => loads.forEach(({ end }) => void end()))
-  const { target } = server
+  const loads = Array.from({ length: processes }, () => startLoadProcess(signal, opened))
   await openAcross(loads, {
-    ...{ target, windows: users, perBrowser: 1, openingAtOnce },
+    ...{ target: server.target, windows: users, perBrowser: 1, openingAtOnce },
     ...{ channel: 'user', hasOwnChannels: true },
   })
-  await untilCounted(server, users, signal)
+  await server.untilCounted(users, signal)
   return { broker, server, loads, sqs }
-}
-
-async function serverFlags(
-  users: number,
-  broker: Readonly<Record<string, string | number>>,
-  opened: AsyncDisposableStack,
-): Promise<readonly string[]> {
-  const folder = await makeServerFolder('pubsub')
-  opened.defer(folder.remove)
-  return folder.flags({
-    ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none' },
-    // The load clients send edits.
-    ...{ 'sensor-source': 'none', 'drain-ms': 0, 'heartbeat-ms': 60_000, editor: 'mirror' },
-    ...{ 'limits-max-windows': users + 100, 'limits-max-connections': 3 * users + 100 },
-    ...{
-      'limits-max-channels': users + 1000,
-      'limits-new-channels-per-hour': 1_000_000,
-      'limits-messages-per-second': 1000,
-    },
-    ...broker,
-  })
 }
 
 /** Of the server, for what runs beside it. */
@@ -239,28 +262,22 @@ async function startQueue(opened: AsyncDisposableStack) {
 const requeueing = { users: 100, taken: 30, visibilitySeconds: 5 } as const
 
 /** Another consumer takes messages from the queue and never deletes them. */
-async function showRequeueing(
-  { modes, processes, wait }: PubsubOptions,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<Requeued> {
+async function showRequeueing({ modes, processes, wait }: Options, lab: Lab): Promise<Requeued> {
   await using opened = new AsyncDisposableStack()
   const { users, visibilitySeconds } = requeueing
-  const group = await openGroup('sqs', modes[0] ?? '', users, processes, opened, signal)
+  const group = await openGroup('sqs', modes[0] ?? '', users, processes, opened, lab.signal)
   if (!group.sqs) throw new Error('The group of SQS has no queue.')
-  await pause(settleMs(users), undefined, { signal })
+  await lab.pause(settleMs(users))
   await runBurst(group, 1, wait * 1000)
   const thief = await startThief(group.sqs, requeueing.taken)
   opened.defer(() => thief.stop())
   const { latenciesMs, duplicated } = joined(await burstOf(group, 2, wait * 1000))
   const againMs = latenciesMs.filter((ms) => ms >= 1000 * visibilitySeconds)
-  progress.say(
-    `Another consumer took ${thief.taken()} of ${users} messages from the queue: ${latenciesMs.length} came, ${againMs.length} of them again.`,
+  const [taken, n] = [thief.taken(), latenciesMs.length]
+  lab.say(
+    `Another consumer took ${taken} of ${users} messages from the queue: ${n} came, ${againMs.length} of them again.`,
   )
-  return {
-    ...{ users, taken: thief.taken(), visibilityMs: 1000 * visibilitySeconds },
-    ...{ n: latenciesMs.length, duplicated, againMs },
-  }
+  return { users, taken, visibilityMs: 1000 * visibilitySeconds, n, duplicated, againMs }
 }
 
 async function runBurst(group: Group, mark: number, waitMs: number) {

@@ -9,7 +9,7 @@ import type { LabDoor } from '../../web/lab.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { linkState, textShown } from '../windows/page.ts'
-import { accountFor, type Outage } from './resilience-analysis.ts'
+import { accountFor, type BrowserRecord, type Outage } from './resilience-summary.ts'
 
 const modes = ['sse/2', 'websocket/1.1'].map(requireMode)
 
@@ -17,8 +17,6 @@ const modes = ['sse/2', 'websocket/1.1'].map(requireMode)
 export const browserChannel = 'resilience-browsers'
 
 const openWithinMs = 30_000
-
-export type BrowserRecord = Awaited<ReturnType<BrowserWindows['records']>>[number]
 
 export class BrowserWindows {
   /** `chrome 156`, or `none` without windows. */
@@ -70,7 +68,7 @@ export class BrowserWindows {
   }
 
   /** `log`: of the windows' channel; `elapsedMs`: time since the run began. */
-  async records(log: readonly Message[], elapsedMs: number) {
+  async records(log: readonly Message[], elapsedMs: number): Promise<readonly BrowserRecord[]> {
     const beganAt = Date.now() - elapsedMs
     const accepted = new Map(log.map(({ id, seq }) => [id, seq]))
     const content = await contentOf(log)

@@ -10,8 +10,8 @@ import type { OutputCode } from '../../server/output.ts'
 import type { Random } from '../../server/wire/time.ts'
 import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
 import type { Stretch } from '../windows/cutting-proxy.ts'
-import type { FaultName, LogName } from './resilience-analysis.ts'
 import { RestartingServer, type ServerUnderTest, startCluster } from './resilience-server.ts'
+import type { FaultName, LogName } from './resilience-summary.ts'
 
 /** Of a server with its log in SQLite; or of three over one NATS stream, each behind a relay. */
 export interface FaultedServers {

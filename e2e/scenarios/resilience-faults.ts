@@ -1,10 +1,10 @@
 // Plans a run's faults from a seed and carries them out.
 
 import { createSeededRandom } from '../../server/wire/time.ts'
-import type { FaultKind, FaultRecord } from './resilience-analysis.ts'
 import { brokenInputs, flood, sendBroken } from './resilience-attacks.ts'
 import type { FleetWindow } from './resilience-fleet.ts'
 import type { ServerUnderTest } from './resilience-server.ts'
+import type { FaultKind, FaultRecord } from './resilience-summary.ts'
 
 interface PlannedFault extends Pick<FaultRecord, 'kind' | 'how' | 'atMs'> {
   /** Picks among the available targets; 0 to 1, exclusive. */

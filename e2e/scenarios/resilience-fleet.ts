@@ -5,8 +5,9 @@ import { type DownFrame, parseCursor } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { type NodeTransport, openTransport } from '../clients/client.ts'
+import { requireModes } from '../lab/mode-names.ts'
 import { openNodeLink } from '../lab/node-link.ts'
-import { createWindowRecord, type Outage, type WindowRecord } from './resilience-analysis.ts'
+import { createWindowRecord, type Outage, type WindowRecord } from './resilience-summary.ts'
 
 const writersPerMode = 2
 
@@ -21,6 +22,18 @@ interface FleetOpening {
 /** Each window must receive exactly what its mode's windows wrote. */
 export function channelOf(mode: string): string {
   return `resilience-${mode.replace('/', '-')}`
+}
+
+export function requireWindowForEach({
+  modes,
+  windows,
+}: {
+  readonly modes: readonly string[]
+  readonly windows: number
+}): void {
+  requireModes(modes)
+  if (windows < modes.length)
+    throw new Error(`--windows is ${windows}: ${modes.length} modes need one each at least.`)
 }
 
 /** So many windows in all, dealt out over the modes in turns. */

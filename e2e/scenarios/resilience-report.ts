@@ -1,20 +1,17 @@
-// Report of a resilience run: sections, files, and the terminal's table.
+// Report of a resilience run: its sections, tables and files.
 
 import * as Plot from '@observablehq/plot'
 import { labelOf } from '../lab/mode-names.ts'
-import { textTable } from '../lab/terminal-output.ts'
 import { panelName, svg } from '../report/charts.ts'
-import { csv, reportFiles } from '../report/render.ts'
+import { csv } from '../report/render.ts'
 import {
   count,
   figure,
   megabytes,
-  moment,
   nothing,
-  number,
-  runAgainSection,
   type Section,
   type Table,
+  table,
   text,
 } from '../report/section.ts'
 import {
@@ -30,63 +27,42 @@ import {
   type ResilienceSummary,
   type ReturnFigures,
   returnsIn,
-} from './resilience-analysis.ts'
+} from './resilience-summary.ts'
 
-export function resilienceFiles(
-  record: ResilienceRecord,
-  summary: ResilienceSummary,
-  data: Readonly<Record<string, string>> = {},
-): Readonly<Record<string, string>> {
-  const report = {
-    title: 'Crosswind lab: resilience',
-    subtitle: `${moment(summary.startedAt)}, commit ${summary.environment.commit}, seed ${summary.seed}`,
-    finding: summary.finding,
-    sections: [
-      returnsSection(summary),
-      outcomeSection(summary),
-      timelineSection(record, summary),
-      faultsSection(record, summary),
-      ...(record.memory.length > 0 ? [memorySection(record, summary)] : []),
-      doubtsSection(record, summary),
-      circumstancesSection(summary),
-    ],
-  }
-  return reportFiles(report, summary, { ...csvFiles(record), ...data })
-}
-
-/** The report's first tables, for the terminal. */
-export function resilienceTable(summary: ResilienceSummary): string {
-  return [returnsTable(summary), ...outcomeTables(summary)].map(tableText).join('\n\n')
-}
-
-export function tableText({ caption, columns, rows }: Table): string {
-  const cells = columns.map(
-    ({ title }, place) => [title, (row: readonly string[]) => row[place] ?? ''] as const,
-  )
-  return `  ${caption}\n${textTable(cells, rows)}`
+export function sectionsOf(record: ResilienceRecord, summary: ResilienceSummary): readonly Section[] {
+  return [
+    returnsSection(summary),
+    outcomeSection(summary),
+    timelineSection(record, summary),
+    faultsSection(record, summary),
+    ...(record.memory.length > 0 ? [memorySection(record, summary)] : []),
+    doubtsSection(record, summary),
+  ]
 }
 
 /** Without a unit, for columns. */
 const inSeconds = (ms: number | null) => figure(ms === null ? null : ms / 1000)
 
-function returnsTable({ returns: { modes, browsers, all } }: ResilienceSummary): Table {
+export function returnsTable({ returns: { modes, browsers, all } }: ResilienceSummary): Table {
   const row = (name: string, figures: ReturnFigures) => [
     name,
     figures.n === 0 ? nothing : isInTime(figures) ? 'yes' : 'NO',
     ...[figures.medianMs, figures.worstMs].map(inSeconds),
     ...[figures.n, figures.hit, figures.cutShort].map(count),
   ]
-  const numbers = ['Median, s', 'Worst, s', 'Returns', 'Left out: cut or stalled', 'Left out: server away']
   const { median, worst } = promisedReturnMs
-  return {
-    caption: `Wanted of every row: at most ${median / 1000} s in the median and ${worst / 1000} s at worst`,
-    columns: [text('Mode'), text('In time'), ...numbers.map(number)],
-    rows: [
+  return table(
+    `Wanted of every row: at most ${median / 1000} s in the median and ${worst / 1000} s at worst`,
+    [
+      ...['Mode', text('In time'), 'Median, s', 'Worst, s', 'Returns', 'Left out: cut or stalled'],
+      'Left out: server away',
+    ],
+    [
       ...modes.map((figures) => row(labelOf(figures.mode), figures)),
       ...browsers.map((figures) => row(`Chromium, ${labelOf(figures.mode)}`, figures)),
       row('All', all),
     ],
-  }
+  )
 }
 
 function returnsSection(summary: ResilienceSummary): Section {
@@ -99,48 +75,38 @@ function returnsSection(summary: ResilienceSummary): Section {
   }
 }
 
-function outcomeTables({ modes, browsers }: ResilienceSummary): readonly Table[] {
-  const deliveries = ['Windows', 'Accepted', 'Expected', 'Delivered', 'Lost', 'Dup.', 'Reord.', 'Not ackn.']
-  const events = [
-    'Outages',
-    'Cuts',
-    'Stalls',
-    'Recovered',
-    'Snapshots',
-    'Repairs',
-    'Held back',
-    'Mode changes',
-  ]
-  const typing = ['Typed', 'Expected', 'Delivered', 'Lost', 'Dup.', 'Reord.']
-  const tables: Table[] = [
-    {
-      caption: 'Messages',
-      columns: [text('Mode'), ...deliveries.map(number)],
-      rows: modes.map((mode) => [
+export function outcomeTables({ modes, browsers }: ResilienceSummary): readonly Table[] {
+  const tables = [
+    table(
+      'Messages',
+      ['Mode', 'Windows', 'Accepted', 'Expected', 'Delivered', 'Lost', 'Dup.', 'Reord.', 'Not ackn.'],
+      modes.map((mode) => [
         labelOf(mode.mode),
         ...[mode.windows, mode.accepted, mode.expected, mode.n].map(count),
         ...[mode.lost, mode.duplicated, mode.reordered, mode.unacknowledged].map(count),
       ]),
-    },
-    {
-      caption: 'Connections; an outage has the server’s own time away in it',
-      columns: [text('Mode'), number('Longest outage, s'), ...events.map(number)],
-      rows: modes.map((mode) => [
-        labelOf(mode.mode),
-        inSeconds(mode.longestOutageMs),
+    ),
+    table(
+      'Connections; an outage has the server’s own time away in it',
+      [
+        ...['Mode', 'Longest outage, s', 'Outages', 'Cuts', 'Stalls', 'Recovered', 'Snapshots'],
+        ...['Repairs', 'Held back', 'Mode changes'],
+      ],
+      modes.map((mode) => [
+        ...[labelOf(mode.mode), inSeconds(mode.longestOutageMs)],
         ...[mode.outages, mode.cuts, mode.stalls, mode.recovered, mode.snapshots].map(count),
         ...[mode.repairs, mode.heldBack, mode.modeChanges].map(count),
       ]),
-    },
-    {
-      caption: 'Windows of a real Chromium, on a channel of their own',
-      columns: [text('Mode'), ...typing.map(number), text('Shows what the log says')],
-      rows: browsers.map(({ mode, typed, expected, n, lost, duplicated, reordered, isEqual }) => [
+    ),
+    table(
+      'Windows of a real Chromium, on a channel of their own',
+      ['Mode', 'Typed', 'Expected', 'Delivered', 'Lost', 'Dup.', 'Reord.', text('Shows what the log says')],
+      browsers.map(({ mode, typed, expected, n, lost, duplicated, reordered, isEqual }) => [
         labelOf(mode),
         ...[typed, expected, n, lost, duplicated, reordered].map(count),
         isEqual ? 'yes' : 'NO',
       ]),
-    },
+    ),
   ]
   return tables.filter(({ rows }) => rows.length > 0)
 }
@@ -248,32 +214,30 @@ function faultsSection(
   ])
   const isSent = ({ kind }: FaultRecord) => kind === 'flood' || kind === 'broken input'
   const kinds = Map.groupBy(done, (fault) => (isSent(fault) ? fault.kind : `${fault.kind}: ${fault.how}`))
-  const counts: Table = {
-    caption: 'How many of each',
-    columns: [text('Fault'), number('Number'), number('Promised of its kind')],
-    rows: [...kinds].sort().map(([name, all]) => {
+  const counts = table(
+    'How many of each',
+    ['Fault', 'Number', 'Promised of its kind'],
+    [...kinds].sort().map(([name, all]) => {
       const wanted = least.get(all[0]?.kind ?? '')
       return [name, count(all.length), wanted === undefined ? nothing : count(wanted)]
     }),
-  }
-  const outages: Table = {
-    caption: 'The server’s own outages',
-    columns: [text('At, s'), text('What'), number('Until it was up again, s')],
-    rows: done
+  )
+  const outages = table(
+    'The server’s own outages',
+    ['At, s', text('What'), 'Until it was up again, s'],
+    done
       .filter(({ kind }) => kind in outageWords)
       .map(({ atMs, kind, lastedMs }) => [inSeconds(atMs), outageWords[kind] ?? kind, inSeconds(lastedMs)]),
-  }
-  const answers: Table = {
-    caption: 'Floods and broken input, and what became of them',
-    columns: [text('Fault'), text('At, s'), text('Outcome')],
-    rows: done
+  )
+  const answers = table(
+    'Floods and broken input, and what became of them',
+    ['Fault', text('At, s'), text('Outcome')],
+    done
       .filter(isSent)
       .map(({ kind, how, atMs, outcome }) => [
-        kind === 'flood' ? `flood over ${how}` : how,
-        inSeconds(atMs),
-        outcome,
+        ...[kind === 'flood' ? `flood over ${how}` : how, inSeconds(atMs), outcome],
       ]),
-  }
+  )
   return {
     title: 'The faults',
     tables: [counts, outages, answers],
@@ -302,15 +266,15 @@ function memorySection(
     megabytes(rssBytes),
     megabytes(heapUsedBytes),
   ]
-  const table: Table = {
-    caption: 'Start and end',
-    columns: [text('When'), number('At, s'), number('Resident set'), number('Heap in use')],
-    rows: [
+  const ends = table(
+    'Start and end',
+    ['When', 'At, s', 'Resident set', 'Heap in use'],
+    [
       ...(atFirst ? [row('First process, all windows joined', atFirst)] : []),
       ...(last ? [row('Last process, first third after warm-up', last.start)] : []),
       ...(last ? [row('Last process, last third', last.end)] : []),
     ],
-  }
+  )
   const short = 'The last process lived too short to judge it.'
   const verdict = last ? `By this it is ${last.isFlat ? 'flat' : 'NOT flat'}.` : short
   return {
@@ -321,7 +285,7 @@ function memorySection(
       description: `Memory of the server over the run; the table below gives its start and end. ${verdict}`,
       draw: (width) => memoryFigure(memory, width),
     },
-    tables: [table],
+    tables: [ends],
     paragraphs: [flatCriterion, verdict],
   }
 }
@@ -363,90 +327,49 @@ function doubtsSection(
   }
 }
 
-function circumstancesSection(summary: ResilienceSummary): Section {
-  const { command, seed } = summary
-  const again = command.includes('--seed') ? command : `${command} --seed ${seed}`
-  return runAgainSection(summary, again, [
-    'All modes ran at the same time on one server, each mode on a channel of its own. A fleet window is the web app’s own link, run in Node over the same transports; two windows of each mode write, whether they are connected or not, and all of them receive.',
-    'The windows stay in their modes (without --fallback). Connections are cut idle, right after a message was sent so that its acknowledgement is lost, and once more while the window comes back; its reading is stalled for a moment, until it counts as silent, and until its queue overflows. A cut waits until a window is connected; a window that has returned is spared until its link counts as steady.',
-    'The server of the run notices silence within five seconds, and keeps a megabyte for a slow window; all else is as it is by default.',
-  ])
-}
-
 /** Times are ms since the run began. */
-function csvFiles(record: ResilienceRecord): Readonly<Record<string, string>> {
+export function dataOf(record: ResilienceRecord): Readonly<Record<string, string>> {
   const { windows, faults, memory } = record
   const { fleet, browsers } = returnsIn(record)
   const accounts = accountsOf(record).map((account) => ({ ...account.window, ...account }))
   const outages = windows.flatMap(({ name, mode, outages }) =>
-    outages.map((outage) => ({ name, mode, ...outage })),
+    outages.map((outage) => ({ window: name, mode, ...outage })),
   )
   return {
     'windows.csv': csv(
       [
         ['window', ({ name }) => name],
-        ['mode', ({ mode }) => mode],
+        ...(['mode'] as const),
         ['writes', ({ isWriter }) => isWriter],
         ['published', ({ published }) => published.length],
         ['acknowledged', ({ window }) => window.accepted.size],
         ['expected', ({ accepted }) => accepted.size],
-        ['n', ({ n }) => n],
+        ...(['n'] as const),
         ['lost', ({ lost }) => lost.length],
         ['duplicated', ({ duplicated }) => duplicated.length],
         ['reordered', ({ reordered }) => reordered.length],
-        ['cuts', ({ cuts }) => cuts],
-        ['stalls', ({ stalls }) => stalls],
+        ...(['cuts', 'stalls'] as const),
         ['outages', ({ outages }) => outages.length],
-        ['longest_outage_ms', ({ longestOutageMs }) => longestOutageMs],
-        ['recovered', ({ recovered }) => recovered],
+        ...(['longestOutageMs', 'recovered'] as const),
         ['snapshots', ({ snapshots }) => snapshots.length],
-        ['repairs', ({ repairs }) => repairs],
-        ['mode_changes', ({ modeChanges }) => modeChanges],
+        ...(['repairs', 'modeChanges'] as const),
         ['reasons', ({ reasons }) => [...reasons].map(([why, times]) => `${times} x ${why}`).join(' | ')],
       ],
       accounts,
+      0,
     ),
     'faults.csv': csv(
       [
-        ['at_ms', ({ atMs }) => Math.round(atMs)],
-        ['kind', ({ kind }) => kind],
-        ['how', ({ how }) => how],
-        ['target', ({ target }) => target],
-        ['lasted_ms', ({ lastedMs }) => Math.round(lastedMs)],
+        ...(['atMs', 'kind', 'how', 'target', 'lastedMs'] as const),
         ['done', ({ isDone }) => isDone],
-        ['outcome', ({ outcome }) => outcome],
+        'outcome',
       ],
       faults,
+      0,
     ),
-    'outages.csv': csv(
-      [
-        ['window', ({ name }) => name],
-        ['mode', ({ mode }) => mode],
-        ['from_ms', ({ fromMs }) => Math.round(fromMs)],
-        ['to_ms', ({ toMs }) => (toMs === null ? null : Math.round(toMs))],
-      ],
-      outages,
-    ),
+    'outages.csv': csv(['window', 'mode', 'fromMs', 'toMs'], outages, 0),
     // `after_ms`: to the window's first frame; `left_out`: why a return does not count.
-    'returns.csv': csv(
-      [
-        ['window', ({ window }) => window],
-        ['mode', ({ mode }) => mode],
-        ['server_up_ms', ({ serverUpMs }) => Math.round(serverUpMs)],
-        ['after_ms', ({ afterMs }) => Math.round(afterMs)],
-        ['left_out', ({ leftOut }) => leftOut],
-      ],
-      [...fleet, ...browsers],
-    ),
-    'memory.csv': csv(
-      [
-        ['at_ms', ({ atMs }) => Math.round(atMs)],
-        ['life', ({ life }) => life],
-        ['rss_bytes', ({ rssBytes }) => rssBytes],
-        ['heap_used_bytes', ({ heapUsedBytes }) => heapUsedBytes],
-        ['windows', ({ windows }) => windows],
-      ],
-      memory,
-    ),
+    'returns.csv': csv(['window', 'mode', 'serverUpMs', 'afterMs', 'leftOut'], [...fleet, ...browsers], 0),
+    'memory.csv': csv(['atMs', 'life', 'rssBytes', 'heapUsedBytes', 'windows'], memory, 0),
   }
 }

@@ -17,7 +17,7 @@ import {
 } from '../lab/server-process.ts'
 import { startBalancer } from '../network/balancer.ts'
 import { type Stretch, startProxy } from '../windows/cutting-proxy.ts'
-import type { MemorySample } from './resilience-analysis.ts'
+import type { MemorySample } from './resilience-summary.ts'
 
 /** Persistent log, short timeouts and small queues for slow windows. */
 const settings = {

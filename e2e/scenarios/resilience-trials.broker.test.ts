@@ -5,11 +5,13 @@ import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createWindowRecord, type FaultName, faultNames, type Seen } from './resilience-analysis.ts'
-import { readTrialOptions, type TrialOptions } from './resilience-options.ts'
-import { countTrial, goThrough, planTrials, trialsRun } from './resilience-trials.ts'
+import { readOptions, runExperiment } from '../lab/experiment.ts'
+import { optionsOf } from '../lab/testing.ts'
+import { experimentFor, resilience } from './resilience.ts'
+import { createWindowRecord, type FaultName, faultNames, type Seen } from './resilience-summary.ts'
+import { countTrial, goThrough, namedFaults, planTrials } from './resilience-trials.ts'
 
-const read = (...flags: string[]) => readTrialOptions(flags) as TrialOptions
+const read = (...flags: string[]) => optionsOf(namedFaults, ...flags)
 const { signal } = new AbortController()
 
 /** Damage is tried in sqlite-faults.test.ts, most outages of NATS in outages.broker.test.ts; others take longer. */
@@ -81,14 +83,19 @@ test('a run that was stopped goes on where it was', { timeout: 300_000 }, async 
   context.after(() => rm(folder, { recursive: true }))
   const [whole, stopped] = [join(folder, 'whole'), join(folder, 'stopped')]
   const flags = ['--faults', 'wal-missing', '--windows', '4', '--out', whole]
-  const first = await trialsRun(read(...flags), 'a test', signal)
+  const run = async (...flags: string[]) => {
+    const given = readOptions(namedFaults, flags)
+    const { folder, summary } = await runExperiment(namedFaults, given, 'a test', signal)
+    return { folder, trials: summary.trials }
+  }
+  const first = await run(...flags)
   await rename(whole, `${stopped}.unfinished`)
   await appendFile(join(`${stopped}.unfinished`, 'trials.jsonl'), '{"name":"cut sh')
-  const { folder: written, summary } = await trialsRun(read('--resume', stopped), 'again', signal)
-  assert.equal(written, stopped)
-  assert.deepEqual(summary.trials, first.summary.trials)
+  const again = await run('--resume', stopped)
+  assert.equal(again.folder, stopped)
+  assert.deepEqual(again.trials, first.trials)
   assert.match(await readFile(join(stopped, 'report.md'), 'utf8'), /1 of 1 trials held/)
-  await assert.rejects(trialsRun(read('--resume', stopped), 'again', signal), /nothing to resume/)
+  await assert.rejects(run('--resume', stopped), /nothing to resume/)
 })
 
 test('a wrong flag is named, with the way out', () => {
@@ -98,5 +105,6 @@ test('a wrong flag is named, with the way out', () => {
   )
   assert.throws(() => read('--resume', 'x', '--seed', '1'), /leave out --seed/)
   assert.throws(() => read('--schedules', '2', '--faults', 'all'), /leave out --faults/)
-  assert.equal(readTrialOptions(['--seconds', '5']), null)
+  assert.equal(experimentFor(['--seconds', '5']), resilience)
+  assert.equal(experimentFor(['--faults=disk-full']), namedFaults)
 })

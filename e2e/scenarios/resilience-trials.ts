@@ -1,24 +1,28 @@
-// Windows write through named faults, one trial after the other: what is missing without a word, and what the server said.
+// Named faults, one after the other, each on fresh servers: what the windows are told of what is missing.
 
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
+import { defineExperiment } from '../lab/experiment.ts'
+import { file, flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
-import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
-import { Progress } from '../lab/terminal-output.ts'
-import { reportFiles, reportFolder, requireFree, unfinishedName, writeFolder } from '../report/render.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import { unfinishedName } from '../report/render.ts'
+import { count, nothing, seconds, type Table, table, text } from '../report/section.ts'
+import { catalogue, type FaultedServers, openServers, Untried } from './resilience-catalogue.ts'
 import {
-  count,
-  figure,
-  moment,
-  nothing,
-  number,
-  runAgainSection,
-  seconds,
-  type Table,
-  text,
-} from '../report/section.ts'
+  channelOf,
+  type FleetWindow,
+  isSettled,
+  openFleet,
+  requireWindowForEach,
+  startWriting,
+  timeUntil,
+  untilOpen,
+} from './resilience-fleet.ts'
+import { readLog } from './resilience-server.ts'
 import {
   acceptedOf,
   accountFor,
@@ -28,20 +32,139 @@ import {
   type LogName,
   type Seen,
   type WindowRecord,
-} from './resilience-analysis.ts'
-import { catalogue, type FaultedServers, openServers, Untried } from './resilience-catalogue.ts'
-import {
-  channelOf,
-  type FleetWindow,
-  isSettled,
-  openFleet,
-  startWriting,
-  timeUntil,
-  untilOpen,
-} from './resilience-fleet.ts'
-import type { TrialOptions } from './resilience-options.ts'
-import { tableText } from './resilience-report.ts'
-import { readLog } from './resilience-server.ts'
+} from './resilience-summary.ts'
+
+const allFaults: readonly FaultName[] = Object.values(faultNames).flat()
+
+/** Of these alone; the others are those of the scenario. */
+export const trialFlags = {
+  faults: flag(
+    wordsOnce
+      .transform((names) => (names.join() === 'all' ? allFaults : names))
+      .pipe(z.array(z.enum(allFaults, `must be all, or of ${allFaults.join(', ')}`)))
+      .optional(),
+    'LIST',
+    `${allFaults.join(', ')}; or all`,
+  ),
+  schedules: flag(whole(1, 1000).optional(), 'N', 'random schedules in place of single faults'),
+  resume: flag(
+    file,
+    'DIR',
+    'goes on with a run of these that was stopped; its other flags are in the folder',
+  ),
+}
+
+interface TrialRun extends Circumstances {
+  readonly trials: readonly TrialRow[]
+  readonly seed: number
+}
+
+export const namedFaults = defineExperiment({
+  name: 'resilience',
+  about: 'Named faults, one after the other, each on fresh servers; or schedules of two to four of them.',
+  flags: {
+    ...trialFlags,
+    modes: flag(
+      wordsOnce.default(['sse/2', 'websocket/1.1', 'streaming/2', 'long-polling/2']),
+      'LIST',
+      'modes',
+    ),
+    windows: flag(whole(1, 500).default(12), 'N', 'windows in all; 60 for rolling-restart alone'),
+    rate: flag(whole(1, 50).default(3), 'N', 'messages a second from each of two writers in each mode'),
+    seed,
+  },
+  options({ faults = [], ...given }, argv): TrialOptions {
+    const names = argv.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/s, ''))
+    const other = names.find((name) => name !== '--resume')
+    if (given.resume !== undefined && other !== undefined)
+      throw new Error(`--resume takes everything from ${given.resume}: leave out ${other}.`)
+    if (faults.length > 0 && given.schedules !== undefined)
+      throw new Error('--schedules draws its faults: leave out --faults.')
+    requireWindowForEach(given)
+    return { faults, ...given }
+  },
+  resumed: ({ resume }) => resume,
+
+  /** With `resume` what its folder has already is not tried again. */
+  async measure(given, lab): Promise<TrialRun> {
+    const folder = lab.folder ?? ''
+    const results = join(unfinishedName(folder), 'trials.jsonl')
+    const { command: own, ...circumstances } = lab.circumstances(circumstancesOf(given))
+    const seeded = own.includes('--seed') ? own : `${own} --seed ${given.seed}`
+    const { options, rows } =
+      given.resume === undefined
+        ? { options: { ...given, command: seeded }, rows: [] as TrialRow[] }
+        : await readResults(results)
+    const { command } = options
+    const append = (line: object) => appendFile(results, `${JSON.stringify(line)}\n`)
+    if (given.resume === undefined) {
+      await mkdir(unfinishedName(folder), { recursive: true })
+      await append(options)
+    }
+    const trials = planTrials(options)
+    const left = trials.filter(({ name }) => !rows.some((row) => row.name === name))
+    lab.say(`${left.length} of ${trials.length} trials, seed ${options.seed}. If it is stopped:`)
+    lab.say(`npm run lab -- resilience --resume ${folder}`)
+    for (const trial of left) {
+      lab.step(`${trial.name}: ${trial.faults.join(', ')}`)
+      const row = await goThrough(trial, options, lab.signal)
+      await append(row)
+      rows.push(row)
+      lab.say(`${seconds(row.lastedMs).padStart(7)}  ${trial.name.padEnd(20)} ${verdictOf(row)}`)
+    }
+    const ended = lab.circumstances(circumstancesOf(options))
+    return { ...ended, startedAt: circumstances.startedAt, command, trials: rows, seed: options.seed }
+  },
+
+  analyse({ seed: _, ...run }) {
+    const { trials: rows } = run
+    const failed = rows.filter(({ failures }) => failures.length > 0)
+    const untried = rows.filter((row) => row.untried !== null)
+    const words = [
+      `${rows.length - failed.length - untried.length} of ${rows.length} trials held`,
+      failed.length > 0 && `not held: ${failed.map(({ name }) => name).join(', ')}`,
+      untried.length > 0 &&
+        `not tried: ${untried.map(({ name, untried: why }) => `${name} (${why})`).join(', ')}`,
+    ]
+    return { scenario: 'resilience', ...run, finding: `${words.filter(Boolean).join('; ')}.` }
+  },
+
+  report: ({ seed }, { trials }) => ({
+    title: 'resilience, named faults',
+    subtitle: `, seed ${seed}`,
+    sections: [
+      {
+        title: 'What is missing, and who was told',
+        tables: [trialTable(trials)],
+        paragraphs: trials.flatMap(({ name, failures, traces }) =>
+          failures.length === 0 ? [] : [`${name}: ${[...failures, ...traces.slice(0, 10)].join(' ')}`],
+        ),
+      },
+      { title: 'What the server said', tables: [saidTable(trials)] },
+    ],
+    method: [
+      'Told is what was acknowledged and is missing in a window that got a snapshot in its place (recovered: false), or is missing in the log after a line of the server that names the loss. An outage has the fault itself in it.',
+    ],
+    tables: [trialTable(trials)],
+    isFailure: trials.some(({ failures }) => failures.length > 0),
+  }),
+})
+
+interface TrialOptions {
+  readonly faults: readonly FaultName[]
+  readonly schedules?: number | undefined
+  readonly resume?: string | undefined
+  readonly modes: readonly string[]
+  readonly windows: number
+  readonly rate: number
+  readonly seed: number
+}
+
+const circumstancesOf = ({ rate, seed, modes }: Pick<TrialOptions, 'rate' | 'seed' | 'modes'>) => ({
+  browser: 'none: windows without a browser',
+  server: 'one process with its log in SQLite, or three over one NATS stream, on this machine',
+  parameters: { rate, seed, modes: modes.join(', ') },
+})
 
 export interface Trial {
   readonly name: string
@@ -152,7 +275,7 @@ export async function goThrough(
   }
 }
 
-export type TrialRow = Awaited<ReturnType<typeof goThrough>>
+type TrialRow = Awaited<ReturnType<typeof goThrough>>
 
 async function meet(
   fault: FaultName,
@@ -257,85 +380,7 @@ function saidIn(lines: Outcome['lines']) {
     })
 }
 
-const resultsName = 'trials.jsonl'
-
-/** With `resume` what its folder has already is not tried again. */
-export async function trialsRun(given: TrialOptions, command: string, signal: AbortSignal) {
-  const startedAt = new Date()
-  const loadBefore = loadNow()
-  const progress = new Progress(process.stdout)
-  const folder = given.resume ?? given.out ?? reportFolder('resilience', startedAt)
-  const results = join(unfinishedName(folder), resultsName)
-  const { options, rows } = given.resume === undefined ? begin(given, command) : await resume(results)
-  if (given.resume === undefined) {
-    await requireFree(folder)
-    await mkdir(unfinishedName(folder), { recursive: true })
-    await append(results, { ...options, command: options.command })
-  }
-  const trials = planTrials(options)
-  const left = trials.filter(({ name }) => !rows.some((row) => row.name === name))
-  progress.say(`${left.length} of ${trials.length} trials, seed ${options.seed}. If it is stopped:`)
-  progress.say(`npm run lab -- resilience --resume ${folder}`)
-  for (const trial of left) {
-    progress.update(`${trial.name}: ${trial.faults.join(', ')}`)
-    const row = await goThrough(trial, options, signal)
-    await append(results, row)
-    rows.push(row)
-    progress.say(`${seconds(row.lastedMs).padStart(7)}  ${trial.name.padEnd(20)} ${verdictOf(row)}`)
-  }
-  const failed = rows.filter(({ failures }) => failures.length > 0)
-  const untried = rows.filter((row) => row.untried !== null)
-  const finding = `${rows.length - failed.length - untried.length} of ${rows.length} trials held${
-    failed.length > 0 ? `; not held: ${failed.map(({ name }) => name).join(', ')}` : ''
-  }${untried.length > 0 ? `; not tried: ${untried.map(({ name, untried: why }) => `${name} (${why})`).join(', ')}` : ''}.`
-  const summary = {
-    scenario: 'resilience',
-    command: options.command,
-    startedAt: startedAt.toISOString(),
-    finishedAt: new Date().toISOString(),
-    environment: describeEnvironment({
-      browser: 'none: windows without a browser',
-      server: 'one process with its log in SQLite, or three over one NATS stream, on this machine',
-      loadBefore,
-    }),
-    parameters: { rate: options.rate, seed: options.seed, modes: options.modes.join(', ') },
-    finding,
-    trials: rows,
-  }
-  const table = trialTable(rows)
-  const report = {
-    title: 'Crosswind lab: resilience, named faults',
-    subtitle: `${moment(summary.startedAt)}, commit ${summary.environment.commit}, seed ${options.seed}`,
-    finding,
-    sections: [
-      {
-        title: 'What is missing, and who was told',
-        tables: [table],
-        paragraphs: rows.flatMap(({ name, failures, traces }) =>
-          failures.length === 0 ? [] : [`${name}: ${[...failures, ...traces.slice(0, 10)].join(' ')}`],
-        ),
-      },
-      { title: 'What the server said', tables: [saidTable(rows)] },
-      runAgainSection(summary, options.command, [
-        'Told is what was acknowledged and is missing in a window that got a snapshot in its place (recovered: false), or is missing in the log after a line of the server that names the loss. An outage has the fault itself in it.',
-      ]),
-    ],
-  }
-  await writeFolder(folder, reportFiles(report, summary))
-  return { folder, summary, table: tableText(table), isFailure: failed.length > 0 }
-}
-
-const append = (file: string, line: object) => appendFile(file, `${JSON.stringify(line)}\n`)
-
-const begin = (options: TrialOptions, command: string) => ({
-  options: {
-    ...options,
-    command: command.includes('--seed') ? command : `${command} --seed ${options.seed}`,
-  },
-  rows: [] as TrialRow[],
-})
-
-async function resume(results: string) {
+async function readResults(results: string) {
   const lines = await readFile(results, 'utf8').catch((cause) => {
     throw new Error(`There is nothing to resume: ${results} cannot be read.`, { cause })
   })
@@ -349,27 +394,28 @@ const verdictOf = ({ failures, untried }: TrialRow) =>
   untried !== null ? `not tried: ${untried}` : failures.length === 0 ? 'held' : failures.join(' ')
 
 function trialTable(rows: readonly TrialRow[]): Table {
-  const numbers = ['Ackn.', 'Untold', 'Told', 'Twice', 'Disorder', 'Outage, s']
-  return {
-    caption:
-      'Of what was acknowledged: missing without a word, missing and told, twice, out of order; and the longest outage of a window',
-    columns: [text('Trial'), text('Held'), ...numbers.map(number), text('The server said')],
-    rows: rows.map((row) => [
+  return table(
+    'Of what was acknowledged: missing without a word, missing and told, twice, out of order; and the longest outage of a window',
+    [
+      ...['Trial', text('Held'), 'Ackn.', 'Untold', 'Told', 'Twice', 'Disorder', 'Outage, s'],
+      text('The server said'),
+    ],
+    rows.map((row) => [
       row.faults.length === 1 ? row.name : `${row.name}: ${row.faults.join(', ')}`,
       row.untried !== null ? nothing : row.failures.length === 0 ? 'yes' : 'NO',
       ...[row.acknowledged, row.lost, row.told, row.duplicated, row.reordered].map(count),
-      figure(row.longestOutageMs / 1000),
+      row.longestOutageMs / 1000,
       row.said.map(({ code, times }) => `${code} ${times}`).join(', ') || nothing,
     ]),
-  }
+  )
 }
 
 function saidTable(rows: readonly TrialRow[]): Table {
-  return {
-    caption: 'Without the lines of each start and stop',
-    columns: [text('Trial'), text('Code'), number('Times'), text('Sentences')],
-    rows: rows.flatMap(({ name, said }) =>
+  return table(
+    'Without the lines of each start and stop',
+    ['Trial', text('Code'), 'Times', text('Sentences')],
+    rows.flatMap(({ name, said }) =>
       said.map(({ code, times, sentences }) => [name, code, count(times), sentences.join(' ')]),
     ),
-  }
+  )
 }

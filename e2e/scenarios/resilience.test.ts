@@ -1,23 +1,18 @@
 // A short run of the whole scenario, without browsers: two modes, a restart, a kill and some cuts.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { modes } from '../../server/wire/modes.ts'
-import { resilienceRun } from './resilience.ts'
-import { readResilienceOptions } from './resilience-options.ts'
+import { optionsOf, runSmall, testRefusals } from '../lab/testing.ts'
+import { resilience } from './resilience.ts'
 
 test('six windows in two modes come through a restart, a kill and cuts with everything', {
   timeout: 120_000,
 }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-resilience-test-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const out = join(folder, 'report')
-  const flags = ['--modes', 'sse/2,websocket/1.1', '--windows', '6', '--seconds', '5', '--browsers', '0']
-  const options = readResilienceOptions([...flags, '--seed', '5', '--out', out])
-  const { summary } = await resilienceRun(options, 'test', new AbortController().signal)
+  const flags = '--modes sse/2,websocket/1.1 --windows 6 --seconds 5 --browsers 0 --seed 5'
+  const { summary, out } = await runSmall(t, resilience, flags)
   for (const { mode, accepted, expected, n, lost, duplicated, reordered } of summary.modes) {
     assert.ok(accepted > 5, `${mode} accepted only ${accepted}`)
     assert.deepEqual(
@@ -47,12 +42,12 @@ test('six windows in two modes come through a restart, a kill and cuts with ever
   assert.deepEqual((await readdir(out)).sort(), [...files, 'summary.json', 'windows.csv'])
 })
 
-test('a flag that does not fit is named, with its value', () => {
-  assert.throws(() => readResilienceOptions(['--windows', 'many']), /--windows is "many"/)
-  assert.throws(() => readResilienceOptions(['--modes', 'sse/3']), /--modes names "sse\/3"/)
-  assert.throws(
-    () => readResilienceOptions(['--windows', '4']),
-    new RegExp(`${modes.length} modes need one each`),
-  )
-  assert.equal(readResilienceOptions([]).modes.length, modes.length)
+test('all modes without a flag', () => {
+  assert.equal(optionsOf(resilience).modes.length, modes.length)
 })
+
+testRefusals(resilience, [
+  ['--windows many', /--windows is "many"/],
+  ['--modes sse/3', /--modes names "sse\/3"/],
+  ['--windows 4', new RegExp(`${modes.length} modes need one each`)],
+])

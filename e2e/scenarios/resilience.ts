@@ -1,13 +1,13 @@
 // Windows of every mode go through cuts, stalls, restarts, kills and floods; all is counted.
 
-import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
+import { modes as allModes } from '../../server/wire/modes.ts'
+import { defineExperiment, type Experiment, type Lab } from '../lab/experiment.ts'
+import { flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
-import { describeEnvironment, loadNow } from '../lab/run-environment.ts'
 import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
-import { Progress } from '../lab/terminal-output.ts'
-import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
+import type { Progress } from '../lab/terminal-output.ts'
 import { seconds } from '../report/section.ts'
-import { countFaults, type FaultRecord, type ResilienceRecord, summarise } from './resilience-analysis.ts'
 import { BrowserWindows, browserChannel } from './resilience-browsers.ts'
 import { carryOut, planFaults } from './resilience-faults.ts'
 import {
@@ -15,52 +15,122 @@ import {
   type FleetWindow,
   isSettled,
   openFleet,
+  requireWindowForEach,
   startWriting,
   timeUntil,
   untilOpen,
 } from './resilience-fleet.ts'
-import type { ResilienceOptions } from './resilience-options.ts'
-import { resilienceFiles, resilienceTable } from './resilience-report.ts'
+import { dataOf, outcomeTables, returnsTable, sectionsOf } from './resilience-report.ts'
 import { RestartingServer, readLog, startCluster } from './resilience-server.ts'
+import {
+  analyse,
+  countFaults,
+  type FaultRecord,
+  type ResilienceRecord,
+  type Run,
+} from './resilience-summary.ts'
+import { namedFaults, trialFlags } from './resilience-trials.ts'
 
-/** Writes nothing on abort. */
-export async function resilienceRun(options: ResilienceOptions, command: string, signal: AbortSignal) {
-  const startedAt = new Date()
-  const { modes, windows, seconds, rate, browsers, fallback, seed, servers, workers } = options
-  const folder = options.out ?? reportFolder('resilience', startedAt)
-  await requireFree(folder)
-  const loadBefore = loadNow()
-  const progress = new Progress(process.stdout)
-  const plan = planFaults(seed, seconds, modes, { hasBroker: servers > 1, hasWorkers: workers > 1 })
-  const { promised } = plan
-  progress.say(
-    `${windows} windows in ${modes.length} modes for ${seconds} s, seed ${seed}: at least ${promised.cuts} cuts, ${promised.restarts} restarts, ${promised.kills} kills.`,
-  )
-  const { record, errors, browser } = await measure(options, plan, progress, signal)
-  const summary = summarise(record, {
-    command,
-    startedAt: startedAt.toISOString(),
-    finishedAt: new Date().toISOString(),
-    environment: describeEnvironment({
-      browser,
-      server:
-        servers > 1
-          ? `${servers} processes on this machine, over loopback, behind one balancer, their log on NATS JetStream`
-          : `${workers > 1 ? `${workers} workers and a process with the log` : 'a process of its own'} on this machine, over loopback, its log in SQLite`,
-      loadBefore,
-    }),
-    parameters: {
-      ...{ windows, seconds, rate, browsers, fallback, seed },
-      ...(servers > 1 && { servers }),
-      ...(workers > 1 && { workers }),
-    },
-    seed,
-    promised,
-    modes,
-  })
-  await writeFolder(folder, resilienceFiles(record, summary, { 'server-errors.txt': errors }))
-  return { folder, summary, table: resilienceTable(summary), isFailure: summary.failures.length > 0 }
+/** Cuts, restarts and kills; or named faults, where one of their flags is given. */
+export function experimentFor(argv: readonly string[]): Experiment {
+  const given = argv.map((word) => word.replace(/=.*/s, ''))
+  return Object.keys(trialFlags).some((name) => given.includes(`--${name}`)) ? namedFaults : resilience
 }
+
+export const resilience = defineExperiment({
+  name: 'resilience',
+  about: `Opens windows in every mode that write to each other, cuts their connections, stalls their reading, and restarts, kills
+    (kill -9), floods and attacks the server with invalid input. Exits with status 1 if a message was lost, repeated or
+    reordered, if windows were back later than 2 s in the median or 5 s at worst after the server's return, or if fewer
+    faults occurred than promised: in 60 s 200 cut connections, 3 restarts and 3 kills, the last of which keeps the server
+    away for 8 s; for other durations in proportion, and at least one of each.`,
+  otherwise: {
+    about: `Named faults, one after the other, each on fresh servers; or schedules of two to four of them. Exits with status 1 if
+    an acknowledged message is missing without a word of the server or in the window, or came twice or out of order.`,
+    flags: trialFlags,
+    notes: `Of the flags
+    above they take --modes (sse/2,websocket/1.1,streaming/2,long-polling/2 by default), --windows (12; 60 for rolling-restart
+    alone), --rate, --seed and --out. Those that begin with a stream, a node or the broker need nats-server; disk-full needs the
+    right to mount a tmpfs.`,
+  },
+  flags: {
+    modes: flag(
+      z
+        .string()
+        .default('all')
+        .transform((list) =>
+          list.trim() === 'all' ? allModes.map(({ name }) => name) : wordsOnce.parse(list),
+        ),
+      'LIST',
+      'modes, or all, at the same time on one server',
+      'all',
+    ),
+    windows: flag(whole(1, 500).default(50), 'N', 'windows in all, spread evenly over the modes'),
+    seconds: flag(whole(4, 3600).default(60), 'N', 'duration'),
+    rate: flag(whole(1, 50).default(3), 'N', 'messages a second from each of two writers in each mode'),
+    browsers: flag(whole(0, 8).default(2), 'N', 'additional real Chromium windows; 0 for none'),
+    servers: flag(
+      whole(1, 9).default(1),
+      'N',
+      'over one NATS stream, behind a balancer; faults meet them in turn, and NATS is killed too; needs nats-server',
+    ),
+    workers: flag(
+      whole(1, 16).default(1),
+      'N',
+      'of each server; one of them is killed (kill -9) six times a minute',
+    ),
+    fallback: flag(z.boolean().default(false), '', 'lets windows fall back to other modes'),
+    seed,
+  },
+  options(given) {
+    requireWindowForEach(given)
+    return given
+  },
+
+  async measure(options, lab): Promise<Run & { readonly errors: string }> {
+    const { modes, windows, seconds, rate, browsers, fallback, seed, servers, workers } = options
+    const plan = planFaults(seed, seconds, modes, { hasBroker: servers > 1, hasWorkers: workers > 1 })
+    const { cuts, restarts, kills } = plan.promised
+    lab.say(
+      `${windows} windows in ${modes.length} modes for ${seconds} s, seed ${seed}: at least ${cuts} cuts, ${restarts} restarts, ${kills} kills.`,
+    )
+    const { record, errors, browser } = await goThrough(options, plan, lab)
+    const server =
+      servers > 1
+        ? `${servers} processes on this machine, over loopback, behind one balancer, their log on NATS JetStream`
+        : `${workers > 1 ? `${workers} workers and a process with the log` : 'a process of its own'} on this machine, over loopback, its log in SQLite`
+    const { command, ...circumstances } = lab.circumstances({
+      ...{ browser, server },
+      parameters: {
+        ...{ windows, seconds, rate, browsers, fallback, seed },
+        ...(servers > 1 && { servers }),
+        ...(workers > 1 && { workers }),
+      },
+    })
+    return {
+      ...circumstances,
+      command: command.includes('--seed') ? command : `${command} --seed ${seed}`,
+      ...{ record, errors, seed, promised: plan.promised, modes },
+    }
+  },
+
+  analyse: ({ errors: _, ...run }) => analyse(run),
+
+  report: ({ record, errors }, summary) => ({
+    subtitle: `, seed ${summary.seed}`,
+    sections: sectionsOf(record, summary),
+    method: [
+      'All modes ran at the same time on one server, each mode on a channel of its own. A fleet window is the web app’s own link, run in Node over the same transports; two windows of each mode write, whether they are connected or not, and all of them receive.',
+      'The windows stay in their modes (without --fallback). Connections are cut idle, right after a message was sent so that its acknowledgement is lost, and once more while the window comes back; its reading is stalled for a moment, until it counts as silent, and until its queue overflows. A cut waits until a window is connected; a window that has returned is spared until its link counts as steady.',
+      'The server of the run notices silence within five seconds, and keeps a megabyte for a slow window; all else is as it is by default.',
+    ],
+    data: { ...dataOf(record), 'server-errors.txt': errors },
+    tables: [returnsTable(summary), ...outcomeTables(summary)],
+    isFailure: summary.failures.length > 0,
+  }),
+})
+
+type Options = ReturnType<typeof resilience.options>
 
 /** Factor on the run's length for late faults: on a slow machine the server is down for longer, and faults wait for targets. */
 const overtime = 1.5
@@ -72,16 +142,11 @@ const settleWithinMs = 45_000
 const restMs = 1500
 
 /** Rejects on abort, and when the windows do not open at first. `errors`: of all server processes. */
-async function measure(
-  options: ResilienceOptions,
-  plan: ReturnType<typeof planFaults>,
-  progress: Progress,
-  signal: AbortSignal,
-) {
+async function goThrough(options: Options, plan: ReturnType<typeof planFaults>, lab: Lab) {
   await using opened = new AsyncDisposableStack()
   let zero = performance.now()
   const elapsed = () => performance.now() - zero
-  const pause = (ms: number) => delay(Math.max(0, ms), undefined, { signal })
+  const pause = (ms: number) => lab.pause(ms)
   const folder = await makeServerFolder('resilience')
   opened.defer(folder.remove)
   const server =
@@ -102,14 +167,14 @@ async function measure(
   await browsers.open(options.browsers, origin)
   await untilOpen(windows, pause)
   const beside = options.browsers > 0 ? `, and ${options.browsers} of ${browsers.version}` : ''
-  progress.say(`${windows.length} windows are open${beside}.`)
+  lab.say(`${windows.length} windows are open${beside}.`)
 
   zero = performance.now()
   const memory = server.sampleMemory(elapsed)
   opened.defer(memory.stop)
   const faults: FaultRecord[] = []
   const acting = opened.use(new DisposableStack())
-  acting.defer(follow(windows, faults, elapsed, options.seconds, progress))
+  acting.defer(follow(windows, faults, elapsed, options.seconds, lab.progress))
   acting.defer(startWriting(windows, options.rate))
   const stopTyping = new AbortController()
   acting.defer(() => stopTyping.abort())
@@ -120,16 +185,16 @@ async function measure(
   const done = await carryOut(plan.faults, wholeMs, parts, (fault) => {
     faults.push(fault)
     const { kind, atMs, lastedMs, outcome } = fault
-    if (kind === 'worker') progress.say(`${seconds(atMs).padStart(7)}  kill -9 of a worker, ${fault.target}`)
+    if (kind === 'worker') lab.say(`${seconds(atMs).padStart(7)}  kill -9 of a worker, ${fault.target}`)
     if (kind !== 'restart' && kind !== 'kill' && kind !== 'broker') return
     const what = kind === 'kill' ? 'kill -9 ' : kind === 'broker' ? 'NATS -9 ' : 'restart '
-    progress.say(`${seconds(atMs).padStart(7)}  ${what} up again after ${seconds(lastedMs)}, ${outcome}`)
+    lab.say(`${seconds(atMs).padStart(7)}  ${what} up again after ${seconds(lastedMs)}, ${outcome}`)
   })
 
   acting.dispose()
   await typing
   const lastedMs = elapsed()
-  progress.say('The faults are over; every window is given time to get everything.')
+  lab.say('The faults are over; every window is given time to get everything.')
   const settledAfterMs = await timeUntil(() => isSettled(windows), settleWithinMs, pause)
   await browsers.settle(settleWithinMs)
   await pause(restMs)

@@ -13,7 +13,7 @@ import { quantile } from '../lab/statistics.ts'
 import { textTable } from '../lab/terminal-output.ts'
 import { startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'
-import type { Summary } from './keystrokes-analysis.ts'
+import type { Summary } from './keystrokes-summary.ts'
 
 const execute = promisify(execFile)
 const ip = (...words: string[]) => execute('ip', words, { timeout: 10_000 })

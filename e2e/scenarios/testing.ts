@@ -1,50 +1,26 @@
-// Test helpers: start the lab as a child process, and generate runs with known properties.
+// Made-up runs with known properties, for tests.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
 import type { Environment } from '../lab/run-environment.ts'
+import type { Sample } from '../lab/samples.ts'
+import { optionsOf } from '../lab/testing.ts'
 import { type ProfileName, profiles, scaled } from '../network/profiles.ts'
-import type { Run as CapacityRun } from './capacity-analysis.ts'
+import { capacity } from './capacity.ts'
 import { type RampRecord, type RampSetup, rampsOf } from './capacity-ramps.ts'
-import type { Run, Sample } from './keystrokes-analysis.ts'
-import type { Run as PayloadRun } from './payload-analysis.ts'
-import { readCapacityOptions } from './scenario-options.ts'
+import type { Run as CapacityRun } from './capacity-summary.ts'
+import type { Run } from './keystrokes-summary.ts'
+import type { payload } from './payload.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
-import type { ComparedClock, LinkUse, Reading, Site, WindRun, WindSample } from './windcomm-samples.ts'
+import type { WindRun } from './windcomm-summary.ts'
+import type { ComparedClock, LinkUse, Reading, Site, WindSample } from './windcomm-testbed.ts'
 import {
   modeOf as modeOfSubject,
   type Cell as WindowsCell,
   type Run as WindowsRun,
-} from './windows-analysis.ts'
+} from './windows-summary.ts'
 
-const main = join(import.meta.dirname, '../main.ts')
-
-/** Ends with the test at the latest. */
-export function startLab(t: TestContext, scenario: string, ...flags: readonly string[]) {
-  const child = spawn(process.execPath, [main, scenario, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
-  t.after(() => child.kill('SIGKILL'))
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      said += chunk
-    })
-  }
-  let hasEnded = false
-  const ended = once(child, 'exit').finally(() => {
-    hasEnded = true
-  })
-
-  /** Also resolves when the process has exited. */
-  async function hasSaid(words: string): Promise<void> {
-    while (!hasEnded && !said.includes(words)) await Promise.race([once(child.stdout, 'data'), ended])
-  }
-
-  return { child, ended, said: () => said, hasSaid }
-}
+type PayloadRun = Parameters<typeof payload.analyse>[0]
 
 function madeEnvironment(server: string): Environment {
   return {
@@ -452,7 +428,7 @@ export function madeCapacityRun({
   clientShare = () => 0.3,
   lost = () => ({}),
 }: CapacityMaking = {}): CapacityRun {
-  const options = readCapacityOptions(['--seed', '1', ...flags])
+  const options = optionsOf(capacity, '--seed', '1', ...flags)
   const setups = rampsOf(options)
   const sessions = Array.from({ length: options.sessions }, (_, place) => place + 1)
   const ramps = sessions.flatMap((session) =>

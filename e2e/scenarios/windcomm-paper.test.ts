@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { type Figures, mean, standardDeviation, summarise, welch } from '../lab/statistics.ts'
+import { type Figures, summarise, welch } from '../lab/statistics.ts'
 import { type Delay, type Profile, type ProfileName, profiles, scaled } from '../network/profiles.ts'
 import {
   expectationOf,
@@ -13,7 +14,6 @@ import {
   type Method,
   methods,
   paperFormulaError,
-  paperRatios,
   paperTests,
   predict,
 } from './windcomm-paper.ts'
@@ -43,12 +43,6 @@ test('twelve tests of each method, and the ratios follow from the means to their
     const [least, most] = [Math.min(...base), Math.max(...base)]
     assert.ok(ratio > meanMs / most - 0.006 && ratio < meanMs / least + 0.006, `${site} ${method} ${ratio}`)
   }
-})
-
-test('what the text says of Nagaoka: 3.6 to 4.2 times for long polling', () => {
-  assert.deepEqual(paperRatios('nagaoka', 'long-polling'), [3.59, 4.22])
-  assert.deepEqual(paperRatios('mobile', 'polling'), null)
-  assert.equal(paperTests('lund', 'polling').length, 3)
 })
 
 const paper = { betweenReadingsMs: 250, intervalMs: 150 }

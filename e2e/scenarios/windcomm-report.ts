@@ -1,62 +1,63 @@
-// Report of a WindComm run: sections, files, and the terminal's table.
+// Report of a WindComm run: its sections, figures and tables.
 
+import * as Plot from '@observablehq/plot'
 import { paperBoundMs } from '../lab/clock.ts'
 import { labelOf } from '../lab/mode-names.ts'
+import { hasArrived, totals } from '../lab/samples.ts'
 import { median } from '../lab/statistics.ts'
-import { textTable } from '../lab/terminal-output.ts'
-import { cumulative, distribution } from '../report/charts.ts'
+import {
+  asOnePath,
+  cumulative,
+  distribution,
+  inRows,
+  panelName,
+  rowName,
+  svg,
+  timeAxis,
+} from '../report/charts.ts'
 import { lineColour } from '../report/figure-file.ts'
-import { reportFiles } from '../report/render.ts'
 import {
   count,
   figure,
   interval,
-  moment,
   nothing,
-  number,
   probability,
-  runAgainSection,
   type Section,
   signed,
   spread,
   type Table,
+  table,
   text,
 } from '../report/section.ts'
 import {
-  type CellSummary,
+  baseline,
   type Check,
   capital,
   formulaWithin,
   lowered,
-  modelRuns,
+  methodOf,
+  methodWords,
+  modeOf,
+  paperTests,
   pointsWords,
   ratioWithin,
   span,
-  type TestSummary,
-  type WindSummary,
-} from './windcomm-analysis.ts'
-import { courseFigure, meansFigure, type Stretch } from './windcomm-charts.ts'
-import { baseline, methodOf, methodWords, modeOf, paperTests } from './windcomm-paper.ts'
+} from './windcomm-paper.ts'
 import {
+  type CellSummary,
   cellOf,
-  hasArrived,
-  type LinkUse,
   latencyMs,
-  type Site,
+  modelRuns,
+  type TestSummary,
   type WindRun,
-  type WindSample,
-  windcommTables,
-} from './windcomm-samples.ts'
+  type WindSummary,
+} from './windcomm-summary.ts'
+import type { LinkUse, Site, WindSample } from './windcomm-testbed.ts'
 
-/** `measured`: tables that are kept as they are, instead of being made from the run. */
-export function windcommFiles(
-  run: WindRun,
-  summary: WindSummary,
-  measured: Readonly<Record<string, string>> = {},
-): Readonly<Record<string, string>> {
+export function sectionsOf(run: WindRun, summary: WindSummary): readonly Section[] {
   const [means, ...beside] = tableOneSections(summary)
-  const cells = cellsSection(summary)
-  const sections = [
+  const cells = { ...cellsSection(summary) }
+  return [
     means ?? cells,
     checksSection(summary),
     ...beside,
@@ -65,40 +66,9 @@ export function windcommFiles(
     ...(means ? [cells] : []),
     differencesSection(summary),
     networksSection(summary),
-    methodSection(summary),
+    clocksSection(summary),
     doubtsSection(summary),
-    runAgainSection(summary, summary.command),
   ]
-  const { startedAt, environment, analysedBy } = summary
-  const again = analysedBy === undefined ? '' : `; figures worked out again by commit ${analysedBy}`
-  const report = {
-    title: 'Crosswind lab: windcomm over simulated networks',
-    subtitle: `${moment(startedAt)}, commit ${environment.commit}${again}`,
-    finding: summary.finding,
-    sections,
-  }
-  return reportFiles(report, summary, { ...windcommTables(run), ...measured })
-}
-
-export function windcommTable({ cells, checks }: Pick<WindSummary, 'cells' | 'checks'>): string {
-  const table = textTable<CellSummary>(
-    [
-      ['Site', ({ site }) => capital(site)],
-      ['Mode', ({ mode }) => mode],
-      ['Received', ({ n, expected }) => `${count(n)} of ${count(expected)}`],
-      ['Mean ± sd, ms', ({ meanMs, sdMs }) => spread(meanMs, sdMs)],
-      ['Median', ({ medianMs }) => figure(medianMs)],
-      ['p99', ({ p99Ms }) => figure(p99Ms)],
-      ['Ratio', ({ ratioToWebsocket }) => figure(ratioToWebsocket)],
-    ],
-    cells,
-    2,
-  )
-  const points = checks.map((check) => {
-    const where = check.site === null ? '' : `${capital(check.site)}: `
-    return `  ${outcomes[check.outcome].short}  ${where}${check.what}: ${checkFound(check)}, wanted ${check.wanted}`
-  })
-  return [table, '', ...points].join('\n')
 }
 
 /** The paper's word for its methods, else the mode's label. */
@@ -114,20 +84,25 @@ function cellLabel(site: string, mode: string): string {
 /** Titles with their cells, as in a CSV table; the first column is text. */
 function tableOf<Item>(
   caption: string,
-  columns: readonly (readonly [title: string, cell: (item: Item) => string, kind?: 'text'])[],
+  columns: readonly (readonly [
+    title: string,
+    cell: (item: Item) => string | number | null | undefined,
+    kind?: 'text',
+  ])[],
   items: readonly Item[],
 ): Table {
-  return {
+  const titles = columns.map(([title, , kind]) => (kind ? text(title) : title))
+  return table(
     caption,
-    columns: columns.map(([title, , kind], place) => (place === 0 || kind ? text(title) : number(title))),
-    rows: items.map((item) => columns.map(([, cell]) => cell(item))),
-  }
+    titles,
+    items.map((item) => columns.map(([, cell]) => cell(item))),
+  )
 }
 
-const outcomes: Readonly<Record<Check['outcome'], { readonly words: string; readonly short: string }>> = {
-  holds: { words: 'holds', short: 'yes' },
-  weaker: { words: 'only wider', short: '(-)' },
-  fails: { words: 'does NOT hold', short: 'NO ' },
+const outcomes: Readonly<Record<Check['outcome'], string>> = {
+  holds: 'holds',
+  weaker: 'only wider',
+  fails: 'does NOT hold',
 }
 
 function checksSection({ checks, faster }: WindSummary): Section {
@@ -137,7 +112,7 @@ function checksSection({ checks, faster }: WindSummary): Section {
     pointsWords(checks),
     [
       ['Point', ({ site, what }) => (site === null ? what : `${capital(site)}: ${lowered(what)}`)],
-      ['Verdict', ({ outcome }) => outcomes[outcome].words, 'text'],
+      ['Verdict', ({ outcome }) => outcomes[outcome], 'text'],
       ['Found', checkFound],
       ['Paper', ({ wanted }) => wanted, 'text'],
       ['Wider bound', ({ wider }) => wider ?? nothing, 'text'],
@@ -206,7 +181,7 @@ function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
     [
       ['Site, method', ({ label }) => label],
       ['Here', ({ cell }) => spread(cell.meanMs, cell.sdMs)],
-      ['Ratio', ({ cell }) => figure(cell.ratioToWebsocket)],
+      ['Ratio', ({ cell }) => cell.ratioToWebsocket],
       ['Paper, 1st', ({ tests }) => printed(tests[0])],
       ['2nd', ({ tests }) => printed(tests[1])],
       ['3rd', ({ tests }) => printed(tests[2])],
@@ -265,12 +240,12 @@ function predictionsSection({ predictions, rateHz, intervalMs }: WindSummary): S
         'Means, in milliseconds',
         [
           ['Site, method', ({ label }) => label],
-          ['Measured', ({ measured }) => figure(measured)],
-          ['Formula', ({ formula }) => figure(formula)],
+          ['Measured', ({ measured }) => measured],
+          ['Formula', ({ formula }) => formula],
           ['Deviation', ({ deviation }) => (deviation === null ? nothing : `${signed(100 * deviation)} %`)],
-          ['Model', ({ model }) => figure(model.meanMs)],
+          ['Model', ({ model }) => model.meanMs],
           ['Least to most', ({ range }) => interval(range)],
-          ['Without stalls', ({ modelWithoutStalls }) => figure(modelWithoutStalls.meanMs)],
+          ['Without stalls', ({ modelWithoutStalls }) => modelWithoutStalls.meanMs],
         ],
         rows,
       ),
@@ -366,10 +341,36 @@ function stallsIn(
   return stalls
 }
 
+/** For the terminal. */
+export const cellsTable = ({ cells }: WindSummary) =>
+  tableOf<CellSummary>(
+    'One way, in milliseconds',
+    [
+      ['Site', ({ site }) => capital(site)],
+      ['Mode', ({ mode }) => mode, 'text'],
+      ['Received', ({ n, expected }) => `${count(n)} of ${count(expected)}`],
+      ['Mean ± sd', ({ meanMs, sdMs }) => spread(meanMs, sdMs)],
+      ['Median', ({ medianMs }) => medianMs],
+      ['p99', ({ p99Ms }) => p99Ms],
+      ['Ratio', ({ ratioToWebsocket }) => ratioToWebsocket],
+    ],
+    cells,
+  )
+
+export const pointsTable = ({ checks }: WindSummary) =>
+  tableOf<Check>(
+    'Conditions, and points of the paper',
+    [
+      ['Point', ({ site, what }) => (site === null ? what : `${capital(site)}: ${lowered(what)}`)],
+      ['Verdict', ({ outcome }) => outcomes[outcome], 'text'],
+      ['Found', checkFound],
+      ['Wanted', ({ wanted }) => wanted],
+    ],
+    checks,
+  )
+
 function cellsSection({ cells, readings }: WindSummary): Section {
-  const faults = ['lost', 'duplicated', 'reordered'] as const
-  const sum = (figure: 'expected' | (typeof faults)[number]) =>
-    count(cells.reduce((total, cell) => total + cell[figure], 0))
+  const { expected, lost, duplicated, reordered } = totals(cells)
   const ratio = ({ ratioToWebsocket, ratioToWebsocketCi95: ci }: CellSummary) =>
     `${figure(ratioToWebsocket)}${ci ? ` (${interval(ci).replace(' to ', '–')})` : ''}`
   return {
@@ -381,19 +382,22 @@ function cellsSection({ cells, readings }: WindSummary): Section {
           ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
           ['Mean ± sd', ({ meanMs, sdMs }) => spread(meanMs, sdMs)],
           ['Ratio, 95 %', ratio],
-          ['Median', ({ medianMs }) => figure(medianMs)],
-          ['p95', ({ p95Ms }) => figure(p95Ms)],
-          ['p99', ({ p99Ms }) => figure(p99Ms)],
-          ['Max.', ({ maxMs }) => figure(maxMs)],
+          ['Median', ({ medianMs }) => medianMs],
+          ['p95', ({ p95Ms }) => p95Ms],
+          ['p99', ({ p99Ms }) => p99Ms],
+          ['Max.', ({ maxMs }) => maxMs],
           ['Received', ({ n }) => count(n)],
-          ['Lost, dup., reord.', (cell) => faults.map((fault) => count(cell[fault])).join(', ')],
+          [
+            'Lost, dup., reord.',
+            (cell) => [cell.lost, cell.duplicated, cell.reordered].map(count).join(', '),
+          ],
           ['Worth', ({ effectiveN }) => (effectiveN === null ? nothing : count(effectiveN))],
         ],
         cells,
       ),
     ],
     paragraphs: [
-      `Of ${sum('expected')} readings at all windows ${sum('lost')} were lost, ${sum('duplicated')} duplicated and ${sum('reordered')} reordered.`,
+      `Of ${count(expected)} readings at all windows ${count(lost)} were lost, ${count(duplicated)} duplicated and ${count(reordered)} reordered.`,
       'Ratio: the mean over WebSocket’s at that site, over the readings that both received; its interval is by the delta method on correlated pairs. Worth: the number of independent readings that would tell as much of the mean.',
     ],
   }
@@ -457,10 +461,10 @@ function networksSection({ sites, links }: WindSummary): Section {
         [
           ['Site', ({ name }) => capital(name)],
           ['Way', ({ way }) => way, 'text'],
-          ['Floor', ({ floorMs }) => figure(floorMs)],
-          ['Queue, mean', ({ queueMeanMs }) => figure(queueMeanMs)],
-          ['Queue, sd', ({ queueSdMs }) => figure(queueSdMs)],
-          ['Correlation', ({ correlationMs }) => figure(correlationMs)],
+          ['Floor', ({ floorMs }) => floorMs],
+          ['Queue, mean', ({ queueMeanMs }) => queueMeanMs],
+          ['Queue, sd', ({ queueSdMs }) => queueSdMs],
+          ['Correlation', ({ correlationMs }) => correlationMs],
           ['Stalls a minute', ({ stalls }) => (stalls ? figure(60 * stalls.perSecond) : nothing)],
           ['Stall', ({ stalls }) => (stalls ? interval([stalls.leastMs, stalls.mostMs]) : nothing)],
           ['kbit/s', ({ profile: { kilobitsPerSecond: rate } }) => (rate === null ? nothing : count(rate))],
@@ -476,13 +480,13 @@ function networksSection({ sites, links }: WindSummary): Section {
           ['Connections', ({ opened }) => count(opened)],
           ['Up, kB', ({ upBytes }) => kilobytes(upBytes)],
           ['Down, kB', ({ downBytes }) => kilobytes(downBytes)],
-          ['Late, counting', ({ lateMs }) => figure(lateMs)],
-          ['Down, mean', ({ down }) => figure(down.meanMs)],
-          ['p99', ({ down }) => figure(down.p99Ms)],
-          ['Max.', ({ down }) => figure(down.maxMs)],
-          ['Up, mean', ({ up }) => figure(up.meanMs)],
-          ['p99', ({ up }) => figure(up.p99Ms)],
-          ['Max.', ({ up }) => figure(up.maxMs)],
+          ['Late, counting', ({ lateMs }) => lateMs],
+          ['Down, mean', ({ down }) => down.meanMs],
+          ['p99', ({ down }) => down.p99Ms],
+          ['Max.', ({ down }) => down.maxMs],
+          ['Up, mean', ({ up }) => up.meanMs],
+          ['p99', ({ up }) => up.p99Ms],
+          ['Max.', ({ up }) => up.maxMs],
         ],
         links,
       ),
@@ -495,37 +499,40 @@ function networksSection({ sites, links }: WindSummary): Section {
   }
 }
 
-function methodSection(summary: WindSummary): Section {
-  const { clock, cells, warmUpReadings, readings, serverCpuMs, serialLine } = summary
+function clocksSection({ clock }: WindSummary): Section {
   type Clock = (typeof clock.before)[number]
   const afterOf = ({ name }: Clock) => clock.after.find((one) => one.name === name)
   const exchanged = (one: Clock | undefined) =>
     one ? `${signed(one.offsetMs)} ± ${figure(one.boundMs)}` : nothing
   return {
-    title: 'How it was measured',
+    title: 'Clocks',
     tables: [
       tableOf<Clock>(
         'Clocks against the server’s, in milliseconds',
         [
           ['Clock', ({ name }) => name],
           ['Before, by exchanges', exchanged],
-          ['Off at most', ({ errorMs }) => figure(errorMs)],
+          ['Off at most', ({ errorMs }) => errorMs],
           ['After, by exchanges', (before) => exchanged(afterOf(before))],
-          ['Off at most', (before) => figure(afterOf(before)?.errorMs)],
+          ['Off at most', (before) => afterOf(before)?.errorMs],
         ],
         clock.before,
       ),
     ],
     paragraphs: [
-      'A latency runs from the server’s stamp when it takes the reading (acceptedAt) to the moment at which a window has the bytes, before it parses them: the paper’s t4 − t0. It includes the time in which the log makes the reading safe.',
-      `A real sensor’s serial line takes its time before that, about 23 ms for 22 bytes at 9,600 baud, the same for every method. The simulated sensor’s frames took ${figure(serialLine.meanMs)} ms on average (p99 ${figure(serialLine.p99Ms)}) from their first byte until the server had the reading. Neither is in a latency.`,
-      `${count(warmUpReadings)} readings were left out after every window was open and had one. The next ${count(readings)} count, the same for every window, by their ids in the log; stragglers had time to arrive.`,
-      'The windows are real Chromium’s, which take the wind in without drawing it, or clients in Node: the web app’s own link over the same transports. The table of profiles names them for each site.',
       `One machine has one clock, and nothing was added to any stamp. Before and after, this process was compared with the server by exchanges over an undelayed way, and each page with this process by the machine’s clock. No stamp is off by more than ${figure(clock.largestErrorMs)} ms; above ${paperBoundMs} ms a run is refused, as in the paper.`,
-      'The paper’s methods run over HTTP/1.1, as in 2012, each window with connections of its own; the others over HTTP/2. All of it is TLS, which the paper did not have: it costs no round trip once a connection stands. The paper’s Δ also had to hold parsing and display.',
-      `The server used ${figure(serverCpuMs / 1000)} s of processor time for ${count(readings * cells.length)} deliveries. Each, lost ones included, is in samples.csv, the readings as the log has them in readings.csv, the figures in summary.json.`,
     ],
   }
+}
+
+export function method({ cells, warmUpReadings, readings, serverCpuMs, serialLine }: WindSummary) {
+  return [
+    'A latency runs from the server’s stamp when it takes the reading (acceptedAt) to the moment at which a window has the bytes, before it parses them: the paper’s t4 − t0. It includes the time in which the log makes the reading safe.',
+    `A real sensor’s serial line takes its time before that, about 23 ms for 22 bytes at 9,600 baud, the same for every method. The simulated sensor’s frames took ${figure(serialLine.meanMs)} ms on average (p99 ${figure(serialLine.p99Ms)}) from their first byte until the server had the reading. Neither is in a latency.`,
+    `${count(warmUpReadings)} readings were left out after every window was open and had one; the next ${count(readings)} count, the same for every window, by their ids in the log. Windows are real Chromium’s, which take the wind in without drawing it, or clients in Node: the web app’s own link over the same transports.`,
+    'The paper’s methods run over HTTP/1.1, as in 2012, each window with connections of its own; the others over HTTP/2. All of it is TLS, which the paper did not have: it costs no round trip once a connection stands. The paper’s Δ also had to hold parsing and display.',
+    `The server used ${figure(serverCpuMs / 1000)} s of processor time for ${count(readings * cells.length)} deliveries.`,
+  ]
 }
 
 function doubtsSection({ clock, drifts, cells, readings }: WindSummary): Section {
@@ -534,7 +541,7 @@ function doubtsSection({ clock, drifts, cells, readings }: WindSummary): Section
     `${cellLabel(site, mode)} ${signed(differenceMs)} ms (${interval(ci99Ms)})`
   const trend = `from the first to the last third of the readings, at 99 %, corrected for ${drifts.length} cells`
   const worth = cells.flatMap(({ effectiveN }) => effectiveN ?? [])
-  const lost = cells.reduce((sum, cell) => sum + cell.lost, 0)
+  const { lost } = totals(cells)
   const all = count(readings * cells.length)
   return {
     title: 'Doubts',
@@ -552,4 +559,121 @@ function doubtsSection({ clock, drifts, cells, readings }: WindSummary): Section
         : `Lost: ${count(lost)} of ${all} deliveries were, and are in no mean; if the slow ones are those that were lost, the means are too low.`,
     ],
   }
+}
+
+interface MeanRow {
+  readonly label: string
+  readonly note?: string
+  /** Filled dot, ms; null without arrivals. */
+  readonly measured: number | null
+  /** Hollow dots. */
+  readonly others?: readonly number[]
+  /** Full and dotted upright. */
+  readonly formula?: number | null
+  readonly worst?: number | null
+  /** Box from the least to the largest. */
+  readonly range?: readonly [number, number]
+}
+
+function meansFigure(rows: readonly MeanRow[], width: number): string {
+  const half = 0.16
+  const placed = rows.map((row, place) => ({ ...row, y: place + 0.7 }))
+  const pointsOf = (pick: (row: MeanRow) => readonly (number | null | undefined)[]) =>
+    placed.flatMap((row) =>
+      pick(row)
+        .filter((ms) => ms != null)
+        .map((ms) => ({ ms, y: row.y, from: row.y - half, to: row.y + half })),
+    )
+  const drawn = pointsOf(({ measured, others = [], formula, worst, range = [] }) => {
+    return [measured, ...others, formula, worst, ...range]
+  })
+  const upright = { x1: 'ms', x2: 'ms', y1: 'from', y2: 'to', stroke: 'var(--ink)', strokeWidth: 2 } as const
+  const dot = { x: 'ms', y: 'y', r: 5 } as const
+  return svg({
+    width,
+    ...inRows(rows.length, 44),
+    x: { ...timeAxis(drawn.map(({ ms }) => ms)), grid: true, label: 'ms', labelAnchor: 'right' },
+    marks: [
+      Plot.rect(
+        placed.filter(({ range }) => range),
+        {
+          x1: ({ range }) => range?.[0],
+          x2: ({ range }) => range?.[1],
+          y1: ({ y }) => y - half,
+          y2: ({ y }) => y + half,
+          fill: 'var(--shade)',
+          stroke: 'var(--soft)',
+          strokeWidth: 0.6,
+        },
+      ),
+      Plot.link(
+        pointsOf(({ formula }) => [formula]),
+        upright,
+      ),
+      Plot.link(
+        pointsOf(({ worst }) => [worst]),
+        { ...upright, strokeDasharray: '2 3' },
+      ),
+      Plot.dot(
+        pointsOf(({ others = [] }) => others),
+        { ...dot, fill: 'var(--paper)', stroke: 'var(--peer)', strokeWidth: 1.8 },
+      ),
+      Plot.dot(
+        pointsOf(({ measured }) => [measured]),
+        { ...dot, fill: 'var(--accent)', stroke: 'var(--paper)', strokeWidth: 1 },
+      ),
+      Plot.text(placed, {
+        y: ({ y }) => y - 0.4,
+        text: ({ label, note = '' }) => `${label}   ${note}`.trimEnd(),
+        ...rowName,
+      }),
+    ],
+  })
+}
+
+interface CourseRow {
+  readonly label: string
+  readonly colour: string
+  readonly values: readonly { readonly atSeconds: number; readonly ms: number }[]
+}
+
+type Stretch = readonly [fromSeconds: number, toSeconds: number]
+
+/** One panel per mode, with the downstream stalls shaded. */
+function courseFigure(rows: readonly CourseRow[], stalls: readonly Stretch[], width: number): string {
+  const isNarrow = width < 500
+  const labels = rows.map(({ label }) => ({ label }))
+  const axis = timeAxis(rows.flatMap(({ values }) => values.map(({ ms }) => ms)))
+  const lengthSeconds = Math.max(0, ...rows.map(({ values }) => values.at(-1)?.atSeconds ?? 0))
+  const shaded = stalls.map((stall) => visible(stall, lengthSeconds / width))
+  const shades = labels.flatMap(({ label }) => shaded.map(([from, to]) => ({ label, from, to })))
+  return svg({
+    width,
+    height: rows.length * 92 + 60,
+    marginLeft: 40,
+    marginRight: 8,
+    marginTop: 22,
+    marginBottom: 40,
+    fy: { axis: null, domain: labels.map(({ label }) => label), padding: 0.26 },
+    x: { label: 's', labelAnchor: 'right', ticks: isNarrow ? 5 : 10 },
+    y: { ...axis, label: null, grid: true },
+    marks: [
+      Plot.rectX(shades, { x1: 'from', x2: 'to', fy: 'label', fill: 'var(--line)', fillOpacity: 0.7 }),
+      ...rows.map(({ label, colour, values }) =>
+        Plot.dot(values, {
+          x: 'atSeconds',
+          y: 'ms',
+          fy: () => label,
+          render: asOnePath(colour, isNarrow ? 1.4 : 1.8, 0.85),
+        }),
+      ),
+      Plot.text(labels, { fy: 'label', text: 'label', dy: -3, ...panelName }),
+    ],
+  })
+}
+
+/** At least three pixels wide. */
+function visible([from, to]: Stretch, secondsPerPixel: number): Stretch {
+  const missing = Math.max(0, 3 * secondsPerPixel - (to - from)) / 2
+  return [from - missing, to + missing]
 }

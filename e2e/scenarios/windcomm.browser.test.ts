@@ -1,22 +1,17 @@
 // The WindComm scenario with a real browser: two windows, a few readings, counted and not timed.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readWindcommOptions } from './scenario-options.ts'
-import { windcommRun } from './windcomm.ts'
+import { runSmall } from '../lab/testing.ts'
+import { windcomm } from './windcomm.ts'
 
 test('pages behind links of their own receive every reading, and their clocks are known', {
   timeout: 120_000,
 }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-windcomm-browser-test-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const out = join(folder, 'report')
-  const flags = ['--sites', 'lund', '--modes', 'websocket/1.1,polling/1.1', '--readings', '12', '--seed', '3']
-  const options = readWindcommOptions([...flags, '--faster', '5', '--out', out])
-  const { summary } = await windcommRun(options, 'test', new AbortController().signal)
+  const flags = '--sites lund --modes websocket/1.1,polling/1.1 --readings 12 --seed 3 --faster 5'
+  const { summary, out } = await runSmall(t, windcomm, flags)
   assert.deepEqual(
     summary.cells.map(({ mode, windows, n, lost, duplicated, reordered }) => [
       mode,

@@ -1,124 +1,104 @@
-// Report of a windows run: sections and files.
+// The report of `windows`: sections and CSV.
 
 import { modeNamed } from '../../server/wire/modes.ts'
 import { editorOf, isPeer, labelOf, spokenName, withoutEditor } from '../lab/mode-names.ts'
+import { hasArrived, transmissionMs } from '../lab/samples.ts'
 import { type LinePoint, lines } from '../report/charts.ts'
-import { csv, csvTime, reportFiles } from '../report/render.ts'
+import { csv, csvTime } from '../report/render.ts'
+import { lostSection } from '../report/sample-sections.ts'
 import {
   count,
   figure,
-  interval,
-  moment,
+  loadWords,
   nothing,
-  number,
-  runAgainSection,
+  range,
+  ratioWords,
   type Section,
-  spread,
-  type Table,
+  sessionsWords,
+  table,
   text,
 } from '../report/section.ts'
-import { hasArrived, publishedMeansMs, transmissionMs } from './keystrokes-analysis.ts'
+import { publishedMeansMs } from './keystrokes-summary.ts'
 import {
   browsersWords,
+  type Cell,
   type CellSummary,
   distinct,
   hasFallen,
   isCarried,
   isLimited,
-  labelWith,
   modeOf,
+  type Place,
   paperWindows,
   publishedRatio,
   type Run,
   type Summary,
   windowsWords,
-} from './windows-analysis.ts'
-
-export function windowsFiles(run: Run, summary: Summary): Readonly<Record<string, string>> {
-  const report = {
-    title: `Crosswind lab: windows${summary.network ? ` over a simulated network, “${summary.network.profile}”` : ''}`,
-    subtitle: `${moment(summary.startedAt)}, commit ${summary.environment.commit}`,
-    finding: summary.finding,
-    sections: [
-      timesSection(summary),
-      openedSection(summary),
-      lostSection(summary),
-      ...paperSections(summary),
-      sessionsSection(summary),
-      costSection(summary),
-      doubtsSection(summary),
-      methodSection(summary),
-      runAgainSection(summary, summary.command),
-    ],
-  }
-  return reportFiles(report, summary, { 'samples.csv': samplesCsv(run), 'windows.csv': windowsCsv(run) })
-}
+} from './windows-summary.ts'
 
 /** Times are ms since the epoch; empty is "never". Windows that were not open have no row. */
-function samplesCsv({ cells }: Run): string {
-  const rows = cells.flatMap((cell) => cell.samples.map((sample) => ({ cell, sample })))
+export function samplesCsv({ cells }: Run): string {
+  const rows = cells.flatMap((cell) => cell.samples.map((sample) => ({ ...sample, ...cellPlace(cell) })))
   return csv(
     [
-      ['mode', ({ cell }) => cell.subject],
-      ['session', ({ cell }) => cell.session],
-      ['windows', ({ cell }) => cell.windows],
-      ['browsers', ({ cell }) => cell.browsers],
-      ['key', ({ sample }) => sample.key],
-      ['id', ({ sample }) => sample.id],
-      ['receiver', ({ sample }) => sample.receiver],
-      ['sent_at', ({ sample }) => csvTime(sample.sentAt)],
-      ['received_at', ({ sample }) => csvTime(sample.receivedAt)],
-      ['transmission_ms', ({ sample }) => csvTime(hasArrived(sample) ? transmissionMs(sample) : null)],
-      ['accepted_at', ({ sample }) => csvTime(sample.acceptedAt)],
-      ['copies', ({ sample }) => sample.copies],
-      ['reordered', ({ sample }) => sample.reordered],
+      ...([
+        'mode',
+        'session',
+        'windows',
+        'browsers',
+        'key',
+        'id',
+        'receiver',
+        'sentAt',
+        'receivedAt',
+      ] as const),
+      ['transmission_ms', (sample) => csvTime(hasArrived(sample) ? transmissionMs(sample) : null)],
+      ...(['acceptedAt', 'copies', 'reordered'] as const),
     ],
     rows,
   )
 }
 
+const cellPlace = ({ subject, windows, browsers }: Cell) => ({ mode: subject, windows, browsers })
+
 /** A row for each window that was asked for. */
-function windowsCsv({ cells }: Run): string {
+export function windowsCsv({ cells }: Run): string {
   const rows = cells.flatMap((cell) =>
-    cell.states.map((state, place) => ({ cell, state, window: place + 1 })),
+    cell.states.map(({ isShown, isOpen, mode, fall }, place) => ({
+      ...{ ...cellPlace(cell), session: cell.session, window: place + 1 },
+      ...{ shown: isShown, open: isOpen, modeUsed: mode, fall },
+    })),
   )
-  return csv(
-    [
-      ['mode', ({ cell }) => cell.subject],
-      ['session', ({ cell }) => cell.session],
-      ['windows', ({ cell }) => cell.windows],
-      ['browsers', ({ cell }) => cell.browsers],
-      ['window', ({ window }) => window],
-      ['shown', ({ state }) => state.isShown],
-      ['open', ({ state }) => state.isOpen],
-      ['mode_used', ({ state }) => state.mode],
-      ['fall', ({ state }) => state.fall],
-    ],
-    rows,
-  )
+  return csv(['mode', 'session', 'windows', 'browsers', 'window', 'shown', 'open', 'modeUsed', 'fall'], rows)
 }
 
 const hasBrowsers = ({ modes }: Summary) => new Set(modes.map(({ browsers }) => browsers)).size > 1
+
+const labelWith = ({ subject, browsers }: Pick<Place, 'subject' | 'browsers'>, summary: Summary) =>
+  hasBrowsers(summary) ? `${labelOf(subject)}; ${browsersWords(browsers)}` : labelOf(subject)
+
+export const namingIn = (summary: Summary) =>
+  [
+    ['Mode', (cell: CellSummary) => labelWith(cell, summary)],
+    ['Windows', (cell: CellSummary) => count(cell.windows)],
+  ] as const
 
 /** A row for each mode and number of browsers, a column for each number of windows. */
 function grid(
   summary: Summary,
   caption: string,
   cellOf: (cell: CellSummary) => string,
-  isShown: (mode: Summary['modes'][number]) => boolean = () => true,
-): Table {
+  modes = summary.modes,
+) {
   const counts = distinct(summary.cells.map(({ windows }) => windows))
-  return {
-    caption,
-    columns: [text('Mode'), ...counts.map((windows) => number(windowsWords(windows)))],
-    rows: summary.modes.filter(isShown).map((mode) => [
-      labelWith({ ...mode, windows: 0 }, hasBrowsers(summary)),
-      ...counts.map((windows) => {
-        const cell = cellAt(summary, { ...mode, windows })
-        return cell ? cellOf(cell) : nothing
-      }),
-    ]),
-  }
+  const rows = modes.map((mode) => [
+    labelWith(mode, summary),
+    ...counts.map((windows) => {
+      const cell = cellAt(summary, { ...mode, windows })
+      return cell ? cellOf(cell) : nothing
+    }),
+  ])
+  return table(caption, ['Mode', ...counts.map(windowsWords)], rows)
 }
 
 function cellAt(
@@ -130,7 +110,7 @@ function cellAt(
   )
 }
 
-function timesSection(summary: Summary): Section {
+export function timesSection(summary: Summary): Section {
   const counts = distinct(summary.cells.map(({ windows }) => windows))
   const browsers = distinct(summary.modes.map((mode) => mode.browsers))
   const colours = [...new Set(summary.modes.map(({ subject }) => modeOf(subject)?.name))]
@@ -150,7 +130,7 @@ function timesSection(summary: Summary): Section {
         }),
       })),
   }))
-  const labels = summary.modes.map((mode) => labelWith({ ...mode, windows: 0 }, hasBrowsers(summary)))
+  const labels = summary.modes.map((mode) => labelWith(mode, summary))
   return {
     title: 'Transmission time by number of windows',
     figure: {
@@ -182,30 +162,21 @@ const reasons: Readonly<Record<string, string>> = {
   flapping: 'its connections kept ending',
 }
 
-/** `5` or, where sessions differ, `5 to 6`. */
-const rangeOf = (least: number, most: number) => (least === most ? count(least) : `${least} to ${most}`)
-
-function openedSection(summary: Summary): Section {
-  const table: Table = {
-    caption: 'Windows of each session, by mode',
-    columns: [
-      text('Mode'),
-      ...['Asked for', 'Page shown', 'Opened', 'In the mode'].map(number),
-      text('In another mode, and why'),
-    ],
-    rows: summary.cells.map((cell) => [
-      labelWith(cell, hasBrowsers(summary)),
-      ...[count(cell.windows), count(cell.shown), rangeOf(cell.opened, cell.mostOpened), count(cell.inMode)],
-      cell.falls.length === 0
-        ? nothing
-        : cell.falls
-            .map(
-              ({ mode, why, windows }) =>
-                `${count(windows)} in ${labelOf(mode)}: ${reasons[why] ?? 'the page does not say why'}`,
-            )
-            .join('; '),
-    ]),
-  }
+export function openedSection(summary: Summary): Section {
+  const opened = table(
+    'Windows of each session, by mode',
+    ['Mode', 'Asked for', 'Page shown', 'Opened', 'In the mode', text('In another mode, and why')],
+    summary.cells.map((cell) => {
+      const falls = cell.falls.map(
+        ({ mode, why, windows }) =>
+          `${count(windows)} in ${labelOf(mode)}: ${reasons[why] ?? 'the page does not say why'}`,
+      )
+      return [
+        ...[labelWith(cell, summary), count(cell.windows), count(cell.shown)],
+        ...[range([cell.opened, cell.mostOpened], count), count(cell.inMode), falls.join('; ') || nothing],
+      ]
+    }),
+  )
   const limited = summary.modes.find(({ subject }) => isLimited(subject) && !isPeer(subject))
   const mode = limited && modeOf(limited.subject)
   const next = modeNamed(mode?.whenFull ?? '')
@@ -222,7 +193,7 @@ function openedSection(summary: Summary): Section {
     : []
   return {
     title: 'Which windows opened, and in which mode',
-    tables: [table],
+    tables: [opened],
     paragraphs: [
       'Opened: the page is there and its stream is open. Page shown: the document is there, open or not. Where sessions differ, the column Opened has the fewest and the most, the others the fewest.',
       ...own,
@@ -231,37 +202,12 @@ function openedSection(summary: Summary): Section {
   }
 }
 
-function lostSection(summary: Summary): Section {
-  const title = 'Lost, duplicated, reordered'
-  const expected = summary.cells.reduce((sum, cell) => sum + cell.expected, 0)
-  const faulty = summary.cells.filter(({ lost, duplicated, reordered }) => lost + duplicated + reordered > 0)
+export function lostSections(summary: Summary): readonly Section[] {
   const meaning = `Every window that was asked for is expected to receive every key, whether it opened or not. Lost: not received within ${summary.waitMs / 1000} s of the last key.`
-  if (faulty.length === 0) {
-    const clean = `Of ${count(expected)} samples none was lost, none came twice and none came out of order.`
-    return { title, paragraphs: [clean, meaning] }
-  }
-  const table: Table = {
-    caption: 'Numbers of windows at which something was lost, duplicated or reordered',
-    columns: [
-      text('Mode'),
-      ...['Windows', 'Keys typed', 'Expected', 'Received', 'Lost', 'Lost, %', 'Dup.', 'Reord.'].map(number),
-    ],
-    rows: faulty.map((cell) => [
-      labelWith(cell, hasBrowsers(summary)),
-      ...[cell.windows, cell.keys, cell.expected, cell.received, cell.lost].map(count),
-      figure((100 * cell.lost) / cell.expected),
-      ...[cell.duplicated, cell.reordered].map(count),
-    ]),
-  }
-  const others = summary.cells.filter((cell) => !faulty.includes(cell))
-  const clean = others.reduce((sum, cell) => sum + cell.expected, 0)
-  return {
-    title,
-    tables: [grid(summary, 'Samples received, in percent of those expected', receivedCell), table],
-    paragraphs: [
-      `At all other numbers of windows each of ${count(clean)} samples arrived once and in order. ${meaning}`,
-    ],
-  }
+  const caption = 'Numbers of windows at which something was lost, duplicated or reordered'
+  const lost = lostSection(summary.cells, namingIn(summary), { caption, paragraphs: [meaning] })
+  const received = grid(summary, 'Samples received, in percent of those expected', receivedCell)
+  return [lost.tables ? { ...lost, tables: [received, ...lost.tables] } : lost]
 }
 
 /** 100 % is said of all alone. */
@@ -271,15 +217,13 @@ function receivedCell({ received, expected }: CellSummary): string {
   return figure(Math.min(99.9, (100 * received) / expected))
 }
 
-function paperSections(summary: Summary): readonly Section[] {
+export function paperSections(summary: Summary): readonly Section[] {
   const { baseline, sessions } = summary
   if (baseline === null || !summary.cells.some(({ ratio }) => ratio !== null)) return []
   const ratioCell = (cell: CellSummary) =>
-    cell.ratio === null
-      ? nothing
-      : `${figure(cell.ratio)}${cell.ratioCi95 ? ` (${interval(cell.ratioCi95)})` : ''}${hasFallen(cell) ? ' †' : ''}`
-  const isCompared = ({ subject }: Summary['modes'][number]) => subject !== baseline && !isPeer(subject)
-  const compared = [...new Set(summary.modes.filter(isCompared).map(({ subject }) => subject))]
+    cell.ratio === null ? nothing : `${ratioWords(cell.ratio, cell.ratioCi95)}${hasFallen(cell) ? ' †' : ''}`
+  const others = summary.modes.filter(({ subject }) => subject !== baseline && !isPeer(subject))
+  const compared = [...new Set(others.map(({ subject }) => subject))]
   const published = compared.flatMap((subject) => {
     const ratio = publishedRatio(subject, withoutEditor(baseline))
     const known: Readonly<Record<string, number>> = publishedMeansMs
@@ -289,17 +233,12 @@ function paperSections(summary: Summary): readonly Section[] {
     {
       title: 'What the paper measured',
       tables: [
-        grid(
-          summary,
-          `Mean, times that of ${spokenName(baseline)} with as many windows`,
-          ratioCell,
-          isCompared,
+        grid(summary, `Mean, times that of ${spokenName(baseline)} with as many windows`, ratioCell, others),
+        table(
+          'Table 1 of the 2021 paper (n = 200): five windows on three computers',
+          ['Mode', 'Mean, ms', 'Times WebSocket’s'],
+          published,
         ),
-        {
-          caption: 'Table 1 of the 2021 paper (n = 200): five windows on three computers',
-          columns: [text('Mode'), number('Mean, ms'), number('Times WebSocket’s')],
-          rows: published,
-        },
       ],
       paragraphs: [
         `${sessions < 2 ? 'One session gives no interval: how far sessions differ is unknown.' : 'In brackets the 95 % interval of the ratio, Student’s t over the logarithms of the sessions’ ratios.'} A ratio stands only where both modes delivered every key. † Some windows used another mode.`,
@@ -309,40 +248,7 @@ function paperSections(summary: Summary): readonly Section[] {
   ]
 }
 
-function sessionsSection(summary: Summary): Section {
-  const sessions = Array.from({ length: summary.sessions }, (_, place) => place + 1)
-  const table: Table = {
-    caption: 'Median in each session, in milliseconds',
-    columns: [text('Mode'), number('Windows'), ...sessions.map((session) => number(`Session ${session}`))],
-    rows: summary.cells.map((cell) => [
-      labelWith(cell, hasBrowsers(summary)),
-      count(cell.windows),
-      ...sessions.map((_, place) => figure(cell.sessionP50sMs[place])),
-    ]),
-  }
-  const all: Table = {
-    caption: 'Over all sessions and windows; times in milliseconds',
-    columns: [
-      text('Mode'),
-      number('Windows'),
-      ...['Mean ± sd', 'Median', 'p95', 'Max.', 'Received'].map(number),
-    ],
-    rows: summary.cells.map((cell) => [
-      labelWith(cell, hasBrowsers(summary)),
-      count(cell.windows),
-      spread(cell.meanMs, cell.sdMs),
-      ...[cell.p50Ms, cell.p95Ms, cell.maxMs].map(figure),
-      `${count(cell.received)} of ${count(cell.expected)}`,
-    ]),
-  }
-  return {
-    title: 'Every figure, and every session',
-    tables: summary.sessions > 1 ? [all, table] : [all],
-    paragraphs: ['Figures are of samples that arrived, also where others were lost.'],
-  }
-}
-
-function costSection(summary: Summary): Section {
+export function costSection(summary: Summary): Section {
   const busy = (cell: CellSummary) =>
     cell.machineBusy === null || cell.received === 0 ? nothing : figure(100 * cell.machineBusy)
   const cpu = (cell: CellSummary) => (cell.received === 0 ? nothing : figure(cell.serverCpuMsPerKey))
@@ -358,17 +264,15 @@ function costSection(summary: Summary): Section {
   }
 }
 
-function doubtsSection(summary: Summary): Section {
+export function doubtsSection(summary: Summary): Section {
   const { clock, environment, cells, sessions } = summary
   const changed = cells.reduce((sum, cell) => sum + cell.switched, 0)
   return {
     title: 'Doubts',
     paragraphs: [
       ...machineWords(summary),
-      `Server, browsers and lab shared one machine with ${environment.cores} cores; its load average (1 min) was ${figure(environment.loadBefore)} before and ${figure(environment.loadAfter)} after. Windows of one user on one machine share it too, but a server elsewhere would leave them more.`,
-      sessions < 2
-        ? 'One session does not tell how far sessions differ: the figures of another may be others.'
-        : `${count(sessions)} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their intervals say.`,
+      `Server, browsers and lab shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Windows of one user on one machine share it too, but a server elsewhere would leave them more.`,
+      sessionsWords(sessions),
       `Two windows’ stamps can differ by at most ${figure(clock.boundMs)} ms. The windows are headless Chromium’s; a browser with a screen also paints them.`,
       'A window that did not open within its patience is counted as not opened; whether it would have opened later, for instance when another is closed, was not waited for.',
       ...(changed > 0 ? [`${windowsWords(changed)} changed the mode while keys were typed.`] : []),
@@ -400,24 +304,4 @@ function machineWords(summary: Summary): readonly string[] {
         `${spokenName(base.subject)} uses neither HTTP/2 nor the limited connections, so that its growth is the machine’s: from ${figure(base.leastP50Ms)} ms with few windows to ${figure(base.mostP50Ms)} ms with ${base.most}${browsers > 1 ? ` in ${browsersWords(browsers)}` : ''}.${busy} ${spokenName(subject)} grew from ${figure(own.leastP50Ms)} to ${figure(own.mostP50Ms)} ms; ${apart > 0 ? `the ${figure(apart)} ms above WebSocket’s are its own, with the processor time that it needs and a busy machine lacks` : 'with that many it took no longer than WebSocket'}.${page}`,
       ]
     })
-}
-
-function methodSection({ patienceMs, waitMs, clock, network, sessions, modes }: Summary): Section {
-  const peers = modes.some(({ subject }) => isPeer(subject))
-    ? ' The bare page is one of a few lines without a framework and without Crosswind’s slots; a relay without a log serves it.'
-    : ''
-  return {
-    title: 'How it was measured',
-    paragraphs: [
-      `Each of the ${count(sessions)} session${sessions === 1 ? '' : 's'} started server processes of its own; each mode and number of windows had browsers of its own, which ended with it, on a page of its own. The number of windows grew; for each number the modes came in an order drawn for the session.${peers}`,
-      `Windows were opened one after the other, each with ${patienceMs / 1000} s to open; after one that did not, all others were sent to the page together and had ${patienceMs / 1000} s in all. Then keys were typed into the first window, first some that do not count, and ${waitMs / 1000} s were allowed for the last key to arrive everywhere. Windows were dealt out to the browsers in turn; browsers are separate Chromium processes, each with a profile of its own, so that each has its own six connections.`,
-      ...(network
-        ? [
-            `Between windows and server was a simulated network, “${network.profile}”: a relay on this machine that delays every byte in both directions. ${network.source} The relay itself added ${figure(network.lateMs)} ms to each way in the mean.`,
-          ]
-        : []),
-      `All windows and the server ran on one machine and used its system clock; each window set its own timer against it, to within ${figure(clock.boundMs)} ms for two windows. Quantiles are of type 7 (Hyndman and Fan, 1996); means, deviations and quantiles are over all samples that arrived, intervals over sessions.`,
-      'Every sample is in samples.csv, every window in windows.csv; the figures of this report are in summary.json.',
-    ],
-  }
 }

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { startLab } from './testing.ts'
+import { startLab } from '../lab/testing.ts'
 
 let folder: string
 before(async () => {
@@ -16,21 +16,8 @@ after(() => rm(folder, { recursive: true, force: true }))
 test('with seven windows of one browser', async (t) => {
   const [out, budget] = [join(folder, 'report'), join(folder, 'budget.json')]
   await writeFile(budget, '{"modes":{"sse/1.1":{"lost":0},"bare:sse/1.1":{"lost":0}}}')
-  const size = [
-    '--counts',
-    '1,7',
-    '--sessions',
-    '1',
-    '--keys',
-    '2',
-    '--warmup',
-    '1',
-    '--patience',
-    '6',
-    '--wait',
-    '2',
-  ]
-  const run = startLab(t, 'windows', ...size, '--modes', 'sse/1.1', '--budget', budget, '--out', out)
+  const size = '--counts 1,7 --sessions 1 --keys 2 --warmup 1 --patience 6 --wait 2'
+  const run = startLab(t, `windows ${size}`, '--modes', 'sse/1.1', '--budget', budget, '--out', out)
   const [code] = await run.ended
   assert.equal(code, 2, run.said())
   assert.match(run.said(), /Over budget: bare:sse\/1\.1: lost is 14, at most 0 allowed/)
@@ -53,20 +40,3 @@ test('with seven windows of one browser', async (t) => {
   assert.match(await readFile(join(out, 'report.md'), 'utf8'), /failed at 7: 6 opened and no key arrived/)
   assert.match(await readFile(join(out, 'windows.csv'), 'utf8'), /^bare:sse\/1\.1,1,7,1,7,false,false,,$/m)
 })
-
-for (const [flags, sentence] of [
-  [['--counts', '1,many'], /--counts is "1,many": must be whole numbers from 1 to 200\./],
-  [['--counts', ','], /--counts is ",": must be whole numbers/],
-  [['--browsers', '4', '--counts', '2'], /each of --browsers needs a window at least/],
-  [['--share', 'all'], /--share names "all"; there are auto, browser, none\./],
-  [['--peers', 'ws'], /--peers names "ws"; there are bare, none\./],
-  [['--modes', 'sse/3'], /--modes names "sse\/3"/],
-] as const) {
-  test(`${flags.join(' ')}: one sentence, and nothing is started`, async (t) => {
-    const run = startLab(t, 'windows', ...flags)
-    const [code] = await run.ended
-    assert.equal(code, 1)
-    assert.match(run.said(), sentence)
-    assert.equal(run.said().trim().split('\n').length, 1)
-  })
-}

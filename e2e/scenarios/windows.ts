@@ -1,125 +1,202 @@
 // How many windows a mode carries: one types, all receive, with more and more of them.
 
 import { randomUUID } from 'node:crypto'
-import { createSeededRandom, type Random, shuffled } from '../../server/wire/time.ts'
+import { shareNames } from '../../server/wire/modes.ts'
+import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { startBrowser } from '../browser/browser.ts'
 import {
   openPatiently,
   openWindows,
-  readClocks,
   readStates,
   stampsOf,
   textBetween,
   typeKeys,
   warmUp,
 } from '../browser/typing.ts'
-import { boundBetween, combine } from '../lab/clock.ts'
+import { defineExperiment, minutesWords } from '../lab/experiment.ts'
+import { flag, headed, names, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
+import { requireMode, requireModes, usualBaseline } from '../lab/mode-names.ts'
+import { processorTimes } from '../lab/run-environment.ts'
+import { outcomeWords } from '../lab/samples.ts'
 import {
   describeNetwork,
   describePlace,
+  profileFlag,
   recordingAddress,
-  startMeasuredServer,
-  startPeer,
-} from '../lab/measured-server.ts'
-import { requireMode } from '../lab/mode-names.ts'
-import { describeEnvironment, loadNow, processorTimes } from '../lab/run-environment.ts'
-import type { MeasuredServer } from '../lab/server-process.ts'
-import { median } from '../lab/statistics.ts'
-import { Progress } from '../lab/terminal-output.ts'
-import { type Link, meanLateness } from '../network/delay-link.ts'
+  type System,
+  Testbed,
+  timeTurn,
+} from '../lab/testbed.ts'
 import { imitatedModes } from '../peers/peers.ts'
-import { reportFolder, requireFree, writeFolder } from '../report/render.ts'
-import { hasArrived, matchBlock, transmissionMs } from './keystrokes-analysis.ts'
-import type { WindowsOptions } from './scenario-options.ts'
-import { analyse, type Cell, type Run } from './windows-analysis.ts'
-import { windowsFiles } from './windows-report.ts'
-
-interface Subject {
-  readonly name: string
-  readonly mode: ReturnType<typeof requireMode>
-  readonly server: MeasuredServer
-}
+import { everySessionSection } from '../report/sample-sections.ts'
+import { count, figure } from '../report/section.ts'
+import {
+  costSection,
+  doubtsSection,
+  lostSections,
+  namingIn,
+  openedSection,
+  paperSections,
+  samplesCsv,
+  timesSection,
+  windowsCsv,
+} from './windows-report.ts'
+import { analyse, type Cell, type Run } from './windows-summary.ts'
 
 /** Wide enough for differences of milliseconds; many windows are compared one after the other. */
 const clockEnoughMs = 0.1
 const warmupIntervalMs = 20
 
-/** Writes nothing after a failure or abort. */
-export async function windowsRun(options: WindowsOptions, command: string, signal: AbortSignal) {
-  const startedAt = new Date()
-  const folder = options.out ?? reportFolder('windows', startedAt)
-  await requireFree(folder)
-  const loadBefore = loadNow()
-  const progress = new Progress(process.stdout)
-  const { sessions, counts, browsers, keys, interval, warmup, patience, wait, headed, seed, profile } =
-    options
-  const subjects = namesOf(options)
-  progress.say(
-    `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}: ${expectedWords(options)}; --seed ${seed}.`,
-  )
-  const random = createSeededRandom(seed)
-  const cells: Cell[] = []
-  const measured: Awaited<ReturnType<typeof measureSession>>[] = []
-  for (let session = 1; session <= sessions; session += 1) {
-    const one = await measureSession(options, session, random, progress, signal)
-    measured.push(one)
-    cells.push(...one.cells)
-    if (session < sessions) {
-      const leftMs = ((Date.now() - startedAt.getTime()) / session) * (sessions - session)
-      progress.say(`About ${minutes(leftMs)} are left.`)
-    }
-  }
-  const run: Run = {
-    command,
-    parameters: {
-      ...{ counts: counts.join(', '), browsers: browsers.join(', '), share: options.share.join(', ') },
-      ...{ sessions, keys, interval, warmup, patience, wait, seed, headed },
-      ...(profile && { profile }),
-    },
-    subjects,
-    baseline: options.baseline,
-    cells,
-    patienceMs: patience * 1000,
-    waitMs: wait * 1000,
-    clock: { method: 'one machine', boundMs: Math.max(...measured.map(({ boundMs }) => boundMs)) },
-    ...describeNetwork(
-      profile,
-      measured.map(({ lateMs }) => lateMs),
-    ),
-    startedAt: startedAt.toISOString(),
-    finishedAt: new Date().toISOString(),
-    environment: describeEnvironment({
-      browser: measured[0]?.version ?? '',
-      server: describePlace(profile),
-      loadBefore,
-    }),
-  }
-  const summary = analyse(run)
-  await writeFolder(folder, windowsFiles(run, summary))
-  return { folder, summary }
+interface Options {
+  readonly modes: readonly string[]
+  readonly share: readonly string[]
+  readonly peers: readonly string[]
+  readonly headed: boolean
 }
 
-/** In the order of the report. */
-function namesOf(options: WindowsOptions): readonly string[] {
-  const { modes, share, peers } = options
-  return [
-    ...share.flatMap((one) => modes.map((mode) => nameWith(options, mode, one))),
-    ...peers.flatMap((name) => imitatedModes({ name }, modes).map((mode) => `${name}:${mode}`)),
-  ]
-}
+export const windows = defineExperiment({
+  name: 'windows',
+  about: `Opens more and more windows, types in the first and measures the transmission time to each, and what is lost: how many
+    windows each mode carries in one browser and in several. Each session has server processes of its own, each number of windows
+    and mode browsers of its own.`,
+  flags: {
+    counts: flag(numbers('1,2,4,6,8,16,32', 1, 200), 'LIST', 'windows in all, dealt out to the browsers'),
+    browsers: flag(
+      numbers('1', 1, 16),
+      'LIST',
+      'separate Chromium processes, each with a profile of its own',
+    ),
+    modes: flag(wordsOnce.default(['sse/2', 'sse/1.1', 'websocket/1.1']), 'LIST', 'modes to compare'),
+    share: flag(
+      names(shareNames).default(['none']),
+      'LIST',
+      `the server’s setting share: ${shareNames.join(', ')}`,
+    ),
+    peers: flag(
+      names(['bare', 'none']).default(['bare']),
+      'NAME',
+      'bare: the same modes on a page of a few lines, without Crosswind’s limit of five held connections; or none',
+    ),
+    sessions: flag(whole(1, 1000).default(3), 'N', 'at least 2 for intervals'),
+    keys: flag(whole(1, 10_000).default(10), 'N', 'keys of each mode and number of windows in a session'),
+    interval: flag(whole(0, 10_000).default(200), 'MS', 'time between two keys'),
+    warmup: flag(whole(0, 200).default(5), 'N', 'uncounted keys before them'),
+    patience: flag(
+      whole(1, 600).default(10),
+      'S',
+      'for a window to open; after one that did not, all others together have as long',
+    ),
+    wait: flag(whole(1, 600).default(3), 'S', 'a key that has not arrived by then is lost'),
+    ...{ profile: profileFlag, seed, headed },
+  },
+  options(given) {
+    requireModes(given.modes)
+    if (given.share.length === 0) throw new Error('--share names no setting.')
+    if (given.browsers.some((number) => given.counts.every((windows) => windows < number)))
+      throw new Error('each of --browsers needs a window at least: name a larger one of --counts.')
+    const usual = usualBaseline(given.modes)
+    const options = { ...given, peers: given.peers.filter((name) => name !== 'none') }
+    const baseline = usual === undefined ? null : nameWith(options, usual, given.share[0] ?? '')
+    return { ...options, baseline }
+  },
+
+  async measure(options, lab): Promise<Run> {
+    const { sessions, counts, browsers, keys, interval, warmup, patience, wait, seed, profile } = options
+    const { modes, share, peers } = options
+    const subjects = [
+      ...share.flatMap((one) => modes.map((mode) => nameWith(options, mode, one))),
+      ...peers.flatMap((name) => imitatedModes({ name }, modes).map((mode) => `${name}:${mode}`)),
+    ]
+    lab.say(
+      `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}: roughly ${minutesWords(expectedMs(options, subjects.length))} on two idle cores; --seed ${seed}.`,
+    )
+    const random = createSeededRandom(seed)
+    // Each cell has browsers of its own, so that none inherits the connections of another.
+    const measured = await lab.sessions(sessions, async (session, opened) => {
+      const testbed = new Testbed('windows', options, opened)
+      const systems: System[] = []
+      for (const one of share) {
+        const server = await testbed.startServer({ share: one, editor: 'shared', 'merge-ms': 0 })
+        for (const mode of requireModes(modes))
+          systems.push({
+            ...{ name: nameWith(options, mode.name, one), mode, server, editor: 'shared', forgets: false },
+          })
+      }
+      for (const name of peers) systems.push(...(await testbed.startPeer({ name }, modes)))
+      const cells: Awaited<ReturnType<typeof measureCell>>[] = []
+      for (const number of browsers)
+        for (const windows of counts.filter((windows) => windows >= number))
+          for (const system of shuffled(systems, random)) {
+            lab.signal.throwIfAborted()
+            const one = await measureCell(options, system, { session, windows, browsers: number }, lab.signal)
+            cells.push(one)
+            lab.say(cellWords(one.cell))
+          }
+      return { cells, lateMs: testbed.lateMs }
+    })
+    const cells = measured.flatMap((session) => session.cells)
+    return {
+      ...lab.circumstances({
+        browser: cells[0]?.version ?? '',
+        server: describePlace(profile),
+        parameters: {
+          ...{ counts: counts.join(', '), browsers: browsers.join(', '), share: share.join(', ') },
+          ...{ sessions, keys, interval, warmup, patience, wait, seed, headed: options.headed },
+          ...(profile && { profile }),
+        },
+      }),
+      ...{ subjects, baseline: options.baseline, cells: cells.map(({ cell }) => cell) },
+      ...{ patienceMs: patience * 1000, waitMs: wait * 1000 },
+      clock: { method: 'one machine', boundMs: Math.max(...cells.map(({ boundMs }) => boundMs)) },
+      ...describeNetwork(
+        profile,
+        measured.map(({ lateMs }) => lateMs),
+      ),
+    }
+  },
+
+  analyse,
+
+  report: (run, summary) => ({
+    sections: [
+      timesSection(summary),
+      openedSection(summary),
+      ...lostSections(summary),
+      ...paperSections(summary),
+      everySessionSection(summary.cells, namingIn(summary), summary.sessions),
+      costSection(summary),
+      doubtsSection(summary),
+    ],
+    method: [
+      `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started server processes of its own; a window had ${summary.patienceMs / 1000} s to open, and the last key ${summary.waitMs / 1000} s to arrive everywhere. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
+    ],
+    data: { 'samples.csv': samplesCsv(run), 'windows.csv': windowsCsv(run) },
+  }),
+})
 
 /** The setting is named only where there are several. */
-const nameWith = ({ share }: Pick<WindowsOptions, 'share'>, mode: string, one: string) =>
+const nameWith = ({ share }: Pick<Options, 'share'>, mode: string, one: string) =>
   share.length === 1 ? mode : `${mode} share=${one}`
 
 const openingMs = 450
 const cellMs = 2500
 const browserMs = 1200
 
+interface Estimated extends Options {
+  readonly counts: readonly number[]
+  readonly browsers: readonly number[]
+  readonly keys: number
+  readonly interval: number
+  readonly warmup: number
+  readonly sessions: number
+  readonly patience: number
+  readonly wait: number
+}
+
 /** Rough; after the first session the run tells from that. */
-function expectedWords(options: WindowsOptions): string {
+function expectedMs(options: Estimated, subjects: number): number {
   const { counts, browsers, keys, interval, warmup, sessions, peers, modes, patience, wait } = options
-  const subjects = namesOf(options).length
+  const limited = modes.filter((name) => requireMode(name).windowsPerBrowser !== null).length
   const perSession = browsers.flatMap((number) =>
     counts
       .filter((windows) => windows >= number)
@@ -127,140 +204,71 @@ function expectedWords(options: WindowsOptions): string {
         const typing = keys * Math.max(interval, 10) + 2 * warmup * warmupIntervalMs
         const hidden = Math.max(0, windows - 6 * number)
         const stuck = windows > 5 * number ? (2 * patience + 2 * wait + 2 * hidden) * 1000 : 0
-        const limited = modes.filter((name) => requireMode(name).windowsPerBrowser !== null).length
-        return (
-          subjects * (number * browserMs + windows * openingMs + cellMs + typing) +
-          peers.length * limited * stuck
-        )
+        const opening = number * browserMs + windows * openingMs + cellMs
+        return subjects * (opening + typing) + peers.length * limited * stuck
       }),
   )
-  return `roughly ${minutes(sessions * perSession.reduce((sum, ms) => sum + ms, 0))} on two idle cores`
-}
-
-const minutes = (ms: number) => {
-  const whole = Math.max(1, Math.ceil(ms / 60_000))
-  return `${whole} minute${whole === 1 ? '' : 's'}`
-}
-
-/** Servers of its own; each cell has browsers of its own, so that none inherits the connections of another. */
-async function measureSession(
-  options: WindowsOptions,
-  session: number,
-  random: Random,
-  progress: Progress,
-  signal: AbortSignal,
-) {
-  await using opened = new AsyncDisposableStack()
-  const links: Link[] = []
-  const subjects = await openSubjects(options, links, opened)
-  const cells: Cell[] = []
-  let boundMs = 0
-  let version = ''
-  for (const browsers of options.browsers)
-    for (const windows of options.counts.filter((windows) => windows >= browsers))
-      for (const subject of shuffled(subjects, random)) {
-        signal.throwIfAborted()
-        const place = { subject, session, windows, browsers }
-        const one = await measureCell(options, place, signal)
-        cells.push(one.cell)
-        boundMs = Math.max(boundMs, one.boundMs)
-        version = one.version
-        progress.say(outcomeOf(one.cell))
-      }
-  return { cells, boundMs, version, lateMs: meanLateness(links.map((link) => link.figures())) }
-}
-
-async function openSubjects(options: WindowsOptions, links: Link[], opened: AsyncDisposableStack) {
-  const modes = options.modes.map(requireMode)
-  const subjects: Subject[] = []
-  for (const share of options.share) {
-    const settings = { 'sensor-source': 'none', share, editor: 'shared', 'merge-ms': 0 }
-    const server = await startMeasuredServer('windows', settings, options, links, opened)
-    for (const mode of modes) subjects.push({ name: nameWith(options, mode.name, share), mode, server })
-  }
-  for (const peer of options.peers) {
-    const server = await startPeer([peer], options, links, opened)
-    for (const mode of imitatedModes({ name: peer }, options.modes).map(requireMode))
-      subjects.push({ name: `${peer}:${mode.name}`, mode, server })
-  }
-  return subjects
-}
-
-interface CellPlace {
-  readonly subject: Subject
-  readonly session: number
-  readonly windows: number
-  readonly browsers: number
+  return sessions * perSession.reduce((sum, ms) => sum + ms, 0)
 }
 
 async function measureCell(
-  { keys, interval, warmup, patience, wait, headed }: WindowsOptions,
-  { subject, session, windows: count, browsers: browserCount }: CellPlace,
+  { keys, interval, warmup, patience, wait, headed }: Estimated,
+  system: System,
+  place: Pick<Cell, 'session' | 'windows' | 'browsers'>,
   signal: AbortSignal,
 ) {
-  const { name, mode, server } = subject
+  const { name } = system
   await using opened = new AsyncDisposableStack()
   const browsers: Awaited<ReturnType<typeof startBrowser>>[] = []
-  for (let number = 1; number <= browserCount; number += 1) {
+  for (let number = 1; number <= place.browsers; number += 1) {
     const browser = await startBrowser({ headed, waitsForLoad: false })
     opened.defer(browser.quit)
     browsers.push(browser)
   }
-  const windows = await openWindows(browsers, count)
-  const address = recordingAddress(server, mode, `windows-${randomUUID().slice(0, 8)}`)
+  const windows = await openWindows(browsers, place.windows)
+  const address = recordingAddress(system, `windows-${randomUUID().slice(0, 8)}`)
   const states = await openPatiently(windows, address, patience * 1000, signal)
-  const isOpen = (_: unknown, place: number) => states[place]?.isOpen === true
+  const isOpen = (_: unknown, window: number) => states[window]?.isOpen === true
   const open = windows.filter(isOpen)
-  const typed = { subject: name, session, windows: count, browsers: browserCount, states, keys }
   const version = browsers.map((browser) => browser.version).join(', ')
+  const asked = { subject: name, ...place, states, keys }
   // Nothing can be typed.
-  if (!isOpen(null, 0))
-    return {
-      cell: { ...typed, switched: 0, samples: [], serverCpuMs: 0, machineBusy: 0 },
-      ...{ boundMs: 0, version },
-    }
+  if (!isOpen(null, 0)) {
+    const cell: Cell = { ...asked, switched: 0, samples: [], serverCpuMs: 0, machineBusy: 0 }
+    return { cell, boundMs: 0, version }
+  }
   await warmUp(open, warmup, warmupIntervalMs, wait * 1000)
   const statesBefore = await readStates(open)
-  const clocksBefore = await readClocks(open, 'one machine', '', clockEnoughMs)
-  const usedBefore = await server.figures()
-  const busyBefore = processorTimes()
-  const marks = await typeKeys(open, [...textBetween(1, keys + 1)], interval, undefined, signal)
-  const busyAfter = processorTimes()
-  const { sent, received } = await stampsOf(open, marks, wait * 1000)
-  const usedAfter = await server.figures()
-  const clocksAfter = await readClocks(open, 'one machine', '', clockEnoughMs)
+  let machineBusy = 0
+  const at = { session: place.session, block: 1, firstKey: 1, enoughMs: clockEnoughMs }
+  const { samples, sent, use, boundMs } = await timeTurn(open, system, at, async () => {
+    const before = processorTimes()
+    const marks = await typeKeys(open, [...textBetween(1, keys + 1)], interval, undefined, signal)
+    const after = processorTimes()
+    const busyMs = after.busyMs - before.busyMs
+    machineBusy = busyMs / (busyMs + after.idleMs - before.idleMs)
+    return stampsOf(open, marks, wait * 1000)
+  })
   const statesAfter = await readStates(open)
-  if (sent.length > keys)
-    throw new Error(`${name}: ${keys} keys were typed, the page sent ${sent.length} messages.`)
-  const clocks = clocksBefore.map((before, place) => combine(before, clocksAfter[place] ?? before))
-  const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
-  const busyMs = busyAfter.busyMs - busyBefore.busyMs
-  const numbers = windows.map((_, place) => place + 1).filter((_, place) => isOpen(null, place))
-  const samples = matchBlock({ mode: name, session, block: 1, firstKey: 1, sent, received, offsetsMs })
+  if (sent > keys) throw new Error(`${name}: ${keys} keys were typed, the page sent ${sent} messages.`)
+  const numbers = windows.map((_, window) => window + 1).filter((_, window) => isOpen(null, window))
   const cell: Cell = {
-    ...typed,
+    ...asked,
     // A window may have fallen back since it opened.
-    states: states.map((state, place) => statesBefore[numbers.indexOf(place + 1)] ?? state),
-    switched: statesAfter.filter(({ mode }, place) => mode !== statesBefore[place]?.mode).length,
+    states: states.map((state, window) => statesBefore[numbers.indexOf(window + 1)] ?? state),
+    switched: statesAfter.filter(({ mode }, window) => mode !== statesBefore[window]?.mode).length,
     // Numbered among all windows again.
     samples: samples.map((sample) => ({ ...sample, receiver: numbers[sample.receiver - 1] ?? 0 })),
-    serverCpuMs: usedAfter.cpuMs - usedBefore.cpuMs,
-    machineBusy: busyMs / (busyMs + busyAfter.idleMs - busyBefore.idleMs),
+    serverCpuMs: use.cpuMs,
+    machineBusy,
   }
-  return { cell, boundMs: boundBetween(clocks), version }
+  return { cell, boundMs, version }
 }
 
-function outcomeOf({ subject, session, windows, browsers, states, keys, samples }: Cell): string {
-  const opened = states.filter(({ isOpen }) => isOpen).length
-  const times = samples.filter(hasArrived).map(transmissionMs)
-  const expected = keys * windows
-  const middle = times.length > 0 ? `median ${median(times).toFixed(2)} ms` : 'nothing received'
-  const modes = Map.groupBy(
-    states.filter(({ isOpen }) => isOpen),
-    ({ mode }) => mode,
-  )
-  const split =
-    modes.size > 1 ? ` (${[...modes].map(([mode, own]) => `${own.length} ${mode}`).join(', ')})` : ''
-  const lost = expected - times.length
-  return `${`${session}  ${subject}`.padEnd(26)} ${String(windows).padStart(3)} in ${browsers}  ${opened} opened${split}  ${middle}  ${times.length} of ${expected} received${lost > 0 ? `, ${lost} LOST` : ''}`
+function cellWords({ subject, session, windows, browsers, states, keys, samples }: Cell): string {
+  const opened = states.filter(({ isOpen }) => isOpen)
+  const modes = [...Map.groupBy(opened, ({ mode }) => mode)]
+  const split = modes.map(([mode, own]) => `${own.length} ${mode}`).join(', ')
+  const where = `${`${session}  ${subject}`.padEnd(26)} ${String(windows).padStart(3)} in ${browsers}`
+  return `${where}  ${opened.length} opened${modes.length > 1 ? ` (${split})` : ''}  ${outcomeWords(samples, keys * windows)}`
 }

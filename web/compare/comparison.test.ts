@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { createSeededRandom, drawNormal, shuffled } from '../../server/wire/time.ts'
 import {
-  criticalT,
   estimateOf,
   failureOf,
   isLastRound,
@@ -13,7 +12,6 @@ import {
   type Row,
   rowsOf,
   type Turn,
-  twoSidedP,
   usualPlan,
   verdictOf,
   verdictWords,
@@ -37,24 +35,6 @@ const turnOf = (place: number, change: Partial<Turn>): Turn => {
   const usual = { openMs: 5, serverHttp: mode.http, roundTripMs: 3, closing: null, times: [1, 2, 3] }
   return { mode, ...usual, ...change }
 }
-
-test('Student’s t is that of the tables', () => {
-  // E. S. Pearson and H. O. Hartley, "Biometrika Tables for Statisticians" I (1966), table 12.
-  for (const [degrees, five, one] of [
-    [1, 12.706, 63.657],
-    [2, 4.303, 9.925],
-    [3, 3.182, 5.841],
-    [5, 2.571, 4.032],
-    [10, 2.228, 3.169],
-    [30, 2.042, 2.75],
-    [59, 2.001, 2.662],
-  ] as const) {
-    assert.equal(criticalT(0.05, degrees).toFixed(3), five.toFixed(3))
-    assert.equal(criticalT(0.01, degrees).toFixed(3), one.toFixed(3))
-  }
-  assert.equal(twoSidedP(0, 7), 1)
-  assert.equal(twoSidedP(Number.POSITIVE_INFINITY, 4), 0)
-})
 
 test('what did not arrive is later than all that did', () => {
   assert.equal(medianOf([3, 1, 2]), 2)

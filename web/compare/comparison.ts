@@ -2,6 +2,7 @@
 
 import type { Closing } from '../../client/index.ts'
 import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
+import { holm, mean, meanOfClusters } from '../../server/wire/t-test.ts'
 import type { Random } from '../../server/wire/time.ts'
 import { msWords } from '../page/wording.ts'
 
@@ -157,47 +158,10 @@ const logsOf = ({ medians }: Row) =>
 export function estimateOf(row: Row): Estimate | null {
   const logs = logsOf(row).filter((log) => log !== null)
   if (logs.length === 0) return null
-  const { mean, standardError } = summaryOf(logs)
-  const medianMs = Math.exp(mean)
+  const medianMs = Math.exp(mean(logs))
   if (logs.length < leastForInterval) return { medianMs, interval: null }
-  const reach = criticalT(0.05, logs.length - 1) * standardError
-  return { medianMs, interval: [Math.exp(mean - reach), Math.exp(mean + reach)] }
-}
-
-/** `standardError` is NaN for one value. */
-function summaryOf(values: readonly number[]) {
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)
-  return { mean, standardError: Math.sqrt(squares / (values.length - 1) / values.length) }
-}
-
-/**
- * Two-sided p of Student's t, exact for whole degrees of freedom: M. Abramowitz and I. A. Stegun, "Handbook of
- * Mathematical Functions" (1964), 26.7.3 and 26.7.4.
- */
-export function twoSidedP(t: number, degreesOfFreedom: number): number {
-  const angle = Math.atan(Math.abs(t) / Math.sqrt(degreesOfFreedom))
-  const [sine, cosine] = [Math.sin(angle), Math.cos(angle)]
-  const isOdd = degreesOfFreedom % 2 === 1
-  let term = isOdd ? cosine : 1
-  let sum = degreesOfFreedom === 1 ? 0 : term
-  for (let k = isOdd ? 3 : 2; k < degreesOfFreedom; k += 2) {
-    term *= (cosine ** 2 * (k - 1)) / k
-    sum += term
-  }
-  const within = isOdd ? (2 / Math.PI) * (angle + sine * sum) : sine * sum
-  return Math.max(0, 1 - within)
-}
-
-/** The t that is exceeded, in either direction, with probability `p`. */
-export function criticalT(p: number, degreesOfFreedom: number): number {
-  let [low, high] = [0, 1000]
-  for (let step = 0; step < 60; step += 1) {
-    const middle = (low + high) / 2
-    if (twoSidedP(middle, degreesOfFreedom) > p) low = middle
-    else high = middle
-  }
-  return high
+  const [low, high] = meanOfClusters(logs).interval
+  return { medianMs, interval: [Math.exp(low), Math.exp(high)] }
 }
 
 /** p of the paired difference of two modes over the rounds that have both; 1 with too few. */
@@ -208,8 +172,7 @@ function pairedP(one: Row, other: Row): number {
     return log === null || beside === null ? [] : [log - beside]
   })
   if (differences.length < leastForInterval) return 1
-  const { mean, standardError } = summaryOf(differences)
-  return mean === 0 ? 1 : twoSidedP(mean / standardError, differences.length - 1)
+  return meanOfClusters(differences).p
 }
 
 export interface Verdict {
@@ -221,15 +184,13 @@ export interface Verdict {
 
 /**
  * The mode with the least estimate, tested against each other one by Student's t on paired logarithms, at 5 % for all of
- * them together: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure" (Scand. J. Statist. 6, 1979).
+ * them together (Holm).
  */
 export function verdictOf(rows: readonly Row[]): Verdict {
   const [best, ...others] = ranked(rows).filter((row) => estimateOf(row) !== null)
   if (!best) return { modes: [], compared: 0 }
-  const tests = others.map((row) => ({ row, p: pairedP(row, best) })).sort((one, other) => one.p - other.p)
-  const firstKept = tests.findIndex(({ p }, place) => p * (tests.length - place) >= 0.05)
-  const kept = new Set(firstKept < 0 ? [] : tests.slice(firstKept).map(({ row }) => row))
-  const undecided = others.filter((row) => kept.has(row))
+  const corrected = holm(others.map((row) => pairedP(row, best)))
+  const undecided = others.filter((_, place) => (corrected[place] ?? 1) >= 0.05)
   return { modes: [best, ...undecided].map(({ mode }) => mode), compared: others.length }
 }
 

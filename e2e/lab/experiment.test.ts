@@ -1,0 +1,111 @@
+// One made-up experiment through the runner: flags, help, files, what a failure leaves, and the order of turns.
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { defineExperiment, helpOf, readOptions, runExperiment, turnsOf } from './experiment.ts'
+import { flag, whole } from './flags.ts'
+
+const dice = defineExperiment({
+  name: 'dice',
+  about: `Throws
+    dice.`,
+  notes: 'The order is that of throwing.',
+  flags: { throws: flag(whole(1, 9).default(3), 'N', 'throws of each session') },
+  options(given) {
+    if (given.throws === 9) throw new Error('--throws is 9: the die is worn.')
+    return given
+  },
+  async measure({ throws }, lab) {
+    const thrown = await lab.sessions(2, async (session, opened) => {
+      opened.defer(() => void closed.push(session))
+      if (throws === 8) throw new Error('The die is lost.')
+      return throws + session
+    })
+    const place = { browser: 'none', server: 'none', parameters: { throws } }
+    return { ...lab.circumstances(place), thrown }
+  },
+  analyse: (run) => ({ scenario: 'dice', ...run, finding: `Thrown: ${run.thrown.join(', ')}.` }),
+  report: (_, { thrown }) => ({
+    sections: [{ title: 'Throws', paragraphs: [thrown.join()] }],
+    data: { 'throws.csv': thrown.join('\n') },
+    isFailure: thrown.includes(3),
+  }),
+})
+
+const closed: number[] = []
+
+async function run(t: TestContext, ...flags: string[]) {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-experiment-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const out = join(folder, 'report')
+  const given = readOptions(dice, [...flags, '--out', out, '--json', join(folder, 'figures.json')])
+  return { folder, out, running: runExperiment(dice, given, 'npm run lab -- dice', t.signal) }
+}
+
+test('a run is measured, worked out and written; each session closes what it opened', async (t) => {
+  const { folder, out, running } = await run(t, '--throws', '4')
+  const { summary, isFailure, folder: written } = await running
+  assert.deepEqual([summary.finding, isFailure, written, closed], ['Thrown: 5, 6.', false, out, [1, 2]])
+  const names = ['report.html', 'report.md', 'summary.json', 'throws.csv']
+  assert.deepEqual((await readdir(out)).sort(), names)
+  const figures = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  assert.deepEqual(
+    [figures.thrown, figures.parameters, figures.command],
+    [[5, 6], { throws: 4 }, 'npm run lab -- dice'],
+  )
+  assert.deepEqual(JSON.parse(await readFile(join(folder, 'figures.json'), 'utf8')), figures)
+  assert.match(
+    await readFile(join(out, 'report.md'), 'utf8'),
+    /^# Crosswind lab: dice\n[\s\S]*Thrown: 5, 6\.[\s\S]*npm run lab -- dice/,
+  )
+})
+
+test('a broken promise fails the run, and its report is written all the same', async (t) => {
+  const { out, running } = await run(t, '--throws', '2')
+  assert.ok((await running).isFailure && existsSync(out))
+})
+
+test('after a failure nothing looks like a report, and a folder that is taken is refused before anything is measured', async (t) => {
+  const { folder, out, running } = await run(t, '--throws', '8')
+  await assert.rejects(running, /The die is lost/)
+  assert.deepEqual([existsSync(out), existsSync(join(folder, 'figures.json'))], [false, false])
+  closed.length = 0
+  await writeFile(join(folder, 'mine.txt'), '')
+  const given = { options: { throws: 1 }, out: folder }
+  await assert.rejects(runExperiment(dice, given, '', t.signal), /is there already/)
+  assert.deepEqual(closed, [])
+})
+
+test('a bench writes a report only where it is told to', async (t) => {
+  const given = { options: { throws: 1 } }
+  const { folder } = await runExperiment({ ...dice, isBench: true }, given, '', t.signal)
+  assert.equal(folder, null)
+})
+
+test('the help has what it is about, its own flags and those of all', () => {
+  assert.match(
+    helpOf(dice),
+    /^npm run lab -- dice \[flags\]\n\n {2}Throws dice\.\n\n {2}--throws N +throws of each session \(3\)\n {2}--out DIR .*\(reports\/<date>-dice\)\n {2}--json FILE .*\n {2}--budget FILE [\s\S]*The order is that of throwing\.\n$/,
+  )
+  assert.match(helpOf({ ...dice, isBench: true }), /--out DIR +folder of the report \(none is written\)/)
+})
+
+test('flags that do not fit are refused in one sentence', () => {
+  assert.throws(() => readOptions(dice, ['--throws', '10']), /^Error: --throws is "10": .+\.$/)
+  assert.throws(() => readOptions(dice, ['--throws', '9']), /the die is worn\.$/)
+  assert.throws(
+    () => readOptions(dice, ['--trows', '1']),
+    /There is no flag --trows; did you mean --throws\?/,
+  )
+})
+
+test('each round has everyone once, in another order', () => {
+  const rounds = turnsOf(['a', 'b', 'c', 'd'], 4)
+  for (const round of rounds) assert.deepEqual([...round].sort(), ['a', 'b', 'c', 'd'])
+  assert.equal(new Set(rounds.map((round) => round.join(''))).size, 4)
+  assert.ok(new Set(rounds.map(([first]) => first)).size >= 2)
+})

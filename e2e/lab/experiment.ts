@@ -1,0 +1,271 @@
+// Runs every scenario and bench in one way: flags, sessions, samples, summary, report.
+
+import { writeFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
+import { reportFiles, reportFolder, requireFree, writeFolder } from '../report/render.ts'
+import {
+  moment,
+  networkWords,
+  runAgainSection,
+  type Section,
+  type Table,
+  tableText,
+} from '../report/section.ts'
+import { file, flag, flagsHelp, readFlags, wrapped } from './flags.ts'
+import { type Circumstances, describeEnvironment, loadNow, type Network } from './run-environment.ts'
+import { Progress } from './terminal-output.ts'
+
+/** Content of summary.json. */
+export interface Summary extends Circumstances {
+  readonly finding: string
+  readonly network?: Network | null
+}
+
+/** What a report has of its own, beside the finding, the method's place and how to run it again. */
+export interface Content {
+  /** Behind `Crosswind lab: `; default: the experiment's name. */
+  readonly title?: string
+  /** Behind the date and the commit. */
+  readonly subtitle?: string
+  /** The first has the table that answers the question. */
+  readonly sections: readonly Section[]
+  /** What docs/measuring.md cannot know: this run's versions, clocks and numbers. */
+  readonly method?: readonly string[]
+  readonly runAgain?: readonly string[]
+  /** Further files by name. */
+  readonly data?: Readonly<Record<string, string>>
+  /** For the terminal. */
+  readonly tables?: readonly Table[]
+  /** A promise of the experiment was broken. */
+  readonly isFailure?: boolean
+}
+
+interface Described {
+  /** For the help: paragraphs above the flags, and below them. */
+  readonly about: string
+  readonly notes?: string
+  readonly flags: z.ZodRawShape
+}
+
+/** Plan, sessions, samples, summary and report of one scenario or bench. */
+export interface Experiment<
+  Shape extends z.ZodRawShape = z.ZodRawShape,
+  Options = unknown,
+  Run = unknown,
+  Result extends Summary = Summary,
+> {
+  readonly name: string
+  /** For the help: paragraphs above the flags, and below them. */
+  readonly about: string
+  readonly notes?: string
+  /** Another form of it, for the help. */
+  readonly otherwise?: Described
+  readonly flags: Shape
+  /** Writes a report only where `--out` asks for one. */
+  readonly isBench?: boolean
+  /** Checks rules between flags, of which `argv` has those that were given. Throws one sentence. */
+  options(given: z.output<z.ZodObject<Shape>>, argv: readonly string[]): Options
+  /** The folder of a stopped run that goes on; undefined for a new one. */
+  resumed?(options: Options): string | undefined
+  /** Resolves to the samples and all that the summary needs. Rejects on abort; then nothing is written. */
+  measure(options: Options, lab: Lab): Promise<Run>
+  /** Deterministic; measured figures have six significant digits at most. */
+  analyse(run: Run): Result
+  report(run: Run, summary: Result): Content
+}
+
+/** Infers the types of its parts. */
+export function defineExperiment<Shape extends z.ZodRawShape, Options, Run, Result extends Summary>(
+  experiment: Experiment<Shape, Options, Run, Result>,
+): Experiment<Shape, Options, Run, Result> {
+  return experiment
+}
+
+const commonFlags = (name: string, isBench: boolean) => ({
+  out: flag(file, 'DIR', 'folder of the report', isBench ? 'none is written' : `reports/<date>-${name}`),
+  json: flag(file, 'FILE', 'also writes the figures of summary.json there'),
+  budget: flag(file, 'FILE', 'bounds of the figures, JSON; docs/measuring.md describes it'),
+})
+
+export function helpOf({ name, about, notes, otherwise, flags, isBench = false }: Experiment): string {
+  const paragraphs = (words: string) =>
+    words
+      .split('\n\n')
+      .map((paragraph) => wrapped(paragraph.replaceAll(/\s+/g, ' ').trim(), 98).join('\n  '))
+      .map((paragraph) => `  ${paragraph}`)
+      .join('\n\n')
+  const described = (one: Described) => [
+    ...[paragraphs(one.about), flagsHelp(one.flags)],
+    ...(one.notes === undefined ? [] : [paragraphs(one.notes)]),
+  ]
+  const parts = [
+    `npm run lab -- ${name} [flags]`,
+    ...described({ about, flags: { ...flags, ...commonFlags(name, isBench) }, ...(notes && { notes }) }),
+    ...(otherwise ? described(otherwise) : []),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+interface Given<Options> {
+  readonly options: Options
+  readonly out?: string | undefined
+  readonly json?: string | undefined
+  readonly budget?: string | undefined
+}
+
+/** Throws one sentence for flags that do not fit. */
+export function readOptions<Shape extends z.ZodRawShape, Options>(
+  experiment: Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'options'>,
+  argv: readonly string[],
+): Given<Options> {
+  const common = commonFlags(experiment.name, false)
+  const { out, json, budget, ...given } = readFlags(
+    z.strictObject({ ...experiment.flags, ...common }),
+    argv,
+  ) as z.output<z.ZodObject<typeof common>> & z.output<z.ZodObject<Shape>>
+  return { options: experiment.options(given as z.output<z.ZodObject<Shape>>, argv), out, json, budget }
+}
+
+/** What a measurement has of its run: progress, the signal that stops it, sessions and circumstances. */
+export class Lab {
+  readonly signal: AbortSignal
+  /** Of the report; null where none is written. */
+  readonly folder: string | null
+  readonly progress = new Progress(process.stdout)
+  readonly #command: string
+  readonly #startedAt = new Date()
+  readonly #loadBefore = loadNow()
+
+  constructor(command: string, signal: AbortSignal, folder: string | null = null) {
+    this.#command = command
+    this.folder = folder
+    this.signal = signal
+  }
+
+  get elapsedMs(): number {
+    return Date.now() - this.#startedAt.getTime()
+  }
+
+  say(sentence: string): void {
+    this.progress.say(sentence)
+  }
+
+  /** Shown on a terminal alone, until the next one. */
+  step(words: string): void {
+    if (this.progress.isTerminal) this.progress.update(words)
+  }
+
+  /** Rejects on abort. */
+  pause(ms: number): Promise<void> {
+    return delay(Math.max(0, ms), undefined, { signal: this.signal })
+  }
+
+  /**
+   * One after the other, each with what it opens, which closes at its end; then more of them while `goesOn`. Says how long the rest
+   * will take.
+   */
+  async sessions<Session>(
+    count: number,
+    measure: (session: number, opened: AsyncDisposableStack) => Promise<Session>,
+    goesOn: (done: readonly Session[]) => boolean = () => false,
+  ): Promise<Session[]> {
+    const startedMs = this.elapsedMs
+    const done: Session[] = []
+    while (done.length < count || goesOn(done)) {
+      this.signal.throwIfAborted()
+      await using opened = new AsyncDisposableStack()
+      done.push(await measure(done.length + 1, opened))
+      const leftMs = ((this.elapsedMs - startedMs) / done.length) * (count - done.length)
+      if (leftMs > 60_000) this.say(`About ${minutesWords(leftMs)} are left.`)
+    }
+    return done
+  }
+
+  /** Call at the end of the run. */
+  circumstances(known: {
+    readonly browser: string
+    readonly server: string
+    readonly parameters: Circumstances['parameters']
+  }): Circumstances {
+    const { browser, server, parameters } = known
+    return {
+      command: this.#command,
+      parameters,
+      startedAt: this.#startedAt.toISOString(),
+      finishedAt: new Date().toISOString(),
+      environment: describeEnvironment({ browser, server, loadBefore: this.#loadBefore }),
+    }
+  }
+}
+
+/**
+ * Spreads machine drift over all subjects: each round starts further on, every other one is reversed. Over as many
+ * rounds as subjects, each is early and late equally often, and none always follows the same one.
+ */
+export function turnsOf<Subject>(
+  subjects: readonly Subject[],
+  rounds: number,
+): readonly (readonly Subject[])[] {
+  return Array.from({ length: rounds }, (_, round) => {
+    const start = Math.round((round * subjects.length) / rounds)
+    const turned = [...subjects.slice(start), ...subjects.slice(0, start)]
+    return round % 2 === 0 ? turned : turned.reverse()
+  })
+}
+
+export function minutesWords(ms: number): string {
+  const whole = Math.max(1, Math.ceil(ms / 60_000))
+  return `${whole} minute${whole === 1 ? '' : 's'}`
+}
+
+/** Writes nothing after a failure or abort. `folder` is null where no report was written. */
+export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, Result extends Summary>(
+  experiment: Experiment<Shape, Options, Run, Result>,
+  given: Given<Options>,
+  command: string,
+  signal: AbortSignal,
+) {
+  const { name, isBench = false } = experiment
+  const resumed = experiment.resumed?.(given.options)
+  const folder = resumed ?? given.out ?? (isBench ? null : reportFolder(name, new Date()))
+  if (folder !== null && resumed === undefined) await requireFree(folder)
+  const lab = new Lab(command, signal, folder)
+  const run = await experiment.measure(given.options, lab)
+  lab.progress.clear()
+  const summary = experiment.analyse(run)
+  const content = experiment.report(run, summary)
+  if (folder !== null) await writeFolder(folder, experimentFiles(experiment, content, summary))
+  if (given.json !== undefined) await writeFile(given.json, `${JSON.stringify(summary, null, 2)}\n`)
+  const { tables = [], isFailure = false } = content
+  return { folder, summary, text: tables.map(tableText).join('\n\n'), isFailure }
+}
+
+/** Every file of a report by its path in the folder. */
+export function experimentFiles(
+  { name, notes, isBench = false }: Pick<Experiment, 'name' | 'notes' | 'isBench'>,
+  content: Content,
+  summary: Summary,
+): Readonly<Record<string, string>> {
+  const { title = name, subtitle, sections, method = [], runAgain = [], data } = content
+  const { startedAt, environment, finding, network } = summary
+  const report = {
+    title: `Crosswind lab: ${title}${network ? ` over a simulated network, “${network.profile}”` : ''}`,
+    subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}`,
+    finding,
+    sections: [
+      ...sections,
+      {
+        title: 'How it was measured',
+        paragraphs: [
+          ...method,
+          ...(network ? [networkWords(network)] : []),
+          ...(isBench && notes !== undefined ? [notes.replaceAll(/\s+/g, ' ')] : []),
+          `${isBench ? 'docs/costs.md' : 'docs/measuring.md'} describes the method. ${data === undefined ? 'Every figure is' : 'Every sample is beside this page as CSV, and every figure'} in summary.json; quantiles are of type 7 (Hyndman and Fan, 1996).`,
+        ],
+      },
+      runAgainSection(summary, runAgain),
+    ],
+  }
+  return reportFiles(report, summary, data)
+}

@@ -1,0 +1,223 @@
+// The systems of one session, Crosswind's modes and peers in one form, and turns that are timed at them.
+
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { Figures } from '../../server/process.ts'
+import type { EditorName } from '../../server/wire/messages.ts'
+import type { Mode } from '../../server/wire/modes.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
+import { type RecordingWindow, readClocks } from '../browser/typing.ts'
+import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
+import { type ProfileName, profiles } from '../network/profiles.ts'
+import { imitatedModes, nameOfPeer, type Peer, peerLabel, relayOf } from '../peers/peers.ts'
+import { boundBetween, combine } from './clock.ts'
+import { flag } from './flags.ts'
+import { requireMode } from './mode-names.ts'
+import type { Network } from './run-environment.ts'
+import { type Block, matchBlock } from './samples.ts'
+import {
+  type CertificateFiles,
+  findFreePorts,
+  type MeasuredServer,
+  makeServerFolder,
+  type Ports,
+  serverProgram,
+  startServerProcess,
+} from './server-process.ts'
+import { rounded } from './statistics.ts'
+
+/** A mode of a server, as a measurement takes it. */
+export interface System {
+  /** `sse/2`, with several editors or settings `sse/2 mirror`; of a peer `bare:sse/2`. */
+  readonly name: string
+  readonly mode: Mode
+  readonly editor: EditorName
+  readonly server: Pick<MeasuredServer, 'origin' | 'stages'> & {
+    readonly figures: () => Promise<Pick<Figures, 'cpuMs' | 'rssBytes'>>
+  }
+  /** It stores nothing: the lab fills each page with the content so far. */
+  readonly forgets: boolean
+  /** `Mercure at https://…`; only of a peer that runs elsewhere. */
+  readonly elsewhere?: string
+}
+
+export const profileFlag = flag(
+  z.enum(Object.keys(profiles) as ProfileName[], `there are ${Object.keys(profiles).join(', ')}`).optional(),
+  'NAME',
+  `a simulated network between windows and server: ${Object.keys(profiles).join(', ')}`,
+)
+
+/** Where other machines reach a server. */
+interface Place {
+  /** In its addresses, and what it listens on. */
+  readonly host: string
+  readonly listen: string
+  readonly certificate: CertificateFiles
+  readonly ports: Ports
+  /** Whose pages may use it, beside its own. */
+  readonly origins: readonly string[]
+}
+
+interface NetworkOptions {
+  readonly profile?: ProfileName | undefined
+  readonly seed: number
+}
+
+type Settings = Readonly<Record<string, string | number>>
+
+/** Everything that it starts ends with `opened`. */
+export class Testbed {
+  readonly #scenario: string
+  readonly #network: NetworkOptions
+  readonly #opened: AsyncDisposableStack
+  readonly #links: Link[] = []
+
+  constructor(scenario: string, network: NetworkOptions, opened: AsyncDisposableStack) {
+    this.#scenario = scenario
+    this.#network = network
+    this.#opened = opened
+  }
+
+  /** What the simulated network itself adds, mean. */
+  get lateMs(): number {
+    return meanLateness(this.#links.map((link) => link.figures()))
+  }
+
+  /** A server of Crosswind, which stamps the stages of messages. */
+  async startServer(settings: Settings, place?: Place | null): Promise<MeasuredServer> {
+    const folder = await makeServerFolder(this.#scenario, place?.certificate)
+    this.#opened.defer(folder.remove)
+    // Chosen first where links are, because server and links need each other's addresses.
+    const ports = place?.ports ?? (this.#network.profile ? await findFreePorts() : { '2': 0, '1.1': 0 })
+    const origin = await this.#linkTo(ports)
+    const allowed = [...Object.values(origin ?? {}), ...(place?.origins ?? [])]
+    const flags = folder.flags({
+      ...{ host: place?.listen ?? 'localhost', port: ports['2'], 'http1-port': ports['1.1'] },
+      ...{ 'sensor-source': 'none', ...settings },
+      ...(place && { access: 'open' }),
+      ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
+    })
+    const started = await startServerProcess(serverProgram, flags, { stages: true, host: place?.host })
+    this.#opened.defer(started.close)
+    return { ...started, origin: origin ?? started.origin }
+  }
+
+  /** Those of its modes that the peer imitates, or the one whose transport it uses. */
+  async startPeer(peer: Peer, modes: readonly string[]): Promise<System[]> {
+    const program = join(import.meta.dirname, '../peers/relays.ts')
+    const started = await startServerProcess(program, relayOf(peer), { stages: true })
+    this.#opened.defer(started.close)
+    const { origin } = started
+    const portOf = (http: keyof Ports) => Number(new URL(origin[http]).port)
+    const linked = await this.#linkTo({ '2': portOf('2'), '1.1': portOf('1.1') })
+    const server = { ...started, origin: linked ?? origin }
+    const { address } = peer
+    return imitatedModes(peer, modes).map((name) => ({
+      ...{ name: `${nameOfPeer(peer)}:${name}`, mode: requireMode(name), editor: 'mirror', forgets: true },
+      // Elsewhere it cannot be asked: the process here serves the page alone.
+      server: address === undefined ? server : { ...server, figures: async () => unknownFigures },
+      ...(address !== undefined && { elsewhere: `${peerLabel(peer.name)} at ${address}` }),
+    }))
+  }
+
+  /** The addresses of links to these ports; null where no network is simulated. */
+  async #linkTo(ports: Ports): Promise<MeasuredServer['origin'] | null> {
+    const { profile, seed } = this.#network
+    if (profile === undefined) return null
+    const start = async (targetPort: number) => {
+      const random = createSeededRandom(seed)
+      const link = await startLink({ targetPort, profile: profiles[profile], random })
+      this.#opened.defer(link.close)
+      this.#links.push(link)
+      return `https://localhost:${link.port}`
+    }
+    return { '2': await start(ports['2']), '1.1': await start(ports['1.1']) }
+  }
+}
+
+const unknownFigures = { cpuMs: Number.NaN, rssBytes: Number.NaN }
+
+/** Of a report, where a network was simulated; `lateMs` of each session. */
+export function describeNetwork(
+  profile: ProfileName | undefined,
+  lateMs: readonly number[],
+): { readonly network?: Network } {
+  if (profile === undefined) return {}
+  return { network: { profile, source: profiles[profile].source, lateMs: rounded(Math.max(...lateMs)) } }
+}
+
+export function describePlace(profile: ProfileName | undefined): string {
+  const where = profile ? `behind a simulated network (${profile})` : 'over loopback'
+  return `a process of its own on this machine, ${where}`
+}
+
+/** Of a page that records, in that mode. */
+export function recordingAddress({ server, mode }: Pick<System, 'server' | 'mode'>, channel: string) {
+  const { transport, http } = mode
+  return `${server.origin[http]}/?${new URLSearchParams({ transport, http, channel, record: '' })}`
+}
+
+/** `server exchange` where windows are on several machines, which are compared with the server's clock. */
+export type ClockMethod = 'one machine' | 'server exchange'
+
+/** Largest error between two windows' stamps. */
+export interface RunClock {
+  readonly method: ClockMethod
+  readonly boundMs: number
+}
+
+interface TurnPlace extends Pick<Block, 'session' | 'block' | 'firstKey'> {
+  readonly method?: ClockMethod
+  /** A clock bound that is close enough. */
+  readonly enoughMs?: number
+}
+
+export interface Use {
+  readonly cpuMs: number
+  readonly rssBytes: number
+}
+
+/**
+ * Samples of what `send` sends from the first window to all of them, on one clock, which is compared before and after; and what that
+ * took the server. `isCounted`: windows whose clocks count, asked at the end.
+ */
+export async function timeTurn(
+  windows: readonly RecordingWindow[],
+  { name, mode, server }: System,
+  { method = 'one machine', enoughMs, ...place }: TurnPlace,
+  send: () => Promise<{ sent: readonly SentStamp[]; received: readonly (readonly ReceivedStamp[])[] }>,
+  isCounted: (receiver: number) => boolean = () => true,
+) {
+  const origin = server.origin[mode.http]
+  const before = await readClocks(windows, method, origin, enoughMs)
+  const usedBefore = await server.figures()
+  await server.stages()
+  const { sent, received } = await send()
+  const usedAfter = await server.figures()
+  const after = await readClocks(windows, method, origin, enoughMs)
+  const clocks = before.map((one, window) => combine(one, after[window] ?? one))
+  const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
+  const stamps = await server.stages()
+  const samples = matchBlock({ mode: name, ...place, sent, received, offsetsMs, stamps })
+  const use: Use = {
+    cpuMs: usedAfter.cpuMs - usedBefore.cpuMs,
+    rssBytes: Math.max(usedBefore.rssBytes, usedAfter.rssBytes),
+  }
+  return {
+    ...{ sent: sent.length, clocks, use },
+    samples: samples.filter(({ receiver }) => isCounted(receiver)),
+    boundMs: boundBetween(clocks.filter((_, window) => isCounted(window + 1))),
+  }
+}
+
+/** Processor time added up, and the most memory; by mode. */
+export function spentByMode(modes: readonly string[], uses: readonly (Use & { readonly mode: string })[]) {
+  return Object.fromEntries(
+    modes.map((name) => {
+      const own = uses.filter(({ mode }) => mode === name)
+      const cpuMs = own.reduce((sum, use) => sum + use.cpuMs, 0)
+      return [name, { cpuMs, rssBytes: Math.max(...own.map(({ rssBytes }) => rssBytes)) }]
+    }),
+  )
+}

@@ -1,0 +1,88 @@
+// Test helpers: the lab as a child process, small runs and reports in this one, and wrong flags.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { ZodRawShape } from 'zod'
+import { type Experiment, experimentFiles, readOptions, runExperiment, type Summary } from './experiment.ts'
+
+const main = join(import.meta.dirname, '../main.ts')
+
+/** `command`: a name, and flags that have no spaces. Ends with the test at the latest. */
+export function startLab(t: TestContext, command: string, ...flags: readonly string[]) {
+  const child = spawn(process.execPath, [main, ...command.split(' '), ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      said += chunk
+    })
+  }
+  let hasEnded = false
+  const ended = once(child, 'exit').finally(() => {
+    hasEnded = true
+  })
+
+  /** Also resolves when the process has exited. */
+  async function hasSaid(words: string): Promise<void> {
+    while (!hasEnded && !said.includes(words)) await Promise.race([once(child.stdout, 'data'), ended])
+  }
+
+  return { child, ended, said: () => said, hasSaid }
+}
+
+type Read<Shape extends ZodRawShape, Options> = Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'options'>
+
+export function optionsOf<Shape extends ZodRawShape, Options>(
+  experiment: Read<Shape, Options>,
+  ...flags: readonly string[]
+): Options {
+  return readOptions(experiment, flags).options
+}
+
+/** Every file of the report of a run. */
+export function filesOf<Run, Result extends Summary>(
+  experiment: Pick<Experiment<ZodRawShape, unknown, Run, Result>, 'name' | 'analyse' | 'report'>,
+  run: Run,
+): Readonly<Record<string, string>> {
+  const summary = experiment.analyse(run)
+  return experimentFiles(experiment, experiment.report(run, summary), summary)
+}
+
+export function fileOf<Run, Result extends Summary>(
+  experiment: Pick<Experiment<ZodRawShape, unknown, Run, Result>, 'name' | 'analyse' | 'report'>,
+  run: Run,
+  name = 'report.md',
+): string {
+  return filesOf(experiment, run)[name] ?? assert.fail(`There is no ${name}.`)
+}
+
+/** A small real run in this process. The folder of its report is removed with the test. */
+export async function runSmall<Shape extends ZodRawShape, Options, Run, Result extends Summary>(
+  t: TestContext,
+  experiment: Experiment<Shape, Options, Run, Result>,
+  flags: string,
+) {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const given = readOptions(experiment, [...flags.split(' '), '--out', join(folder, 'report')])
+  const done = await runExperiment(experiment, given, 'test', t.signal)
+  return { ...done, out: join(folder, 'report') }
+}
+
+/** One test for each wrong use of flags, and its sentence. */
+export function testRefusals<Shape extends ZodRawShape, Options>(
+  experiment: Read<Shape, Options>,
+  refusals: readonly (readonly [flags: string, sentence: RegExp])[],
+): void {
+  for (const [flags, sentence] of refusals)
+    test(`${experiment.name} ${flags}: one sentence`, () => {
+      assert.throws(() => readOptions(experiment, flags.split(' ')), sentence)
+    })
+}

@@ -1,0 +1,221 @@
+// What the peers of a keystroke run show: ratios beside bare pages and other systems, and faults that were built in.
+
+import { mean } from '../../server/wire/t-test.ts'
+import { type Comparison, contrast, overLabel } from '../lab/comparisons.ts'
+import { imitatedBy, isBarePeer, isPeer, labelOf, soundPeer, withoutEditor } from '../lab/mode-names.ts'
+import { hasArrived, type Sample } from '../lab/samples.ts'
+import { rounded, roundedInterval, significant } from '../lab/statistics.ts'
+import { faultOf, isBare, type PeerFacts } from '../peers/peers.ts'
+import { intervals } from '../report/charts.ts'
+import { count, figure, interval, type Section, table, text } from '../report/section.ts'
+
+type KnownFault = ReturnType<typeof knownFaultsOf>[number]
+
+interface PeerSummary {
+  readonly modes: readonly { readonly mode: string }[]
+  readonly comparisons: readonly Comparison[]
+  readonly peers: readonly PeerFacts[]
+}
+
+/** Largest accepted ratio of a mode's median to a bare page's. */
+const goal = 1.3
+
+export function peersSections(summary: PeerSummary): readonly Section[] {
+  const against = summary.comparisons.filter(({ baseline }) => isPeer(baseline))
+  const bare = against.filter(({ baseline }) => isBarePeer(baseline))
+  const systems = against.filter(({ baseline }) => !isBarePeer(baseline))
+  const others = summary.modes.filter(({ mode }) => isPeer(mode) && !isBarePeer(mode))
+  return [
+    ...(bare.length > 0 ? [barePeersSection(bare)] : []),
+    ...(others.length > 0 ? [systemsSection(summary, systems)] : []),
+  ]
+}
+
+const medianRow = (comparison: Comparison) => ({
+  label: overLabel(comparison),
+  point: comparison.medianRatio,
+  interval: comparison.medianRatioCi95,
+  sessions: comparison.sessions.map(({ medianRatio }) => medianRatio),
+})
+
+const ratioAxis = 'times the peer’s median'
+const ratioWords =
+  'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms.'
+
+function barePeersSection(comparisons: readonly Comparison[]): Section {
+  const rows = comparisons.map(medianRow).map((row) => {
+    const [low, high] = row.interval
+    const outcome = high <= goal ? 'met' : low > goal ? 'missed' : 'undecided'
+    return { ...row, outcome, isDecided: outcome !== 'undecided' }
+  })
+  const words = rows.map(
+    (row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}, goal ${row.outcome}`,
+  )
+  return {
+    title: 'Against bare peers',
+    figure: {
+      caption: `Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`,
+      description: words.join('; '),
+      draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1, goal] }),
+    },
+    tables: [
+      table(
+        `Ratio of the medians, mode over peer; the goal is at most ${goal}`,
+        ['Mode / peer', 'Ratio', '95 % interval', text('Goal')],
+        rows.map((row) => [row.label, row.point, interval(row.interval), row.outcome]),
+      ),
+    ],
+    paragraphs: [
+      `${ratioWords} The goal is met where the whole interval keeps to it and missed where the whole interval is beyond.`,
+    ],
+  }
+}
+
+/** Names the systems also where there was nothing to compare them with. */
+function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Comparison[]): Section {
+  const rows = comparisons.map((comparison) => {
+    const row = medianRow(comparison)
+    const [low, high] = row.interval
+    return { ...row, isDecided: low > 1 || high < 1 }
+  })
+  const words = rows.map((row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}`)
+  const systems = peers.filter(({ name }) => !isBare(name))
+  const isElsewhere = systems.some(({ address }) => address !== null)
+  const own = modes.filter(({ mode }) => !isPeer(mode)).map(({ mode }) => withoutEditor(mode))
+  const alone = modes.filter(({ mode }) => isPeer(mode) && !own.includes(imitatedBy(mode) ?? ''))
+  return {
+    title: 'Against other systems',
+    ...(rows.length > 0 && {
+      figure: {
+        caption:
+          'Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval does not hold 1; hollow: it does. Each interval is by itself; the verdicts are those of the comparisons above, of means.',
+        description: words.join('; '),
+        draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1] }),
+      },
+    }),
+    tables: [
+      ...(rows.length > 0
+        ? [
+            table(
+              'Ratio of the medians, mode over system',
+              ['Mode / system', 'Ratio', '95 % interval'],
+              rows.map((row) => [row.label, row.point, interval(row.interval)]),
+            ),
+          ]
+        : []),
+      table(
+        'The systems of this run',
+        ['System', ...['Version', 'Transport', ...(isElsewhere ? ['Server'] : [])].map(text)],
+        systems.map((system) => [
+          ...[system.label, versionWords(system), system.transport],
+          ...(isElsewhere ? [system.address ?? 'started for the run'] : []),
+        ]),
+      ),
+    ],
+    paragraphs: [
+      `${rows.length > 0 ? `${ratioWords} ` : ''}Each system relays the messages of the bare page, which sends the whole content at each key. The relays started for the run store, merge and check nothing; Crosswind does, and its times include that.`,
+      'A message is received when the system’s client hands it to the page, after its own decoding; on the bare page and on Crosswind’s, before.',
+      ...alone.map(
+        ({ mode }) => `${labelOf(mode)} has no comparison: no mode with its transport was measured.`,
+      ),
+    ],
+  }
+}
+
+/** `4.8.4`, or `6.6.12, client 6.6.8`. */
+function versionWords({ serverVersion, clientVersion, address }: PeerFacts): string {
+  const isOne = clientVersion === null || clientVersion === serverVersion
+  const server = address === null ? serverVersion : 'unknown'
+  return isOne ? `${server}` : `${server}, client ${clientVersion}`
+}
+
+export function knownFaultsSections(knownFaults: readonly KnownFault[]): readonly Section[] {
+  if (knownFaults.length === 0) return []
+  const spoiled = knownFaults.filter(({ hasFaults }) => hasFaults)
+  const delayed = knownFaults.filter(({ hasFaults }) => !hasFaults)
+  const delays = table(
+    'Delays built into a relay, and what the lab found; in milliseconds',
+    ['Relay', 'Built in', 'Found', '95 % interval', 'Found, % of built in', text('In the interval')],
+    delayed.map(({ mode, builtMs, foundMs, foundCi95Ms, holds }) => [
+      ...[labelOf(mode), builtMs, foundMs, interval(foundCi95Ms)],
+      ...[(100 * foundMs) / (builtMs ?? Number.NaN), holds ? 'yes' : 'no'],
+    ]),
+  )
+  const pair = ({ built, found }: { built: number; found: number }) => `${count(found)} of ${count(built)}`
+  const counts = table(
+    'Samples spoiled by a relay, found of built in',
+    ['Relay', 'Lost', 'Duplicated', 'Reordered'],
+    spoiled.map(({ mode, lost, duplicated, reordered }) => [
+      labelOf(mode),
+      ...[lost, duplicated, reordered].map(pair),
+    ]),
+  )
+  return [
+    {
+      title: 'Known faults',
+      tables: [delays, counts].filter(({ rows }) => rows.length > 0),
+      paragraphs: [
+        'These relays are wrong on purpose, so that the lab itself can be checked. The delay that is built in is the relay’s own, by its stamps of each message, less that of the sound relay; what is found is the difference of the transmission times, at the windows that do not type: the one that types still draws its key when its message comes back at once, which hides some of a delay.',
+      ],
+    },
+  ]
+}
+
+/**
+ * Of each peer with a fault built in, what was built in and what was found. The delay is the relay's own, by its stamps, and
+ * is found in the difference from the sound relay at the windows that do not type: the one that types still draws its key
+ * when its message comes back at once, which hides some of a delay.
+ */
+export function knownFaultsOf(modes: readonly string[], all: readonly Sample[]) {
+  const hearing = all.filter(({ receiver }) => receiver !== 1)
+  const heard = hearing.length > 0 ? hearing : all
+  return modes.flatMap((mode) => {
+    const sound = soundOf(mode, modes)
+    const found = sound === mode ? undefined : contrast(heard, mode, sound)
+    if (!found) return []
+    const samples = all.filter((sample) => sample.mode === mode)
+    const builtMs = relayMs(samples) - relayMs(all.filter((sample) => sample.mode === sound))
+    const [low, high] = found.interval
+    const lastKeys = new Map(samples.map(({ session, block, key }) => [`${session} ${block}`, key]))
+    const isLast = ({ session, block, key }: Sample) => lastKeys.get(`${session} ${block}`) === key
+    const hasFaults = mode.includes('+faults')
+    const built = (fault: ReturnType<typeof faultOf>) =>
+      // One that waits for the next message of its turn, which there is not, does not arrive in it.
+      samples.filter(
+        (sample) =>
+          hasFaults &&
+          (faultOf(sample.id) === fault ||
+            (fault === 'lost' && faultOf(sample.id) === 'reordered' && isLast(sample))) &&
+          !(fault === 'reordered' && isLast(sample)),
+      ).length
+    return {
+      mode,
+      sound,
+      hasFaults,
+      builtMs: significant(builtMs),
+      foundMs: rounded(found.difference),
+      foundCi95Ms: roundedInterval(found.interval),
+      holds: low <= builtMs && builtMs <= high,
+      lost: { built: built('lost'), found: samples.filter((sample) => !hasArrived(sample)).length },
+      duplicated: { built: built('duplicated'), found: samples.filter(({ copies }) => copies > 1).length },
+      reordered: { built: built('reordered'), found: samples.filter(({ reordered }) => reordered).length },
+    }
+  })
+}
+
+/** The relay without faults; where it is not measured, the one that delays least. */
+function soundOf(mode: string, modes: readonly string[]): string {
+  const sound = soundPeer(mode)
+  if (modes.includes(sound)) return sound
+  const delayOf = (name: string) => Number(/\+([\d.]+)ms:/.exec(name)?.[1] ?? Number.POSITIVE_INFINITY)
+  const alike = modes.filter((name) => soundPeer(name) === sound)
+  return alike.toSorted((one, other) => delayOf(one) - delayOf(other))[0] ?? mode
+}
+
+/** Mean time in the relay before it begins to send, ms. */
+function relayMs(samples: readonly Sample[]): number {
+  const times = samples.flatMap(({ acceptedAt, committingAt }) =>
+    acceptedAt === null || committingAt === null ? [] : [committingAt - acceptedAt],
+  )
+  return times.length === 0 ? Number.NaN : mean(times)
+}

@@ -1,0 +1,429 @@
+// Made-up runs have a summary with known counts, verdicts and finding.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isDecided, sessionsNeeded } from '../lab/comparisons.ts'
+import { analyse } from './keystrokes-summary.ts'
+import { type Making, madeRun, threeModes, withPeers } from './testing.ts'
+
+const summaryOf = (making: Making = {}) => analyse(madeRun(making))
+const modeOf = (making: Making, name: string) => {
+  const found = summaryOf(making).modes.find(({ mode }) => mode === name)
+  assert.ok(found)
+  return found
+}
+
+test('every (message, receiving window) is one sample', () => {
+  const summary = summaryOf()
+  assert.deepEqual(
+    summary.modes.map(({ mode, n, expected }) => [mode, n, expected]),
+    [
+      ['sse/2', 1000, 1000],
+      ['sse/1.1', 1000, 1000],
+      ['websocket/1.1', 1000, 1000],
+    ],
+  )
+  assert.deepEqual(
+    summary.comparisons.map(({ sessions }) => sessions.length),
+    [4, 4],
+  )
+})
+
+test('the fastest mode is named with its difference and interval', () => {
+  const { finding, comparisons } = summaryOf()
+  assert.match(
+    finding,
+    /^WebSocket was fastest: \d\.\d ms on average; SSE \+ XHR over HTTP\/2 took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\), a difference of \d\.\d ms \(\d\.\d to \d\.\d\)\.$/,
+  )
+  assert.deepEqual(
+    comparisons.map(({ verdict }) => verdict),
+    ['faster', 'faster'],
+  )
+  for (const {
+    differenceMs,
+    ci95Ms: [low, high],
+    sessions,
+  } of comparisons) {
+    assert.ok(low < differenceMs && differenceMs < high && high < 0)
+    assert.deepEqual(
+      sessions.map(({ session }) => session),
+      [1, 2, 3, 4],
+    )
+  }
+})
+
+test('when the baseline is fastest, it is said against the next', () => {
+  const behaviours = [
+    { mode: 'sse/2', medianMs: 1 },
+    { mode: 'sse/1.1', medianMs: 3 },
+  ]
+  assert.match(
+    summaryOf({ behaviours }).finding,
+    /^SSE \+ XHR over HTTP\/2 was faster: .*; SSE \+ XHR over HTTP\/1.1 took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\), a difference of /,
+  )
+})
+
+test('equal modes are undecided', () => {
+  const behaviours = [
+    { mode: 'sse/2', medianMs: 3 },
+    { mode: 'sse/1.1', medianMs: 3 },
+  ]
+  const { finding, comparisons } = summaryOf({ behaviours })
+  assert.equal(comparisons[0]?.verdict, 'undecided')
+  assert.match(finding, /^Undecided: /)
+})
+
+test('a difference within the error of the clock is undecided, however small its p', () => {
+  const run = madeRun()
+  const { comparisons } = analyse({ ...run, clock: { method: 'server exchange', boundMs: 50 } })
+  for (const { verdict, pCorrected } of comparisons) assert.ok(verdict === 'undecided' && pCorrected < 0.01)
+})
+
+test('two modes faster than the baseline and like each other: neither is called fastest', () => {
+  const behaviours = threeModes.map(({ mode }) => ({ mode, medianMs: mode === 'sse/2' ? 6 : 2 }))
+  assert.match(summaryOf({ behaviours }).finding, /had the lowest mean, not clearly below/)
+})
+
+test('one session decides nothing, however many keys it has', () => {
+  const { finding, comparisons, notCompared } = summaryOf({ sessions: 1, keys: 500 })
+  assert.match(finding, /^Undecided: WebSocket had the lowest mean, .* in one session, which cannot tell /)
+  assert.deepEqual([comparisons.length, notCompared.length], [0, 2])
+})
+
+test('sessions that differ more than the modes decide nothing', () => {
+  const behaviours = [
+    { mode: 'sse/2', medianMs: 3 },
+    { mode: 'sse/1.1', medianMs: 3.2 },
+  ]
+  assert.equal(summaryOf({ behaviours, sessionSpread: 0, keys: 400 }).comparisons[0]?.verdict, 'slower')
+  assert.equal(summaryOf({ behaviours, sessionSpread: 0.3, keys: 400 }).comparisons[0]?.verdict, 'undecided')
+})
+
+test('of 1,000 runs whose sessions differ by 20 %, 93 to 97 % have the true ratio in their interval, and a mode against itself is undecided', () => {
+  const small = { sessions: 5, sessionSpread: 0.2, keys: 8, blocks: 1, windows: 2 }
+  const runs = (medianMs: number, count: number) =>
+    Array.from({ length: count }, (_, place) => {
+      const behaviours = [
+        { mode: 'sse/2', medianMs: 3 },
+        { mode: 'sse/1.1', medianMs },
+      ]
+      return summaryOf({ ...small, behaviours, seed: place + 1 }).comparisons[0]
+    })
+  const holding = runs(4.5, 1000).filter((comparison) => {
+    const [low, high] = comparison?.meanRatioCi95 ?? [0, 0]
+    return low <= 1.5 && 1.5 <= high
+  }).length
+  assert.ok(holding >= 930 && holding <= 970, `${holding} of 1,000`)
+  const undecided = runs(3, 100).filter((comparison) => comparison?.verdict === 'undecided').length
+  assert.ok(undecided >= 95, `${undecided} of 100`)
+})
+
+test('where the machine’s speed doubles between sessions, the verdict holds, since it rests on the ratio', () => {
+  const run = madeRun({ sessions: 4, keys: 100 })
+  const samples = run.samples.map((sample) => {
+    const factor = sample.session % 2 ? 1 : 4
+    const receivedAt = sample.receivedAt && sample.sentAt + factor * (sample.receivedAt - sample.sentAt)
+    return { ...sample, receivedAt }
+  })
+  for (const { verdict, ci95Ms } of analyse({ ...run, samples }).comparisons)
+    assert.ok(verdict === 'faster' && ci95Ms[1] > 0, `${verdict}, to ${ci95Ms[1]} ms`)
+})
+
+test('clocks that put the mean of a session below 0 decide nothing', () => {
+  const run = madeRun()
+  const samples = run.samples.map((sample) =>
+    sample.mode === 'websocket/1.1' && sample.session === 1 && sample.receivedAt
+      ? { ...sample, receivedAt: sample.sentAt - 1 }
+      : sample,
+  )
+  const { notCompared, comparisons } = analyse({ ...run, samples })
+  assert.deepEqual(notCompared, [{ mode: 'websocket/1.1', baseline: 'sse/2' }])
+  assert.equal(comparisons.length, 1)
+})
+
+test('until it is decided: narrow intervals settle what matters, wide ones say how many sessions they lack', () => {
+  const behaviours = [
+    { mode: 'sse/2', medianMs: 3 },
+    { mode: 'sse/1.1', medianMs: 3 },
+  ]
+  const until = { matters: { amount: 1, unit: 'ms' }, outcome: 'decided' } as const
+  const narrow = analyse({ ...madeRun({ behaviours, keys: 200 }), until })
+  assert.equal(narrow.comparisons[0]?.verdict, 'alike')
+  assert.match(narrow.finding, /^No difference that matters: .*, where 1\.0 ms would matter\.$/)
+  assert.ok(isDecided(narrow))
+  assert.equal(sessionsNeeded(narrow.comparisons, narrow.sessions), 4)
+  const wide = analyse({ ...madeRun({ behaviours, sessionSpread: 0.5 }), until })
+  assert.equal(wide.comparisons[0]?.verdict, 'undecided')
+  assert.ok(!isDecided(wide) && sessionsNeeded(wide.comparisons, wide.sessions) > 4)
+})
+
+test('what matters in percent is a share of the mean that a mode is compared with', () => {
+  const until = { matters: { amount: 5, unit: '%' }, outcome: 'limit' } as const
+  const { comparisons, modes } = analyse({ ...madeRun(), until })
+  const baseline = modes.find(({ mode }) => mode === comparisons[0]?.baseline)
+  assert.ok(Math.abs((comparisons[0]?.mattersMs ?? 0) - 0.05 * (baseline?.meanMs ?? 0)) < 1e-4)
+  assert.equal(summaryOf().comparisons[0]?.mattersMs, null)
+})
+
+test('a message that five windows received weighs no more than one that a single window received', () => {
+  const alone = madeRun({ windows: 1 })
+  const samples = alone.samples.flatMap((sample) =>
+    [1, 2, 3, 4, 5].map((receiver) => ({ ...sample, receiver })),
+  )
+  assert.deepEqual(analyse({ ...alone, samples }).comparisons, analyse(alone).comparisons)
+})
+
+test('each mode is compared with its peer, and all p are corrected together', () => {
+  const { comparisons } = summaryOf({ behaviours: withPeers })
+  assert.deepEqual(
+    comparisons.map(({ mode, baseline }) => `${mode} - ${baseline}`),
+    [
+      'sse/1.1 - sse/2',
+      'websocket/1.1 - sse/2',
+      'sse/2 - bare:sse/2',
+      'sse/1.1 - bare:sse/1.1',
+      'websocket/1.1 - bare:websocket/1.1',
+    ],
+  )
+  const largest = comparisons.toSorted((a, b) => b.p - a.p)[0]
+  assert.ok(
+    comparisons.every(({ p, pCorrected }) => pCorrected >= p) && largest && largest.pCorrected >= largest.p,
+  )
+  assert.ok(comparisons.some(({ p, pCorrected }) => pCorrected > p))
+  const webSocket = comparisons.at(-1)
+  assert.ok(webSocket && webSocket.medianRatio > 1.1 && webSocket.medianRatio < 1.35)
+})
+
+test('a system is compared with the mode of its transport, and with none where that was not measured', () => {
+  const systems = [
+    { mode: 'socket.io:websocket/1.1', medianMs: 2 },
+    { mode: 'ws:websocket/1.1', medianMs: 1.5 },
+    { mode: 'mercure:sse/3', medianMs: 5 },
+  ]
+  const { comparisons } = summaryOf({ behaviours: [...threeModes, ...systems] })
+  assert.deepEqual(
+    comparisons
+      .filter(({ baseline }) => baseline.includes(':'))
+      .map(({ mode, baseline }) => [mode, baseline]),
+    [
+      ['websocket/1.1', 'socket.io:websocket/1.1'],
+      ['websocket/1.1', 'ws:websocket/1.1'],
+    ],
+  )
+})
+
+test('lost, duplicated and reordered are counted and stand first in the finding', () => {
+  const faulty = { mode: 'sse/2', medianMs: 5, lost: 0.02, duplicated: 0.01, reordered: 0.01 }
+  const behaviours = [faulty, { mode: 'websocket/1.1', medianMs: 2 }]
+  const { n, expected, lost, duplicated, reordered } = modeOf({ behaviours }, 'sse/2')
+  assert.ok(lost > 0 && duplicated > 0 && reordered > 0)
+  assert.equal(n + lost, expected)
+  assert.match(
+    summaryOf({ behaviours }).finding,
+    new RegExp(
+      `^SSE \\+ XHR over HTTP/2 lost ${lost} of 1,000 samples, duplicated ${duplicated}, reordered ${reordered}\\. WebSocket was faster: `,
+    ),
+  )
+})
+
+test('stages have their medians, on the clock of the machine and on the server’s', () => {
+  for (const oneMachine of [true, false]) {
+    const { inputMs, upMs, downMs, applyMs, paintMs } = modeOf({ oneMachine }, 'sse/2')
+    assert.ok(inputMs && inputMs > 0.2 && inputMs < 0.4)
+    assert.ok(upMs && downMs && downMs > upMs)
+    assert.ok(applyMs && paintMs && paintMs > 6 && paintMs < 10)
+  }
+})
+
+test('windows of several machines have their own medians, without the turns that they missed', () => {
+  const run = madeRun({ windows: 3, oneMachine: false })
+  const windows = [0.2, 0.3, 9].map((boundMs, place) => ({
+    ...{ receiver: place + 1, name: `window ${place + 1}`, boundMs },
+    missed: place === 2 ? ['session 1, block 1, sse/2: was hidden'] : [],
+  }))
+  const slow = run.samples.map((sample) =>
+    sample.receiver === 3 && sample.receivedAt !== null
+      ? { ...sample, receivedAt: sample.receivedAt + 100 }
+      : sample,
+  )
+  const [first, , third] = analyse({ ...run, samples: slow, windows }).windows
+  assert.ok(first && third)
+  for (const [mode, ms] of Object.entries(third.p50Ms)) {
+    assert.ok(ms !== null && ms > 100 && (first.p50Ms[mode] ?? 0) < 20, mode)
+  }
+  assert.deepEqual([third.boundMs, third.missed.length, first.missed], [9, 1, []])
+  assert.deepEqual(analyse(run).windows, [])
+})
+
+test('the stages add up to the time from input to paint, without the typing window; what the server does not tell is the way’s', () => {
+  const run = madeRun({ behaviours: [{ mode: 'sse/2', medianMs: 4 }], windows: 3 })
+  const received = run.samples.filter(({ receiver, paintedAt }) => receiver !== 1 && paintedAt !== null)
+  const whole = received.map(({ inputAt, paintedAt }) => (paintedAt ?? 0) - (inputAt ?? 0))
+  const pathIn = (given: typeof run) => analyse(given).modes[0]?.path ?? []
+  const path = pathIn(run)
+  assert.equal(path.length, 9)
+  const sum = path.reduce((total, { meanMs }) => total + meanMs, 0)
+  assert.ok(Math.abs(sum - whole.reduce((total, ms) => total + ms, 0) / whole.length) < 0.001, String(sum))
+  const untold = { arrivedAt: null, acceptedAt: null, committingAt: null, storedAt: null, writtenAt: null }
+  const far = pathIn({ ...run, samples: run.samples.map((sample) => ({ ...sample, ...untold })) })
+  assert.deepEqual(
+    far.map(({ stage, by }) => [stage, by]),
+    [
+      ['Input → sent', 'page'],
+      ['Way up … Way down', 'way'],
+      ['Applied', 'page'],
+      ['Painted', 'page'],
+    ],
+  )
+})
+
+test('a built-in delay is held against the relay’s own stamps, built-in faults against the ids', () => {
+  const behaviours = ['bare:sse/2', 'bare+5ms:sse/2', 'bare+faults:sse/2'].map((mode) => ({
+    mode,
+    medianMs: 4,
+  }))
+  const made = madeRun({ behaviours, sessionSpread: 0, keys: 100, blocks: 1, windows: 2 })
+  const samples = made.samples.map((sample) => {
+    const at = sample.acceptedAt ?? 0
+    const addedMs = sample.mode.includes('5ms') ? 5 : 0
+    const late = (ms: number | null) => (ms === null ? null : ms + addedMs)
+    const id = `${sample.mode}.${sample.session}-${sample.key}`
+    const isLost = sample.mode.includes('faults') && sample.key === 30
+    return { ...sample, id, committingAt: at + addedMs, receivedAt: isLost ? null : late(sample.receivedAt) }
+  })
+  const { knownFaults, comparisons } = analyse({ ...made, samples })
+  assert.equal(comparisons.length, 0)
+  const [delayed, spoiled] = knownFaults
+  assert.ok(delayed && spoiled)
+  assert.deepEqual([delayed.sound, delayed.builtMs, delayed.holds], ['bare:sse/2', 5, true])
+  assert.ok(Math.abs(delayed.foundMs - 5) < 0.5, String(delayed.foundMs))
+  assert.deepEqual(
+    [spoiled.lost, spoiled.duplicated, spoiled.reordered],
+    [
+      { built: 8, found: 8 },
+      { built: 8, found: 0 },
+      { built: 8, found: 0 },
+    ],
+  )
+})
+
+test('without a sound relay a delay is held against the relay that delays least', () => {
+  const behaviours = ['bare+20ms:sse/2', 'bare+25ms:sse/2'].map((mode, place) => ({
+    mode,
+    medianMs: 20 + 5 * place,
+  }))
+  const made = madeRun({ behaviours, sessionSpread: 0, keys: 40, blocks: 1, windows: 2 })
+  const samples = made.samples.map((sample) => ({
+    ...sample,
+    committingAt: (sample.acceptedAt ?? 0) + (sample.mode.includes('25') ? 25 : 20),
+  }))
+  const { knownFaults } = analyse({ ...made, samples })
+  assert.deepEqual(
+    knownFaults.map(({ mode, sound, builtMs }) => [mode, sound, builtMs]),
+    [['bare+25ms:sse/2', 'bare+20ms:sse/2', 5]],
+  )
+})
+
+const twoEditors = ['sse/2 shared', 'websocket/1.1 shared', 'sse/2 mirror', 'websocket/1.1 mirror'].map(
+  (mode, place) => ({ mode, medianMs: 2 + place }),
+)
+
+test('with two editors each mode is compared with the baseline, and shared with mirror in the same mode', () => {
+  const run = { ...madeRun({ behaviours: twoEditors }), baseline: 'websocket/1.1 mirror' }
+  assert.deepEqual(
+    analyse(run).comparisons.map(({ mode, baseline }) => [mode, baseline]),
+    [
+      ['sse/2 shared', 'websocket/1.1 mirror'],
+      ['websocket/1.1 shared', 'websocket/1.1 mirror'],
+      ['sse/2 mirror', 'websocket/1.1 mirror'],
+      ['sse/2 shared', 'sse/2 mirror'],
+    ],
+  )
+})
+
+test('sizes are means: of messages as sent, of samples as received', () => {
+  const sizes = modeOf({ keys: 3, blocks: 1, windows: 2 }, 'sse/2')
+  assert.deepEqual([sizes.sentBytes, sizes.receivedBytes], [152, 192])
+  const lost = { behaviours: [{ mode: 'sse/2', medianMs: 2, lost: 1 }], keys: 3, blocks: 1 }
+  assert.deepEqual([modeOf(lost, 'sse/2').sentBytes, modeOf(lost, 'sse/2').receivedBytes], [152, null])
+})
+
+test('the growing document has a row for each size and editor', () => {
+  const run = madeRun({ behaviours: twoEditors, sessions: 1, keys: 4, windows: 2 })
+  const growing = [200, 10_000].map((characters) => ({ characters, samples: run.samples }))
+  const rows = analyse({ ...run, growing }).growing
+  assert.deepEqual(
+    rows.map(({ characters, mode }) => [characters, mode]),
+    [200, 10_000].flatMap((characters) => twoEditors.map(({ mode }) => [characters, mode])),
+  )
+  for (const { n, expected, p50Ms, applyMs, showMs, sentBytes } of rows) {
+    assert.deepEqual([n, expected, sentBytes], [8, 8, 152.5])
+    assert.ok((p50Ms ?? 0) > 0 && (applyMs ?? 0) > 0 && (showMs ?? 0) > (applyMs ?? 0))
+  }
+  assert.deepEqual(analyse(run).growing, [])
+})
+
+test('where all was lost, that is the finding, and nothing is compared', () => {
+  const behaviours = threeModes.map((mode) => ({ ...mode, lost: 1 }))
+  const { finding, comparisons, notCompared, modes } = summaryOf({ behaviours })
+  assert.match(finding, /lost all 1,000 samples.*No transmission time was measured\.$/)
+  assert.deepEqual([comparisons.length, notCompared.length], [0, 2])
+  assert.deepEqual([modes[0]?.meanMs, modes[0]?.p99Ms, modes[0]?.lost], [null, null, 1000])
+})
+
+test('one mode alone, and none at all', () => {
+  assert.match(
+    summaryOf({ behaviours: threeModes.slice(0, 1) }).finding,
+    /there was nothing to compare it with\.$/,
+  )
+  assert.equal(summaryOf({ behaviours: [] }).finding, 'No transmission time was measured.')
+})
+
+test('figures have at most six significant digits, and the same run gives the same summary', () => {
+  const summary = summaryOf()
+  for (const figure of [
+    ...summary.modes.map(({ meanMs }) => meanMs),
+    ...summary.comparisons.flatMap(({ ci95Ms }) => ci95Ms),
+  ]) {
+    assert.equal(figure, Number(figure?.toPrecision(6)))
+  }
+  assert.deepEqual(summary, summaryOf())
+})
+
+test('a trend within the sessions is found with its size and sign, and none where there is none', () => {
+  const run = madeRun({ sessions: 6, keys: 90 })
+  // 3 ms from the first key to the last: 2 ms from the middle of the first third to that of the last.
+  const slowed = run.samples.map((sample) => {
+    const laterMs = sample.mode === 'sse/2' ? (3 * sample.key) / 90 : 0
+    return { ...sample, receivedAt: sample.receivedAt === null ? null : sample.receivedAt + laterMs }
+  })
+  const { drifts } = analyse({ ...run, samples: slowed.toReversed() })
+  assert.deepEqual(
+    drifts.map(({ mode, verdict }) => [mode, verdict]),
+    [
+      ['sse/2', 'slower'],
+      ['sse/1.1', 'none found'],
+      ['websocket/1.1', 'none found'],
+    ],
+  )
+  const [sse] = drifts
+  assert.ok(sse && sse.ci95Ms[0] < 2 && sse.ci95Ms[1] > 2, String(sse?.ci95Ms))
+  assert.deepEqual(analyse(madeRun({ sessions: 1 })).drifts, [])
+})
+
+test('samples of sessions that lie far apart are worth few', () => {
+  const worthOf = (sessionSpread: number) =>
+    analyse(madeRun({ sessions: 8, sessionSpread })).modes.map(({ effectiveN }) => effectiveN ?? 0)
+  assert.ok(
+    worthOf(0.3).every((worth) => worth < 100),
+    String(worthOf(0.3)),
+  )
+  assert.ok(
+    worthOf(0).every((worth) => worth > 200),
+    String(worthOf(0)),
+  )
+  assert.deepEqual(
+    new Set(analyse(madeRun({ sessions: 1 })).modes.map(({ effectiveN }) => effectiveN)),
+    new Set([null]),
+  )
+})

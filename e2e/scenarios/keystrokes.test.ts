@@ -1,0 +1,28 @@
+// The flags of `keystrokes` that do not fit, each with its sentence.
+
+import { testRefusals } from '../lab/testing.ts'
+import { keystrokes } from './keystrokes.ts'
+
+testRefusals(keystrokes, [
+  ['--modes sse/3', /--modes names "sse\/3"; there are sse\/2, sse\/1.1, websocket\/1.1, /],
+  ['--keys many', /--keys is "many"/],
+  ['--peers sockjs', /--peers names "sockjs"; there are bare, ws, socket\.io, .*centrifugo=URL/],
+  ['--peers centrifugo', /--peers names "centrifugo" without its address: write centrifugo=https/],
+  ['--peers mercure=https://x --profile lan', /--profile is simulated for what runs on this/],
+  ['--server http://x', /--server is "http:\/\/x": must be an https address/],
+  ['--keys 2 --blocks 3', /keys must be at least as many as blocks/],
+  ['--editor vi', /--editor is "vi": there are shared, mirror\./],
+  ['--editor shared,mirror --server https://x', /a server has one editor/],
+  ['--windows 6', /--windows is 6: sse\/1.1 carries 5 windows of one browser/],
+  ['--until done', /--until is "done": must be decided\./],
+  ['--matters 5', /--matters is "5": must be like 1ms or 5%\./],
+  ['--until decided --sessions 2', /with --until, --sessions is the fewest, 3 or more/],
+  ['--profile mars', /--profile is "mars": there are loopback, lan, mobile, edmonton/],
+  ['--profile lan --server https://x', /a profile is simulated on this machine/],
+  ['--join 1 --profile lan', /a profile is simulated on this machine/],
+  ['--join 1 --server https://x', /the lab starts the server that devices join/],
+  ['--join 1 --peers bare', /peers run on this machine/],
+  ['--join all', /--join is "all"/],
+  ['--host https://x', /--host is "https:\/\/x": must be a name or address of this machine/],
+  ['--tls-cert-file a.pem', /--tls-cert-file and --tls-key-file belong together/],
+])

@@ -1,0 +1,373 @@
+// Summary of a WindComm run: cells, tests, predictions, agreement with the paper, and the finding.
+
+import { holm, type Interval, mean, standardDeviation } from '../../server/wire/t-test.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { boundBetween } from '../lab/clock.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import { hasArrived, isFaulty, summariseSamples } from '../lab/samples.ts'
+import {
+  effectiveSize,
+  outerThirds,
+  pairedDifference,
+  pairedRatio,
+  rounded,
+  roundedInterval,
+  significant,
+  summarise,
+  welch,
+} from '../lab/statistics.ts'
+import type { Profile } from '../network/profiles.ts'
+import {
+  baseline,
+  type Check,
+  capital,
+  checksOf,
+  countWords,
+  expectationOf,
+  keepsUp,
+  listed,
+  lowered,
+  type Method,
+  methodOf,
+  methods,
+  methodWords,
+  modeOf,
+  paperLevel,
+  predict,
+  slowerMethods,
+  span,
+} from './windcomm-paper.ts'
+import type { LinkUse, Reading, RunClock, Site, WindSample } from './windcomm-testbed.ts'
+
+export interface WindRun extends Circumstances {
+  /** Commit, if not the measuring one. */
+  readonly analysedBy?: string
+  /** Its CSV files, as they were read. */
+  readonly tables?: Readonly<Record<string, string>>
+  /** Pace as run, after scaling. */
+  readonly rateHz: number
+  readonly holdMs: number
+  readonly intervalMs: number
+  /** Scales rate, hold, interval and delays together. */
+  readonly faster: number
+  readonly warmUpReadings: number
+  readonly sites: readonly Site[]
+  readonly modes: readonly string[]
+  readonly readings: readonly Reading[]
+  readonly samples: readonly WindSample[]
+  readonly clock: RunClock
+  readonly links: readonly LinkUse[]
+  /** Up to the last late arrival. */
+  readonly serverCpuMs: number
+}
+
+/** One way, from the server's acceptance. */
+export const latencyMs = ({ acceptedAt, receivedAt }: WindSample & { readonly receivedAt: number }) =>
+  receivedAt - acceptedAt
+
+export function cellOf({ samples }: WindRun, site: string, mode: string): readonly WindSample[] {
+  return samples.filter((sample) => sample.site === site && sample.mode === mode)
+}
+
+export type WindSummary = ReturnType<typeof analyse>
+export type CellSummary = ReturnType<typeof summariseCell>
+export type TestSummary = ReturnType<typeof decide>
+type SitePrediction = ReturnType<typeof predictionOf>
+
+export function analyse(run: WindRun) {
+  const { readings, samples: _, tables: __, clock, ...known } = run
+  const cells = run.sites.flatMap((site) => run.modes.map((mode) => summariseCell(run, site, mode)))
+  const predictions = run.sites.map((site) => predictionOf(run, site, cells))
+  const clockErrorMs = largestErrorMs(clock)
+  const conditions = {
+    ...{ readings: readings.length, isFaulty: cells.some(isFaulty), clockErrorMs },
+    lateMs: Math.max(0, ...run.links.map(({ lateMs }) => lateMs)),
+  }
+  const checks = checksOf(conditions, cells, predictions)
+  return {
+    scenario: 'windcomm',
+    ...known,
+    baseline,
+    readings: readings.length,
+    finding: findingOf(run, cells, predictions, checks),
+    ...{ checks, cells, tests: testsOf(run), predictions },
+    clock: {
+      before: roundedClocks(clock.before),
+      after: roundedClocks(clock.after),
+      largestErrorMs: rounded(clockErrorMs),
+    },
+    drifts: driftsOf(run),
+    serialLine: serialLineOf(run),
+    serverCpuMs: rounded(run.serverCpuMs),
+  }
+}
+
+function roundedClocks(clocks: RunClock['before']) {
+  return clocks.map(({ name, offsetMs, boundMs, errorMs }) => ({
+    name,
+    offsetMs: rounded(offsetMs),
+    boundMs: rounded(boundMs),
+    errorMs: rounded(errorMs),
+  }))
+}
+
+function largestErrorMs({ before, after }: RunClock): number {
+  return Math.max(...[...before, ...after].map(({ errorMs }) => errorMs))
+}
+
+/** Ms from the frame's first byte to the server's acceptance; not part of any latency. */
+function serialLineOf({ readings }: WindRun) {
+  const { mean, sd, p99, max } = summarise(readings.map(({ at, acceptedAt }) => acceptedAt - at))
+  return { meanMs: rounded(mean), sdMs: significant(sd) ?? 0, p99Ms: rounded(p99), maxMs: rounded(max) }
+}
+
+/** One mode at one site. Times in ms; null without arrivals. */
+function summariseCell(run: WindRun, { name, windows }: Site, mode: string) {
+  const samples = cellOf(run, name, mode)
+  const times = samples.filter(hasArrived).map(latencyMs)
+  const { p50Ms: medianMs, ...figures } = summariseSamples(samples, latencyMs)
+  const both = latenciesOfBoth(run, name, mode, baseline)
+  const ratio = both.first.length < 2 ? null : pairedRatio(both.first, both.second)
+  return {
+    ...{ site: name, mode, windows, ...figures, medianMs },
+    /** Effective sample size of the mean. */
+    effectiveN: times.length === 0 ? null : Math.round(effectiveSize(times)),
+    /** By readings that both received. */
+    ratioToWebsocket: ratio && rounded(ratio.ratio),
+    ratioToWebsocketCi95: ratio && mode !== baseline ? roundedInterval(ratio.interval) : null,
+  }
+}
+
+function latenciesOfBoth(run: WindRun, site: string, one: string, other: string) {
+  const others = cellOf(run, site, other)
+  const pairs = cellOf(run, site, one).flatMap((sample, place) => {
+    const second = others[place]
+    return second && hasArrived(sample) && hasArrived(second)
+      ? [[latencyMs(sample), latencyMs(second)] as const]
+      : []
+  })
+  return { first: pairs.map(([first]) => first), second: pairs.map(([, second]) => second) }
+}
+
+/**
+ * For each site the paper's tests, then other modes against WebSocket. Omits those with fewer than two common readings.
+ * Holm's correction covers the tests beyond the paper's; the paper did not correct its own.
+ */
+function testsOf(run: WindRun) {
+  const found = run.sites.flatMap((site) =>
+    pairsOf(run.modes).flatMap((pair) => contrast(run, site, pair) ?? []),
+  )
+  const others = found.filter(({ mode }) => !methodOf(mode))
+  const corrected = holm(others.map(({ welch: { p } }) => p))
+  return found.map((test) =>
+    decide(test, methodOf(test.mode) ? null : (corrected[others.indexOf(test)] ?? 1)),
+  )
+}
+
+type Pair = readonly [mode: string, against: string]
+
+function pairsOf(modes: readonly string[]): readonly Pair[] {
+  const papers: readonly Pair[] = [
+    [modeOf['long-polling'], baseline],
+    [modeOf.polling, baseline],
+    [modeOf.polling, modeOf['long-polling']],
+  ]
+  const others = modes.filter((mode) => !methodOf(mode))
+  return [
+    ...papers.filter((pair) => pair.every((mode) => modes.includes(mode))),
+    ...others.map((mode): Pair => [mode, baseline]),
+  ]
+}
+
+/** Mode minus `against`, in ms: above 0 the mode is slower. */
+function contrast(run: WindRun, site: Site, [mode, against]: Pair) {
+  const { first, second } = latenciesOfBoth(run, site.name, mode, against)
+  if (first.length < 2) return undefined
+  const unpaired = welch(summarise(first), summarise(second), paperLevel)
+  const paired = pairedDifference(first, second, paperLevel)
+  return {
+    site: site.name,
+    mode,
+    against,
+    readings: first.length,
+    differenceMs: rounded(unpaired.difference),
+    /** As in the paper, treats readings as independent. */
+    welch: {
+      ci99Ms: roundedInterval(unpaired.interval),
+      t: rounded(unpaired.t),
+      degreesOfFreedom: rounded(unpaired.degreesOfFreedom),
+      p: unpaired.p,
+    },
+    /** Pairs of readings, corrected for autocorrelation. */
+    paired: {
+      ci99Ms: roundedInterval(paired.interval),
+      p: paired.p,
+      effectiveReadings: Math.round(paired.effectiveSize),
+    },
+    /** Largest difference between two windows' clocks. */
+    clockMs: rounded(clockBetweenMs(run.clock, site.name)),
+  }
+}
+
+/** Two pages' errors may add up; clients share one clock, so that its error cancels. */
+function clockBetweenMs({ before, after }: RunClock, site: string): number {
+  const bounds = [before, after].map((clocks) => {
+    const pages = clocks.filter(({ name }) => name.startsWith(`${site}, `))
+    return boundBetween(pages.map(({ errorMs }) => ({ offsetMs: 0, boundMs: errorMs })))
+  })
+  return Math.max(...bounds)
+}
+
+/** Fewer readings are too few to tell a trend from readings that resemble each other. */
+const leastForTrend = 300
+
+/**
+ * Last third of each cell's readings minus the first. Readings count for what they are worth by their correlation within
+ * thirds over the whole cell: by that of a third alone, too short a series, trends would be found where there are none.
+ */
+function driftsOf(run: WindRun) {
+  const found = run.sites.flatMap(({ name }) =>
+    run.modes.flatMap((mode) => {
+      const times = cellOf(run, name, mode).filter(hasArrived).map(latencyMs)
+      if (times.length < leastForTrend) return []
+      const [first, last] = outerThirds(times)
+      const middle = times.slice(first.length, times.length - last.length)
+      const within = [first, middle, last].flatMap((third) => third.map((ms) => ms - mean(third)))
+      const worth = effectiveSize(within) / times.length
+      const group = (third: readonly number[]) => ({
+        ...summarise(third),
+        n: Math.max(2, third.length * worth),
+      })
+      const { difference, interval, p } = welch(group(last), group(first), paperLevel)
+      return [{ site: name, mode, differenceMs: rounded(difference), ci99Ms: roundedInterval(interval), p }]
+    }),
+  )
+  const corrected = holm(found.map(({ p }) => p))
+  return found.map((drift, place) => ({ ...drift, pCorrected: corrected[place] ?? 1 }))
+}
+
+/** Causes: chance (Welch), autocorrelation (paired), the clocks' error. */
+type Doubt = 'chance' | 'neighbours' | 'clock'
+
+function decide(test: NonNullable<ReturnType<typeof contrast>>, pCorrected: number | null) {
+  const doubt = doubtOf()
+  const verdict = doubt ? 'undecided' : test.differenceMs < 0 ? 'faster' : 'slower'
+  return { ...test, welch: { ...test.welch, pCorrected }, verdict, doubt }
+
+  function doubtOf(): Doubt | null {
+    const [low, high] = test.paired.ci99Ms
+    if ((pCorrected ?? test.welch.p) >= 1 - paperLevel) return 'chance'
+    if (low <= 0 && high >= 0) return 'neighbours'
+    return Math.abs(test.differenceMs) <= test.clockMs ? 'clock' : null
+  }
+}
+
+export const modelRuns = 20
+
+/** From the paper's formulas with WebSocket's mean, and from a simulation of the network alone. */
+function predictionOf(run: WindRun, { name, profile }: Site, cells: readonly CellSummary[]) {
+  const measured = (method: Method) => cellAt(cells, name, method)?.meanMs ?? null
+  const oneWayMs = measured('websocket')
+  const betweenReadingsMs = 1000 / run.rateHz
+  const timing = oneWayMs === null ? null : { oneWayMs, betweenReadingsMs, intervalMs: run.intervalMs }
+  const { down, up } = profile
+  const model = modelOf(run, profile)
+  const modelWithoutStalls =
+    down.stalls || up.stalls
+      ? modelOf(run, { ...profile, down: { ...down, stalls: null }, up: { ...up, stalls: null } })
+      : model
+  return {
+    site: name,
+    /** ν of the formulas; null without arrivals. */
+    oneWayMs,
+    limitMs: rounded(betweenReadingsMs / 2),
+    /** ν < M/2, the condition of both formulas. */
+    binds: timing !== null && keepsUp(timing),
+    methods: methods
+      .filter((method) => run.modes.includes(modeOf[method]))
+      .map((method) => {
+        const measuredMs = measured(method)
+        const formula = timing && expectationOf(method, timing)
+        const isComparable = formula !== null && measuredMs !== null && modeOf[method] !== baseline
+        return {
+          method,
+          measuredMs,
+          formulaMs: formula && rounded(formula.expectedMs),
+          formulaWorstMs: formula?.worstMs == null ? null : rounded(formula.worstMs),
+          /** Measured over formula, minus 1. */
+          deviation: isComparable ? rounded(measuredMs / formula.expectedMs - 1) : null,
+          model: model(method),
+          modelWithoutStalls: modelWithoutStalls(method),
+        }
+      }),
+  }
+}
+
+function cellAt(cells: readonly CellSummary[], wanted: string, method: Method): CellSummary | undefined {
+  return cells.find(({ site, mode }) => site === wanted && mode === modeOf[method])
+}
+
+function modelOf({ readings: { length }, rateHz, holdMs, intervalMs }: WindRun, profile: Profile) {
+  const experiment = { readings: Math.max(2, length), rateHz, holdMs, intervalMs }
+  const drawn = Array.from({ length: modelRuns }, (_, seed) =>
+    predict(profile, { ...experiment, random: createSeededRandom(seed + 1) }),
+  )
+  return (method: Method) => {
+    const runs = drawn.map((found) => found[method])
+    const means = runs.map(mean)
+    const rangeMs: Interval = [rounded(Math.min(...means)), rounded(Math.max(...means))]
+    return { meanMs: rounded(mean(means)), sdMs: rounded(mean(runs.map(standardDeviation))), rangeMs }
+  }
+}
+
+/** What makes the run doubtful, then ratios to WebSocket's mean, then agreement with the paper. */
+function findingOf(
+  run: WindRun,
+  cells: readonly CellSummary[],
+  predictions: readonly SitePrediction[],
+  checks: readonly Check[],
+): string {
+  const missed = checks.filter(
+    ({ kind, unit, outcome }) => kind === 'condition' && unit === 'ms' && outcome === 'fails',
+  )
+  const broken = missed.map(({ what, found, wanted }) => `${lowered(what)} ${found} ms, wanted ${wanted}`)
+  const opening = [...cells.flatMap(faultWords), ...broken].join('; ')
+  const groups = [true, false]
+    .map((isNear) => predictions.filter(({ binds, oneWayMs }) => oneWayMs !== null && binds === isNear))
+    .map((group) =>
+      ratioWords(
+        cells,
+        group.map(({ site }) => site),
+      ),
+    )
+    .filter((words) => words !== null)
+  const pace = run.faster === 1 ? '' : `${run.faster} times as fast as asked for: `
+  const found =
+    groups.length === 0
+      ? 'there is no WebSocket time to compare with'
+      : groups.map(({ at, words }, place) => `${at} ${words(place === 0)}`).join('; ')
+  const verdict = `${capital(`${pace}over simulated networks, ${found}.`)} ${countWords(checks)}`
+  return `${opening && `${opening}. `}${verdict}`.trimEnd()
+}
+
+function faultWords({ site, mode, expected, lost, duplicated, reordered }: CellSummary): readonly string[] {
+  if (lost + duplicated + reordered === 0) return []
+  const counts = `lost ${lost} of ${expected} readings, repeated ${duplicated}, reordered ${reordered}`
+  return [`${mode} at ${capital(site)} ${counts}`]
+}
+
+/** `at Lund` and `long polling took 1.00 times WebSocket’s mean and polling 2.70`; null without a ratio. */
+function ratioWords(cells: readonly CellSummary[], sites: readonly string[]) {
+  const found = slowerMethods.flatMap((method) => {
+    const ratios = sites.flatMap((site) => cellAt(cells, site, method)?.ratioToWebsocket ?? [])
+    return ratios.length === 0 ? [] : [{ method: methodWords[method], ratios: span(ratios) }]
+  })
+  if (found.length === 0) return null
+  const words = (isFirst: boolean) =>
+    listed(
+      found.map(({ method, ratios }, place) =>
+        isFirst && place === 0 ? `${method} took ${ratios} times WebSocket’s mean` : `${method} ${ratios}`,
+      ),
+    )
+  return { at: `at ${listed(sites.map(capital))}`, words }
+}

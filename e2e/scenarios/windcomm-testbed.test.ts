@@ -1,0 +1,114 @@
+// Matching, clocks, and reading a run back from its report’s folder.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileOf, filesOf } from '../lab/testing.ts'
+import { madeWindRun } from './testing.ts'
+import { rereadRun, windcomm } from './windcomm.ts'
+import { analyse } from './windcomm-summary.ts'
+import { matchReadings, type Reading, type Receipt, refuseWrongClocks } from './windcomm-testbed.ts'
+
+const readings: readonly Reading[] = ['a', 'b', 'c'].map((id, place) => ({
+  id,
+  seq: place + 7,
+  at: 1000 * place,
+  acceptedAt: 1000 * place + 1,
+}))
+
+function match(...ids: readonly string[]) {
+  const receipts: Receipt[] = ids.map((id, place) => ({ id, receivedAt: 5000 + place }))
+  return matchReadings(readings, { site: 'lund', mode: 'sse/2' }, receipts)
+}
+
+test('a sample for each reading, by id, with what came before and after left out', () => {
+  const samples = match('y', 'a', 'b', 'c', 'z')
+  assert.deepEqual(samples[1], {
+    site: 'lund',
+    mode: 'sse/2',
+    place: 2,
+    id: 'b',
+    seq: 8,
+    acceptedAt: 1001,
+    receivedAt: 5002,
+    copies: 1,
+    reordered: false,
+  })
+  assert.equal(samples.length, 3)
+})
+
+const clock = (name: string, errorMs: number) => ({ name, offsetMs: 0, boundMs: 1, errorMs })
+
+test('clocks that may be off by more than 2 ms are refused by name, before and after', () => {
+  const clocks = [clock('clients', 0.4), clock('lund, sse/2', 2.31)]
+  assert.throws(
+    () => refuseWrongClocks(clocks, 'before'),
+    /before the run lund, sse\/2 may be off by 2\.31 ms\. Nothing was measured/,
+  )
+  assert.throws(() => refuseWrongClocks(clocks, 'after'), /after the run lund.*Nothing was written/)
+  refuseWrongClocks(clocks.slice(0, 1), 'before')
+})
+
+const run = madeWindRun({
+  sites: ['lund', 'nagaoka'],
+  readings: 30,
+  lost: 0.1,
+  duplicated: 0.1,
+  reordered: 0.1,
+})
+
+async function folderWith(t: TestContext, change: Readonly<Record<string, string>> = {}): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-reread-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const files = { ...filesOf(windcomm, run), ...change }
+  for (const name of ['summary.json', 'samples.csv', 'readings.csv'] as const)
+    await writeFile(join(folder, name), files[name] ?? '')
+  return folder
+}
+
+test('a run read back has the same readings, samples and figures', async (t) => {
+  const again = await rereadRun(await folderWith(t), 'abc1234')
+  const { finding, cells, checks } = analyse(again)
+  const before = analyse(run)
+  assert.equal(finding, before.finding)
+  assert.deepEqual(
+    checks.map(({ what, outcome }) => [what, outcome]),
+    before.checks.map(({ what, outcome }) => [what, outcome]),
+  )
+  for (const [place, { meanMs, n, lost, duplicated, reordered }] of cells.entries()) {
+    const one = before.cells[place]
+    assert.deepEqual([n, lost, duplicated, reordered], [one?.n, one?.lost, one?.duplicated, one?.reordered])
+    assert.ok(Math.abs((meanMs ?? 0) - (one?.meanMs ?? 0)) < 1e-3)
+  }
+  assert.deepEqual([again.command, again.environment], [run.command, run.environment])
+})
+
+test('its report says by which code it was measured and by which worked out', async (t) => {
+  const again = await rereadRun(await folderWith(t), 'abc1234')
+  const report = fileOf(windcomm, again)
+  assert.match(
+    report,
+    new RegExp(`commit ${run.environment.commit}; figures worked out again by commit abc1234`),
+  )
+})
+
+test('what cannot be read is named, with its file and line', async (t) => {
+  await assert.rejects(
+    rereadRun(join(tmpdir(), 'crosswind-no-such-report'), ''),
+    /no-such-report.* cannot be read; --from takes/,
+  )
+  const other = await folderWith(t, { 'summary.json': '{"scenario":"resilience"}' })
+  await assert.rejects(rereadRun(other, ''), /summary\.json is of the scenario "resilience", not of windcomm/)
+  const [header = '', first = '', ...rows] = fileOf(windcomm, run, 'readings.csv').split('\n')
+  const broken = await folderWith(t, {
+    'readings.csv': [header, first.replace('30,', 'x,'), ...rows].join('\n'),
+  })
+  await assert.rejects(rereadRun(broken, ''), /readings\.csv, line 2: seq is "x"\./)
+  const short = await folderWith(t, { 'readings.csv': [header, first].join('\n') })
+  await assert.rejects(
+    rereadRun(short, ''),
+    /samples\.csv has 360 rows; 2 sites, 6 modes and 1 readings make 12/,
+  )
+})
