@@ -5,7 +5,7 @@ import { isKind, type Message, type Polling } from '../../server/wire/messages.t
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import type { LabDoor } from '../../web/lab.ts'
-import type { LinkState } from '../../web/link/link.ts'
+import type { LinkState } from '../../client/index.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import { compareClock, pageClock, readMachineClock, readTickOffset } from '../browser/typing.ts'
 import { openTransport } from '../clients/client.ts'
@@ -131,7 +131,7 @@ async function openTestbed({ sites, modes, rateHz, polling }: Plan, opened: Asyn
     modes.map(async ({ name: mode, http }) => {
       const random = createSeededRandom(seed)
       const link = await startLink({ targetPort: ports[http], profile, random })
-      opened.defer(link.close)
+      opened.defer(() => link.close())
       return { site, mode, link, origin: `https://localhost:${link.port}` }
     }),
   )
@@ -272,7 +272,7 @@ function openLink(
       if (isKind(message, 'reading')) onReading(message, receivedAt)
     },
   })
-  opened.defer(link.close)
+  opened.defer(() => link.close())
   return async () => state
 }
 
