@@ -250,7 +250,7 @@ export function createInboundFrames(parts: InboundParts) {
     // Its heartbeats wait in this queue: earlier frames count as signs of life.
     if (hasBeaten) hub.heard(window)
     if (received === null) return
-    if (typeof received === 'function') return received()
+    if (typeof received === 'function') return void received()
     try {
       if (received instanceof Refusal) throw received
       const frame = frameIn(received)
