@@ -25,7 +25,7 @@ interface LedgerParts {
   readonly trials: Pick<Documents, 'run'>
   /** Of one document, folded; beyond it only deletions are admitted. */
   readonly documentBytes: number
-  /** Processor time to read one document: what is admitted leaves half of it. */
+  /** Processor time to read one document: what is admitted takes a third of it when it is read, and a third in what is added until the next reading. */
   readonly documentSeconds: number
   readonly now: Clock
   readonly onFailure: (error: unknown) => void
@@ -36,6 +36,9 @@ const mostDocuments = 256
 
 /** Updates of more base64 are read in a thread. */
 const mostReadHere = 65_536
+
+/** Of a second: the last third is for exports, which take longer than joining, and for a busy machine. */
+const msOfThird = 1000 / 3
 
 /** Between two readings of a document that costs too much. */
 const costlyMs = 60_000
@@ -145,7 +148,7 @@ export class Ledger {
       if (document.isFull(documentBytes)) this.#measure(log, channel, document)
       throw error
     }
-    const mostMs = documentSeconds * 500
+    const mostMs = documentSeconds * msOfThird
     const ms = msOf(cost.unreadSteps + (isTried ? 0 : addition.steps))
     if (ms > mostMs) {
       if (now() < cost.nextReadingAt) throw this.#tooCostly(id)
@@ -275,11 +278,11 @@ export class Ledger {
   }
 
   #isQuick({ cpuMs }: Output<'join'>): boolean {
-    return cpuMs <= this.#parts.documentSeconds * 500
+    return cpuMs <= this.#parts.documentSeconds * msOfThird
   }
 
   #tooCostly(id: string): Refusal {
-    const most = `${this.#parts.documentSeconds / 2} s of processor time (half of limits.documentSeconds)`
+    const most = `a third of ${this.#parts.documentSeconds} s of processor time (limits.documentSeconds)`
     const sentence = `With the update of "${id}" the document would take more than ${most} to read: send less, or begin another document.`
     return new Refusal('too-costly', sentence, id)
   }
