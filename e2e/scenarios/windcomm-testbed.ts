@@ -1,11 +1,11 @@
 // What a WindComm run measures: a server with a sensor, links to it, and receiving windows behind them.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import type { LinkState } from '../../client/index.ts'
 import { isKind, type Message, type Polling } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import type { LabDoor } from '../../web/lab.ts'
-import type { LinkState } from '../../client/index.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import { compareClock, pageClock, readMachineClock, readTickOffset } from '../browser/typing.ts'
 import { openTransport } from '../clients/client.ts'
