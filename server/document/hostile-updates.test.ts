@@ -141,9 +141,7 @@ test(`${rounds} hostile updates stall nothing, and what is stored can be read`, 
   t.diagnostic(
     `${JSON.stringify(Object.fromEntries(codes))}, longest turn ${longestMs.toFixed(0)} ms, ${quarantined.length} quarantined`,
   )
-  assert.deepEqual(failures, [])
-  // The same reading takes up to three times as long in a thread that has just begun, or while V8 collects garbage.
-  assert.ok(quarantined.length <= models.length / 100, `quarantined: ${quarantined}`)
+  assert.deepEqual([failures, quarantined], [[], []])
   assert.deepEqual(
     [...codes.keys()].filter((code) => !['stored', 'too-costly'].includes(code)),
     [],
