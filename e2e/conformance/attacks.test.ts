@@ -31,6 +31,8 @@ const mostKeptBytes = 50_000_000
 const mostHeldBytes = 250_000_000
 const mostPeakBytes = 600_000_000
 const settleMs = 20_000
+/** A document thread ends after five seconds without a task. */
+const threadsEndMs = 7000
 const mostRatio = 2
 const mostP99Ms = 250
 const timeout = attackMs + 2 * quietMs + settleMs + 30_000
@@ -69,6 +71,8 @@ for (const [what, setting, fill, own] of attacked)
         startAttacker(),
       ])
       await fill(server)
+      // The threads that have read the document end: what they keep is not the attack's.
+      await delay(threadsEndMs)
       calm = await openCalmWindows(server, ['sse/2', 'websocket/1.1'])
       for (const name of warmUp) await attacker.attack(name, server.ports, isLong ? 5000 : 500)
     })
