@@ -1,4 +1,4 @@
-// The server ends each flood, and two ordinary windows are not affected.
+// The server ends each flood or slows it, and two ordinary windows are not affected.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -10,7 +10,7 @@ import {
   startAttacker,
   startFloodedServer,
 } from './flood-processes.ts'
-import { type FloodName, floods } from './floods.ts'
+import { type FloodName, floods, type PingEnding } from './floods.ts'
 import type { RawEnding } from './raw-http2.ts'
 
 /** Far above measured values, for busy machines; the benchmarks measure latency. */
@@ -41,6 +41,8 @@ const endings: Partial<Record<FloodName, (ending: never) => void>> = {
   'a handshake that trickles': isSilence,
   'a silent connection': isSilence,
   'WebSocket fragments': (code: number) => assert.equal(code, 1008),
+  'WebSocket pings, read': isSlowed,
+  'WebSocket pings, unread': isSlowed,
   'WebSocket frames that are none': (tookMs: number) => assert.ok(tookMs > 1400, `${tookMs} ms for 500`),
   'a window that joins again and again': ({ answers }: RawEnding) => assert.equal(answers, 100),
 }
@@ -60,6 +62,12 @@ const patient: readonly FloodName[] = [
 /** Answered without reading the rest of the body; the session continues. */
 function isRefusedStream({ answers, resets, goaway }: RawEnding): void {
   assert.deepEqual({ answers, resets, goaway }, { answers: 1, resets: { NO_ERROR: 1 }, goaway: null })
+}
+
+/** In two seconds at most the burst of a second and two seconds' messages, with room for a busy machine. */
+function isSlowed({ answers, isOpen }: PingEnding): void {
+  assert.ok(isOpen)
+  assert.ok(answers > 0 && answers <= 4 * config.limits.messagesPerSecond, `${answers} answers`)
 }
 
 function isAnswer(status: number, code: string): (answer: string) => void {
@@ -94,7 +102,7 @@ describe('during a flood', () => {
   })
 
   for (const name of Object.keys(floods) as FloodName[]) {
-    test(`${name}: the server ends it, and the windows stay open`, { timeout }, async (t) => {
+    test(`${name}: the server ends or slows it, and the windows stay open`, { timeout }, async (t) => {
       await calm.takeLatencies()
       const ending = await (begun.get(name) ?? attacker.flood(name, server.ports))
       const check = endings[name]

@@ -120,11 +120,10 @@ export const floods = {
   garbage: ({ '2': port }) => endOf(bareSocket(port, Buffer.alloc(4096, 'garbage '))),
   'WebSocket fragments': ({ '1.1': port }) => {
     const first = webSocketFrame('a', 'text', false)
-    return webSocketFlood(port, webSocketFrame('a', 'continuation', false), { first })
+    return webSocketFlood(port, webSocketFrame('a', 'continuation', false), first)
   },
-  'WebSocket pings, read': ({ '1.1': port }) => webSocketFlood(port, webSocketFrame('', 'ping')),
-  'WebSocket pings, unread': ({ '1.1': port }) =>
-    webSocketFlood(port, webSocketFrame('', 'ping'), { isReading: false }),
+  'WebSocket pings, read': ({ '1.1': port }) => pingFlood(port),
+  'WebSocket pings, unread': ({ '1.1': port }) => pingFlood(port, { isReading: false }),
   /** Throttled to a window's message rate, in bursts of one second; resolves to the time for 500 refusals, ms. */
   async 'WebSocket frames that are none'({ '1.1': port }) {
     const { socket, bare } = await openWebSocket(port)
@@ -271,21 +270,38 @@ export function pourCopies(socket: net.Socket, frame: Buffer): void {
 
 // WebSocket.
 
-/** Sends `first`, then `frame` endlessly; resolves to the close code, 1006 for none. */
-async function webSocketFlood(
-  port: number,
-  frame: Buffer,
-  { first, isReading = true }: { readonly first?: Buffer; readonly isReading?: boolean } = {},
-): Promise<number> {
+/** Sends `first`, then `frame` endlessly; resolves to the close code. */
+async function webSocketFlood(port: number, frame: Buffer, first: Buffer): Promise<number> {
   const { socket, bare } = await openWebSocket(port)
   const closed = once(socket, 'close')
-  if (!isReading) bare.pause()
-  if (first) bare.write(first)
+  bare.write(first)
   pourCopies(bare, frame)
-  // Unread bytes hide the end of the connection.
-  if (!isReading) bare.once('error', () => socket.terminate())
   const [code] = await closed
   return code
+}
+
+/** PINGs for two seconds: the server reads them at a window's message rate, and keeps the connection. */
+async function pingFlood(port: number, { isReading = true } = {}): Promise<PingEnding> {
+  const { socket, bare } = await openWebSocket(port)
+  let answers = 0
+  socket.on('pong', () => {
+    answers += 1
+  })
+  if (!isReading) bare.pause()
+  pourCopies(bare, webSocketFrame('', 'ping'))
+  await delay(2000)
+  if (!isReading) {
+    bare.resume()
+    await once(socket, 'pong')
+  }
+  const isOpen = socket.readyState === socket.OPEN
+  socket.terminate()
+  return { answers, isOpen }
+}
+
+export interface PingEnding {
+  readonly answers: number
+  readonly isOpen: boolean
 }
 
 /** Exposes the bare socket: the library would not send such frames. */

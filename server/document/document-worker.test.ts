@@ -82,6 +82,20 @@ test('a thread without a task for five seconds ends, and the next task has anoth
   await worker.close()
 })
 
+test('a thread that is ended has released its memory before the next one starts', onLinux, async () => {
+  const worker = open({ documentSeconds: 0.3 })
+  await worker.run('linesFrom', 'text/plain', 'x')
+  const one = readdirSync(tasks).length
+  const refused = assert.rejects(worker.run('linesFrom', 'text/markdown', slow), /TooCostly/)
+  const next = worker.run('linesFrom', 'text/plain', 'next')
+  let most = 0
+  // The next thread would start before any other code runs.
+  refused.then(() => (most = readdirSync(tasks).length))
+  await next
+  assert.ok(most <= one, `${most} threads instead of ${one}`)
+  await worker.close()
+})
+
 test('the thread’s priority is below the event loop’s', onLinux, async () => {
   const worker = open()
   await worker.run('linesFrom', 'text/plain', 'x')

@@ -25,7 +25,7 @@ interface LedgerParts {
   readonly trials: Pick<Documents, 'run'>
   /** Of one document, folded; beyond it only deletions are admitted. */
   readonly documentBytes: number
-  /** Processor time to read one document: what is admitted takes a third of it when it is read, and a third in what is added until the next reading. */
+  /** Processor time to read one document. What is admitted takes two thirds at most: one was measured, one is estimated. */
   readonly documentSeconds: number
   readonly now: Clock
   readonly onFailure: (error: unknown) => void
