@@ -236,7 +236,6 @@ test(
         const admin = await nats.connect()
         const { streams } = await jetstreamManager(admin)
         await streams.delete(stream)
-        await pause(1000)
         // It would erase pages.
         await streams.add({ name: stream, subjects: [`${stream}.>`], max_age: 1e12 })
         await admin.close()
