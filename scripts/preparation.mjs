@@ -25,13 +25,15 @@ import {
 } from './child-process.mjs'
 import { exclusively } from './lock.mjs'
 
-const installedFile = join(root, 'node_modules/.crosswind-installed')
 // The server does not serve dot files.
 const builtFile = join(root, 'web/dist/.built-from')
 
-/** Throws StepFailure if the packages or the project's Node are unusable. */
-export async function ensureInstalled() {
-  await prepare(isInstalled, 'installing packages', install)
+/**
+ * `withDev`: not only what the server runs on (`npm prune --omit=dev`). Throws StepFailure if the packages or the project's Node
+ * are unusable.
+ */
+export async function ensureInstalled({ withDev = true } = {}) {
+  await prepare(() => isInstalled(withDev), 'installing packages', install)
   const wanted = majorOf(readJson('package.json').dependencies.node)
   const { stdout } = spawnSync(projectNode, ['--version'], { encoding: 'utf8' })
   if (majorOf(stdout ?? '') === wanted) return
@@ -41,7 +43,10 @@ Allow it once with: npm rebuild node --ignore-scripts=false --foreground-scripts
 
 /** Throws StepFailure if the build of web/dist fails. */
 export async function ensureBuilt() {
-  await prepare(() => isStamped(builtFile, hashOf(buildSources())), 'building the web app', build)
+  const isBuilt = () => isStamped(builtFile, hashOf(buildSources()))
+  if (isBuilt()) return
+  await ensureInstalled()
+  await prepare(isBuilt, 'building the web app', build)
 }
 
 /** No installation takes this long. */
@@ -58,24 +63,18 @@ async function prepare(isReady, name, work) {
 
 const isStamped = (file, hash) => existsSync(file) && readFileSync(file, 'utf8').trim() === hash
 
-const lockHash = () => hashOf(['package-lock.json'])
-
-function isInstalled() {
-  if (isStamped(installedFile, lockHash())) return true
+function isInstalled(withDev) {
   const record = 'node_modules/.package-lock.json'
-  const isSame =
-    existsSync(join(root, record)) &&
-    isComplete(readJson('package-lock.json').packages, readJson(record).packages)
-  if (isSame) writeFileSync(installedFile, lockHash())
-  return isSame
+  if (!existsSync(join(root, record))) return false
+  return isComplete(readJson('package-lock.json').packages, readJson(record).packages, { withDev })
 }
 
 /** Compares npm's install record with the lock file. Optional packages, for other systems, may be missing. */
-export function isComplete(wanted, installed) {
-  return Object.entries(wanted).every(([path, { version, integrity, optional, link }]) => {
+export function isComplete(wanted, installed, { withDev = true } = {}) {
+  return Object.entries(wanted).every(([path, { version, integrity, optional, dev, devOptional, link }]) => {
     const found = installed[path]
     if (path === '' || link === true) return true
-    if (found === undefined) return optional === true
+    if (found === undefined) return optional === true || (!withDev && (dev === true || devOptional === true))
     return found.version === version && found.integrity === integrity
   })
 }
@@ -85,7 +84,6 @@ async function install() {
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
   const sentence = 'Installing packages failed (npm ci); what npm says stands above.'
   await runTool(process.platform === 'win32' ? 'npm.cmd' : 'npm', args, { sentence, env: outerEnvironment() })
-  writeFileSync(installedFile, lockHash())
 }
 
 /** `^26.10.0` is 26; NaN without a number. */

@@ -20,6 +20,15 @@ test('packages are complete without the optional ones of other systems', () => {
   assert.equal(isComplete(wanted, { 'node_modules/koa': koa }), true)
 })
 
+test('the server needs no package of development', () => {
+  const withTools = {
+    ...wanted,
+    'node_modules/vite': { version: '8.0.0', integrity: 'sha512-vite', dev: true },
+  }
+  assert.equal(isComplete(withTools, { 'node_modules/koa': koa }, { withDev: false }), true)
+  assert.equal(isComplete(withTools, { 'node_modules/koa': koa }), false)
+})
+
 test('packages are not complete when one is missing or of another version', () => {
   assert.equal(isComplete(wanted, {}), false)
   assert.equal(isComplete(wanted, { 'node_modules/koa': { ...koa, version: '3.2.0' } }), false)

@@ -8,16 +8,16 @@ import { runSuite } from './suite.mjs'
 /** Each resolves to the exit code. The keys are package.json's script names. */
 const commands = {
   start: (words) =>
-    launchProgram([...serverFlags, 'server/main.ts', ...words], { needsPage: !wantsHelp(words) }),
+    launchServer([...serverFlags, 'server/main.ts', ...words], { needsPage: !wantsHelp(words) }),
   lab: (words) => launchLab(words),
   bench: (words) => launchLab(words),
   conformance: (words) => launchProgram(['e2e/conformance/conformance.ts', ...words]),
   report: (words) => launchProgram(['e2e/report/compare-runs.ts', ...words]),
   doctor: (words) => launchProgram(['e2e/doctor/doctor.ts', ...words]),
-  invite: (words) => launchProgram(['server/invite.ts', ...words]),
-  backup: (words) => launchProgram(['server/backup.ts', 'backup', ...words]),
-  restore: (words) => launchProgram(['server/backup.ts', 'restore', ...words]),
-  sensor: (words) => launchProgram(['server/sensor/command/sensor-command.ts', ...words]),
+  invite: (words) => launchServer(['server/invite.ts', ...words]),
+  backup: (words) => launchServer(['server/backup.ts', 'backup', ...words]),
+  restore: (words) => launchServer(['server/backup.ts', 'restore', ...words]),
+  sensor: (words) => launchServer(['server/sensor/command/sensor-command.ts', ...words]),
   async build() {
     await ensureInstalled()
     await ensureBuilt()
@@ -49,8 +49,13 @@ function brokersIn(words) {
 
 const wantsHelp = (words) => words.some((word) => word === '--help' || word === '-h')
 
-async function launchProgram(words, { needsBrowser = false, needsPage = false, brokers = [] } = {}) {
-  await ensureInstalled()
+const launchServer = (words, options) => launchProgram(words, { ...options, withDev: false })
+
+async function launchProgram(
+  words,
+  { needsBrowser = false, needsPage = false, brokers = [], withDev = true } = {},
+) {
+  await ensureInstalled({ withDev })
   const env = {
     ...(needsBrowser && (await ensurePrograms('chromium'))),
     ...(brokers.includes('nats') && (await ensurePrograms('nats'))),
