@@ -234,11 +234,11 @@ test(
         codes.push(code)
         if (code !== 'started') continue
         const admin = await nats.connect()
+        context.after(() => admin.close())
         const { streams } = await jetstreamManager(admin)
         await streams.delete(stream)
         // It would erase pages.
         await streams.add({ name: stream, subjects: [`${stream}.>`], max_age: 1e12 })
-        await admin.close()
       }
       const [code] = await ended
       assert.deepEqual([code, codes.includes('restart-failed'), codes.at(-1)], [1, true, 'stopped'])
