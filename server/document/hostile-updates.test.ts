@@ -17,6 +17,9 @@ const seed = Number(process.env.CROSSWIND_FUZZ_SEED ?? 1)
 /** Largest update, bytes. */
 const mostBytes = 700_000
 
+/** The default is 5. A thread's start and its garbage cost some 0.4 s, whatever the document. */
+const documentSeconds = 2
+
 /** Processor time of one turn of the event loop, ms. */
 const longestTurnMs = 100
 
@@ -89,13 +92,13 @@ test(`${rounds} hostile updates stall nothing, and what is stored can be read`, 
   const quarantined: string[] = []
   const open = () =>
     new DocumentWorker({
-      ...{ limits: { documentSeconds: 1, documentMegabytes: 384 }, timers: processTimers },
+      ...{ limits: { documentSeconds, documentMegabytes: 384 }, timers: processTimers },
       onQuarantined: (channel) => quarantined.push(channel),
     })
   const [documents, trials] = [open(), open()]
   const onFailure = (error: unknown) => void failures.push(error)
   const now = () => 1
-  const ledger = new Ledger({ documents, trials, documentSeconds: 1, documentBytes: 1e8, now, onFailure })
+  const ledger = new Ledger({ documents, trials, documentSeconds, documentBytes: 1e8, now, onFailure })
   const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9, maxChannels: 1000 }
   const log = ledger.guard(
     createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure }),
