@@ -283,10 +283,7 @@ const readyMs = 5000
 
 const frameStarts = Buffer.from('\x02$')
 
-/**
- * Poll n is due at start + n / rate whatever the timers do; polls that a stall delays are skipped. Writes only `?` and
- * the node letter.
- */
+/** Poll n is due at start + n / rate; polls that a stall delays are skipped. Writes only `?` and the node letter. */
 function startPolling(
   { node, rateHz }: Polling,
   { timers, onMissed = () => undefined }: LineOpening,

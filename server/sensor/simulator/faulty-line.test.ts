@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualTime } from '../../wire/testing.ts'
-import { FaultSchedule, FaultyLine, misread, readFault } from './faulty-line.ts'
+import { FaultyLine, lasting, misread, readFault, statusAt } from './faulty-line.ts'
 
 test('a fault is read as kind, second and duration', () => {
   assert.deepEqual(readFault('stall@30+9'), { kind: 'stall', atSeconds: 30, forSeconds: 9 })
@@ -22,24 +22,23 @@ test('what cannot be had is refused by name', () => {
 
 test('it lasts from its second to its end', () => {
   const plan = [readFault('cut@10+5'), readFault('silence@12+1'), readFault('cut@20+1')]
-  const schedule = new FaultSchedule(plan)
-  assert.equal(schedule.lasting('cut', 9.99), null)
-  assert.equal(schedule.lasting('cut', 10), plan[0])
-  assert.equal(schedule.lasting('cut', 14.99), plan[0])
-  assert.equal(schedule.lasting('cut', 15), null)
-  assert.equal(schedule.lasting('cut', 20.5), plan[2])
-  assert.equal(schedule.lasting('silence', 12.5), plan[1])
+  assert.equal(lasting(plan, 'cut', 9.99), undefined)
+  assert.equal(lasting(plan, 'cut', 10), plan[0])
+  assert.equal(lasting(plan, 'cut', 14.99), plan[0])
+  assert.equal(lasting(plan, 'cut', 15), undefined)
+  assert.equal(lasting(plan, 'cut', 20.5), plan[2])
+  assert.equal(lasting(plan, 'silence', 12.5), plan[1])
 })
 
 test('blocked axes have the manual’s status codes', () => {
-  const schedule = new FaultSchedule(['blocked-u@1+1', 'blocked-v@2+1', 'blocked@3+1'].map(readFault))
+  const plan = ['blocked-u@1+1', 'blocked-v@2+1', 'blocked@3+1'].map(readFault)
   assert.deepEqual(
-    [0.5, 1.5, 2.5, 3.5, 4.5].map((seconds) => schedule.statusAt(seconds)),
+    [0.5, 1.5, 2.5, 3.5, 4.5].map((seconds) => statusAt(plan, seconds)),
     ['00', '01', '02', '04', '00'],
   )
 })
 
-const faultless = { random: () => 0, schedule: new FaultSchedule([]), noise: {} }
+const faultless = { random: () => 0, faults: [], noise: {} }
 
 function open(pieceBytes = 16) {
   const time = createManualTime()
