@@ -14,7 +14,7 @@ import { grantOf } from './security/middleware.ts'
 import { byeCodes } from './wire/messages.ts'
 import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
 import { Refusal } from './wire/refusal.ts'
-import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
+import { type Cancel, nothingPlanned, repeat, type Timers } from './wire/time.ts'
 import type { Siblings } from './workers/siblings.ts'
 
 const secondMs = 1000
@@ -321,11 +321,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     this.#loopDelay.enable()
     this.#seconds = []
     this.#last = this.#read()
-    this.#plan()
-  }
-
-  #plan(): void {
-    this.#cancel = this.#parts.timers.later(() => this.#endSecond(), secondMs)
+    this.#cancel = repeat(this.#parts.timers, () => this.#endSecond(), secondMs)
   }
 
   #endSecond(): void {
@@ -357,7 +353,6 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     if (this.#seconds.length > secondsKept) this.#seconds.shift()
     this.#latencies = []
     this.#last = next
-    this.#plan()
   }
 
   #read(): Readings {

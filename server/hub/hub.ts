@@ -3,7 +3,7 @@
 import { type Bus, type Log, newEpoch } from '../log/log.ts'
 import type { AwarenessReport, ByeCode, Cursor, Draft, Stored } from '../wire/messages.ts'
 import { Refusal, type RefusalCode } from '../wire/refusal.ts'
-import type { Random, Timers } from '../wire/time.ts'
+import { type Random, shuffled, type Timers } from '../wire/time.ts'
 import { Awareness, checkReport } from './awareness.ts'
 import { RecentDeliveries } from './delivery.ts'
 import { Heartbeats } from './heartbeats.ts'
@@ -334,9 +334,8 @@ export class Hub {
   #drainStreams(withinMs: number, sentence: string): Promise<void> {
     const { timers, random } = this.#parts
     const { reconnectDelayMs } = this.#streams
-    const leaving = Array.from(this.#registry.all(), ({ stream }) => ({ stream, place: random() }))
-      .sort((one, other) => one.place - other.place)
-      .flatMap(({ stream }) => stream ?? [])
+    const streams = this.#registry.all().flatMap(({ stream }) => (stream ? [stream] : []))
+    const leaving = shuffled([...streams], random)
     const turns = Math.max(1, Math.floor(Math.min(withinMs, leaving.length * drainMsPerStream) / drainTurnMs))
     const perTurn = Math.ceil(leaving.length / turns)
     return new Promise((resolve) => {

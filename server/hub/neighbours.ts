@@ -3,7 +3,7 @@
 
 import type { Bus } from '../log/log.ts'
 import type { AwarenessReport } from '../wire/messages.ts'
-import type { Cancel, Timers } from '../wire/time.ts'
+import { type Cancel, repeat, type Timers } from '../wire/time.ts'
 import type { Awareness, OwnChange } from './awareness.ts'
 import { type Counts, type Elsewhere, emptyCounts, noCounts, type Registry } from './registry.ts'
 
@@ -76,14 +76,14 @@ export class Neighbours implements Elsewhere {
   readonly #polled = new Map<string, string>()
   #cancelShown: Cancel | null = null
   #cancelPolled: Cancel | null = null
-  #cancelCounts: Cancel
+  readonly #cancelCounts: Cancel
   #posted: Counts = noCounts
   #isClosed = false
 
   constructor(parts: NeighboursParts) {
     this.#parts = parts
-    const { bus, server, registry, awareness } = parts
-    this.#cancelCounts = this.#planCounts()
+    const { bus, server, registry, awareness, timers, heartbeatMs } = parts
+    this.#cancelCounts = repeat(timers, () => this.#repeatCounts(), heartbeatMs / countsPerHeartbeat)
     registry.elsewhere = this
     awareness.onOwn = (change) => this.#show(change)
     bus.follow(
@@ -157,11 +157,6 @@ export class Neighbours implements Elsewhere {
     }
   }
 
-  #planCounts(): Cancel {
-    const { timers, heartbeatMs } = this.#parts
-    return timers.later(() => this.#repeatCounts(), heartbeatMs / countsPerHeartbeat)
-  }
-
   #repeatCounts(): void {
     const { timers, heartbeatMs, registry } = this.#parts
     this.#postCounts()
@@ -170,7 +165,6 @@ export class Neighbours implements Elsewhere {
     const { size } = this.#polling
     for (const [window, { at }] of this.#polling) if (at < latest) this.#polling.delete(window)
     if (this.#polling.size < size) registry.presenceChanged()
-    this.#cancelCounts = this.#planCounts()
   }
 
   #forget(other: string): void {
