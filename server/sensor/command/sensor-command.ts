@@ -222,7 +222,7 @@ async function simulate(
     configuration,
     strength,
     faults,
-    noise: { cut: noise / 3, shifted: noise / 3, flipped: noise / 3 },
+    noise,
     timers,
     random: seed === undefined ? random : createSeededRandom(Number(seed)),
     isPoweredUp: true,

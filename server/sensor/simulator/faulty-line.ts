@@ -66,9 +66,6 @@ export function statusAt(faults: readonly Fault[], seconds: number): string {
 
 const damages = { cut, shifted: shift, flipped: flip }
 
-/** Shares of messages, 0 to 1; a message gets one damage at most. */
-export type Noise = { readonly [Kind in keyof typeof damages]?: number }
-
 /** A host at 38400 and a sensor at 9600, the commonest mistake. */
 const wrongBaud = { ratio: 4 }
 
@@ -80,7 +77,8 @@ interface FaultyLineOpening {
   readonly random: Random
   /** Its times count from construction. */
   readonly faults: readonly Fault[]
-  readonly noise: Noise
+  /** Share of damaged messages, 0 to 1, by each damage as often. */
+  readonly noise: number
   /** Chunk size: 16 for a 16550's buffer, or more. */
   readonly pieceBytes: number
   onBytes(bytes: Uint8Array): void
@@ -139,7 +137,7 @@ export class FaultyLine {
     if (lasting(faults, 'wrong-baud', seconds)) return misread(message, wrongBaud)
     let drawn = random()
     for (const kind of ['cut', 'shifted', 'flipped'] as const) {
-      drawn -= noise[kind] ?? 0
+      drawn -= noise / 3
       if (drawn < 0 || lasting(faults, kind, seconds)) return damages[kind](message, random)
     }
     return message

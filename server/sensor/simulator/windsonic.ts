@@ -3,7 +3,7 @@
 import { createSeededRandom, nothingPlanned, type Random, type Timers } from '../../wire/time.ts'
 import { fromMetresPerSecond, toMetresPerSecond } from '../../wire/wind-units.ts'
 import { axesOf, type FrameValues, writeFrame } from '../windsonic-frame.ts'
-import { type Fault, FaultyLine, type Noise, statusAt } from './faulty-line.ts'
+import { type Fault, FaultyLine, statusAt } from './faulty-line.ts'
 import { createWind, type Wind, type WindStrength } from './wind-model.ts'
 import { longestFrameBytes, WindSonicSettings } from './windsonic-settings.ts'
 
@@ -15,7 +15,8 @@ export interface WindSonicOpening {
   /** Default `breeze`. */
   readonly strength?: WindStrength
   readonly faults?: readonly Fault[]
-  readonly noise?: Noise
+  /** Share of damaged messages, 0 to 1; default 0. */
+  readonly noise?: number
   readonly timers: Timers
   /** Seeds separate streams, so that noise does not change the wind. */
   readonly random: Random
@@ -87,7 +88,7 @@ export class WindSonic {
   /** Does not call `onBytes`. Throws an Error for invalid settings. */
   constructor(opening: WindSonicOpening) {
     const { timers, random, isPoweredUp, configuration = '', rateHz = null } = opening
-    const { strength = 'breeze', faults = [], noise = {} } = opening
+    const { strength = 'breeze', faults = [], noise = 0 } = opening
     this.#settings = WindSonicSettings.parse(configuration)
     this.#customRateHz = rateHz
     this.#timers = timers
