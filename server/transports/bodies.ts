@@ -2,17 +2,14 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
+import type { Config } from '../config/config.ts'
 import { costOfRefusal, type RateLimit } from '../hub/rate-limit.ts'
 import { type Grant, mustLast } from '../security/access.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { type Budget, chunkBytes, mostUnreadBytes } from './budget.ts'
 
-export interface TransportLimits {
-  readonly maxMessageBytes: number
-  readonly channelsPerWindow: number
-  readonly bodySeconds: number
-}
+export type TransportLimits = Pick<Config['limits'], 'maxMessageBytes' | 'channelsPerWindow' | 'bodySeconds'>
 
 interface BodiesParts {
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
