@@ -4,15 +4,10 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } 
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError, type ConfigSources, loadConfig, readFlags, wantsHelp } from './config/config.ts'
-import { fieldNotes } from './config/schema.ts'
+import { field } from './config/schema.ts'
 import { copyLogFile, isLocked, LogFileError, openLogFile } from './log/sqlite-store.ts'
 
-const folder = (meaning: string) =>
-  z
-    .string()
-    .min(1)
-    .optional()
-    .register(fieldNotes, { meaning, allowed: 'paths of folders', fromText: (text) => text })
+const folder = field(z.string().min(1).optional(), 'paths of folders')
 
 const logName = 'log.db'
 
@@ -38,7 +33,7 @@ What was there is kept in a folder beside it. Windows that have later messages t
 
 /** Returns the text to print. Throws an Error with one sentence. */
 export async function backup({ argv, env, cwd }: ConfigSources): Promise<string> {
-  const { own, settings } = readFlags(argv, { to: folder('The new folder') })
+  const { own, settings } = readFlags(argv, { to: folder })
   if (own.to === undefined) throw new ConfigError('--to is missing: name a new folder for the copy.')
   const config = await loadConfig({ argv: settings, env, cwd })
   const [from, to] = [resolve(cwd, config.dataFolder), resolve(cwd, own.to)]
@@ -69,7 +64,7 @@ function copyAll(from: string, to: string): string[] {
 
 /** Returns the text to print. Throws an Error with one sentence. Nothing is replaced before the whole copy was checked. */
 export async function restore({ argv, env, cwd }: ConfigSources, now: number): Promise<string> {
-  const { own, settings } = readFlags(argv, { from: folder('The copy') })
+  const { own, settings } = readFlags(argv, { from: folder })
   if (own.from === undefined) throw new ConfigError('--from is missing: name the folder of the copy.')
   const config = await loadConfig({ argv: settings, env, cwd })
   const [from, to] = [resolve(cwd, own.from), resolve(cwd, config.dataFolder)]

@@ -2,7 +2,7 @@
 
 import type { Log, Outage } from './log/log.ts'
 import { Refusal } from './wire/refusal.ts'
-import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
+import { repeat, type Timers } from './wire/time.ts'
 
 interface HealthParts {
   readonly timers: Timers
@@ -24,11 +24,11 @@ export class Health {
   readonly #parts: HealthParts
   #known: Outage | null = null
   #count = 0
-  #cancel: Cancel = nothingPlanned
+  readonly stop: () => void
 
   constructor(parts: HealthParts) {
     this.#parts = parts
-    this.#plan()
+    this.stop = repeat(parts.timers, () => this.#look(), lookEachMs)
   }
 
   /** Null while the log takes messages. */
@@ -77,10 +77,6 @@ export class Health {
     }
   }
 
-  stop(): void {
-    this.#cancel()
-  }
-
   #whyCutOff(): string | null {
     const reason = this.outage()?.isCutOff ? this.whyUnready() : null
     return reason === null
@@ -103,10 +99,5 @@ export class Health {
     }
     const sentence = this.#whyCutOff()
     if (sentence !== null) onCutOff(sentence)
-    this.#plan()
-  }
-
-  #plan(): void {
-    this.#cancel = this.#parts.timers.later(() => this.#look(), lookEachMs)
   }
 }

@@ -12,7 +12,7 @@ import {
   readFlags,
   wantsHelp,
 } from './config/config.ts'
-import { choice, fieldNotes, quantity } from './config/schema.ts'
+import { choice, field, quantity } from './config/schema.ts'
 import {
   invitationLink,
   isOpenTo,
@@ -39,29 +39,22 @@ To revoke all links and sessions, delete access.key in the data folder and resta
 const isPage = (name: string) => isChannelName(name) && ![windChannel, probesChannel, 'all'].includes(name)
 
 const flags = {
-  channels: z
-    .string()
-    .prefault(mainChannel)
-    .transform((text) =>
-      text === 'all' ? text : [...new Set(text.split(',').map((name) => name.trim().normalize('NFC')))],
-    )
-    .refine((names) => names === 'all' || (names.length <= mostChannels && names.every(isPage)))
-    .register(fieldNotes, {
-      meaning: 'The pages that it opens',
-      allowed: `up to ${mostChannels} names of letters and digits of any script, "-", "_" or ".", each of ${mostChannelBytes} bytes at most, separated by commas (wind is always readable), or the word all alone`,
-      fromText: (text) => text,
-    }),
-  may: choice(['read', 'write'], 'write', 'What may be done there'),
-  hours: quantity(0.01, 8760, 24, 'How long it runs'),
-  hostName: z
-    .string()
-    .refine(isHost)
-    .optional()
-    .register(fieldNotes, {
-      meaning: 'The name by which people reach this server',
-      allowed: 'names and addresses, such as wind.example.org, or with a port, wind.example.org:443',
-      fromText: (text) => text,
-    }),
+  channels: field(
+    z
+      .string()
+      .prefault(mainChannel)
+      .transform((text) =>
+        text === 'all' ? text : [...new Set(text.split(',').map((name) => name.trim().normalize('NFC')))],
+      )
+      .refine((names) => names === 'all' || (names.length <= mostChannels && names.every(isPage))),
+    `up to ${mostChannels} names of letters and digits of any script, "-", "_" or ".", each of ${mostChannelBytes} bytes at most, separated by commas (wind is always readable), or the word all alone`,
+  ),
+  may: choice(['read', 'write'], 'write'),
+  hours: quantity(0.01, 8760, 24),
+  hostName: field(
+    z.string().refine(isHost).optional(),
+    'names and addresses, such as wind.example.org, or with a port, wind.example.org:443',
+  ),
 }
 
 function isHost(text: string): boolean {

@@ -14,7 +14,7 @@ import { grantOf } from './security/middleware.ts'
 import { byeCodes } from './wire/messages.ts'
 import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
 import { Refusal } from './wire/refusal.ts'
-import { type Cancel, nothingPlanned, type Timers } from './wire/time.ts'
+import { type Cancel, nothingPlanned, repeat, type Timers } from './wire/time.ts'
 import type { Siblings } from './workers/siblings.ts'
 
 const secondMs = 1000
@@ -67,34 +67,73 @@ type Samples = number | Readonly<Record<string, number>>
 
 type Windows = ReturnType<Hub['windows']>
 
-/** Metrics for Prometheus that are read when they are asked for. */
-class Metrics {
-  readonly #registers: Registry[]
+type Metric = readonly [help: string, label?: string]
 
-  constructor(registry: Registry) {
-    this.#registers = [registry]
-  }
+/** Help and label of each metric that is read when Prometheus asks. A name ends with `_total` if it is a counter's. */
+const metrics = {
+  crosswind_messages_stored_total: ['Messages that the log took.'],
+  crosswind_messages_sent_total: ['Messages written to windows.'],
+  crosswind_readings_omitted_total: ['Readings and overviews not sent to windows that read too slowly.'],
+  crosswind_backlog_bytes: ['Bytes that wait for windows to read.'],
+  crosswind_windows: ['Connected windows.', 'mode'],
+  crosswind_connections: ['Open connections; a WebSocket is in one of HTTP.', 'protocol'],
+  crosswind_refusals_total: ['Refused requests and frames.', 'code'],
+  crosswind_streams_ended_total: ['Streams that the server ended, by the code of bye.', 'code'],
+  crosswind_unrecovered_total: [
+    'Windows that resumed and got a snapshot in place of what they had missed (recovered: false).',
+  ],
+  crosswind_incidents_total: ['Warnings and failures that the server prints, repeats included.', 'code'],
+  crosswind_log_up: ['Whether the log, or its broker, takes messages.'],
+  crosswind_log_outage: ['Why the log takes no messages.', 'reason'],
+  crosswind_log_outages_total: ['Times that the log took no messages.'],
+  crosswind_ready: ['Whether the log lets this process take windows.'],
+  crosswind_log_losses_total: [
+    'Findings that stored messages are missing or damaged, and clients that resumed from such.',
+  ],
+  crosswind_store_failures_total: ['Messages that the log, its disk or its broker failed to store.'],
+  crosswind_log_head: ['Number of the newest message in the log, as this process has it.'],
+  crosswind_log_bytes: ['Bytes on the disk.', 'name'],
+  crosswind_broker_lag_messages: [
+    'Messages that the broker has stored and this process has not received.',
+    'stream',
+  ],
+  crosswind_broker_reconnects_total: ['Restored connections to the broker.', 'broker'],
+  crosswind_queue_messages: [
+    'Messages in the queue of SQS, approximately: waiting, received and not deleted, dead letters.',
+    'state',
+  ],
+  crosswind_documents_quarantined: ['Documents that take too long to read and are only relayed.'],
+  crosswind_document_tasks_failed_total: [
+    'Readings and foldings of documents that exceeded a limit or failed.',
+  ],
+  crosswind_document_tasks_total: ['Readings and foldings of documents.', 'task'],
+  crosswind_document_task_seconds_total: ['Time that readings and foldings of documents took.', 'task'],
+  // As prom-client's own metrics of a process, whose event loop timer would never stop.
+  process_cpu_seconds_total: ['Processor time of this process.'],
+  process_resident_memory_bytes: ['Resident memory.'],
+  process_start_time_seconds: ['Start, since the epoch.'],
+  nodejs_heap_size_used_bytes: ['Used heap.'],
+  nodejs_eventloop_lag_p50_seconds: ['Delay of the event loop in the last second, p50.'],
+  nodejs_eventloop_lag_p90_seconds: ['Delay of the event loop in the last second, p90.'],
+  nodejs_eventloop_lag_p99_seconds: ['Delay of the event loop in the last second, p99.'],
+  nodejs_eventloop_lag_max_seconds: ['Delay of the event loop in the last second, max.'],
+} as const satisfies Record<string, Metric>
 
-  counter(name: string, help: string, read: () => Samples, label = ''): void {
-    new Counter({
-      ...{ name, help, registers: this.#registers, labelNames: label === '' ? [] : [label] },
+type Reads = { readonly [Name in keyof typeof metrics]: (() => Samples) | undefined }
+
+function register(registry: Registry, reads: Reads): void {
+  for (const [name, [help, label = '']] of Object.entries<Metric>(metrics)) {
+    const read = reads[name as keyof Reads]
+    if (!read) continue
+    // A gauge has `reset` and `inc` too.
+    const Kind = (name.endsWith('_total') ? Counter : Gauge) as typeof Counter
+    new Kind({
+      ...{ name, help, registers: [registry], labelNames: label === '' ? [] : [label] },
       collect() {
         this.reset()
         const samples = read()
         if (typeof samples === 'number') this.inc(samples)
         else for (const [value, count] of Object.entries(samples)) this.inc({ [label]: value }, count)
-      },
-    })
-  }
-
-  gauge(name: string, help: string, read: () => Samples, label = ''): void {
-    new Gauge({
-      ...{ name, help, registers: this.#registers, labelNames: label === '' ? [] : [label] },
-      collect() {
-        this.reset()
-        const samples = read()
-        if (typeof samples === 'number') this.set(samples)
-        else for (const [value, count] of Object.entries(samples)) this.set({ [label]: value }, count)
       },
     })
   }
@@ -131,7 +170,7 @@ export class Monitor implements Meter {
       registers: [this.#registry],
       collect: () => this.#observe(),
     })
-    this.#register()
+    register(this.#registry, this.#reads())
     const { siblings } = parts
     if (!siblings) return
     this.#registry.setDefaultLabels({ process: siblings.name })
@@ -282,11 +321,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     this.#loopDelay.enable()
     this.#seconds = []
     this.#last = this.#read()
-    this.#plan()
-  }
-
-  #plan(): void {
-    this.#cancel = this.#parts.timers.later(() => this.#endSecond(), secondMs)
+    this.#cancel = repeat(this.#parts.timers, () => this.#endSecond(), secondMs)
   }
 
   #endSecond(): void {
@@ -318,7 +353,6 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     if (this.#seconds.length > secondsKept) this.#seconds.shift()
     this.#latencies = []
     this.#last = next
-    this.#plan()
   }
 
   #read(): Readings {
@@ -336,171 +370,64 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     return quantiles
   }
 
-  #register(): void {
-    const metrics = new Metrics(this.#registry)
-    this.#registerTraffic(metrics)
-    this.#registerLog(metrics)
-    this.#registerDocuments(metrics)
-    this.#registerProcess(metrics)
-  }
-
-  #registerTraffic(metrics: Metrics): void {
-    const { windows, connections } = this.#parts
-    const counts = () => this.#counts
-    metrics.counter('crosswind_messages_stored_total', 'Messages that the log took.', () => counts().stored)
-    metrics.counter('crosswind_messages_sent_total', 'Messages written to windows.', () => counts().sent)
-    metrics.counter(
-      'crosswind_readings_omitted_total',
-      'Readings and overviews not sent to windows that read too slowly.',
-      () => counts().omitted,
-    )
-    metrics.gauge('crosswind_backlog_bytes', 'Bytes that wait for windows to read.', () =>
-      backlogOf(windows()),
-    )
-    metrics.gauge('crosswind_windows', 'Connected windows.', () => windowsByMode(windows()), 'mode')
-    metrics.gauge(
-      'crosswind_connections',
-      'Open connections; a WebSocket is in one of HTTP.',
-      connections,
-      'protocol',
-    )
-    metrics.counter(
-      'crosswind_refusals_total',
-      'Refused requests and frames.',
-      () => Object.fromEntries(refusals),
-      'code',
-    )
-    metrics.counter(
-      'crosswind_streams_ended_total',
-      'Streams that the server ended, by the code of bye.',
-      () => this.#ended,
-      'code',
-    )
-    metrics.counter(
-      'crosswind_unrecovered_total',
-      'Windows that resumed and got a snapshot in place of what they had missed (recovered: false).',
-      () => counts().unrecovered,
-    )
-    metrics.counter(
-      'crosswind_incidents_total',
-      'Warnings and failures that the server prints, repeats included.',
-      () => output.incidents(),
-      'code',
-    )
-  }
-
-  #registerLog(metrics: Metrics): void {
-    const { health, losses, heads } = this.#parts
-    const figures = () => this.#logFigures
+  #reads(): Reads {
+    const { windows, connections, health, losses, heads, threads } = this.#parts
     const head = () =>
       heads()
         .values()
         .reduce((most, seq) => Math.max(most, seq), 0)
-    metrics.gauge('crosswind_log_up', 'Whether the log, or its broker, takes messages.', () =>
-      Number(health.outage() === null),
-    )
-    metrics.gauge(
-      'crosswind_log_outage',
-      'Why the log takes no messages.',
-      () => {
-        const reason = health.outage()?.reason
-        return reason === undefined ? {} : { [reason]: 1 }
-      },
-      'reason',
-    )
-    metrics.counter('crosswind_log_outages_total', 'Times that the log took no messages.', () =>
-      health.outages(),
-    )
-    metrics.gauge('crosswind_ready', 'Whether the log lets this process take windows.', () =>
-      Number(health.whyUnready() === null),
-    )
-    if (losses)
-      metrics.counter(
-        'crosswind_log_losses_total',
-        'Findings that stored messages are missing or damaged, and clients that resumed from such.',
-        losses,
-      )
-    metrics.counter(
-      'crosswind_store_failures_total',
-      'Messages that the log, its disk or its broker failed to store.',
-      () => this.#counts.failed,
-    )
-    metrics.gauge(
-      'crosswind_log_head',
-      'Number of the newest message in the log, as this process has it.',
-      head,
-    )
-    metrics.gauge('crosswind_log_bytes', 'Bytes on the disk.', () => figures().bytes ?? {}, 'name')
-    metrics.gauge(
-      'crosswind_broker_lag_messages',
-      'Messages that the broker has stored and this process has not received.',
-      () => mapped(figures().brokerHead ?? {}, (seq) => Math.max(0, seq - head())),
-      'stream',
-    )
-    metrics.counter(
-      'crosswind_broker_reconnects_total',
-      'Restored connections to the broker.',
-      () => figures().reconnects ?? {},
-      'broker',
-    )
-    metrics.gauge(
-      'crosswind_queue_messages',
-      'Messages in the queue of SQS, approximately: waiting, received and not deleted, dead letters.',
-      () => figures().queued ?? {},
-      'state',
-    )
-  }
-
-  #registerDocuments(metrics: Metrics): void {
     const tasks = (read: (of: { readonly count: number; readonly ms: number }) => number) => {
       const sums: Partial<Record<TaskName, number>> = {}
-      for (const { durations } of this.#parts.threads)
+      for (const { durations } of threads)
         for (const [task, of] of durations) sums[task] = (sums[task] ?? 0) + read(of)
       return sums
     }
-    metrics.gauge(
-      'crosswind_documents_quarantined',
-      'Documents that take too long to read and are only relayed.',
-      () => this.#sum(({ quarantined }) => quarantined),
-    )
-    metrics.counter(
-      'crosswind_document_tasks_failed_total',
-      'Readings and foldings of documents that exceeded a limit or failed.',
-      () => this.#sum(({ failed }) => failed),
-    )
-    metrics.counter(
-      'crosswind_document_tasks_total',
-      'Readings and foldings of documents.',
-      () => tasks(({ count }) => count),
-      'task',
-    )
-    metrics.counter(
-      'crosswind_document_task_seconds_total',
-      'Time that readings and foldings of documents took.',
-      () => tasks(({ ms }) => ms / 1000),
-      'task',
-    )
-  }
-
-  /** Under the names of prom-client's own metrics of a process, whose event loop timer would never stop. */
-  #registerProcess(metrics: Metrics): void {
-    metrics.counter('process_cpu_seconds_total', 'Processor time of this process.', () => {
-      const { user, system } = process.cpuUsage()
-      return (user + system) / 1e6
-    })
-    metrics.gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
-    metrics.gauge(
-      'process_start_time_seconds',
-      'Start, since the epoch.',
-      () => performance.timeOrigin / 1000,
-    )
-    metrics.gauge('nodejs_heap_size_used_bytes', 'Used heap.', () => process.memoryUsage().heapUsed)
-    for (const name of ['p50', 'p90', 'p99', 'max'] as const)
-      metrics.gauge(
-        `nodejs_eventloop_lag_${name}_seconds`,
-        `Delay of the event loop in the last second, ${name}.`,
-        () => (this.#seconds.at(-1)?.loopDelayMs?.[name] ?? Number.NaN) / 1000,
-      )
+    const lag = (name: keyof Quantiles) => () =>
+      (this.#seconds.at(-1)?.loopDelayMs?.[name] ?? Number.NaN) / 1000
+    return {
+      crosswind_messages_stored_total: () => this.#counts.stored,
+      crosswind_messages_sent_total: () => this.#counts.sent,
+      crosswind_readings_omitted_total: () => this.#counts.omitted,
+      crosswind_backlog_bytes: () => backlogOf(windows()),
+      crosswind_windows: () => windowsByMode(windows()),
+      crosswind_connections: connections,
+      crosswind_refusals_total: () => Object.fromEntries(refusals),
+      crosswind_streams_ended_total: () => this.#ended,
+      crosswind_unrecovered_total: () => this.#counts.unrecovered,
+      crosswind_incidents_total: () => output.incidents(),
+      crosswind_log_up: () => Number(health.outage() === null),
+      crosswind_log_outage() {
+        const reason = health.outage()?.reason
+        return reason === undefined ? {} : { [reason]: 1 }
+      },
+      crosswind_log_outages_total: () => health.outages(),
+      crosswind_ready: () => Number(health.whyUnready() === null),
+      crosswind_log_losses_total: losses,
+      crosswind_store_failures_total: () => this.#counts.failed,
+      crosswind_log_head: head,
+      crosswind_log_bytes: () => this.#logFigures.bytes ?? {},
+      crosswind_broker_lag_messages: () => {
+        const brokerHeads = Object.entries(this.#logFigures.brokerHead ?? {})
+        return Object.fromEntries(brokerHeads.map(([stream, seq]) => [stream, Math.max(0, seq - head())]))
+      },
+      crosswind_broker_reconnects_total: () => this.#logFigures.reconnects ?? {},
+      crosswind_queue_messages: () => this.#logFigures.queued ?? {},
+      crosswind_documents_quarantined: () => this.#sum(({ quarantined }) => quarantined),
+      crosswind_document_tasks_failed_total: () => this.#sum(({ failed }) => failed),
+      crosswind_document_tasks_total: () => tasks(({ count }) => count),
+      crosswind_document_task_seconds_total: () => tasks(({ ms }) => ms / 1000),
+      process_cpu_seconds_total() {
+        const { user, system } = process.cpuUsage()
+        return (user + system) / 1e6
+      },
+      process_resident_memory_bytes: () => process.memoryUsage.rss(),
+      process_start_time_seconds: () => performance.timeOrigin / 1000,
+      nodejs_heap_size_used_bytes: () => process.memoryUsage().heapUsed,
+      nodejs_eventloop_lag_p50_seconds: lag('p50'),
+      nodejs_eventloop_lag_p90_seconds: lag('p90'),
+      nodejs_eventloop_lag_p99_seconds: lag('p99'),
+      nodejs_eventloop_lag_max_seconds: lag('max'),
+    }
   }
 }
 
@@ -529,9 +456,6 @@ function joinedMetrics(texts: readonly string[]): string {
   const blocks = joined.values().map(({ head, samples }) => `${[head, ...samples].join('\n')}\n`)
   return [...blocks].join('\n')
 }
-
-const mapped = (counts: Readonly<Record<string, number>>, change: (count: number) => number) =>
-  Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, change(count)]))
 
 function windowsByMode(windows: Windows): Record<string, number> {
   const counted: Record<string, number> = {}

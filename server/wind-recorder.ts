@@ -24,10 +24,7 @@ const pauseMs = 10
 /** Messages skipped when the log deletes faster than this reads. */
 const skippedMessages = 500
 
-/**
- * For every session: any grant covers the wind. Compressed: contains no text and no secret (BREACH). Gzip: brotli takes
- * as long to save 2 %.
- */
+/** Any grant covers the wind. Compressed: it has no text and no secret (BREACH). Brotli would save 2 %. */
 export function mountWindHistory(router: Router, recorder: WindRecorder): void {
   router.get('/api/wind/history', async (ctx) => {
     const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'

@@ -231,8 +231,8 @@ test('both ports may be 0, and a serial sensor with a path fits', async () => {
 })
 
 const shape = {
-  may: choice(['read', 'write'], 'write', 'What is allowed'),
-  keptHours: quantity(0.5, 24, 12, 'How long'),
+  may: choice(['read', 'write'], 'write'),
+  keptHours: quantity(0.5, 24, 12),
   open: z.boolean().default(false),
 }
 const read = (argv: string) =>

@@ -4,9 +4,8 @@ import { z } from 'zod'
 import { editorNames } from '../wire/messages.ts'
 import { httpVersions, shareNames, transportNames } from '../wire/modes.ts'
 
+/** How a setting or flag is read from text; its meaning is the schema's description, one line without a full stop. */
 interface FieldNotes {
-  /** One line for people, without a full stop. */
-  readonly meaning: string
   readonly allowed: string
   /** The schema validates the result. */
   readonly fromText: (text: string) => unknown
@@ -16,292 +15,216 @@ export const fieldNotes = z.registry<FieldNotes>()
 
 const numberFrom = (text: string) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
+/** A setting or flag; by default its text is its value. */
+export function field<Schema extends z.ZodType>(
+  schema: Schema,
+  allowed: string,
+  fromText: FieldNotes['fromText'] = (text) => text,
+): Schema {
+  fieldNotes.add(schema as z.ZodType, { allowed, fromText })
+  return schema
+}
+
 /** Accepts a number for an equal text, and vice versa. */
 export function choice<const Value extends string | number>(
   values: readonly Value[],
   initial: NoInfer<Value>,
-  meaning: string,
 ) {
   const same = (given: unknown) => values.find((value) => String(value) === String(given)) ?? given
-  const notes = { meaning, allowed: values.join(', '), fromText: (text: string) => text }
-  return z
-    .preprocess(same, z.literal([...values]))
-    .default(initial)
-    .register(fieldNotes, notes)
+  return field(z.preprocess(same, z.literal([...values])).default(initial), values.join(', '))
 }
 
-export function quantity(from: number, to: number, initial: number, meaning: string) {
-  const notes = { meaning, allowed: `numbers from ${from} to ${to}`, fromText: numberFrom }
-  return z.number().min(from).max(to).default(initial).register(fieldNotes, notes)
+export function quantity(from: number, to: number, initial: number) {
+  const schema = z.number().min(from).max(to).default(initial)
+  return field(schema, `numbers from ${from} to ${to}`, numberFrom)
 }
 
-function whole(from: number, to: number, initial: number, meaning: string) {
-  const notes = { meaning, allowed: `whole numbers from ${from} to ${to}`, fromText: numberFrom }
-  return z.int().min(from).max(to).default(initial).register(fieldNotes, notes)
+function whole(from: number, to: number, initial: number) {
+  const schema = z.int().min(from).max(to).default(initial)
+  return field(schema, `whole numbers from ${from} to ${to}`, numberFrom)
 }
 
-function wholeOrAuto(from: number, to: number, initial: number, meaning: string) {
-  const notes = { meaning, allowed: `auto, or whole numbers from ${from} to ${to}`, fromText: numberFrom }
-  const value = z.union([z.literal('auto'), z.int().min(from).max(to)])
-  return value.default(initial).register(fieldNotes, notes)
+function wholeOrAuto(from: number, to: number, initial: number) {
+  const schema = z.union([z.literal('auto'), z.int().min(from).max(to)]).default(initial)
+  return field(schema, `auto, or whole numbers from ${from} to ${to}`, numberFrom)
 }
 
-function text(allowed: string, initial: string, meaning: string, pattern = /./) {
-  const notes = { meaning, allowed, fromText: (given: string) => given }
-  return z.string().regex(pattern).default(initial).register(fieldNotes, notes)
+function text(allowed: string, initial: string, pattern = /./) {
+  return field(z.string().regex(pattern).default(initial), allowed)
 }
 
-function path(meaning: string) {
+function orNull<Schema extends z.ZodType>(schema: Schema, allowed: string) {
   const fromText = (given: string) => (given === 'null' ? null : given)
-  const notes = { meaning, allowed: 'paths, or null', fromText }
-  return z.string().min(1).nullable().default(null).register(fieldNotes, notes)
+  return field(schema.nullable().default(null), `${allowed}, or null`, fromText)
 }
 
-/** HTTP or HTTPS. */
-function url(meaning: string) {
-  const fromText = (given: string) => (given === 'null' ? null : given)
-  const notes = { meaning, allowed: 'URLs such as http://127.0.0.1:9324, or null', fromText }
-  return z
-    .url({ protocol: /^https?$/ })
-    .nullable()
-    .default(null)
-    .register(fieldNotes, notes)
-}
-
-/** Web origins (RFC 6454), comma-separated in a flag. */
-function originList(meaning: string) {
-  const isOrigin = (given: string) => URL.canParse(given) && new URL(given).origin === given
-  const allowed = 'origins such as https://editor.example:8443, separated by commas'
-  const fromText = (given: string) => given.split(',').map((item) => item.trim())
-  return z.array(z.string().refine(isOrigin)).default([]).register(fieldNotes, { meaning, allowed, fromText })
-}
+const path = () => orNull(z.string().min(1), 'paths')
 
 /** Comma-separated in a flag. */
-function addressList(initial: readonly string[], meaning: string) {
-  const allowed = 'addresses such as nats1.example:4222, separated by commas'
+function list(items: z.ZodArray<z.ZodString>, initial: readonly string[], allowed: string) {
   const fromText = (given: string) => given.split(',').map((item) => item.trim())
-  const address = z.string().regex(/^[^\s,]+$/)
-  return z
-    .array(address)
-    .min(1)
-    .default([...initial])
-    .register(fieldNotes, { meaning, allowed, fromText })
+  return field(items.default([...initial]), `${allowed}, separated by commas`, fromText)
 }
 
-function group<Shape extends z.ZodRawShape>(meaning: string, shape: Shape) {
-  return z
-    .strictObject(shape)
-    .prefault({} as never)
-    .describe(meaning)
-}
+/** RFC 6454. */
+const isOrigin = (given: string) => URL.canParse(given) && new URL(given).origin === given
+
+const group = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)
 
 export const configSchema = z.strictObject({
-  transport: choice(transportNames, 'sse', 'Default transport; each window can choose another'),
-  http: choice(httpVersions, '2', 'Default HTTP version'),
-  host: text(
-    'names and addresses of this machine',
-    'localhost',
+  transport: choice(transportNames, 'sse').describe('Default transport; each window can choose another'),
+  http: choice(httpVersions, '2').describe('Default HTTP version'),
+  host: text('names and addresses of this machine', 'localhost').describe(
     'Address to listen on: localhost is 127.0.0.1; 0.0.0.0 and :: accept other machines',
   ),
-  port: whole(
-    0,
-    65535,
-    8443,
+  port: whole(0, 65535, 8443).describe(
     'Port for HTTP/2, and for HTTP/1.1 clients without HTTP/2; 0 picks a free port',
   ),
-  http1Port: whole(0, 65535, 8444, 'Port for HTTP/1.1 only; 0 picks a free port'),
-  workers: wholeOrAuto(
-    1,
-    64,
-    1,
+  http1Port: whole(0, 65535, 8444).describe('Port for HTTP/1.1 only; 0 picks a free port'),
+  workers: wholeOrAuto(1, 64, 1).describe(
     'Processes that serve windows: auto is one for each core; with more than one, another has the log and the sensor',
   ),
-  logFormat: choice(
-    ['text', 'json'],
-    'text',
+  logFormat: choice(['text', 'json'], 'text').describe(
     'What the server prints of itself: sentences for people, or one JSON object a line for a log collector',
   ),
-  tls: group('Your own certificate', {
-    certFile: path('PEM file of the certificate with its chain; null creates a local one in certs/'),
-    keyFile: path("PEM file of the certificate's private key"),
-  }),
-  allowedOrigins: originList('Further web origins that may connect, such as that of a proxy'),
-  access: choice(
-    ['auto', 'open', 'invited'],
-    'auto',
+  tls: group({
+    certFile: path().describe(
+      'PEM file of the certificate with its chain; null creates a local one in certs/',
+    ),
+    keyFile: path().describe("PEM file of the certificate's private key"),
+  }).describe('Your own certificate'),
+  allowedOrigins: list(
+    z.array(z.string().refine(isOrigin)),
+    [],
+    'origins such as https://editor.example:8443',
+  ).describe('Further web origins that may connect, such as that of a proxy'),
+  access: choice(['auto', 'open', 'invited'], 'auto').describe(
     'Who may connect: everyone (open) or invited browsers (npm run invite); auto is open on a loopback address and invited on any other',
   ),
-  accessKeyFile: path('File of the secret that signs invitations; null creates one in the data folder'),
-  sessionMinutes: whole(1, 525_600, 720, 'Minutes until an invited browser must renew its session'),
-  broker: choice(
-    ['embedded', 'nats', 'sqs'],
-    'embedded',
+  accessKeyFile: path().describe(
+    'File of the secret that signs invitations; null creates one in the data folder',
+  ),
+  sessionMinutes: whole(1, 525_600, 720).describe('Minutes until an invited browser must renew its session'),
+  broker: choice(['embedded', 'nats', 'sqs'], 'embedded').describe(
     'Where the log is: in the server itself; on NATS JetStream, which several servers share; or in the server behind a queue of Amazon SQS',
   ),
-  storage: choice(
-    ['sqlite', 'memory'],
-    'sqlite',
+  storage: choice(['sqlite', 'memory'], 'sqlite').describe(
     "Storage of the server's own log: a file that survives a restart, or memory, as in the paper",
   ),
-  nats: group('NATS JetStream, as broker', {
-    servers: addressList(['127.0.0.1:4222'], 'NATS servers of one cluster'),
-    stream: text(
-      'names of letters, digits, "-" and "_"',
-      'crosswind',
+  nats: group({
+    servers: list(
+      z.array(z.string().regex(/^[^\s,]+$/)).min(1),
+      ['127.0.0.1:4222'],
+      'addresses such as nats1.example:4222',
+    ).describe('NATS servers of one cluster'),
+    stream: text('names of letters, digits, "-" and "_"', 'crosswind', /^[\w-]{1,64}$/).describe(
       'Stream of the log; servers with the same one share their pages',
-      /^[\w-]{1,64}$/,
     ),
-    replicas: choice(
-      [0, 1, 3, 5],
-      0,
+    replicas: choice([0, 1, 3, 5], 0).describe(
       'Copies of a new stream; 0 makes 3 in a cluster of three servers or more, otherwise 1',
     ),
-    credentialsFile: path('Credentials of a NATS user (.creds); null connects without'),
-  }),
-  sqs: group('Amazon SQS, as broker', {
-    endpoint: url('Another server that speaks the API of SQS; null is AWS'),
-    region: text(
-      'names of letters, digits and "-"',
-      'us-east-1',
+    credentialsFile: path().describe('Credentials of a NATS user (.creds); null connects without'),
+  }).describe('NATS JetStream, as broker'),
+  sqs: group({
+    endpoint: orNull(z.url({ protocol: /^https?$/ }), 'URLs such as http://127.0.0.1:9324').describe(
+      'Another server that speaks the API of SQS; null is AWS',
+    ),
+    region: text('names of letters, digits and "-"', 'us-east-1', /^[a-z\d-]{1,32}$/).describe(
       'AWS region of the queue',
-      /^[a-z\d-]{1,32}$/,
     ),
-    queue: text(
-      'names of up to 75 letters, digits, "-" and "_"',
-      'crosswind',
+    queue: text('names of up to 75 letters, digits, "-" and "_"', 'crosswind', /^[\w-]{1,75}$/).describe(
       'Queue of one server, made if absent; its dead letters are in another with -dead after the name',
-      /^[\w-]{1,75}$/,
     ),
-    visibilitySeconds: whole(
-      1,
-      43_200,
-      10,
+    visibilitySeconds: whole(1, 43_200, 10).describe(
       'Time after which a message that was received and not deleted comes again, s',
     ),
-    maxReceives: whole(
-      1,
-      1000,
-      5,
+    maxReceives: whole(1, 1000, 5).describe(
       'Times that a message is received without being deleted before it is a dead letter',
     ),
-  }),
-  dataFolder: text('paths', 'data', 'Folder of the logs and of the invitation key'),
-  reportsFolder: text('paths', 'reports', "Folder of the lab's reports, which /lab lists"),
-  durability: choice(
-    ['process', 'machine'],
-    'process',
+  }).describe('Amazon SQS, as broker'),
+  dataFolder: text('paths', 'data').describe('Folder of the logs and of the invitation key'),
+  reportsFolder: text('paths', 'reports').describe("Folder of the lab's reports, which /lab lists"),
+  durability: choice(['process', 'machine'], 'process').describe(
     'What an acknowledged message survives: a killed process, or also a power cut (machine), at the cost of a disk write before each acknowledgement',
   ),
-  editor: choice(
-    editorNames,
-    'shared',
+  editor: choice(editorNames, 'shared').describe(
     'Editor: shared merges what several people type at once; mirror sends the whole page at each key and the last one wins, as in the 2021 paper',
   ),
-  mergeMs: whole(
-    0,
-    1000,
-    15,
+  mergeMs: whole(0, 1000, 15).describe(
     'Time in which a window merges its updates of the shared document, ms; 0 sends each one',
   ),
-  share: choice(
-    shareNames,
-    'auto',
+  share: choice(shareNames, 'auto').describe(
     'Whether the windows of one browser share a connection: auto in the modes that carry only a few windows over HTTP/1.1, browser in every mode',
   ),
-  polling: group('Polling', {
-    intervalMs: whole(10, 60_000, 150, 'Pause between polls, ms (150 in the 2012 paper)'),
-    holdMs: whole(0, 25_000, 300, 'Longest time a long poll is held, ms (300 in the 2012 paper)'),
-  }),
-  heartbeatMs: whole(1000, 60_000, 15_000, 'Interval of heartbeats, ms'),
-  drainMs: whole(0, 60_000, 5000, 'Time for windows to leave and requests to end when the server stops, ms'),
-  limits: group('Limits of one server', {
-    maxMessageBytes: whole(1024, 67_108_864, 1_048_576, 'Largest message from a window, bytes'),
-    maxWindows: whole(1, 100_000, 2000, 'Most windows at the same time'),
-    maxConnections: whole(1, 200_000, 4000, 'Most connections at the same time'),
-    maxChannels: whole(1, 1_000_000, 1000, 'Most channels in the log'),
-    newChannelsPerHour: whole(
-      1,
-      1_000_000,
-      100,
+  polling: group({
+    intervalMs: whole(10, 60_000, 150).describe('Pause between polls, ms (150 in the 2012 paper)'),
+    holdMs: whole(0, 25_000, 300).describe('Longest time a long poll is held, ms (300 in the 2012 paper)'),
+  }).describe('Polling'),
+  heartbeatMs: whole(1000, 60_000, 15_000).describe('Interval of heartbeats, ms'),
+  drainMs: whole(0, 60_000, 5000).describe(
+    'Time for windows to leave and requests to end when the server stops, ms',
+  ),
+  limits: group({
+    maxMessageBytes: whole(1024, 67_108_864, 1_048_576).describe('Largest message from a window, bytes'),
+    maxWindows: whole(1, 100_000, 2000).describe('Most windows at the same time'),
+    maxConnections: whole(1, 200_000, 4000).describe('Most connections at the same time'),
+    maxChannels: whole(1, 1_000_000, 1000).describe('Most channels in the log'),
+    newChannelsPerHour: whole(1, 1_000_000, 100).describe(
       'New channels an hour from one connection, and from all who came by one invitation; of the last quarter of maxChannels from all',
     ),
-    channelsPerWindow: whole(1, 1000, 64, 'Most channels of one stream'),
-    messagesPerSecond: whole(
-      1,
-      1_000_000,
-      200,
+    channelsPerWindow: whole(1, 1000, 64).describe('Most channels of one stream'),
+    messagesPerSecond: whole(1, 1_000_000, 200).describe(
       'Messages per second from one window; beyond it streams are slowed and POSTs refused (429)',
     ),
-    bodySeconds: whole(1, 600, 30, 'Time limit for a complete request, s'),
-    connectionBytes: whole(
-      65_536,
-      1_073_741_824,
-      33_554_432,
+    bodySeconds: whole(1, 600, 30).describe('Time limit for a complete request, s'),
+    connectionBytes: whole(65_536, 1_073_741_824, 33_554_432).describe(
       'Bytes that one connection may have begun and not finished, or not read: bodies, frames, answers; one larger is taken alone',
     ),
-    unfinishedBytes: whole(
-      65_536,
-      17_179_869_184,
-      134_217_728,
+    unfinishedBytes: whole(65_536, 17_179_869_184, 134_217_728).describe(
       'The same of all connections of a process; beyond it the largest item of the largest connection is refused',
     ),
-    queueBytesPerWindow: whole(
-      1024,
-      1_073_741_824,
-      4_194_304,
+    queueBytesPerWindow: whole(1024, 1_073_741_824, 4_194_304).describe(
       'Unsent bytes of a slow window before its stream is closed',
     ),
-    streamsPerSession: whole(
-      1,
-      10_000,
-      100,
+    streamsPerSession: whole(1, 10_000, 100).describe(
       'Most streams of one HTTP/2 connection, and most windows of any connection',
     ),
-    logMessages: whole(1, 10_000_000, 100_000, 'Messages kept for windows that resume'),
-    logBytes: whole(1024, 17_179_869_184, 268_435_456, 'Bytes kept for windows that resume'),
-    logHours: whole(1, 87_600, 168, 'Hours that messages are kept; the newest content is kept for good'),
-    documentBytes: whole(
-      1024,
-      1_073_741_824,
-      16_777_216,
+    logMessages: whole(1, 10_000_000, 100_000).describe('Messages kept for windows that resume'),
+    logBytes: whole(1024, 17_179_869_184, 268_435_456).describe('Bytes kept for windows that resume'),
+    logHours: whole(1, 87_600, 168).describe(
+      'Hours that messages are kept; the newest content is kept for good',
+    ),
+    documentBytes: whole(1024, 1_073_741_824, 16_777_216).describe(
       'Largest shared document, bytes without the text that was deleted; beyond it only deletions are stored',
     ),
-    documentSeconds: whole(
-      1,
-      600,
-      5,
+    documentSeconds: whole(1, 600, 5).describe(
       'Processor time to read or write one document, s; beyond it the document is not read',
     ),
-    documentMegabytes: whole(64, 16_384, 384, 'Memory to read or write one document, MB'),
-    outboxMessages: whole(1, 100_000, 2000, 'Messages that a window keeps while offline'),
-    outboxBytes: whole(1024, 67_108_864, 4_194_304, 'Bytes that a window keeps while offline'),
-  }),
-  sensor: group('The wind sensor', {
-    source: choice(
-      ['simulated', 'serial', 'recorded', 'remote', 'none'],
-      'simulated',
+    documentMegabytes: whole(64, 16_384, 384).describe('Memory to read or write one document, MB'),
+    outboxMessages: whole(1, 100_000, 2000).describe('Messages that a window keeps while offline'),
+    outboxBytes: whole(1024, 67_108_864, 4_194_304).describe('Bytes that a window keeps while offline'),
+  }).describe('Limits of one server'),
+  sensor: group({
+    source: choice(['simulated', 'serial', 'recorded', 'remote', 'none'], 'simulated').describe(
       'Source of the readings: the simulator, a WindSonic on a serial port, a raw log of one, or another server of the same NATS stream (remote)',
     ),
-    path: path('Serial port of the WindSonic, such as /dev/ttyUSB0'),
-    baudRate: choice([2400, 4800, 9600, 19200, 38400], 9600, 'Bit rate of the serial port'),
-    parity: choice(['none', 'even', 'odd'], 'none', 'Parity of the serial port, with 8 data bits'),
-    mode: choice(
-      ['continuous', 'polled'],
-      'continuous',
+    path: path().describe('Serial port of the WindSonic, such as /dev/ttyUSB0'),
+    baudRate: choice([2400, 4800, 9600, 19200, 38400], 9600).describe('Bit rate of the serial port'),
+    parity: choice(['none', 'even', 'odd'], 'none').describe('Parity of the serial port, with 8 data bits'),
+    mode: choice(['continuous', 'polled'], 'continuous').describe(
       'continuous: the WindSonic sends by itself and is never written to; polled (M3, M4): the server requests each reading',
     ),
-    node: text('letters from A to Z', 'Q', 'Node letter of a polled WindSonic', /^[A-Z]$/),
+    node: text('letters from A to Z', 'Q', /^[A-Z]$/).describe('Node letter of a polled WindSonic'),
     // The silence detector assumes the WindSonic's slowest rate, one reading in 4 s.
-    rateHz: quantity(
-      0.25,
-      100,
-      4,
+    rateHz: quantity(0.25, 100, 4).describe(
       'Readings per second of the simulator, of a log without times, and of a polled sensor (at most 7)',
     ),
-    strength: choice(['calm', 'breeze', 'strong', 'gale'], 'breeze', 'Strength of the simulated wind'),
-    file: path('Raw log to replay'),
-    pace: quantity(1, 1000, 1, 'Replay speed of a log; 1 is its own speed'),
-  }),
+    strength: choice(['calm', 'breeze', 'strong', 'gale'], 'breeze').describe(
+      'Strength of the simulated wind',
+    ),
+    file: path().describe('Raw log to replay'),
+    pace: quantity(1, 1000, 1).describe('Replay speed of a log; 1 is its own speed'),
+  }).describe('The wind sensor'),
 })
 
 type Immutable<Value> = Value extends readonly (infer Item)[]
@@ -322,6 +245,7 @@ export const defaultConfig: Config = configSchema.parse({})
 export interface ConfigKey extends FieldNotes {
   /** As in the config file, `sensor.baudRate`. */
   readonly key: string
+  readonly meaning: string
   readonly path: readonly string[]
   readonly flag: string
   readonly variable: string
@@ -344,7 +268,8 @@ function keysOf(object: z.ZodObject, parents: readonly string[], group: string |
     const flag = flagOf(path)
     const variable = `CROSSWIND_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`
     const initial = schema.parse(undefined)
-    return [{ ...notes, key: path.join('.'), path, flag, variable, initial, schema, group }]
+    const { description: meaning = '' } = schema
+    return [{ ...notes, meaning, key: path.join('.'), path, flag, variable, initial, schema, group }]
   })
 }
 

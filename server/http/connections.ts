@@ -17,7 +17,7 @@ import { authorityPattern } from '../security/middleware.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
 import type { HttpVersion } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
-import type { Timers } from '../wire/time.ts'
+import { repeat, type Timers } from '../wire/time.ts'
 import { counted } from './refusals.ts'
 
 export type PortServer = Http2SecureServer | HttpsServer
@@ -184,17 +184,14 @@ export class Connections {
   // holds the former socket. `connection` is null once the TLS socket or session leads to it.
   readonly #handshakes = new AsyncLocalStorage<{ connection: Connection | null }>()
   #admitted = 0
-  #stopTimer: () => void
+  readonly stopWatching: () => void
 
   constructor(servers: readonly PortServer[], settings: ConnectionSettings, timers: Timers) {
     this.#settings = settings
     this.#timers = timers
     const lookMs = Math.min(settings.heartbeatMs, settings.bodySeconds * 1000) / 4
-    const lookAround = () => {
-      for (const connection of this.all()) connection.look(timers.now())
-      this.#stopTimer = timers.later(lookAround, lookMs)
-    }
-    this.#stopTimer = timers.later(lookAround, lookMs)
+    const lookAround = () => this.all().forEach((connection) => void connection.look(timers.now()))
+    this.stopWatching = repeat(timers, lookAround, lookMs)
     const splitPlainHttp = createPlainHttp(settings.handshakeMs)
     for (const server of servers) {
       this.#takeConnections(server, splitPlainHttp)
@@ -221,10 +218,6 @@ export class Connections {
     const secure = this.all().filter((connection) => connection.secure)
     const http2 = secure.filter(({ session }) => session).length
     return { '2': http2, '1.1': secure.length - http2 }
-  }
-
-  stopWatching(): void {
-    this.#stopTimer()
   }
 
   /** Runs before the server's own listener, which starts TLS. */

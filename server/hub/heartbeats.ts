@@ -1,7 +1,7 @@
 // Sends heartbeats to streams, and ends those whose client is silent or whose session is over.
 
 import type { Log } from '../log/log.ts'
-import type { Timers } from '../wire/time.ts'
+import { repeat, type Timers } from '../wire/time.ts'
 import type { Awareness } from './awareness.ts'
 import { Delivery } from './delivery.ts'
 import { type Client, clientKey, type Registry } from './registry.ts'
@@ -32,14 +32,7 @@ export class Heartbeats {
   constructor(parts: HeartbeatParts) {
     this.#parts = parts
     const { timers, heartbeatMs } = parts
-    const turnMs = heartbeatMs / turnsPerBeat
-    let cancel = timers.later(turn, turnMs)
-    const takeTurn = () => this.#takeTurn()
-    function turn(): void {
-      takeTurn()
-      cancel = timers.later(turn, turnMs)
-    }
-    this.stop = () => cancel()
+    this.stop = repeat(timers, () => this.#takeTurn(), heartbeatMs / turnsPerBeat)
   }
 
   #takeTurn(): void {

@@ -125,6 +125,12 @@ export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts,
 type Question = Partial<Omit<Poll, 'identity' | 'cursor'>> & { readonly cursor?: string | null }
 
 /** The heartbeat is a whole number of turns. */
+const nothing = () => undefined
+const noMeter = {
+  ...{ stored: nothing, sent: nothing, omitted: nothing },
+  ...{ failed: nothing, unrecovered: nothing, ended: nothing },
+}
+
 export function openHub(given: HubChange = {}) {
   const {
     log,
@@ -147,7 +153,8 @@ export function openHub(given: HubChange = {}) {
   }
   const kept = log ?? memoryLog(time.now)
   const onFailure = (error: unknown) => void failures.push(error)
-  const hub = new Hub({ log: kept, timers: time, random, onFailure, bus, settings })
+  const parts = { log: kept, timers: time, random, onFailure, bus, settings, mayLead: true }
+  const hub = new Hub({ ...parts, meter: noMeter })
   hub.onJoined = onJoined
 
   return {

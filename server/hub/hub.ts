@@ -3,7 +3,7 @@
 import { type Bus, type Log, newEpoch } from '../log/log.ts'
 import type { AwarenessReport, ByeCode, Cursor, Draft, Stored } from '../wire/messages.ts'
 import { Refusal, type RefusalCode } from '../wire/refusal.ts'
-import type { Random, Timers } from '../wire/time.ts'
+import { type Random, shuffled, type Timers } from '../wire/time.ts'
 import { Awareness, checkReport } from './awareness.ts'
 import { RecentDeliveries } from './delivery.ts'
 import { Heartbeats } from './heartbeats.ts'
@@ -36,11 +36,6 @@ export interface Meter {
   readonly ended: (code: ByeCode) => void
 }
 
-const noMeter: Meter = {
-  ...{ stored: () => undefined, sent: () => undefined, omitted: () => undefined },
-  ...{ failed: () => undefined, unrecovered: () => undefined, ended: () => undefined },
-}
-
 interface HubParts {
   readonly log: Log
   readonly timers: Timers
@@ -49,9 +44,9 @@ interface HubParts {
   readonly onFailure: (error: unknown) => void
   /** To the other servers of the log; absent where there are none. */
   readonly bus?: Bus | undefined
-  /** Whether it may do what one server of the log has to do; default: true. */
-  readonly mayLead?: boolean
-  readonly meter?: Meter
+  /** Whether it may do what one server of the log has to do. */
+  readonly mayLead: boolean
+  readonly meter: Meter
   /** Why no client is admitted at the moment; default: null. */
   readonly refusal?: () => Refusal | null
   readonly settings: {
@@ -85,7 +80,7 @@ export class Hub {
   #draining: Promise<void> | null = null
 
   constructor(parts: HubParts) {
-    const { log, timers, random, bus, settings, meter = noMeter, mayLead = true } = parts
+    const { log, timers, random, bus, settings, meter, mayLead } = parts
     const { heartbeatMs } = settings
     this.#parts = parts
 
@@ -195,10 +190,7 @@ export class Hub {
     this.#rateLimit.charge(connection, Math.floor(bytes / bytesPerToken))
   }
 
-  /**
-   * Heartbeat of a stream or a proven name; `carries` for a stream of several clients. Throws a `Refusal` (403
-   * `not-your-name`) if a free name sets it.
-   */
+  /** Throws a `Refusal` (403 `not-your-name`) if a free name sets `carries`, the windows of a shared stream. */
   heard(from: Subscriber | string, carries?: Readonly<Record<string, number>>): void {
     const client = this.#clientOf(from)
     if (client) this.#registry.heard(client, carries)
@@ -342,9 +334,8 @@ export class Hub {
   #drainStreams(withinMs: number, sentence: string): Promise<void> {
     const { timers, random } = this.#parts
     const { reconnectDelayMs } = this.#streams
-    const leaving = Array.from(this.#registry.all(), ({ stream }) => ({ stream, place: random() }))
-      .sort((one, other) => one.place - other.place)
-      .flatMap(({ stream }) => stream ?? [])
+    const streams = this.#registry.all().flatMap(({ stream }) => (stream ? [stream] : []))
+    const leaving = shuffled([...streams], random)
     const turns = Math.max(1, Math.floor(Math.min(withinMs, leaving.length * drainMsPerStream) / drainTurnMs))
     const perTurn = Math.ceil(leaving.length / turns)
     return new Promise((resolve) => {

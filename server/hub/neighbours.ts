@@ -2,10 +2,10 @@
 // of them means for a client of another.
 
 import type { Bus } from '../log/log.ts'
-import type { AwarenessReport, AwarenessState } from '../wire/messages.ts'
-import type { Cancel, Timers } from '../wire/time.ts'
-import type { Awareness } from './awareness.ts'
-import { type Counts, type Elsewhere, noCounts, type Registry } from './registry.ts'
+import type { AwarenessReport } from '../wire/messages.ts'
+import { type Cancel, repeat, type Timers } from '../wire/time.ts'
+import type { Awareness, OwnChange } from './awareness.ts'
+import { type Counts, type Elsewhere, emptyCounts, noCounts, type Registry } from './registry.ts'
 
 /** For a client of another server: a request need not come to the server that has the stream. */
 export type Said =
@@ -19,13 +19,6 @@ export type Said =
       readonly report: AwarenessReport
       readonly opening: number
     }
-
-interface ShownElsewhere {
-  readonly channel: string
-  readonly window: string
-  readonly owner: string | null
-  readonly state: AwarenessState | null
-}
 
 type CountsName = keyof Counts
 
@@ -41,7 +34,7 @@ type Told =
   | ({ readonly type: 'counts'; readonly isWhole: boolean; readonly mayLead: boolean } & PlainCounts)
   /** Pages of polling clients by their proven names; their next poll may come to any server. */
   | { readonly type: 'polls'; readonly pages: Readonly<Record<string, string>> }
-  | { readonly type: 'shown'; readonly shown: readonly ShownElsewhere[] }
+  | { readonly type: 'shown'; readonly shown: readonly OwnChange[] }
   | { readonly type: 'gone' }
 
 /** `from` is the server. Others of the same version wrote it: its shape is not checked. */
@@ -79,18 +72,18 @@ export class Neighbours implements Elsewhere {
   readonly #others = new Map<string, Other>()
   readonly #polling = new Map<string, { readonly page: string; readonly at: number }>()
   /** Not posted yet, by channel and window; the newest of each. */
-  readonly #shown = new Map<string, ShownElsewhere>()
+  readonly #shown = new Map<string, OwnChange>()
   readonly #polled = new Map<string, string>()
   #cancelShown: Cancel | null = null
   #cancelPolled: Cancel | null = null
-  #cancelCounts: Cancel
+  readonly #cancelCounts: Cancel
   #posted: Counts = noCounts
   #isClosed = false
 
   constructor(parts: NeighboursParts) {
     this.#parts = parts
-    const { bus, server, registry, awareness } = parts
-    this.#cancelCounts = this.#planCounts()
+    const { bus, server, registry, awareness, timers, heartbeatMs } = parts
+    this.#cancelCounts = repeat(timers, () => this.#repeatCounts(), heartbeatMs / countsPerHeartbeat)
     registry.elsewhere = this
     awareness.onOwn = (change) => this.#show(change)
     bus.follow(
@@ -125,7 +118,7 @@ export class Neighbours implements Elsewhere {
   }
 
   counts(): Counts {
-    const sum = { pages: new Map(), owners: new Map(), overviews: new Map() }
+    const sum = emptyCounts()
     for (const other of this.#others.values())
       for (const name of countsNames)
         for (const [key, count] of other[name]) sum[name].set(key, (sum[name].get(key) ?? 0) + count)
@@ -164,11 +157,6 @@ export class Neighbours implements Elsewhere {
     }
   }
 
-  #planCounts(): Cancel {
-    const { timers, heartbeatMs } = this.#parts
-    return timers.later(() => this.#repeatCounts(), heartbeatMs / countsPerHeartbeat)
-  }
-
   #repeatCounts(): void {
     const { timers, heartbeatMs, registry } = this.#parts
     this.#postCounts()
@@ -177,7 +165,6 @@ export class Neighbours implements Elsewhere {
     const { size } = this.#polling
     for (const [window, { at }] of this.#polling) if (at < latest) this.#polling.delete(window)
     if (this.#polling.size < size) registry.presenceChanged()
-    this.#cancelCounts = this.#planCounts()
   }
 
   #forget(other: string): void {
@@ -196,7 +183,7 @@ export class Neighbours implements Elsewhere {
     if (all.length > 0) this.#post({ type: 'shown', shown: all })
   }
 
-  #show(change: ShownElsewhere): void {
+  #show(change: OwnChange): void {
     this.#shown.set(`${change.channel} ${change.window}`, change)
     this.#cancelShown ??= this.#parts.timers.later(() => {
       this.#cancelShown = null
@@ -232,10 +219,7 @@ export class Neighbours implements Elsewhere {
       this.#post({ type: 'hello' })
       return
     }
-    const other: Other =
-      known && !isWhole
-        ? known
-        : { pages: new Map(), owners: new Map(), overviews: new Map(), heardAt: 0, mayLead }
+    const other: Other = known && !isWhole ? known : { ...emptyCounts(), heardAt: 0, mayLead }
     other.heardAt = timers.now()
     const joined = Object.entries(told.overviews).filter(
       ([key, count]) => count > (known?.overviews.get(key) ?? 0),

@@ -4,7 +4,7 @@ import type { Log } from '../log/log.ts'
 import { type Draft, probesChannel, type Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
-import { NewChannels } from './rate-limit.ts'
+import { RateLimit, reserveOf } from './rate-limit.ts'
 import type { Holder } from './subscriber.ts'
 
 interface PublisherParts {
@@ -15,15 +15,23 @@ interface PublisherParts {
   readonly maxChannels: number
 }
 
+const hourMs = 3_600_000
+
+/** New channels: so many an hour of each connection and invitation; of the reserve so many in all, and few of each. */
 export class Publisher {
   readonly #parts: PublisherParts
-  readonly #newChannels: NewChannels
+  readonly #all = {}
+  readonly #usual: RateLimit
+  readonly #reserve: { readonly ofEach: RateLimit; readonly ofAll: RateLimit }
   /** New channels whose first message is not stored yet. */
   readonly #beginning = new Set<string>()
 
   constructor(parts: PublisherParts) {
     this.#parts = parts
-    this.#newChannels = new NewChannels(parts.newChannelsPerHour, parts.maxChannels, parts.now)
+    const limit = (perHour: number) => new RateLimit(perHour, parts.now, hourMs)
+    const { newChannelsPerHour: perHour } = parts
+    this.#usual = limit(perHour)
+    this.#reserve = { ofEach: limit(Math.max(1, Math.floor(perHour / 100))), ofAll: limit(perHour) }
   }
 
   /** See `Hub#publish`. */
@@ -55,10 +63,21 @@ export class Publisher {
       })
   }
 
-  #mayBegin(draft: Draft, holder: Holder): void {
-    const { channel } = draft
-    const heads = this.#parts.log.heads()
+  /** Throws a `Refusal` (429 `too-fast`) for a new channel beyond the quota. */
+  #mayBegin({ id, channel }: Draft, { connection, invitation }: Holder): void {
+    const { log, maxChannels, newChannelsPerHour } = this.#parts
+    const heads = log.heads()
     if (channel === probesChannel || heads.has(channel) || this.#beginning.has(channel)) return
-    this.#newChannels.begin(holder, draft, heads.size + this.#beginning.size)
+    const isReserve = heads.size + this.#beginning.size >= reserveOf(maxChannels)
+    const { ofEach, ofAll } = this.#reserve
+    const waitMs =
+      this.#usual.take(connection) ||
+      (invitation && this.#usual.take(this.#all, invitation)) ||
+      (isReserve && (ofEach.take(connection) || ofAll.take(this.#all))) ||
+      0
+    if (waitMs === 0) return
+    const few = isReserve ? ', and fewer where little room is left (limits.maxChannels)' : ''
+    const sentence = `Channel "${channel}" would be new, and a connection or invitation may begin ${newChannelsPerHour} an hour (limits.newChannelsPerHour)${few}; write to one that is there, or wait.`
+    throw new Refusal('too-fast', sentence, id, Math.ceil(waitMs))
   }
 }

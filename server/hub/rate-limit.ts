@@ -1,9 +1,6 @@
-// Limits the rate of each sender on a connection, and how many channels a client begins.
+// Limits the rate of each sender on a connection.
 
-import type { Draft } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
-import type { Holder } from './subscriber.ts'
 
 interface Bucket {
   tokens: number
@@ -93,44 +90,8 @@ export class RateLimit {
   }
 }
 
-const hourMs = 3_600_000
-
 /** The last quarter of windows and channels is for those who have none. */
 export const reserveOf = (most: number) => most * 0.75
-
-/** New channels: so many an hour of each connection and invitation; of the reserve so many in all, and few of each. */
-export class NewChannels {
-  readonly #perHour: number
-  readonly #most: number
-  readonly #all = {}
-  readonly #usual: RateLimit
-  readonly #reserve: { readonly ofEach: RateLimit; readonly ofAll: RateLimit }
-
-  constructor(perHour: number, most: number, now: Clock) {
-    this.#perHour = perHour
-    this.#most = most
-    this.#usual = new RateLimit(perHour, now, hourMs)
-    this.#reserve = {
-      ofEach: new RateLimit(Math.max(1, Math.floor(perHour / 100)), now, hourMs),
-      ofAll: new RateLimit(perHour, now, hourMs),
-    }
-  }
-
-  /** Throws a `Refusal` (429 `too-fast`) for one more than the holder may begin. */
-  begin({ connection, invitation }: Holder, { id, channel }: Draft, channels: number): void {
-    const isReserve = channels >= reserveOf(this.#most)
-    const { ofEach, ofAll } = this.#reserve
-    const waitMs =
-      this.#usual.take(connection) ||
-      (invitation && this.#usual.take(this.#all, invitation)) ||
-      (isReserve && (ofEach.take(connection) || ofAll.take(this.#all))) ||
-      0
-    if (waitMs === 0) return
-    const few = isReserve ? ', and fewer where little room is left (limits.maxChannels)' : ''
-    const sentence = `Channel "${channel}" would be new, and a connection or invitation may begin ${this.#perHour} an hour (limits.newChannelsPerHour)${few}; write to one that is there, or wait.`
-    throw new Refusal('too-fast', sentence, id, Math.ceil(waitMs))
-  }
-}
 
 /** Of a message's bytes that are refused: the cost of one token. */
 export const bytesPerToken = 16_384

@@ -34,7 +34,14 @@ export interface Counts {
   readonly overviews: ReadonlyMap<string, number>
 }
 
-export const noCounts: Counts = { pages: new Map(), owners: new Map(), overviews: new Map() }
+/** Maps to be filled. */
+export const emptyCounts = () => ({
+  pages: new Map<string, number>(),
+  owners: new Map<string, number>(),
+  overviews: new Map<string, number>(),
+})
+
+export const noCounts: Counts = emptyCounts()
 
 /** The other servers of the log. */
 export interface Elsewhere {
@@ -62,9 +69,7 @@ export class Registry {
   /** Departures of polling clients, oldest first. */
   readonly #departures = new Map<string, { readonly opening: number; readonly at: number }>()
   #windowsByPage = new Map<string, number>()
-  #streamsByPage = new Map<string, number>()
-  #streamsByOwner = new Map<string, number>()
-  #clientsByOverview = new Map<string, number>()
+  #counts = emptyCounts()
   #elsewhereCounted: Counts = noCounts
   #cancelPresence: Cancel | null = null
   /** The other servers of the log. */
@@ -76,10 +81,7 @@ export class Registry {
     this.#onLeft = onLeft
   }
 
-  /**
-   * Returns the replaced older stream of the client; null if the new stream is the older. Streams under a free name
-   * coexist.
-   */
+  /** Returns the older stream that it replaces; null if it is the older one. Streams under a free name coexist. */
   join(stream: Subscriber): { readonly replaced: Subscriber | null } | null {
     const { identity } = stream
     const key = clientKey(identity)
@@ -215,10 +217,7 @@ export class Registry {
     return this.#clients.size
   }
 
-  /**
-   * A sign of life; `carries`: the windows of a shared stream, by their first channel. Throws a `Refusal` (403 `not-your-name`) if a
-   * free name carries any.
-   */
+  /** `carries`: see `Client`. Throws a `Refusal` (403 `not-your-name`) if a free name carries any. */
   heard(client: Client, carries?: Readonly<Record<string, number>>): void {
     client.heardAt = this.#timers.now()
     if (!carries) return
@@ -262,11 +261,7 @@ export class Registry {
 
   /** Of this server, as in the last presence frames, without polling clients of proven names. */
   counts(): Counts {
-    return {
-      pages: this.#streamsByPage,
-      owners: this.#streamsByOwner,
-      overviews: this.#clientsByOverview,
-    }
+    return this.#counts
   }
 
   streamsOn(channel: string): ReadonlySet<Subscriber> {
@@ -304,18 +299,16 @@ export class Registry {
   #sendPresence(): void {
     this.#cancelPresence = null
     this.#windowsByPage = new Map()
-    this.#streamsByPage = new Map()
-    this.#streamsByOwner = new Map()
-    this.#clientsByOverview = new Map()
+    this.#counts = emptyCounts()
     for (const { identity, page, stream, carries } of this.#clients.values()) {
       const { owner, mode } = identity
       const polls = stream === null && carries === null && owner !== null
       if (carries) {
         for (const [carried, windows] of carries) this.#countPage(carried, windows, polls)
       } else this.#countPage(page, 1, polls)
-      if (owner !== null && mode.windowsPerBrowser !== null) add(this.#streamsByOwner, owner, 1)
+      if (owner !== null && mode.windowsPerBrowser !== null) add(this.#counts.owners, owner, 1)
       for (const channel of identity.channels)
-        if (pageOfOverview(channel) !== null) add(this.#clientsByOverview, channel, 1)
+        if (pageOfOverview(channel) !== null) add(this.#counts.overviews, channel, 1)
     }
     this.#elsewhereCounted = this.elsewhere.counts()
     this.elsewhere.onCounted()
@@ -335,7 +328,7 @@ export class Registry {
 
   #countPage(page: string, windows: number, polls: boolean): void {
     add(this.#windowsByPage, page, windows)
-    if (!polls) add(this.#streamsByPage, page, windows)
+    if (!polls) add(this.#counts.pages, page, windows)
   }
 
   /** Null if the client was told. Most were: all clients are looked at each time. */
@@ -344,7 +337,7 @@ export class Registry {
     const browserHttp1Streams =
       owner === null
         ? 0
-        : (this.#streamsByOwner.get(owner) ?? 0) + (this.#elsewhereCounted.owners.get(owner) ?? 0)
+        : (this.#counts.owners.get(owner) ?? 0) + (this.#elsewhereCounted.owners.get(owner) ?? 0)
     const isKnown = last?.windows === windows && last.browserHttp1Streams === browserHttp1Streams
     if (!carries) {
       return isKnown ? null : { type: 'presence', windows, browserHttp1Streams }

@@ -259,7 +259,7 @@ function mountInvitations(router: Router, { access, bodies, timers }: DocumentPa
   const invitationRate = new RateLimit(1, timers.now)
   router.post('/api/invitations', async (ctx) => {
     mustBeOfType(ctx.req, 'Invitations', 'application/json')
-    const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), { mostBytes: mostInvitationBytes }))
+    const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), mostInvitationBytes))
     const { data, error } = invitationSchema.safeParse(asked)
     if (error) {
       const [issue] = error.issues

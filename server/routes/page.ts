@@ -1,15 +1,17 @@
-// The page: the built file with its settings, and a snapshot of the document, from which its stream resumes.
+// The page: the built file with its settings and a snapshot, from which its stream resumes; and its assets.
 
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import type { ServerResponse } from 'node:http'
+import { basename, join } from 'node:path'
 import type Router from '@koa/router'
-import type { ParameterizedContext } from 'koa'
+import type { Middleware, ParameterizedContext } from 'koa'
+import serve from 'koa-static'
 import type { Documents } from '../document/document-worker.ts'
 import { admitChannel } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { bytesPerToken, RateLimit } from '../hub/rate-limit.ts'
 import { firstChannel, type Grant, refuseReading, refuseWriting } from '../security/access.ts'
-import { grantOf, type OriginRules, pageHeaders } from '../security/middleware.ts'
+import { grantOf, type OriginRules, pageHeaders, workerHeaders } from '../security/middleware.ts'
 import { answerParts, jsonPieces } from '../transports/answers.ts'
 import { connectionOf } from '../transports/bodies.ts'
 import type { Budget } from '../transports/budget.ts'
@@ -109,4 +111,41 @@ function* partsOf(page: string, start: PageStart): Generator<string> {
   // "<" in a setting or content could close the script element.
   if (whole) for (const piece of jsonPieces(start)) yield piece.replaceAll('<', '\\u003c')
   yield close + page.slice(place + whole.length)
+}
+
+/** Excludes the build's compressed variants. */
+const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$/
+const isAsset = (path: string) => assetPath.test(path) && !path.endsWith('.br') && !path.endsWith('.gz')
+
+/** Only assets and wind history are compressed: compression delays streams, and leaks the text's length (BREACH). */
+export function serveAssets(folder: string, ports: () => readonly number[]): Middleware {
+  const setHeaders = (response: ServerResponse, path: string) => {
+    response.setHeader('Cache-Control', 'public, max-age=31536000, immutable')
+    response.setHeader('Accept-Ranges', 'none')
+    response.setHeader('ETag', `"${basename(path)}"`)
+  }
+  const files = (brotli: boolean, gzip: boolean) => serve(folder, { index: false, setHeaders, brotli, gzip })
+  const filesIn = { br: files(true, false), gzip: files(false, true), identity: files(false, false) }
+  return async (ctx, next) => {
+    if (!isAsset(ctx.path)) return next()
+    // A worker runs under the policy of its script's response.
+    if (ctx.path.endsWith('.js')) ctx.set(workerHeaders(ctx.hostname, ports()))
+    ctx.vary('Accept-Encoding')
+    await filesIn[encodingFor(ctx.get('Accept-Encoding'))](ctx, next)
+    if (ctx.fresh) ctx.status = 304
+  }
+}
+
+function encodingFor(accepted: string): 'br' | 'gzip' | 'identity' {
+  const weights = new Map<string, number>()
+  for (const [, coding = '', weight = '1'] of accepted
+    .toLowerCase()
+    .matchAll(/([\w*-]+)\s*(?:;\s*q\s*=\s*([^\s,;]*))?/g))
+    weights.set(coding, Number(weight))
+  const weightOf = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0
+  // Identity ranks last unless it is named.
+  const plain = weights.get('identity') ?? 0
+  const [br, gzip] = [weightOf('br'), weightOf('gzip')]
+  if (br > 0 && br >= gzip && br >= plain) return 'br'
+  return gzip > 0 && gzip >= plain ? 'gzip' : 'identity'
 }

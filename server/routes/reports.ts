@@ -1,12 +1,13 @@
 // `GET /lab`: lists the lab's runs in the reports folder, and serves the files of their reports.
 
-import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { opendir, readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
+import { escapeHtml } from '../document/html.ts'
+import { plainHeaders, plainPage, sourceOf } from '../http/refusals.ts'
 import { grantOf } from '../security/middleware.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -43,31 +44,8 @@ function requireAll(ctx: ParameterizedContext): void {
   throw new Refusal('not-invited-there', sentence)
 }
 
-interface ReadableRun {
-  readonly name: string
-  readonly scenario: string
-  readonly finding: string
-  /** ISO 8601. */
-  readonly startedAt: string
-  readonly commit: string
-  /** Links of its row, report.html first. */
-  readonly files: readonly string[]
-}
-
-interface UnreadableRun {
-  readonly name: string
-  /** Why, as the end of a sentence. */
-  readonly fault: string
-}
-
-type Run = ReadableRun | UnreadableRun
-
-interface List {
-  /** The newest first, unreadable ones last. */
-  readonly runs: readonly Run[]
-  /** Folders that were not looked at. */
-  readonly omitted: number
-}
+/** `fault`: why it is unreadable, as the end of a sentence; of others undefined. */
+type Run = Awaited<ReturnType<typeof readSummary>>
 
 /** Folders looked at in one request, files listed of one, and names read from a large directory. */
 const most = { runs: 200, files: 20, names: 10_000 }
@@ -109,14 +87,15 @@ class Reports {
     this.#folder = folder
   }
 
-  async list(): Promise<List> {
+  /** The newest runs first, unreadable ones last. `omitted`: folders that were not looked at. */
+  async list() {
     const names = await this.#names()
     const looked = names.slice(0, most.runs)
     const kept: Cache = new Map()
     const found = await Promise.all(looked.map((name) => this.#readRun(name, kept)))
     this.#read = kept
     const runs = found.filter((run) => run !== null)
-    const startOf = (run: Run) => ('fault' in run ? '' : run.startedAt)
+    const startOf = ({ startedAt = '' }: Run) => startedAt
     return {
       runs: runs.toSorted((one, other) => startOf(other).localeCompare(startOf(one))),
       omitted: names.length - looked.length,
@@ -177,7 +156,7 @@ class Reports {
   }
 }
 
-async function readSummary(name: string, folder: string, size: number): Promise<Run> {
+async function readSummary(name: string, folder: string, size: number) {
   if (size > mostSummaryBytes) return { name, fault: `summary.json has ${size} bytes, which is too large` }
   const text = await readFile(join(folder, 'summary.json'), 'utf8')
   const files = (await readdir(folder)).filter((file) => fileName.test(file)).slice(0, most.files)
@@ -204,7 +183,7 @@ function parsed(text: string): unknown {
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'error')
 const isMissing = (error: unknown) => ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(codeOf(error))
 
-function pageFor({ runs, omitted }: List): string {
+function pageFor({ runs, omitted }: Awaited<ReturnType<Reports['list']>>): string {
   const omission =
     omitted === 0
       ? ''
@@ -213,31 +192,18 @@ function pageFor({ runs, omitted }: List): string {
     runs.length === 0
       ? '<p>There is no report yet.</p>'
       : `<ul>\n${runs.map((run) => `<li>${rowFor(run)}</li>`).join('\n')}\n</ul>`
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Lab reports – Crosswind</title>
-<style>${style}</style>
-</head>
-<body>
-<main>
-<p class="mark"><a href="/">Crosswind</a></p>
+  const main = `<p class="mark"><a href="/">Crosswind</a></p>
 <h1>Lab reports</h1>
 ${list}
 ${omission}
 <p class="soft">A run of the lab writes one: <code>npm run lab -- keystrokes</code> measures the transmission time of typed keys.</p>
-</main>
-</body>
-</html>
 `
+  return plainPage('Lab reports', style, main)
 }
 
 function rowFor(run: Run): string {
   const address = (file: string) => escapeHtml(`/lab/${encodeURIComponent(run.name)}/${file}`)
-  if ('fault' in run)
+  if (run.fault !== undefined)
     return `<p class="finding">${escapeHtml(run.name)}</p>\n<p class="soft">Unreadable: ${escapeHtml(run.fault)}.</p>`
   const { name, scenario, finding, startedAt, commit, files } = run
   const main = files.find((file) => file === 'report.html')
@@ -249,10 +215,6 @@ function rowFor(run: Run): string {
   return `<p class="soft"><b>${escapeHtml(scenario)}</b> <time datetime="${escapeHtml(startedAt)}">${escapeHtml(when)}</time></p>
 <p class="finding">${main ? `<a href="${address(main)}">${words}</a>` : words}</p>
 <p class="soft">${escapeHtml(name)}, commit ${escapeHtml(commit)}<br>${links.join(', ')}</p>`
-}
-
-function escapeHtml(plain: string): string {
-  return plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
 
 /** The colours of the reports. */
@@ -281,13 +243,6 @@ a:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px }
 code { font-size: 0.9375em }
 `
 
-const styleHash = createHash('sha256').update(style).digest('base64')
-
-const headersFor = (styles: string) => ({
-  'Content-Security-Policy': `default-src 'none'; style-src ${styles}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  'Referrer-Policy': 'no-referrer',
-  'Cache-Control': 'no-store',
-})
-const listHeaders = headersFor(`'sha256-${styleHash}'`)
+const listHeaders = { ...plainHeaders(sourceOf(style)), 'Cache-Control': 'no-store' }
 /** Reports and figures have style attributes, which no hash covers. */
-const fileHeaders = headersFor("'unsafe-inline'")
+const fileHeaders = { ...plainHeaders("'unsafe-inline'"), 'Cache-Control': 'no-store' }

@@ -14,16 +14,10 @@ const codes = { STX: 0x02, ETX: 0x03, LF: 0x0a, CR: 0x0d, dollar: 0x24, asterisk
 
 /** The longest body has 28 bytes: UV in ft/min with a padded status. */
 const longestBody = 32
-/**
- * Other Gill instruments frame longer bodies alike (WindObserver 34 bytes, MaxiMet about 250). Their checksum tells a
- * foreign frame from a damaged one.
- */
+/** Other Gill instruments frame longer bodies alike: their checksum tells them from a damaged frame. */
 const longestForeignBody = 400
 
-/**
- * Pure: no clock, no timer. Holds at most one frame. STX and `$` occur only at a frame's start, so each starts a new
- * one.
- */
+/** Pure, and holds at most one frame. STX and `$` occur only at a frame's start, so each starts a new one. */
 export function createFrameSplitter() {
   const refused = { checksum: 0, layout: 0, range: 0, cut: 0, 'too-long': 0, ending: 0 }
   /** In `head`, the `$` may still prove stray. */

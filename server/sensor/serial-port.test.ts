@@ -50,7 +50,7 @@ function openFake({ createPort, polling = null, path = '/dev/wind' }: FakeOpenin
   return { source, time, ports, newest, heard }
 }
 
-test('bytes come with the stamp of their arrival', () => {
+test('bytes carry their arrival time', () => {
   const { newest, heard, time } = openFake()
   newest().succeed()
   time.advance(12.5)
@@ -59,7 +59,7 @@ test('bytes come with the stamp of their arrival', () => {
   assert.deepEqual(heard, ['open', 'Q,@12.5'])
 })
 
-test('a path that is missing is tried again after growing pauses', () => {
+test('retries a missing path after growing pauses', () => {
   const { newest, heard, time, ports } = openFake()
   for (const pauseMs of [500, 1000, 2000, 4000, 5000, 5000]) {
     newest().fail('Error: No such file or directory, cannot open /dev/wind')
@@ -76,7 +76,7 @@ test('a path that is missing is tried again after growing pauses', () => {
   )
 })
 
-test('a lost cable closes once, and bytes make the next pause short again', () => {
+test('a lost cable is reported once; received bytes reset the retry pause', () => {
   const { newest, heard, time } = openFake()
   newest().fail('Error: Permission denied, cannot open /dev/wind')
   time.advance(500)
@@ -98,7 +98,7 @@ test('an error closes the port that is still open', () => {
   assert.equal(newest().closings, 1)
 })
 
-test('a port that opens and never says anything is tried ever more slowly', () => {
+test('a port that opens and stays silent is retried ever more slowly', () => {
   const { newest, heard, time } = openFake()
   for (const pauseMs of [500, 1000, 2000]) {
     newest().succeed()
@@ -118,7 +118,7 @@ function pathsFor(t: TestContext) {
   return { device, other, link }
 }
 
-test('a device that goes without a word is noticed, also by a link to it, and its port closed', (t) => {
+test('notices a device that disappears silently, also through a link, and closes its port', (t) => {
   for (const replaced of [false, true])
     for (const name of ['device', 'link'] as const) {
       const { device, other, ...paths } = pathsFor(t)
@@ -136,7 +136,7 @@ test('a device that goes without a word is noticed, also by a link to it, and it
     }
 })
 
-test('a device whose mode was changed is the same, also by a link to it', async (t) => {
+test('a change of the device’s mode is no disappearance, also through a link', async (t) => {
   for (const name of ['device', 'link'] as const) {
     const { device, ...paths } = pathsFor(t)
     const { newest, heard, time, source } = openFake({ path: { device, ...paths }[name] })
@@ -149,7 +149,7 @@ test('a device whose mode was changed is the same, also by a link to it', async 
   }
 })
 
-test('settings that serialport refuses outright are a closing, not a throw', bounded, async () => {
+test('settings that serialport rejects close the port instead of throwing', bounded, async () => {
   const { heard, source, ports } = openFake({
     createPort: () => {
       throw new TypeError('"baudRate" must be a number: 9600')
@@ -161,7 +161,7 @@ test('settings that serialport refuses outright are a closing, not a throw', bou
   assert.equal(ports.length, 0)
 })
 
-test('stopping an open port closes it and nothing more is heard', bounded, async () => {
+test('stopping an open port closes it and stops all callbacks', bounded, async () => {
   const { source, newest, heard, time } = openFake()
   newest().succeed()
   const stopped = source.stop()
@@ -188,7 +188,7 @@ test('stopping while a failed port still closes waits until it is closed', bound
   assert.equal(newest().closings, 1)
 })
 
-test('stopping while the port opens closes it as soon as it has', bounded, async () => {
+test('stopping while the port opens closes it once it is open', bounded, async () => {
   const { source, newest, heard } = openFake()
   const stopped = source.stop()
   newest().succeed()
@@ -197,7 +197,7 @@ test('stopping while the port opens closes it as soon as it has', bounded, async
   assert.deepEqual(heard, [])
 })
 
-test('stopping while it waits to try again ends the trying', bounded, async () => {
+test('stopping during a retry pause ends the retries', bounded, async () => {
   const { source, newest, time, ports } = openFake()
   newest().fail('Error: No such file or directory, cannot open /dev/wind')
   await source.stop()
@@ -206,7 +206,7 @@ test('stopping while it waits to try again ends the trying', bounded, async () =
   assert.equal(time.pending(), 0)
 })
 
-test('what serialport says in its own way is said in ours', () => {
+test('serialport’s errors become sentences for people', () => {
   const rows = [
     ['Error Resource temporarily unavailable Cannot lock port', 'another program has it open'],
     ['Error: Inappropriate ioctl for device setting custom baud rate of 9600', 'it is no serial port'],
@@ -249,7 +249,7 @@ test(
   },
 )
 
-test('last words that never leave do not hold the port', bounded, async () => {
+test('a write that never drains does not block the close', bounded, async () => {
   const { source, newest, time } = openFake({ polling })
   newest().succeed()
   newest().isStuck = true
@@ -260,7 +260,7 @@ test('last words that never leave do not hold the port', bounded, async () => {
   assert.deepEqual([newest().written, newest().closings], [['?', '!'], 1])
 })
 
-test('nothing is said into a port that is not open', bounded, async () => {
+test('writes nothing to a port that is not open', bounded, async () => {
   const { source, newest } = openFake({ polling })
   newest().fail('Error: Permission denied, cannot open /dev/wind')
   await source.stop()
@@ -278,13 +278,13 @@ function startPolled({ node = 'Q', rateHz = 4 } = {}) {
   return { source, port, time, written, missed }
 }
 
-test('it is enabled at once, then asked at the rate', () => {
+test('a polled sensor is enabled at once, then polled at the rate', () => {
   const { time, written } = startPolled({ node: 'C' })
   time.advance(1000)
   assert.deepEqual(written, ['?@0', 'C@130', 'C@380', 'C@630', 'C@880'])
 })
 
-test('a question that no frame began to answer within 130 ms is missed', () => {
+test('a poll without the start of a frame within 130 ms is missed', () => {
   const { port, time, missed } = startPolled()
   time.advance(130 + 129)
   port.receive('\x02Q,')
@@ -298,7 +298,7 @@ test('a question that no frame began to answer within 130 ms is missed', () => {
   assert.deepEqual(missed(), ['missed@510'])
 })
 
-test('a sensor that has not answered for 5 s is enabled again, no matter how often', () => {
+test('a sensor that has not answered for 5 s is enabled again, repeatedly', () => {
   const { port, time, written } = startPolled()
   const enabled = () => written.filter((line) => line.startsWith('?'))
   time.advance(12_000)
@@ -310,7 +310,7 @@ test('a sensor that has not answered for 5 s is enabled again, no matter how oft
   assert.equal(enabled().length, 3)
 })
 
-test('questions that a stall has overtaken are not made up for', () => {
+test('polls skipped during a stall are not made up for', () => {
   const { time, written } = startPolled()
   time.advance(500)
   time.stall(3000)
@@ -319,7 +319,7 @@ test('questions that a stall has overtaken are not made up for', () => {
   assert.deepEqual(times, [130, 380, 3500, 3630, 3880])
 })
 
-test('a stopped port is asked nothing more', async () => {
+test('polls nothing more once stopped', async () => {
   const { source, time, written, missed } = startPolled()
   time.advance(200)
   await source.stop()

@@ -9,6 +9,7 @@ import {
   nothingPlanned,
   type Random,
   type RetryPauses,
+  repeat,
   retryPauseMs,
   type Timers,
 } from '../wire/time.ts'
@@ -131,12 +132,13 @@ const watchEveryMs = 1000
 function watchPath(path: string, timers: Timers, onGone: () => void): Cancel {
   const opened = deviceAt(path)
   if (opened === null) return nothingPlanned
-  let cancel = timers.later(check, watchEveryMs)
-  function check(): void {
-    if (deviceAt(path) !== opened) onGone()
-    else cancel = timers.later(check, watchEveryMs)
+  const look = () => {
+    if (deviceAt(path) === opened) return
+    cancel()
+    onGone()
   }
-  return () => cancel()
+  const cancel = repeat(timers, look, watchEveryMs)
+  return cancel
 }
 
 /**
@@ -283,10 +285,7 @@ const readyMs = 5000
 
 const frameStarts = Buffer.from('\x02$')
 
-/**
- * Poll n is due at start + n / rate whatever the timers do; polls that a stall delays are skipped. Writes only `?` and
- * the node letter.
- */
+/** Poll n is due at start + n / rate; polls that a stall delays are skipped. Writes only `?` and the node letter. */
 function startPolling(
   { node, rateHz }: Polling,
   { timers, onMissed = () => undefined }: LineOpening,

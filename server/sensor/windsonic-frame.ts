@@ -8,10 +8,7 @@ export type FrameReading = Omit<ReadingBody, 'source'>
 /** `layout`: unknown fields or widths, right checksum. `range`: impossible values. */
 type BodyRefusal = 'layout' | 'range'
 
-/**
- * `cut`: another frame or a line end came too early. `too-long`: the body did not end. `ending`: no line end after the
- * checksum.
- */
+/** `cut`: another frame or a line end came too early. `ending`: no line end after the checksum. */
 export type RefusalCode = BodyRefusal | 'checksum' | 'cut' | 'too-long' | 'ending'
 
 /** The checksum was right: undamaged, but another format or impossible values. */
@@ -178,10 +175,7 @@ export interface FrameValues {
   readonly directionDegrees: number | null
   /** In `unit`; in a fault null (O1) or 999.99 (O2). */
   readonly speed: number | null
-  /**
-   * In `unit`. Tunnel frames write the size of `u`, with polarity 1 if positive (from the south), else 0. Null in a
-   * fault.
-   */
+  /** In `unit`; null in a fault. Tunnel frames write the size of `u`, with polarity 1 if positive, else 0. */
   readonly axes: Axes | null
   readonly unit: WindUnit
   /** Two digits. NMEA without the Gill status derives `A` or `V`. */

@@ -2,17 +2,14 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
+import type { Config } from '../config/config.ts'
 import { costOfRefusal, type RateLimit } from '../hub/rate-limit.ts'
 import { type Grant, mustLast } from '../security/access.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { type Budget, chunkBytes, mostUnreadBytes } from './budget.ts'
 
-export interface TransportLimits {
-  readonly maxMessageBytes: number
-  readonly channelsPerWindow: number
-  readonly bodySeconds: number
-}
+export type TransportLimits = Pick<Config['limits'], 'maxMessageBytes' | 'channelsPerWindow' | 'bodySeconds'>
 
 interface BodiesParts {
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
@@ -29,19 +26,8 @@ export const mostBytesFor = ({ may }: Grant, { maxMessageBytes }: BodiesParts['l
 
 export type AnyRequest = IncomingMessage | Http2ServerRequest
 
-interface Expected {
-  /** Of a body that is no message. */
-  readonly mostBytes?: number
-}
-
 /** Large bodies of one connection; the next ones wait in their flow-control windows (RFC 9113, section 5.2). */
 const mostAtOnce = 4
-
-interface Collecting {
-  readonly mostBytes: number
-  readonly length: string | undefined
-  readonly larger: () => Refusal
-}
 
 interface Reading {
   count: number
@@ -58,10 +44,10 @@ export class Bodies {
 
   /**
    * Rejects with a `Refusal` as soon as the body is too large (413), too slow (408) or longer than the session (401), and
-   * discards it; the listener handles the rest.
+   * discards it; the listener handles the rest. `mostBytes` is for a body that is no message.
    */
-  async text(request: AnyRequest, grant: Grant, expected?: Expected): Promise<string> {
-    return (await this.#read(request, grant, expected)).toString('utf8')
+  async text(request: AnyRequest, grant: Grant, mostBytes?: number): Promise<string> {
+    return (await this.#read(request, grant, mostBytes)).toString('utf8')
   }
 
   /** As `text`. Rejects a body that is not UTF-8 with a `Refusal` (400 `bad-shape`); leaves out a byte order mark. */
@@ -74,22 +60,20 @@ export class Bodies {
     }
   }
 
-  async #read(request: AnyRequest, grant: Grant, expected: Expected = {}): Promise<Buffer> {
+  async #read(request: AnyRequest, grant: Grant, most?: number): Promise<Buffer> {
     const { timers, limits } = this.#parts
-    const { mostBytes = mostBytesFor(grant, limits) } = expected
-    const length = request.headers['content-length']
-    const isMessage = expected.mostBytes === undefined
-    const larger = () => (isMessage ? tooLargeFor(grant, limits) : tooLarge(mostBytes))
-    if (Number(length ?? 0) > mostBytes) {
+    const mostBytes = most ?? mostBytesFor(grant, limits)
+    const larger = () => (most === undefined ? tooLargeFor(grant, limits) : tooLarge(most))
+    if (Number(request.headers['content-length'] ?? 0) > mostBytes) {
       discard(request, mostBytes)
       throw larger()
     }
-    const bytes = await this.#collect(request, { mostBytes, length, larger })
+    const bytes = await this.#collect(request, mostBytes, larger)
     mustLast(grant, timers.now())
     return bytes
   }
 
-  #collect(request: AnyRequest, { mostBytes, length, larger }: Collecting): Promise<Buffer> {
+  #collect(request: AnyRequest, mostBytes: number, larger: () => Refusal): Promise<Buffer> {
     const {
       timers,
       budget,
@@ -108,7 +92,7 @@ export class Bodies {
         request.on('data', take)
       }
       // The window holds all of a small one.
-      const isSmall = Number(length ?? Number.POSITIVE_INFINITY) <= mostUnreadBytes
+      const isSmall = Number(request.headers['content-length'] ?? Infinity) <= mostUnreadBytes
       const leave = isSmall ? () => undefined : this.#takePlace(connection, begin)
       if (isSmall) begin()
       const stopTimer = timers.later(() => {

@@ -32,7 +32,7 @@ test('beyond the limit of a connection the newest is refused, and the others go 
   assert.deepEqual(refused, ['second too-much-begun'])
 })
 
-test('one that is larger than the limits is taken where it is alone', () => {
+test('an item larger than the limits is accepted while it is alone', () => {
   const { refused, open } = openBudget()
   const [connection, another] = [{}, {}]
   const large = open(connection, 'large')
@@ -45,7 +45,7 @@ test('one that is larger than the limits is taken where it is alone', () => {
   assert.equal(refused.length, 1)
 })
 
-test('beyond the limit of all the largest of the largest connection is refused, whoever came last', () => {
+test('beyond the total limit, the largest item of the largest connection is refused', () => {
   const { refused, open } = openBudget()
   const [greedy, usual, newcomer] = [{}, {}, {}]
   for (const [name, bytes] of [
@@ -65,7 +65,7 @@ test('beyond the limit of all the largest of the largest connection is refused, 
   assert.deepEqual(refused, ['b too-much-begun', 'newcomer too-much-begun'])
 })
 
-test('what is large comes at 32 MiB a second, of all together, and what is small at once', () => {
+test('large bodies share 32 MiB a second; small ones are read at once', () => {
   const time = createManualTime()
   const budget = new Budget({ connectionBytes: 1e9, unfinishedBytes: 1e10 }, time)
   const open = () => {
@@ -89,7 +89,7 @@ test('what is large comes at 32 MiB a second, of all together, and what is small
   assert.deepEqual(paused(), [false, false, false])
 })
 
-test('a source that is paused for two reasons goes on without both', () => {
+test('a source paused for two reasons resumes when both are gone', () => {
   const source = new PassThrough()
   const valve = new Valve(source)
   valve.pause()
@@ -100,7 +100,7 @@ test('a source that is paused for two reasons goes on without both', () => {
   assert.equal(source.isPaused(), false)
 })
 
-test('a frame has a time; whole frames, however many, have none', () => {
+test('an unfinished frame has a time limit; complete frames have none', () => {
   const { budget } = openBudget()
   const time = createManualTime()
   const refused: string[] = []

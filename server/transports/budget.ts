@@ -1,13 +1,11 @@
 // Memory for what clients have begun and not finished: bodies, frames, answers that wait to be read.
 
+import type { Config } from '../config/config.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 
 /** Bytes; one that is larger is taken where it is alone. */
-export interface BudgetLimits {
-  readonly connectionBytes: number
-  readonly unfinishedBytes: number
-}
+export type BudgetLimits = Pick<Config['limits'], 'connectionBytes' | 'unfinishedBytes'>
 
 interface Account {
   bytes: number

@@ -50,7 +50,7 @@ test('an answer is one JSON text, whatever its messages say', async () => {
   assert.deepEqual([cursor, frames[0]?.type, frames.flatMap(htmlOf)], ['life1:5', 'welcome', hostile])
 })
 
-test('an answer with nothing in it is one too', async () => {
+test('an empty answer is valid JSON too', async () => {
   const { ask } = openPolling(0)
   assert.deepEqual(await ask('window=w1&channels=main&cursor=life1:0').answered, {
     cursor: 'life1:0',
@@ -69,7 +69,7 @@ const holds: [hold: string, heldMs: number][] = [
 ]
 
 for (const [hold, heldMs] of holds) {
-  test(`holds a question for as long as it asks for and the server lets it: ${hold || 'nothing said'}`, async () => {
+  test(`holds a poll for as long as it asks, within the server’s limit: ${hold || 'nothing said'}`, async () => {
     const { time, ask } = openPolling(300)
     let isAnswered = false
     const answered = ask(`window=w1&channels=main&cursor=life1:0${hold}`).answered.then(() => {
@@ -84,7 +84,7 @@ for (const [hold, heldMs] of holds) {
   })
 }
 
-test('a question whose connection goes is not held any longer', async () => {
+test('a held poll ends when its connection closes', async () => {
   const { time, ask } = openPolling(20_000)
   const before = time.pending()
   const { res, answered } = ask('window=w1&channels=main&cursor=life1:0')
@@ -97,13 +97,13 @@ test('a question whose connection goes is not held any longer', async () => {
   assert.deepEqual([time.pending(), res.listenerCount('close')], [before, 0])
 })
 
-test('a question that does not fit is refused', async () => {
+test('a malformed poll is refused', async () => {
   const { ask } = openPolling(0)
   const { status, code } = await refusalOf(() => ask('channels=main').answered)
   assert.deepEqual([status, code], [400, 'bad-query'])
 })
 
-test('who is held beyond the end of its session gets nothing more', async () => {
+test('a held poll that outlives its session gets no messages', async () => {
   const { hub, time, ask } = openPolling(300, 200)
   const { answered } = ask('window=w1&channels=main&cursor=life1:0')
   await settled()
@@ -112,7 +112,7 @@ test('who is held beyond the end of its session gets nothing more', async () => 
   assert.equal((await refusalOf(() => answered)).code, 'session-expired')
 })
 
-test('who asks gets what others sent meanwhile', async () => {
+test('a poll returns what others sent since the last one', async () => {
   const { hub, ask } = openPolling(20_000)
   const { cursor } = await ask('window=w1&channels=main&first').answered
   const held = ask(`window=w1&channels=main&cursor=${cursor}`).answered

@@ -35,7 +35,7 @@ const hostile = [
   'é'.repeat(2000),
 ]
 
-test('a message is its event’s data, whatever it says, and its place is the event’s id', () => {
+test('a message is its event’s data, and its cursor is the event’s id', () => {
   for (const html of hostile) {
     const [event, ...others] = eventsIn(editOf(7, html).bytes(sseFraming))
     assert.deepEqual([event?.event, event?.id, others], ['message', 'life1:7', []])
@@ -52,7 +52,7 @@ test('a message whose JSON is known is the same event, and the same frame', () =
   }
 })
 
-test('every other frame is an event of its name, with the rest of it as data and no place of its own', () => {
+test('any other frame is an event named by its type, without an id', () => {
   for (const message of hostile) {
     const frames: DownFrame[] = [
       { type: 'bye', code: 'draining', message, retryAfterMs: 5 },

@@ -73,10 +73,7 @@ const streamHeaders = {
   'X-Accel-Buffering': 'no',
 }
 
-/**
- * HTTP/2: the stream, without redundant checks of Node's response. HTTP/1.1: the response, unchunked, delimited by the
- * connection's end (RFC 9112, 6.3).
- */
+/** Skips the checks of Node's response. HTTP/1.1: unchunked, ended by the connection (RFC 9112, 6.3). */
 function bytesDown(response: ServerResponse): Pick<Writable, 'write' | 'on'> {
   if ('stream' in response) return response.stream as Writable
   response.removeHeader('Transfer-Encoding')

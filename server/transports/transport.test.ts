@@ -23,7 +23,7 @@ function ask(query: string, { transport = 'sse', cursorText, ...change }: Change
   return admit(opening, transport, { channelsPerWindow: 2 }, cursorText)
 }
 
-test('tells who wants in, in which mode, and where it was', () => {
+test('reads the client, its mode and its cursor from a request', () => {
   const grant: Grant = { ...openGrant, expiresAt: 5000 }
   const { identity, cursor, fingerprint } = ask('window=w1&channels=main,wind&opening=3&cursor=life1:7', {
     grant,
@@ -34,7 +34,7 @@ test('tells who wants in, in which mode, and where it was', () => {
   assert.deepEqual([channels, cursor], [new Set(['main', 'wind']), { epoch: 'life1', seq: 7 }])
 })
 
-test('a browser that came back by itself says better where it was than its address does', () => {
+test('Last-Event-ID overrides the cursor in the query', () => {
   const query = 'window=w1&channels=main&cursor=life1:7'
   assert.equal(ask(query, { cursorText: 'life1:9' }).cursor?.seq, 9)
   assert.equal(ask(query, { cursorText: '' }).cursor?.seq, 7)
@@ -42,12 +42,12 @@ test('a browser that came back by itself says better where it was than its addre
   assert.equal(ask('window=w1&channels=main').cursor, null)
 })
 
-test('the mode is named by what is spoken, also where the table has none of that name', () => {
+test('the mode is named after transport and HTTP version, even if the table lacks it', () => {
   const { mode } = ask('window=w1&channels=main', { transport: 'streaming', http: '1.1' }).identity
   assert.deepEqual([mode.name, mode.transport, mode.http], ['streaming/1.1', 'streaming', '1.1'])
 })
 
-test('who may not read one of the channels stays outside, though the wind blows for everyone', async () => {
+test('refuses channels outside the invitation, except the wind', async () => {
   const grant: Grant = { ...openGrant, channels: new Set(['main']), may: 'read' }
   assert.ok(ask('window=w1&channels=main,wind', { grant }))
   const { status, code, message } = await refusalOf(() => ask('window=w1&channels=main,other', { grant }))
@@ -55,7 +55,7 @@ test('who may not read one of the channels stays outside, though the wind blows 
   assert.match(message, /"other"/)
 })
 
-test('a query that does not fit stays outside, too many channels among them', async () => {
+test('refuses a malformed query, and too many channels', async () => {
   for (const query of ['', 'window=w1', 'window=w1&channels=a,b,c']) {
     const { status, code } = await refusalOf(() => ask(query))
     assert.deepEqual([status, code], [400, 'bad-query'])
@@ -66,7 +66,7 @@ const key = 'a-key_of-22-characters'
 const mine = fingerprintFor(new URLSearchParams({ key }))
 const another = fingerprintFor(new URLSearchParams({ key: 'b'.repeat(64) }))
 
-test('a proven name comes in with its key alone, under any suffix; a free one with any or none', async () => {
+test('a proven name needs its key, with any suffix; a free name takes any key or none', async () => {
   for (const window of [mine, `${mine}.w1`]) {
     const { identity, fingerprint } = ask(`window=${window}&channels=main&key=${key}`)
     assert.deepEqual([identity.id, identity.owner, fingerprint], [window, mine, mine])
@@ -87,7 +87,7 @@ test('a key that does not fit is refused, and not repeated', async () => {
   }
 })
 
-test('who speaks for a window beside its stream proves its name', async () => {
+test('a request beside the stream needs the key of the name', async () => {
   const speak = (query: string) => admitOwner(new URLSearchParams(query))
   assert.deepEqual(speak(`window=${mine}.w1&key=${key}&opening=3`), {
     window: `${mine}.w1`,
@@ -101,7 +101,7 @@ test('who speaks for a window beside its stream proves its name', async () => {
   assert.equal((await refusalOf(() => speak(`key=${key}`))).code, 'bad-query')
 })
 
-test('a frame is one JSON text, and whatever it says comes back', () => {
+test('a frame is one JSON text that parses back to it', () => {
   for (const html of ['', '"\\', '\n\r\u2028\u2029\0', '💨', '\ud83d', '\uFEFFx', '</script>']) {
     const delivery = editOf(3, html)
     assert.deepEqual(JSON.parse(String(delivery.bytes(jsonFraming))), delivery.frame)

@@ -75,7 +75,7 @@ async function openInbound({
   return { ...opened, connection, inbound, answers, reader, flow, said, numbers }
 }
 
-test('what comes is stored and answered', async () => {
+test('stores and acknowledges messages', async () => {
   const { inbound, answers, numbers } = await openInbound()
   inbound.take(publish(1))
   await settled()
@@ -106,7 +106,7 @@ const misfits: [text: string, answer: string][] = [
 ]
 
 for (const [text, answer] of misfits) {
-  test(`refuses by name what does not fit, and goes on: ${text.slice(0, 80)}`, async () => {
+  test(`refuses a malformed frame by name, and goes on: ${text.slice(0, 80)}`, async () => {
     const grant: Grant = { ...openGrant, channels: new Set(['main']) }
     const { inbound, said } = await openInbound({ grant })
     inbound.take(text)
@@ -116,7 +116,7 @@ for (const [text, answer] of misfits) {
   })
 }
 
-test('who may only read is refused', async () => {
+test('refuses messages under a read-only invitation', async () => {
   const { inbound, said } = await openInbound({ grant: { ...openGrant, may: 'read' } })
   inbound.take(publish(1))
   await settled()
@@ -177,7 +177,7 @@ test('answers in the order of what came, though storing takes a while and refusi
   assert.deepEqual(said(), ['stored w1-1', 'not-json null', 'stored w1-2', 'wrong-type null'])
 })
 
-test('what the server failed on is named, and its reason stays in the terminal', async (t) => {
+test('names the message that the server failed on, and keeps the reason in the terminal', async (t) => {
   const { mock } = t.mock.method(output, 'incident', () => undefined)
   const { inbound, answers } = await openInbound({
     instead: { publish: () => Promise.reject(new Error('no disk')) },
@@ -189,7 +189,7 @@ test('what the server failed on is named, and its reason stays in the terminal',
   assert.match(String(mock.calls[0]?.arguments[2]), /no disk/)
 })
 
-test('what was under way when the log refused a message is refused too, until that one comes again', async () => {
+test('after the log refused a message, refuses later ones until that one is repeated', async () => {
   let refusal: Refusal | null = new Refusal('log-unavailable', 'The log is away.', 'w1-1', 1000)
   const append: Hub['publish'] = ({ id }) =>
     refusal ? Promise.reject(refusal.about(id)) : { type: 'stored', id, seq: 1 }
@@ -258,14 +258,14 @@ test('each pause is followed by one resume, however often it has to wait', async
   assert.equal(flow.at(-1), 'resume')
 })
 
-test('what is no message counts as much as one', async () => {
+test('frames that are no messages count against the rate', async () => {
   const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
   for (const text of ['{', heartbeat, '7', clock, publish(1)]) inbound.take(text)
   await settled()
   assert.deepEqual([said(), flow], [['not-json null', 'bad-frame null', 'clock'], ['pause']])
 })
 
-test('a frame that is refused unread, and one that says nothing, count as much as a message', async () => {
+test('unread and empty frames count against the rate', async () => {
   const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
   const binary = new Refusal('wrong-type', 'Frames are texts.')
   for (const frame of [binary, null, null, binary, binary, null]) inbound.take(frame)
@@ -273,7 +273,7 @@ test('a frame that is refused unread, and one that says nothing, count as much a
   assert.deepEqual([said(), flow], [['wrong-type null', 'wrong-type null'], ['pause']])
 })
 
-test('a sender that does not read its answers is not read until it does, and then nothing is lost', async () => {
+test('stops reading a sender that does not read its answers, and loses nothing', async () => {
   const { inbound, time, reader, flow, numbers } = await openInbound()
   inbound.take(publish(1))
   reader.isBehind = true
@@ -293,7 +293,7 @@ test('a sender that does not read its answers is not read until it does, and the
   )
 })
 
-test('who asks for the time is told it at once, beside its own stamp', async () => {
+test('answers a clock request at once, with the sender’s own stamp', async () => {
   const storing: Hub['publish'] = () => new Promise(() => undefined)
   const { inbound, time, answers } = await openInbound({ instead: { publish: storing } })
   inbound.take(publish(1))
@@ -302,7 +302,7 @@ test('who asks for the time is told it at once, beside its own stamp', async () 
   assert.deepEqual(answers, [{ type: 'clock', sent: 1000.5, received: time.now(), at: time.now() }])
 })
 
-test('a flood of questions for the time is held back like all else', async () => {
+test('clock requests count against the rate', async () => {
   const { inbound, time, flow, answers } = await openInbound({ messagesPerSecond: 10 })
   for (const _one of countTo(30)) inbound.take(clock)
   assert.deepEqual([answers.length, flow], [10, ['pause']])
@@ -310,7 +310,7 @@ test('a flood of questions for the time is held back like all else', async () =>
   assert.equal(answers.length, 20)
 })
 
-test('a sign of life is heard, with the windows that it speaks for', async () => {
+test('a heartbeat reports the windows that it carries', async () => {
   const heard: unknown[] = []
   const { hub, inbound, said } = await openInbound({
     instead: { heard: (...words) => void heard.push(words) },
@@ -324,7 +324,7 @@ test('a sign of life is heard, with the windows that it speaks for', async () =>
   assert.deepEqual(said(), [])
 })
 
-test('a window that has beaten and is held back is not silent: its frames are signs of life too', async () => {
+test('a slowed window’s frames count as signs of life', async () => {
   const { hub, inbound, time, connection } = await openInbound({ messagesPerSecond: 1, heartbeatMs: 1600 })
   inbound.take(heartbeat)
   for (const n of countTo(20)) inbound.take(publish(n))
@@ -334,14 +334,14 @@ test('a window that has beaten and is held back is not silent: its frames are si
   assert.equal(connection.byes[0]?.code, 'silent')
 })
 
-test('a window that has never beaten is not asked to go on because it sends', async () => {
+test('a window that never sent a heartbeat need not start because it sends messages', async () => {
   const { inbound, time, connection } = await openInbound()
   inbound.take(publish(1))
   time.advance(100_000)
   assert.deepEqual(connection.byes, [])
 })
 
-test('stopped, it takes nothing more and leaves nothing behind', async () => {
+test('takes nothing more once stopped, and leaves no timer', async () => {
   const { inbound, time, flow, numbers } = await openInbound({ messagesPerSecond: 2 })
   time.advance(500)
   const before = time.pending()
@@ -384,7 +384,7 @@ async function postHeartbeat(body: string): Promise<unknown> {
   return heard.flat()[1]
 }
 
-test('a heartbeat by POST says how many windows it speaks for, or nothing', async () => {
+test('a heartbeat by POST may count the windows that it carries', async () => {
   assert.equal(await postHeartbeat(''), undefined)
   assert.equal(await postHeartbeat('{"type":"heartbeat"}'), undefined)
   assert.deepEqual(await postHeartbeat('{"windows":{"main":3,"other":0}}'), { main: 3, other: 0 })
@@ -397,7 +397,7 @@ test('a heartbeat by POST says how many windows it speaks for, or nothing', asyn
 
 const channels = (count: number) => Object.fromEntries(countTo(count).map((n) => [`c${n}`, 1]))
 
-test('a heartbeat that does not fit is refused', async () => {
+test('a malformed heartbeat is refused', async () => {
   assert.ok(await postHeartbeat(JSON.stringify({ windows: channels(1000) })))
   const misfits = [
     null,

@@ -54,7 +54,7 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
 
   router.post('/api/heartbeat', async (ctx) => {
     const { window } = admitOwner(queryOf(ctx))
-    const text = await bodies.text(ctx.req, grantOf(ctx), { mostBytes: mostBeatBytes })
+    const text = await bodies.text(ctx.req, grantOf(ctx), mostBeatBytes)
     hub.heard(window, text === '' ? undefined : admitBeat(parseJson(text)))
     ctx.status = 204
   })
@@ -62,7 +62,7 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
   router.post('/api/awareness', async (ctx) => {
     const { window, opening } = admitOwner(queryOf(ctx))
     mustBeOfType(ctx.req, 'States', 'application/json')
-    const text = await bodies.text(ctx.req, grantOf(ctx), { mostBytes: mostAwarenessBytes })
+    const text = await bodies.text(ctx.req, grantOf(ctx), mostAwarenessBytes)
     const report = admitAwareness(parseJson(text))
     refuseHaste(hub.waitMs(connectionOf(ctx.req), window), null)
     hub.show(window, report, opening)

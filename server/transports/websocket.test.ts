@@ -33,7 +33,7 @@ test('a frame of any length reads as the text that it was', async () => {
   }
 })
 
-test('text that is no ASCII is measured in bytes', async () => {
+test('the length of a frame is in bytes, not characters', async () => {
   const frame = { type: 'refused', id: null, code: 'x', message: '💨'.repeat(40) } as const
   assert.deepEqual(JSON.parse(await readByWs(socketFraming.encode(frame, null))), frame)
 })
@@ -107,7 +107,7 @@ test('a message and its answer reach the sender in one write, and others at once
   assert.deepEqual(typesOf(other), [['message']])
 })
 
-test('where a write fills the connection, what follows waits until it has drained', async () => {
+test('after a write that fills the connection, the next ones wait for the drain', async () => {
   const [one] = await openSockets(['w1'])
   assert.ok(one)
   one.emit('message', publishing(1, 'x'.repeat(100_000)), false)

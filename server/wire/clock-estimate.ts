@@ -85,10 +85,7 @@ export function createClockEstimate(settings: ClockEstimateSettings = {}) {
   }
 
   return {
-    /**
-     * False when the exchange contradicts the estimate for any delay: a clock jumped or slept. The estimate then
-     * restarts from this exchange.
-     */
+    /** False after a jump or sleep of a clock: the estimate then restarts from this exchange. */
     take(exchange: Exchange): boolean {
       const young = kept.filter(({ returnedAt }) => exchange.returnedAt - returnedAt <= keepMs)
       if (keep(withoutSlowest([...young, exchange], mostExchanges))) return true
@@ -140,10 +137,7 @@ interface Range {
 
 const middleOf = ({ least, most }: Range) => (least + most) / 2
 
-/**
- * Drifts consistent with all marks, ms per ms, up to `mostDrift`; null when a clock has jumped. `wander` is the largest
- * deviation from a constant drift.
- */
+/** Drifts consistent with all marks, ms per ms; null after a jump. `wander`: largest deviation from a constant. */
 function driftBetween(marks: readonly Marks[], mostDrift: number, wander: number): Range | null {
   let [least, most] = [-mostDrift, mostDrift]
   for (const { ceiling } of marks) {

@@ -218,10 +218,7 @@ export const mainChannel = 'main'
 /** Written by the sensor's source alone. */
 export const windChannel = 'wind'
 
-/**
- * Takes probes alone, and from every client, a reader too. Has a log, numbers and cursors of its own: a stream reads it
- * alone.
- */
+/** Takes probes alone, from readers too. Has cursors of its own, so a stream reads no other channel with it. */
 export const probesChannel = 'probes'
 
 /** Largest channel name, in bytes of UTF-8. */

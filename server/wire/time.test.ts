@@ -1,8 +1,9 @@
-// The seeded generator repeats itself and is even; retry pauses grow and are jittered.
+// The seeded generator repeats itself and is even; retry pauses grow and are jittered; tasks repeat.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom, drawNormal, retryPauseMs } from './time.ts'
+import { createManualTime } from './testing.ts'
+import { type Cancel, createSeededRandom, drawNormal, repeat, retryPauseMs } from './time.ts'
 
 const draws = 50_000
 
@@ -43,4 +44,17 @@ test('pauses double up to the longest and stay there, however often it fails', (
 test('the jitter is the upper half', () => {
   const spread = [0, 0.5, 1].map((draw) => retryPauseMs(1, pauses, () => draw))
   assert.deepEqual(spread, [1000, 1500, 2000])
+})
+
+test('a repeated task runs after each pause until it is cancelled, from within too', () => {
+  const time = createManualTime()
+  let runs = 0
+  const cancel = repeat(time, () => void runs++, 100)
+  time.advance(350)
+  cancel()
+  time.advance(1000)
+  assert.deepEqual([runs, time.pending()], [3, 0])
+  const cancelAtOnce: Cancel = repeat(time, () => cancelAtOnce(), 100)
+  time.advance(1000)
+  assert.equal(time.pending(), 0)
 })

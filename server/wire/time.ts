@@ -13,6 +13,20 @@ export interface Timers {
 
 export const nothingPlanned: Cancel = () => undefined
 
+/** Runs again and again, `pauseMs` after each time, until it is cancelled. */
+export function repeat({ later }: Pick<Timers, 'later'>, run: () => void, pauseMs: number): Cancel {
+  let isOver = false
+  let cancel = later(runAgain, pauseMs)
+  function runAgain(): void {
+    run()
+    if (!isOver) cancel = later(runAgain, pauseMs)
+  }
+  return () => {
+    isOver = true
+    cancel()
+  }
+}
+
 /** Uniform in [0, 1). */
 export type Random = () => number
 

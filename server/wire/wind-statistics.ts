@@ -42,10 +42,7 @@ export const noFigures: WindFigures = {
 /** Averaging periods: 10 minutes, and 2 for aviation (WMO-No. 8, I, 5.1.1). */
 export const meanMs = { twoMinutes: 120_000, tenMinutes: 600_000 }
 
-/**
- * A longer time without a reading is an outage: the WindSonic's slowest rate is one in 4 s (1405-PS-0019, command P20),
- * plus 1 s of delay.
- */
+/** A longer silence is an outage: the slowest rate is one in 4 s (1405-PS-0019, command P20), plus 1 s of delay. */
 export const gapMs = 5000
 
 /** Peak gusts are means over 3 s (WMO-No. 8, I, 5.1.1; WMO-No. 306, FM 15, 15.5.5). */

@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runSensorCommand } from './sensor-command.ts'
+import { createManualTime } from '../../wire/testing.ts'
+import { endBySignal, runSensorCommand } from './sensor-command.ts'
 import type { ListedPort } from './sensor-context.ts'
 import { reading, scriptSensor, setStage } from './testing.ts'
 
@@ -285,4 +286,32 @@ test('ports are listed where udevadm is not installed', linuxOnly, () => {
   const { status, stderr } = spawnSync(process.execPath, [command, '--list'], { env: { PATH: '' } })
   assert.equal(String(stderr), '')
   assert.equal(status, 0)
+})
+
+function startProcess() {
+  const process = new EventEmitter()
+  const time = createManualTime()
+  const exits: number[] = []
+  const signal = endBySignal({ process, now: time.now, exit: () => void exits.push(time.now()) })
+  return { process, time, exits, signal }
+}
+
+test('a signal that comes twice at once, as to a process group, ends it once', () => {
+  for (const name of ['SIGINT', 'SIGTERM']) {
+    const { process, time, exits, signal } = startProcess()
+    assert.equal(signal.aborted, false)
+    process.emit(name)
+    assert.equal(signal.aborted, true)
+    time.advance(400)
+    assert.ok(process.emit(name), 'nobody but the command decides what it does')
+    assert.deepEqual(exits, [])
+  }
+})
+
+test('a signal that comes later exits', () => {
+  const { process, time, exits } = startProcess()
+  process.emit('SIGTERM')
+  time.advance(501)
+  process.emit('SIGINT')
+  assert.equal(exits.length, 1)
 })

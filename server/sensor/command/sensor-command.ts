@@ -12,7 +12,7 @@ import {
   readFlags,
   wantsHelp,
 } from '../../config/config.ts'
-import { choice, configKeys, fieldNotes, quantity } from '../../config/schema.ts'
+import { choice, configKeys, field, quantity } from '../../config/schema.ts'
 import { processTimers } from '../../process.ts'
 import { createSeededRandom } from '../../wire/time.ts'
 import { createSerialPort, type PortSettings } from '../serial-port.ts'
@@ -67,11 +67,11 @@ const flags = {
   listen: z.boolean().default(false),
   configure: text('commands of a WindSonic between quotes, such as "P3 M2"'),
   simulate: text('paths that are free, such as /tmp/windsonic'),
-  seconds: quantity(0.1, 86_400, 10, 'How long to listen'),
-  format: choice(['polar', 'uv', 'nmea', 'tunnel'], 'polar', 'The format of the messages'),
+  seconds: quantity(0.1, 86_400, 10),
+  format: choice(['polar', 'uv', 'nmea', 'tunnel'], 'polar'),
   settings: text('words of a WindSonic between quotes, such as "U2 P3"'),
   seed: text('whole numbers from 0', /^\d{1,10}$/),
-  noise: quantity(0, 1, 0, 'The share of damaged messages'),
+  noise: quantity(0, 1, 0),
   trouble: text('troubles such as stall@30+9, separated by commas'),
   path: setting('sensor.path'),
   baud: setting('sensor.baudRate'),
@@ -85,8 +85,7 @@ const flags = {
 type OwnFlags = ReturnType<typeof readFlags<typeof flags>>['own']
 
 function text(allowed: string, pattern = /^/) {
-  const notes = { meaning: '', allowed, fromText: (given: string) => given }
-  return z.string().regex(pattern).optional().register(fieldNotes, notes)
+  return field(z.string().regex(pattern).optional(), allowed)
 }
 
 /** A short name: results in the setting's own flag with the value. */
@@ -94,12 +93,8 @@ function setting(key: string) {
   const known = configKeys.find((one) => one.key === key)
   if (known === undefined) throw new TypeError(`${key} is no setting`)
   const isAllowed = (given: string) => known.schema.safeParse(known.fromText(given)).success
-  return z
-    .string()
-    .refine(isAllowed)
-    .transform((given) => `${known.flag}=${given}`)
-    .optional()
-    .register(fieldNotes, { ...known, fromText: (given) => given })
+  const given = z.string().refine(isAllowed)
+  return field(given.transform((value) => `${known.flag}=${value}`).optional(), known.allowed)
 }
 
 /** Throws ConfigError for wrong flags or config, SensorFailure otherwise. */
@@ -142,10 +137,7 @@ function actionIn(argv: readonly string[]): Action {
   throw new ConfigError(`--${stray} does not go with --${action}; --help lists what does.`)
 }
 
-/**
- * `"P3 M2"` as `['P3', 'M2']`. Throws ConfigError at an unknown word, before any port opens, and for `Q` and `*`, which
- * the dialogue sends itself.
- */
+/** `"P3 M2"` as `['P3', 'M2']`. Throws ConfigError for an unknown word, and for what the dialogue sends itself. */
 function commandsIn(words: string): string[] {
   const known = `there are ${messageCommands.join(', ')}, U1 to U5, O1, O2, L1, L2, P1, P2, P3, P20, P21, B1 to B5, F1 to F3, H1, H2, NA to NZ, K50 to K5000, E, T, S, C, and the questions ${questions.join(', ')}`
   const commands = words
@@ -230,7 +222,7 @@ async function simulate(
     configuration,
     strength,
     faults,
-    noise: { cut: noise / 3, shifted: noise / 3, flipped: noise / 3 },
+    noise,
     timers,
     random: seed === undefined ? random : createSeededRandom(Number(seed)),
     isPoweredUp: true,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualTime } from '../../wire/testing.ts'
-import { FaultSchedule, FaultyLine, misread, readFault } from './faulty-line.ts'
+import { FaultyLine, lasting, misread, readFault, statusAt } from './faulty-line.ts'
 
 test('a fault is read as kind, second and duration', () => {
   assert.deepEqual(readFault('stall@30+9'), { kind: 'stall', atSeconds: 30, forSeconds: 9 })
@@ -12,7 +12,7 @@ test('a fault is read as kind, second and duration', () => {
   for (const kind of kinds.split(' ')) assert.equal(readFault(`${kind}@1+1`).kind, kind)
 })
 
-test('what cannot be had is refused by name', () => {
+test('refuses unknown faults and impossible times by name', () => {
   assert.throws(() => readFault('fire@1+1'), /RangeError: "fire@1\+1" is no trouble: .*stall@30\+9.*silence/)
   for (const text of ['', 'stall', 'stall@1', 'stall@-1+2', 'stall@1+2 ', 'cut@x+1'])
     assert.throws(() => readFault(text), /is no trouble/)
@@ -20,26 +20,25 @@ test('what cannot be had is refused by name', () => {
   assert.throws(() => readFault('cut@1+0'), /cut@1\+0 is no time/)
 })
 
-test('it lasts from its second to its end', () => {
+test('a fault lasts from its start to its end', () => {
   const plan = [readFault('cut@10+5'), readFault('silence@12+1'), readFault('cut@20+1')]
-  const schedule = new FaultSchedule(plan)
-  assert.equal(schedule.lasting('cut', 9.99), null)
-  assert.equal(schedule.lasting('cut', 10), plan[0])
-  assert.equal(schedule.lasting('cut', 14.99), plan[0])
-  assert.equal(schedule.lasting('cut', 15), null)
-  assert.equal(schedule.lasting('cut', 20.5), plan[2])
-  assert.equal(schedule.lasting('silence', 12.5), plan[1])
+  assert.equal(lasting(plan, 'cut', 9.99), undefined)
+  assert.equal(lasting(plan, 'cut', 10), plan[0])
+  assert.equal(lasting(plan, 'cut', 14.99), plan[0])
+  assert.equal(lasting(plan, 'cut', 15), undefined)
+  assert.equal(lasting(plan, 'cut', 20.5), plan[2])
+  assert.equal(lasting(plan, 'silence', 12.5), plan[1])
 })
 
 test('blocked axes have the manual’s status codes', () => {
-  const schedule = new FaultSchedule(['blocked-u@1+1', 'blocked-v@2+1', 'blocked@3+1'].map(readFault))
+  const plan = ['blocked-u@1+1', 'blocked-v@2+1', 'blocked@3+1'].map(readFault)
   assert.deepEqual(
-    [0.5, 1.5, 2.5, 3.5, 4.5].map((seconds) => schedule.statusAt(seconds)),
+    [0.5, 1.5, 2.5, 3.5, 4.5].map((seconds) => statusAt(plan, seconds)),
     ['00', '01', '02', '04', '00'],
   )
 })
 
-const faultless = { random: () => 0, schedule: new FaultSchedule([]), noise: {} }
+const faultless = { random: () => 0, faults: [], noise: 0 }
 
 function open(pieceBytes = 16) {
   const time = createManualTime()
@@ -56,7 +55,7 @@ function open(pieceBytes = 16) {
   return { time, heard, line, send, startAt }
 }
 
-test('a piece comes when its last byte has left, the last one at the end', () => {
+test('delivers a chunk when its last byte has left the line', () => {
   const { send, time, heard } = open(4)
   send('abcdefghij', 100, 50)
   time.advance(99)
@@ -75,7 +74,7 @@ test('the line carries one message after the other', () => {
   assert.equal(line.freeAt(), startAt + 100)
 })
 
-test('what is late already comes at once', () => {
+test('delivers overdue bytes at once', () => {
   const { send, time, heard } = open(2)
   time.advance(1000)
   send('abc', 500, 10)
@@ -83,7 +82,7 @@ test('what is late already comes at once', () => {
   assert.deepEqual(heard, ['ab@1000', 'c@1000'])
 })
 
-test('a stalled process gets all that fell due', () => {
+test('after a stall of the process, delivers everything that fell due', () => {
   const { send, time, heard } = open()
   send('a', 10, 1)
   send('b', 20, 1)
@@ -95,7 +94,7 @@ test('a stalled process gets all that fell due', () => {
   assert.deepEqual(heard.slice(2), ['c@30'])
 })
 
-test('beyond its memory a message is lost whole', () => {
+test('drops a whole message beyond the send buffer', () => {
   const { send, time, heard } = open(8192)
   for (let i = 0; i < 6; i++) send(String(i).repeat(1000), 0, 1)
   time.advance(100)
@@ -105,7 +104,7 @@ test('beyond its memory a message is lost whole', () => {
   )
 })
 
-test('a host that answers from within is heard in turn', () => {
+test('a host may write while it receives', () => {
   const time = createManualTime()
   const heard: string[] = []
   const line = new FaultyLine({
@@ -124,7 +123,7 @@ test('a host that answers from within is heard in turn', () => {
   assert.deepEqual(heard, ['first', 'again', 'again'])
 })
 
-test('stopped, it is quiet', () => {
+test('delivers nothing once stopped', () => {
   const { send, time, heard, line } = open()
   send('abc', 10, 3)
   line.stop()
@@ -136,7 +135,7 @@ test('stopped, it is quiet', () => {
 const frame = Buffer.from('\x02Q,229,002.74,M,00,\x0316\r\n', 'latin1')
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-test('from the beginning and at the same rate nothing is misread', () => {
+test('bytes read in step at the sender’s rate are unchanged', () => {
   assert.equal(hex(misread(frame, { startBits: 0, ratio: 1 })), hex(frame))
   assert.equal(hex(misread(frame, { startBits: 30, ratio: 1 })), hex(frame.subarray(3)))
 })
@@ -154,7 +153,7 @@ test('single bytes, worked out by hand', () => {
   assert.equal(misheard(0xff, 0, 0.5), '')
 })
 
-test('from the middle of a character come bytes that no frame has, as in the field', () => {
+test('reading from mid-character yields bytes that no frame has, as in the field', () => {
   const seen = new Set<number>()
   for (let startBits = 1; startBits < 40; startBits++)
     for (const byte of misread(frame, { startBits, ratio: 1 })) seen.add(byte)

@@ -50,32 +50,21 @@ export function readFault(text: string): Fault {
   return { kind, atSeconds: Number(at), forSeconds }
 }
 
-/** Times count from the sensor's start. */
-export class FaultSchedule {
-  readonly #faults: readonly Fault[]
+/** `seconds` count from the sensor's start. */
+export function lasting(faults: readonly Fault[], kind: FaultKind, seconds: number): Fault | undefined {
+  return faults.find(
+    (fault) =>
+      fault.kind === kind && seconds >= fault.atSeconds && seconds < fault.atSeconds + fault.forSeconds,
+  )
+}
 
-  constructor(faults: readonly Fault[]) {
-    this.#faults = faults
-  }
-
-  lasting(kind: FaultKind, seconds: number): Fault | null {
-    const isNow = (fault: Fault) =>
-      fault.kind === kind && seconds >= fault.atSeconds && seconds < fault.atSeconds + fault.forSeconds
-    return this.#faults.find(isNow) ?? null
-  }
-
-  /** `00` without a fault. */
-  statusAt(seconds: number): string {
-    for (const kind of ['blocked', 'blocked-u', 'blocked-v'] as const)
-      if (this.lasting(kind, seconds)) return statuses[kind]
-    return '00'
-  }
+/** `00` without a fault. */
+export function statusAt(faults: readonly Fault[], seconds: number): string {
+  const kind = (['blocked', 'blocked-u', 'blocked-v'] as const).find((one) => lasting(faults, one, seconds))
+  return kind ? statuses[kind] : '00'
 }
 
 const damages = { cut, shifted: shift, flipped: flip }
-
-/** Shares of messages, 0 to 1; a message gets one damage at most. */
-export type Noise = { readonly [Kind in keyof typeof damages]?: number }
 
 /** A host at 38400 and a sensor at 9600, the commonest mistake. */
 const wrongBaud = { ratio: 4 }
@@ -87,8 +76,9 @@ interface FaultyLineOpening {
   readonly timers: Timers
   readonly random: Random
   /** Its times count from construction. */
-  readonly schedule: FaultSchedule
-  readonly noise: Noise
+  readonly faults: readonly Fault[]
+  /** Share of damaged messages, 0 to 1, by each damage as often. */
+  readonly noise: number
   /** Chunk size: 16 for a 16550's buffer, or more. */
   readonly pieceBytes: number
   onBytes(bytes: Uint8Array): void
@@ -112,10 +102,7 @@ export class FaultyLine {
     this.#startAt = opening.timers.now()
   }
 
-  /**
-   * The last byte leaves at `endAt`, ms of the timers' clock, or as soon as the line is free. A message beyond the send
-   * buffer is dropped.
-   */
+  /** The last byte leaves at `endAt` or as soon as the line is free. Drops a message beyond the send buffer. */
   send(message: Uint8Array, endAt: number, byteMs: number): void {
     const { pieceBytes } = this.#opening
     const arriving = this.#damaged(message, (endAt - this.#startAt) / 1000)
@@ -145,13 +132,13 @@ export class FaultyLine {
   }
 
   #damaged(message: Uint8Array, seconds: number): Uint8Array {
-    const { random, schedule, noise } = this.#opening
-    if (schedule.lasting('silence', seconds)) return new Uint8Array()
-    if (schedule.lasting('wrong-baud', seconds)) return misread(message, wrongBaud)
+    const { random, faults, noise } = this.#opening
+    if (lasting(faults, 'silence', seconds)) return new Uint8Array()
+    if (lasting(faults, 'wrong-baud', seconds)) return misread(message, wrongBaud)
     let drawn = random()
     for (const kind of ['cut', 'shifted', 'flipped'] as const) {
-      drawn -= noise[kind] ?? 0
-      if (drawn < 0 || schedule.lasting(kind, seconds)) return damages[kind](message, random)
+      drawn -= noise / 3
+      if (drawn < 0 || lasting(faults, kind, seconds)) return damages[kind](message, random)
     }
     return message
   }
@@ -175,9 +162,9 @@ export class FaultyLine {
 
   /** During a stall, buffers until its end. */
   #deliver(bytes: Uint8Array): void {
-    const { timers, schedule, onBytes } = this.#opening
+    const { timers, faults, onBytes } = this.#opening
     const seconds = (timers.now() - this.#startAt) / 1000
-    const stall = schedule.lasting('stall', seconds)
+    const stall = lasting(faults, 'stall', seconds)
     const isHolding = this.#held.length > 0
     if (isHolding || stall) this.#held.push(bytes)
     else onBytes(bytes)

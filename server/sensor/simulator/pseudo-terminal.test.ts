@@ -41,7 +41,7 @@ async function open() {
   return { time, written, heard, pty, socat, fill, write: (text: string) => pty.write(Buffer.from(text)) }
 }
 
-test('what nobody listens to is lost, before it is opened and while its reader is too slow', async () => {
+test('drops output before the device is opened and while its reader is too slow', async () => {
   const { pty, socat, write, written, fill } = await open()
   assert.equal(pty.device, '/dev/pts/7')
   write('before')
@@ -54,7 +54,7 @@ test('what nobody listens to is lost, before it is opened and while its reader i
   assert.deepEqual(written, ['a', 'c'])
 })
 
-test('closed and not opened again, it is given up, once', async () => {
+test('ends once when the device stays closed', async () => {
   const { time, socat, write, written, heard } = await open()
   socat.onOpened()
   socat.onClosed()
@@ -72,7 +72,7 @@ test('closed and not opened again, it is given up, once', async () => {
   assert.equal(time.pending(), 0)
 })
 
-test('opened again while it is looked out for, it goes on once its host has spoken', async () => {
+test('goes on after a quick reopening, once the host has written', async () => {
   const { time, socat, write, written, heard } = await open()
   socat.onOpened()
   socat.onClosed()
@@ -88,7 +88,7 @@ test('opened again while it is looked out for, it goes on once its host has spok
   assert.deepEqual(heard, ['*'])
 })
 
-test('opened again by a host that says nothing, it is hung up', async () => {
+test('ends when the host reopens it and writes nothing', async () => {
   const { time, socat, heard } = await open()
   socat.onOpened()
   socat.onClosed()
@@ -98,7 +98,7 @@ test('opened again by a host that says nothing, it is hung up', async () => {
   assert.deepEqual(heard, ['end'])
 })
 
-test('a host may close, open and speak as often as it likes', async () => {
+test('a host may close, reopen and write any number of times', async () => {
   const { time, socat, heard } = await open()
   socat.onOpened()
   for (let times = 0; times < 3; times++) {
@@ -110,7 +110,7 @@ test('a host may close, open and speak as often as it likes', async () => {
   assert.deepEqual(heard, ['B', 'B', 'B'])
 })
 
-test('a socat that dies is an end, one that was stopped is none', async () => {
+test('reports the end when socat dies, but not when it was stopped', async () => {
   const dying = await open()
   dying.socat.onEnd(new Error('killed'))
   assert.deepEqual(dying.heard, ['end'])
@@ -121,7 +121,7 @@ test('a socat that dies is an end, one that was stopped is none', async () => {
   assert.deepEqual(stopped.heard, [])
 })
 
-test('a socat that makes no terminal is an error', async () => {
+test('rejects if socat makes no terminal', async () => {
   const opening = openPty({
     timers: createManualTime(),
     onInput: () => undefined,

@@ -17,10 +17,7 @@ interface TerminalOpening {
 
 export type Terminal = Awaited<ReturnType<typeof openTerminal>>
 
-/**
- * The path can be opened repeatedly: a new terminal replaces a closed one. Rejects if socat is missing, or the path is
- * taken or cannot be made.
- */
+/** The path can be opened repeatedly. Rejects if socat is missing, or the path is taken or cannot be made. */
 export async function openTerminal({ path, timers, onInput, onFailure }: TerminalOpening) {
   const link = resolve(path)
   let pty: Awaited<ReturnType<typeof openPty>> | null = null

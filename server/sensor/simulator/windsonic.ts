@@ -1,9 +1,9 @@
 // A simulated WindSonic: reads what a host writes and sends what the sensor would send.
 
 import { createSeededRandom, nothingPlanned, type Random, type Timers } from '../../wire/time.ts'
-import { writeFrame } from '../windsonic-frame.ts'
-import { type Fault, FaultSchedule, FaultyLine, type Noise } from './faulty-line.ts'
-import { Measurement } from './measurement.ts'
+import { fromMetresPerSecond, toMetresPerSecond } from '../../wire/wind-units.ts'
+import { axesOf, type FrameValues, writeFrame } from '../windsonic-frame.ts'
+import { type Fault, FaultyLine, statusAt } from './faulty-line.ts'
 import { createWind, type Wind, type WindStrength } from './wind-model.ts'
 import { longestFrameBytes, WindSonicSettings } from './windsonic-settings.ts'
 
@@ -15,7 +15,8 @@ export interface WindSonicOpening {
   /** Default `breeze`. */
   readonly strength?: WindStrength
   readonly faults?: readonly Fault[]
-  readonly noise?: Noise
+  /** Share of damaged messages, 0 to 1; default 0. */
+  readonly noise?: number
   readonly timers: Timers
   /** Seeds separate streams, so that noise does not change the wind. */
   readonly random: Random
@@ -75,7 +76,7 @@ export class WindSonic {
   readonly #random: Random
   readonly #startAt: number
   readonly #readyAt: number
-  readonly #schedule: FaultSchedule
+  readonly #faults: readonly Fault[]
   readonly #nextWind: (stepSeconds: number) => Wind
   readonly #measurement = new Measurement()
   readonly #line: FaultyLine
@@ -87,17 +88,17 @@ export class WindSonic {
   /** Does not call `onBytes`. Throws an Error for invalid settings. */
   constructor(opening: WindSonicOpening) {
     const { timers, random, isPoweredUp, configuration = '', rateHz = null } = opening
-    const { strength = 'breeze', faults = [], noise = {} } = opening
+    const { strength = 'breeze', faults = [], noise = 0 } = opening
     this.#settings = WindSonicSettings.parse(configuration)
     this.#customRateHz = rateHz
     this.#timers = timers
     this.#random = random
     this.#startAt = timers.now()
     this.#readyAt = this.#startAt + (isPoweredUp ? ignorePollsMs : 0)
-    this.#schedule = new FaultSchedule(faults)
+    this.#faults = faults
     this.#nextWind = createWind({ random: fork(random), strength })
     this.#wind = this.#nextWind(0)
-    this.#line = new FaultyLine({ ...opening, random: fork(random), schedule: this.#schedule, noise })
+    this.#line = new FaultyLine({ ...opening, random: fork(random), faults, noise })
     this.#mode = isPoweredUp ? this.#powerUp() : this.#measure()
   }
 
@@ -215,10 +216,7 @@ export class WindSonic {
     }
   }
 
-  /**
-   * A new setting is answered by its echo (section 10.7), at the old baud rate. Unverified: an illegal command is
-   * echoed, small letters are illegal.
-   */
+  /** Echoes it at the old baud rate (section 10.7). Unverified: also an illegal command, such as small letters. */
   #execute(command: string): void {
     const byteMs = this.#byteMs
     const answer = this.#answer(command)
@@ -259,7 +257,7 @@ export class WindSonic {
 
   #frame(afterSeconds: number, at: number): Uint8Array {
     if (afterSeconds > 0) this.#wind = this.#nextWind(afterSeconds)
-    const status = this.#schedule.statusAt((at - this.#startAt) / 1000)
+    const status = statusAt(this.#faults, (at - this.#startAt) / 1000)
     const values = this.#measurement.values(this.#wind, status, this.#settings)
     return writeFrame(values, this.#settings.message)
   }
@@ -275,4 +273,48 @@ export class WindSonic {
 
 function fork(random: Random): Random {
   return createSeededRandom(Math.floor(random() * 2 ** 32))
+}
+
+/** The highest `sss.ss` below a fault's nines. */
+const highestWritten = 999.98
+/** Except for the 75 model (manual 1405-PS-0019, section 5). */
+const highestMetresPerSecond = 60
+/** Absorbs the rounding of unit conversion at the threshold. */
+const rounding = 1e-9
+const bothAxesFailed = '04'
+
+/** Converts wind to a frame's values: rounded, in the sensor's unit, with calms and faults. */
+export class Measurement {
+  /** Initially 0; unverified. */
+  #lastDirection = 0
+
+  /** A fault has no values. Wind beyond the range, or 999.98 in ft/min, becomes a fault; unverified. */
+  values(wind: Wind, status: string, settings: WindSonicSettings): FrameValues {
+    const { unit, node, leavesEmpty } = settings
+    const exactSpeed = fromMetresPerSecond(wind.speedMetresPerSecond, unit)
+    const speed = hundredths(exactSpeed)
+    const isBeyond = speed > highestWritten || wind.speedMetresPerSecond > highestMetresPerSecond
+    if (status !== '00' || isBeyond) {
+      const nothing = leavesEmpty
+        ? { directionDegrees: null, speed: null }
+        : { directionDegrees: 999, speed: 999.99 }
+      return { node, unit, status: status === '00' ? bothAxesFailed : status, ...nothing, axes: null }
+    }
+    const direction = Math.round(wind.directionDegrees) % 360
+    const isCalm = toMetresPerSecond(speed, unit) < settings.calmMetresPerSecond - rounding
+    if (!isCalm) this.#lastDirection = direction
+    const { u, v } = axesOf(wind.directionDegrees, exactSpeed)
+    return {
+      node,
+      unit,
+      status,
+      directionDegrees: isCalm && leavesEmpty ? null : this.#lastDirection,
+      speed,
+      axes: { u: hundredths(u), v: hundredths(v) },
+    }
+  }
+}
+
+function hundredths(value: number): number {
+  return Math.round(value * 100) / 100
 }
