@@ -37,7 +37,7 @@ function launchLab(words) {
   const needsPage = !wantsHelp(words) && words[0] !== 'frames'
   const needsBrowser = needsPage && !withoutBrowser.includes(words[0])
   const brokers = needsPage && words[0] === 'pubsub' ? brokersIn(words) : []
-  return launchProgram(['e2e/main.ts', ...words], { needsPage, needsBrowser, brokers })
+  return launchProgram(['e2e/lab-command.ts', ...words], { needsPage, needsBrowser, brokers })
 }
 
 /** `--brokers none,nats` or `--brokers=none,nats`; all without it. */

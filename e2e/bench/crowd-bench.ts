@@ -7,10 +7,8 @@ import { flag, whole } from '../lab/flags.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { significant } from '../lab/statistics.ts'
 import { startLoadProcess } from '../load/load-process.ts'
-import { startMode } from '../load/load-server.ts'
-import { figuresOf, takeTurn } from '../load/load-turn.ts'
+import { figuresOf, modeFlag, overLoopback, startMode, takeTurn } from '../load/load-server.ts'
 import { count, figure, megabytes, table } from '../report/section.ts'
-import { modeFlag, overLoopback } from './loopback.ts'
 
 const graceMs = 15_000
 const warmupSeconds = 2

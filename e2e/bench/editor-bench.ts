@@ -5,7 +5,7 @@ import { documentPath } from '../../server/wire/document-api.ts'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
 import { mean } from '../../server/wire/t-test.ts'
 import { until } from '../browser/browser.ts'
-import { type MeasuredPage, openMeasuredPage } from '../browser/measured-page.ts'
+import { type MeasuredPage, openMeasuredPage } from '../browser/editing.ts'
 import { editorShows, fillEditor, isLinked, placeCaretIn } from '../browser/typing.ts'
 import { defineExperiment, turnsOf } from '../lab/experiment.ts'
 import { flag, names, whole } from '../lab/flags.ts'
@@ -119,11 +119,6 @@ async function startEditorServer(editor: EditorName, opened: AsyncDisposableStac
   return server
 }
 
-interface Windows {
-  readonly sender: MeasuredPage
-  readonly receiver: MeasuredPage
-}
-
 type Turn = Awaited<ReturnType<typeof takeTurn>>
 
 const warmupKeys = 10
@@ -131,7 +126,7 @@ const arriveWithinMs = 20_000
 
 async function takeTurn(
   { editor, document, server }: Subject,
-  { sender, receiver }: Windows,
+  { sender, receiver }: Readonly<Record<'sender' | 'receiver', MeasuredPage>>,
   { keys, interval }: { readonly keys: number; readonly interval: number },
 ) {
   const query = new URLSearchParams({ transport: 'websocket', http: '1.1', record: '' })
@@ -210,13 +205,8 @@ function rowOf({ editor, document }: Pick<Subject, 'editor' | 'document'>, turns
   const sumOf = (name: 'messages' | 'keys') => turns.reduce((sum, turn) => sum + turn[name], 0)
   const over = (name: keyof Turn) => middleOf(turns.map((turn) => turn[name]))
   return {
-    ...{
-      mode: `${editor}, ${document.name}`,
-      editor,
-      document: document.name,
-      messages: sumOf('messages'),
-      expected: sumOf('keys'),
-    },
+    ...{ mode: `${editor}, ${document.name}`, editor, document: document.name },
+    ...{ messages: sumOf('messages'), expected: sumOf('keys') },
     ...{ senderMs: over('senderMs'), receiverMs: over('receiverMs') },
     ...{ senderThreadMs: over('senderThreadMs'), receiverThreadMs: over('receiverThreadMs') },
     ...{ upBytes: over('upBytes'), downBytes: over('downBytes'), presenceBytes: over('presenceBytes') },

@@ -7,10 +7,17 @@ import type { Circumstances } from '../lab/run-environment.ts'
 import { median, middleOf, significant } from '../lab/statistics.ts'
 import { type RelayName, relayClients, relayNames } from '../load/load-client.ts'
 import { type LoadProcess, split, startLoadProcess } from '../load/load-process.ts'
-import { type LoadServer, startMode, startRelay } from '../load/load-server.ts'
-import { figuresOf, takeTurn, type tallied } from '../load/load-turn.ts'
+import {
+  figuresOf,
+  type LoadServer,
+  modesFlag,
+  overLoopback,
+  startMode,
+  startRelayFor,
+  takeTurn,
+  type tallied,
+} from '../load/load-server.ts'
 import { count, middleWords, table, text } from '../report/section.ts'
-import { modesFlag, overLoopback } from './loopback.ts'
 
 /** In each session, before the first round. */
 const warmUpDeliveries = 3000
@@ -203,7 +210,8 @@ async function openSubjects(
   }
 
   for (const mode of modes) await add(mode.name, mode.http, () => startMode(mode, load, opened))
-  for (const peer of peers) await add(peer, relayClients[peer].http, () => startRelay(peer, opened))
+  for (const peer of peers)
+    await add(peer, relayClients[peer].http, () => startRelayFor([peer], relayClients[peer], opened))
   return subjects
 }
 
@@ -248,12 +256,8 @@ export function fanoutRows(measured: readonly Measured[]) {
     const { p50, p99 } = latencyOf(sessions)
     return {
       ...{ mode: name, perBrowser: sharing, rate },
-      ...{
-        n: sumOf('n'),
-        lost: sumOf('lost'),
-        duplicated: sumOf('duplicated'),
-        reordered: sumOf('reordered'),
-      },
+      ...{ n: sumOf('n'), lost: sumOf('lost') },
+      ...{ duplicated: sumOf('duplicated'), reordered: sumOf('reordered') },
       cpuMicrosPerDelivery: overSessions(sessions.map((taken) => taken.map(microsOf))),
       ratioToWs: overSessions(ratios(sessions, ws)),
       ratioToHttp2: overSessions(ratios(sessions, http2)),

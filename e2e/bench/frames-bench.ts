@@ -23,14 +23,7 @@ const warmupPasses = 3
 const strongestMetresPerSecond = 40
 const allowedMicros = 3
 
-interface Options {
-  readonly frames: number
-  readonly rounds: number
-  readonly piece: number
-  readonly damage: number
-  readonly seed: number
-}
-
+type Options = Readonly<Record<'frames' | 'rounds' | 'piece' | 'damage' | 'seed', number>>
 type Row = Awaited<ReturnType<typeof measureFrames>>[number]
 
 interface Run extends Circumstances {

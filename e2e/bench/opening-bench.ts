@@ -3,19 +3,19 @@
 import { mkdir } from 'node:fs/promises'
 import { defaultConfig } from '../../server/config/schema.ts'
 import { Ledger } from '../../server/document/ledger.ts'
+import { createDocument, documentText, linesOf } from '../../server/document/rich-text.ts'
 import { unlimitedDocuments } from '../../server/document/testing.ts'
 import { openLog } from '../../server/log/open-log.ts'
 import { documentPath } from '../../server/wire/document-api.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { until } from '../browser/browser.ts'
-import { type MeasuredPage, openMeasuredPage, type PageMemory } from '../browser/measured-page.ts'
+import { type MeasuredPage, openMeasuredPage, type PageMemory } from '../browser/editing.ts'
 import { isLinked } from '../browser/typing.ts'
 import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
 import { middleOf, significant } from '../lab/statistics.ts'
-import { createHistory, type EditHistory } from '../load/edit-history.ts'
 import { count, figure, megabytes, middleWords, table, text } from '../report/section.ts'
 
 /** Of the issue that asked for the shared editor. */
@@ -149,9 +149,82 @@ type Opening = Awaited<ReturnType<typeof open>> & { readonly empty: PageMemory }
 
 const openWithinMs = 60_000
 
+interface HistoryPlan {
+  readonly edits: number
+  /** Of one window; each has its own Yjs client. */
+  readonly editsPerSession: number
+  readonly random: Random
+}
+
+/** Mean lengths of what is typed or deleted at one place; a deletion follows half of what is typed. */
+const lengths = { typed: 20, deleted: 14 }
+const shares = { deleting: 0.5, atEnd: 0.5, space: 1 / 6, newLine: 1 / 200 }
+
+/**
+ * People type a run of letters, delete some of it and go elsewhere: half of the time to the end, else anywhere. About
+ * one edit in four deletes. Each update is one character's, as a window with `mergeMs: 0` publishes it.
+ */
+export function createHistory({ edits, editsPerSession, random }: HistoryPlan) {
+  const doc = createDocument()
+  const text = documentText(doc)
+  const isHit = (share: number) => random() < share
+  const below = (bound: number) => Math.floor(random() * bound)
+  /** Geometric, at least 1. */
+  const lengthAround = (mean: number) => 1 + Math.floor(Math.log(1 - random()) / Math.log(1 - 1 / mean))
+
+  let left = { typing: 0, deleting: 0 }
+  let caret = 0
+
+  function go(): void {
+    caret = isHit(shares.atEnd) ? text.length : below(text.length + 1)
+    left = {
+      typing: lengthAround(lengths.typed),
+      deleting: isHit(shares.deleting) ? lengthAround(lengths.deleted) : 0,
+    }
+  }
+
+  function character(): string {
+    if (isHit(shares.newLine)) return '\n'
+    return isHit(shares.space) ? ' ' : String.fromCharCode(97 + below(26))
+  }
+
+  function edit(): void {
+    if (left.typing === 0 && (left.deleting === 0 || caret === 0)) go()
+    if (left.typing > 0) {
+      // With attributes, Yjs would look for the place from the beginning.
+      text.insert(caret, character())
+      caret += 1
+      left.typing -= 1
+    } else {
+      caret -= 1
+      text.delete(caret, 1)
+      left.deleting -= 1
+    }
+  }
+
+  return {
+    *updates(): Generator<{ readonly update: Uint8Array; readonly session: number }> {
+      let update: Uint8Array = new Uint8Array()
+      doc.on('update', (made) => {
+        update = made
+      })
+      for (let done = 0; done < edits; done += 1) {
+        if (done % editsPerSession === 0) {
+          doc.clientID = below(2 ** 32)
+          left = { typing: 0, deleting: 0 }
+        }
+        edit()
+        yield { update, session: Math.floor(done / editsPerSession) }
+      }
+    },
+    /** After the last update. */
+    result: () => ({ characters: text.length, lines: linesOf(text).length }),
+  }
+}
+
 /** Appends the history to a new log, as if it had been written in the time until now. */
 async function writeHistory(
-  history: EditHistory,
+  history: ReturnType<typeof createHistory>,
   { edits, dataFolder }: { readonly edits: number; readonly dataFolder: string },
   lab: Lab,
 ): Promise<void> {

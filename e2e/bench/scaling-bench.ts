@@ -10,10 +10,15 @@ import { readProcessorMs } from '../lab/process-recorder.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { median, rounded } from '../lab/statistics.ts'
 import { type LoadProcess, startLoadProcess } from '../load/load-process.ts'
-import { type LoadServer, startMode } from '../load/load-server.ts'
-import { figuresOf, takeTurn } from '../load/load-turn.ts'
+import {
+  figuresOf,
+  type LoadServer,
+  modeFlag,
+  overLoopback,
+  startMode,
+  takeTurn,
+} from '../load/load-server.ts'
 import { count, figure, range, table, text } from '../report/section.ts'
-import { modeFlag, overLoopback } from './loopback.ts'
 import { type Costs, type Load, type Machine, plan, type SimulatedLoad, simulate } from './scaling-model.ts'
 
 /** One core, a quarter of its memory for what is not windows, a gigabit shared by ten such processes, and what one R3 stream is asked to take. */
@@ -30,14 +35,6 @@ const loads: readonly (readonly [name: string, of: (windows: number) => Load])[]
   ['the wind', (windows) => ({ windows, windowsPerPage: windows, messageRate: 4 / windows })],
 ]
 const sizes = [10_000, 1_000_000, 100_000_000]
-
-interface Options {
-  readonly mode: Mode
-  readonly perBrowser: number
-  readonly windows: number
-  readonly sessions: number
-  readonly seconds: number
-}
 
 interface Run extends Circumstances {
   readonly learnt: readonly Costs[]
@@ -87,6 +84,16 @@ export const scaling = defineExperiment({
   },
 })
 
+type Options = { readonly mode: Mode } & Readonly<
+  Record<'perBrowser' | 'windows' | 'sessions' | 'seconds', number>
+>
+
+/** Messages a second go to so many windows. */
+interface Traffic {
+  readonly windows: number
+  readonly rate: number
+}
+
 /** At the same rate: what they differ in is deliveries. */
 const oneWindow = { windows: 1, rate: 50 }
 const someWindows = { windows: 200, rate: 50 }
@@ -118,19 +125,7 @@ async function measureCosts(
   }
 }
 
-interface Turned {
-  readonly microsPerMessage: number
-  readonly bytesPerDelivery: number
-  readonly busyShare: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-}
-
-async function turnAt(
-  options: Options,
-  at: { readonly windows: number; readonly rate: number },
-  signal: AbortSignal,
-): Promise<Turned> {
+async function turnAt(options: Options, at: Traffic, signal: AbortSignal) {
   await using opened = new AsyncDisposableStack()
   const server = await startMode(options.mode, { ...at, perBrowser: options.perBrowser }, opened)
   const load = startLoadProcess(signal, opened)
@@ -138,16 +133,15 @@ async function turnAt(
 }
 
 /** Two seconds, and 3,000 deliveries at least. */
-const warmupMessages = ({ windows, rate }: { readonly windows: number; readonly rate: number }) =>
-  Math.ceil(Math.max(rate * 2, 3000 / windows))
+const warmupMessages = ({ windows, rate }: Traffic) => Math.ceil(Math.max(rate * 2, 3000 / windows))
 
 async function takeAndRead(
   { perBrowser, seconds }: Options,
   server: LoadServer,
   clients: readonly LoadProcess[],
-  { windows, rate }: { readonly windows: number; readonly rate: number },
+  { windows, rate }: Traffic,
   signal: AbortSignal,
-): Promise<Turned> {
+) {
   const messages = rate * seconds
   const plan = {
     ...{ windows, perBrowser, rate, messages, warmupMessages: warmupMessages({ windows, rate }) },
@@ -207,39 +201,23 @@ async function measureFollowing(options: Options, signal: AbortSignal) {
   }
 }
 
-/** A load that the costs were not learnt from, as it was measured. */
-interface Check {
-  readonly name: string
-  readonly load: SimulatedLoad
-  readonly busyShare: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-}
+type Check = Awaited<ReturnType<typeof measureChecks>>[number]
 
-async function measureChecks(
-  options: Options,
-  step: (what: string) => void,
-  signal: AbortSignal,
-): Promise<Check[]> {
+/** Loads that the costs were not learnt from, as they were measured. */
+async function measureChecks(options: Options, step: (what: string) => void, signal: AbortSignal) {
   const { seconds, windows } = options
   const given = [
     { windows: 1000, rate: 20 },
     { windows, rate: 4 },
   ]
-  const found: Check[] = []
+  const found = []
   for (const at of given) {
     step(`${at.windows} windows`)
     const { busyShare, p50Ms, p99Ms } = await turnAt(options, at, signal)
-    const load = {
-      processes: 1,
-      pages: 1,
-      windowsPerPage: at.windows,
-      messageRate: at.rate,
-      isEven: true,
-      seconds,
+    const load: SimulatedLoad = {
+      ...{ processes: 1, pages: 1, windowsPerPage: at.windows, messageRate: at.rate, isEven: true, seconds },
     }
-    const name = `${count(at.windows)} windows, ${at.rate} a second`
-    found.push({ ...{ name, load, busyShare, p50Ms, p99Ms } })
+    found.push({ name: `${count(at.windows)} windows, ${at.rate} a second`, load, busyShare, p50Ms, p99Ms })
   }
   return found
 }
@@ -302,9 +280,7 @@ function plansWith(costs: Costs) {
           pages: Math.ceil(windows / load.windowsPerPage / streams),
           windowsPerPage: load.windowsPerPage,
           messageRate: messages / streams,
-          isEven: false,
-          seconds: simulatedSeconds,
-          watched: simulatedProcesses,
+          ...{ isEven: false, seconds: simulatedSeconds, watched: simulatedProcesses },
         },
         costs,
         createSeededRandom(1),

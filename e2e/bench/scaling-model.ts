@@ -77,7 +77,7 @@ export interface SimulatedLoad {
   readonly watched?: number
 }
 
-/** A job of a queue: `run` is called when it is done. */
+/** `run` is called when it is done. */
 interface Job {
   readonly micros: number
   readonly run: (beganAt: number, doneAt: number) => void
@@ -142,8 +142,20 @@ export function simulate(load: SimulatedLoad, costs: Costs, random: Random) {
 
   const endMicros = seconds * 1e6
   const meanMicros = 1e6 / messageRate
+  const dueAts: number[] = []
   for (let at = 0; at < endMicros; at += isEven ? meanMicros : -Math.log(1 - random()) * meanMicros)
-    schedule(at, () => arrive(at))
+    dueAts.push(at)
+  // One at a time, so that the queue stays short.
+  const due = dueAts.values()
+  const scheduleNext = () => {
+    const { value: at } = due.next()
+    if (at === undefined) return
+    schedule(at, () => {
+      scheduleNext()
+      arrive(at)
+    })
+  }
+  scheduleNext()
   events.runAll()
   const idle = (pages * windowsPerPage * costs.idleMicros * seconds) / count
   return {
@@ -163,52 +175,16 @@ function dealt(windows: number, processes: number, random: Random): readonly num
   return counts
 }
 
-/** A binary heap by time; of equal times the first added runs first. */
+/** Events by time; of equal times the first added runs first. */
 class EventQueue {
-  readonly #heap: { readonly at: number; readonly order: number; readonly run: () => void }[] = []
-  #added = 0
+  /** The latest first. */
+  readonly #events: { readonly at: number; readonly run: () => void }[] = []
 
   add(at: number, run: () => void): void {
-    this.#added += 1
-    this.#heap.push({ at, order: this.#added, run })
-    for (let place = this.#heap.length - 1; place > 0; ) {
-      const parent = (place - 1) >> 1
-      if (!this.#isBefore(place, parent)) return
-      this.#swap(place, parent)
-      place = parent
-    }
+    this.#events.splice(this.#events.findLastIndex((event) => event.at > at) + 1, 0, { at, run })
   }
 
   runAll(): void {
-    for (let next = this.#take(); next !== undefined; next = this.#take()) next()
-  }
-
-  #take(): (() => void) | undefined {
-    const [first] = this.#heap
-    const last = this.#heap.pop()
-    if (!first || !last) return undefined
-    if (this.#heap.length > 0) this.#heap[0] = last
-    for (let place = 0; ; ) {
-      const [left, right] = [2 * place + 1, 2 * place + 2]
-      let least = place
-      for (const child of [left, right])
-        if (child < this.#heap.length && this.#isBefore(child, least)) least = child
-      if (least === place) return first.run
-      this.#swap(place, least)
-      place = least
-    }
-  }
-
-  #isBefore(one: number, other: number): boolean {
-    const [first, second] = [this.#heap[one], this.#heap[other]]
-    if (!first || !second) return false
-    return first.at < second.at || (first.at === second.at && first.order < second.order)
-  }
-
-  #swap(one: number, other: number): void {
-    const [first, second] = [this.#heap[one], this.#heap[other]]
-    if (!first || !second) return
-    this.#heap[one] = second
-    this.#heap[other] = first
+    for (let next = this.#events.pop(); next; next = this.#events.pop()) next.run()
   }
 }

@@ -1,6 +1,7 @@
 // `stages`: what stamping the stages of messages adds to their time and to the server's, with and without it in turns.
 
 import { fork } from 'node:child_process'
+import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,10 +11,8 @@ import { flag, whole } from '../lab/flags.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { type Middle, median, middleOf, roundedInterval, significant } from '../lab/statistics.ts'
 import { startLoadProcess } from '../load/load-process.ts'
-import { startMode } from '../load/load-server.ts'
-import { takeTurn } from '../load/load-turn.ts'
+import { modesFlag, overLoopback, startMode, takeTurn } from '../load/load-server.ts'
 import { count, interval, middleWords, table, text } from '../report/section.ts'
-import { modesFlag, overLoopback } from './loopback.ts'
 
 const openingAtOnce = 32
 
@@ -110,7 +109,7 @@ export const stages = defineExperiment({
 /** The stamps alone, without a server: nothing else varies. */
 async function measureLoop(): Promise<Middle> {
   const stamps = pathToFileURL(join(import.meta.dirname, '../lab/stage-stamps.ts')).href
-  const child = fork(join(import.meta.dirname, 'stages-loop.ts'), [], {
+  const child = fork(import.meta.filename, [], {
     execArgv: [...process.execArgv, '--import', stamps],
   })
   const [micros] = (await once(child, 'message')) as [number[]]
@@ -133,4 +132,40 @@ function rowOf(mode: string, turns: readonly Taken[]) {
     cpuAddedMicrosCi95: roundedInterval(cpuAdded.interval),
     rounds: plain.length,
   }
+}
+
+/** Publishes the stages of messages in a loop; the processor time of each message by runs, µs. */
+function timeStages(): number[] {
+  const names = ['arrived', 'admitted', 'committing', 'stored', 'told']
+  const [arrived, admitted, committing, stored, told] = names.map((name) => channel(`crosswind:${name}`))
+
+  /** As the server does for messages of its log, one in each group. */
+  function publish(first: number, count: number): void {
+    for (let place = first; place < first + count; place += 1) {
+      const source = {}
+      const draft = { id: `window-${place}` }
+      const group = [{ draft }]
+      arrived?.publish(source)
+      if (admitted?.hasSubscribers) admitted.publish({ id: draft.id, source })
+      committing?.publish(group)
+      stored?.publish(group)
+      told?.publish(group)
+    }
+  }
+
+  const messages = 9000
+  const runs = 15
+  // Compiled first.
+  publish(0, 2 * messages)
+  return Array.from({ length: runs }, (_, run) => {
+    const before = process.cpuUsage()
+    publish((run + 2) * messages, messages)
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / messages
+  })
+}
+
+if (import.meta.main) {
+  process.send?.(timeStages())
+  process.disconnect?.()
 }

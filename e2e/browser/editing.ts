@@ -1,11 +1,11 @@
-// Drives pages by real keys and compositions (IME), with Puppeteer: WebDriver has no compositions.
+// Single pages under Puppeteer: real keys, compositions (IME), which WebDriver lacks, and what a page costs.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import puppeteer, { type CDPSession, type KeyInput, type Page } from 'puppeteer-core'
+import puppeteer, { type Browser, type CDPSession, type Page } from 'puppeteer-core'
 import { findPrograms } from '../../scripts/preparation.mjs'
-import type { BrowserName } from './browser.ts'
+import { type BrowserName, pressKeys } from './browser.ts'
 
 export interface EditingPage {
   /** For what only one test or measurement needs. */
@@ -103,13 +103,7 @@ function driving(page: Page, session: CDPSession | null): Omit<EditingPage, 'pag
   }
   return {
     run: (script, ...args) => page.evaluate(script as never, ...(args as never)),
-    async key(key) {
-      const keys = key.split('+') as KeyInput[]
-      const last = keys.pop()
-      for (const modifier of keys) await page.keyboard.down(modifier)
-      if (last) await page.keyboard.press(last)
-      for (const modifier of keys.reverse()) await page.keyboard.up(modifier)
-    },
+    key: (keys) => pressKeys(page, keys),
     type: (text) => page.keyboard.type(text),
     compose: async (text) =>
       void (await chromium().send('Input.imeSetComposition', {
@@ -119,4 +113,146 @@ function driving(page: Page, session: CDPSession | null): Omit<EditingPage, 'pag
       })),
     commit: async (text) => void (await chromium().send('Input.insertText', { text })),
   }
+}
+
+export type MeasuredPage = Awaited<ReturnType<typeof openMeasuredPage>>
+export type PageMemory = Awaited<ReturnType<MeasuredPage['memory']>>
+
+/** A Chromium of its own with a new profile, on an empty page. */
+export async function openMeasuredPage() {
+  const page = await openEditingPage('chromium', 'about:blank')
+  try {
+    return await measuring(page)
+  } catch (error) {
+    await page.close()
+    throw error
+  }
+}
+
+async function measuring(editing: EditingPage) {
+  const { page } = editing
+  const browser = page.browser()
+  const session = await page.createCDPSession()
+  await page.evaluateOnNewDocument(installProbe)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const metric = async (name: string) => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return metrics.find((one) => one.name === name)?.value ?? Number.NaN
+  }
+  return {
+    ...editing,
+    version: await browser.version(),
+    open: async (address: string) => void (await page.goto(address)),
+    /** What the probe saw since the last call. */
+    takeProbe: () => editing.run(readProbe),
+    /** Processor time of the page's main thread since it was opened, ms. */
+    mainThreadMs: async () => (await metric('TaskDuration')) * 1000,
+    /** JavaScript's heap after a garbage collection; private memory of the renderer process, null where the system does not tell. */
+    async memory() {
+      await session.send('HeapProfiler.collectGarbage')
+      return { heapBytes: await metric('JSHeapUsedSize'), processBytes: await privateBytes(browser) }
+    },
+  }
+}
+
+/** Of the largest renderer, which is the page's: a Chromium of its own has no other page of that size. */
+async function privateBytes(browser: Browser): Promise<number | null> {
+  if (process.platform !== 'linux') return null
+  const session = await browser.target().createCDPSession()
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+  await session.detach()
+  const renderers = processInfo.filter(({ type }) => type === 'renderer')
+  const sizes = await Promise.all(
+    renderers.map(async ({ id }) => {
+      const rollup = await readFile(`/proc/${id}/smaps_rollup`, 'utf8').catch(() => '')
+      const kilobytes = Array.from(rollup.matchAll(/^Private_\w+:\s+(\d+) kB$/gm), ([, kB]) => Number(kB))
+      return kilobytes.reduce((sum, kB) => sum + kB, 0) * 1024
+    }),
+  )
+  return Math.max(...sizes) || null
+}
+
+// The functions below run in the page: no outer variables.
+
+interface Probe {
+  /** `beforeinput` → the publish frame is given to the WebSocket, ms; one for each message sent. */
+  sendMs: number[]
+  /** A message is parsed → its handler has returned, and the animation frames after it have run, ms. */
+  applyMs: number[]
+  /** WebSocket frames with their headers, without TLS. */
+  upBytes: number
+  downBytes: number
+  /** Of `downBytes`: who is here, and carets. */
+  presenceBytes: number
+}
+
+/** Before the page's scripts. Wraps what they use of the WebSocket and of animation frames. */
+function installProbe(): void {
+  const probe: Probe = { sendMs: [], applyMs: [], upBytes: 0, downBytes: 0, presenceBytes: 0 }
+  Object.assign(globalThis, { probe })
+  let inputAt: number | null = null
+  let parsedAt: number | null = null
+  const utf8 = new TextEncoder()
+  const framed = (text: unknown, mask: number) => {
+    const length = typeof text === 'string' ? utf8.encode(text).length : 0
+    return length + mask + (length < 126 ? 2 : length < 65_536 ? 4 : 10)
+  }
+  globalThis.addEventListener?.(
+    'beforeinput',
+    () => {
+      inputAt = performance.now()
+    },
+    true,
+  )
+
+  const { send, addEventListener: listen } = WebSocket.prototype
+  WebSocket.prototype.send = function (data) {
+    if (inputAt !== null && typeof data === 'string' && data.startsWith('{"type":"publish"')) {
+      probe.sendMs.push(performance.now() - inputAt)
+      inputAt = null
+    }
+    probe.upBytes += framed(data, 4)
+    send.call(this, data)
+  }
+
+  const { parse } = JSON
+  JSON.parse = (...given) => {
+    const parsed = parse(...given)
+    parsedAt ??= performance.now()
+    return parsed
+  }
+  WebSocket.prototype.addEventListener = function (type: string, listener: never, options?: never) {
+    if (type !== 'message') return listen.call(this, type, listener, options)
+    const handle = listener as (event: MessageEvent) => void
+    listen.call(this, type, (event) => {
+      const message = event as MessageEvent
+      parsedAt = null
+      handle(message)
+      const endAt = performance.now()
+      const bytes = framed(message.data, 0)
+      probe.downBytes += bytes
+      if (/^\{"type":"(awareness|presence)"/.test(message.data)) probe.presenceBytes += bytes
+      if (
+        typeof message.data === 'string' &&
+        /^\{"type":"message".{0,200}"kind":"(edit|update)"/.test(message.data)
+      )
+        probe.applyMs.push(endAt - (parsedAt ?? endAt))
+    })
+  }
+
+  const request = requestAnimationFrame
+  globalThis.requestAnimationFrame = (callback) =>
+    request((time) => {
+      const startAt = performance.now()
+      callback(time)
+      const newest = probe.applyMs.pop()
+      if (newest !== undefined) probe.applyMs.push(newest + performance.now() - startAt)
+    })
+}
+
+function readProbe(): Probe {
+  const { probe } = globalThis as unknown as { readonly probe: Probe }
+  const taken = { ...probe, sendMs: probe.sendMs.splice(0), applyMs: probe.applyMs.splice(0) }
+  Object.assign(probe, { upBytes: 0, downBytes: 0, presenceBytes: 0 })
+  return taken
 }

@@ -10,7 +10,7 @@ import { isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { startProxy } from '../windows/cutting-proxy.ts'
-import { type ContractClient, openClient } from './contract-client.ts'
+import { type ContractClient, openNamed } from './contract-client.ts'
 
 let nats: TestNats
 before(async () => {
@@ -45,18 +45,8 @@ async function startServer(
   context.after(() => server.close())
   return server
 }
-function open(
-  context: TestContext,
-  { origin, ca }: TestServer,
-  mode: Mode,
-  asked: Record<string, string>,
-): ContractClient {
-  const query = new URLSearchParams({ channels: 'main', key, ...asked })
-  query.set('window', nameOf(key, query.get('window') ?? ''))
-  const client = openClient({ mode, origin: origin[mode.http], ca, query })
-  context.after(() => client.close())
-  return client
-}
+const open = (context: TestContext, server: TestServer, mode: Mode, asked: Record<string, string>) =>
+  openNamed(context, server, mode, { channels: 'main', key, ...asked })
 
 /** A server that was cut off for long takes no windows until it has read on. */
 async function openWhenReady(

@@ -1,9 +1,11 @@
 // Client of the contract suites: frames in order, and the answer to each draft.
 
 import { EventEmitter, once } from 'node:events'
+import type { TestContext } from 'node:test'
 import { type Closing, RefusedError } from '../../client/index.ts'
 import type { DownFrame, Draft, Refused, Stored } from '../../server/wire/messages.ts'
-import { type NodeOpening, type NodeTransport, openTransport } from '../clients/client.ts'
+import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
+import { type NodeOpening, type NodeTransport, nameOf, openTransport } from '../clients/client.ts'
 
 export interface ContractClient extends Omit<NodeTransport, 'send'> {
   /** Drops earlier frames; rejects when the stream ends first. */
@@ -67,4 +69,17 @@ export function openClient({ polling = usualPolling, ...opening }: ClientOpening
       }
     },
   }
+}
+
+/** A window of `key` whose name ends in `asked.window`; closed when the test ends. */
+export function openNamed(
+  context: TestContext,
+  { origin, ca }: { readonly origin: Readonly<Record<HttpVersion, string>>; readonly ca: string },
+  mode: Mode,
+  { key, window = '', ...asked }: Record<'key', string> & Record<string, string>,
+): ContractClient {
+  const query = new URLSearchParams({ ...asked, key, window: nameOf(key, window) })
+  const client = openClient({ mode, origin: origin[mode.http], ca, query })
+  context.after(() => client.close())
+  return client
 }

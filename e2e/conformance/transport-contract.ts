@@ -1,7 +1,7 @@
 // The transport contract: one suite for all modes, against any server.
 
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import * as Y from 'yjs'
 import type { AwarenessState, Draft, EditorName, Message } from '../../server/wire/messages.ts'
 import type { Mode } from '../../server/wire/modes.ts'
@@ -34,8 +34,24 @@ const hostileTexts = [
   '</script>',
 ]
 
+const subjects: Readonly<Record<string, (stage: Stage) => void>> = {
+  delivery: testDelivery,
+  'messages sent again': testResends,
+  'joining and resuming': testResuming,
+  contents: testContents,
+  awareness: testAwareness,
+  names: testNames,
+}
+
 /** `subject` is called when the tests run. */
 export function testTransportContract(mode: Mode, subject: () => Subject): void {
+  const stage = createStage(mode, subject)
+  for (const [name, define] of Object.entries(subjects)) describe(name, () => define(stage))
+}
+
+type Stage = ReturnType<typeof createStage>
+
+function createStage(mode: Mode, subject: () => Subject) {
   const opened: ContractClient[] = []
   // Fresh names per run: a persistent log has those of earlier runs.
   const run = Math.random().toString(36).slice(2, 8)
@@ -72,6 +88,10 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
     return nameOf(key, `w${windows}`)
   }
 
+  return { mode, subject, run, key, open, joined, newChannel, newWindow }
+}
+
+function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): void {
   test('the welcome names the window, the HTTP version and a cursor', async () => {
     const window = newWindow()
     const client = open(newChannel(), { window })
@@ -120,6 +140,55 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
     }
   })
 
+  test('a window receives no messages of other channels', async () => {
+    const channel = newChannel()
+    const other = await joined(newChannel())
+    const client = await joined(channel)
+    const name = newWindow()
+    await client.send(titleOf(name, 1, 'x', channel))
+    await client.next('message')
+    assert.ok(other.waiting().every(({ type }) => type !== 'message'))
+  })
+
+  test('a window of several channels receives all of them in one order', async () => {
+    const [one, other] = [newChannel(), newChannel()]
+    const reader = await joined(`${one},${other}`)
+    const author = await joined(one)
+    const name = newWindow()
+    for (let n = 1; n <= 10; n += 1) await author.send(titleOf(name, n, '', n % 2 === 0 ? one : other))
+    for (let n = 1; n <= 10; n += 1) assert.equal((await reader.next('message')).message.id, `${name}-${n}`)
+  })
+
+  test('probes reach every stream of their channel, and no other kind does', async () => {
+    const [author, reader] = [await joined('probes'), await joined('probes')]
+    const name = newWindow()
+    const probe = probeOf(name, 1, 'x')
+    const answer = await author.send(probe)
+    assert.equal(answer.type, 'stored')
+    for (const client of [author, reader]) {
+      const { kind, body } = await nextWith(client, probe.id)
+      assert.deepEqual([kind, body], ['probe', probe.body])
+    }
+    for (const draft of [titleOf(name, 2, 'x', 'probes'), { ...probe, channel: newChannel() }]) {
+      const refused = await author.send(draft)
+      assert.equal(refused.type === 'refused' && refused.code, 'bad-shape')
+    }
+  })
+
+  test('a lost connection disturbs no other window', async () => {
+    const channel = newChannel()
+    const [author, reader, victim] = [await joined(channel), await joined(channel), await joined(channel)]
+    const name = newWindow()
+    for (let n = 1; n <= 20; n += 1) {
+      await author.send(titleOf(name, n, '', channel))
+      if (n === 10) victim.cut()
+    }
+    for (let n = 1; n <= 20; n += 1) assert.equal((await reader.next('message')).message.id, `${name}-${n}`)
+    assert.equal((await victim.ended).code, 'lost')
+  })
+}
+
+function testResends({ joined, newChannel, newWindow }: Stage): void {
   test('the same message sent twice is stored once and acknowledged twice', async () => {
     const channel = newChannel()
     const client = await joined(channel)
@@ -165,26 +234,9 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
     await again.send(titleOf(name, 2, 'y', channel))
     assert.equal((await reader.next('message')).message.id, `${name}-2`)
   })
+}
 
-  test('a window receives no messages of other channels', async () => {
-    const channel = newChannel()
-    const other = await joined(newChannel())
-    const client = await joined(channel)
-    const name = newWindow()
-    await client.send(titleOf(name, 1, 'x', channel))
-    await client.next('message')
-    assert.ok(other.waiting().every(({ type }) => type !== 'message'))
-  })
-
-  test('a window of several channels receives all of them in one order', async () => {
-    const [one, other] = [newChannel(), newChannel()]
-    const reader = await joined(`${one},${other}`)
-    const author = await joined(one)
-    const name = newWindow()
-    for (let n = 1; n <= 10; n += 1) await author.send(titleOf(name, n, '', n % 2 === 0 ? one : other))
-    for (let n = 1; n <= 10; n += 1) assert.equal((await reader.next('message')).message.id, `${name}-${n}`)
-  })
-
+function testResuming({ open, joined, newChannel, newWindow }: Stage): void {
   test('a late window gets the newest content', async () => {
     const channel = newChannel()
     const author = await joined(channel)
@@ -232,7 +284,9 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
       back.close()
     }
   })
+}
 
+function testContents({ joined, newChannel, newWindow, subject, mode, run, key }: Stage): void {
   test('invalid drafts are refused with a code and not delivered', async () => {
     const channel = newChannel()
     const client = await joined(channel)
@@ -252,22 +306,6 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
     }
     await client.send(good)
     assert.equal((await client.next('message')).message.id, good.id)
-  })
-
-  test('probes reach every stream of their channel, and no other kind does', async () => {
-    const [author, reader] = [await joined('probes'), await joined('probes')]
-    const name = newWindow()
-    const probe = probeOf(name, 1, 'x')
-    const answer = await author.send(probe)
-    assert.equal(answer.type, 'stored')
-    for (const client of [author, reader]) {
-      const { kind, body } = await nextWith(client, probe.id)
-      assert.deepEqual([kind, body], ['probe', probe.body])
-    }
-    for (const draft of [titleOf(name, 2, 'x', 'probes'), { ...probe, channel: newChannel() }]) {
-      const refused = await author.send(draft)
-      assert.equal(refused.type === 'refused' && refused.code, 'bad-shape')
-    }
   })
 
   test('updates of a shared document are delivered, and refused where they do not fit it', async (t) => {
@@ -332,19 +370,9 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
     const refused = await client.send({ ...titleOf(from, 2, '', channel), kind, body })
     assert.equal(refused.type === 'refused' && refused.code, code)
   })
+}
 
-  test('a lost connection disturbs no other window', async () => {
-    const channel = newChannel()
-    const [author, reader, victim] = [await joined(channel), await joined(channel), await joined(channel)]
-    const name = newWindow()
-    for (let n = 1; n <= 20; n += 1) {
-      await author.send(titleOf(name, n, '', channel))
-      if (n === 10) victim.cut()
-    }
-    for (let n = 1; n <= 20; n += 1) assert.equal((await reader.next('message')).message.id, `${name}-${n}`)
-    assert.equal((await victim.ended).code, 'lost')
-  })
-
+function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key }: Stage): void {
   test('what a window shows of itself reaches the others, and those who come later', async () => {
     const channel = newChannel()
     const window = newWindow()
@@ -430,7 +458,9 @@ export function testTransportContract(mode: Mode, subject: () => Subject): void 
     const { windows } = await reader.next('awareness')
     assert.deepEqual(windows, [{ window, state }])
   })
+}
 
+function testNames({ open, joined, newChannel, newWindow, subject, mode, run }: Stage): void {
   test('requests in a window’s name without its key are refused, and the window notices nothing', async (t) => {
     const channel = newChannel()
     const window = newWindow()

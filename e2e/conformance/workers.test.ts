@@ -11,7 +11,7 @@ import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
-import { type ContractClient, openClient } from './contract-client.ts'
+import { type ContractClient, openNamed } from './contract-client.ts'
 import { testTransportContract } from './transport-contract.ts'
 
 const maxMessageBytes = 64 * 1024
@@ -111,18 +111,8 @@ test('connections are shared out among the workers', needsProc, async (context) 
 const key = newKey()
 const nameIn = (window: string) => nameOf(key, window)
 
-function open(
-  context: TestContext,
-  { origin, ca }: Started,
-  mode: Mode,
-  asked: Record<string, string>,
-): ContractClient {
-  const query = new URLSearchParams({ key, ...asked })
-  query.set('window', nameIn(query.get('window') ?? ''))
-  const client = openClient({ mode, origin: origin[mode.http], ca, query })
-  context.after(() => client.close())
-  return client
-}
+const open = (context: TestContext, server: Started, mode: Mode, asked: Record<string, string>) =>
+  openNamed(context, server, mode, { key, ...asked })
 
 /** As a window does: a worker may have taken the connection just before it ended. */
 async function openWelcomed(

@@ -12,8 +12,7 @@ import tls from 'node:tls'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { diagnose } from './doctor.ts'
-import { type Examination, examine } from './examination.ts'
+import { diagnose, type Examination, examine } from './doctor.ts'
 
 let server: TestServer
 /** Without anything between. */

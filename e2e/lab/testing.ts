@@ -10,7 +10,7 @@ import { type TestContext, test } from 'node:test'
 import type { ZodRawShape } from 'zod'
 import { type Experiment, experimentFiles, readOptions, runExperiment, type Summary } from './experiment.ts'
 
-const main = join(import.meta.dirname, '../main.ts')
+const main = join(import.meta.dirname, '../lab-command.ts')
 
 /** `command`: a name, and flags that have no spaces. Ends with the test at the latest. */
 export function startLab(t: TestContext, command: string, ...flags: readonly string[]) {

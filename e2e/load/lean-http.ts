@@ -36,6 +36,19 @@ export function openBrowser(origin: string, http: HttpVersion, sourceAddress?: s
     : Promise.resolve(openHttp1Browser(origin, sourceAddress))
 }
 
+/** One address and one port of a server can be joined from 28,000 ports of Linux, of which other programs take some. */
+const windowsPerAddress = 10_000
+
+/**
+ * Of 127.0.0.0/8, all of which is Linux's own; other systems have 127.0.0.1 alone. Each server is joined from addresses of its
+ * own: a socket that is bound to an address takes its port towards all servers, a minute longer than it lives.
+ */
+export function sourceAddress(window: number, origin: string): string | undefined {
+  if (process.platform !== 'linux') return undefined
+  const port = Number(new URL(origin).port)
+  return `127.${port >> 8}.${port & 255}.${Math.floor(window / windowsPerAddress) + 1}`
+}
+
 interface Connected {
   readonly socket: tls.TLSSocket
   readonly receivedBytes: () => number

@@ -3,8 +3,12 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { type Fleet, type FleetPlan, openFleet } from './load-fleet.ts'
+import { nameOf, newKey } from '../clients/client.ts'
+import { type Browser, openBrowser, sourceAddress } from './lean-http.ts'
+import { type LoadClient, openClient, type Target } from './load-client.ts'
 import {
+  type Author,
+  createMarkReader,
   createTallying,
   type Interval,
   markedDraft,
@@ -13,6 +17,25 @@ import {
   type Tallying,
 } from './marked-messages.ts'
 import { type Ramp, type RampPlan, type RampTally, rampMs, startRamp } from './ramp.ts'
+
+interface FleetPlan {
+  readonly target: Target
+  /** First of its window numbers. */
+  readonly firstWindow: number
+  readonly windows: number
+  /** Over HTTP/2 the windows of a browser share its session. */
+  readonly perBrowser: number
+  readonly channel: string
+  /** Each window reads and writes a channel of its own, `channel` with its number, not one that all share. */
+  readonly hasOwnChannels?: boolean
+  readonly openingAtOnce: number
+}
+
+interface FleetListener {
+  /** `window` counts from 0 in this fleet. */
+  readonly onMark: (window: number, mark: number) => void
+  readonly onFailure: (why: string) => void
+}
 
 interface Measuring extends Interval {
   /** Wait for missing messages after the last one is due. */
@@ -46,7 +69,7 @@ interface RampResult extends RampTally {
   readonly receivedBytes: number
 }
 
-/** One at a time, each answered by one `Reply`. */
+/** One at a time, each answered by a reply. */
 type Order =
   | { readonly type: 'open'; readonly plan: FleetPlan }
   /** The process of window 0 also publishes. */
@@ -55,12 +78,8 @@ type Order =
   | { readonly type: 'ramp'; readonly plan: RampPlan }
   | { readonly type: 'close' }
 
-interface Reply {
-  /** Of `measure` and `burst`. */
-  readonly measured?: Measured | null
-  readonly ramp?: RampResult
-  readonly failure?: string
-}
+/** `result` is what the order's method of the worker returns. */
+type Reply = { readonly result: unknown } | { readonly failure: string }
 
 /** A measurement may exceed its plan by `spareMs`. */
 const openWithinMs = { least: 20_000, perWindow: 20 }
@@ -83,7 +102,7 @@ export function startLoadProcess(stopping: AbortSignal, opened: AsyncDisposableS
     ended.abort(new Error(`A load process ended by itself (${signal ?? code}).`)),
   )
 
-  async function ask(order: Order, withinMs: number): Promise<Reply> {
+  async function ask<Result = void>(order: Order, withinMs: number): Promise<Result> {
     const late = AbortSignal.timeout(Math.ceil(withinMs))
     const signal = AbortSignal.any([ended.signal, stopping, late])
     signal.throwIfAborted()
@@ -94,39 +113,24 @@ export function startLoadProcess(stopping: AbortSignal, opened: AsyncDisposableS
         ? new Error(`The load process did not ${order.type} within ${withinMs / 1000} s.`)
         : signal.reason
     })) as [Reply]
-    if (reply.failure !== undefined) throw new Error(reply.failure)
-    return reply
+    if ('failure' in reply) throw new Error(reply.failure)
+    return reply.result as Result
   }
 
   return {
     pid: child.pid ?? 0,
     /** Its connections stay open until `closeWindows`. */
-    async ramp(plan: RampPlan): Promise<RampResult> {
-      const { ramp } = await ask(
-        { type: 'ramp', plan },
-        rampMs(plan) + plan.holdMs + plan.patienceMs + rampSpareMs,
-      )
-      if (!ramp) throw new Error('A load process answered without a ramp.')
-      return ramp
-    },
-    async open(plan: FleetPlan): Promise<void> {
-      await ask({ type: 'open', plan }, openWithinMs.least + openWithinMs.perWindow * plan.windows)
-    },
-    async measure(measuring: Measuring): Promise<Measured> {
+    ramp: (plan: RampPlan) =>
+      ask<RampResult>({ type: 'ramp', plan }, rampMs(plan) + plan.holdMs + plan.patienceMs + rampSpareMs),
+    open: (plan: FleetPlan) =>
+      ask({ type: 'open', plan }, openWithinMs.least + openWithinMs.perWindow * plan.windows),
+    measure(measuring: Measuring): Promise<Measured> {
       const { count, intervalMs, graceMs } = measuring
-      const { measured } = await ask({ type: 'measure', measuring }, count * intervalMs + graceMs + spareMs)
-      if (!measured) throw new Error('A load process answered without a measurement.')
-      return measured
+      return ask({ type: 'measure', measuring }, count * intervalMs + graceMs + spareMs)
     },
     /** The windows must have channels of their own. Latencies count from when each message was handed to its connection. */
-    async burst(burst: Burst): Promise<Measured> {
-      const { measured } = await ask({ type: 'burst', burst }, burst.graceMs + spareMs)
-      if (!measured) throw new Error('A load process answered without a measurement.')
-      return measured
-    },
-    async closeWindows(): Promise<void> {
-      await ask({ type: 'close' }, spareMs)
-    },
+    burst: (burst: Burst) => ask<Measured>({ type: 'burst', burst }, burst.graceMs + spareMs),
+    closeWindows: () => ask({ type: 'close' }, spareMs),
   }
 }
 
@@ -161,48 +165,104 @@ export function createSharedClock(): () => number {
   return () => originMs + performance.now()
 }
 
+type Fleet = Awaited<ReturnType<typeof openFleet>>
+
+/** Rejects when a client is refused. */
+export async function openFleet(plan: FleetPlan, listener: FleetListener) {
+  const { target, firstWindow, windows, perBrowser, openingAtOnce, channel, hasOwnChannels = false } = plan
+  const browsers: Browser[] = []
+  const clients: LoadClient[] = []
+  // The windows of a browser share a key, as pages do.
+  const keys = Array.from({ length: Math.ceil(windows / perBrowser) }, newKey)
+  const nameAt = (window: number) =>
+    nameOf(keys[Math.floor(window / perBrowser)] ?? '', `w${firstWindow + window}`)
+  const channelAt = (window: number) => (hasOwnChannels ? `${channel}-${firstWindow + window}` : channel)
+
+  async function openClientAt(browser: Browser, key: string, window: number): Promise<void> {
+    clients[window] = await openClient(target, {
+      browser,
+      query: new URLSearchParams({ window: nameAt(window), key, channels: channelAt(window) }),
+      onBytes: createMarkReader((mark) => listener.onMark(window, mark)),
+      onEnd: (why) => listener.onFailure(`Window ${firstWindow + window}: ${why}.`),
+    })
+  }
+
+  // Shared by all lanes: an idle one opens the next browser.
+  const waiting = keys.entries()
+  async function lane(): Promise<void> {
+    for (const [place, key] of waiting) {
+      const first = place * perBrowser
+      const address = sourceAddress(firstWindow + first, target.origin)
+      const browser = await openBrowser(target.origin, target.http, address)
+      browsers.push(browser)
+      // Sequential: over HTTP/1.1 each window opens a connection, which counts against the bound.
+      for (let window = first; window < Math.min(first + perBrowser, windows); window += 1)
+        await openClientAt(browser, key, window)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(openingAtOnce, keys.length) }, lane))
+
+  /** Who publishes in the window's name. Throws for a window that is not of this fleet. */
+  function authorAt(window: number): Author {
+    const client = clients[window]
+    if (!client) throw new RangeError(`There is no window ${window} among ${windows}.`)
+    return { name: nameAt(window), channel: channelAt(window), publish: client.publish }
+  }
+
+  return {
+    /** Window 0, which publishes; null in other processes. */
+    author: firstWindow === 0 && windows > 0 ? authorAt(0) : null,
+    authorAt,
+    receivedBytes: () => browsers.reduce((sum, browser) => sum + browser.receivedBytes(), 0),
+    close(): void {
+      for (const client of clients) client.close()
+      for (const browser of browsers) browser.close()
+    },
+  }
+}
+
 const mostFailureWords = 3
 
 /** Messages of a burst between two reads. */
 const sentInTurn = 20
 
-/** Executes its parent's orders and exits with it. */
-function serveOrders(): void {
-  const clock = createSharedClock()
-  let fleet: Fleet | null = null
-  let ramp: Ramp | null = null
-  let windows = 0
-  let tallying: Tallying | null = null
-  let failures: string[] = []
+/** Carries out its parent's orders, in the process of the clients. */
+class Worker {
+  readonly #clock = createSharedClock()
+  #fleet: Fleet | null = null
+  #ramp: Ramp | null = null
+  #windows = 0
+  #tallying: Tallying | null = null
+  #failures: string[] = []
 
-  async function obey(order: Order): Promise<Reply> {
-    if (order.type === 'open') await open(order.plan)
-    else if (order.type === 'measure') return { measured: await measure(order.measuring) }
-    else if (order.type === 'burst') return { measured: await burst(order.burst) }
-    else if (order.type === 'ramp') return { ramp: await climb(order.plan) }
-    else close()
-    return {}
+  async obey(order: Order): Promise<unknown> {
+    if (order.type === 'open') return this.#open(order.plan)
+    if (order.type === 'measure') return this.#measure(order.measuring)
+    if (order.type === 'burst') return this.#burst(order.burst)
+    if (order.type === 'ramp') return this.#climb(order.plan)
+    this.#close()
   }
 
-  async function open(plan: FleetPlan): Promise<void> {
-    failures = []
-    windows = plan.windows
-    fleet = await openFleet(plan, {
-      onMark: (window, mark) => tallying?.take(window, mark, clock()),
-      onFailure: (why) => failures.push(why),
+  async #open(plan: FleetPlan): Promise<void> {
+    this.#failures = []
+    this.#windows = plan.windows
+    this.#fleet = await openFleet(plan, {
+      onMark: (window, mark) => this.#tallying?.take(window, mark, this.#clock()),
+      onFailure: (why) => this.#failures.push(why),
     })
   }
 
-  function close(): void {
-    tallying = null
-    fleet?.close()
-    fleet = null
-    ramp?.close()
-    ramp = null
+  #close(): void {
+    this.#tallying = null
+    this.#fleet?.close()
+    this.#fleet = null
+    this.#ramp?.close()
+    this.#ramp = null
   }
 
-  async function climb(plan: RampPlan): Promise<RampResult> {
-    ramp = startRamp(plan, clock)
+  async #climb(plan: RampPlan): Promise<RampResult> {
+    const ramp = startRamp(plan, this.#clock)
+    this.#ramp = ramp
     const delay = monitorEventLoopDelay({ resolution: 1 })
     delay.enable()
     const tally = await ramp.tally
@@ -210,28 +270,30 @@ function serveOrders(): void {
     return { ...tally, loopDelayP99Ms: delay.percentile(99) / 1e6, receivedBytes: ramp.receivedBytes() }
   }
 
-  const noWindows = () => new Error('A load process was told to measure before its windows were open.')
-
-  async function measure(measuring: Measuring): Promise<Measured> {
-    if (!fleet) throw noWindows()
+  async #measure(measuring: Measuring): Promise<Measured> {
+    const fleet = this.#opened()
     const { startAt, count, intervalMs, graceMs } = measuring
     const complete = Promise.withResolvers<void>()
-    tallying = createTallying(windows, measuring, complete.resolve)
-    const stopAuthor = fleet.author && startAuthor(fleet.author, measuring, clock)
-    const timer = setTimeout(complete.resolve, startAt + count * intervalMs + graceMs - clock())
-    const measured = await observed(fleet, startAt, tallying, complete.promise)
+    const tallying = createTallying(this.#windows, measuring, complete.resolve)
+    this.#tallying = tallying
+    const stopAuthor = fleet.author && startAuthor(fleet.author, measuring, this.#clock)
+    const timer = setTimeout(complete.resolve, startAt + count * intervalMs + graceMs - this.#clock())
+    const measured = await this.#observed(startAt, tallying, complete.promise)
     clearTimeout(timer)
     stopAuthor?.()
     return measured
   }
 
-  async function burst({ startAt, mark, graceMs }: Burst): Promise<Measured> {
-    if (!fleet) throw noWindows()
-    const { authorAt } = fleet
+  async #burst({ startAt, mark, graceMs }: Burst): Promise<Measured> {
+    const { authorAt } = this.#opened()
+    const windows = this.#windows
+    const clock = this.#clock
     const complete = Promise.withResolvers<void>()
     const sentAt = new Float64Array(windows)
     const interval = { first: mark, count: 1, startAt, intervalMs: 0 }
-    tallying = createTallying(windows, interval, complete.resolve, (window) => sentAt[window] ?? startAt)
+    const begunAt = (window: number) => sentAt[window] ?? startAt
+    const tallying = createTallying(windows, interval, complete.resolve, begunAt)
+    this.#tallying = tallying
     let sent = 0
     function send(): void {
       for (const turnEnds = Math.min(windows, sent + sentInTurn); sent < turnEnds; sent += 1) {
@@ -247,25 +309,21 @@ function serveOrders(): void {
       setTimeout(send, startAt - clock()),
       setTimeout(complete.resolve, startAt + graceMs - clock()),
     ]
-    const measured = await observed(fleet, startAt, tallying, complete.promise)
+    const measured = await this.#observed(startAt, tallying, complete.promise)
     for (const timer of timers) clearTimeout(timer)
     return { ...measured, sendingMs: (sentAt.at(-1) ?? startAt) - startAt }
   }
 
-  async function observed(
-    { receivedBytes }: Fleet,
-    startAt: number,
-    { result }: Tallying,
-    ended: Promise<void>,
-  ): Promise<Measured> {
+  async #observed(startAt: number, { result }: Tallying, ended: Promise<void>): Promise<Measured> {
+    const { receivedBytes } = this.#opened()
     const delay = monitorEventLoopDelay({ resolution: 1 })
     delay.enable()
     const cpuBefore = process.cpuUsage()
     const bytesBefore = receivedBytes()
-    const startedAt = Math.max(startAt, clock())
+    const startedAt = Math.max(startAt, this.#clock())
     await ended
     const { user, system } = process.cpuUsage(cpuBefore)
-    const wallMs = clock() - startedAt
+    const wallMs = this.#clock() - startedAt
     delay.disable()
     return {
       ...result(),
@@ -275,20 +333,27 @@ function serveOrders(): void {
       sendingMs: 0,
       loopDelayP99Ms: delay.percentile(99) / 1e6,
       loopDelayMaxMs: delay.max / 1e6,
-      failures: failures.length,
-      failureWords: failures.slice(0, mostFailureWords),
+      failures: this.#failures.length,
+      failureWords: this.#failures.slice(0, mostFailureWords),
     }
   }
 
+  #opened(): Fleet {
+    if (this.#fleet) return this.#fleet
+    throw new Error('A load process was told to measure before its windows were open.')
+  }
+}
+
+if (import.meta.main) {
+  const worker = new Worker()
   const reply = (message: Reply) => void process.send?.(message)
   process.on('message', (order: Order) =>
-    obey(order).then(reply, (error) =>
-      reply({ failure: error instanceof Error ? error.message : String(error) }),
+    worker.obey(order).then(
+      (result) => reply({ result }),
+      (error) => reply({ failure: error instanceof Error ? error.message : String(error) }),
     ),
   )
   process.once('disconnect', () => process.exit(0))
   // Ctrl-C reaches the group too, but the parent ends this process in order.
   process.on('SIGINT', () => undefined)
 }
-
-if (import.meta.main) serveOrders()

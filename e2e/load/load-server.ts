@@ -1,15 +1,20 @@
-// Servers that load clients join: modes of Crosswind and relays, each in a process of its own.
+// Servers that load clients join, each in a process of its own, and one turn of load at them.
 
 import https from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import axios from 'axios'
+import { z } from 'zod'
 import { defaultConfig } from '../../server/config/schema.ts'
 import type { Figures } from '../../server/process.ts'
-import type { Mode } from '../../server/wire/modes.ts'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import { flag, wordsOnce } from '../lab/flags.ts'
+import { requireMode } from '../lab/mode-names.ts'
 import { readProcessorMs } from '../lab/process-recorder.ts'
 import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
-import { type RelayName, relayClients, type Target } from './load-client.ts'
+import { summarise } from '../lab/statistics.ts'
+import type { Target } from './load-client.ts'
+import { createSharedClock, type LoadProcess, type Measured, openAcross } from './load-process.ts'
 
 export type LoadServer = Awaited<ReturnType<typeof startLoadServer>>
 
@@ -99,16 +104,110 @@ export async function startMode(
   return startLoadServer(serverProgram, flags, { client: transport, http }, opened, stages)
 }
 
-/** A relay of `e2e/peers`. */
-export function startRelay(name: RelayName, opened: AsyncDisposableStack): Promise<LoadServer> {
-  return startRelayFor([name], relayClients[name], opened)
-}
-
-/** `args` of relays.ts; `clients` join it. */
+/** A relay of `e2e/peers`: `args` of relays.ts; `clients` join it. */
 export function startRelayFor(
   args: readonly string[],
   clients: Pick<Target, 'client' | 'http'>,
   opened: AsyncDisposableStack,
 ): Promise<LoadServer> {
   return startLoadServer(join(import.meta.dirname, '../peers/relays.ts'), args, clients, opened)
+}
+
+export const overLoopback = {
+  browser: 'none: load clients in a process of their own',
+  server: 'a process for each mode and relay, on this machine, over loopback',
+}
+
+export const modesFlag = (initial: string) =>
+  flag(
+    wordsOnce
+      .transform((names) => (names.includes('all') ? modes : names.map(requireMode)))
+      .prefault(initial),
+    'LIST',
+    'modes of Crosswind, or all',
+    initial,
+  )
+
+const known = modes.map(({ name }) => name)
+
+export const modeFlag = flag(
+  z
+    .enum(known, `there are ${known.join(', ')}`)
+    .transform(requireMode)
+    .prefault('sse/2'),
+  'MODE',
+  'one mode of Crosswind',
+  'sse/2',
+)
+
+interface TurnPlan {
+  readonly windows: number
+  readonly perBrowser: number
+  readonly rate: number
+  readonly warmupMessages: number
+  readonly messages: number
+  readonly openingAtOnce: number
+  /** Pause after the last join, so that late presence frames are not measured. */
+  readonly settleMs: number
+  readonly graceMs: number
+  readonly channel: string
+}
+
+const clock = createSharedClock()
+/** Delay of the first message: all orders arrive sooner. */
+const leadMs = 50
+
+/** Also resolves to the time until the server counted every window, ms. */
+export async function takeTurn(
+  server: LoadServer,
+  loads: readonly LoadProcess[],
+  plan: TurnPlan,
+  signal: AbortSignal,
+) {
+  const startedAt = clock()
+  const { target } = server
+  const { windows, perBrowser, channel, openingAtOnce } = plan
+  await openAcross(loads, { target, windows, perBrowser, channel, openingAtOnce })
+  await server.untilCounted(plan.windows, signal)
+  const joinedInMs = clock() - startedAt
+  await pause(plan.settleMs, undefined, { signal })
+  if (plan.warmupMessages > 0) await measure(loads, plan, 0, plan.warmupMessages)
+  const before = await server.figures()
+  const cpuBefore = await server.cpuMs()
+  const measured = await measure(loads, plan, plan.warmupMessages, plan.messages)
+  const cpuMs = (await server.cpuMs()) - cpuBefore
+  const after = await server.figures()
+  await Promise.all(loads.map((load) => load.closeWindows()))
+  signal.throwIfAborted()
+  return { ...tallied(measured, plan.windows * plan.messages), cpuMs, before, after, measured, joinedInMs }
+}
+
+/** Latencies are in no order. `expected`: windows times messages. */
+export function tallied(measured: readonly Measured[], expected: number) {
+  const sumOf = (figure: 'received' | 'duplicated' | 'reordered') =>
+    measured.reduce((total, one) => total + one[figure], 0)
+  const n = sumOf('received')
+  return {
+    n,
+    lost: expected - n,
+    duplicated: sumOf('duplicated'),
+    reordered: sumOf('reordered'),
+    latenciesMs: measured.flatMap(({ latenciesMs }) => Array.from(latenciesMs)),
+    failures: measured.flatMap(({ failureWords }) => failureWords),
+  }
+}
+
+/** NaN without values. */
+export function figuresOf(values: readonly number[]) {
+  return summarise(values.length === 0 ? [Number.NaN] : values)
+}
+
+function measure(
+  loads: readonly LoadProcess[],
+  { rate, graceMs }: TurnPlan,
+  first: number,
+  count: number,
+): Promise<Measured[]> {
+  const measuring = { first, count, startAt: clock() + leadMs, intervalMs: 1000 / rate, graceMs }
+  return Promise.all(loads.map((load) => load.measure(measuring)))
 }

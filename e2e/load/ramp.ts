@@ -2,9 +2,8 @@
 
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { nameOf, newKey } from '../clients/client.ts'
-import { type Browser, openBrowser } from './lean-http.ts'
+import { type Browser, openBrowser, sourceAddress } from './lean-http.ts'
 import { type LoadClient, openClient, type Target } from './load-client.ts'
-import { sourceAddress } from './load-fleet.ts'
 
 export interface RampPlan {
   readonly target: Target
@@ -71,68 +70,14 @@ export class DueQueue {
   }
 }
 
-/** Numbers as many as there are. */
-class Values {
-  #values = new Float64Array(1024)
-  #length = 0
-
-  push(value: number): void {
-    if (this.#length === this.#values.length) {
-      const larger = new Float64Array(this.#length * 2)
-      larger.set(this.#values)
-      this.#values = larger
-    }
-    this.#values[this.#length] = value
-    this.#length += 1
-  }
-
-  all(): Float64Array {
-    return this.#values.slice(0, this.#length)
-  }
-}
-
+export type RampTally = ReturnType<RampTallying['result']>
 /** Counted in the second in which they happened; `open` at its end. */
-export interface RampSecond {
-  readonly open: number
-  readonly opened: number
-  readonly failed: number
-  readonly dropped: number
-  readonly sent: number
-  readonly answered: number
-}
-
-export interface RampTally {
-  readonly windows: number
-  readonly opened: number
-  readonly failed: number
-  readonly dropped: number
-  /** By its period, of each window from its opening to its end or the ramp's. */
-  readonly due: number
-  readonly sent: number
-  /** In time. */
-  readonly answered: number
-  /** Due, and not answered in time. */
-  readonly missing: number
-  /** Answers without a question. */
-  readonly repeated: number
-  /** How often each came. */
-  readonly reasons: Readonly<Record<string, number>>
-  readonly roundTripsMs: Float64Array
-  /** In whole seconds from the start, one for each round trip: when its ping was sent. */
-  readonly roundTripSeconds: Float64Array
-  /** From when it was due until it was greeted. */
-  readonly openedAfterMs: Float64Array
-  /** Of a connection's beginning, and of a ping's sending. */
-  readonly openingLatenessMs: Float64Array
-  readonly pingLatenessMs: Float64Array
-  readonly seconds: readonly RampSecond[]
-}
+export type RampSecond = RampTally['seconds'][number]
 
 interface Window {
   readonly periodMs: number
   openedAt: number
   endedAt: number
-  client: LoadClient | null
   /** When each unanswered ping was sent. */
   readonly waiting: number[]
 }
@@ -146,24 +91,19 @@ export class RampTallying {
   readonly #seconds: Record<(typeof counted)[number], number>[]
   readonly #windows = new Map<number, Window>()
   readonly #reasons: Record<string, number> = {}
-  readonly #roundTrips = new Values()
-  readonly #roundTripSeconds = new Values()
-  readonly #openedAfter = new Values()
-  readonly #openingLateness = new Values()
-  readonly #pingLateness = new Values()
+  readonly #roundTrips: number[] = []
+  readonly #roundTripSeconds: number[] = []
+  readonly #openedAfter: number[] = []
+  readonly #openingLateness: number[] = []
+  readonly #pingLateness: number[] = []
   #repeated = 0
 
   constructor(plan: Pick<RampPlan, 'startAt' | 'patienceMs'>, endAt: number) {
     this.#plan = plan
     this.#endAt = endAt
     const seconds = Math.max(1, Math.ceil((endAt - plan.startAt) / 1000))
-    this.#seconds = Array.from({ length: seconds }, () => ({
-      opened: 0,
-      failed: 0,
-      dropped: 0,
-      sent: 0,
-      answered: 0,
-    }))
+    const none = { opened: 0, failed: 0, dropped: 0, sent: 0, answered: 0 }
+    this.#seconds = Array.from({ length: seconds }, () => ({ ...none }))
   }
 
   #count(what: (typeof counted)[number], at: number): void {
@@ -177,13 +117,7 @@ export class RampTallying {
   }
 
   begins(window: number, periodMs: number, dueAt: number, now: number): void {
-    this.#windows.set(window, {
-      periodMs,
-      openedAt: Number.NaN,
-      endedAt: Number.NaN,
-      client: null,
-      waiting: [],
-    })
+    this.#windows.set(window, { periodMs, openedAt: Number.NaN, endedAt: Number.NaN, waiting: [] })
     this.#openingLateness.push(now - dueAt)
   }
 
@@ -239,7 +173,7 @@ export class RampTallying {
   }
 
   /** What is not open then has failed. */
-  result(now: number): RampTally {
+  result(now: number) {
     for (const [window, { openedAt, endedAt }] of this.#windows)
       if (Number.isNaN(openedAt) && Number.isNaN(endedAt)) this.ended(window, 'not open at the end', now)
     const sum = (what: (typeof counted)[number]) =>
@@ -256,19 +190,27 @@ export class RampTallying {
     })
     const answered = sum('answered')
     return {
-      ...{
-        windows: this.#windows.size,
-        opened: sum('opened'),
-        failed: sum('failed'),
-        dropped: sum('dropped'),
-      },
-      ...{ due, sent: sum('sent'), answered, missing: due - answered, repeated: this.#repeated },
-      reasons: this.#reasons,
-      roundTripsMs: this.#roundTrips.all(),
-      roundTripSeconds: this.#roundTripSeconds.all(),
-      openedAfterMs: this.#openedAfter.all(),
-      openingLatenessMs: this.#openingLateness.all(),
-      pingLatenessMs: this.#pingLateness.all(),
+      windows: this.#windows.size,
+      ...{ opened: sum('opened'), failed: sum('failed'), dropped: sum('dropped') },
+      /** By its period, of each window from its opening to its end or the ramp's. */
+      due,
+      sent: sum('sent'),
+      /** In time. */
+      answered,
+      /** Due, and not answered in time. */
+      missing: due - answered,
+      /** Answers without a question. */
+      repeated: this.#repeated,
+      /** How often each came. */
+      reasons: this.#reasons as Readonly<Record<string, number>>,
+      roundTripsMs: Float64Array.from(this.#roundTrips),
+      /** In whole seconds from the start, one for each round trip: when its ping was sent. */
+      roundTripSeconds: Float64Array.from(this.#roundTripSeconds),
+      /** From when it was due until it was greeted. */
+      openedAfterMs: Float64Array.from(this.#openedAfter),
+      /** Of a connection's beginning, and of a ping's sending. */
+      openingLatenessMs: Float64Array.from(this.#openingLateness),
+      pingLatenessMs: Float64Array.from(this.#pingLateness),
       seconds,
     }
   }
@@ -280,16 +222,10 @@ export class RampTallying {
   }
 }
 
-export interface Ramp {
-  /** Resolves after the last answer, or when it is out of time. */
-  readonly tally: Promise<RampTally>
-  /** By its connections, TLS included. */
-  readonly receivedBytes: () => number
-  readonly close: () => void
-}
+export type Ramp = ReturnType<typeof startRamp>
 
 /** Open loop: what is late is caught up, and nothing waits for an answer. */
-export function startRamp(plan: RampPlan, clock: () => number): Ramp {
+export function startRamp(plan: RampPlan, clock: () => number) {
   const { target, windows, windowsPerSecond, perBrowser, perPage, startAt, holdMs, patienceMs, share } = plan
   const endAt = startAt + rampMs(plan) + holdMs
   const tallying = new RampTallying(plan, endAt)
@@ -356,9 +292,11 @@ export function startRamp(plan: RampPlan, clock: () => number): Ramp {
   }
 
   return {
+    /** Resolves after the last answer, or when it is out of time. */
     tally: done.promise,
+    /** By its connections, TLS included. */
     receivedBytes: () => browsers.reduce((sum, browser) => sum + browser.receivedBytes(), 0),
-    close() {
+    close(): void {
       isClosed = true
       clearTimeout(timer)
       for (const client of clients.values()) client.close()

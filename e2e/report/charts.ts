@@ -380,14 +380,23 @@ interface IntervalLook {
   readonly axis: string
   /** Vertical lines; the first solid, the others dashed. */
   readonly references: readonly number[]
+  /** Pixels; low rows have no label, and small dots. */
+  readonly rowHeight?: number
 }
+
+/** Rows below this height have no room for a label. */
+const labelledRowHeight = 40
 
 /** Ratios further apart than this have a logarithmic axis. */
 const farApart = 4
 const logTicks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
-export function intervals(rows: readonly IntervalRow[], { width, axis, references }: IntervalLook): string {
-  const placed = rows.map((row, place) => ({ ...row, y: place + 0.68 }))
+export function intervals(
+  rows: readonly IntervalRow[],
+  { width, axis, references, rowHeight = 58 }: IntervalLook,
+): string {
+  const isLow = rowHeight < labelledRowHeight
+  const placed = rows.map((row, place) => ({ ...row, y: place + (isLow ? 0.5 : 0.68) }))
   const sessions = placed.flatMap(({ sessions, y }) => sessions.map((x) => ({ x, y })))
   const ends = rows.flatMap(({ point, interval, sessions }) => [point, ...interval, ...sessions])
   const drawn = [...references, ...ends]
@@ -398,7 +407,7 @@ export function intervals(rows: readonly IntervalRow[], { width, axis, reference
   const [ink, accent] = ['var(--ink)', 'var(--accent)']
   return svg({
     width,
-    ...inRows(rows.length, 58),
+    ...inRows(rows.length, rowHeight),
     x: {
       label: axis,
       labelAnchor: 'center',
@@ -433,164 +442,12 @@ export function intervals(rows: readonly IntervalRow[], { width, axis, reference
       Plot.dot(placed, {
         x: 'point',
         y: 'y',
-        r: 5,
+        r: isLow ? 3 : 5,
         fill: ({ isDecided }) => (isDecided ? accent : 'var(--paper)'),
         stroke: accent,
         strokeWidth: 2,
       }),
-      Plot.text(placed, { y: ({ y }) => y - 0.42, text: 'label', ...rowName }),
+      ...(isLow ? [] : [Plot.text(placed, { y: ({ y }) => y - 0.42, text: 'label', ...rowName })]),
     ],
   })
-}
-
-export interface LinePoint {
-  readonly x: number
-  /** Null leaves a gap. */
-  readonly y: number | null
-  /** `open`: a hollow mark. `failed`: a cross at the top, and a gap. */
-  readonly mark: 'filled' | 'open' | 'failed'
-}
-
-export interface LineSeries {
-  readonly label: string
-  readonly isDashed: boolean
-  /** From 0; series of one colour belong together. */
-  readonly colour: number
-  readonly points: readonly LinePoint[]
-}
-
-interface LinePanel {
-  /** Empty for none. */
-  readonly title: string
-  readonly series: readonly LineSeries[]
-}
-
-interface LineLook {
-  readonly width: number
-  readonly axis: string
-  /** Of the logarithmic x axis: every x of the points. */
-  readonly ticks: readonly number[]
-  readonly tickFormat?: (x: number) => string
-}
-
-/** On paper and on the dark page at least 4.5:1 (WCAG 2.2, 1.4.3). */
-export const lineColours = [
-  'light-dark(#1f66a6, #7fb2e5)',
-  'light-dark(#b3431f, #ef9a76)',
-  'light-dark(#2f7336, #86c98c)',
-  'light-dark(#7a4aa3, #c3a0e6)',
-  'light-dark(#85693a, #cdb682)',
-]
-
-/** Crosses of the series are stacked by this many pixels, below the panel's title. */
-const crossHeight = 13
-
-/** A line for each series over logarithmic axes, one panel below the other on common scales. */
-export function lines(
-  panels: readonly LinePanel[],
-  { width, axis, ticks, tickFormat = String }: LineLook,
-): string {
-  const all = panels.flatMap(({ series }) => series)
-  const legend = [...new Map(all.map((series) => [series.label, series])).values()]
-  const times = all.flatMap(({ points }) =>
-    points.flatMap(({ y, mark }) => (y === null || mark === 'failed' ? [] : [y])),
-  )
-  const crossed = legend.filter(({ label }) =>
-    all.some((series) => series.label === label && series.points.some(({ mark }) => mark === 'failed')),
-  )
-  const topPx = crossed.length * crossHeight + 18
-  const titles = panels.map(({ title }) => title)
-  const perRow = width < 500 ? 1 : 2
-  const legendPx = Math.ceil(legend.length / perRow) * 18 + (titles.some(Boolean) ? 14 : 0)
-  const colourOf = ({ colour }: LineSeries) => lineColours[colour % lineColours.length] ?? 'var(--ink)'
-  // Logarithms on a linear scale: a logarithmic one of d3's leaves out labels, of 5 and 8 among them.
-  const { type, domain, ticks: yTicks } = timeAxis(times.length === 0 ? [1] : times)
-  const toY = type === 'log' ? Math.log : Number
-  const yShown = typeof yTicks === 'number' ? null : yTicks
-  const axisY = {
-    domain: domain.map(toY),
-    ticks: yShown === null ? yTicks : yShown.map(toY),
-    ...(yShown && { tickFormat: (_: number, place: number) => String(yShown[place]) }),
-  }
-  const marks = panels.flatMap(({ title, series }) =>
-    series.flatMap((one): Plot.Markish[] => {
-      const stroke = () => colourOf(one)
-      const dash = one.isDashed ? { strokeDasharray: '5 4' } : {}
-      const drawn = one.points.filter(({ y, mark }) => y !== null && mark !== 'failed')
-      const failed = one.points.filter(({ mark }) => mark === 'failed')
-      const dy = topPx - 8 - crossHeight * (crossed.findIndex(({ label }) => label === one.label) + 0.5)
-      const y = ({ y, mark }: LinePoint) => (mark === 'failed' || y === null ? Number.NaN : toY(y))
-      return [
-        Plot.line(one.points, {
-          x: ({ x }: LinePoint) => Math.log(x),
-          y,
-          fy: () => title,
-          stroke,
-          strokeWidth: 2,
-          ...dash,
-        }),
-        Plot.dot(drawn, {
-          x: ({ x }: LinePoint) => Math.log(x),
-          y,
-          fy: () => title,
-          r: 4,
-          fill: ({ mark }) => (mark === 'open' ? 'var(--paper)' : colourOf(one)),
-          stroke,
-          strokeWidth: 1.8,
-        }),
-        Plot.dot(failed, {
-          x: ({ x }: LinePoint) => Math.log(x),
-          fy: () => title,
-          frameAnchor: 'top',
-          dy: -dy,
-          symbol: 'times',
-          r: 4,
-          stroke,
-          strokeWidth: 2,
-        }),
-      ]
-    }),
-  )
-  return svg({
-    width,
-    height: legendPx + panels.length * (topPx + (width < 500 ? 230 : 280)) + 44,
-    marginLeft: 40,
-    marginRight: 14,
-    marginTop: legendPx + topPx,
-    marginBottom: 42,
-    // Colours are CSS, which Plot would take for categories.
-    color: { type: 'identity' },
-    fy: { axis: null, domain: titles, padding: panels.length > 1 ? 0.24 : 0 },
-    x: {
-      domain: domainAround(ticks),
-      ticks: ticks.map(Math.log),
-      tickFormat: (_, place) => tickFormat(ticks[place] ?? Number.NaN),
-      label: axis,
-      labelAnchor: 'center',
-      labelArrow: 'none',
-    },
-    y: { ...axisY, label: null, grid: true },
-    marks: [
-      ...marks,
-      Plot.text(titles, { fy: titles, dy: -topPx + 6, ...panelName }),
-      ...legend.map((one, place) =>
-        Plot.text([`${one.isDashed ? '┅┅' : '━━'}  ${one.label}`], {
-          fy: () => titles[0],
-          frameAnchor: 'top-left',
-          textAnchor: 'start',
-          lineAnchor: 'middle',
-          fontWeight: 600,
-          fill: () => colourOf(one),
-          dx: (place % perRow) * ((width - 60) / perRow),
-          dy: -topPx - legendPx + 18 * Math.floor(place / perRow) + 9,
-        }),
-      ),
-    ],
-  })
-}
-
-function domainAround(ticks: readonly number[]): [number, number] {
-  const [low, high] = [Math.log(Math.min(...ticks)), Math.log(Math.max(...ticks))]
-  const margin = (high - low) / 25 || 1
-  return [low - margin, high + margin]
 }

@@ -2,11 +2,10 @@
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import * as Plot from '@observablehq/plot'
 import { z } from 'zod'
 import { mean } from '../../server/wire/t-test.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
-import { svg } from './charts.ts'
+import { intervals } from './charts.ts'
 import { csv } from './render.ts'
 import { count, figure, interval, moment, nothing, type Report, signed, table, text } from './section.ts'
 
@@ -203,34 +202,8 @@ export function coverageFiles({
 }
 
 function forest({ runs, pooled }: Covered, axis: string, width: number): string {
-  const rows = runs.map((run, place) => ({ ...run, y: place + 0.5 }))
-  const stroke = 'var(--accent)'
-  return svg({
-    width,
-    height: runs.length * 11 + 56,
-    marginLeft: 10,
-    marginRight: 10,
-    marginTop: 8,
-    marginBottom: 42,
-    x: { grid: true, label: axis, labelAnchor: 'right', ticks: width < 500 ? 5 : 10 },
-    y: { axis: null, domain: [runs.length, 0] },
-    marks: [
-      Plot.ruleX([pooled], { stroke: 'var(--ink)', strokeWidth: 1.5 }),
-      Plot.ruleY(rows, {
-        x1: ({ ci95 }) => ci95[0],
-        x2: ({ ci95 }) => ci95[1],
-        y: 'y',
-        stroke,
-        strokeWidth: 2,
-      }),
-      Plot.dot(rows, {
-        x: 'value',
-        y: 'y',
-        r: 3,
-        fill: ({ holds }) => (holds ? stroke : 'var(--paper)'),
-        stroke,
-        strokeWidth: 1.5,
-      }),
-    ],
-  })
+  const rows = runs.map(({ value: point, ci95: interval, holds: isDecided }) => ({
+    ...{ label: '', point, interval, isDecided, sessions: [] },
+  }))
+  return intervals(rows, { width, axis, references: [pooled], rowHeight: 11 })
 }

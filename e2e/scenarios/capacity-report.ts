@@ -1,5 +1,6 @@
 import type { Middle } from '../lab/statistics.ts'
-import { intervals, lines } from '../report/charts.ts'
+import { intervals } from '../report/charts.ts'
+import { lines, type TimePanel, type TimeSeries, timeLines } from '../report/line-charts.ts'
 import { csv } from '../report/render.ts'
 import {
   count,
@@ -12,7 +13,6 @@ import {
   table,
   text,
 } from '../report/section.ts'
-import { type TimePanel, type TimeSeries, timeLines } from '../report/time-chart.ts'
 import {
   type ExperimentName,
   isPeerSubject,

@@ -35,8 +35,7 @@ import {
   readPeers,
   requirePeers,
 } from '../peers/peers.ts'
-import { lostSection } from '../report/sample-sections.ts'
-import { figure } from '../report/section.ts'
+import { figure, lostSection } from '../report/section.ts'
 import { type GrownDocument, growingSections, measureGrowing } from './growing-document.ts'
 import { knownFaultsSections, peersSections } from './keystrokes-peers.ts'
 import {

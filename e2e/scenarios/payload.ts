@@ -37,13 +37,14 @@ import {
   timeTurn,
   type Use,
 } from '../lab/testbed.ts'
-import { lines } from '../report/charts.ts'
+import { lines } from '../report/line-charts.ts'
 import { csv, csvTime } from '../report/render.ts'
-import { everySessionSection, lostSection } from '../report/sample-sections.ts'
 import {
   count,
+  everySessionSection,
   figure,
   loadWords,
+  lostSection,
   megabytes,
   ratioWords,
   type Section,

@@ -1,7 +1,7 @@
 // The report of `pubsub`: sections and CSV.
 
 import { labelOf, spokenName } from '../lab/mode-names.ts'
-import { type LineSeries, lines } from '../report/charts.ts'
+import { type LineSeries, lines } from '../report/line-charts.ts'
 import { csv } from '../report/render.ts'
 import {
   count,

@@ -73,7 +73,14 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Pl
     ...{ directory: folder, now: new Date(), names: ['localhost'], addresses: [labAddress, '127.0.0.1'] },
   })
   const lab = spawn('ip', [
-    ...['netns', 'exec', hosts.lab, process.execPath, join(import.meta.dirname, '../main.ts'), 'keystrokes'],
+    ...[
+      'netns',
+      'exec',
+      hosts.lab,
+      process.execPath,
+      join(import.meta.dirname, '../lab-command.ts'),
+      'keystrokes',
+    ],
     ...['--join', '2', '--host', labAddress, '--listen', '0.0.0.0', '--port', String(firstPort)],
     ...['--tls-cert-file', join(folder, 'server.pem'), '--tls-key-file', join(folder, 'server.key')],
     ...['--out', out, ...flags],

@@ -3,13 +3,13 @@
 import { modeNamed } from '../../server/wire/modes.ts'
 import { editorOf, isPeer, labelOf, spokenName, withoutEditor } from '../lab/mode-names.ts'
 import { hasArrived, transmissionMs } from '../lab/samples.ts'
-import { type LinePoint, lines } from '../report/charts.ts'
+import { type LinePoint, lines } from '../report/line-charts.ts'
 import { csv, csvTime } from '../report/render.ts'
-import { lostSection } from '../report/sample-sections.ts'
 import {
   count,
   figure,
   loadWords,
+  lostSection,
   nothing,
   range,
   ratioWords,

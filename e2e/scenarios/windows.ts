@@ -28,8 +28,7 @@ import {
   timeTurn,
 } from '../lab/testbed.ts'
 import { imitatedModes } from '../peers/peers.ts'
-import { everySessionSection } from '../report/sample-sections.ts'
-import { count, figure } from '../report/section.ts'
+import { count, everySessionSection, figure } from '../report/section.ts'
 import {
   costSection,
   doubtsSection,

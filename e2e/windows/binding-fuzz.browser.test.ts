@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Door, FrameDoor } from './binding-page.ts'
+import type { FrameDoor } from './binding-page.ts'
 import { type BindingStage, openBindingStage } from './binding-stage.ts'
 
 const rounds = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 10)
@@ -17,21 +17,7 @@ before(async () => {
 })
 after(() => stage.close())
 
-function call<Name extends keyof Door>(
-  action: Name,
-  ...args: Parameters<Door[Name]>
-): Promise<Awaited<ReturnType<Door[Name]>>> {
-  return stage.run(
-    (action, args) => {
-      const { door } = globalThis as typeof globalThis & {
-        door: Record<string, (...args: unknown[]) => unknown>
-      }
-      return door[action]?.(...args) as never
-    },
-    action as string,
-    args as unknown[],
-  )
-}
+const call: BindingStage['call'] = (action, ...args) => stage.call(action, ...args)
 
 function within<Name extends keyof FrameDoor>(
   index: number,

@@ -30,279 +30,324 @@ interface Editable {
 declare const clock: { now: number }
 
 /** What happens in a frame. */
-function createFrameDoor() {
-  let editable: Editable | null = null
-  let typing: (() => number | null) | null = null
+class FrameDoor {
+  #editable: Editable | null = null
+  #typing: (() => number | null) | null = null
 
-  function here(): Editable {
-    if (!editable) throw new Error('The frame has no editable.')
-    return editable
+  open(clientID: number, state: Uint8Array, onUpdate: (update: Uint8Array) => void): void {
+    this.#editable?.stop()
+    this.#editable?.root.remove()
+    // As it is before anybody asks for it.
+    document.execCommand('styleWithCSS', false, 'false')
+    const root = document.createElement('div')
+    root.contentEditable = 'true'
+    document.body.append(root)
+    // As in the page.
+    MediumEditor.extensions.paste = MediumEditor.Extension
+    const extensions = { imageDragging: {} }
+    const editor = new MediumEditor(root, { toolbar: { buttons: [] }, placeholder: false, extensions })
+    const doc = createDocument()
+    doc.clientID = clientID
+    Y.applyUpdate(doc, state, 'log')
+    const text = documentText(doc)
+    const binding = new Binding({ root, text, mayWrite: true })
+    const { commands } = binding
+    const stopCopies = takeCopies({ root, binding, mayWrite: true })
+    const stopPastes = takePastes({ root, commands, onPasted: () => undefined, onFailed: () => undefined })
+    const stop = () => {
+      for (const end of [stopPastes, stopCopies, () => binding.stop(), () => editor.destroy()]) end()
+    }
+    this.#editable = { root, doc, text, binding, stop }
+    doc.on('update', (update: Uint8Array, origin: unknown) => {
+      if (origin !== 'log') onUpdate(update)
+    })
   }
 
-  function selected(): { anchor: number; head: number } | null {
+  receive(update: Uint8Array): void {
+    Y.applyUpdate(this.#here().doc, update, 'log')
+  }
+
+  /** The time between two actions, on the page's clock. */
+  focus(passedMs: number): void {
+    clock.now += passedMs
+    this.#here().root.focus()
+  }
+
+  /** Puts the caret, or a selection, at text indices. */
+  select(anchor: number, head = anchor): void {
+    this.#here().root.focus()
+    getSelection()?.setBaseAndExtent(...positionOf(this.#here(), anchor), ...positionOf(this.#here(), head))
+  }
+
+  command<Name extends keyof EditorCommands>(name: Name, ...args: Parameters<EditorCommands[Name]>): void {
+    const command = this.#here().binding.commands[name] as (...given: unknown[]) => unknown
+    command(...args)
+  }
+
+  insertHtml(html: string): void {
+    this.#here().binding.commands.insert(readHtml(html, { isOwn: true }).lines)
+  }
+
+  /** As if another program had written the clipboard. */
+  paste(type: 'text/plain' | 'text/html', content: string): void {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData(type, content)
+    const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+    // Firefox gives no data to an event that a page made.
+    if (!event.clipboardData?.types.length)
+      Object.defineProperty(event, 'clipboardData', { value: clipboardData })
+    this.#here().root.dispatchEvent(event)
+  }
+
+  insertLong(length: number): void {
+    const lines = Array.from({ length: length / 1000 }, (_, place) => ({
+      runs: [{ text: 'x'.repeat(place === length / 1000 - 1 ? 1000 : 999), marks: {} }],
+      block: 'p',
+      align: null,
+    }))
+    this.#here().binding.commands.insert(lines)
+  }
+
+  /** Changes the document as somebody else would, with a message of its own. */
+  edit(place: number, inserted: string, removed = 0): void {
+    const { doc, text } = this.#here()
+    doc.transact(() => {
+      text.delete(place, removed)
+      text.insert(place, inserted, {})
+    })
+  }
+
+  /** Changes the DOM behind the binding's back. */
+  tamper(what: 'text' | 'structure' | 'marks'): void {
+    const { root } = this.#here()
+    if (what === 'text') root.firstElementChild?.append('hello')
+    else if (what === 'structure') {
+      const block = document.createElement('div')
+      block.textContent = 'new'
+      root.firstElementChild?.after(block)
+    } else {
+      const mark = document.createElement('b')
+      const paragraph = root.lastElementChild
+      if (paragraph) mark.append(...paragraph.childNodes)
+      paragraph?.append(mark)
+    }
+  }
+
+  /**
+   * Changes the DOM as extensions, spelling aids and scripts do, which ask nobody. Tells how the document then differs from
+   * what was seen right after the change, before the binding drew anything; null if it does not. `others` is what somebody
+   * else writes at that time, in characters that are nowhere else; `copied` a quirk that the document should have, too.
+   */
+  async changeUnasked(
+    change: UnaskedChange,
+    others: OthersText | null = null,
+    copied?: Quirk,
+  ): Promise<string | null> {
+    const { root } = this.#here()
+    if (others?.isFirst) others.write()
+    makeUnasked(root, change)
+    if (others && !others.isFirst) others.write()
+    const { focusNode, focusOffset = 0 } = getSelection() ?? {}
+    const seen = readSeen(root, focusNode ?? null, focusOffset, copied)
+    const html = root.innerHTML
+    // The binding's observer is called first.
+    await null
+    this.draw()
+    const index = this.selected()?.head
+    const lines = this.seenInDocument()
+    const { lines: present, caret } = withoutText(
+      { lines, caret: index === undefined ? null : caretIn(lines, index) },
+      others?.text ?? '',
+    )
+    // Of a last line that went away, what others wrote in it stays.
+    if (others && present.length > seen.lines.length && present.at(-1)?.pieces.length === 0) present.pop()
+    const wanted = [...seen.lines.map(shown), `caret ${seen.caret?.line} ${seen.caret?.offset}`]
+    const found = [...present.map(shown), `caret ${caret?.line} ${caret?.offset}`]
+    const from = wanted.findIndex((line, place) => line !== found[place])
+    if (from < 0 && wanted.length === found.length) return null
+    return `${found.slice(from, from + 4).join('\n')}\ninstead of\n${wanted.slice(from, from + 4).join('\n')}\nof ${html}`
+  }
+
+  /** The document's lines, as they are to be seen. */
+  seenInDocument(): SeenLine[] {
+    const lines = linesOf(this.#here().text)
+    const depths = depthsOf(lines)
+    return lines.map(({ block, align, runs }, place) => ({
+      block: depths[place] ? `${block.slice(0, 2)}${depths[place]}` : block,
+      align: align ?? '',
+      pieces: runs.map(({ text, marks }) => [text, lookOf(marks)] as const),
+    }))
+  }
+
+  /**
+   * Drags the selection to a text index, or to what the browser takes the point there for, which it returns. No driver
+   * drags text in both browsers: the events are made.
+   */
+  drag(to: number): number | null {
+    const { root } = this.#here()
+    const [node, offset] = positionOf(this.#here(), to)
+    const range = document.createRange()
+    range.setStart(node, offset)
+    const element = node instanceof Element ? node : node.parentElement
+    element?.scrollIntoView({ block: 'center' })
+    const { left, top, height } =
+      range.getClientRects()[0] ?? element?.getBoundingClientRect() ?? new DOMRect()
+    const place = { clientX: left, clientY: top + height / 2 }
+    const hit = document.caretPositionFromPoint(place.clientX, place.clientY)
+    const index = hit && indexOf(this.#here(), hit.offsetNode, hit.offset)
+    const options = { bubbles: true, cancelable: true, dataTransfer: new DataTransfer(), ...place }
+    for (const type of ['dragstart', 'drop', 'dragend']) root.dispatchEvent(new DragEvent(type, options))
+    return index
+  }
+
+  /** As a keyboard asks for it; with a target range, given by text indices, which only a made event can have. */
+  input(inputType: string, data: string | null, from = -1, to = from): void {
+    const { root } = this.#here()
+    const event = new InputEvent('beforeinput', { inputType, data, bubbles: true, cancelable: true })
+    if (from >= 0) {
+      const [[startContainer, startOffset], [endContainer, endOffset]] = [
+        positionOf(this.#here(), from),
+        positionOf(this.#here(), to),
+      ]
+      const range = new StaticRange({ startContainer, startOffset, endContainer, endOffset })
+      Object.defineProperty(event, 'getTargetRanges', { value: () => [range] })
+    }
+    root.dispatchEvent(event)
+  }
+
+  /** Makes this text the whole document, as a version is restored. */
+  replaceBy(text: string): void {
+    this.#here().binding.replace([{ runs: [{ text, marks: {} }], block: 'p', align: null }])
+  }
+
+  directions(): string[] {
+    return [...this.#here().root.children].map((block) => getComputedStyle(block).direction)
+  }
+
+  /** Left edges of a caret’s rectangles. */
+  rectsAt(index: number): number[] {
+    return this.#here()
+      .binding.rectsOf(index, index)
+      .map(({ left }) => left)
+  }
+
+  /** What Ctrl+T is on a Mac. */
+  transpose(): void {
+    this.input('insertTranspose', null)
+  }
+
+  /** A keyboard’s composition, made of its events: it changes the DOM by itself. */
+  composeWith(value: string, at: number, to: number): void {
+    const { root } = this.#here()
+    root.dispatchEvent(new CompositionEvent('compositionstart', { bubbles: true }))
+    makeUnasked(root, { kind: 'replace', value, at, to })
+    root.dispatchEvent(new CompositionEvent('compositionend', { bubbles: true }))
+  }
+
+  /** Stops watching the DOM, so that a test can show that it would notice. */
+  sabotage(): void {
+    this.#here().binding.stop()
+  }
+
+  /** Scrolls so that the line with this text is a little above the middle; returns how far below the top it is. */
+  scrollTo(text: string): number {
+    const host = [...this.#here().root.children].find(({ textContent }) => textContent === text)
+    host?.scrollIntoView({ block: 'center' })
+    return this.topOf(text)
+  }
+
+  topOf(text: string): number {
+    const host = [...this.#here().root.children].find(({ textContent }) => textContent === text)
+    return host?.getBoundingClientRect().top ?? Number.NaN
+  }
+
+  text(): string {
+    return this.#here().text.toString()
+  }
+
+  html(): string {
+    return writeHtml(linesOf(this.#here().text))
+  }
+
+  blocks(): string[] {
+    return linesOf(this.#here().text).map(({ block }) => block)
+  }
+
+  /** Text indices, counted in the DOM. */
+  selected(): { anchor: number; head: number } | null {
     const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = getSelection() ?? {}
     if (!anchorNode || !focusNode) return null
     const [anchor, head] = [
-      indexOf(here(), anchorNode, anchorOffset),
-      indexOf(here(), focusNode, focusOffset),
+      indexOf(this.#here(), anchorNode, anchorOffset),
+      indexOf(this.#here(), focusNode, focusOffset),
     ]
     return anchor === null || head === null ? null : { anchor, head }
   }
 
-  return {
-    open(clientID: number, state: Uint8Array, onUpdate: (update: Uint8Array) => void): void {
-      editable?.stop()
-      editable?.root.remove()
-      // As it is before anybody asks for it.
-      document.execCommand('styleWithCSS', false, 'false')
-      const root = document.createElement('div')
-      root.contentEditable = 'true'
-      document.body.append(root)
-      // As in the page.
-      MediumEditor.extensions.paste = MediumEditor.Extension
-      const extensions = { imageDragging: {} }
-      const editor = new MediumEditor(root, { toolbar: { buttons: [] }, placeholder: false, extensions })
-      const doc = createDocument()
-      doc.clientID = clientID
-      Y.applyUpdate(doc, state, 'log')
-      const text = documentText(doc)
-      const binding = new Binding({ root, text, mayWrite: true })
-      const { commands } = binding
-      const stopCopies = takeCopies({ root, binding, mayWrite: true })
-      const stopPastes = takePastes({ root, commands, onPasted: () => undefined, onFailed: () => undefined })
-      const stop = () => {
-        for (const end of [stopPastes, stopCopies, () => binding.stop(), () => editor.destroy()]) end()
-      }
-      editable = { root, doc, text, binding, stop }
-      doc.on('update', (update: Uint8Array, origin: unknown) => {
-        if (origin !== 'log') onUpdate(update)
-      })
-    },
-    receive: (update: Uint8Array) => Y.applyUpdate(here().doc, update, 'log'),
-    /** The time between two actions, on the page's clock. */
-    focus(passedMs: number): void {
-      clock.now += passedMs
-      here().root.focus()
-    },
-    /** Puts the caret, or a selection, at text indices. */
-    select(anchor: number, head = anchor): void {
-      here().root.focus()
-      getSelection()?.setBaseAndExtent(...positionOf(here(), anchor), ...positionOf(here(), head))
-    },
-    command<Name extends keyof EditorCommands>(name: Name, ...args: Parameters<EditorCommands[Name]>): void {
-      const command = here().binding.commands[name] as (...given: unknown[]) => unknown
-      command(...args)
-    },
-    insertHtml(html: string): void {
-      here().binding.commands.insert(readHtml(html, { isOwn: true }).lines)
-    },
-    /** As if another program had written the clipboard. */
-    paste(type: 'text/plain' | 'text/html', content: string): void {
-      const clipboardData = new DataTransfer()
-      clipboardData.setData(type, content)
-      const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
-      // Firefox gives no data to an event that a page made.
-      if (!event.clipboardData?.types.length)
-        Object.defineProperty(event, 'clipboardData', { value: clipboardData })
-      here().root.dispatchEvent(event)
-    },
-    insertLong(length: number): void {
-      const lines = Array.from({ length: length / 1000 }, (_, place) => ({
-        runs: [{ text: 'x'.repeat(place === length / 1000 - 1 ? 1000 : 999), marks: {} }],
-        block: 'p',
-        align: null,
-      }))
-      here().binding.commands.insert(lines)
-    },
-    /** Changes the document as somebody else would, with a message of its own. */
-    edit(place: number, inserted: string, removed = 0): void {
-      const { doc, text } = here()
-      doc.transact(() => {
-        text.delete(place, removed)
-        text.insert(place, inserted, {})
-      })
-    },
-    /** Changes the DOM behind the binding's back. */
-    tamper(what: 'text' | 'structure' | 'marks'): void {
-      const { root } = here()
-      if (what === 'text') root.firstElementChild?.append('hello')
-      else if (what === 'structure') {
-        const block = document.createElement('div')
-        block.textContent = 'new'
-        root.firstElementChild?.after(block)
-      } else {
-        const mark = document.createElement('b')
-        const paragraph = root.lastElementChild
-        if (paragraph) mark.append(...paragraph.childNodes)
-        paragraph?.append(mark)
-      }
-    },
-    /**
-     * Changes the DOM as extensions, spelling aids and scripts do, which ask nobody. Tells how the document then differs from
-     * what was seen right after the change, before the binding drew anything; null if it does not. `others` is what somebody
-     * else writes at that time, in characters that are nowhere else; `copied` a quirk that the document should have, too.
-     */
-    async changeUnasked(
-      change: UnaskedChange,
-      others: OthersText | null = null,
-      copied?: Quirk,
-    ): Promise<string | null> {
-      const { root } = here()
-      if (others?.isFirst) others.write()
-      makeUnasked(root, change)
-      if (others && !others.isFirst) others.write()
-      const { focusNode, focusOffset = 0 } = getSelection() ?? {}
-      const seen = readSeen(root, focusNode ?? null, focusOffset, copied)
-      const html = root.innerHTML
-      // The binding's observer is called first.
-      await null
-      this.draw()
-      const index = selected()?.head
-      const lines = this.seenInDocument()
-      const { lines: present, caret } = withoutText(
-        { lines, caret: index === undefined ? null : caretIn(lines, index) },
-        others?.text ?? '',
-      )
-      // Of a last line that went away, what others wrote in it stays.
-      if (others && present.length > seen.lines.length && present.at(-1)?.pieces.length === 0) present.pop()
-      const wanted = [...seen.lines.map(shown), `caret ${seen.caret?.line} ${seen.caret?.offset}`]
-      const found = [...present.map(shown), `caret ${caret?.line} ${caret?.offset}`]
-      const from = wanted.findIndex((line, place) => line !== found[place])
-      if (from < 0 && wanted.length === found.length) return null
-      return `${found.slice(from, from + 4).join('\n')}\ninstead of\n${wanted.slice(from, from + 4).join('\n')}\nof ${html}`
-    },
-    /** The document's lines, as they are to be seen. */
-    seenInDocument(): SeenLine[] {
-      const lines = linesOf(here().text)
-      const depths = depthsOf(lines)
-      return lines.map(({ block, align, runs }, place) => ({
-        block: depths[place] ? `${block.slice(0, 2)}${depths[place]}` : block,
-        align: align ?? '',
-        pieces: runs.map(({ text, marks }) => [text, lookOf(marks)] as const),
-      }))
-    },
-    /**
-     * Drags the selection to a text index, or to what the browser takes the point there for, which it returns. No driver
-     * drags text in both browsers: the events are made.
-     */
-    drag(to: number): number | null {
-      const { root } = here()
-      const [node, offset] = positionOf(here(), to)
-      const range = document.createRange()
-      range.setStart(node, offset)
-      const element = node instanceof Element ? node : node.parentElement
-      element?.scrollIntoView({ block: 'center' })
-      const { left, top, height } =
-        range.getClientRects()[0] ?? element?.getBoundingClientRect() ?? new DOMRect()
-      const place = { clientX: left, clientY: top + height / 2 }
-      const hit = document.caretPositionFromPoint(place.clientX, place.clientY)
-      const index = hit && indexOf(here(), hit.offsetNode, hit.offset)
-      const options = { bubbles: true, cancelable: true, dataTransfer: new DataTransfer(), ...place }
-      for (const type of ['dragstart', 'drop', 'dragend']) root.dispatchEvent(new DragEvent(type, options))
-      return index
-    },
-    /** As a keyboard asks for it; with a target range, given by text indices, which only a made event can have. */
-    input(inputType: string, data: string | null, from = -1, to = from): void {
-      const { root } = here()
-      const event = new InputEvent('beforeinput', { inputType, data, bubbles: true, cancelable: true })
-      if (from >= 0) {
-        const [[startContainer, startOffset], [endContainer, endOffset]] = [
-          positionOf(here(), from),
-          positionOf(here(), to),
-        ]
-        const range = new StaticRange({ startContainer, startOffset, endContainer, endOffset })
-        Object.defineProperty(event, 'getTargetRanges', { value: () => [range] })
-      }
-      root.dispatchEvent(event)
-    },
-    /** Makes this text the whole document, as a version is restored. */
-    replaceBy(text: string): void {
-      here().binding.replace([{ runs: [{ text, marks: {} }], block: 'p', align: null }])
-    },
-    directions: (): string[] => [...here().root.children].map((block) => getComputedStyle(block).direction),
-    /** Left edges of a caret’s rectangles. */
-    rectsAt: (index: number): number[] =>
-      here()
-        .binding.rectsOf(index, index)
-        .map(({ left }) => left),
-    /** What Ctrl+T is on a Mac. */
-    transpose: () =>
-      here().root.dispatchEvent(
-        new InputEvent('beforeinput', { inputType: 'insertTranspose', bubbles: true, cancelable: true }),
-      ),
-    /** A keyboard’s composition, made of its events: it changes the DOM by itself. */
-    composeWith(value: string, at: number, to: number): void {
-      const { root } = here()
-      root.dispatchEvent(new CompositionEvent('compositionstart', { bubbles: true }))
-      makeUnasked(root, { kind: 'replace', value, at, to })
-      root.dispatchEvent(new CompositionEvent('compositionend', { bubbles: true }))
-    },
-    /** Stops watching the DOM, so that a test can show that it would notice. */
-    sabotage: () => here().binding.stop(),
-    /** Scrolls so that the line with this text is a little above the middle; returns how far below the top it is. */
-    scrollTo(text: string): number {
-      const host = [...here().root.children].find(({ textContent }) => textContent === text)
-      host?.scrollIntoView({ block: 'center' })
-      return this.topOf(text)
-    },
-    topOf(text: string): number {
-      const host = [...here().root.children].find(({ textContent }) => textContent === text)
-      return host?.getBoundingClientRect().top ?? Number.NaN
-    },
-    text: (): string => here().text.toString(),
-    html: (): string => writeHtml(linesOf(here().text)),
-    blocks: (): string[] => linesOf(here().text).map(({ block }) => block),
-    /** Text indices, counted in the DOM. */
-    selected,
-    /** The same in the binding's words. */
-    selection(): { anchor: number; head: number } | null {
-      const { binding, doc } = here()
-      const selection = binding.selection()
-      const absolute = (position: Y.RelativePosition) =>
-        Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
-      return selection && { anchor: absolute(selection.anchor), head: absolute(selection.head) }
-    },
-    /** Returns a function that tells where the selection must be now, whatever changed since. */
-    trackSelection(): () => { anchor: number | null; head: number | null } | null {
-      const { doc, text } = here()
-      const selection = selected()
-      if (!selection) return () => null
-      const [anchor, head] = [trackIndex(doc, text, selection.anchor), trackIndex(doc, text, selection.head)]
-      return () => {
-        const now = { anchor: anchor(), head: head() }
-        return now.anchor === null || now.head === null ? null : now
-      }
-    },
-    /** Notes where typing or a composition begins: the left end of the selection. */
-    trackTyping(): void {
-      const selection = selected()
-      const { doc, text } = here()
-      const index = selection && Math.min(selection.anchor, selection.head)
-      typing = index === null ? null : trackIndex(doc, text, index)
-    },
-    /** Where the text typed since then must be; null if nobody can tell. */
-    typedAt: (): number | null => typing?.() ?? null,
-    state() {
-      const { marks, ...state } = here().binding.commands.state()
-      return { ...state, marks: [...marks] }
-    },
-    isComposing: () => here().binding.isComposing(),
-    /** Draws what is pending without waiting for a frame. */
-    draw: () => void here().binding.rectsOf(0, 0),
-    /** How the DOM differs from the drawing of its text; null if it does not. */
-    fault(): string | null {
-      const { root, text } = here()
-      const expected = root.cloneNode(false) as HTMLElement
-      new Rendering(expected).redraw(linesOf(text))
-      const shown = root.cloneNode(true) as HTMLElement
-      shown.normalize()
-      expected.normalize()
-      return shown.isEqualNode(expected) ? null : `${shown.innerHTML}\ninstead of ${expected.innerHTML}`
-    },
+  /** The same in the binding's words. */
+  selection(): { anchor: number; head: number } | null {
+    const { binding, doc } = this.#here()
+    const selection = binding.selection()
+    const absolute = (position: Y.RelativePosition) =>
+      Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
+    return selection && { anchor: absolute(selection.anchor), head: absolute(selection.head) }
+  }
+
+  /** Returns a function that tells where the selection must be now, whatever changed since. */
+  trackSelection(): () => { anchor: number | null; head: number | null } | null {
+    const { doc, text } = this.#here()
+    const selection = this.selected()
+    if (!selection) return () => null
+    const [anchor, head] = [trackIndex(doc, text, selection.anchor), trackIndex(doc, text, selection.head)]
+    return () => {
+      const now = { anchor: anchor(), head: head() }
+      return now.anchor === null || now.head === null ? null : now
+    }
+  }
+
+  /** Notes where typing or a composition begins: the left end of the selection. */
+  trackTyping(): void {
+    const selection = this.selected()
+    const { doc, text } = this.#here()
+    const index = selection && Math.min(selection.anchor, selection.head)
+    this.#typing = index === null ? null : trackIndex(doc, text, index)
+  }
+
+  /** Where the text typed since then must be; null if nobody can tell. */
+  typedAt(): number | null {
+    return this.#typing?.() ?? null
+  }
+
+  state() {
+    const { marks, ...state } = this.#here().binding.commands.state()
+    return { ...state, marks: [...marks] }
+  }
+
+  isComposing(): boolean {
+    return this.#here().binding.isComposing()
+  }
+
+  /** Draws what is pending without waiting for a frame. */
+  draw(): void {
+    this.#here().binding.rectsOf(0, 0)
+  }
+
+  /** How the DOM differs from the drawing of its text; null if it does not. */
+  fault(): string | null {
+    const { root, text } = this.#here()
+    const expected = root.cloneNode(false) as HTMLElement
+    new Rendering(expected).redraw(linesOf(text))
+    const shown = root.cloneNode(true) as HTMLElement
+    shown.normalize()
+    expected.normalize()
+    return shown.isEqualNode(expected) ? null : `${shown.innerHTML}\ninstead of ${expected.innerHTML}`
+  }
+
+  #here(): Editable {
+    if (!this.#editable) throw new Error('The frame has no editable.')
+    return this.#editable
   }
 }
-
-type FrameDoor = ReturnType<typeof createFrameDoor>
 
 function lookOf(marks: Marks): string {
   const names = (['bold', 'italic', 'underline', 'strike', 'code'] as const).filter((name) => marks[name])
@@ -498,30 +543,146 @@ interface Frame {
   isHeld: boolean
 }
 
-function createPageDoor() {
-  let frames: Frame[] = []
-  let log: { readonly update: Uint8Array; readonly from: number }[] = []
+class PageDoor {
+  #frames: Frame[] = []
+  #log: { readonly update: Uint8Array; readonly from: number }[] = []
 
-  function at(index: number): Frame {
-    const frame = frames[index]
+  /** Gives the first `count` frames a new editable each, with these paragraphs. */
+  async open(count: number, ...paragraphs: string[]): Promise<void> {
+    while (this.#frames.length < count) this.#frames = [...this.#frames, await this.#addFrame()]
+    const first = createDocument()
+    first.clientID = 1
+    for (const paragraph of paragraphs)
+      documentText(first).insert(documentText(first).length, `${paragraph}\n`, {})
+    const state = Y.encodeStateAsUpdate(first)
+    this.#log = []
+    for (const [index, frame] of this.#frames.entries()) {
+      Object.assign(frame, { received: 0, isHeld: false })
+      frame.door.open(100 + index, state, (update) => {
+        this.#log.push({ update, from: index })
+        this.#exchange()
+      })
+    }
+  }
+
+  /** Calls a function of a frame's door. */
+  in<Name extends keyof FrameDoor>(index: number, name: Name, ...args: Parameters<FrameDoor[Name]>) {
+    const { door } = this.#at(index)
+    return (door[name] as (...given: unknown[]) => unknown)(...args) as ReturnType<FrameDoor[Name]>
+  }
+
+  /** The same as a frame's `changeUnasked`, while another editable, somewhere, writes characters that are nowhere else. */
+  changeBeside(
+    change: UnaskedChange,
+    [index, other]: readonly [number, number],
+    { text, share, isFirst }: { readonly text: string; readonly share: number; readonly isFirst: boolean },
+  ): Promise<string | null> {
+    const write = () => {
+      const { door } = this.#at(other)
+      const there = door.text()
+      const place = Math.floor(share * there.length)
+      const isHalf = /[\uDC00-\uDFFF]/.test(there[place] ?? '')
+      door.edit(isHalf ? place - 1 : place, text)
+    }
+    return this.in(index, 'changeUnasked', change, { text, isFirst, write })
+  }
+
+  hold(index: number, isHeld: boolean): void {
+    this.#at(index).isHeld = isHeld
+    this.#exchange()
+  }
+
+  /** Delivers a part of what an editable lacks, held or not. */
+  receiveSome(index: number, share: number): void {
+    const frame = this.#at(index)
+    this.#receive(frame, frame.received + Math.ceil((this.#log.length - frame.received) * share))
+  }
+
+  /** Delivers the newest messages first, and some old ones again. */
+  receiveInDisorder(index: number, count: number): void {
+    const frame = this.#at(index)
+    for (let place = this.#log.length - 1; place >= Math.max(0, this.#log.length - count); place -= 1)
+      this.#take(frame, place)
+  }
+
+  /** Sizes of messages since the beginning, in bytes. */
+  messageSizes(): number[] {
+    return this.#log.map(({ update }) => update.length)
+  }
+
+  domSelection(index: number): { text: string; isBackward: boolean } {
+    const selection = this.#at(index).window.getSelection()
+    const { anchorNode, focusNode } = selection ?? {}
+    if (!selection || !anchorNode || !focusNode) return { text: '', isBackward: false }
+    const order = anchorNode.compareDocumentPosition(focusNode)
+    const isBackward =
+      anchorNode === focusNode
+        ? selection.focusOffset < selection.anchorOffset
+        : (order & Node.DOCUMENT_POSITION_PRECEDING) !== 0
+    return { text: selection.toString(), isBackward }
+  }
+
+  /** Waits until pending changes are drawn in a frame. */
+  settled(): Promise<void> {
+    return new Promise((resolve) => {
+      requestAnimationFrame(() => setTimeout(resolve))
+    })
+  }
+
+  /** Draws at once, and tells what is wrong in a frame that composes nothing; null if all are right. */
+  fault(): string | null {
+    for (const [index, { door }] of this.#frames.entries()) {
+      if (door.isComposing()) continue
+      door.draw()
+      const fault = door.fault()
+      if (fault !== null) return `editable ${index} shows ${fault}`
+    }
+    return null
+  }
+
+  /** Acts in the page while it watches all selections: what is wrong with those of the other editables afterwards. */
+  misplaced(
+    acting: number,
+    act: 'hold' | 'receiveSome' | 'receiveInDisorder',
+    amount: number,
+  ): string | null {
+    for (const { door } of this.#frames) door.draw()
+    const tracked = this.#frames.map(({ door }) => (door.isComposing() ? null : door.trackSelection()))
+    const before = this.#frames.map(
+      ({ door }) => `${JSON.stringify(door.selected())} in ${JSON.stringify(door.text())}`,
+    )
+    if (act === 'hold') this.hold(acting, amount === 1)
+    else this[act](acting, amount)
+    for (const [index, { door }] of this.#frames.entries()) {
+      if (door.isComposing()) continue
+      door.draw()
+      const [expected, actual] = [JSON.stringify(tracked[index]?.()), JSON.stringify(door.selected())]
+      if (tracked[index]?.() && expected !== actual)
+        return `editable ${index} selects ${actual} instead of ${expected} in ${JSON.stringify(door.text())}, before: ${before[index]}`
+    }
+    return null
+  }
+
+  #at(index: number): Frame {
+    const frame = this.#frames[index]
     if (!frame) throw new Error(`There is no editable ${index}.`)
     return frame
   }
 
-  function take(frame: Frame, place: number): void {
-    const message = log[place]
-    if (message && frames[message.from] !== frame) frame.door.receive(message.update)
+  #take(frame: Frame, place: number): void {
+    const message = this.#log[place]
+    if (message && this.#frames[message.from] !== frame) frame.door.receive(message.update)
   }
 
-  function receive(frame: Frame, to: number): void {
-    while (frame.received < to) take(frame, frame.received++)
+  #receive(frame: Frame, to: number): void {
+    while (frame.received < to) this.#take(frame, frame.received++)
   }
 
-  function exchange(): void {
-    for (const frame of frames) if (!frame.isHeld) receive(frame, log.length)
+  #exchange(): void {
+    for (const frame of this.#frames) if (!frame.isHeld) this.#receive(frame, this.#log.length)
   }
 
-  async function addFrame(): Promise<Frame> {
+  async #addFrame(): Promise<Frame> {
     const element = document.createElement('iframe')
     element.src = '/frame'
     document.body.append(element)
@@ -534,114 +695,8 @@ function createPageDoor() {
     if (!door) throw new Error('The frame has no door.')
     return { door, window: contentWindow, received: 0, isHeld: false }
   }
-
-  return {
-    /** Gives the first `count` frames a new editable each, with these paragraphs. */
-    async open(count: number, ...paragraphs: string[]): Promise<void> {
-      while (frames.length < count) frames = [...frames, await addFrame()]
-      const first = createDocument()
-      first.clientID = 1
-      for (const paragraph of paragraphs)
-        documentText(first).insert(documentText(first).length, `${paragraph}\n`, {})
-      const state = Y.encodeStateAsUpdate(first)
-      log = []
-      for (const [index, frame] of frames.entries()) {
-        Object.assign(frame, { received: 0, isHeld: false })
-        frame.door.open(100 + index, state, (update) => {
-          log.push({ update, from: index })
-          exchange()
-        })
-      }
-    },
-    /** Calls a function of a frame's door. */
-    in<Name extends keyof FrameDoor>(index: number, name: Name, ...args: Parameters<FrameDoor[Name]>) {
-      const { door } = at(index)
-      return (door[name] as (...given: unknown[]) => unknown)(...args) as ReturnType<FrameDoor[Name]>
-    },
-    /** The same as a frame's `changeUnasked`, while another editable, somewhere, writes characters that are nowhere else. */
-    changeBeside(
-      change: UnaskedChange,
-      [index, other]: readonly [number, number],
-      { text, share, isFirst }: { readonly text: string; readonly share: number; readonly isFirst: boolean },
-    ): Promise<string | null> {
-      const write = () => {
-        const { door } = at(other)
-        const there = door.text()
-        const place = Math.floor(share * there.length)
-        const isHalf = /[\uDC00-\uDFFF]/.test(there[place] ?? '')
-        door.edit(isHalf ? place - 1 : place, text)
-      }
-      return this.in(index, 'changeUnasked', change, { text, isFirst, write })
-    },
-    hold(index: number, isHeld: boolean): void {
-      at(index).isHeld = isHeld
-      exchange()
-    },
-    /** Delivers a part of what an editable lacks, held or not. */
-    receiveSome(index: number, share: number): void {
-      const frame = at(index)
-      receive(frame, frame.received + Math.ceil((log.length - frame.received) * share))
-    },
-    /** Delivers the newest messages first, and some old ones again. */
-    receiveInDisorder(index: number, count: number): void {
-      const frame = at(index)
-      for (let place = log.length - 1; place >= Math.max(0, log.length - count); place -= 1)
-        take(frame, place)
-    },
-    /** Sizes of messages since the beginning, in bytes. */
-    messageSizes: (): number[] => log.map(({ update }) => update.length),
-    domSelection(index: number): { text: string; isBackward: boolean } {
-      const selection = at(index).window.getSelection()
-      const { anchorNode, focusNode } = selection ?? {}
-      if (!selection || !anchorNode || !focusNode) return { text: '', isBackward: false }
-      const order = anchorNode.compareDocumentPosition(focusNode)
-      const isBackward =
-        anchorNode === focusNode
-          ? selection.focusOffset < selection.anchorOffset
-          : (order & Node.DOCUMENT_POSITION_PRECEDING) !== 0
-      return { text: selection.toString(), isBackward }
-    },
-    /** Waits until pending changes are drawn in a frame. */
-    settled: (): Promise<void> =>
-      new Promise((resolve) => {
-        requestAnimationFrame(() => setTimeout(resolve))
-      }),
-    /** Draws at once, and tells what is wrong in a frame that composes nothing; null if all are right. */
-    fault(): string | null {
-      for (const [index, { door }] of frames.entries()) {
-        if (door.isComposing()) continue
-        door.draw()
-        const fault = door.fault()
-        if (fault !== null) return `editable ${index} shows ${fault}`
-      }
-      return null
-    },
-    /** Acts in the page while it watches all selections: what is wrong with those of the other editables afterwards. */
-    misplaced(
-      acting: number,
-      act: 'hold' | 'receiveSome' | 'receiveInDisorder',
-      amount: number,
-    ): string | null {
-      for (const { door } of frames) door.draw()
-      const tracked = frames.map(({ door }) => (door.isComposing() ? null : door.trackSelection()))
-      const before = frames.map(
-        ({ door }) => `${JSON.stringify(door.selected())} in ${JSON.stringify(door.text())}`,
-      )
-      if (act === 'hold') this.hold(acting, amount === 1)
-      else this[act](acting, amount)
-      for (const [index, { door }] of frames.entries()) {
-        if (door.isComposing()) continue
-        door.draw()
-        const [expected, actual] = [JSON.stringify(tracked[index]?.()), JSON.stringify(door.selected())]
-        if (tracked[index]?.() && expected !== actual)
-          return `editable ${index} selects ${actual} instead of ${expected} in ${JSON.stringify(door.text())}, before: ${before[index]}`
-      }
-      return null
-    },
-  }
 }
 
-export type Door = ReturnType<typeof createPageDoor>
-export type { FrameDoor }
+export type { FrameDoor, PageDoor as Door }
 
-Object.assign(globalThis, { door: parent === window ? createPageDoor() : createFrameDoor() })
+Object.assign(globalThis, { door: parent === window ? new PageDoor() : new FrameDoor() })

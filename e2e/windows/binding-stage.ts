@@ -6,9 +6,15 @@ import { join } from 'node:path'
 import { build } from 'vite'
 import type { BrowserName } from '../browser/browser.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
+import type { Door } from './binding-page.ts'
 
 export interface BindingStage extends EditingPage {
   readonly close: () => Promise<void>
+  /** Calls a function of the page's door. */
+  readonly call: <Name extends keyof Door>(
+    action: Name,
+    ...args: Parameters<Door[Name]>
+  ) => Promise<Awaited<ReturnType<Door[Name]>>>
 }
 
 export async function openBindingStage(name: BrowserName): Promise<BindingStage> {
@@ -37,6 +43,17 @@ export async function openBindingStage(name: BrowserName): Promise<BindingStage>
   const page = await openEditingPage(name, `http://127.0.0.1:${port}/`)
   return {
     ...page,
+    call: (action, ...args) =>
+      page.run(
+        (action, args) => {
+          const { door } = globalThis as typeof globalThis & {
+            door: Record<string, (...args: unknown[]) => unknown>
+          }
+          return door[action]?.(...args) as never
+        },
+        action as string,
+        args as unknown[],
+      ),
     async close() {
       await page.close()
       server.closeAllConnections()

@@ -26,22 +26,7 @@ function within<Name extends keyof FrameDoor>(
   return call('in', index, action as never, ...(args as never)) as never
 }
 
-/** Calls a function of the page's door. */
-function call<Name extends keyof Door>(
-  action: Name,
-  ...args: Parameters<Door[Name]>
-): Promise<Awaited<ReturnType<Door[Name]>>> {
-  return stage.run(
-    (action, args) => {
-      const { door } = globalThis as typeof globalThis & {
-        door: Record<string, (...args: unknown[]) => unknown>
-      }
-      return door[action]?.(...args) as never
-    },
-    action as string,
-    args as unknown[],
-  )
-}
+const call: BindingStage['call'] = (action, ...args) => stage.call(action, ...args)
 
 /** All editables show their own text, and the page complained of nothing. */
 async function check(): Promise<void> {

@@ -97,19 +97,8 @@ const elsewhere: readonly (readonly [
   ['nest', ['nested']],
 ]
 
-/** Calls a door of the page. */
-function call(action: string, ...args: unknown[]): Promise<unknown> {
-  return stage.run(
-    (action, args) => {
-      const { door } = globalThis as typeof globalThis & {
-        door: Record<string, (...args: unknown[]) => unknown>
-      }
-      return door[action]?.(...args) as never
-    },
-    action,
-    args,
-  )
-}
+const call = (action: string, ...args: unknown[]): Promise<unknown> =>
+  stage.call(action as never, ...(args as never))
 
 const within = (index: number, action: string, ...args: unknown[]) => call('in', index, action, ...args)
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Measured, split } from './load-process.ts'
-import { figuresOf, tallied } from './load-turn.ts'
+import { figuresOf, tallied } from './load-server.ts'
 
 test('messages are split without losing any', () => {
   assert.deepEqual(split(10, 4), [3, 3, 2, 2])

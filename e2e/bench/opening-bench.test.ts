@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import * as Y from 'yjs'
 import { createDocument, documentText } from '../../server/document/rich-text.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { createHistory } from './edit-history.ts'
+import { createHistory } from './opening-bench.ts'
 
 const plan = { edits: 4000, editsPerSession: 1000 }
 const historyOf = (seed: number) => createHistory({ ...plan, random: createSeededRandom(seed) })

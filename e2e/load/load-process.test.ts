@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFleet } from './load-fleet.ts'
+import { openFleet } from './load-process.ts'
 import { startTls } from './testing.ts'
 
 const plan = { firstWindow: 10, windows: 5, perBrowser: 2, channel: 'c', openingAtOnce: 2 }
