@@ -16,23 +16,15 @@ import {
 } from '../load/load-process.ts'
 import { type LoadServer, startMode, startRelayFor } from '../load/load-server.ts'
 import {
-  bandwidthSection,
-  costSection,
-  doubtsSection,
-  iterationsCsv,
-  latencySection,
-  lossSection,
-  requeuedSections,
-  testSections,
-} from './pubsub-report.ts'
-import {
   analyse,
   type BrokerName,
   brokerNames,
   type Iteration,
+  iterationsCsv,
   type Requeued,
   type Run,
-} from './pubsub-summary.ts'
+  sectionsOf,
+} from './pubsub-report.ts'
 
 const publishing = ['sse', 'websocket', 'streaming']
 
@@ -110,15 +102,7 @@ export const pubsub = defineExperiment({
 
   report: (run, summary) => ({
     title: 'publish and subscribe',
-    sections: [
-      latencySection(summary),
-      lossSection(summary),
-      bandwidthSection(summary),
-      ...testSections(summary),
-      ...requeuedSections(summary),
-      costSection(summary),
-      doubtsSection(summary),
-    ],
+    sections: sectionsOf(summary),
     method: [
       `Each broker got a fresh server and fresh users in each of ${summary.parameters.sessions} sessions, in ${summary.parameters.processes} client processes. Without a broker: a bare relay that finds a message’s channel and sends it. The bare relays with a file or NATS number, store and acknowledge it besides. Crosswind checks, numbers, stores and acknowledges it; its log is the default one, a file. NATS and SQS ran on the same machine. ${Object.values(summary.brokerVersions).join('; ')}`.trim(),
       'The paper is Ganaputra and Pardamean, “Asynchronous Publish/Subscribe Architecture over WebSocket for Building Real-time Web Applications”, Internetworking Indonesia Journal, 2015: 30 iterations over the Internet, on one Windows server, with Amazon SQS.',
