@@ -43,16 +43,6 @@ export const sectionsOf = (summary: Summary): readonly Section[] => [
   doubtsSection(summary),
 ]
 
-const columnNames: Readonly<Record<BrokerName, string>> = {
-  none: 'None',
-  'bare-file': 'Bare, file',
-  embedded: 'Embedded',
-  'bare-nats': 'Bare, NATS',
-  nats: 'NATS',
-  sqs: 'SQS',
-}
-const columnName = (broker: BrokerName) => columnNames[broker]
-
 const find = ({ groups }: Summary, mode: string, users: number, broker: BrokerName) =>
   groups.find((group) => group.mode === mode && group.users === users && group.broker === broker)
 
@@ -66,7 +56,7 @@ function grids(
   const { users, brokers } = summary
   const ofPaper = paperCell ? (['none', 'sqs'] as const) : []
   const columns = [
-    ...['Users', ...brokers.map(columnName)],
+    ...['Users', ...brokers.map((broker) => aboutBroker[broker].column)],
     ...ofPaper.map((broker) => `Paper, ${broker === 'none' ? 'none' : 'SQS'}`),
   ]
   return summary.modes.map((mode) => {
@@ -95,7 +85,7 @@ function drawing(
   const own = (mode: string) =>
     brokers.map(
       (broker, colour): LineSeries => ({
-        label: columnName(broker),
+        label: aboutBroker[broker].column,
         isDashed: false,
         colour,
         points: users.map((size) => {
@@ -124,7 +114,7 @@ function drawing(
   }))
   return {
     caption: `${caption} Both axes are logarithmic; dashed: the paper’s.`,
-    description: `${caption} By number of users for ${brokers.map(brokerLabel).join(', ')}, in ${modes.map(spokenName).join(' and ')}. The tables below give the same in figures.`,
+    description: `${caption} By number of users for ${brokers.map((broker) => aboutBroker[broker].label).join(', ')}, in ${modes.map(spokenName).join(' and ')}. The tables below give the same in figures.`,
     draw: (width) =>
       lines(panels, { width, axis: 'users at the same time', ticks: users, tickFormat: count }),
   }
@@ -220,7 +210,15 @@ function testSections(summary: Summary): readonly Section[] {
         others.flatMap((broker) => {
           const group = find(summary, mode, size, broker)
           return group
-            ? [[count(size), columnName(broker), p(group.latency.p), p(group.lostEach.p), p(group.kbps.p)]]
+            ? [
+                [
+                  count(size),
+                  aboutBroker[broker].column,
+                  p(group.latency.p),
+                  p(group.lostEach.p),
+                  p(group.kbps.p),
+                ],
+              ]
             : []
         }),
       ),
@@ -262,7 +260,7 @@ function costSection(summary: Summary): Section {
         summary.groups
           .filter((group) => group.mode === mode)
           .map((group) => [
-            ...[count(group.users), columnName(group.broker), group.p50Ms, group.p95Ms, group.lastMs],
+            ...[count(group.users), aboutBroker[group.broker].column, group.p50Ms, group.p95Ms, group.lastMs],
             ...[group.sendingMs, group.serverCpuMicrosPerMessage],
             group.clientCpuShare === null ? nothing : `${Math.round(100 * group.clientCpuShare)} %`,
           ]),
@@ -295,12 +293,24 @@ function doubtsSection({ environment, groups, sessions }: Summary): Section {
 export const brokerNames = ['none', 'bare-file', 'embedded', 'bare-nats', 'nats', 'sqs'] as const
 export type BrokerName = (typeof brokerNames)[number]
 
-const isBare = (broker: BrokerName) => broker === 'none' || broker.startsWith('bare-')
+const isBare = (broker: BrokerName) => aboutBroker[broker].relay !== undefined
 
-/** The bare relay that does the least of what a broker of Crosswind's does. */
-const floorOf: Partial<Readonly<Record<BrokerName, BrokerName>>> = {
-  embedded: 'bare-file',
-  nats: 'bare-nats',
+interface AboutBroker {
+  readonly column: string
+  readonly label: string
+  /** Its name in `e2e/peers/relays.ts`. */
+  readonly relay?: string
+  /** The bare relay that does the least of what a broker of Crosswind's does. */
+  readonly floor?: BrokerName
+}
+
+export const aboutBroker: Readonly<Record<BrokerName, AboutBroker>> = {
+  none: { column: 'None', label: 'no broker', relay: 'channels' },
+  'bare-file': { column: 'Bare, file', label: 'a bare relay’s file', relay: 'channels-file' },
+  embedded: { column: 'Embedded', label: 'the embedded log', floor: 'bare-file' },
+  'bare-nats': { column: 'Bare, NATS', label: 'a bare relay’s NATS', relay: 'channels-nats' },
+  nats: { column: 'NATS', label: 'NATS', floor: 'bare-nats' },
+  sqs: { column: 'SQS', label: 'SQS' },
 }
 
 /** One burst: each user sends a message, and waits for it. Times in ms, from when each was handed to its connection. */
@@ -413,7 +423,7 @@ function summariseGroup(run: Run, mode: string, users: number, broker: BrokerNam
   const n = own.reduce((sum, one) => sum + one.n, 0)
   const expected = own.length * users
   const cpuMs = own.reduce((sum, { serverCpuMs }) => sum + serverCpuMs, 0)
-  const floor = floorOf[broker]
+  const { floor } = aboutBroker[broker]
   return {
     ...{ mode, users, broker },
     iterations: own.length,
@@ -499,7 +509,7 @@ function findingOf(run: Run, groups: readonly GroupSummary[]): string {
     const others = own.filter(({ broker, ratio }) => broker !== 'none' && ratio !== null)
     if (!base || others.length === 0) return []
     const words = others.map(
-      ({ broker, ratio }) => `${figure(ratio?.ratio)} times with ${brokerLabel(broker)}`,
+      ({ broker, ratio }) => `${figure(ratio?.ratio)} times with ${aboutBroker[broker].label}`,
     )
     return [`${spokenName(mode)}: ${figure(base.latency.mean)} ms without, ${words.join(', ')}`]
   })
@@ -513,14 +523,3 @@ function findingOf(run: Run, groups: readonly GroupSummary[]): string {
       : []
   return [`${sentences.join('; ')}.`, ...latency, ...doubt].join(' ')
 }
-
-const brokerLabels: Readonly<Record<BrokerName, string>> = {
-  none: 'no broker',
-  'bare-file': 'a bare relay’s file',
-  embedded: 'the embedded log',
-  'bare-nats': 'a bare relay’s NATS',
-  nats: 'NATS',
-  sqs: 'SQS',
-}
-
-const brokerLabel = (broker: BrokerName) => brokerLabels[broker]

@@ -16,6 +16,7 @@ import {
 } from '../load/load-process.ts'
 import { type LoadServer, startMode, startRelayFor } from '../load/load-server.ts'
 import {
+  aboutBroker,
   analyse,
   type BrokerName,
   brokerNames,
@@ -114,13 +115,6 @@ export const pubsub = defineExperiment({
 
 type Options = ReturnType<typeof pubsub.options>
 
-/** Their names in `e2e/peers/relays.ts`. */
-const relays: Partial<Readonly<Record<BrokerName, string>>> = {
-  none: 'channels',
-  'bare-file': 'channels-file',
-  'bare-nats': 'channels-nats',
-}
-
 /** For users of one size in one mode, with a server of its own. */
 interface Group {
   readonly broker: BrokerName
@@ -205,7 +199,7 @@ async function openGroup(
   const sqs = broker === 'sqs' ? await startQueue(opened) : null
   const nats = broker === 'nats' || broker === 'bare-nats' ? await startNatsServer() : null
   if (nats) opened.defer(nats.stop)
-  const relay = relays[broker]
+  const { relay } = aboutBroker[broker]
   const server = relay
     ? await startRelayFor(nats ? [relay, nats.address()] : [relay], clients, opened)
     : await startMode(mode, { windows: users, perBrowser: 1, rate: 500 }, opened, {
