@@ -1,4 +1,4 @@
-// A few windows through the whole scenario: two modes and a peer, a file, and two workers.
+// A few windows through the whole scenario, with two modes, a peer, a file and two workers; reports of made-up runs.
 
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// Reports of made-up windows runs: gaps, falls, failures, CSV.
+// Summaries and reports of made-up windows runs: limits, ratios and the finding; gaps, falls, failures, CSV.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
