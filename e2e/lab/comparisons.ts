@@ -2,7 +2,17 @@
 
 import { holm, mean, meanOfClusters, meanOfRatios } from '../../server/wire/t-test.ts'
 import { intervals } from '../report/charts.ts'
-import { count, figure, interval, probability, type Section, signed, table, text } from '../report/section.ts'
+import {
+  count,
+  type Figure,
+  figure,
+  interval,
+  probability,
+  type Section,
+  signed,
+  table,
+  text,
+} from '../report/section.ts'
 import { labelOf, opponentLabel, spokenName } from './mode-names.ts'
 import { bySession, hasArrived, type Sample, timesOf, transmissionMs } from './samples.ts'
 import { clustersForHalf, median, outerThirds, rounded, roundedInterval } from './statistics.ts'
@@ -181,6 +191,21 @@ export function driftsOf(modes: readonly string[], samples: readonly Sample[], b
 
 export const overLabel = ({ mode, baseline }: Pair) => `${labelOf(mode)} / ${opponentLabel(baseline, mode)}`
 
+type RatioRow = Parameters<typeof intervals>[0][number] & { readonly outcome?: string }
+
+/** Each ratio with its interval and those of the sessions. `references`: uprights. */
+export function ratiosFigure(
+  rows: readonly RatioRow[],
+  look: { readonly caption: string; readonly axis: string; readonly references: readonly number[] },
+): Figure {
+  const words = rows.map(
+    ({ label, point, interval: ends, outcome }) =>
+      `${label}: ${figure(point)}, ${interval(ends)}${outcome ? `, ${outcome}` : ''}`,
+  )
+  const { caption, ...others } = look
+  return { caption, description: words.join('; '), draw: (width) => intervals(rows, { width, ...others }) }
+}
+
 interface Shown extends Compared {
   readonly sessions: number
   readonly until: Until | null
@@ -201,21 +226,15 @@ export function comparisonsSection(summary: Shown): Section {
     point: comparison.meanRatio,
     interval: comparison.meanRatioCi95,
     isDecided: comparison.verdict !== 'undecided',
+    outcome: comparison.verdict,
     sessions: comparison.sessions.map(({ meanRatio }) => meanRatio),
   }))
-  const words = comparisons.map(
-    (comparison) =>
-      `${overLabel(comparison)}: ${figure(comparison.meanRatio)}, ${interval(comparison.meanRatioCi95)}, ${comparison.verdict}`,
-  )
+  const caption =
+    'How many times the other’s mean, with the 95 % interval. Left of 1 the first mode is faster. Filled: decided; hollow: undecided. Small uprights: the ratio in each session.'
   const axis = '← faster   times the other’s mean   slower →'
   return {
     title,
-    figure: {
-      caption:
-        'How many times the other’s mean, with the 95 % interval. Left of 1 the first mode is faster. Filled: decided; hollow: undecided. Small uprights: the ratio in each session.',
-      description: words.join('; '),
-      draw: (width) => intervals(rows, { width, axis, references: [1] }),
-    },
+    figure: ratiosFigure(rows, { caption, axis, references: [1] }),
     tables: [testsTable(comparisons, boundMs), sessionsTable(comparisons)],
     paragraphs: [
       `The unit is the session, which starts everything anew: messages of one session resemble each other, so that more of them would not make a comparison surer. Each of the ${count(sessions)} sessions gives one ratio of means; Student’s t, two-sided, over their logarithms; p corrected by Holm for all comparisons of this run; the intervals are for each comparison by itself. Half as wide intervals would take about ${count(clustersForHalf(sessions))} sessions. Verdicts rest on the ratio, since it holds where a machine’s speed changes from run to run; a difference in milliseconds is that of this machine at this hour.`,

@@ -187,10 +187,13 @@ export class Lab {
     readonly browser: string
     readonly server: string
     readonly parameters: Circumstances['parameters']
+    /** Added to the command that did not name it. */
+    readonly seed?: number
   }): Circumstances {
-    const { browser, server, parameters } = known
+    const { browser, server, parameters, seed } = known
+    const isSeeded = seed === undefined || this.#command.includes('--seed')
     return {
-      command: this.#command,
+      command: isSeeded ? this.#command : `${this.#command} --seed ${seed}`,
       parameters,
       startedAt: this.#startedAt.toISOString(),
       finishedAt: new Date().toISOString(),

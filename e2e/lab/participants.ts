@@ -1,6 +1,9 @@
 // The windows of a run: this machine's, those of WebDrivers, and joined devices, with their clocks and what they missed.
 
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { z } from 'zod'
+import { loadCertificate } from '../../certs/certificate.ts'
 import { isLoopback } from '../../server/security/access.ts'
 import type { Browser } from '../browser/browser.ts'
 import { DeviceListener, type JoinedDevice } from '../browser/joined-devices.ts'
@@ -10,9 +13,9 @@ import type { ClockReading } from './clock.ts'
 import type { Lab } from './experiment.ts'
 import { file, flag, whole } from './flags.ts'
 import { labelOf } from './mode-names.ts'
-import { Reach } from './reach.ts'
-import { hasArrived, type Sample, timesOf } from './samples.ts'
-import { median, rounded, significant } from './statistics.ts'
+import { hasArrived, medianMs, type Sample } from './samples.ts'
+import { type CertificateFiles, certificateIn, findFreePorts, type Ports } from './server-process.ts'
+import { rounded } from './statistics.ts'
 import type { ClockMethod } from './testbed.ts'
 
 const hostName = z
@@ -46,15 +49,7 @@ export const participantFlags = {
   'tls-key-file': flag(file, 'FILE', 'and its key'),
 }
 
-interface Options {
-  readonly windows: number
-  readonly remote: readonly string[]
-  readonly join: number
-  readonly host?: string | undefined
-  readonly listen?: string | undefined
-  readonly port?: number | undefined
-  readonly 'tls-cert-file'?: string | undefined
-  readonly 'tls-key-file'?: string | undefined
+interface Options extends z.output<z.ZodObject<typeof participantFlags>> {
   /** Of a server that runs already. */
   readonly server?: string | undefined
 }
@@ -75,7 +70,7 @@ export class Participants {
   /** Windows of several machines are compared with the server's clock. */
   readonly method: ClockMethod
   /** Null where only this machine's windows take part. */
-  readonly reach: Reach | null
+  readonly reach: Awaited<ReturnType<typeof openReach>> | null
   readonly #listener: DeviceListener | null
   readonly #own: number
   readonly #seen: { readonly name: string; boundMs: number; readonly missed: string[] }[]
@@ -87,7 +82,7 @@ export class Participants {
     if (expected === 0 && host === undefined && (!isElsewhere || server !== undefined))
       return new Participants(options, null, null, [])
     const files = { certFile: options['tls-cert-file'], keyFile: options['tls-key-file'] }
-    const reach = await Reach.open({ host, listen, port, ...files })
+    const reach = await openReach({ host, listen, port, ...files })
     if (expected === 0) return new Participants(options, reach, null, [])
     const { cert, key } = reach.certificate
     const place = { host: reach.host, listen: reach.listen, port: reach.joinPort }
@@ -104,7 +99,7 @@ export class Participants {
 
   private constructor(
     { windows, remote, join }: Options,
-    reach: Reach | null,
+    reach: Participants['reach'],
     listener: DeviceListener | null,
     devices: readonly JoinedDevice[],
   ) {
@@ -176,10 +171,7 @@ export function summariseWindow(
   { receiver, name, boundMs, missed }: RunWindow,
 ) {
   const own = samples.filter((sample) => sample.receiver === receiver)
-  const medians = modes.map((mode) => {
-    const times = timesOf(own.filter((sample) => sample.mode === mode))
-    return [mode, times.length === 0 ? null : significant(median(times))] as const
-  })
+  const medians = modes.map((name) => [name, medianMs(own.filter(({ mode }) => mode === name))] as const)
   const n = own.filter(hasArrived).length
   const p50Ms = Object.fromEntries(medians)
   return { receiver, name, n, lost: own.length - n, p50Ms, boundMs: rounded(boundMs), missed }
@@ -218,4 +210,49 @@ export function windowsSections(
       ],
     },
   ]
+}
+
+interface ReachSettings {
+  /** Name or address of this machine; default: its first address that is not of a loopback interface. */
+  readonly host?: string | undefined
+  /** Address to listen on; default: the host. */
+  readonly listen?: string | undefined
+  /** First of the ports; default: free ones. */
+  readonly port?: number | undefined
+  /** PEM; default: the certificate of `npm start`. */
+  readonly certFile?: string | undefined
+  readonly keyFile?: string | undefined
+}
+
+const certs = join(import.meta.dirname, '../../certs')
+
+/** Where other machines reach this one. Ports stay the same for the whole run, so that a browser's exception for a certificate does too. */
+async function openReach({ host = ownAddress(), listen = host, port, certFile, keyFile }: ReachSettings) {
+  const isOwn = certFile !== undefined && keyFile !== undefined
+  const certificate: CertificateFiles = isOwn
+    ? { ...(await loadCertificate({ certFile, keyFile }, new Date())), certFile, keyFile }
+    : await certificateIn(certs, host)
+  const chosen = new Map<number, Promise<Ports>>()
+  const choose = async (place: number): Promise<Ports> => {
+    if (port === undefined) return findFreePorts()
+    return { '2': port + 1 + 2 * place, '1.1': port + 2 + 2 * place }
+  }
+  return {
+    ...{ host, listen, certificate },
+    /** What devices must trust; null for a certificate of the user's own. */
+    authorityFile: isOwn ? null : 'certs/authority.pem',
+    /** 0 takes a free one. */
+    joinPort: port ?? 0,
+    /** Of the run's server at that place, from 0. */
+    portsOf: (place: number) => chosen.getOrInsertComputed(place, choose),
+  }
+}
+
+function ownAddress(): string {
+  const entries = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  const found = entries.find(({ internal, family }) => !internal && family === 'IPv4')
+  if (found) return found.address
+  throw new Error(
+    'This machine has no address that others could reach; --host names one, or --host 127.0.0.1 for this machine alone.',
+  )
 }

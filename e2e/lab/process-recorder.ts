@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
 /** Of one process at one moment. */
-export interface Use {
+interface Use {
   /** User and system time since its start; in steps of 10 ms, the kernel's. */
   readonly cpuMs: number
   readonly rssBytes: number
@@ -65,8 +65,8 @@ export async function readProcessorMs(pid: number): Promise<number> {
   }
 }
 
-/** Of its first thread, which forks them. Oldest first. */
-async function childrenOf(pid: number): Promise<readonly number[]> {
+/** Of its first thread, which forks them; oldest first, none where there is no /proc. */
+export async function childrenOf(pid: number): Promise<readonly number[]> {
   const listed = await readFile(`/proc/${pid}/task/${pid}/children`, 'latin1').catch(() => '')
   return listed.split(' ').filter(Boolean).map(Number)
 }

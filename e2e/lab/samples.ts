@@ -50,6 +50,12 @@ export function transmissionMs({ sentAt, receivedAt }: Arrived): number {
 /** Of those that arrived. */
 export const timesOf = (samples: readonly Sample[]) => samples.filter(hasArrived).map(transmissionMs)
 
+/** Of those that arrived; null without any. */
+export function medianMs(samples: readonly Sample[]): number | null {
+  const times = timesOf(samples)
+  return times.length === 0 ? null : significant(median(times))
+}
+
 export interface Block {
   readonly mode: string
   readonly session: number

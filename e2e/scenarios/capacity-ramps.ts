@@ -2,8 +2,10 @@
 
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
 import { defaultConfig } from '../../server/config/schema.ts'
 import { connections, type HttpVersion } from '../../server/wire/modes.ts'
+import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
 import { labelOf, requireMode } from '../lab/mode-names.ts'
 import { type ProcessRecord, ProcessRecorder, pin } from '../lab/process-recorder.ts'
 import { startServerProcess } from '../lab/server-process.ts'
@@ -15,7 +17,7 @@ import { startMode } from '../load/load-server.ts'
 import { type RampSecond, type RampTally, rampMs } from '../load/ramp.ts'
 import { peerLabel } from '../peers/peers.ts'
 
-export const experimentNames = [
+const experimentNames = [
   'clients',
   'comparison',
   'switching',
@@ -28,25 +30,60 @@ export const experimentNames = [
 
 export type ExperimentName = (typeof experimentNames)[number]
 
-/** As the flags have it. */
-interface RampOptions {
-  readonly experiments: readonly ExperimentName[]
-  readonly modes: readonly string[]
-  readonly peers: readonly AnsweringPeer[]
-  readonly workers: readonly number[]
-  readonly clients: number
-  readonly rate: number
-  readonly seconds: number
-  readonly hold: number
-  readonly period: number
-  readonly file: readonly number[]
-  readonly 'per-browser': readonly number[]
-  readonly 'per-page': number
-  readonly connections: number
-  readonly windows: number
-  readonly 'most-rate': number
-  readonly 'most-hold': number
+export const rampFlags = {
+  experiments: flag(
+    names(experimentNames).default([...experimentNames]),
+    'LIST',
+    experimentNames.join(', '),
+    'all',
+  ),
+  modes: flag(
+    wordsOnce.default(['websocket/1.1', 'sse/2']),
+    'LIST',
+    'modes of Crosswind; the first is also that of the other experiments',
+  ),
+  peers: flag(
+    names(answeringPeers).default([...answeringPeers]),
+    'LIST',
+    `${answeringPeers.join(', ')}; or nothing ("")`,
+    'all',
+  ),
+  workers: flag(numbers('1,2,3', 1, 64), 'LIST', 'workers to compare, with four times the windows'),
+  clients: flag(whole(1, 64).default(2), 'N', 'load processes'),
+  rate: flag(whole(1, 5000).default(40), 'N', 'windows that open each second'),
+  seconds: flag(whole(2, 3600).default(20), 'N', 'duration of a ramp'),
+  hold: flag(whole(1, 3600).default(8), 'N', 'seconds after it, with all windows open'),
+  period: flag(
+    z.coerce.number().min(0.1).max(600).default(2.5),
+    'S',
+    'mean time between two pings of a window; period, connections and size take 1.6 and 1.2 times it',
+  ),
+  file: flag(numbers('1000,500000', 1, 1_000_000), 'LIST', 'bytes of an answer, in the experiment size'),
+  'per-browser': flag(
+    numbers('1,10', 1, 1000),
+    'LIST',
+    'windows that share an HTTP/2 session, in the experiment comparison',
+  ),
+  'per-page': flag(whole(1, 100_000).default(100), 'N', 'windows that share a page'),
+  connections: flag(
+    whole(0, 1_000_000).default(25_000),
+    'N',
+    'of the experiment most, over the first mode whose windows share no connection; 0 for none',
+  ),
+  windows: flag(
+    whole(0, 1_000_000).default(100_000),
+    'N',
+    'of the experiment most, over the first mode of HTTP/2, ten to a session; 0 for none',
+  ),
+  'most-rate': flag(
+    whole(1, 5000).default(250),
+    'N',
+    'windows that open each second in the experiment most; of HTTP/2 four times as many',
+  ),
+  'most-hold': flag(whole(1, 3600).default(30), 'N', 'seconds after it'),
 }
+
+type RampOptions = z.output<z.ZodObject<typeof rampFlags>>
 
 /** One row of the experiments' table. */
 export interface RampSetup {
@@ -71,12 +108,12 @@ export interface RampSetup {
 export const isPeerSubject = (subject: string): subject is AnsweringPeer =>
   answeringPeers.some((peer) => peer === subject)
 
-const [atOnce, whole] = ['-websocket', 'WebSocket at once'] as const
+const atOnce = '-websocket'
 
 /** `Engine.IO, WebSocket at once` of `engine.io-websocket`. */
 export function subjectLabel(subject: string): string {
   if (!isPeerSubject(subject)) return labelOf(subject)
-  return subject.endsWith(atOnce) ? `${peerLabel(serverOf(subject))}, ${whole}` : peerLabel(subject)
+  return subject.endsWith(atOnce) ? `${peerLabel(serverOf(subject))}, WebSocket at once` : peerLabel(subject)
 }
 
 /** Those that differ in their clients have one server. */
@@ -217,7 +254,7 @@ export interface RampProcess extends Pick<ProcessRecord, 'name' | 'samples'> {
 const countNames = ['opened', 'failed', 'dropped', 'due', 'sent', 'answered', 'missing', 'repeated'] as const
 
 /** Null without values. */
-export type Quantiles = ReturnType<typeof quantilesOf>
+type Quantiles = ReturnType<typeof quantilesOf>
 
 const quantilesOf = (values: Float64Array) => {
   const sorted = values.toSorted() as unknown as readonly number[]

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { startLab } from '../lab/testing.ts'
-import type { Summary } from './keystrokes-summary.ts'
+import type { Summary } from './keystrokes-report.ts'
 
 const size = ['--sessions', '2', '--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '2']
 const modes = ['--modes', 'sse/2,websocket/1.1']

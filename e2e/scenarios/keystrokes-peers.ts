@@ -1,13 +1,12 @@
 // What the peers of a keystroke run show: ratios beside bare pages and other systems, and faults that were built in.
 
 import { mean } from '../../server/wire/t-test.ts'
-import { type Comparison, contrast, overLabel } from '../lab/comparisons.ts'
+import { type Comparison, contrast, overLabel, ratiosFigure } from '../lab/comparisons.ts'
 import { imitatedBy, isBarePeer, isPeer, labelOf, soundPeer, withoutEditor } from '../lab/mode-names.ts'
 import { hasArrived, type Sample } from '../lab/samples.ts'
 import { rounded, roundedInterval, significant } from '../lab/statistics.ts'
 import { faultOf, isBare, type PeerFacts } from '../peers/peers.ts'
-import { intervals } from '../report/charts.ts'
-import { count, figure, interval, type Section, table, text } from '../report/section.ts'
+import { count, interval, type Section, table, text } from '../report/section.ts'
 
 type KnownFault = ReturnType<typeof knownFaultsOf>[number]
 
@@ -46,23 +45,17 @@ function barePeersSection(comparisons: readonly Comparison[]): Section {
   const rows = comparisons.map(medianRow).map((row) => {
     const [low, high] = row.interval
     const outcome = high <= goal ? 'met' : low > goal ? 'missed' : 'undecided'
-    return { ...row, outcome, isDecided: outcome !== 'undecided' }
+    return { ...row, outcome: `goal ${outcome}`, isDecided: outcome !== 'undecided' }
   })
-  const words = rows.map(
-    (row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}, goal ${row.outcome}`,
-  )
+  const caption = `Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`
   return {
     title: 'Against bare peers',
-    figure: {
-      caption: `Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`,
-      description: words.join('; '),
-      draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1, goal] }),
-    },
+    figure: ratiosFigure(rows, { caption, axis: ratioAxis, references: [1, goal] }),
     tables: [
       table(
         `Ratio of the medians, mode over peer; the goal is at most ${goal}`,
         ['Mode / peer', 'Ratio', '95 % interval', text('Goal')],
-        rows.map((row) => [row.label, row.point, interval(row.interval), row.outcome]),
+        rows.map((row) => [row.label, row.point, interval(row.interval), row.outcome.replace('goal ', '')]),
       ),
     ],
     paragraphs: [
@@ -78,21 +71,15 @@ function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Com
     const [low, high] = row.interval
     return { ...row, isDecided: low > 1 || high < 1 }
   })
-  const words = rows.map((row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}`)
+  const caption =
+    'Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval does not hold 1; hollow: it does. Each interval is by itself; the verdicts are those of the comparisons above, of means.'
   const systems = peers.filter(({ name }) => !isBare(name))
   const isElsewhere = systems.some(({ address }) => address !== null)
   const own = modes.filter(({ mode }) => !isPeer(mode)).map(({ mode }) => withoutEditor(mode))
   const alone = modes.filter(({ mode }) => isPeer(mode) && !own.includes(imitatedBy(mode) ?? ''))
   return {
     title: 'Against other systems',
-    ...(rows.length > 0 && {
-      figure: {
-        caption:
-          'Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval does not hold 1; hollow: it does. Each interval is by itself; the verdicts are those of the comparisons above, of means.',
-        description: words.join('; '),
-        draw: (width) => intervals(rows, { width, axis: ratioAxis, references: [1] }),
-      },
-    }),
+    ...(rows.length > 0 && { figure: ratiosFigure(rows, { caption, axis: ratioAxis, references: [1] }) }),
     tables: [
       ...(rows.length > 0
         ? [

@@ -6,7 +6,7 @@ import { JSDOM } from 'jsdom'
 import type { Sample } from '../lab/samples.ts'
 import { fileOf } from '../lab/testing.ts'
 import { keystrokes } from './keystrokes.ts'
-import type { Run } from './keystrokes-summary.ts'
+import type { Run } from './keystrokes-report.ts'
 import { type Making, madeRun, threeModes, withPeers } from './testing.ts'
 
 const small: Making = { sessions: 2, keys: 10, blocks: 2, windows: 3 }

@@ -5,16 +5,15 @@ import { z } from 'zod'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
-import { showPages, stampsOf, textBetween, typeKeys, warmUp } from '../browser/typing.ts'
-import { compare, comparisonsSection, isDecided, sessionsNeeded, type Until } from '../lab/comparisons.ts'
+import { fillPages, showPages, stampsOf, textBetween, typeKeys, warmUp } from '../browser/typing.ts'
+import { compare, isDecided, sessionsNeeded, type Until } from '../lab/comparisons.ts'
 import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
-import { labelOf, requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
-import { Participants, participantFlags, windowsSections } from '../lab/participants.ts'
+import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
+import { Participants, participantFlags } from '../lab/participants.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import { hasArrived, outcomeWords, type Sample } from '../lab/samples.ts'
+import { outcomeWords, type Sample } from '../lab/samples.ts'
 import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
-import { stagesSection } from '../lab/stages.ts'
 import {
   describeNetwork,
   describePlace,
@@ -35,21 +34,16 @@ import {
   readPeers,
   requirePeers,
 } from '../peers/peers.ts'
-import { figure, lostSection } from '../report/section.ts'
-import { type GrownDocument, growingSections, measureGrowing } from './growing-document.ts'
-import { knownFaultsSections, peersSections } from './keystrokes-peers.ts'
+import { figure } from '../report/section.ts'
 import {
-  bytesSection,
-  costSection,
-  doubtsSection,
-  modesSection,
-  nothingArrived,
-  paperSection,
-  sampleSections,
+  analyse,
+  type GrownDocument,
+  growing,
+  pairsOf,
+  type Run,
   samplesCsv,
-  slowestSection,
+  sectionsOf,
 } from './keystrokes-report.ts'
-import { analyse, type ModeSummary, pairsOf, type Run } from './keystrokes-summary.ts'
 
 const refuse = (isWrong: boolean, sentence: string) => {
   if (isWrong) throw new Error(`${sentence}.`)
@@ -205,17 +199,21 @@ export const keystrokes = defineExperiment({
       },
       isOpen,
     )
-    const growing: GrownDocument[] = []
+    const grown: GrownDocument[] = []
     if (options.growing)
       await lab.sessions(1, async (_, opened) => {
         const { systems, browsers } = await openRig(options, participants, opened)
         const both = systems.filter(({ mode, forgets }) => mode.name === options.baseline && !forgets)
         const windows = await participants.open(browsers)
-        growing.push(...(await measureGrowing(both, windows, participants, options.warmup, lab)))
+        grown.push(...(await measureGrowing(both, windows, participants, options.warmup, lab)))
         for (const window of windows) await window.close()
       })
     await participants.end()
-    return { ...runOf(), ...(until && { until: { matters, outcome } }), ...(options.growing && { growing }) }
+    return {
+      ...runOf(),
+      ...(until && { until: { matters, outcome } }),
+      ...(options.growing && { growing: grown }),
+    }
 
     function runOf(): Run {
       const names = [
@@ -259,34 +257,15 @@ export const keystrokes = defineExperiment({
   analyse,
 
   report(run, summary) {
-    const [distributed, cumulated, timed] = sampleSections(run)
-    const hasTimes = run.samples.some(hasArrived)
-    const growing = run.growing?.flatMap(({ samples }) => samples)
-    const modes = summary.modes.map(({ mode }) => mode)
-    const naming = [['Mode', ({ mode }: ModeSummary) => labelOf(mode)]] as const
+    const grown = run.growing?.flatMap(({ samples }) => samples)
     return {
-      sections: [
-        modesSection(summary),
-        ...(hasTimes ? [distributed, cumulated] : [nothingArrived]),
-        comparisonsSection(summary),
-        ...peersSections(summary),
-        ...knownFaultsSections(summary.knownFaults),
-        paperSection(summary),
-        lostSection(summary.modes, naming, { caption: 'Samples that did not arrive once and in order' }),
-        ...windowsSections(summary.windows, modes),
-        stagesSection(summary.modes, summary.clock),
-        bytesSection(summary),
-        ...growingSections(summary.growing),
-        ...(hasTimes ? [timed, slowestSection(run)] : []),
-        costSection(summary),
-        doubtsSection(summary),
-      ],
+      sections: sectionsOf(run, summary),
       method: [
         `${summary.environment.server.startsWith('https:') ? 'Each session started browsers and windows anew; the server ran on.' : 'Each session started a server process, browsers and windows anew.'} ${summary.clock.method === 'one machine' ? 'All windows and the server used one machine’s clock' : 'Each window’s clock was set against the server’s'}: two windows’ stamps can differ by at most ${figure(summary.clock.boundMs)} ms.`,
       ],
       data: {
         'samples.csv': samplesCsv(run.samples),
-        ...(growing && { 'growing.csv': samplesCsv(growing) }),
+        ...(grown && { 'growing.csv': samplesCsv(grown) }),
       },
     }
   },
@@ -428,6 +407,52 @@ async function measureSession(
   for (const window of windows) await window.close()
   const version = browsers.map((browser) => browser.version).join(', ')
   return { samples, uses, boundMs, version, lateMs: testbed.lateMs }
+}
+
+/** `systems`: of one mode, each with another editor; they take turns. */
+async function measureGrowing(
+  systems: readonly System[],
+  windows: Awaited<ReturnType<Participants['open']>>,
+  participants: Participants,
+  warmupKeys: number,
+  lab: Lab,
+): Promise<readonly GrownDocument[]> {
+  const { paragraphCharacters, keysInTurn, turns, intervalMs } = growing
+  const run = randomUUID().slice(0, 8)
+  const text = 'the wind turns '.repeat(paragraphCharacters).slice(0, paragraphCharacters - 1)
+  const grown: GrownDocument[] = []
+  for (const characters of growing.characters) {
+    const paragraphs = Array.from({ length: characters / paragraphCharacters }, () => `${text}.`)
+    const samples: Sample[] = []
+    for (let turn = 1; turn <= turns; turn += 1)
+      for (const system of turn % 2 === 0 ? systems.toReversed() : systems) {
+        lab.signal.throwIfAborted()
+        const { name, editor } = system
+        participants.say(`Measuring a document of ${characters} characters`)
+        const channel = `grow-${run}-${editor}-${characters}-${turn}`
+        await showPages(windows, recordingAddress(system, channel), { text: '', forgets: false })
+        await fillPages(windows, paragraphs, editor)
+        await warmUp(windows, warmupKeys, intervalMs)
+        const { method, isPresent } = participants
+        const place = { session: 1, block: turn, firstKey: (turn - 1) * keysInTurn + 1, method }
+        const taken = await timeTurn(
+          windows,
+          system,
+          place,
+          async () => {
+            const keys = [...textBetween(1, keysInTurn + 1)]
+            return stampsOf(windows, await typeKeys(windows, keys, intervalMs, undefined, lab.signal))
+          },
+          isPresent,
+        )
+        if (taken.sent !== keysInTurn)
+          throw new Error(`${name}: ${keysInTurn} keys were typed, the page sent ${taken.sent} messages.`)
+        samples.push(...taken.samples)
+        lab.say(`${name.padEnd(20)} ${characters} characters, turn ${turn}  ${outcomeWords(taken.samples)}`)
+      }
+    grown.push({ characters, samples })
+  }
+  return grown
 }
 
 async function showSystem(

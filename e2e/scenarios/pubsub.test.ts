@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { describeEnvironment } from '../lab/run-environment.ts'
 import { fileOf, runSmall, testRefusals } from '../lab/testing.ts'
 import { pubsub } from './pubsub.ts'
-import { type BrokerName, busyShare, type Iteration, type Run } from './pubsub-summary.ts'
+import { type BrokerName, busyShare, type Iteration, type Run } from './pubsub-report.ts'
 
 const { analyse } = pubsub
 

@@ -16,23 +16,16 @@ import {
 } from '../load/load-process.ts'
 import { type LoadServer, startMode, startRelayFor } from '../load/load-server.ts'
 import {
-  bandwidthSection,
-  costSection,
-  doubtsSection,
-  iterationsCsv,
-  latencySection,
-  lossSection,
-  requeuedSections,
-  testSections,
-} from './pubsub-report.ts'
-import {
+  aboutBroker,
   analyse,
   type BrokerName,
   brokerNames,
   type Iteration,
+  iterationsCsv,
   type Requeued,
   type Run,
-} from './pubsub-summary.ts'
+  sectionsOf,
+} from './pubsub-report.ts'
 
 const publishing = ['sse', 'websocket', 'streaming']
 
@@ -110,15 +103,7 @@ export const pubsub = defineExperiment({
 
   report: (run, summary) => ({
     title: 'publish and subscribe',
-    sections: [
-      latencySection(summary),
-      lossSection(summary),
-      bandwidthSection(summary),
-      ...testSections(summary),
-      ...requeuedSections(summary),
-      costSection(summary),
-      doubtsSection(summary),
-    ],
+    sections: sectionsOf(summary),
     method: [
       `Each broker got a fresh server and fresh users in each of ${summary.parameters.sessions} sessions, in ${summary.parameters.processes} client processes. Without a broker: a bare relay that finds a message’s channel and sends it. The bare relays with a file or NATS number, store and acknowledge it besides. Crosswind checks, numbers, stores and acknowledges it; its log is the default one, a file. NATS and SQS ran on the same machine. ${Object.values(summary.brokerVersions).join('; ')}`.trim(),
       'The paper is Ganaputra and Pardamean, “Asynchronous Publish/Subscribe Architecture over WebSocket for Building Real-time Web Applications”, Internetworking Indonesia Journal, 2015: 30 iterations over the Internet, on one Windows server, with Amazon SQS.',
@@ -129,13 +114,6 @@ export const pubsub = defineExperiment({
 })
 
 type Options = ReturnType<typeof pubsub.options>
-
-/** Their names in `e2e/peers/relays.ts`. */
-const relays: Partial<Readonly<Record<BrokerName, string>>> = {
-  none: 'channels',
-  'bare-file': 'channels-file',
-  'bare-nats': 'channels-nats',
-}
 
 /** For users of one size in one mode, with a server of its own. */
 interface Group {
@@ -221,7 +199,7 @@ async function openGroup(
   const sqs = broker === 'sqs' ? await startQueue(opened) : null
   const nats = broker === 'nats' || broker === 'bare-nats' ? await startNatsServer() : null
   if (nats) opened.defer(nats.stop)
-  const relay = relays[broker]
+  const { relay } = aboutBroker[broker]
   const server = relay
     ? await startRelayFor(nats ? [relay, nats.address()] : [relay], clients, opened)
     : await startMode(mode, { windows: users, perBrowser: 1, rate: 500 }, opened, {

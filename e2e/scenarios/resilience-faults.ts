@@ -186,7 +186,7 @@ const byKind: Readonly<Record<FaultKind, (fault: PlannedFault, parts: FaultParts
 
   async worker({ draw }, parts) {
     if (!(await serverIsUp(parts))) return null
-    const worker = parts.server.killWorker?.(draw)
+    const worker = await parts.server.killWorker?.(draw)
     return worker === undefined ? null : { target: `process ${worker}`, outcome: 'killed' }
   },
 

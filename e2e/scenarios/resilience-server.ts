@@ -1,12 +1,12 @@
 // The server under test, or several over one NATS stream: stopped, killed and restarted with the same ports and log.
 
-import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
 import type { OutputCode } from '../../server/output.ts'
 import type { Message, PollAnswer } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
+import { childrenOf } from '../lab/process-recorder.ts'
 import {
   findFreePorts,
   type Ports,
@@ -60,11 +60,11 @@ export type ServerUnderTest = Pick<
   /** SIGKILL for the broker of several servers, which starts again at once. */
   readonly killBroker?: () => Promise<void>
   /** SIGKILL for one of the workers, by a draw from 0 to 1; returns its process, undefined if there is none or it is unknown. */
-  readonly killWorker?: (draw: number) => number | undefined
+  readonly killWorker?: (draw: number) => Promise<number | undefined>
 }
 
 /** A line of `--log-format json`. */
-export interface ServerLine {
+interface ServerLine {
   readonly code: OutputCode
   readonly message: string
 }
@@ -146,8 +146,8 @@ export class RestartingServer {
   }
 
   /** See `ServerUnderTest`. */
-  readonly killWorker = (draw: number): number | undefined => {
-    const workers = this.isUp ? childrenOf(this.#server.pid) : []
+  readonly killWorker = async (draw: number): Promise<number | undefined> => {
+    const workers = this.isUp ? await childrenOf(this.#server.pid) : []
     const worker = workers[Math.floor(draw * workers.length)]
     if (worker !== undefined) process.kill(worker, 'SIGKILL')
     return worker
@@ -284,16 +284,6 @@ export async function startCluster(
     },
   }
   return { server, servers, nats, relays }
-}
-
-/** By the kernel's table; none where it has none (proc_pid_task(5), Linux alone). */
-function childrenOf(pid: number): number[] {
-  try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    return children.trim().split(' ').filter(Boolean).map(Number)
-  } catch {
-    return []
-  }
 }
 
 /** The log of some channels, by polls over HTTP/1.1, which set their own pace. Not whole: a snapshot came in place of its beginning. */

@@ -6,18 +6,6 @@ import type { Circumstances } from '../lab/run-environment.ts'
 import { ascending, median } from '../lab/statistics.ts'
 import { count, seconds } from '../report/section.ts'
 
-/** Faults by name, each of one kind of log. */
-export const faultNames = {
-  sqlite: ['copy-restored', 'wal-missing', 'wal-damaged', 'database-damaged', 'disk-full'],
-  nats: [
-    ...(['stream-deleted', 'stream-purged', 'stream-full', 'stream-recreated'] as const),
-    ...(['node-cut', 'node-frozen', 'broker-frozen', 'all-started-at-once', 'rolling-restart'] as const),
-  ],
-} as const
-
-export type LogName = keyof typeof faultNames
-export type FaultName = (typeof faultNames)[LogName][number]
-
 export type Seen = Pick<Message, 'id' | 'seq'>
 
 /** Of a resume with `recovered: false`. */

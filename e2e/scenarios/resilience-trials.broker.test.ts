@@ -8,8 +8,15 @@ import { test } from 'node:test'
 import { readOptions, runExperiment } from '../lab/experiment.ts'
 import { optionsOf } from '../lab/testing.ts'
 import { experimentFor, resilience } from './resilience.ts'
-import { createWindowRecord, type FaultName, faultNames, type Seen } from './resilience-summary.ts'
-import { countTrial, goThrough, namedFaults, planTrials } from './resilience-trials.ts'
+import { createWindowRecord, type Seen } from './resilience-summary.ts'
+import {
+  countTrial,
+  type FaultName,
+  faultNames,
+  goThrough,
+  namedFaults,
+  planTrials,
+} from './resilience-trials.ts'
 
 const read = (...flags: string[]) => optionsOf(namedFaults, ...flags)
 const { signal } = new AbortController()

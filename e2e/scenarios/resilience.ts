@@ -1,14 +1,20 @@
 // Windows of every mode go through cuts, stalls, restarts, kills and floods; all is counted.
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { modes as allModes } from '../../server/wire/modes.ts'
+import { linesIn } from '../../server/document/document-reader.ts'
+import { textOf } from '../../server/document/rich-text.ts'
+import type { Message } from '../../server/wire/messages.ts'
+import { modes as allModes, type HttpVersion } from '../../server/wire/modes.ts'
+import type { LabDoor } from '../../web/lab.ts'
+import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { defineExperiment, type Experiment, type Lab } from '../lab/experiment.ts'
 import { flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
 import type { Progress } from '../lab/terminal-output.ts'
 import { seconds } from '../report/section.ts'
-import { BrowserWindows, browserChannel } from './resilience-browsers.ts'
+import { linkState, textShown } from '../windows/page.ts'
 import { carryOut, planFaults } from './resilience-faults.ts'
 import {
   channelOf,
@@ -23,9 +29,12 @@ import {
 import { dataOf, outcomeTables, returnsTable, sectionsOf } from './resilience-report.ts'
 import { RestartingServer, readLog, startCluster } from './resilience-server.ts'
 import {
+  accountFor,
   analyse,
+  type BrowserRecord,
   countFaults,
   type FaultRecord,
+  type Outage,
   type ResilienceRecord,
   type Run,
 } from './resilience-summary.ts'
@@ -99,8 +108,8 @@ export const resilience = defineExperiment({
       servers > 1
         ? `${servers} processes on this machine, over loopback, behind one balancer, their log on NATS JetStream`
         : `${workers > 1 ? `${workers} workers and a process with the log` : 'a process of its own'} on this machine, over loopback, its log in SQLite`
-    const { command, ...circumstances } = lab.circumstances({
-      ...{ browser, server },
+    const circumstances = lab.circumstances({
+      ...{ browser, server, seed },
       parameters: {
         ...{ windows, seconds, rate, browsers, fallback, seed },
         ...(servers > 1 && { servers }),
@@ -109,7 +118,6 @@ export const resilience = defineExperiment({
     })
     return {
       ...circumstances,
-      command: command.includes('--seed') ? command : `${command} --seed ${seed}`,
       ...{ record, errors, seed, promised: plan.promised, modes },
     }
   },
@@ -237,4 +245,125 @@ function follow(
   }
   const timer = setInterval(show, progress.isTerminal ? followEveryMs.terminal : followEveryMs.elsewhere)
   return () => clearInterval(timer)
+}
+
+const browserModes = ['sse/2', 'websocket/1.1'].map(requireMode)
+
+/** The fleet's content is no text for an editor. */
+const browserChannel = 'resilience-browsers'
+
+const openWithinMs = 30_000
+
+class BrowserWindows {
+  /** `chrome 156`, or `none` without windows. */
+  version = 'none'
+  #browser: Browser | null = null
+  readonly #shown: { readonly mode: string; readonly window: BrowserWindow }[] = []
+  #typed = ''
+
+  /** Rejects when a window does not open; call `close` in any case. */
+  async open(count: number, origin: Readonly<Record<HttpVersion, string>>): Promise<void> {
+    if (count === 0) return
+    this.#browser = await startBrowser()
+    this.version = this.#browser.version
+    for (let place = 0; place < count; place += 1) {
+      const mode = browserModes[place % browserModes.length]
+      if (!mode) continue
+      const { name, transport, http } = mode
+      const query = new URLSearchParams({ transport, http, channel: browserChannel, record: '' })
+      const window = await this.#browser.newWindow()
+      await window.open(`${origin[http]}/?${query}`)
+      const isOpen = async () => {
+        const { state, isRendered } = await window.run(linkState)
+        return state === 'open' && isRendered
+      }
+      await until(isOpen, `a window of Chromium did not open in ${name}`, openWithinMs)
+      await window.run(watchOutages)
+      this.#shown.push({ mode: name, window })
+    }
+  }
+
+  /** Four letters a second until the signal aborts. */
+  async type(signal: AbortSignal): Promise<void> {
+    const typist = this.#shown[0]?.window
+    await typist?.click('#document')
+    while (typist && !signal.aborted) {
+      const letter = String.fromCharCode(97 + (this.#typed.length % 26))
+      await typist.key(letter)
+      this.#typed += letter
+      await delay(250)
+    }
+  }
+
+  async settle(withinMs: number): Promise<void> {
+    for (const { window } of this.#shown) {
+      const isThere = async () => (await window.run(textShown)) === this.#typed
+      // A timeout is no error: missing text is counted later.
+      await until(isThere, '', withinMs).catch(() => undefined)
+    }
+  }
+
+  /** `log`: of the windows' channel; `elapsedMs`: time since the run began. */
+  async records(log: readonly Message[], elapsedMs: number): Promise<readonly BrowserRecord[]> {
+    const beganAt = Date.now() - elapsedMs
+    const accepted = new Map(log.map(({ id, seq }) => [id, seq]))
+    const content = await contentOf(log)
+    const shown = this.#shown.entries().map(async ([place, { mode, window }]) => {
+      const text = await window.run(textShown)
+      const { n, lost, duplicated, reordered } = accountFor(await window.run(editsSeen), accepted)
+      const outages = (await window.run(outagesSeen)).map(({ fromMs, toMs }) => ({
+        fromMs: fromMs - beganAt,
+        toMs: toMs === null ? null : toMs - beganAt,
+      }))
+      return {
+        name: `chromium-${place + 1}`,
+        outages,
+        mode,
+        isWriter: place === 0,
+        typed: place === 0 ? this.#typed.length : 0,
+        expected: accepted.size,
+        n,
+        lost: lost.length,
+        duplicated: duplicated.length,
+        reordered: reordered.length,
+        isEqual: text === this.#typed && text === content,
+      }
+    })
+    return Promise.all(shown)
+  }
+
+  async close(): Promise<void> {
+    await this.#browser?.quit()
+  }
+}
+
+/** The text of the page that the log holds. */
+async function contentOf(log: readonly Message[]): Promise<string> {
+  return textOf(await linesIn(log))
+}
+
+// Runs in the page; must use nothing from this module.
+
+type Page = typeof globalThis & { readonly crosswind?: LabDoor; outages?: Outage[] }
+
+/** Samples 20 times a second; ms since the epoch. */
+function watchOutages(): void {
+  const page = globalThis as Page
+  const outages: Outage[] = []
+  page.outages = outages
+  setInterval(() => {
+    const isOpen = page.crosswind?.view().link.state === 'open'
+    const last = outages.at(-1)
+    if (!isOpen && last?.toMs !== null) outages.push({ fromMs: Date.now(), toMs: null })
+    else if (isOpen && last?.toMs === null) last.toMs = Date.now()
+  }, 50)
+}
+
+function outagesSeen(): Outage[] {
+  return (globalThis as Page).outages ?? []
+}
+
+function editsSeen(): { id: string; seq: number }[] {
+  const received = (globalThis as Page).crosswind?.take().received ?? []
+  return received.filter(({ kind }) => kind === 'edit').map(({ id, seq }) => ({ id, seq }))
 }

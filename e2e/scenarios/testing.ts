@@ -9,7 +9,7 @@ import { type ProfileName, profiles, scaled } from '../network/profiles.ts'
 import { capacity } from './capacity.ts'
 import { type RampRecord, type RampSetup, rampsOf } from './capacity-ramps.ts'
 import type { Run as CapacityRun } from './capacity-summary.ts'
-import type { Run } from './keystrokes-summary.ts'
+import type { Run } from './keystrokes-report.ts'
 import type { payload } from './payload.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
 import type { WindRun } from './windcomm-summary.ts'
@@ -18,7 +18,7 @@ import {
   modeOf as modeOfSubject,
   type Cell as WindowsCell,
   type Run as WindowsRun,
-} from './windows-summary.ts'
+} from './windows-report.ts'
 
 type PayloadRun = Parameters<typeof payload.analyse>[0]
 

@@ -1,10 +1,8 @@
-// The 2012 WindComm paper: its methods, formulas and measurements, a model of its methods, and what a run is held to.
+// The 2012 WindComm paper: its methods, formulas and measurements, and a model of its methods.
 
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
-import { paperBoundMs } from '../lab/clock.ts'
-import { rounded } from '../lab/statistics.ts'
 import { createPaths, type Paths, type Profile } from '../network/profiles.ts'
-import { count, range } from '../report/section.ts'
+import { range } from '../report/section.ts'
 
 /** HTTP/1.1 as in 2012; unlike the paper's, these run over TLS. */
 export const modeOf = {
@@ -169,12 +167,6 @@ export function paperTests(wanted: string, method: Method) {
     .map(([, , meanMs, sdMs, ratio]) => ({ meanMs, sdMs, ratio }))
 }
 
-/** As printed; null without tests. */
-function paperRatios(site: string, method: Method): readonly [number, number] | null {
-  const ratios = paperTests(site, method).map(({ ratio }) => ratio)
-  return ratios.length === 0 ? null : [Math.min(...ratios), Math.max(...ratios)]
-}
-
 /** Of the paper's own experiment, ms. */
 const paperTiming = { betweenReadingsMs: 250, intervalMs: 150 } as const
 
@@ -186,159 +178,6 @@ export function paperFormulaError(site: string): number | null {
     return Math.abs(meanMs / expectationOf('polling', timing).expectedMs - 1)
   })
   return errors.length === 0 ? null : Math.max(...errors)
-}
-
-/** Agreement with the paper: within its own figures, only within a wider bound, or not. */
-type Outcome = 'holds' | 'weaker' | 'fails'
-
-/** A condition of a valid run, or a point of the paper. */
-export interface Check {
-  readonly kind: 'condition' | 'paper'
-  /** Null for all sites. */
-  readonly site: string | null
-  readonly what: string
-  /** `3.72–3.77`, `≤ 2 ms`; of a point of the paper what the paper itself found. */
-  readonly wanted: string
-  /** The bound of `weaker`; null if there is none. */
-  readonly wider: string | null
-  readonly unit: 'times' | '%' | 'readings' | 'ms'
-  readonly found: number | null
-  readonly outcome: Outcome
-}
-
-/** Requests return before the next reading, the paper's condition for polling. */
-const nearSites = ['edmonton', 'lund', 'caracas']
-/** Of the wider bound: distance from the paper's range, as a share of it, and from its formula. */
-export const ratioWithin = 0.15
-export const formulaWithin = 0.1
-/** Mean, about the precision of timers: above this a link does not match its profile, the machine was overloaded. */
-const mostLateMs = 1
-
-export const slowerMethods: readonly Method[] = ['long-polling', 'polling']
-
-interface Cell {
-  readonly site: string
-  readonly mode: string
-  readonly n: number
-  readonly ratioToWebsocket: number | null
-}
-
-interface Prediction {
-  readonly site: string
-  readonly methods: readonly { readonly method: Method; readonly deviation: number | null }[]
-}
-
-interface Conditions {
-  readonly readings: number
-  readonly isFaulty: boolean
-  readonly clockErrorMs: number
-  readonly lateMs: number
-}
-
-/** Of a run: whether it is valid, and whether the paper holds in it. */
-export function checksOf(
-  { readings, isFaulty, clockErrorMs, lateMs }: Conditions,
-  cells: readonly Cell[],
-  predictions: readonly Prediction[],
-): readonly Check[] {
-  const condition = { kind: 'condition', site: null, wider: null } as const
-  const bound = (what: string, foundMs: number, mostMs: number): Check => {
-    const wanted = `≤ ${mostMs} ms`
-    const outcome = foundMs <= mostMs ? 'holds' : 'fails'
-    return { ...condition, what, wanted, unit: 'ms', found: rounded(foundMs), outcome }
-  }
-  return [
-    {
-      ...condition,
-      what: `Readings once and in order, in the least of ${cells.length} cells`,
-      wanted: count(readings),
-      unit: 'readings',
-      found: Math.min(...cells.map(({ n }) => n)),
-      outcome: isFaulty ? 'fails' : 'holds',
-    },
-    bound('Clocks off the server’s, before and after', clockErrorMs, paperBoundMs),
-    bound('Links late on average', lateMs, mostLateMs),
-    ...predictions
-      .flatMap((prediction) => [
-        ...slowerMethods.map((method) => ratioCheck(cells, prediction.site, method)),
-        formulaCheck(prediction),
-      ])
-      .filter((check) => check !== undefined),
-  ]
-}
-
-/** Undefined for sites outside the paper. */
-function ratioCheck(cells: readonly Cell[], site: string, method: Method): Check | undefined {
-  const cell = cells.find((one) => one.site === site && one.mode === modeOf[method])
-  const papers = paperRatios(site, method)
-  if (!cell || !papers) return undefined
-  const found = cell.ratioToWebsocket
-  // To two decimals, as the paper prints its own.
-  const [printed, exact] = [Number(found?.toFixed(2) ?? Number.NaN), found ?? Number.NaN]
-  const [least, most] = papers
-  const [low, high] = [least * (1 - ratioWithin), most * (1 + ratioWithin)]
-  return {
-    kind: 'paper',
-    site,
-    what: `${capital(methodWords[method])} over WebSocket`,
-    wanted: span(papers).replace(' to ', '–'),
-    wider: `${low.toFixed(2)}–${high.toFixed(2)}`,
-    unit: 'times',
-    found,
-    outcome: outcomeOf(printed >= least && printed <= most, exact >= low && exact <= high),
-  }
-}
-
-function outcomeOf(isWithin: boolean, isWithinWider: boolean): Outcome {
-  return isWithin ? 'holds' : isWithinWider ? 'weaker' : 'fails'
-}
-
-function formulaCheck({ site, methods }: Prediction): Check | undefined {
-  const polling = methods.find(({ method }) => modeOf[method] === modeOf.polling)
-  const papers = paperFormulaError(site)
-  if (!polling || papers === null || !nearSites.includes(site)) return undefined
-  const { deviation } = polling
-  const own = Math.min(papers, formulaWithin)
-  const distance = Math.abs(deviation ?? Number.NaN)
-  const percent = (share: number) => `± ${Number((100 * share).toFixed(1))} %`
-  return {
-    kind: 'paper',
-    site,
-    what: 'Polling against 2ν + Δ/2',
-    wanted: percent(own),
-    wider: own < formulaWithin ? percent(formulaWithin) : null,
-    unit: '%',
-    found: deviation === null ? null : rounded(100 * deviation),
-    outcome: outcomeOf(distance <= own, distance <= formulaWithin),
-  }
-}
-
-/** `Of the paper’s 11 points 8 hold, 1 only within a wider bound, 2 do not.`; empty without points. */
-export function countWords(checks: readonly Check[]): string {
-  const points = checks.filter(({ kind }) => kind === 'paper')
-  if (points.length === 0) return ''
-  const number = (wanted: Outcome) => points.filter(({ outcome }) => outcome === wanted).length
-  const words = [
-    `${number('holds')} ${number('holds') === 1 ? 'holds' : 'hold'}`,
-    number('weaker') > 0 && `${number('weaker')} only within a wider bound`,
-    number('fails') > 0 && `${number('fails')} ${number('fails') === 1 ? 'does' : 'do'} not`,
-  ]
-  return `Of the paper’s ${points.length} points ${words.filter(Boolean).join(', ')}.`
-}
-
-/** As `countWords`, with what does not hold, by site. */
-export function pointsWords(checks: readonly Check[]): string {
-  const named = (wanted: Outcome, opening: string) => {
-    const points = checks.filter(({ kind, outcome }) => kind === 'paper' && outcome === wanted)
-    return [...Map.groupBy(points, ({ site }) => site ?? '')].map(
-      ([site, own]) => `${opening} at ${capital(site)}: ${listed(own.map(({ what }) => lowered(what)))}.`,
-    )
-  }
-  return [
-    countWords(checks),
-    ...named('weaker', 'Only within the wider bound'),
-    ...named('fails', 'Not'),
-  ].join(' ')
 }
 
 export function capital(words: string): string {

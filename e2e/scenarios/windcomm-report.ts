@@ -31,23 +31,23 @@ import {
 } from '../report/section.ts'
 import {
   baseline,
-  type Check,
   capital,
-  formulaWithin,
   lowered,
   methodOf,
   methodWords,
   modeOf,
   paperTests,
-  pointsWords,
-  ratioWithin,
   span,
 } from './windcomm-paper.ts'
 import {
   type CellSummary,
+  type Check,
   cellOf,
+  formulaWithin,
   latencyMs,
   modelRuns,
+  pointsWords,
+  ratioWithin,
   type TestSummary,
   type WindRun,
   type WindSummary,
@@ -105,15 +105,19 @@ const outcomes: Readonly<Record<Check['outcome'], string>> = {
   fails: 'does NOT hold',
 }
 
+const pointColumns = [
+  ['Point', ({ site, what }: Check) => (site === null ? what : `${capital(site)}: ${lowered(what)}`)],
+  ['Verdict', ({ outcome }: Check) => outcomes[outcome], 'text'],
+  ['Found', checkFound],
+] as const
+
 function checksSection({ checks, faster }: WindSummary): Section {
   const scaled = `The run was ${faster} times as fast as asked for (see its parameters): rate, hold, interval and the networks’ delays were scaled together. The few milliseconds of machine and browser were not and weigh ${faster} times as much, so that this run does not replace one at full length.`
   const of = (wanted: Check['kind']) => checks.filter(({ kind }) => kind === wanted)
   const points = tableOf<Check>(
     pointsWords(checks),
     [
-      ['Point', ({ site, what }) => (site === null ? what : `${capital(site)}: ${lowered(what)}`)],
-      ['Verdict', ({ outcome }) => outcomes[outcome], 'text'],
-      ['Found', checkFound],
+      ...pointColumns,
       ['Paper', ({ wanted }) => wanted, 'text'],
       ['Wider bound', ({ wider }) => wider ?? nothing, 'text'],
     ],
@@ -360,12 +364,7 @@ export const cellsTable = ({ cells }: WindSummary) =>
 export const pointsTable = ({ checks }: WindSummary) =>
   tableOf<Check>(
     'Conditions, and points of the paper',
-    [
-      ['Point', ({ site, what }) => (site === null ? what : `${capital(site)}: ${lowered(what)}`)],
-      ['Verdict', ({ outcome }) => outcomes[outcome], 'text'],
-      ['Found', checkFound],
-      ['Wanted', ({ wanted }) => wanted],
-    ],
+    [...pointColumns, ['Wanted', ({ wanted }) => wanted]],
     checks,
   )
 
@@ -408,13 +407,17 @@ function differencesSection({ tests, cells }: WindSummary): Section {
   if (tests.length === 0) return { title, paragraphs: ['Nothing was compared.'] }
   const worth = cells.flatMap(({ effectiveN, n }) => (effectiveN === null ? [] : [(100 * effectiveN) / n]))
   const isPapers = ({ welch }: TestSummary) => welch.pCorrected === null
-  const others = tests.filter((test) => !isPapers(test))
+  const tables = [
+    testsTable(tests.filter(isPapers), 'The paper’s tests', 'p'),
+    testsTable(
+      tests.filter((test) => !isPapers(test)),
+      'What the paper could not have',
+      'p, Holm',
+    ),
+  ]
   return {
     title,
-    tables: [
-      ...testsTables(tests.filter(isPapers), 'The paper’s tests', 'p'),
-      ...testsTables(others, 'What the paper could not have', 'p, Holm'),
-    ],
+    tables: tables.filter(({ rows }) => rows.length > 0),
     paragraphs: [
       'Welch’s t-test at 99 %, two-sided, as in the paper, takes readings for independent. They are not: consecutive readings wait in the same queue and the same stall. “Correlated” takes the differences reading by reading, so that what the network did to both cancels, and counts only as many as they are worth: n times their variance over their long-run variance, by a flat-top lag window (Politis and White, Econometric Reviews 23, 2004).',
       `By the same measure the readings of a cell are worth ${figure(Math.min(...worth))} to ${figure(Math.max(...worth))} % of their number.`,
@@ -423,9 +426,8 @@ function differencesSection({ tests, cells }: WindSummary): Section {
   }
 }
 
-function testsTables(tests: readonly TestSummary[], caption: string, p: string): readonly Table[] {
-  if (tests.length === 0) return []
-  const table = tableOf<TestSummary>(
+const testsTable = (tests: readonly TestSummary[], caption: string, p: string) =>
+  tableOf<TestSummary>(
     `${caption}: differences of the means in milliseconds, intervals at 99 %`,
     [
       [
@@ -445,8 +447,6 @@ function testsTables(tests: readonly TestSummary[], caption: string, p: string):
     ],
     tests,
   )
-  return [table]
-}
 
 function networksSection({ sites, links }: WindSummary): Section {
   const ways = sites.flatMap(({ profile, ...site }) =>

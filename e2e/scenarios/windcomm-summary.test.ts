@@ -4,8 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFaulty } from '../lab/samples.ts'
 import { madeWindRun, type WindMaking } from './testing.ts'
-import { pointsWords } from './windcomm-paper.ts'
-import { analyse, type WindRun, type WindSummary } from './windcomm-summary.ts'
+import { analyse, pointsWords, type WindRun, type WindSummary } from './windcomm-summary.ts'
 
 /** Known means: WebSocket 100 ± 1, taking turns; the others so many times that. */
 const times: Readonly<Record<string, number>> = {

@@ -2,7 +2,7 @@
 
 import { holm, type Interval, mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { boundBetween } from '../lab/clock.ts'
+import { boundBetween, paperBoundMs } from '../lab/clock.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { hasArrived, isFaulty, summariseSamples } from '../lab/samples.ts'
 import {
@@ -17,12 +17,10 @@ import {
   welch,
 } from '../lab/statistics.ts'
 import type { Profile } from '../network/profiles.ts'
+import { count } from '../report/section.ts'
 import {
   baseline,
-  type Check,
   capital,
-  checksOf,
-  countWords,
   expectationOf,
   keepsUp,
   listed,
@@ -32,9 +30,10 @@ import {
   methods,
   methodWords,
   modeOf,
+  paperFormulaError,
   paperLevel,
+  paperTests,
   predict,
-  slowerMethods,
   span,
 } from './windcomm-paper.ts'
 import type { LinkUse, Reading, RunClock, Site, WindSample } from './windcomm-testbed.ts'
@@ -78,12 +77,7 @@ export function analyse(run: WindRun) {
   const { readings, samples: _, tables: __, clock, ...known } = run
   const cells = run.sites.flatMap((site) => run.modes.map((mode) => summariseCell(run, site, mode)))
   const predictions = run.sites.map((site) => predictionOf(run, site, cells))
-  const clockErrorMs = largestErrorMs(clock)
-  const conditions = {
-    ...{ readings: readings.length, isFaulty: cells.some(isFaulty), clockErrorMs },
-    lateMs: Math.max(0, ...run.links.map(({ lateMs }) => lateMs)),
-  }
-  const checks = checksOf(conditions, cells, predictions)
+  const checks = checksOf(run, cells, predictions)
   return {
     scenario: 'windcomm',
     ...known,
@@ -92,9 +86,8 @@ export function analyse(run: WindRun) {
     finding: findingOf(run, cells, predictions, checks),
     ...{ checks, cells, tests: testsOf(run), predictions },
     clock: {
-      before: roundedClocks(clock.before),
-      after: roundedClocks(clock.after),
-      largestErrorMs: rounded(clockErrorMs),
+      ...{ before: clock.before.map(roundedClock), after: clock.after.map(roundedClock) },
+      largestErrorMs: rounded(largestErrorMs(clock)),
     },
     drifts: driftsOf(run),
     serialLine: serialLineOf(run),
@@ -102,13 +95,8 @@ export function analyse(run: WindRun) {
   }
 }
 
-function roundedClocks(clocks: RunClock['before']) {
-  return clocks.map(({ name, offsetMs, boundMs, errorMs }) => ({
-    name,
-    offsetMs: rounded(offsetMs),
-    boundMs: rounded(boundMs),
-    errorMs: rounded(errorMs),
-  }))
+function roundedClock({ name, offsetMs, boundMs, errorMs }: RunClock['before'][number]) {
+  return { name, offsetMs: rounded(offsetMs), boundMs: rounded(boundMs), errorMs: rounded(errorMs) }
 }
 
 function largestErrorMs({ before, after }: RunClock): number {
@@ -370,4 +358,144 @@ function ratioWords(cells: readonly CellSummary[], sites: readonly string[]) {
       ),
     )
   return { at: `at ${listed(sites.map(capital))}`, words }
+}
+
+/** As printed; null without tests. */
+function paperRatios(site: string, method: Method): readonly [number, number] | null {
+  const ratios = paperTests(site, method).map(({ ratio }) => ratio)
+  return ratios.length === 0 ? null : [Math.min(...ratios), Math.max(...ratios)]
+}
+
+/** Agreement with the paper: within its own figures, only within a wider bound, or not. */
+type Outcome = 'holds' | 'weaker' | 'fails'
+
+/** A condition of a valid run, or a point of the paper. */
+export interface Check {
+  readonly kind: 'condition' | 'paper'
+  /** Null for all sites. */
+  readonly site: string | null
+  readonly what: string
+  /** `3.72–3.77`, `≤ 2 ms`; of a point of the paper what the paper itself found. */
+  readonly wanted: string
+  /** The bound of `weaker`; null if there is none. */
+  readonly wider: string | null
+  readonly unit: 'times' | '%' | 'readings' | 'ms'
+  readonly found: number | null
+  readonly outcome: Outcome
+}
+
+/** Requests return before the next reading, the paper's condition for polling. */
+const nearSites = ['edmonton', 'lund', 'caracas']
+/** Of the wider bound: distance from the paper's range, as a share of it, and from its formula. */
+export const ratioWithin = 0.15
+export const formulaWithin = 0.1
+/** Mean, about the precision of timers: above this a link does not match its profile, the machine was overloaded. */
+const mostLateMs = 1
+
+const slowerMethods: readonly Method[] = ['long-polling', 'polling']
+
+/** Of a run: whether it is valid, and whether the paper holds in it. */
+function checksOf(
+  { readings, clock, links }: WindRun,
+  cells: readonly CellSummary[],
+  predictions: readonly SitePrediction[],
+): readonly Check[] {
+  const condition = { kind: 'condition', site: null, wider: null } as const
+  const bound = (what: string, foundMs: number, mostMs: number): Check => {
+    const wanted = `≤ ${mostMs} ms`
+    const outcome = foundMs <= mostMs ? 'holds' : 'fails'
+    return { ...condition, what, wanted, unit: 'ms', found: rounded(foundMs), outcome }
+  }
+  return [
+    {
+      ...condition,
+      what: `Readings once and in order, in the least of ${cells.length} cells`,
+      wanted: count(readings.length),
+      unit: 'readings',
+      found: Math.min(...cells.map(({ n }) => n)),
+      outcome: cells.some(isFaulty) ? 'fails' : 'holds',
+    },
+    bound('Clocks off the server’s, before and after', largestErrorMs(clock), paperBoundMs),
+    bound('Links late on average', Math.max(0, ...links.map(({ lateMs }) => lateMs)), mostLateMs),
+    ...predictions
+      .flatMap((prediction) => [
+        ...slowerMethods.map((method) => ratioCheck(cells, prediction.site, method)),
+        formulaCheck(prediction),
+      ])
+      .filter((check) => check !== undefined),
+  ]
+}
+
+/** Undefined for sites outside the paper. */
+function ratioCheck(cells: readonly CellSummary[], site: string, method: Method): Check | undefined {
+  const cell = cellAt(cells, site, method)
+  const papers = paperRatios(site, method)
+  if (!cell || !papers) return undefined
+  const found = cell.ratioToWebsocket
+  // To two decimals, as the paper prints its own.
+  const [printed, exact] = [Number(found?.toFixed(2) ?? Number.NaN), found ?? Number.NaN]
+  const [least, most] = papers
+  const [low, high] = [least * (1 - ratioWithin), most * (1 + ratioWithin)]
+  return {
+    kind: 'paper',
+    site,
+    what: `${capital(methodWords[method])} over WebSocket`,
+    wanted: span(papers).replace(' to ', '–'),
+    wider: `${low.toFixed(2)}–${high.toFixed(2)}`,
+    unit: 'times',
+    found,
+    outcome: outcomeOf(printed >= least && printed <= most, exact >= low && exact <= high),
+  }
+}
+
+function outcomeOf(isWithin: boolean, isWithinWider: boolean): Outcome {
+  return isWithin ? 'holds' : isWithinWider ? 'weaker' : 'fails'
+}
+
+function formulaCheck({ site, methods }: SitePrediction): Check | undefined {
+  const polling = methods.find(({ method }) => modeOf[method] === modeOf.polling)
+  const papers = paperFormulaError(site)
+  if (!polling || papers === null || !nearSites.includes(site)) return undefined
+  const { deviation } = polling
+  const own = Math.min(papers, formulaWithin)
+  const distance = Math.abs(deviation ?? Number.NaN)
+  const percent = (share: number) => `± ${Number((100 * share).toFixed(1))} %`
+  return {
+    kind: 'paper',
+    site,
+    what: 'Polling against 2ν + Δ/2',
+    wanted: percent(own),
+    wider: own < formulaWithin ? percent(formulaWithin) : null,
+    unit: '%',
+    found: deviation === null ? null : rounded(100 * deviation),
+    outcome: outcomeOf(distance <= own, distance <= formulaWithin),
+  }
+}
+
+/** `Of the paper’s 11 points 8 hold, 1 only within a wider bound, 2 do not.`; empty without points. */
+function countWords(checks: readonly Check[]): string {
+  const points = checks.filter(({ kind }) => kind === 'paper')
+  if (points.length === 0) return ''
+  const number = (wanted: Outcome) => points.filter(({ outcome }) => outcome === wanted).length
+  const words = [
+    `${number('holds')} ${number('holds') === 1 ? 'holds' : 'hold'}`,
+    number('weaker') > 0 && `${number('weaker')} only within a wider bound`,
+    number('fails') > 0 && `${number('fails')} ${number('fails') === 1 ? 'does' : 'do'} not`,
+  ]
+  return `Of the paper’s ${points.length} points ${words.filter(Boolean).join(', ')}.`
+}
+
+/** As `countWords`, with what does not hold, by site. */
+export function pointsWords(checks: readonly Check[]): string {
+  const named = (wanted: Outcome, opening: string) => {
+    const points = checks.filter(({ kind, outcome }) => kind === 'paper' && outcome === wanted)
+    return [...Map.groupBy(points, ({ site }) => site ?? '')].map(
+      ([site, own]) => `${opening} at ${capital(site)}: ${listed(own.map(({ what }) => lowered(what)))}.`,
+    )
+  }
+  return [
+    countWords(checks),
+    ...named('weaker', 'Only within the wider bound'),
+    ...named('fails', 'Not'),
+  ].join(' ')
 }

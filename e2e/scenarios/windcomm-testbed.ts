@@ -106,7 +106,7 @@ export interface LinkUse extends LinkFigures {
   readonly lateMs: number
 }
 
-export interface Plan {
+interface Plan {
   readonly sites: readonly Site[]
   readonly modes: readonly Mode[]
   readonly readings: number

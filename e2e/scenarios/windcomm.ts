@@ -13,7 +13,7 @@ import { csv, csvTime } from '../report/render.ts'
 import { baseline, methods, modeOf, modesBeside } from './windcomm-paper.ts'
 import { cellsTable, method, pointsTable, sectionsOf } from './windcomm-report.ts'
 import { analyse, latencyMs, type WindRun } from './windcomm-summary.ts'
-import { measureWind, type Reading, type Site, type WindSample, warmUpReadings } from './windcomm-testbed.ts'
+import { measureWind, type Site, type WindSample, warmUpReadings } from './windcomm-testbed.ts'
 
 const profileNames = Object.keys(profiles) as ProfileName[]
 
@@ -116,8 +116,8 @@ export const windcomm = defineExperiment({
     }
     const { browser, ...measured } = await measureWind(plan, lab)
     lab.say('All readings are in; working out what they say.')
-    const { command, ...circumstances } = lab.circumstances({
-      browser,
+    const circumstances = lab.circumstances({
+      ...{ browser, seed },
       server: 'a process of its own on this machine, its log in SQLite',
       parameters: {
         ...{ sites: options.sites.join(', '), modes: modes.join(', '), readings },
@@ -128,7 +128,6 @@ export const windcomm = defineExperiment({
       ...measured,
       ...circumstances,
       ...{ rateHz, holdMs, intervalMs, faster, warmUpReadings, sites, modes },
-      command: command.includes('--seed') ? command : `${command} --seed ${seed}`,
     }
   },
 
@@ -193,27 +192,18 @@ export async function rereadRun(folder: string, analysedBy: string): Promise<Win
 
 const number = z.string().min(1).pipe(z.coerce.number())
 
-const readingRow = z
-  .object({ id: z.string(), seq: number, at: number, accepted_at: number })
-  .transform(({ accepted_at: acceptedAt, ...reading }): Reading => ({ ...reading, acceptedAt }))
+const readingRow = z.object({ id: z.string(), seq: number, at: number, acceptedAt: number })
 
 const sampleRow = z
   .object({
     ...{ site: z.string(), mode: z.string(), reading: number, seq: number, id: z.string() },
-    ...{ accepted_at: number, copies: number, reordered: z.stringbool() },
-    received_at: z
+    ...{ acceptedAt: number, copies: number, reordered: z.stringbool() },
+    receivedAt: z
       .literal('')
       .transform(() => null)
       .or(number),
   })
-  .transform(
-    ({ reading: place, accepted_at: acceptedAt, received_at: receivedAt, ...sample }): WindSample => ({
-      ...sample,
-      place,
-      acceptedAt,
-      receivedAt,
-    }),
-  )
+  .transform(({ reading: place, ...sample }): WindSample => ({ ...sample, place }))
 
 async function readText(path: string): Promise<string> {
   try {
@@ -223,17 +213,18 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** No cell contains commas or quotes. */
+/** By the keys of their columns. No cell contains commas or quotes. */
 function rowsIn<Row>(path: string, text: string, schema: z.ZodType<Row>): readonly Row[] {
   const [columns = [], ...rows] = text
     .trimEnd()
     .split('\n')
     .map((line) => line.split(','))
+  const keys = columns.map((column) => column.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase()))
   return rows.map((cells, place) => {
-    const row = Object.fromEntries(columns.map((column, at) => [column, cells[at]]))
+    const row = Object.fromEntries(keys.map((key, at) => [key, cells[at]]))
     const { success, data, error } = schema.safeParse(row)
     if (success) return data
-    const column = String(error.issues[0]?.path[0])
-    throw new Error(`${path}, line ${place + 2}: ${column} is ${JSON.stringify(row[column])}.`)
+    const at = keys.indexOf(String(error.issues[0]?.path[0]))
+    throw new Error(`${path}, line ${place + 2}: ${columns[at]} is ${JSON.stringify(cells[at])}.`)
   })
 }

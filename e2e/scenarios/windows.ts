@@ -13,9 +13,9 @@ import {
   typeKeys,
   warmUp,
 } from '../browser/typing.ts'
-import { defineExperiment, minutesWords } from '../lab/experiment.ts'
+import { defineExperiment } from '../lab/experiment.ts'
 import { flag, headed, names, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
-import { requireMode, requireModes, usualBaseline } from '../lab/mode-names.ts'
+import { requireModes, usualBaseline } from '../lab/mode-names.ts'
 import { processorTimes } from '../lab/run-environment.ts'
 import { outcomeWords } from '../lab/samples.ts'
 import {
@@ -28,30 +28,12 @@ import {
   timeTurn,
 } from '../lab/testbed.ts'
 import { imitatedModes } from '../peers/peers.ts'
-import { count, everySessionSection, figure } from '../report/section.ts'
-import {
-  costSection,
-  doubtsSection,
-  lostSections,
-  namingIn,
-  openedSection,
-  paperSections,
-  samplesCsv,
-  timesSection,
-  windowsCsv,
-} from './windows-report.ts'
-import { analyse, type Cell, type Run } from './windows-summary.ts'
+import { count, figure } from '../report/section.ts'
+import { analyse, type Cell, type Run, samplesCsv, sectionsOf, windowsCsv } from './windows-report.ts'
 
 /** Wide enough for differences of milliseconds; many windows are compared one after the other. */
 const clockEnoughMs = 0.1
 const warmupIntervalMs = 20
-
-interface Options {
-  readonly modes: readonly string[]
-  readonly share: readonly string[]
-  readonly peers: readonly string[]
-  readonly headed: boolean
-}
 
 export const windows = defineExperiment({
   name: 'windows',
@@ -107,7 +89,7 @@ export const windows = defineExperiment({
       ...peers.flatMap((name) => imitatedModes({ name }, modes).map((mode) => `${name}:${mode}`)),
     ]
     lab.say(
-      `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}: roughly ${minutesWords(expectedMs(options, subjects.length))} on two idle cores; --seed ${seed}.`,
+      `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}; --seed ${seed}.`,
     )
     const random = createSeededRandom(seed)
     // Each cell has browsers of its own, so that none inherits the connections of another.
@@ -157,15 +139,7 @@ export const windows = defineExperiment({
   analyse,
 
   report: (run, summary) => ({
-    sections: [
-      timesSection(summary),
-      openedSection(summary),
-      ...lostSections(summary),
-      ...paperSections(summary),
-      everySessionSection(summary.cells, namingIn(summary), summary.sessions),
-      costSection(summary),
-      doubtsSection(summary),
-    ],
+    sections: sectionsOf(summary),
     method: [
       `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started server processes of its own; a window had ${summary.patienceMs / 1000} s to open, and the last key ${summary.waitMs / 1000} s to arrive everywhere. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
     ],
@@ -174,44 +148,13 @@ export const windows = defineExperiment({
 })
 
 /** The setting is named only where there are several. */
-const nameWith = ({ share }: Pick<Options, 'share'>, mode: string, one: string) =>
+const nameWith = ({ share }: { readonly share: readonly string[] }, mode: string, one: string) =>
   share.length === 1 ? mode : `${mode} share=${one}`
 
-const openingMs = 450
-const cellMs = 2500
-const browserMs = 1200
-
-interface Estimated extends Options {
-  readonly counts: readonly number[]
-  readonly browsers: readonly number[]
-  readonly keys: number
-  readonly interval: number
-  readonly warmup: number
-  readonly sessions: number
-  readonly patience: number
-  readonly wait: number
-}
-
-/** Rough; after the first session the run tells from that. */
-function expectedMs(options: Estimated, subjects: number): number {
-  const { counts, browsers, keys, interval, warmup, sessions, peers, modes, patience, wait } = options
-  const limited = modes.filter((name) => requireMode(name).windowsPerBrowser !== null).length
-  const perSession = browsers.flatMap((number) =>
-    counts
-      .filter((windows) => windows >= number)
-      .map((windows) => {
-        const typing = keys * Math.max(interval, 10) + 2 * warmup * warmupIntervalMs
-        const hidden = Math.max(0, windows - 6 * number)
-        const stuck = windows > 5 * number ? (2 * patience + 2 * wait + 2 * hidden) * 1000 : 0
-        const opening = number * browserMs + windows * openingMs + cellMs
-        return subjects * (opening + typing) + peers.length * limited * stuck
-      }),
-  )
-  return sessions * perSession.reduce((sum, ms) => sum + ms, 0)
-}
+type Options = ReturnType<typeof windows.options>
 
 async function measureCell(
-  { keys, interval, warmup, patience, wait, headed }: Estimated,
+  { keys, interval, warmup, patience, wait, headed }: Options,
   system: System,
   place: Pick<Cell, 'session' | 'windows' | 'browsers'>,
   signal: AbortSignal,

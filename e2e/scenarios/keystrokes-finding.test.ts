@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDecided, sessionsNeeded } from '../lab/comparisons.ts'
-import { analyse } from './keystrokes-summary.ts'
+import { analyse } from './keystrokes-report.ts'
 import { type Making, madeRun, threeModes, withPeers } from './testing.ts'
 
 const summaryOf = (making: Making = {}) => analyse(madeRun(making))

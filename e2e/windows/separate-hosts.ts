@@ -1,4 +1,4 @@
-// `node e2e/scenarios/separate-hosts.ts`: keystrokes between network namespaces with wrong clocks.
+// `node e2e/windows/separate-hosts.ts`: keystrokes between network namespaces with wrong clocks.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { quantile } from '../lab/statistics.ts'
 import { textTable } from '../lab/terminal-output.ts'
 import { startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'
-import type { Summary } from './keystrokes-summary.ts'
+import type { Summary } from '../scenarios/keystrokes-report.ts'
 
 const execute = promisify(execFile)
 const ip = (...words: string[]) => execute('ip', words, { timeout: 10_000 })
