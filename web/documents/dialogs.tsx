@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } fr
 import { browserTimers } from '../../client/index.ts'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
 import { deletedForMs, mostTitleLength } from '../../server/wire/messages.ts'
+import { Segments } from '../page/Controls.tsx'
 import type { PageProps } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
 import {
@@ -40,7 +41,7 @@ function Dialog({ title, onClose, children }: FrameProps) {
     // biome-ignore lint/a11y/useKeyWithClickEvents: the Escape key closes it too.
     <dialog
       ref={dialog}
-      className="dialog"
+      className="dialog raised"
       aria-labelledby={heading}
       onClose={onClose}
       // The dialog's own box is covered by its content.
@@ -67,7 +68,6 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   const [failure, setFailure] = useState<string | null>(null)
   const [wanted, setWanted] = useState('')
   const [order, setOrder] = useState<DocumentOrder>('change')
-  const orderName = useId()
 
   function load(): void {
     setFailure(null)
@@ -113,20 +113,12 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
           value={wanted}
           onChange={(event) => setWanted(event.target.value)}
         />
-        <fieldset className="segments">
-          <legend className="visually-hidden">Order</legend>
-          {Object.entries(documentOrders).map(([name, words]) => (
-            <label key={name} className="segment">
-              <input
-                type="radio"
-                name={orderName}
-                checked={name === order}
-                onChange={() => setOrder(name as DocumentOrder)}
-              />
-              <span className="segment-words small">{words}</span>
-            </label>
-          ))}
-        </fieldset>
+        <Segments
+          label="Order"
+          choices={Object.entries(documentOrders) as [DocumentOrder, string][]}
+          chosen={order}
+          onChoose={setOrder}
+        />
       </div>
       <output className="visually-hidden">{list && wanted && countWords(found.length)}</output>
       {list && found.length === 0 && (

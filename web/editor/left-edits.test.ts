@@ -34,7 +34,7 @@ function openLeftEdits({ unstored = false, replaced = true } = {}) {
   const forgotten: string[] = []
   let offered: readonly string[] = []
   const edits = new LeftEdits({
-    mirroring: {
+    mirror: {
       restore: (drafts) => void restored.push(...drafts.map(({ id }) => id)),
       replace: (html) => replaced && restored.push(html) > 0,
     },

@@ -1,9 +1,9 @@
 // Whole-page edits that are not shown: closed windows' and replaced ones; sent, dropped or offered.
 
 import type { DraftStore, LeftDrafts, Link, Outbox, UnstoredDraft } from '../../client/index.ts'
-import { type Draft, isKind, type Message, parseCursor } from '../../server/wire/messages.ts'
+import { type Draft, type Message, parseCursor } from '../../server/wire/messages.ts'
 import type { View } from '../store.ts'
-import type { Mirroring } from './mirroring.ts'
+import type { Mirror } from './mirror.ts'
 
 /** One edit suffices: it carries the whole content. */
 interface LeftEdit extends UnstoredDraft {
@@ -11,8 +11,8 @@ interface LeftEdit extends UnstoredDraft {
   readonly isReplaced?: boolean
 }
 
-interface LeftEditsOptions {
-  readonly mirroring: Pick<Mirroring, 'restore' | 'replace'>
+export interface LeftEditsOptions {
+  readonly mirror: Pick<Mirror, 'restore' | 'replace'>
   readonly link: Pick<Link, 'cursor'> & { readonly outbox: Pick<Outbox, 'adopt' | 'flush'> }
   readonly store: Pick<DraftStore, 'write'>
   readonly hasUnstored: () => boolean
@@ -29,8 +29,8 @@ export class LeftEdits {
   }
 
   /** The page's newest edit decides what becomes of one that was left. */
-  shown(message: Message): void {
-    if (isKind(message, 'edit')) this.#newest = message
+  shown(message: Message<'edit'>): void {
+    this.#newest = message
   }
 
   /** Sends all after a reload; else a closed window's newest, where it was made on the page's present content. */
@@ -62,9 +62,9 @@ export class LeftEdits {
 
   /** Replaces the page's content with that of an offered edit. */
   restore(id: string): void {
-    const { mirroring, link } = this.#options
+    const { mirror, link } = this.#options
     const edit = this.#offered.get(id)
-    if (!edit || !mirroring.replace(edit.draft.body.html)) return
+    if (!edit || !mirror.replace(edit.draft.body.html)) return
     link.outbox.flush()
     this.discard(id)
   }
@@ -76,8 +76,8 @@ export class LeftEdits {
   }
 
   #send(edits: readonly LeftEdit[]): void {
-    const { mirroring, link } = this.#options
-    mirroring.restore(edits.map(({ draft }) => draft))
+    const { mirror, link } = this.#options
+    mirror.restore(edits.map(({ draft }) => draft))
     link.outbox.adopt(edits)
   }
 

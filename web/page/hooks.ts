@@ -1,6 +1,6 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
-import { useEffect, useReducer, useState, useSyncExternalStore } from 'react'
+import { type KeyboardEvent, useEffect, useReducer, useState, useSyncExternalStore } from 'react'
 import { browserTimers, type OutboxState } from '../../client/index.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
@@ -92,4 +92,13 @@ export function indexAfterKey(key: string, index: number, count: number): number
   if (key === 'ArrowUp') return (index - 1 + count) % count
   if (key === 'Home') return 0
   return key === 'End' ? count - 1 : null
+}
+
+/** Focuses the item below an element to which a key leads, `key` by default the event's. */
+export function focusByKey(event: KeyboardEvent, selector: string, key = event.key): void {
+  const items = [...event.currentTarget.querySelectorAll<HTMLElement>(selector)]
+  const next = indexAfterKey(key, items.indexOf(document.activeElement as HTMLElement), items.length)
+  if (next === null) return
+  event.preventDefault()
+  items[next]?.focus()
 }

@@ -7,7 +7,7 @@ import { createSeededRandom } from '../../server/wire/time.ts'
 import { noRecorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { OnEdit } from './content.ts'
-import { Mirroring } from './mirroring.ts'
+import { Mirror } from './mirror.ts'
 
 function draftOf(from: string, n: number, html: string): Draft<'edit'> {
   return { id: `${from}-${n}`, channel: 'main', kind: 'edit', from, at: 0, body: { html } }
@@ -33,18 +33,20 @@ function createWindow(from = 'a') {
     return draft as Draft<never>
   }
 
-  function mount(): Mirroring {
-    const mirroring = new Mirroring({
+  function mount(): Mirror {
+    const mirror = new Mirror({
       channel: 'main',
-      link: { publish },
+      link: { publish, cursor: null, outbox: { adopt: () => undefined, flush: () => undefined } },
+      store: { write: async () => true },
+      hasUnstored: () => false,
       recorder: noRecorder,
       maxBytes: 1000,
       onUnshared(now) {
         unshared = now
       },
-      onReplaced: ({ id }) => void replaced.push(id),
+      onOffer: (edits) => void replaced.push(...edits.map(({ id }) => id)),
     })
-    mirroring.attach((bound) => {
+    mirror.attach((bound) => {
       onEdit = bound
       return {
         show(html, onShown) {
@@ -54,11 +56,11 @@ function createWindow(from = 'a') {
         stop: () => shown,
       }
     })
-    return mirroring
+    return mirror
   }
 
   const window = {
-    mirroring: mount(),
+    mirror: mount(),
     replaced,
     shown: () => shown,
     unshared: () => unshared,
@@ -70,8 +72,8 @@ function createWindow(from = 'a') {
     /** These are unsent, and the page is empty before anything comes. */
     reload(unsent: readonly Draft<'edit'>[]) {
       shown = ''
-      window.mirroring = mount()
-      window.mirroring.restore(unsent)
+      window.mirror = mount()
+      window.mirror.restore(unsent)
     },
   }
   return window
@@ -85,90 +87,90 @@ function typing() {
 }
 
 test('shows what others send', () => {
-  const { mirroring, shown } = createWindow()
-  mirroring.received(edit('b', 1, 1, 'x'))
+  const { mirror, shown } = createWindow()
+  mirror.received(edit('b', 1, 1, 'x'))
   assert.equal(shown(), 'x')
-  mirroring.received({ ...edit('b', 2, 2, 'y'), channel: 'other' })
+  mirror.received({ ...edit('b', 2, 2, 'y'), channel: 'other' })
   assert.equal(shown(), 'x')
 })
 
 test('its own echo changes nothing', () => {
-  const { mirroring, shown } = typing()
-  mirroring.received(edit('a', 1, 1, 'as the log has it'))
+  const { mirror, shown } = typing()
+  mirror.received(edit('a', 1, 1, 'as the log has it'))
   assert.equal(shown(), 'mine')
 })
 
 test('another sender’s edit under the id of its own is another’s', () => {
-  const { mirroring, shown } = typing()
-  mirroring.received({ ...edit('b', 1, 1, 'theirs'), id: 'a-1' })
-  mirroring.received(edit('b', 2, 2, 'held back too'))
-  mirroring.received(edit('a', 1, 3, 'mine'))
+  const { mirror, shown } = typing()
+  mirror.received({ ...edit('b', 1, 1, 'theirs'), id: 'a-1' })
+  mirror.received(edit('b', 2, 2, 'held back too'))
+  mirror.received(edit('a', 1, 3, 'mine'))
   assert.equal(shown(), 'mine')
-  mirroring.received({ ...edit('b', 3, 4, 'later'), id: 'a-1' })
+  mirror.received({ ...edit('b', 3, 4, 'later'), id: 'a-1' })
   assert.equal(shown(), 'later')
 })
 
 test('holds others back while its own is under way, for its own comes later in the log', () => {
-  const { mirroring, shown } = typing()
-  mirroring.received(edit('b', 1, 1, 'theirs'))
-  mirroring.received(edit('a', 1, 2, 'mine'))
+  const { mirror, shown } = typing()
+  mirror.received(edit('b', 1, 1, 'theirs'))
+  mirror.received(edit('a', 1, 2, 'mine'))
   assert.equal(shown(), 'mine')
-  mirroring.received(edit('b', 2, 3, 'later'))
+  mirror.received(edit('b', 2, 3, 'later'))
   assert.equal(shown(), 'later')
 })
 
 test('an acknowledgement older than what was held back gives way to it', () => {
-  const { mirroring, shown } = typing()
-  mirroring.received(edit('b', 1, 9, 'newer'))
+  const { mirror, shown } = typing()
+  mirror.received(edit('b', 1, 9, 'newer'))
   assert.equal(shown(), 'mine')
-  mirroring.stored({ id: 'a-1' }, 5)
+  mirror.stored({ id: 'a-1' }, 5)
   assert.equal(shown(), 'newer')
 })
 
 for (const end of ['refused', 'superseded'] as const) {
   test(`an edit that was ${end} does not hold others back for ever`, () => {
-    const { mirroring, shown } = typing()
-    mirroring[end]({ id: 'a-1' })
+    const { mirror, shown } = typing()
+    mirror[end]({ id: 'a-1' })
     assert.equal(shown(), 'mine')
-    mirroring.received(edit('b', 1, 1, 'x'))
+    mirror.received(edit('b', 1, 1, 'x'))
     assert.equal(shown(), 'x')
   })
 }
 
 test('an edit that is sent again under another id holds others back under that one', () => {
-  const { mirroring, shown } = typing()
-  mirroring.renamed('a-1', draftOf('a', 7, 'mine'))
-  mirroring.received(edit('b', 1, 1, 'theirs'))
+  const { mirror, shown } = typing()
+  mirror.renamed('a-1', draftOf('a', 7, 'mine'))
+  mirror.received(edit('b', 1, 1, 'theirs'))
   assert.equal(shown(), 'mine')
-  mirroring.received(edit('a', 7, 2, 'mine'))
-  mirroring.received(edit('b', 2, 3, 'later'))
+  mirror.received(edit('a', 7, 2, 'mine'))
+  mirror.received(edit('b', 2, 3, 'later'))
   assert.equal(shown(), 'later')
 })
 
 test('what the stream brings after an acknowledgement that overtook it is older than what is shown', () => {
-  const { mirroring, shown } = typing()
-  mirroring.stored({ id: 'a-1' }, 9)
-  mirroring.received(edit('b', 1, 8, 'older'))
+  const { mirror, shown } = typing()
+  mirror.stored({ id: 'a-1' }, 9)
+  mirror.received(edit('b', 1, 8, 'older'))
   assert.equal(shown(), 'mine')
-  mirroring.received(edit('b', 2, 10, 'newer'))
+  mirror.received(edit('b', 2, 10, 'newer'))
   assert.equal(shown(), 'newer')
 })
 
 test('another log has numbers of its own', () => {
-  const { mirroring, shown } = typing()
-  mirroring.stored({ id: 'a-1' }, 900)
-  mirroring.newLog()
-  mirroring.received(edit('b', 1, 1, 'anew'))
+  const { mirror, shown } = typing()
+  mirror.stored({ id: 'a-1' }, 900)
+  mirror.newLog()
+  mirror.received(edit('b', 1, 1, 'anew'))
   assert.equal(shown(), 'anew')
 })
 
 test('content that is too large holds others back, until the user has undone it', () => {
-  const { mirroring, shown, type, unshared } = createWindow()
-  mirroring.received(edit('b', 1, 1, 'before'))
+  const { mirror, shown, type, unshared } = createWindow()
+  mirror.received(edit('b', 1, 1, 'before'))
   const large = 'x'.repeat(600)
   type(large)
   assert.deepEqual(unshared(), { reason: 'too large', bytes: 602 + 512, maxBytes: 1000 })
-  mirroring.received(edit('b', 2, 2, 'theirs'))
+  mirror.received(edit('b', 2, 2, 'theirs'))
   assert.equal(shown(), large)
   type('before')
   assert.deepEqual([unshared(), shown()], [null, 'theirs'])
@@ -177,22 +179,22 @@ test('content that is too large holds others back, until the user has undone it'
 test('a reloaded window shows its newest unsent edit at once, over what the page brought', () => {
   const window = createWindow()
   window.reload([draftOf('a', 1, 'a1'), draftOf('a', 2, 'a2')])
-  const { mirroring, shown } = window
+  const { mirror, shown } = window
   assert.equal(shown(), 'a2')
-  mirroring.received(edit('b', 1, 7, 'b1'))
-  mirroring.stored({ id: 'a-1' }, 8)
-  mirroring.stored({ id: 'a-2' }, 9)
+  mirror.received(edit('b', 1, 7, 'b1'))
+  mirror.stored({ id: 'a-1' }, 8)
+  mirror.stored({ id: 'a-2' }, 9)
   assert.equal(shown(), 'a2')
-  mirroring.received(edit('b', 2, 10, 'b2'))
+  mirror.received(edit('b', 2, 10, 'b2'))
   assert.equal(shown(), 'b2')
 })
 
 test('an edit that had been stored before the reload gives way to what others wrote after it', () => {
   const window = createWindow()
   window.reload([draftOf('a', 1, 'a1')])
-  const { mirroring, shown } = window
-  mirroring.received(edit('b', 1, 7, 'b1'))
-  mirroring.stored({ id: 'a-1' }, 5)
+  const { mirror, shown } = window
+  mirror.received(edit('b', 1, 7, 'b1'))
+  mirror.stored({ id: 'a-1' }, 5)
   assert.equal(shown(), 'b1')
 })
 
@@ -203,15 +205,15 @@ test('nothing to restore shows nothing', () => {
 })
 
 test('a remounted editor shows what it showed', () => {
-  const { mirroring } = createWindow()
+  const { mirror } = createWindow()
   const shown: string[] = []
   const bind = () => ({ show: (html: string) => void shown.push(html), stop: () => 'as it was' })
-  mirroring.attach(bind)()
-  const letGo = mirroring.attach(bind)
+  mirror.attach(bind)()
+  const letGo = mirror.attach(bind)
   assert.deepEqual(shown, ['as it was'])
   letGo()
-  mirroring.received(edit('b', 1, 1, 'while there was none'))
-  mirroring.attach(bind)
+  mirror.received(edit('b', 1, 1, 'while there was none'))
+  mirror.attach(bind)
   assert.deepEqual(shown, ['as it was', 'while there was none'])
 })
 
@@ -243,9 +245,9 @@ function checkTyping(random: () => number): void {
         seq += 1
         last = draft.body.html
         const message = { ...draft, seq, acceptedAt: 0 }
-        for (const { inbox, mirroring } of windows) inbox.push(() => mirroring.received(message))
+        for (const { inbox, mirror } of windows) inbox.push(() => mirror.received(message))
         const at = pick(author.inbox.length + 1)
-        author.inbox.splice(at, 0, () => author.mirroring.stored(message, message.seq))
+        author.inbox.splice(at, 0, () => author.mirror.stored(message, message.seq))
       })
     } else if (action === 1) author.uplink.shift()?.()
     else author.inbox.shift()?.()
@@ -293,13 +295,13 @@ function createReloadingWindow(name: string, log: ReturnType<typeof createModelL
       if (!answer) return
       unsent = unsent.filter(({ id }) => id !== answer.id)
       sent -= 1
-      window.mirroring.stored(answer, answer.seq)
+      window.mirror.stored(answer, answer.seq)
     },
     receive() {
       const message = log.messages[received]
       if (!message) return
       received += 1
-      window.mirroring.received(message)
+      window.mirror.received(message)
     },
     /** The page brings the newest edit; the acknowledgements that were on their way are lost. */
     reload() {
@@ -308,7 +310,7 @@ function createReloadingWindow(name: string, log: ReturnType<typeof createModelL
       received = log.messages.length
       window.reload(unsent)
       const newest = log.messages.at(-1)
-      if (newest) window.mirroring.received(newest)
+      if (newest) window.mirror.received(newest)
     },
   }
 }
@@ -346,13 +348,13 @@ test('however they type, reload and hear of it, windows end alike, with every ed
 
 /** `a` typed "mine 😀" into its own paragraph and has it stored; then `b` sends `html`, typed `at`. */
 function replacedBy(html: string, at = 0): readonly string[] {
-  const { mirroring, type, replaced } = createWindow()
-  mirroring.received(edit('b', 1, 1, '<p>one</p><p>two</p>'))
+  const { mirror, type, replaced } = createWindow()
+  mirror.received(edit('b', 1, 1, '<p>one</p><p>two</p>'))
   type('<p>one mine</p><p>two</p>')
   type('<p>one mine 😀</p><p>two</p>')
-  mirroring.stored({ id: 'a-1' }, 2)
-  mirroring.stored({ id: 'a-2' }, 3)
-  mirroring.received({ ...edit('b', 2, 4, html), at })
+  mirror.stored({ id: 'a-1' }, 2)
+  mirror.stored({ id: 'a-2' }, 3)
+  mirror.received({ ...edit('b', 2, 4, html), at })
   return replaced
 }
 
@@ -376,15 +378,15 @@ test('an edit made when this one had long arrived may have removed it on purpose
 })
 
 test('only what was typed since another’s edit was shown can be replaced, and only once', () => {
-  const { mirroring, type, replaced } = createWindow()
+  const { mirror, type, replaced } = createWindow()
   type('<p>mine</p>')
-  mirroring.stored({ id: 'a-1' }, 1)
-  mirroring.received(edit('b', 1, 2, '<p>mine theirs</p>'))
-  mirroring.received(edit('b', 2, 3, '<p>theirs</p>'))
+  mirror.stored({ id: 'a-1' }, 1)
+  mirror.received(edit('b', 1, 2, '<p>mine theirs</p>'))
+  mirror.received(edit('b', 2, 3, '<p>theirs</p>'))
   assert.deepEqual(replaced, [])
   type('<p>theirs again</p>')
-  mirroring.stored({ id: 'a-2' }, 4)
-  mirroring.received(edit('b', 3, 5, '<p>theirs!</p>'))
-  mirroring.received(edit('b', 4, 6, '<p>theirs!!</p>'))
+  mirror.stored({ id: 'a-2' }, 4)
+  mirror.received(edit('b', 3, 5, '<p>theirs!</p>'))
+  mirror.received(edit('b', 4, 6, '<p>theirs!!</p>'))
   assert.deepEqual(replaced, ['a-2'])
 })
