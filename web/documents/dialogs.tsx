@@ -5,7 +5,7 @@ import { browserTimers } from '../../client/index.ts'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
 import { deletedForMs, mostTitleLength } from '../../server/wire/messages.ts'
 import { Segments } from '../page/Controls.tsx'
-import type { PageProps } from '../page/hooks.ts'
+import { type PageProps, useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
 import {
   addressOfDocument,
@@ -65,14 +65,12 @@ function Dialog({ title, onClose, children }: FrameProps) {
 
 export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   const [list, setList] = useState<DocumentList | null>(null)
-  const [failure, setFailure] = useState<string | null>(null)
+  const { failure, attempt } = useAttempt()
   const [wanted, setWanted] = useState('')
   const [order, setOrder] = useState<DocumentOrder>('change')
 
-  function load(): void {
-    setFailure(null)
-    askDocuments().then(setList, ({ message }: Error) => setFailure(message))
-  }
+  const load = () => void attempt(async () => setList(await askDocuments()))
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once.
   useEffect(load, [])
 
   const found = findDocuments(list?.documents ?? [], wanted, order)
@@ -178,15 +176,14 @@ interface EntryProps {
 function DocumentEntry({ document, isOpen, onDelete }: EntryProps) {
   const { channel, title, mayWrite } = document
   const [isAsking, setAsking] = useState(false)
-  const [failure, setFailure] = useState<string | null>(null)
+  const { failure, attempt } = useAttempt()
   const opener = useRef<HTMLButtonElement>(null)
   const keep = useRef<HTMLButtonElement>(null)
   const name = title || channel
 
   function change(deleted: boolean): void {
     setAsking(false)
-    setFailure(null)
-    onDelete(deleted).catch(({ message }: Error) => setFailure(message))
+    void attempt(() => onDelete(deleted))
   }
   function ask(next: boolean): void {
     setAsking(next)
@@ -246,7 +243,7 @@ interface NewDocumentProps {
 
 function NewDocument({ documents, onCreate }: NewDocumentProps) {
   const [name, setName] = useState('')
-  const [failure, setFailure] = useState<string | null>(null)
+  const { failure, setFailure, attempt } = useAttempt()
   const [isBusy, setBusy] = useState(false)
   const channel = channelFor(name)
   const isNew = documents.every((document) => document.channel !== channel)
@@ -256,12 +253,7 @@ function NewDocument({ documents, onCreate }: NewDocumentProps) {
     event.preventDefault()
     if (channel === null) return setFailure('Give it a name with at least one letter or digit.')
     setBusy(true)
-    setFailure(null)
-    try {
-      await onCreate(name, channel, isNew)
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error))
-    }
+    await attempt(() => onCreate(name, channel, isNew))
     setBusy(false)
   }
 
@@ -329,15 +321,12 @@ export function ShareDialog({ start, onClose }: DialogProps) {
 function ReadOnlyInvitation({ channel }: { readonly channel: string }) {
   const [hours, setHours] = useState(24)
   const [made, setMade] = useState<{ link: string; expiresAt: number } | null>(null)
-  const [failure, setFailure] = useState<string | null>(null)
-
-  function make(): void {
-    setFailure(null)
-    inviteReaders(channel, hours).then(
-      ({ link, expiresAt }) => setMade({ link: new URL(link, location.href).href, expiresAt }),
-      ({ message }: Error) => setFailure(message),
-    )
-  }
+  const { failure, attempt } = useAttempt()
+  const make = () =>
+    attempt(async () => {
+      const { link, expiresAt } = await inviteReaders(channel, hours)
+      setMade({ link: new URL(link, location.href).href, expiresAt })
+    })
 
   return (
     <>

@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { UnstoredDraft } from '../../client/index.ts'
 import type { Draft, Message } from '../../server/wire/messages.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { noRecorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { OnEdit } from './content.ts'
-import { Mirror } from './mirror.ts'
+import { fateOf, LeftEdits, Mirror } from './mirror.ts'
 
 function draftOf(from: string, n: number, html: string): Draft<'edit'> {
   return { id: `${from}-${n}`, channel: 'main', kind: 'edit', from, at: 0, body: { html } }
@@ -100,7 +101,7 @@ test('its own echo changes nothing', () => {
   assert.equal(shown(), 'mine')
 })
 
-test('another sender’s edit under the id of its own is another’s', () => {
+test('treats another sender’s edit under its own id as another’s', () => {
   const { mirror, shown } = typing()
   mirror.received({ ...edit('b', 1, 1, 'theirs'), id: 'a-1' })
   mirror.received(edit('b', 2, 2, 'held back too'))
@@ -358,13 +359,13 @@ function replacedBy(html: string, at = 0): readonly string[] {
   return replaced
 }
 
-test('tells of its stored edit that another’s replaced, which was made without it', () => {
+test('offers its stored edit when another edit, made without it, replaces it', () => {
   assert.deepEqual(replacedBy('<p>one</p><p>two theirs</p>'), ['a-2'])
   assert.deepEqual(replacedBy('<p>one</p><p>two</p>', 3000), ['a-2'])
   assert.deepEqual(replacedBy('<p>one mine</p><p>two</p>', 1000), ['a-2'])
 })
 
-test('an edit that has what was typed here replaces nothing, whatever it changes beside or within it', () => {
+test('an edit that contains what was typed here replaces nothing, whatever else it changes', () => {
   for (const html of [
     '<p>one mine 😀</p><p>two theirs</p>',
     '<h2>one mine 😀</h2><p>two</p>',
@@ -373,7 +374,7 @@ test('an edit that has what was typed here replaces nothing, whatever it changes
     assert.deepEqual(replacedBy(html), [], html)
 })
 
-test('an edit made when this one had long arrived may have removed it on purpose', () => {
+test('an edit made long after this one arrived may have removed it on purpose', () => {
   assert.deepEqual(replacedBy('<p>one</p><p>two</p>', 3001), [])
 })
 
@@ -389,4 +390,161 @@ test('only what was typed since another’s edit was shown can be replaced, and 
   mirror.received(edit('b', 3, 5, '<p>theirs!</p>'))
   mirror.received(edit('b', 4, 6, '<p>theirs!!</p>'))
   assert.deepEqual(replaced, ['a-2'])
+})
+
+// Edits that are not shown
+
+function draft(n: number, change: Partial<Draft<'edit'>> = {}): Draft<'edit'> {
+  return {
+    id: `w1-${n}`,
+    channel: 'main',
+    kind: 'edit',
+    from: 'w1',
+    at: n,
+    body: { html: `${n}` },
+    ...change,
+  }
+}
+
+const left = (...numbers: readonly number[]): UnstoredDraft[] =>
+  numbers.map((n) => ({ draft: draft(n), cursor: 'life:5', edits: 1 }))
+
+const newest = (seq: number, change: Partial<Message<'edit'>> = {}): Message<'edit'> => ({
+  ...draft(9, { id: 'w7-1', from: 'w7' }),
+  seq,
+  acceptedAt: 0,
+  ...change,
+})
+
+function openLeftEdits({ unstored = false, replaced = true } = {}) {
+  const sent: string[] = []
+  const restored: string[] = []
+  const forgotten: string[] = []
+  let offered: readonly string[] = []
+  const edits = new LeftEdits({
+    mirror: {
+      restore: (drafts) => void restored.push(...drafts.map(({ id }) => id)),
+      replace: (html) => replaced && restored.push(html) > 0,
+    },
+    link: {
+      cursor: 'life:8',
+      outbox: {
+        adopt: (drafts) => void sent.push(...drafts.map(({ draft: { id } }) => id)),
+        flush: () => undefined,
+      },
+    },
+    store: {
+      async write(_added, removed) {
+        forgotten.push(...removed)
+        return true
+      },
+    },
+    hasUnstored: () => unstored,
+    onOffer(edits) {
+      offered = edits.map(({ id }) => id)
+    },
+  })
+  return { edits, sent, restored, forgotten, offered: () => offered }
+}
+
+test('after a reload, sends every edit in order and shows the newest', () => {
+  const { edits, sent, restored, forgotten } = openLeftEdits()
+  edits.shown(newest(7))
+  edits.take({ drafts: left(1, 2, 3), isReload: true })
+  assert.deepEqual([sent, restored, forgotten], [['w1-1', 'w1-2', 'w1-3'], sent, []])
+})
+
+test('sends only the newest edit of a closed window if the page is unchanged', () => {
+  const { edits, sent, forgotten } = openLeftEdits()
+  edits.shown(newest(5))
+  edits.take({ drafts: left(1, 2, 3), isReload: false })
+  assert.deepEqual([sent, forgotten], [['w1-3'], ['w1-1', 'w1-2']])
+})
+
+test('offers an edit if the page has changed or the user has begun to write', () => {
+  for (const [message, unstored, isReload] of [
+    [newest(7), false, false],
+    [newest(5), true, false],
+    [newest(5), true, true],
+  ] as const) {
+    const { edits, sent, offered } = openLeftEdits({ unstored })
+    edits.shown(message)
+    edits.take({ drafts: left(1, 2), isReload })
+    assert.deepEqual([sent, offered()], [[], ['w1-2']])
+  }
+})
+
+test('offers several edits oldest first, even if one alone would have been sent', () => {
+  const { edits, sent, offered } = openLeftEdits()
+  edits.shown(newest(7))
+  edits.take({ drafts: left(4), isReload: false })
+  edits.shown(newest(5))
+  edits.take({ drafts: left(3), isReload: false })
+  assert.deepEqual([sent, offered()], [[], ['w1-3', 'w1-4']])
+})
+
+test('keeps an offered edit until it is restored or discarded', () => {
+  for (const [act, becomes] of [
+    ['restore', ['2']],
+    ['discard', []],
+  ] as const) {
+    const { edits, restored, forgotten, offered } = openLeftEdits()
+    edits.shown(newest(7))
+    edits.take({ drafts: left(2), isReload: false })
+    assert.deepEqual(forgotten, [])
+    edits[act]('w1-2')
+    assert.deepEqual([restored, forgotten, offered()], [becomes, ['w1-2'], []])
+  }
+})
+
+test('keeps offering an edit that could not be published', () => {
+  const { edits, forgotten, offered } = openLeftEdits({ replaced: false })
+  edits.shown(newest(7))
+  edits.take({ drafts: left(2), isReload: false })
+  edits.restore('w1-2')
+  assert.deepEqual([forgotten, offered()], [[], ['w1-2']])
+})
+
+test('offers the newest replaced edit beside those of closed windows', () => {
+  const { edits, restored, offered } = openLeftEdits()
+  edits.shown(newest(7))
+  edits.take({ drafts: left(1), isReload: false })
+  edits.replaced(draft(3))
+  edits.replaced(draft(5))
+  assert.deepEqual(offered(), ['w1-1', 'w1-5'])
+  edits.restore('w1-5')
+  assert.deepEqual([restored, offered()], [['5'], ['w1-1']])
+})
+
+test('forgets edits that the page contains', () => {
+  const { edits, sent, forgotten, offered } = openLeftEdits()
+  edits.shown(newest(6, { id: 'w1-2', from: 'w1' }))
+  edits.take({ drafts: left(1, 2), isReload: false })
+  assert.deepEqual([sent, forgotten, offered()], [[], ['w1-1', 'w1-2'], []])
+})
+
+test('ignores updates of a shared document', () => {
+  const { edits, sent, forgotten, offered } = openLeftEdits()
+  const update = { ...draft(1), kind: 'update' as const, body: { update: 'AAA=' } }
+  edits.take({ drafts: [{ draft: update, cursor: null, edits: 1 }], isReload: true })
+  assert.deepEqual([sent, forgotten, offered()], [[], [], []])
+})
+
+for (const [what, message, now, fate] of [
+  ['on an empty page', null, 'life:0', 'send'],
+  ['on an empty page of a new log', null, 'other:0', 'send'],
+  ['on the page as it was', newest(4), 'life:8', 'send'],
+  ['after an older edit of the same window', newest(6, { from: 'w1', id: 'w1-1' }), 'life:8', 'send'],
+  ['when it had been stored all the same', newest(6, { id: 'w1-2' }), 'life:8', 'drop'],
+  ['when the page says the same', newest(6, { body: { html: '2' } }), 'life:8', 'drop'],
+  ['when others have written since', newest(6), 'life:8', 'ask'],
+  ['in another log, whose numbers say nothing', newest(2), 'other:8', 'ask'],
+] as const) {
+  test(`the edit of a closed window, ${what}: ${fate}`, () => {
+    assert.equal(fateOf({ draft: draft(2), cursor: 'life:5' }, message, now), fate)
+  })
+}
+
+test('asks about an edit of a window that never connected, unless the page is empty', () => {
+  assert.equal(fateOf({ draft: draft(2), cursor: null }, newest(1), 'life:8'), 'ask')
 })

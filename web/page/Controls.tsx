@@ -12,7 +12,10 @@ import {
 } from 'react'
 import { focusByKey } from './hooks.ts'
 
-/** What a button opens; Escape closes it, and a focus elsewhere. `button` and `popup`: props of the button, and of what contains everything that keeps it open. */
+/**
+ * What a button opens; closed by Escape and when the focus leaves it. `button` and `popup`: props of
+ * the button, and of the element that the focus may not leave.
+ */
 export function usePopup() {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)

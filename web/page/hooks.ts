@@ -83,6 +83,20 @@ export function useHttp1Warning(store: Store) {
   return mode === null ? null : http1Warning(modeNamed(mode), streams, share)
 }
 
+/** The sentence of what failed last, null for nothing; and what runs something that rejects with an Error for people. */
+export function useAttempt() {
+  const [failure, setFailure] = useState<string | null>(null)
+  async function attempt(act: () => Promise<unknown>): Promise<void> {
+    setFailure(null)
+    try {
+      await act()
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return { failure, setFailure, attempt }
+}
+
 /**
  * Index of the item that a key leads to, wrapping around; null for other keys (WAI-ARIA Authoring
  * Practices, "Menu and Menubar Pattern").
