@@ -1,6 +1,6 @@
 // The page: header, view switch, notices, and the lazily loaded parts of the view.
 
-import type { ReactNode } from 'react'
+import type { ComponentType } from 'react'
 import type { PageStart } from '../server/wire/messages.ts'
 import { DocumentBar } from './documents/DocumentBar.tsx'
 import { Header, ViewSwitch } from './page/Header.tsx'
@@ -24,7 +24,7 @@ const labels = {
 }
 
 /** Each part is a separate chunk; its id, also the skip link's target, is its name. */
-const parts: Readonly<Record<Part, () => Promise<(props: AppProps) => ReactNode>>> = {
+const parts: Readonly<Record<Part, () => Promise<ComponentType<AppProps>>>> = {
   async document() {
     const { Sheet } = await import('./editor/Sheet.tsx')
     return ({ start, store, actions }) => {
@@ -40,29 +40,14 @@ const parts: Readonly<Record<Part, () => Promise<(props: AppProps) => ReactNode>
       )
     }
   },
-  async wind() {
-    const { WindPanel } = await import('./wind/WindPanel.tsx')
-    return ({ store, actions, history }) => <WindPanel store={store} actions={actions} history={history} />
-  },
-  async overview() {
-    const { Overview } = await import('./overview/Overview.tsx')
-    return ({ store, actions }) => <Overview store={store} actions={actions} />
-  },
-  async history() {
-    const { Versions } = await import('./history/Versions.tsx')
-    return ({ store, actions, start }) => <Versions store={store} actions={actions} start={start} />
-  },
-  async comparison() {
-    const { Compare } = await import('./compare/Compare.tsx')
-    return (props) => <Compare {...props} />
-  },
-  async monitor() {
-    const { Monitor } = await import('./monitor/Monitor.tsx')
-    return () => <Monitor />
-  },
+  wind: async () => (await import('./wind/WindPanel.tsx')).WindPanel,
+  overview: async () => (await import('./overview/Overview.tsx')).Overview,
+  history: async () => (await import('./history/Versions.tsx')).Versions,
+  comparison: async () => (await import('./compare/Compare.tsx')).Compare,
+  monitor: async () => (await import('./monitor/Monitor.tsx')).Monitor,
 }
 
-const loaded = new Map<Part, Awaited<ReturnType<(typeof parts)[Part]>>>()
+const loaded = new Map<Part, ComponentType<AppProps>>()
 
 /** Await before showing a view. Rejects when a part does not load. */
 export async function loadView(name: ViewName): Promise<void> {
@@ -71,7 +56,8 @@ export async function loadView(name: ViewName): Promise<void> {
 }
 
 function Shown({ of, ...props }: AppProps & { readonly of: Part }) {
-  return loaded.get(of)?.(props)
+  const Loaded = loaded.get(of)
+  return Loaded && <Loaded {...props} />
 }
 
 /** Subscribes to the view's name only: wind readings never render the editor. */

@@ -29,17 +29,16 @@ import {
 import type { Mode } from '../server/wire/modes.ts'
 import { Binding } from './editor/binding.ts'
 import { Carets } from './editor/carets.ts'
+import { takeCopies } from './editor/clipboard.ts'
 import type { MountedEditor } from './editor/commands.ts'
-import { takeCopies } from './editor/copy.ts'
-import type { LeftEdits } from './editor/left-edits.ts'
-import type { Mirror } from './editor/mirror.ts'
+import type { LeftEdits, Mirror } from './editor/mirror.ts'
 import { Presence } from './editor/presence.ts'
 import { mergeUpdates, SharedDocument } from './editor/shared-document.ts'
 import type { Recorder } from './lab.ts'
 import { channelsFor } from './page/views.ts'
 import { refusalAfter, refusedUpdateWords } from './page/wording.ts'
 import { type BrowserKey, keepSession, originFor, renewSession, succeed } from './page-session.ts'
-import { nameKey, outageAfter, readName, type Store, type Unshared } from './store.ts'
+import { nameKey, outageAfter, readItem, type Store, type Unshared } from './store.ts'
 import type { createWindFeed } from './wind/wind-feed.ts'
 
 interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
@@ -126,7 +125,7 @@ export class EditingSession implements LinkListener {
       : new SharedDocument({ ...content, timers, random: Math.random, author })
     this.#content = this.#mirror ?? (this.#document as SharedDocument)
     this.presence = new Presence({
-      ...{ window, timers, doc: this.#document?.doc ?? null, name: readName(() => localStorage) },
+      ...{ window, timers, doc: this.#document?.doc ?? null, name: readItem(() => localStorage, nameKey) },
       send: (state, isKnown) => {
         if (!isProbing) this.link.setAwareness(state, isKnown)
       },

@@ -12,18 +12,15 @@ import {
   transportNames,
 } from '../server/wire/modes.ts'
 import type { Timers } from '../server/wire/time.ts'
+import { type ChoiceStorage, keepItem, readItem } from './store.ts'
 
 const windowKey = 'crosswind-window'
 
 /** Notes this tab's window; returns the one before it, null in a new tab. `items` may throw where storage is denied. */
-export function succeed(items: () => Pick<Storage, 'getItem' | 'setItem'>, window: string): string | null {
-  try {
-    const before = items().getItem(windowKey)
-    items().setItem(windowKey, window)
-    return before
-  } catch {
-    return null
-  }
+export function succeed(items: ChoiceStorage, window: string): string | null {
+  const before = readItem(items, windowKey)
+  keepItem(items, windowKey, window)
+  return before
 }
 
 /**

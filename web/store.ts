@@ -179,33 +179,48 @@ export function unitShown({ choices, reading }: Pick<WindView, 'choices' | 'read
   return choices.unit === 'sent' ? (reading?.unit ?? 'M') : choices.unit
 }
 
-const choicesKey = 'crosswind.wind'
-
 /** Throws where the browser denies storage. */
 export type ChoiceStorage = () => Pick<Storage, 'getItem' | 'setItem'>
 
+/** Null where nothing is kept. */
+export function readItem(storage: ChoiceStorage, key: string): string | null {
+  try {
+    return storage().getItem(key)
+  } catch {
+    return null
+  }
+}
+
+/** Without effect where storage is denied or full. */
+export function keepItem(storage: ChoiceStorage, key: string, text: string): void {
+  try {
+    storage().setItem(key, text)
+  } catch {
+    // It holds for this window only.
+  }
+}
+
+function readObject(storage: ChoiceStorage, key: string): Readonly<Record<string, unknown>> {
+  try {
+    return { ...JSON.parse(readItem(storage, key) ?? '{}') }
+  } catch {
+    return {}
+  }
+}
+
+const choicesKey = 'crosswind.wind'
+
 /** Defaults replace missing or invalid choices. */
 export function readChoices(storage: ChoiceStorage): WindChoices {
-  let stored: { readonly unit?: string; readonly minutes?: number } = {}
-  try {
-    stored = { ...JSON.parse(storage().getItem(choicesKey) ?? '{}') }
-  } catch {
-    // Storage is denied or holds invalid JSON.
-  }
-  const { unit = '', minutes } = stored
+  const { unit, minutes } = readObject(storage, choicesKey)
   return {
-    unit: isWindUnit(unit) ? unit : firstChoices.unit,
+    unit: typeof unit === 'string' && isWindUnit(unit) ? unit : firstChoices.unit,
     minutes: historyMinutes.find((known) => known === minutes) ?? firstChoices.minutes,
   }
 }
 
-/** Without storage the choices hold for this window only. */
 export function keepChoices(storage: ChoiceStorage, choices: WindChoices): void {
-  try {
-    storage().setItem(choicesKey, JSON.stringify(choices))
-  } catch {
-    // Storage is denied or full.
-  }
+  keepItem(storage, choicesKey, JSON.stringify(choices))
 }
 
 const mediansKey = 'crosswind.medians'
@@ -218,39 +233,13 @@ export interface LastMedians {
 
 /** Null where none is kept. */
 export function readMedians(storage: ChoiceStorage): LastMedians | null {
-  try {
-    const { at, ms } = JSON.parse(storage().getItem(mediansKey) ?? '{}')
-    return Number.isFinite(at) && ms ? { at, ms } : null
-  } catch {
-    return null
-  }
+  const { at, ms } = readObject(storage, mediansKey)
+  return Number.isFinite(at) && ms ? ({ at, ms } as LastMedians) : null
 }
 
-/** Without storage none is kept. */
 export function keepMedians(storage: ChoiceStorage, medians: LastMedians): void {
-  try {
-    storage().setItem(mediansKey, JSON.stringify(medians))
-  } catch {
-    // Storage is denied or full.
-  }
+  keepItem(storage, mediansKey, JSON.stringify(medians))
 }
 
+/** The user's chosen name. */
 export const nameKey = 'crosswind.name'
-
-/** Null where none is kept. */
-export function readName(storage: ChoiceStorage): string | null {
-  try {
-    return storage().getItem(nameKey)
-  } catch {
-    return null
-  }
-}
-
-/** Without storage the name holds for this window only. */
-export function keepName(storage: ChoiceStorage, name: string): void {
-  try {
-    storage().setItem(nameKey, name)
-  } catch {
-    // Storage is denied or full.
-  }
-}

@@ -125,19 +125,23 @@ export function pick(query: URLSearchParams, ...names: readonly string[]): URLSe
   return new URLSearchParams([...query].filter(([name]) => names.includes(name)))
 }
 
+/** `receivedAt`: before the JSON is parsed; ms since the epoch. */
+export async function getStamped<Answer>(client: AxiosInstance, path: string) {
+  let receivedAt = 0
+  const { data } = await client.get<string>(path, {
+    transformResponse(text: string) {
+      receivedAt = now()
+      return text
+    },
+  })
+  return { answer: JSON.parse(data) as Answer, receivedAt }
+}
+
 /** The answer arrives as a `clock` frame; failures are silent. */
 export function askClock(client: AxiosInstance, onFrame: Opening['onFrame']): void {
   const sent = now()
-  let receivedAt = sent
-  const stamping = {
-    // Stamps the raw text, before it is parsed.
-    transformResponse(text: string) {
-      receivedAt = now()
-      return JSON.parse(text)
-    },
-  }
-  client.get<{ at: number }>('/api/clock', stamping).then(
-    ({ data: { at } }) => onFrame({ type: 'clock', sent, received: at, at }, receivedAt),
+  getStamped<{ readonly at: number }>(client, '/api/clock').then(
+    ({ answer: { at }, receivedAt }) => onFrame({ type: 'clock', sent, received: at, at }, receivedAt),
     () => undefined,
   )
 }

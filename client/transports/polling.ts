@@ -1,15 +1,8 @@
 // Polling and long polling: successive requests from the last response's cursor; POSTs up.
 
 import type { PollAnswer } from '../../server/wire/messages.ts'
-import { asClosing, createHttp, createPostUplink, pick } from './http.ts'
-import {
-  browser,
-  now,
-  type Opening,
-  type OpenTransport,
-  type Platform,
-  type WebTransport,
-} from './transport.ts'
+import { asClosing, createHttp, createPostUplink, getStamped, pick } from './http.ts'
+import { browser, type Opening, type OpenTransport, type Platform, type WebTransport } from './transport.ts'
 
 export const polling: WebTransport = {
   name: 'polling',
@@ -36,15 +29,6 @@ function openPoll(
   const uplink = createPostUplink(opening, platform)
   let cursor = opening.query.get('cursor')
   let timer: ReturnType<typeof setTimeout> | undefined
-  let receivedAt = 0
-
-  const stamping = {
-    // Stamps the raw text, before it is parsed.
-    transformResponse(text: string) {
-      receivedAt = now()
-      return text
-    },
-  }
 
   async function ask(isFirst: boolean): Promise<void> {
     const query = new URLSearchParams(opening.query)
@@ -52,8 +36,8 @@ function openPoll(
     if (isFirst) query.set('first', '')
     if (holdMs > 0) query.set('hold', String(holdMs))
     try {
-      const { data } = await http.get<string>(`${path}?${query}`, stamping)
-      if (!ending.signal.aborted) take(JSON.parse(data))
+      const { answer, receivedAt } = await getStamped<PollAnswer>(http, `${path}?${query}`)
+      if (!ending.signal.aborted) take(answer, receivedAt)
     } catch (error) {
       if (ending.signal.aborted) return
       stop()
@@ -61,7 +45,7 @@ function openPoll(
     }
   }
 
-  function take(answer: PollAnswer): void {
+  function take(answer: PollAnswer, receivedAt: number): void {
     cursor = answer.cursor
     for (const frame of answer.frames) if (!ending.signal.aborted) opening.onFrame(frame, receivedAt)
     if (ending.signal.aborted) return

@@ -12,9 +12,8 @@ import {
   type Marks,
 } from '../../server/document/rich-text.ts'
 import { Binding } from '../../web/editor/binding.ts'
+import { takeCopies, takePastes } from '../../web/editor/clipboard.ts'
 import type { EditorCommands } from '../../web/editor/commands.ts'
-import { takeCopies } from '../../web/editor/copy.ts'
-import { takePastes } from '../../web/editor/paste.ts'
 import { Rendering } from '../../web/editor/rendering.ts'
 import { type Quirk, quirks, readSeen, type Seen, type SeenLine } from './dom-oracle.ts'
 

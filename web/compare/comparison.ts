@@ -136,7 +136,7 @@ export function medianOf(times: readonly (number | null)[]): number | null {
   return (below + above) / 2
 }
 
-export interface Estimate {
+interface Estimate {
   readonly medianMs: number
   /** 95 %; null with too few rounds. */
   readonly interval: readonly [lowMs: number, highMs: number] | null
@@ -175,18 +175,12 @@ function pairedP(one: Row, other: Row): number {
   return meanOfClusters(differences).p
 }
 
-export interface Verdict {
-  /** One mode, or those that cannot be told apart from the fastest; the fastest first. Empty when none has a figure. */
-  readonly modes: readonly Mode[]
-  /** How many others it was compared with. */
-  readonly compared: number
-}
-
 /**
  * The mode with the least estimate, tested against each other one by Student's t on paired logarithms, at 5 % for all of
- * them together (Holm).
+ * them together (Holm). `modes`: the fastest, and those that cannot be told apart from it; empty when none has a figure.
+ * `compared`: with how many others.
  */
-export function verdictOf(rows: readonly Row[]): Verdict {
+export function verdictOf(rows: readonly Row[]): { modes: readonly Mode[]; compared: number } {
   const [best, ...others] = ranked(rows).filter((row) => estimateOf(row) !== null)
   if (!best) return { modes: [], compared: 0 }
   const corrected = holm(others.map((row) => pairedP(row, best)))

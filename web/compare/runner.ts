@@ -30,6 +30,15 @@ function fullTurn(mode: Mode): Turn {
   return { mode, closing, openMs: null, serverHttp: null, roundTripMs: null, times: [] }
 }
 
+/** A connection of its own, under a new name, that reads probes. */
+function openProbing(mode: Mode, parts: MeasuringParts, listener: Pick<Opening, 'onFrame' | 'onClose'>) {
+  const { transports, originFor, polling, key, timers } = parts
+  const name = parts.newName()
+  const query = new URLSearchParams({ window: name, key, opening: '1', channels: probesChannel })
+  const opening = { origin: originFor(mode.http), mode, query, polling, ...listener }
+  return { name, connection: new Connection(transports[mode.transport], opening, timers) }
+}
+
 /** No retry and no fallback: it measures the mode itself. Rejects with the signal's reason. */
 export async function measureTurn(
   mode: Mode,
@@ -50,15 +59,9 @@ export async function measureTurn(
   const changes = createSignalled(timers, signal)
 
   function open(onFrame: (frame: DownFrame, receivedAt: number) => void) {
-    const name = parts.newName()
     const state = { openMs: null as number | null, serverHttp: null as HttpVersion | null }
     const startedAt = timers.now()
-    const query = { window: name, key: parts.key, opening: '1', channels: probesChannel }
-    const opening: Opening = {
-      origin: parts.originFor(mode.http),
-      mode,
-      query: new URLSearchParams(query),
-      polling: parts.polling,
+    const opened = openProbing(mode, parts, {
       onFrame(frame, receivedAt) {
         if (frame.type === 'welcome') {
           state.openMs ??= receivedAt - startedAt
@@ -71,8 +74,8 @@ export async function measureTurn(
         closing ??= given
         changes.happened()
       },
-    }
-    return { name, state, connection: new Connection(parts.transports[mode.transport], opening, timers) }
+    })
+    return { ...opened, state }
   }
 
   const receiver = open((frame, receivedAt) => {
@@ -270,24 +273,17 @@ export async function countStreams(
 ): Promise<{ readonly opened: number; readonly http: HttpVersion }> {
   let opened = 0
   let { http } = mode
-  const streams = Array.from({ length: count }, () => {
-    const query = { window: parts.newName(), key: parts.key, opening: '1', channels: probesChannel }
-    return new Connection(
-      parts.transports[mode.transport],
-      {
-        ...{ origin: parts.originFor(mode.http), mode, polling: parts.polling },
-        query: new URLSearchParams(query),
-        onFrame(frame) {
-          if (frame.type !== 'welcome') return
-          opened += 1
-          http = frame.http
-        },
-        onClose: () => undefined,
+  const streams = Array.from({ length: count }, () =>
+    openProbing(mode, parts, {
+      onFrame(frame) {
+        if (frame.type !== 'welcome') return
+        opened += 1
+        http = frame.http
       },
-      parts.timers,
-    )
-  })
+      onClose: () => undefined,
+    }),
+  )
   await new Promise<void>((resolve) => parts.timers.later(resolve, withinMs))
-  for (const stream of streams) stream.leave()
+  for (const { connection } of streams) connection.leave()
   return { opened, http }
 }

@@ -1,9 +1,10 @@
 // The document's title, editable in place, and the controls of the document.
 
-import { type ComponentType, type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { type ComponentType, type FormEvent, useEffect, useRef, useState } from 'react'
 import { documentPath } from '../../server/wire/document-api.ts'
 import { mostTitleLength, titleFrom } from '../../server/wire/messages.ts'
-import { indexAfterKey, type PageProps, useMayWrite, useView } from '../page/hooks.ts'
+import { Menu } from '../page/Controls.tsx'
+import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
 import type { DialogProps } from './dialogs.tsx'
 
@@ -33,6 +34,15 @@ export function DocumentBar({ store, actions, start }: PageProps) {
     }
   }
 
+  const items: Readonly<Record<string, () => void>> = {
+    'Documents…': () => show('DocumentsDialog'),
+    'Share…': () => show('ShareDialog'),
+    ...(mayWrite && { Rename: () => setRenaming(true), 'Import…': () => file.current?.click() }),
+    'Export as HTML': () => download('html'),
+    'Export as Markdown': () => download('md'),
+    History: () => actions.chooseView('history'),
+    'Lab reports': () => open('/lab'),
+  }
   return (
     <section className="document-bar row" aria-label="Title and file">
       <Title store={store} actions={actions} start={start} isRenaming={isRenaming} onRenaming={setRenaming} />
@@ -45,21 +55,34 @@ export function DocumentBar({ store, actions, start }: PageProps) {
         </button>
         <Menu
           label="File"
-          items={[
-            { words: 'Documents…', onChoose: () => show('DocumentsDialog') },
-            { words: 'Share…', onChoose: () => show('ShareDialog') },
-            ...(mayWrite
-              ? [
-                  { words: 'Rename', onChoose: () => setRenaming(true) },
-                  { words: 'Import…', onChoose: () => file.current?.click() },
-                ]
-              : []),
-            { words: 'Export as HTML', onChoose: () => download('html') },
-            { words: 'Export as Markdown', onChoose: () => download('md') },
-            { words: 'History', onChoose: () => actions.chooseView('history') },
-            { words: 'Lab reports', onChoose: () => open('/lab') },
-          ]}
-        />
+          className="menu"
+          buttonClass="view-link row"
+          listClass="menu-list raised"
+          shown={
+            <>
+              File
+              <LineIcon name="chevron" />
+            </>
+          }
+        >
+          {(close) =>
+            Object.entries(items).map(([words, choose]) => (
+              <button
+                key={words}
+                type="button"
+                className="menu-item"
+                role="menuitem"
+                tabIndex={-1}
+                onClick={() => {
+                  close()
+                  choose()
+                }}
+              >
+                {words}
+              </button>
+            ))
+          }
+        </Menu>
       </div>
       <input
         ref={file}
@@ -139,88 +162,5 @@ function Title({ store, actions, start, isRenaming, onRenaming }: TitleProps) {
         onKeyDown={(event) => event.key === 'Escape' && finish(null)}
       />
     </form>
-  )
-}
-
-interface MenuProps {
-  readonly label: string
-  readonly items: readonly { readonly words: string; readonly onChoose: () => void }[]
-}
-
-/** WAI-ARIA Authoring Practices, "Menu Button Pattern". */
-function Menu({ label, items }: MenuProps) {
-  const [isOpen, setOpen] = useState(false)
-  const button = useRef<HTMLButtonElement>(null)
-  const menu = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    if (isOpen) menu.current?.querySelector('button')?.focus()
-  }, [isOpen])
-
-  function close(): void {
-    setOpen(false)
-    button.current?.focus()
-  }
-  function moveByKey(event: KeyboardEvent): void {
-    if (event.key === 'Escape') close()
-    const all = [...event.currentTarget.querySelectorAll('button')]
-    const next = indexAfterKey(
-      event.key,
-      all.indexOf(document.activeElement as HTMLButtonElement),
-      all.length,
-    )
-    if (next === null) return
-    event.preventDefault()
-    all[next]?.focus()
-  }
-
-  return (
-    <div className="menu">
-      <button
-        ref={button}
-        type="button"
-        className="view-link row"
-        aria-haspopup="menu"
-        aria-expanded={isOpen}
-        // Pressing would move the focus, in Safari to nothing: the menu would close before the click.
-        onMouseDown={(event) => event.preventDefault()}
-        onClick={isOpen ? close : () => setOpen(true)}
-        onKeyDown={(event) => {
-          if (event.key !== 'ArrowDown') return
-          event.preventDefault()
-          setOpen(true)
-        }}
-      >
-        {label}
-        <LineIcon name="chevron" />
-      </button>
-      {isOpen && (
-        <div
-          ref={menu}
-          className="menu-list"
-          role="menu"
-          aria-label={label}
-          tabIndex={-1}
-          onKeyDown={moveByKey}
-          onMouseDown={(event) => event.preventDefault()}
-          onBlur={(event) => event.currentTarget.contains(event.relatedTarget) || setOpen(false)}
-        >
-          {items.map(({ words, onChoose }) => (
-            <button
-              key={words}
-              type="button"
-              className="menu-item"
-              role="menuitem"
-              tabIndex={-1}
-              onClick={() => {
-                close()
-                onChoose()
-              }}
-            >
-              {words}
-            </button>
-          ))}
-        </div>
-      )}
-    </div>
   )
 }

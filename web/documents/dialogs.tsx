@@ -4,7 +4,8 @@ import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } fr
 import { browserTimers } from '../../client/index.ts'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
 import { deletedForMs, mostTitleLength } from '../../server/wire/messages.ts'
-import type { PageProps } from '../page/hooks.ts'
+import { Segments } from '../page/Controls.tsx'
+import { type PageProps, useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
 import {
   addressOfDocument,
@@ -40,7 +41,7 @@ function Dialog({ title, onClose, children }: FrameProps) {
     // biome-ignore lint/a11y/useKeyWithClickEvents: the Escape key closes it too.
     <dialog
       ref={dialog}
-      className="dialog"
+      className="dialog raised"
       aria-labelledby={heading}
       onClose={onClose}
       // The dialog's own box is covered by its content.
@@ -64,15 +65,12 @@ function Dialog({ title, onClose, children }: FrameProps) {
 
 export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   const [list, setList] = useState<DocumentList | null>(null)
-  const [failure, setFailure] = useState<string | null>(null)
+  const { failure, attempt } = useAttempt()
   const [wanted, setWanted] = useState('')
   const [order, setOrder] = useState<DocumentOrder>('change')
-  const orderName = useId()
 
-  function load(): void {
-    setFailure(null)
-    askDocuments().then(setList, ({ message }: Error) => setFailure(message))
-  }
+  const load = () => void attempt(async () => setList(await askDocuments()))
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once.
   useEffect(load, [])
 
   const found = findDocuments(list?.documents ?? [], wanted, order)
@@ -113,20 +111,12 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
           value={wanted}
           onChange={(event) => setWanted(event.target.value)}
         />
-        <fieldset className="segments">
-          <legend className="visually-hidden">Order</legend>
-          {Object.entries(documentOrders).map(([name, words]) => (
-            <label key={name} className="segment">
-              <input
-                type="radio"
-                name={orderName}
-                checked={name === order}
-                onChange={() => setOrder(name as DocumentOrder)}
-              />
-              <span className="segment-words small">{words}</span>
-            </label>
-          ))}
-        </fieldset>
+        <Segments
+          label="Order"
+          choices={Object.entries(documentOrders) as [DocumentOrder, string][]}
+          chosen={order}
+          onChoose={setOrder}
+        />
       </div>
       <output className="visually-hidden">{list && wanted && countWords(found.length)}</output>
       {list && found.length === 0 && (
@@ -186,15 +176,14 @@ interface EntryProps {
 function DocumentEntry({ document, isOpen, onDelete }: EntryProps) {
   const { channel, title, mayWrite } = document
   const [isAsking, setAsking] = useState(false)
-  const [failure, setFailure] = useState<string | null>(null)
+  const { failure, attempt } = useAttempt()
   const opener = useRef<HTMLButtonElement>(null)
   const keep = useRef<HTMLButtonElement>(null)
   const name = title || channel
 
   function change(deleted: boolean): void {
     setAsking(false)
-    setFailure(null)
-    onDelete(deleted).catch(({ message }: Error) => setFailure(message))
+    void attempt(() => onDelete(deleted))
   }
   function ask(next: boolean): void {
     setAsking(next)
@@ -254,7 +243,7 @@ interface NewDocumentProps {
 
 function NewDocument({ documents, onCreate }: NewDocumentProps) {
   const [name, setName] = useState('')
-  const [failure, setFailure] = useState<string | null>(null)
+  const { failure, setFailure, attempt } = useAttempt()
   const [isBusy, setBusy] = useState(false)
   const channel = channelFor(name)
   const isNew = documents.every((document) => document.channel !== channel)
@@ -264,12 +253,7 @@ function NewDocument({ documents, onCreate }: NewDocumentProps) {
     event.preventDefault()
     if (channel === null) return setFailure('Give it a name with at least one letter or digit.')
     setBusy(true)
-    setFailure(null)
-    try {
-      await onCreate(name, channel, isNew)
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error))
-    }
+    await attempt(() => onCreate(name, channel, isNew))
     setBusy(false)
   }
 
@@ -337,15 +321,12 @@ export function ShareDialog({ start, onClose }: DialogProps) {
 function ReadOnlyInvitation({ channel }: { readonly channel: string }) {
   const [hours, setHours] = useState(24)
   const [made, setMade] = useState<{ link: string; expiresAt: number } | null>(null)
-  const [failure, setFailure] = useState<string | null>(null)
-
-  function make(): void {
-    setFailure(null)
-    inviteReaders(channel, hours).then(
-      ({ link, expiresAt }) => setMade({ link: new URL(link, location.href).href, expiresAt }),
-      ({ message }: Error) => setFailure(message),
-    )
-  }
+  const { failure, attempt } = useAttempt()
+  const make = () =>
+    attempt(async () => {
+      const { link, expiresAt } = await inviteReaders(channel, hours)
+      setMade({ link: new URL(link, location.href).href, expiresAt })
+    })
 
   return (
     <>

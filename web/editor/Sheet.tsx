@@ -30,7 +30,7 @@ const options: MediumEditorOptions = {
   spellcheck: true,
 }
 
-// `paste.ts` takes what is pasted. The library has no switch for its own handler.
+// `clipboard.ts` takes what is pasted. The library has no switch for its own handler.
 MediumEditor.extensions.paste = MediumEditor.Extension
 
 /** Renders its editor once; its props must be constant. */

@@ -12,9 +12,10 @@ import {
 import { safeLink } from '../../server/document/rich-text.ts'
 import type { Cancel } from '../../server/wire/time.ts'
 import { inNextFrame } from '../frames.ts'
+import { focusByKey } from '../page/hooks.ts'
 import { unkeptWords } from '../page/wording.ts'
+import { takePastes } from './clipboard.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
-import { takePastes } from './paste.ts'
 import {
   addressTyped,
   isPressOf,
@@ -120,7 +121,7 @@ export function Toolbar({ editor }: ToolbarProps) {
       {open === 'shortcuts' && <Shortcuts onClose={close} />}
       <output className="tool-notice">
         {notice !== null && (
-          <span className="tool-panel">
+          <span className="tool-panel raised">
             {notice}
             <button type="button" className="text-button" onClick={() => setNotice(null)}>
               Dismiss
@@ -159,18 +160,13 @@ function ToolRow({ bar, rank, state, isMoreOpen, onMore, onUse, onEscape }: Tool
       onEscape()
       return
     }
-    const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-tool]')]
-    const next = indexAfter(event.key, items.indexOf(document.activeElement as HTMLElement), items.length)
-    if (next === null) return
-    event.preventDefault()
-    items[next]?.focus()
+    // Both axes move, since its panel is a column.
+    focusByKey(event, '[data-tool]', event.key.replace('Right', 'Down').replace('Left', 'Up'))
   }
   const buttonFor = (tool: Tool, isNamed: boolean) => (
     <ToolButton
       key={tool.name}
-      name={tool.name}
-      label={tool.label}
-      keys={tool.keys}
+      tool={tool}
       isReached={first === tool.name}
       isPressed={tool.isPressed?.(state)}
       isDisabled={tool.isUsable?.(state) === false}
@@ -206,8 +202,7 @@ function ToolRow({ bar, rank, state, isMoreOpen, onMore, onUse, onEscape }: Tool
       {others.length > 0 && (
         <div className="tool-group tool-last">
           <ToolButton
-            name="more"
-            label="More tools"
+            tool={{ name: 'more', label: 'More tools', keys: [] }}
             isReached={first === 'more'}
             isExpanded={isMoreOpen}
             onClick={() => onMore(!isMoreOpen)}
@@ -216,7 +211,7 @@ function ToolRow({ bar, rank, state, isMoreOpen, onMore, onUse, onEscape }: Tool
       )}
       {isMoreOpen && (
         // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a toolbar.
-        <div className="tool-panel tool-more" role="group" aria-label="More tools">
+        <div className="tool-panel tool-more raised" role="group" aria-label="More tools">
           {others.map((tool) => buttonFor(tool, true))}
         </div>
       )}
@@ -230,9 +225,7 @@ function keepFocus(event: { preventDefault(): void }): void {
 }
 
 interface ToolButtonProps {
-  readonly name: string
-  readonly label: string
-  readonly keys?: readonly string[]
+  readonly tool: Pick<Tool, 'name' | 'label' | 'keys'>
   readonly isReached: boolean
   readonly isPressed?: boolean | undefined
   readonly isExpanded?: boolean
@@ -242,16 +235,15 @@ interface ToolButtonProps {
 }
 
 function ToolButton({
-  name,
-  label,
-  keys = [],
+  tool,
   isReached,
   isPressed,
   isExpanded,
   isDisabled,
-  isNamed = false,
+  isNamed,
   onClick,
 }: ToolButtonProps) {
+  const { name, label, keys } = tool
   const [shortcut] = keys
   return (
     <button
@@ -301,7 +293,7 @@ function LinkForm({ address, onClose, onLeave, onChoose }: LinkFormProps) {
   }
   return (
     <form
-      className="tool-panel link-form"
+      className="tool-panel link-form raised"
       aria-label="Link"
       noValidate
       onSubmit={(event) => {
@@ -323,6 +315,7 @@ function LinkForm({ address, onClose, onLeave, onChoose }: LinkFormProps) {
       <input
         ref={field}
         id="link-address"
+        className="field"
         type="text"
         inputMode="url"
         autoComplete="off"
@@ -399,7 +392,12 @@ function Shortcuts({ onClose }: { readonly onClose: () => void }) {
       </div>
     ))
   return (
-    <dialog ref={dialog} className="shortcuts" aria-labelledby="shortcuts-heading" onClose={onClose}>
+    <dialog
+      ref={dialog}
+      className="dialog shortcuts raised"
+      aria-labelledby="shortcuts-heading"
+      onClose={onClose}
+    >
       <form method="dialog" className="row">
         <h2 id="shortcuts-heading">Keyboard shortcuts</h2>
         <button type="submit" className="button">
@@ -505,14 +503,6 @@ function useRank(bar: RefObject<HTMLElement | null>): 1 | 2 | 3 {
     return () => observer.disconnect()
   }, [bar])
   return rank
-}
-
-/** In a toolbar both axes move, since its panel is a column. */
-function indexAfter(key: string, index: number, count: number): number | null {
-  if (key === 'ArrowRight' || key === 'ArrowDown') return (index + 1) % count
-  if (key === 'ArrowLeft' || key === 'ArrowUp') return (index - 1 + count) % count
-  if (key === 'Home') return 0
-  return key === 'End' ? count - 1 : null
 }
 
 /**

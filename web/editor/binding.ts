@@ -23,7 +23,7 @@ import { changesBetween } from '../../server/document/text-diff.ts'
 import { withoutHalves } from '../../server/wire/graphemes.ts'
 import type { Cancel } from '../../server/wire/time.ts'
 import { inNextFrame } from '../frames.ts'
-import type { EditorCommands, EditorState, Mark } from './commands.ts'
+import { browserCommands, type EditorCommands, type EditorState, type Mark, marks } from './commands.ts'
 import {
   deleteText,
   type Edit,
@@ -448,9 +448,7 @@ export class Binding {
     const { line, offset } = findIn(this.#rendering.lines, from)
     const runs =
       to > from ? runsIn(this.#rendering.lines, { from, to }) : [{ text: '', marks: this.#marksAt(from) }]
-    const names = (['bold', 'italic', 'underline', 'strike', 'code', 'sub', 'super'] as const).filter(
-      (mark) => runs.length > 0 && runs.every(({ marks }) => hasMark(marks, mark)),
-    )
+    const names = marks.filter((mark) => runs.length > 0 && runs.every((run) => hasMark(run.marks, mark)))
     const link = runAt(line, offset)?.marks.link ?? runAt(line, offset - 1)?.marks.link ?? null
     return { marks: new Set(names), block: line.block, link, canUndo, canRedo }
   }
@@ -585,7 +583,7 @@ export class Binding {
   }
 
   #formatAsked(inputType: string): void {
-    const mark = markOfInput[inputType]
+    const mark = markOfInput(inputType)
     if (mark) this.#toggleMark(mark)
     else if (inputType === 'formatIndent') this.commands.indent(1)
     else if (inputType === 'formatOutdent') this.commands.indent(-1)
@@ -635,14 +633,11 @@ export class Binding {
 /** Keys that medium-editor would act on by itself. */
 const ownKeys: ReadonlySet<string> = new Set(['Enter', 'Backspace', 'Delete'])
 
-const markOfInput: Readonly<Record<string, Mark>> = {
-  formatBold: 'bold',
-  formatItalic: 'italic',
-  formatUnderline: 'underline',
-  formatStrikeThrough: 'strike',
-  formatSubscript: 'sub',
-  formatSuperscript: 'super',
-}
+/** The mark that an input type such as `formatBold` asks for. */
+const markOfInput = (inputType: string) =>
+  marks.find(
+    (mark) => mark !== 'code' && inputType.toLowerCase() === `format${browserCommands[mark].toLowerCase()}`,
+  )
 
 function isSameSelected(one: Selected, other: Selected): boolean {
   return one.anchor === other.anchor && one.head === other.head

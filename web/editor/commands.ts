@@ -2,7 +2,19 @@
 
 import type { Line } from '../../server/document/rich-text.ts'
 
-export type Mark = 'bold' | 'italic' | 'underline' | 'strike' | 'code' | 'sub' | 'super'
+export const marks = ['bold', 'italic', 'underline', 'strike', 'code', 'sub', 'super'] as const
+export type Mark = (typeof marks)[number]
+
+/** As `execCommand` names them, and behind `format` the input types (Input Events Level 2, 4.1.2). */
+export const browserCommands: Readonly<Record<Exclude<Mark, 'code'>, string>> = {
+  bold: 'bold',
+  italic: 'italic',
+  underline: 'underline',
+  strike: 'strikeThrough',
+  sub: 'subscript',
+  super: 'superscript',
+}
+
 export type Block = 'p' | 'h1' | 'h2' | 'h3' | 'blockquote' | 'pre'
 export type ListKind = 'ul' | 'ol'
 

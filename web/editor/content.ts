@@ -4,7 +4,8 @@ import imported from 'morphdom'
 import { escapeHtml, readHtml, writeFragment, writeHtml } from '../../server/document/html.ts'
 import { type Line, textOf as plainTextOf } from '../../server/document/rich-text.ts'
 import { inNextFrame } from '../frames.ts'
-import type { EditorCommands, Mark } from './commands.ts'
+import { browserCommands, type EditorCommands, type Mark, marks } from './commands.ts'
+import { commonEnds } from './edits.ts'
 
 // morphdom's types describe CommonJS; the bundle contains its ES module.
 const morphdom = imported as unknown as typeof imported.default
@@ -164,14 +165,9 @@ function placeIn(root: HTMLElement, all: string, node: Node, offset: number): ()
  * DOM.
  */
 function mapOffset(before: string, after: string, offset: number): number {
-  const shorter = Math.min(before.length, after.length)
-  let prefix = 0
-  while (prefix < shorter && before[prefix] === after[prefix]) prefix += 1
-  if (offset <= prefix) return offset
-  let suffix = 0
-  while (suffix < shorter - prefix && before[before.length - 1 - suffix] === after[after.length - 1 - suffix])
-    suffix += 1
-  return offset >= before.length - suffix ? offset + after.length - before.length : prefix
+  const { start, end } = commonEnds(before, after)
+  if (offset <= start) return offset
+  return offset >= before.length - end ? offset + after.length - before.length : start
 }
 
 /** The text node at an offset of the whole content, or the content's end. */
@@ -191,17 +187,10 @@ function textOf(node: Node): string | null {
   return node.nodeType === Node.TEXT_NODE ? node.nodeValue : null
 }
 
-/** The browser's own commands, which work on the HTML that the mirror sends. */
-const browserCommands: Readonly<Record<Exclude<Mark, 'code'>, string>> = {
-  bold: 'bold',
-  italic: 'italic',
-  underline: 'underline',
-  strike: 'strikeThrough',
-  sub: 'subscript',
-  super: 'superscript',
-}
-
-/** Runs them on the selection; marks, blocks and links that they lack are changed in the elements. */
+/**
+ * Runs the browser's own commands, which work on the HTML that the mirror sends; marks, blocks and links that they lack
+ * are changed in the elements.
+ */
 export function contentCommands(root: HTMLElement): EditorCommands {
   const listeners = new Set<() => void>()
 
@@ -289,9 +278,7 @@ export function contentCommands(root: HTMLElement): EditorCommands {
       execute('insertHTML', isCode ? escapeHtml(plainTextOf(lines)) : forPage(writeFragment, lines))
     },
     state: () => ({
-      marks: new Set(
-        (['bold', 'italic', 'underline', 'strike', 'code', 'sub', 'super'] as const).filter(isMarked),
-      ),
+      marks: new Set(marks.filter(isMarked)),
       block: blockShown(),
       link: enclosing('a')?.getAttribute('href') ?? null,
       canUndo: document.queryCommandEnabled('undo'),

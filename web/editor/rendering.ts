@@ -16,6 +16,7 @@ import {
   type TextRange,
 } from '../../server/document/rich-text.ts'
 import { withoutHalves } from '../../server/wire/graphemes.ts'
+import { commonEnds } from './edits.ts'
 
 /** A piece of a line's content that text offsets count: a text node, a break or an image. */
 interface Leaf {
@@ -50,11 +51,7 @@ export class Rendering {
   /** Draws `lines` in place of what is shown. Corrects the content of changed lines only. */
   show(lines: readonly Line[]): void {
     const old = this.#lines
-    const most = Math.min(old.length, lines.length)
-    let from = 0
-    while (from < most && old[from] === lines[from]) from += 1
-    let same = 0
-    while (same < most - from && old[old.length - 1 - same] === lines[lines.length - 1 - same]) same += 1
+    const { start: from, end: same } = commonEnds(old, lines)
     this.#lines = lines
     if (from === old.length && from === lines.length) return
     const before = old.slice(from, old.length - same)
@@ -510,14 +507,6 @@ function create(node: InlineNode): Node {
 function replaceText(node: Text, text: string): void {
   const old = node.data
   if (old === text) return
-  const most = Math.min(old.length, text.length)
-  let from = 0
-  while (from < most && old.charCodeAt(from) === text.charCodeAt(from)) from += 1
-  let same = 0
-  while (
-    same < most - from &&
-    old.charCodeAt(old.length - 1 - same) === text.charCodeAt(text.length - 1 - same)
-  )
-    same += 1
-  node.replaceData(from, old.length - from - same, text.slice(from, text.length - same))
+  const { start, end } = commonEnds(old, text)
+  node.replaceData(start, old.length - start - end, text.slice(start, text.length - end))
 }

@@ -249,7 +249,6 @@ export function newestOf(processes: readonly MonitorProcess[]): number {
   return newest.length === 0 ? 0 : Math.min(...newest)
 }
 
-/** `up 3 h 12 min, Node 26.10.0, log in SQLite`; of several processes the age is the oldest's. */
 /** Empty if nothing is wrong. */
 export function troubleWords(processes: readonly MonitorProcess[]): string {
   const newest = processes.flatMap(({ seconds }) => seconds.at(-1) ?? [])
@@ -262,6 +261,7 @@ export function troubleWords(processes: readonly MonitorProcess[]): string {
   return `${documents} the server too long to read, and ${quarantined === 1 ? 'is' : 'are'} only relayed; its terminal names ${quarantined === 1 ? 'it' : 'them'}.`
 }
 
+/** Such as `up 3 h 12 min, Node 26.10.0, log in SQLite`; of several processes the age is the oldest's. */
 export function serverWords({ node, log, processes }: MonitorReply): string {
   const minutes = Math.floor(Math.max(0, ...processes.map(({ uptimeMs }) => uptimeMs)) / 60_000)
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60) % 24]

@@ -1,26 +1,12 @@
 // The sticky header, of constant height, with the mode menu, and the view switch below it.
 
-import {
-  type AnchorHTMLAttributes,
-  type KeyboardEvent,
-  type MouseEvent,
-  useEffect,
-  useRef,
-  useState,
-} from 'react'
+import type { AnchorHTMLAttributes, MouseEvent } from 'react'
 import { browserTimers, lackingTransports } from '../../client/index.ts'
 import { isShared, type Mode, modeFor, modes, type Share } from '../../server/wire/modes.ts'
 import { homeAddress } from '../documents/document-requests.ts'
 import { type LastMedians, readMedians } from '../store.ts'
-import {
-  type CommonProps,
-  indexAfterKey,
-  type PageProps,
-  useHttp1Warning,
-  useNow,
-  useOutbox,
-  useView,
-} from './hooks.ts'
+import { Menu } from './Controls.tsx'
+import { type CommonProps, type PageProps, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
 import { Caution, LineIcon, LinkShape, Mark } from './Icons.tsx'
 import { People } from './People.tsx'
 import { addressInView, type ViewName, views } from './views.ts'
@@ -93,123 +79,89 @@ const groups = [
 /** The mode in use, as a button that opens a menu of all modes. */
 function ModeMenu({ store, actions, start }: PageProps) {
   const link = useView(store, (view) => view.link)
+  const instead = insteadWords(link)
+  return (
+    <Menu
+      label="Mode"
+      className="mode row"
+      buttonClass="mode-button row"
+      listClass="mode-list raised"
+      title={instead ?? undefined}
+      describedBy="clock-line"
+      shown={
+        <>
+          <span className="visually-hidden">Mode: </span>
+          {instead && <Caution />}
+          <span className="mode-name">{usedWords(link)}</span>
+          <span className="visually-hidden"> {instead}</span>
+          <LineIcon name="chevron" />
+        </>
+      }
+    >
+      {(close) => <ModeList store={store} actions={actions} start={start} onClose={close} />}
+    </Menu>
+  )
+}
+
+function ModeList({ store, actions, start, onClose }: PageProps & { readonly onClose: () => void }) {
+  const link = useView(store, (view) => view.link)
+  const share = useView(store, (view) => view.share)
   const { wished, clock } = link
   const inUse = usedMode(link)
-  const instead = insteadWords(link)
   const reason = fallReason(link)
-  const share = useView(store, (view) => view.share)
   const defaultMode = modeFor(start.transport, start.http)?.name
-  const [isOpen, setOpen] = useState(false)
-  const button = useRef<HTMLButtonElement>(null)
-  const menu = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    if (isOpen) menu.current?.querySelector<HTMLElement>('[aria-checked=true]')?.focus()
-  }, [isOpen])
+  const lacking = lackingTransports()
+  const medians = readMedians(() => localStorage)
 
-  const lacking = isOpen ? lackingTransports() : {}
-  const medians = isOpen ? readMedians(() => localStorage) : null
-
-  function close(): void {
-    setOpen(false)
-    button.current?.focus()
-  }
   function choose(name: string): void {
-    close()
+    onClose()
     // Choosing the requested mode retries it while another is in use.
     if (name !== inUse || name !== wished) actions.switchMode(name)
   }
-  function openByArrow(event: KeyboardEvent): void {
-    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
-    event.preventDefault()
-    setOpen(true)
-  }
-  function moveByKey(event: KeyboardEvent): void {
-    if (event.key === 'Escape') close()
-    const items = [...event.currentTarget.querySelectorAll<HTMLElement>('.mode-item')]
-    const focused = items.indexOf(document.activeElement as HTMLElement)
-    const next = indexAfterKey(event.key, focused, items.length)
-    if (next === null) return
-    event.preventDefault()
-    items[next]?.focus()
-  }
-  // Pressing would move the focus, in Safari to nothing: the menu's blur would close it before the click.
-  const keepFocus = (event: MouseEvent) => event.preventDefault()
-
   return (
-    <div className="mode row">
-      <button
-        ref={button}
-        type="button"
-        className="mode-button row"
-        title={instead ?? undefined}
-        aria-haspopup="menu"
-        aria-expanded={isOpen}
-        onClick={isOpen ? close : () => setOpen(true)}
-        onMouseDown={keepFocus}
-        onKeyDown={openByArrow}
-      >
-        <span className="visually-hidden">Mode: </span>
-        {instead && <Caution />}
-        <span className="mode-name">{usedWords(link)}</span>
-        <span className="visually-hidden"> {instead}</span>
-        <LineIcon name="chevron" />
-      </button>
-      {isOpen && (
-        <div
-          ref={menu}
-          className="mode-list"
-          role="menu"
-          aria-label="Mode"
-          aria-describedby="clock-line"
-          tabIndex={-1}
-          onKeyDown={moveByKey}
-          onBlur={(event) => event.currentTarget.contains(event.relatedTarget) || setOpen(false)}
-          onMouseDown={keepFocus}
-        >
-          {groups.map(({ heading, modes }) => (
-            // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a menu.
-            <div key={heading} className="mode-group" role="group" aria-label={heading}>
-              <div className="mode-heading small" aria-hidden="true">
-                {heading}
-              </div>
-              {modes.map((mode) => (
-                <ModeItem
-                  key={mode.name}
-                  mode={mode}
-                  isInUse={mode.name === inUse}
-                  isDefault={mode.name === defaultMode}
-                  lacking={lacking[mode.transport] ?? null}
-                  reason={mode.name === wished ? reason : null}
-                  medians={medians}
-                  share={share}
-                  onChoose={() => choose(mode.name)}
-                />
-              ))}
-            </div>
+    <>
+      {groups.map(({ heading, modes }) => (
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a menu.
+        <div key={heading} className="mode-group" role="group" aria-label={heading}>
+          <div className="mode-heading small" aria-hidden="true">
+            {heading}
+          </div>
+          {modes.map((mode) => (
+            <ModeItem
+              key={mode.name}
+              mode={mode}
+              isInUse={mode.name === inUse}
+              isDefault={mode.name === defaultMode}
+              lacking={lacking[mode.transport] ?? null}
+              reason={mode.name === wished ? reason : null}
+              medians={medians}
+              share={share}
+              onChoose={() => choose(mode.name)}
+            />
           ))}
-          {views.map(
-            (view) =>
-              'menuWords' in view && (
-                <ViewLink
-                  key={view.name}
-                  className="mode-item mode-view"
-                  role="menuitem"
-                  name={view.name}
-                  tabIndex={-1}
-                  actions={actions}
-                  onChosen={close}
-                >
-                  {view.menuWords}
-                </ViewLink>
-              ),
-          )}
-          {/* The menu's description, not an item. */}
-          <p id="clock-line" className="mode-heading small" aria-hidden="true">
-            {clockWords(clock)}
-          </p>
         </div>
+      ))}
+      {views.map(
+        (view) =>
+          'menuWords' in view && (
+            <ViewLink
+              key={view.name}
+              className="mode-item mode-view"
+              role="menuitem"
+              name={view.name}
+              tabIndex={-1}
+              actions={actions}
+              onChosen={onClose}
+            >
+              {view.menuWords}
+            </ViewLink>
+          ),
       )}
-    </div>
+      {/* The menu's description, not an item. */}
+      <p id="clock-line" className="mode-heading small" aria-hidden="true">
+        {clockWords(clock)}
+      </p>
+    </>
   )
 }
 

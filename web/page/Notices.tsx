@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from 'react'
 import type { DeletionView, Tone } from '../store.ts'
-import { type PageProps, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
+import { type PageProps, useAttempt, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
 import { NoticeIcon } from './Icons.tsx'
 import { deletionWords, fallWords, leftWords, outboxWords } from './wording.ts'
 
@@ -90,12 +90,9 @@ interface DeletedProps extends Omit<PageProps, 'store'> {
 
 /** Stays until the document is back. */
 function Deleted({ deletion, actions, start: { channel, mayWrite } }: DeletedProps) {
-  const [failure, setFailure] = useState<string | null>(null)
+  const { failure, attempt } = useAttempt()
   const now = useNow(60_000, true)
-  const bringBack = () => {
-    setFailure(null)
-    actions.deleteDocument(channel, false).catch(({ message }: Error) => setFailure(message))
-  }
+  const bringBack = () => attempt(() => actions.deleteDocument(channel, false))
   const wayOut = deletion.isErased
     ? { words: 'Reload', onClick: () => location.reload() }
     : mayWrite

@@ -1,8 +1,9 @@
 // Who is here: badges in the header, and a list with this window's own name.
 
-import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { mostNameCharacters } from '../../server/wire/messages.ts'
 import { initialsOf, type Person } from '../editor/presence.ts'
+import { usePopup } from './Controls.tsx'
 import { type CommonProps, useView } from './hooks.ts'
 
 /** Badges in the header; the others are a number. */
@@ -12,8 +13,7 @@ export function People({ store, actions }: CommonProps) {
   const people = useView(store, (view) => view.people)
   // Unknown while nothing is connected.
   const count = useView(store, (view) => (view.link.state === 'open' ? view.windows : null))
-  const [isOpen, setOpen] = useState(false)
-  const button = useRef<HTMLButtonElement>(null)
+  const { isOpen, close, button, popup } = usePopup()
   const others = people.filter(({ isSelf }) => !isSelf)
   const badges = [...others, ...people.filter(({ isSelf }) => isSelf)].slice(0, mostBadges)
   const typing = others.filter(({ isTyping }) => isTyping)
@@ -21,29 +21,9 @@ export function People({ store, actions }: CommonProps) {
   const unnamed = Math.max(0, (count ?? 0) - people.length)
   const all = people.length + unnamed
 
-  function close(): void {
-    setOpen(false)
-    button.current?.focus()
-  }
-  function closeOnEscape(event: KeyboardEvent): void {
-    if (event.key === 'Escape') close()
-  }
-
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the list from any of its elements.
-    <div
-      className="people"
-      onKeyDown={isOpen ? closeOnEscape : undefined}
-      onBlur={(event) => event.currentTarget.contains(event.relatedTarget) || setOpen(false)}
-    >
-      <button
-        ref={button}
-        type="button"
-        className="people-button"
-        aria-haspopup="dialog"
-        aria-expanded={isOpen}
-        onClick={isOpen ? close : () => setOpen(true)}
-      >
+    <div className="people" {...popup}>
+      <button {...button} className="people-button" aria-haspopup="dialog">
         <span className="people-badges" aria-hidden="true">
           {badges.map((person) => (
             <Badge key={person.window} person={person} />
@@ -65,7 +45,7 @@ export function People({ store, actions }: CommonProps) {
         </span>
       </button>
       {isOpen && (
-        <div className="people-list" role="dialog" aria-label="Who is here">
+        <div className="people-list raised" role="dialog" aria-label="Who is here">
           <ul>
             {people.map((person) => (
               <li key={person.window} data-typing={person.isTyping || undefined}>
@@ -129,6 +109,7 @@ function OwnName({ name, onChoose, onDone }: OwnNameProps) {
     <form className="people-own" onSubmit={submit}>
       <input
         ref={field}
+        className="field"
         aria-label="Your name"
         autoComplete="nickname"
         maxLength={mostNameCharacters}

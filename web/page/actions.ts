@@ -7,7 +7,7 @@ import { addressOfDocument, createDocument, deleteDocument } from '../documents/
 import type { EditingSession } from '../editing-session.ts'
 import type { EditorCommands, MountedEditor } from '../editor/commands.ts'
 import { addressInMode, type BrowserKey } from '../page-session.ts'
-import { keepChoices, keepName, type Store, type Tone, type WindChoices } from '../store.ts'
+import { keepChoices, keepItem, nameKey, type Store, type Tone, type WindChoices } from '../store.ts'
 import { addressInView, channelsFor, notLoaded, type ViewName } from './views.ts'
 import { http1Warning, unkeptWords } from './wording.ts'
 
@@ -129,7 +129,7 @@ export class PageActions {
 
   /** This window's user, as others see it; empty for a guest. Kept in this browser. */
   chooseName(name: string): void {
-    keepName(() => localStorage, this.#options.session.presence.chooseName(name))
+    keepItem(() => localStorage, nameKey, this.#options.session.presence.chooseName(name))
   }
 
   /** An empty title stands for the channel's name. */

@@ -1,6 +1,6 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
-import { useEffect, useReducer, useState, useSyncExternalStore } from 'react'
+import { type KeyboardEvent, useEffect, useReducer, useState, useSyncExternalStore } from 'react'
 import { browserTimers, type OutboxState } from '../../client/index.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
@@ -83,6 +83,20 @@ export function useHttp1Warning(store: Store) {
   return mode === null ? null : http1Warning(modeNamed(mode), streams, share)
 }
 
+/** The sentence of what failed last, null for nothing; and what runs something that rejects with an Error for people. */
+export function useAttempt() {
+  const [failure, setFailure] = useState<string | null>(null)
+  async function attempt(act: () => Promise<unknown>): Promise<void> {
+    setFailure(null)
+    try {
+      await act()
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return { failure, setFailure, attempt }
+}
+
 /**
  * Index of the item that a key leads to, wrapping around; null for other keys (WAI-ARIA Authoring
  * Practices, "Menu and Menubar Pattern").
@@ -92,4 +106,13 @@ export function indexAfterKey(key: string, index: number, count: number): number
   if (key === 'ArrowUp') return (index - 1 + count) % count
   if (key === 'Home') return 0
   return key === 'End' ? count - 1 : null
+}
+
+/** Focuses the item below an element to which a key leads, `key` by default the event's. */
+export function focusByKey(event: KeyboardEvent, selector: string, key = event.key): void {
+  const items = [...event.currentTarget.querySelectorAll<HTMLElement>(selector)]
+  const next = indexAfterKey(key, items.indexOf(document.activeElement as HTMLElement), items.length)
+  if (next === null) return
+  event.preventDefault()
+  items[next]?.focus()
 }

@@ -3,6 +3,7 @@
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from 'react'
 import { browserTimers } from '../../client/index.ts'
 import type { WindHistory } from '../../server/wire/wind-history.ts'
+import { Segments } from '../page/Controls.tsx'
 import { type CommonProps, useView } from '../page/hooks.ts'
 import { historyMinutes, unitShown } from '../store.ts'
 import { displayOf } from './canvas.ts'
@@ -56,21 +57,12 @@ export const History = memo(function History({ store, actions, history }: Histor
     <section className="history" aria-labelledby={`${id}-name`}>
       <div className="history-head row">
         <h3 id={`${id}-name`}>History</h3>
-        <fieldset className="segments">
-          <legend className="visually-hidden">Length of the history</legend>
-          {historyMinutes.map((choice) => (
-            <label key={choice} className="segment">
-              <input
-                type="radio"
-                name={`${id}-minutes`}
-                value={choice}
-                checked={choice === minutes}
-                onChange={() => actions.chooseWind({ minutes: choice })}
-              />
-              <span className="segment-words small">{choice} min</span>
-            </label>
-          ))}
-        </fieldset>
+        <Segments
+          label="Length of the history"
+          choices={historyMinutes.map((choice) => [choice, `${choice} min`])}
+          chosen={minutes}
+          onChoose={(minutes) => actions.chooseWind({ minutes })}
+        />
       </div>
       <p className="history-words small" id={`${id}-words`} data-moment={moment !== null}>
         <span className="visually-hidden">{moment === null && `In the last ${minutes} minutes: `}</span>

@@ -1,6 +1,6 @@
 // Feeds readings to history and store, and fetches the hour before this window.
 
-import axios from 'axios'
+import { createHttp } from '../../client/index.ts'
 import { isKind, type Message } from '../../server/wire/messages.ts'
 import type { Clock, Timers } from '../../server/wire/time.ts'
 import { type PastWind, readSnapshot, WindHistory } from '../../server/wire/wind-history.ts'
@@ -121,10 +121,7 @@ export function fillInPast({ store, feed, ask, now }: WindPastParts): void {
 }
 
 export async function askForPast(): Promise<PastWind> {
-  const { data } = await axios.get<unknown>('/api/wind/history', {
-    adapter: 'xhr',
-    timeout: 20_000,
-    xsrfCookieName: '',
-  })
+  const http = createHttp('', new AbortController().signal, 20_000)
+  const { data } = await http.get<unknown>('/api/wind/history')
   return readSnapshot(data)
 }

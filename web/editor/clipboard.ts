@@ -1,17 +1,93 @@
-// What is pasted and dropped into the text: takes it from the event, has it cleaned, inserts it.
+// The clipboard and drags: what leaves the text has its own form, what comes into it is cleaned.
 
 import { shortened } from '../../server/document/line-reader.ts'
 import { imageCharacter, type Line, type Run, safeImage, safeLink } from '../../server/document/rich-text.ts'
+import type { Binding } from './binding.ts'
 import type { EditorCommands } from './commands.ts'
+import type { SelectedText } from './selection.ts'
 
 type Html = typeof import('../../server/document/html.ts')
 
 let html: Html | null = null
 
-/** Knows what other programs write; only a writer needs it. */
+/** Knows what other programs write. Loaded with the first focus. */
 async function loadHtml(): Promise<Html> {
   html ??= await import('../../server/document/html.ts')
   return html
+}
+
+const preloadHtml = () => void loadHtml().catch(() => undefined)
+
+/** Before medium-editor's own. */
+function listeners(root: HTMLElement) {
+  const ending = new AbortController()
+  return {
+    listen<Type extends keyof HTMLElementEventMap>(
+      type: Type,
+      listener: (event: HTMLElementEventMap[Type]) => void,
+    ): void {
+      root.addEventListener(type, listener, { signal: ending.signal, capture: true })
+    },
+    stop: () => ending.abort(),
+  }
+}
+
+interface Source {
+  readonly root: HTMLElement
+  readonly binding: Binding
+  readonly mayWrite: boolean
+}
+
+/** The text with its own form: the browser's copies take the page's styles for the text's. */
+export function takeCopies({ root, binding, mayWrite }: Source): () => void {
+  const { listen, stop } = listeners(root)
+  let dragged: SelectedText | null = null
+
+  /** False until the writer of HTML is loaded: then the browser's own copy must do. */
+  function fill(data: DataTransfer | null): boolean {
+    const lines = binding.selectedLines()
+    if (!data || !html || lines.length === 0) return false
+    data.setData('text/plain', html.writeText(lines))
+    data.setData('text/html', ownHtml(html, lines))
+    return true
+  }
+
+  // Before it is needed: an event's clipboard cannot wait.
+  listen('focusin', preloadHtml)
+  listen('pointerdown', preloadHtml)
+  listen('copy', (event) => {
+    if (fill(event.clipboardData)) event.preventDefault()
+  })
+  listen('dragstart', (event) => {
+    dragged = binding.selectedLines().length > 0 ? binding.selection() : null
+    fill(event.dataTransfer)
+  })
+  listen('dragend', () => {
+    dragged = null
+  })
+  if (!mayWrite) return stop
+  listen('cut', (event) => {
+    if (!fill(event.clipboardData)) return
+    event.preventDefault()
+    binding.deleteSelected()
+  })
+  listen('drop', (event) => {
+    const text = dragged
+    dragged = null
+    if (!text) return
+    event.preventDefault()
+    event.stopImmediatePropagation()
+    const place = document.caretPositionFromPoint(event.clientX, event.clientY)
+    const isCopy = /Mac/.test(navigator.platform) ? event.altKey : event.ctrlKey
+    if (place) binding.moveText(text, [place.offsetNode, place.offset], isCopy)
+  })
+  return stop
+}
+
+/** `data-crosswind` marks HTML that is to be read exactly. */
+function ownHtml({ writeFragment }: Html, lines: readonly Line[]): string {
+  const tag = lines.length === 1 ? 'span' : 'div'
+  return `<${tag} data-crosswind style="white-space: pre-wrap">${writeFragment(lines)}</${tag}>`
 }
 
 interface Target {
@@ -25,8 +101,7 @@ interface Target {
 
 /** Attach after the editor's own listeners, which prepare its content; precedes medium-editor's. */
 export function takePastes({ root, commands, onPasted, onFailed }: Target): () => void {
-  const ending = new AbortController()
-  const options = { signal: ending.signal, capture: true }
+  const { listen, stop } = listeners(root)
   let isDraggedFromHere = false
 
   async function take(event: Event, data: DataTransfer): Promise<void> {
@@ -67,13 +142,8 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     select(caret)
   }
 
-  const listen = <Type extends keyof HTMLElementEventMap>(
-    type: Type,
-    listener: (event: HTMLElementEventMap[Type]) => void,
-  ) => root.addEventListener(type, listener, options)
-
   // Before it is needed, so that it is there offline.
-  listen('focusin', () => void loadHtml().catch(() => undefined))
+  listen('focusin', preloadHtml)
   listen('paste', (event) => {
     if (event.clipboardData && !event.defaultPrevented) void take(event, event.clipboardData)
   })
@@ -94,7 +164,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     if (place && root.contains(place.offsetNode)) getSelection()?.collapse(place.offsetNode, place.offset)
     void take(event, event.dataTransfer)
   })
-  return () => ending.abort()
+  return stop
 }
 
 /** A code block takes the text as more of its lines, unless it is a document's own code with what followed it. */

@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { UnstoredDraft } from '../../client/index.ts'
 import type { Draft, Message } from '../../server/wire/messages.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { noRecorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { OnEdit } from './content.ts'
-import { Mirroring } from './mirroring.ts'
+import { fateOf, LeftEdits, Mirror } from './mirror.ts'
 
 function draftOf(from: string, n: number, html: string): Draft<'edit'> {
   return { id: `${from}-${n}`, channel: 'main', kind: 'edit', from, at: 0, body: { html } }
@@ -33,18 +34,20 @@ function createWindow(from = 'a') {
     return draft as Draft<never>
   }
 
-  function mount(): Mirroring {
-    const mirroring = new Mirroring({
+  function mount(): Mirror {
+    const mirror = new Mirror({
       channel: 'main',
-      link: { publish },
+      link: { publish, cursor: null, outbox: { adopt: () => undefined, flush: () => undefined } },
+      store: { write: async () => true },
+      hasUnstored: () => false,
       recorder: noRecorder,
       maxBytes: 1000,
       onUnshared(now) {
         unshared = now
       },
-      onReplaced: ({ id }) => void replaced.push(id),
+      onOffer: (edits) => void replaced.push(...edits.map(({ id }) => id)),
     })
-    mirroring.attach((bound) => {
+    mirror.attach((bound) => {
       onEdit = bound
       return {
         show(html, onShown) {
@@ -54,11 +57,11 @@ function createWindow(from = 'a') {
         stop: () => shown,
       }
     })
-    return mirroring
+    return mirror
   }
 
   const window = {
-    mirroring: mount(),
+    mirror: mount(),
     replaced,
     shown: () => shown,
     unshared: () => unshared,
@@ -70,8 +73,8 @@ function createWindow(from = 'a') {
     /** These are unsent, and the page is empty before anything comes. */
     reload(unsent: readonly Draft<'edit'>[]) {
       shown = ''
-      window.mirroring = mount()
-      window.mirroring.restore(unsent)
+      window.mirror = mount()
+      window.mirror.restore(unsent)
     },
   }
   return window
@@ -85,90 +88,90 @@ function typing() {
 }
 
 test('shows what others send', () => {
-  const { mirroring, shown } = createWindow()
-  mirroring.received(edit('b', 1, 1, 'x'))
+  const { mirror, shown } = createWindow()
+  mirror.received(edit('b', 1, 1, 'x'))
   assert.equal(shown(), 'x')
-  mirroring.received({ ...edit('b', 2, 2, 'y'), channel: 'other' })
+  mirror.received({ ...edit('b', 2, 2, 'y'), channel: 'other' })
   assert.equal(shown(), 'x')
 })
 
 test('its own echo changes nothing', () => {
-  const { mirroring, shown } = typing()
-  mirroring.received(edit('a', 1, 1, 'as the log has it'))
+  const { mirror, shown } = typing()
+  mirror.received(edit('a', 1, 1, 'as the log has it'))
   assert.equal(shown(), 'mine')
 })
 
-test('another sender’s edit under the id of its own is another’s', () => {
-  const { mirroring, shown } = typing()
-  mirroring.received({ ...edit('b', 1, 1, 'theirs'), id: 'a-1' })
-  mirroring.received(edit('b', 2, 2, 'held back too'))
-  mirroring.received(edit('a', 1, 3, 'mine'))
+test('treats another sender’s edit under its own id as another’s', () => {
+  const { mirror, shown } = typing()
+  mirror.received({ ...edit('b', 1, 1, 'theirs'), id: 'a-1' })
+  mirror.received(edit('b', 2, 2, 'held back too'))
+  mirror.received(edit('a', 1, 3, 'mine'))
   assert.equal(shown(), 'mine')
-  mirroring.received({ ...edit('b', 3, 4, 'later'), id: 'a-1' })
+  mirror.received({ ...edit('b', 3, 4, 'later'), id: 'a-1' })
   assert.equal(shown(), 'later')
 })
 
 test('holds others back while its own is under way, for its own comes later in the log', () => {
-  const { mirroring, shown } = typing()
-  mirroring.received(edit('b', 1, 1, 'theirs'))
-  mirroring.received(edit('a', 1, 2, 'mine'))
+  const { mirror, shown } = typing()
+  mirror.received(edit('b', 1, 1, 'theirs'))
+  mirror.received(edit('a', 1, 2, 'mine'))
   assert.equal(shown(), 'mine')
-  mirroring.received(edit('b', 2, 3, 'later'))
+  mirror.received(edit('b', 2, 3, 'later'))
   assert.equal(shown(), 'later')
 })
 
 test('an acknowledgement older than what was held back gives way to it', () => {
-  const { mirroring, shown } = typing()
-  mirroring.received(edit('b', 1, 9, 'newer'))
+  const { mirror, shown } = typing()
+  mirror.received(edit('b', 1, 9, 'newer'))
   assert.equal(shown(), 'mine')
-  mirroring.stored({ id: 'a-1' }, 5)
+  mirror.stored({ id: 'a-1' }, 5)
   assert.equal(shown(), 'newer')
 })
 
 for (const end of ['refused', 'superseded'] as const) {
   test(`an edit that was ${end} does not hold others back for ever`, () => {
-    const { mirroring, shown } = typing()
-    mirroring[end]({ id: 'a-1' })
+    const { mirror, shown } = typing()
+    mirror[end]({ id: 'a-1' })
     assert.equal(shown(), 'mine')
-    mirroring.received(edit('b', 1, 1, 'x'))
+    mirror.received(edit('b', 1, 1, 'x'))
     assert.equal(shown(), 'x')
   })
 }
 
 test('an edit that is sent again under another id holds others back under that one', () => {
-  const { mirroring, shown } = typing()
-  mirroring.renamed('a-1', draftOf('a', 7, 'mine'))
-  mirroring.received(edit('b', 1, 1, 'theirs'))
+  const { mirror, shown } = typing()
+  mirror.renamed('a-1', draftOf('a', 7, 'mine'))
+  mirror.received(edit('b', 1, 1, 'theirs'))
   assert.equal(shown(), 'mine')
-  mirroring.received(edit('a', 7, 2, 'mine'))
-  mirroring.received(edit('b', 2, 3, 'later'))
+  mirror.received(edit('a', 7, 2, 'mine'))
+  mirror.received(edit('b', 2, 3, 'later'))
   assert.equal(shown(), 'later')
 })
 
 test('what the stream brings after an acknowledgement that overtook it is older than what is shown', () => {
-  const { mirroring, shown } = typing()
-  mirroring.stored({ id: 'a-1' }, 9)
-  mirroring.received(edit('b', 1, 8, 'older'))
+  const { mirror, shown } = typing()
+  mirror.stored({ id: 'a-1' }, 9)
+  mirror.received(edit('b', 1, 8, 'older'))
   assert.equal(shown(), 'mine')
-  mirroring.received(edit('b', 2, 10, 'newer'))
+  mirror.received(edit('b', 2, 10, 'newer'))
   assert.equal(shown(), 'newer')
 })
 
 test('another log has numbers of its own', () => {
-  const { mirroring, shown } = typing()
-  mirroring.stored({ id: 'a-1' }, 900)
-  mirroring.newLog()
-  mirroring.received(edit('b', 1, 1, 'anew'))
+  const { mirror, shown } = typing()
+  mirror.stored({ id: 'a-1' }, 900)
+  mirror.newLog()
+  mirror.received(edit('b', 1, 1, 'anew'))
   assert.equal(shown(), 'anew')
 })
 
 test('content that is too large holds others back, until the user has undone it', () => {
-  const { mirroring, shown, type, unshared } = createWindow()
-  mirroring.received(edit('b', 1, 1, 'before'))
+  const { mirror, shown, type, unshared } = createWindow()
+  mirror.received(edit('b', 1, 1, 'before'))
   const large = 'x'.repeat(600)
   type(large)
   assert.deepEqual(unshared(), { reason: 'too large', bytes: 602 + 512, maxBytes: 1000 })
-  mirroring.received(edit('b', 2, 2, 'theirs'))
+  mirror.received(edit('b', 2, 2, 'theirs'))
   assert.equal(shown(), large)
   type('before')
   assert.deepEqual([unshared(), shown()], [null, 'theirs'])
@@ -177,22 +180,22 @@ test('content that is too large holds others back, until the user has undone it'
 test('a reloaded window shows its newest unsent edit at once, over what the page brought', () => {
   const window = createWindow()
   window.reload([draftOf('a', 1, 'a1'), draftOf('a', 2, 'a2')])
-  const { mirroring, shown } = window
+  const { mirror, shown } = window
   assert.equal(shown(), 'a2')
-  mirroring.received(edit('b', 1, 7, 'b1'))
-  mirroring.stored({ id: 'a-1' }, 8)
-  mirroring.stored({ id: 'a-2' }, 9)
+  mirror.received(edit('b', 1, 7, 'b1'))
+  mirror.stored({ id: 'a-1' }, 8)
+  mirror.stored({ id: 'a-2' }, 9)
   assert.equal(shown(), 'a2')
-  mirroring.received(edit('b', 2, 10, 'b2'))
+  mirror.received(edit('b', 2, 10, 'b2'))
   assert.equal(shown(), 'b2')
 })
 
 test('an edit that had been stored before the reload gives way to what others wrote after it', () => {
   const window = createWindow()
   window.reload([draftOf('a', 1, 'a1')])
-  const { mirroring, shown } = window
-  mirroring.received(edit('b', 1, 7, 'b1'))
-  mirroring.stored({ id: 'a-1' }, 5)
+  const { mirror, shown } = window
+  mirror.received(edit('b', 1, 7, 'b1'))
+  mirror.stored({ id: 'a-1' }, 5)
   assert.equal(shown(), 'b1')
 })
 
@@ -203,15 +206,15 @@ test('nothing to restore shows nothing', () => {
 })
 
 test('a remounted editor shows what it showed', () => {
-  const { mirroring } = createWindow()
+  const { mirror } = createWindow()
   const shown: string[] = []
   const bind = () => ({ show: (html: string) => void shown.push(html), stop: () => 'as it was' })
-  mirroring.attach(bind)()
-  const letGo = mirroring.attach(bind)
+  mirror.attach(bind)()
+  const letGo = mirror.attach(bind)
   assert.deepEqual(shown, ['as it was'])
   letGo()
-  mirroring.received(edit('b', 1, 1, 'while there was none'))
-  mirroring.attach(bind)
+  mirror.received(edit('b', 1, 1, 'while there was none'))
+  mirror.attach(bind)
   assert.deepEqual(shown, ['as it was', 'while there was none'])
 })
 
@@ -243,9 +246,9 @@ function checkTyping(random: () => number): void {
         seq += 1
         last = draft.body.html
         const message = { ...draft, seq, acceptedAt: 0 }
-        for (const { inbox, mirroring } of windows) inbox.push(() => mirroring.received(message))
+        for (const { inbox, mirror } of windows) inbox.push(() => mirror.received(message))
         const at = pick(author.inbox.length + 1)
-        author.inbox.splice(at, 0, () => author.mirroring.stored(message, message.seq))
+        author.inbox.splice(at, 0, () => author.mirror.stored(message, message.seq))
       })
     } else if (action === 1) author.uplink.shift()?.()
     else author.inbox.shift()?.()
@@ -293,13 +296,13 @@ function createReloadingWindow(name: string, log: ReturnType<typeof createModelL
       if (!answer) return
       unsent = unsent.filter(({ id }) => id !== answer.id)
       sent -= 1
-      window.mirroring.stored(answer, answer.seq)
+      window.mirror.stored(answer, answer.seq)
     },
     receive() {
       const message = log.messages[received]
       if (!message) return
       received += 1
-      window.mirroring.received(message)
+      window.mirror.received(message)
     },
     /** The page brings the newest edit; the acknowledgements that were on their way are lost. */
     reload() {
@@ -308,7 +311,7 @@ function createReloadingWindow(name: string, log: ReturnType<typeof createModelL
       received = log.messages.length
       window.reload(unsent)
       const newest = log.messages.at(-1)
-      if (newest) window.mirroring.received(newest)
+      if (newest) window.mirror.received(newest)
     },
   }
 }
@@ -346,23 +349,23 @@ test('however they type, reload and hear of it, windows end alike, with every ed
 
 /** `a` typed "mine 😀" into its own paragraph and has it stored; then `b` sends `html`, typed `at`. */
 function replacedBy(html: string, at = 0): readonly string[] {
-  const { mirroring, type, replaced } = createWindow()
-  mirroring.received(edit('b', 1, 1, '<p>one</p><p>two</p>'))
+  const { mirror, type, replaced } = createWindow()
+  mirror.received(edit('b', 1, 1, '<p>one</p><p>two</p>'))
   type('<p>one mine</p><p>two</p>')
   type('<p>one mine 😀</p><p>two</p>')
-  mirroring.stored({ id: 'a-1' }, 2)
-  mirroring.stored({ id: 'a-2' }, 3)
-  mirroring.received({ ...edit('b', 2, 4, html), at })
+  mirror.stored({ id: 'a-1' }, 2)
+  mirror.stored({ id: 'a-2' }, 3)
+  mirror.received({ ...edit('b', 2, 4, html), at })
   return replaced
 }
 
-test('tells of its stored edit that another’s replaced, which was made without it', () => {
+test('offers its stored edit when another edit, made without it, replaces it', () => {
   assert.deepEqual(replacedBy('<p>one</p><p>two theirs</p>'), ['a-2'])
   assert.deepEqual(replacedBy('<p>one</p><p>two</p>', 3000), ['a-2'])
   assert.deepEqual(replacedBy('<p>one mine</p><p>two</p>', 1000), ['a-2'])
 })
 
-test('an edit that has what was typed here replaces nothing, whatever it changes beside or within it', () => {
+test('an edit that contains what was typed here replaces nothing, whatever else it changes', () => {
   for (const html of [
     '<p>one mine 😀</p><p>two theirs</p>',
     '<h2>one mine 😀</h2><p>two</p>',
@@ -371,20 +374,177 @@ test('an edit that has what was typed here replaces nothing, whatever it changes
     assert.deepEqual(replacedBy(html), [], html)
 })
 
-test('an edit made when this one had long arrived may have removed it on purpose', () => {
+test('an edit made long after this one arrived may have removed it on purpose', () => {
   assert.deepEqual(replacedBy('<p>one</p><p>two</p>', 3001), [])
 })
 
 test('only what was typed since another’s edit was shown can be replaced, and only once', () => {
-  const { mirroring, type, replaced } = createWindow()
+  const { mirror, type, replaced } = createWindow()
   type('<p>mine</p>')
-  mirroring.stored({ id: 'a-1' }, 1)
-  mirroring.received(edit('b', 1, 2, '<p>mine theirs</p>'))
-  mirroring.received(edit('b', 2, 3, '<p>theirs</p>'))
+  mirror.stored({ id: 'a-1' }, 1)
+  mirror.received(edit('b', 1, 2, '<p>mine theirs</p>'))
+  mirror.received(edit('b', 2, 3, '<p>theirs</p>'))
   assert.deepEqual(replaced, [])
   type('<p>theirs again</p>')
-  mirroring.stored({ id: 'a-2' }, 4)
-  mirroring.received(edit('b', 3, 5, '<p>theirs!</p>'))
-  mirroring.received(edit('b', 4, 6, '<p>theirs!!</p>'))
+  mirror.stored({ id: 'a-2' }, 4)
+  mirror.received(edit('b', 3, 5, '<p>theirs!</p>'))
+  mirror.received(edit('b', 4, 6, '<p>theirs!!</p>'))
   assert.deepEqual(replaced, ['a-2'])
+})
+
+// Edits that are not shown
+
+function draft(n: number, change: Partial<Draft<'edit'>> = {}): Draft<'edit'> {
+  return {
+    id: `w1-${n}`,
+    channel: 'main',
+    kind: 'edit',
+    from: 'w1',
+    at: n,
+    body: { html: `${n}` },
+    ...change,
+  }
+}
+
+const left = (...numbers: readonly number[]): UnstoredDraft[] =>
+  numbers.map((n) => ({ draft: draft(n), cursor: 'life:5', edits: 1 }))
+
+const newest = (seq: number, change: Partial<Message<'edit'>> = {}): Message<'edit'> => ({
+  ...draft(9, { id: 'w7-1', from: 'w7' }),
+  seq,
+  acceptedAt: 0,
+  ...change,
+})
+
+function openLeftEdits({ unstored = false, replaced = true } = {}) {
+  const sent: string[] = []
+  const restored: string[] = []
+  const forgotten: string[] = []
+  let offered: readonly string[] = []
+  const edits = new LeftEdits({
+    mirror: {
+      restore: (drafts) => void restored.push(...drafts.map(({ id }) => id)),
+      replace: (html) => replaced && restored.push(html) > 0,
+    },
+    link: {
+      cursor: 'life:8',
+      outbox: {
+        adopt: (drafts) => void sent.push(...drafts.map(({ draft: { id } }) => id)),
+        flush: () => undefined,
+      },
+    },
+    store: {
+      async write(_added, removed) {
+        forgotten.push(...removed)
+        return true
+      },
+    },
+    hasUnstored: () => unstored,
+    onOffer(edits) {
+      offered = edits.map(({ id }) => id)
+    },
+  })
+  return { edits, sent, restored, forgotten, offered: () => offered }
+}
+
+test('after a reload, sends every edit in order and shows the newest', () => {
+  const { edits, sent, restored, forgotten } = openLeftEdits()
+  edits.shown(newest(7))
+  edits.take({ drafts: left(1, 2, 3), isReload: true })
+  assert.deepEqual([sent, restored, forgotten], [['w1-1', 'w1-2', 'w1-3'], sent, []])
+})
+
+test('sends only the newest edit of a closed window if the page is unchanged', () => {
+  const { edits, sent, forgotten } = openLeftEdits()
+  edits.shown(newest(5))
+  edits.take({ drafts: left(1, 2, 3), isReload: false })
+  assert.deepEqual([sent, forgotten], [['w1-3'], ['w1-1', 'w1-2']])
+})
+
+test('offers an edit if the page has changed or the user has begun to write', () => {
+  for (const [message, unstored, isReload] of [
+    [newest(7), false, false],
+    [newest(5), true, false],
+    [newest(5), true, true],
+  ] as const) {
+    const { edits, sent, offered } = openLeftEdits({ unstored })
+    edits.shown(message)
+    edits.take({ drafts: left(1, 2), isReload })
+    assert.deepEqual([sent, offered()], [[], ['w1-2']])
+  }
+})
+
+test('offers several edits oldest first, even if one alone would have been sent', () => {
+  const { edits, sent, offered } = openLeftEdits()
+  edits.shown(newest(7))
+  edits.take({ drafts: left(4), isReload: false })
+  edits.shown(newest(5))
+  edits.take({ drafts: left(3), isReload: false })
+  assert.deepEqual([sent, offered()], [[], ['w1-3', 'w1-4']])
+})
+
+test('keeps an offered edit until it is restored or discarded', () => {
+  for (const [act, becomes] of [
+    ['restore', ['2']],
+    ['discard', []],
+  ] as const) {
+    const { edits, restored, forgotten, offered } = openLeftEdits()
+    edits.shown(newest(7))
+    edits.take({ drafts: left(2), isReload: false })
+    assert.deepEqual(forgotten, [])
+    edits[act]('w1-2')
+    assert.deepEqual([restored, forgotten, offered()], [becomes, ['w1-2'], []])
+  }
+})
+
+test('keeps offering an edit that could not be published', () => {
+  const { edits, forgotten, offered } = openLeftEdits({ replaced: false })
+  edits.shown(newest(7))
+  edits.take({ drafts: left(2), isReload: false })
+  edits.restore('w1-2')
+  assert.deepEqual([forgotten, offered()], [[], ['w1-2']])
+})
+
+test('offers the newest replaced edit beside those of closed windows', () => {
+  const { edits, restored, offered } = openLeftEdits()
+  edits.shown(newest(7))
+  edits.take({ drafts: left(1), isReload: false })
+  edits.replaced(draft(3))
+  edits.replaced(draft(5))
+  assert.deepEqual(offered(), ['w1-1', 'w1-5'])
+  edits.restore('w1-5')
+  assert.deepEqual([restored, offered()], [['5'], ['w1-1']])
+})
+
+test('forgets edits that the page contains', () => {
+  const { edits, sent, forgotten, offered } = openLeftEdits()
+  edits.shown(newest(6, { id: 'w1-2', from: 'w1' }))
+  edits.take({ drafts: left(1, 2), isReload: false })
+  assert.deepEqual([sent, forgotten, offered()], [[], ['w1-1', 'w1-2'], []])
+})
+
+test('ignores updates of a shared document', () => {
+  const { edits, sent, forgotten, offered } = openLeftEdits()
+  const update = { ...draft(1), kind: 'update' as const, body: { update: 'AAA=' } }
+  edits.take({ drafts: [{ draft: update, cursor: null, edits: 1 }], isReload: true })
+  assert.deepEqual([sent, forgotten, offered()], [[], [], []])
+})
+
+for (const [what, message, now, fate] of [
+  ['on an empty page', null, 'life:0', 'send'],
+  ['on an empty page of a new log', null, 'other:0', 'send'],
+  ['on the page as it was', newest(4), 'life:8', 'send'],
+  ['after an older edit of the same window', newest(6, { from: 'w1', id: 'w1-1' }), 'life:8', 'send'],
+  ['when it had been stored all the same', newest(6, { id: 'w1-2' }), 'life:8', 'drop'],
+  ['when the page says the same', newest(6, { body: { html: '2' } }), 'life:8', 'drop'],
+  ['when others have written since', newest(6), 'life:8', 'ask'],
+  ['in another log, whose numbers say nothing', newest(2), 'other:8', 'ask'],
+] as const) {
+  test(`the edit of a closed window, ${what}: ${fate}`, () => {
+    assert.equal(fateOf({ draft: draft(2), cursor: 'life:5' }, message, now), fate)
+  })
+}
+
+test('asks about an edit of a window that never connected, unless the page is empty', () => {
+  assert.equal(fateOf({ draft: draft(2), cursor: null }, newest(1), 'life:8'), 'ask')
 })

@@ -1,0 +1,147 @@
+// Controls that several parts share: popups, menus, and a choice of one in a row.
+
+import {
+  type FocusEvent,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react'
+import { focusByKey } from './hooks.ts'
+
+/**
+ * What a button opens; closed by Escape and when the focus leaves it. `button` and `popup`: props of
+ * the button, and of the element that the focus may not leave.
+ */
+export function usePopup() {
+  const [isOpen, setOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  function close(): void {
+    setOpen(false)
+    button.current?.focus()
+  }
+  return {
+    isOpen,
+    setOpen,
+    close,
+    button: {
+      ref: button,
+      type: 'button',
+      'aria-expanded': isOpen,
+      onClick: isOpen ? close : () => setOpen(true),
+    },
+    popup: {
+      onKeyDown: (event: KeyboardEvent) => isOpen && event.key === 'Escape' && close(),
+      onBlur: ({ currentTarget, relatedTarget }: FocusEvent) =>
+        currentTarget.contains(relatedTarget) || setOpen(false),
+    },
+  } as const
+}
+
+interface MenuProps {
+  readonly label: string
+  readonly className: string
+  readonly buttonClass: string
+  readonly listClass: string
+  /** Within the button. */
+  readonly shown: ReactNode
+  readonly title?: string | undefined
+  readonly describedBy?: string
+  /** Called while it is open only. Items have a `role` that begins with `menuitem`. */
+  readonly children: (close: () => void) => ReactNode
+}
+
+/** WAI-ARIA Authoring Practices, "Menu Button Pattern". Opens at its checked item, or at the first. */
+export function Menu({
+  label,
+  className,
+  buttonClass,
+  listClass,
+  shown,
+  title,
+  describedBy,
+  children,
+}: MenuProps) {
+  const { isOpen, setOpen, close, button, popup } = usePopup()
+  const menu = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const item = (which: string) => menu.current?.querySelector<HTMLElement>(`[role^=menuitem]${which}`)
+    if (isOpen) (item('[aria-checked=true]') ?? item(''))?.focus()
+  }, [isOpen])
+  // Pressing would move the focus, in Safari to nothing: the menu's blur would close it before the click.
+  const keepFocus = (event: MouseEvent) => event.preventDefault()
+  function openByArrow(event: KeyboardEvent): void {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+    event.preventDefault()
+    setOpen(true)
+  }
+  return (
+    <div className={className}>
+      <button
+        {...button}
+        className={buttonClass}
+        title={title}
+        aria-haspopup="menu"
+        onMouseDown={keepFocus}
+        onKeyDown={openByArrow}
+      >
+        {shown}
+      </button>
+      {isOpen && (
+        <div
+          ref={menu}
+          className={listClass}
+          role="menu"
+          aria-label={label}
+          aria-describedby={describedBy}
+          tabIndex={-1}
+          onKeyDown={(event) => {
+            popup.onKeyDown(event)
+            focusByKey(event, '[role^=menuitem]')
+          }}
+          onBlur={popup.onBlur}
+          onMouseDown={keepFocus}
+        >
+          {children(close)}
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface SegmentsProps<Choice extends string | number> {
+  readonly label: string
+  readonly choices: readonly (readonly [choice: Choice, words: string])[]
+  readonly chosen: Choice
+  readonly onChoose: (choice: Choice) => void
+}
+
+/** Radio buttons in a row. */
+export function Segments<Choice extends string | number>({
+  label,
+  choices,
+  chosen,
+  onChoose,
+}: SegmentsProps<Choice>) {
+  const name = useId()
+  return (
+    <fieldset className="segments">
+      <legend className="visually-hidden">{label}</legend>
+      {choices.map(([choice, words]) => (
+        <label key={choice} className="segment">
+          <input
+            type="radio"
+            name={name}
+            value={choice}
+            checked={choice === chosen}
+            onChange={() => onChoose(choice)}
+          />
+          <span className="segment-words small">{words}</span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
