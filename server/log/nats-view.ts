@@ -39,7 +39,7 @@ export const undelivered = 'the stream does not deliver what it took'
 
 export class View implements Archive {
   readonly tail: Tail
-  readonly folding: Folding
+  readonly #folding: Folding
   readonly #parts: ViewParts
   readonly #kept: ReturnType<typeof createKept>
   readonly #retention: Retention
@@ -88,7 +88,7 @@ export class View implements Archive {
         return stored ? [stored] : []
       },
     })
-    this.folding = new Folding(
+    this.#folding = new Folding(
       {
         folds,
         bases: { ...this.#kept.bases, erase: (channel, before) => this.#eraseAll(channel, before) },
@@ -100,7 +100,7 @@ export class View implements Archive {
       this.#kept.stored((kind) => folds[kind] !== undefined),
     )
     const newest = this.#kept.newest((kind) => folds[kind] === undefined)
-    this.tail = new Tail(boundsWithin(limits, memory), now, this.folding, floor, newest)
+    this.tail = new Tail(boundsWithin(limits, memory), now, this.#folding, floor, newest)
   }
 
   take(message: Message): void {
@@ -122,7 +122,7 @@ export class View implements Archive {
   }
 
   oldest(channel: string, kind: Kind) {
-    return this.folding.oldest(channel, kind)
+    return this.#folding.oldest(channel, kind)
   }
 
   /** Null if another server has erased some of them. */
@@ -176,7 +176,7 @@ export class View implements Archive {
 
   async close(): Promise<void> {
     await this.#erasing
-    this.folding.close()
+    this.#folding.close()
     await this.#kept.written().catch(this.#parts.onFailure)
   }
 
@@ -198,7 +198,7 @@ export class View implements Archive {
   async #eraseSome(): Promise<void> {
     const count = this.#retention.erasable()
     const after = this.#retention.erasedTo
-    if (count === 0 || !this.folding.areErasable(after, count)) return
+    if (count === 0 || !this.#folding.areErasable(after, count)) return
     for (let seq = after + 1; seq <= after + count; seq += 1) {
       const newest = this.tail.newestAt(seq)
       if (newest) this.#kept.keep(newest)

@@ -35,11 +35,11 @@ function open() {
 
 const connected: SensorBody = { source: 'serial', state: 'connected', sentence: 'It sends.' }
 
-test('there is no wind without a sensor', () => {
+test('is null without a sensor', () => {
   assert.equal(open().wind.overview(), null)
 })
 
-test('a sensor that has sent nothing yet is there, without numbers', () => {
+test('a sensor without readings has no figures', () => {
   const { wind, take } = open()
   take('sensor', { source: 'serial', state: 'unplugged', sentence: 'There is no /dev/ttyUSB0.' })
   assert.deepEqual(wind.overview(), {
