@@ -13,8 +13,15 @@ import { output } from './output.ts'
 import { leaveWhenDone, processTimers } from './process.ts'
 import { isLoopback, isOpenTo, originFor } from './security/access.ts'
 import { logWords, type Server, startLog, startServer, startWorker, withPorts, workersOf } from './server.ts'
-import { hostSiblings, joinSiblings, workerName } from './workers/siblings.ts'
-import { openLink, portsOpened, startWorkers, stopWord } from './workers/workers.ts'
+import {
+  hostSiblings,
+  joinSiblings,
+  openLink,
+  portsOpened,
+  startWorkers,
+  stopWord,
+  workerName,
+} from './workers/workers.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Monitor } from './monitor.ts'
 import { createManualTime } from './wire/testing.ts'
-import type { Siblings } from './workers/siblings.ts'
+import type { Siblings } from './workers/workers.ts'
 
 const windowOf = (mode: string, backlogBytes = 0) => ({
   ...{ id: 'w1', channels: ['main'], mode, backlogBytes },

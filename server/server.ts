@@ -26,7 +26,7 @@ import { WindRecorder } from './wind-recorder.ts'
 import { joinVersions, type PageSettings } from './wire/messages.ts'
 import type { HttpVersion } from './wire/modes.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
-import type { Siblings } from './workers/siblings.ts'
+import type { Siblings } from './workers/workers.ts'
 
 interface ServerParts {
   readonly config: Config

@@ -162,8 +162,7 @@ test('the server knows neither the client, nor the page, nor what tests them bot
 })
 
 test('one module prints what the server says; programs of their own print for themselves', () => {
-  const programs =
-    /^server\/(output|invite|backup|config\/schema|document\/format-table|sensor\/command\/.*)\.ts$|-testing\.ts$/
+  const programs = /^server\/(output|invite|backup|config\/schema|sensor\/command\/.*)\.ts$|-testing\.ts$/
   const prints = /\bconsole\.|process\.std(?:out|err)\.write\((?!configHelp\(\))/
   const found = sources
     .filter(({ path }) => path.startsWith('server/') && !isTest(path) && !programs.test(path))

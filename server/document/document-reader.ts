@@ -7,15 +7,8 @@ import { type Cursor, formatCursor, isKind, type Message } from '../wire/message
 import { readHtml } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 
-export interface FoundDocument {
-  readonly messages: readonly Message[]
-  /** Of the newest change; 0 for none. */
-  readonly seq: number
-  /** Changes with the document (RFC 9110, 8.8.3). */
-  readonly tag: string
-}
-
-export async function findDocument(log: Pick<Log, 'snapshot'>, channel: string): Promise<FoundDocument> {
+/** `seq`: of the newest change; 0 for none. `tag` changes with the document (RFC 9110, 8.8.3). */
+export async function findDocument(log: Pick<Log, 'snapshot'>, channel: string) {
   const { messages, head } = await log.snapshot(new Set([channel]))
   const seq = contentOf(messages)?.seq ?? 0
   return { messages, seq, tag: `"${formatCursor({ epoch: head.epoch, seq })}"` }

@@ -29,24 +29,10 @@ export function recordOf(messages: readonly Message<'update'>[]): DocumentRecord
 }
 
 /** What an update has changed in a record, and what was there before, by client. */
-export interface Admission {
-  readonly number: number
-  readonly addition: Addition
-  readonly former: ReadonlyMap<
-    number,
-    {
-      readonly next: number | undefined
-      readonly owner: string | undefined
-      readonly usedBy: number | undefined
-    }
-  >
-}
+export type Admission = ReturnType<DocumentRecord['admit']>
 
 /** Between two measurements of a full document, which load it. */
 export const measureMs = 5000
-
-/** A record as plain data. */
-export type PlainRecord = ReturnType<DocumentRecord['toPlain']>
 
 export class DocumentRecord {
   /** The next clock of each Yjs client. */
@@ -72,7 +58,8 @@ export class DocumentRecord {
   foldedSeq = 0
   measuredAt = Number.NEGATIVE_INFINITY
 
-  static from({ next, owners, names, leftOf, ...rest }: PlainRecord): DocumentRecord {
+  static from(plain: ReturnType<DocumentRecord['toPlain']>): DocumentRecord {
+    const { next, owners, names, leftOf, ...rest } = plain
     const record = new DocumentRecord()
     for (const [client, clock] of next) record.#next.set(client, clock)
     for (const [client, owner] of owners) record.#owners.set(client, owner)
@@ -84,6 +71,7 @@ export class DocumentRecord {
     return record
   }
 
+  /** For another thread. */
   toPlain() {
     const { foldedBytes, newestSeq, cost } = this
     const maps = { next: this.#next, owners: this.#owners, names: this.#names, leftOf: this.#leftOf }
@@ -121,7 +109,7 @@ export class DocumentRecord {
   }
 
   /** What `check` has found to fit. */
-  admit(addition: Addition, owner: string): Admission {
+  admit(addition: Addition, owner: string) {
     const former = new Map(
       addition.used.keys().map((client) => {
         const before = { next: this.#next.get(client), owner: this.#owners.get(client) }

@@ -20,7 +20,6 @@ import {
   plainFormat,
   softBreak,
 } from './rich-text.ts'
-import { countText } from './text-counts.ts'
 import { changesBetween } from './text-diff.ts'
 
 /** Of one channel, in order. */
@@ -72,11 +71,24 @@ const tasks = {
     encoded(Y.encodeStateAsUpdate(new Y.Doc())),
 }
 
-/** And the processor time that counting took. */
+const wordSegmenter = new Intl.Segmenter('en', { granularity: 'word' })
+const characterSegmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/**
+ * Unicode words (UAX #29, 4), by dictionary in scripts without spaces; grapheme clusters (UAX #29, 3) with spaces, but
+ * without line ends; and the processor time that counting took.
+ */
 function countsOf(messages: Messages) {
   const cpuMs = stopwatch()
+  const counts = { words: 0, characters: 0 }
   const text = rawText(linesIn(messages)).replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')
-  return { ...countText(text), cpuMs: cpuMs() }
+  for (const line of text.split(/[\n\r]/)) {
+    // The segmenter takes some underscores for words.
+    for (const { segment, isWordLike } of wordSegmenter.segment(line))
+      if (isWordLike && !/^_+$/.test(segment)) counts.words += 1
+    for (const _segment of characterSegmenter.segment(line)) counts.characters += 1
+  }
+  return { ...counts, cpuMs: cpuMs() }
 }
 
 /** Processor time of this thread from now on, ms. */

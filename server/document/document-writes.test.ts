@@ -129,7 +129,7 @@ test('a mirrored page becomes the beginning of the shared document once, whoever
   }
 })
 
-test('a page goes from one editor to the other and back with all that was written', async () => {
+test('a page converted to the other editor and back keeps its content', async () => {
   const { mirror, shared } = open()
   await typed(shared, 'typed\n')
   assert.equal(await shown(mirror), 'typed')
@@ -154,7 +154,7 @@ test('a replaced text keeps what others type meanwhile, and formatting of what s
   assert.equal(writeHtml(await readLines(shared, 'main')), '<p>two</p>')
 })
 
-test('what is appended begins a line at the end, in the form that it has', async () => {
+test('appended text starts a new line at the end', async () => {
   const { shared } = open()
   assert.equal(await write(shared, { way: 'append', lines: linesOf('a') }), 1)
   await write(shared, { id: 'bob-2', way: 'append', lines: linesOfHtml('<h2>b</h2>') })
@@ -191,7 +191,7 @@ test('where nothing changes nothing is stored, and the number is the newest chan
   }
 })
 
-test('with If-Match a text is written only to the document that was read', async () => {
+test('If-Match writes only to the version that was read', async () => {
   const { shared } = open()
   assert.equal(await write(shared, { lines: linesOf('a'), ifMatch: '*' }), '412 document-changed')
   assert.equal(await write(shared, { lines: linesOf('a'), ifMatch: '"life1:0"' }), 1)

@@ -18,8 +18,8 @@ import {
   type Line,
   type ListPart,
   listOf,
-  type Part,
   partsOf,
+  sameFormat,
   softBreak,
   textOf,
 } from './rich-text.ts'
@@ -180,13 +180,11 @@ export function writeFragment(lines: readonly Line[]): string {
 
 /** Neighbouring quotes are one `blockquote` of paragraphs, neighbouring lines of code one `pre`. */
 export function writeHtml(lines: readonly Line[]): string {
-  return groupsOf(partsOf(lines))
+  return groupsOf(lines)
     .map((group) => {
-      const [first] = group
-      if (!first) return ''
-      if (!('line' in first)) return listHtml(first)
-      const { block, language } = first.line
-      const members = group.flatMap((part) => ('line' in part ? [part.line] : []))
+      if ('items' in group) return listHtml(group)
+      const { first, members } = group
+      const { block, language } = first
       if (block === 'pre') {
         const code = members.map(contentHtml).join('\n')
         // The first line feed within `pre` is none (WHATWG HTML, 13.1.2.5).
@@ -194,28 +192,32 @@ export function writeHtml(lines: readonly Line[]): string {
         // The last one begins no line.
         const content = `${before}${code}${code.endsWith('\n') ? '\n' : ''}`
         return language === undefined
-          ? `<pre${attributesHtml(first.line)}>${content}</pre>`
-          : `<pre${attributesHtml(first.line)}><code class="language-${language}">${content}</code></pre>`
+          ? `<pre${attributesHtml(first)}>${content}</pre>`
+          : `<pre${attributesHtml(first)}><code class="language-${language}">${content}</code></pre>`
       }
       if (block === 'blockquote')
         return `<blockquote>${members.map((line) => lineHtml('p', line)).join('')}</blockquote>`
-      return lineHtml(block, first.line)
+      return lineHtml(block, first)
     })
     .join('\n')
 }
 
-/** Neighbouring lines of one quote or one piece of code belong together. */
-export function groupsOf(parts: readonly Part[]): Part[][] {
-  const groups: Part[][] = []
-  let last = ''
-  for (const part of parts) {
-    const { block = '', language = '', align = null } = 'line' in part ? part.line : {}
-    const kind = block === 'pre' ? `${block} ${language} ${align}` : block
-    if (kind === last && (block === 'pre' || block === 'blockquote')) groups.at(-1)?.push(part)
-    else groups.push([part])
-    last = kind
+/** Lists, and lines: neighbouring lines of one quote or one piece of code belong together. */
+export function groupsOf(lines: readonly Line[]) {
+  const groups: (ListPart | { readonly first: Line; readonly members: Line[] })[] = []
+  for (const part of partsOf(lines)) {
+    const last = groups.at(-1)
+    if ('items' in part) groups.push(part)
+    else if (last && 'first' in last && isOneBlock(last.first, part.line)) last.members.push(part.line)
+    else groups.push({ first: part.line, members: [part.line] })
   }
   return groups
+}
+
+function isOneBlock(one: Line, other: Line): boolean {
+  return other.block === 'pre'
+    ? sameFormat(one, other)
+    : other.block === 'blockquote' && one.block === other.block
 }
 
 const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u

@@ -145,7 +145,7 @@ export class Ledger {
     try {
       addition = document.check(update, owner, id, documentBytes)
     } catch (error) {
-      if (document.isFull(documentBytes)) this.#measure(log, channel, document)
+      if (document.isFull(documentBytes)) void this.#measure(log, channel, document)
       throw error
     }
     const mostMs = documentSeconds * msOfThird
@@ -154,7 +154,7 @@ export class Ledger {
       if (now() < cost.nextReadingAt) throw this.#tooCostly(id)
       return waitFor(document, from, this.#try(log, document, draft), () => again({ isTried: true }))
     }
-    if (ms > mostMs / 2) this.#readAhead(log, channel, document)
+    if (ms > mostMs / 2) void this.#readAhead(log, channel, document)
     const admission = document.admit(addition, owner)
     document.underWay.add(id)
     cost.add(id, isTried ? 0 : addition.steps, addition.items)
@@ -195,8 +195,7 @@ export class Ledger {
 
   async #read(log: Log, channel: string, id: string): Promise<DocumentRecord> {
     for (;;) {
-      const { messages, head } = await log.snapshot(new Set([channel]))
-      const updates = messages.filter((message) => isKind(message, 'update'))
+      const { updates, head } = await updatesIn(log, channel)
       const document = await this.#recordOf(updates, id)
       // Stored meanwhile.
       if ((log.heads().get(channel) ?? 0) > head.seq) continue
@@ -240,9 +239,8 @@ export class Ledger {
   async #try(log: Log, { cost }: DocumentRecord, { channel, id, body }: Draft<'update'>): Promise<void> {
     const { trials, now } = this.#parts
     const mark = cost.mark()
-    const { messages } = await log.snapshot(new Set([channel]))
-    const updates = messages.flatMap((message) => (isKind(message, 'update') ? [message.body.update] : []))
-    const read = await this.#run(trials, id, 'join', [...updates, body.update]).catch((error) => {
+    const { texts } = await updatesIn(log, channel)
+    const read = await this.#run(trials, id, 'join', [...texts, body.update]).catch((error) => {
       if (isTooCostly(error)) return null
       throw error
     })
@@ -255,26 +253,22 @@ export class Ledger {
   }
 
   /** Covers what was admitted, before an update has to wait for it. */
-  #readAhead(log: Log, channel: string, { cost }: DocumentRecord): void {
+  async #readAhead(log: Log, channel: string, { cost }: DocumentRecord): Promise<void> {
     const { documents, now, onFailure } = this.#parts
     if (cost.isBeingRead || now() < cost.nextReadingAt) return
     cost.isBeingRead = true
-    const read = async () => {
+    try {
       const mark = cost.mark()
-      const { messages } = await log.snapshot(new Set([channel]))
-      const updates = messages.flatMap((message) => (isKind(message, 'update') ? [message.body.update] : []))
-      const joined = await documents.read(channel, 'join', updates)
+      const { texts } = await updatesIn(log, channel)
+      const joined = await documents.read(channel, 'join', texts)
       if (this.#isQuick(joined)) cost.wasRead(mark, joined.items)
       else cost.nextReadingAt = now() + costlyMs
+    } catch (error) {
+      if (isTooCostly(error)) cost.nextReadingAt = now() + costlyMs
+      else onFailure(error)
+    } finally {
+      cost.isBeingRead = false
     }
-    read()
-      .catch((error) => {
-        if (isTooCostly(error)) cost.nextReadingAt = now() + costlyMs
-        else onFailure(error)
-      })
-      .finally(() => {
-        cost.isBeingRead = false
-      })
   }
 
   #isQuick({ cpuMs }: Output<'join'>): boolean {
@@ -288,16 +282,16 @@ export class Ledger {
   }
 
   /** Finds out whether a full document has shrunk. */
-  #measure(log: Log, channel: string, document: DocumentRecord): void {
+  async #measure(log: Log, channel: string, document: DocumentRecord): Promise<void> {
     const { now, onFailure } = this.#parts
     if (now() - document.measuredAt < measureMs) return
     document.measuredAt = now()
-    const measure = async () => {
-      const { messages } = await log.snapshot(new Set([channel]))
-      const { bytes } = await this.#join(messages.filter((message) => isKind(message, 'update')))
-      document.foldedBytes = bytes
+    try {
+      const { updates } = await updatesIn(log, channel)
+      document.foldedBytes = (await this.#join(updates)).bytes
+    } catch (error) {
+      onFailure(error)
     }
-    measure().catch(onFailure)
   }
 }
 
@@ -321,6 +315,13 @@ function waitFor<Made>(
     stored.catch(() => undefined),
   )
   return stored
+}
+
+/** Of one channel; `texts` are in base64. */
+async function updatesIn(log: Log, channel: string) {
+  const { messages, head } = await log.snapshot(new Set([channel]))
+  const updates = messages.filter((message) => isKind(message, 'update'))
+  return { updates, texts: updates.map(({ body }) => body.update), head }
 }
 
 function isUpdate(draft: Draft): draft is Draft<'update'> {

@@ -64,6 +64,13 @@ interface Piece {
   readonly keepsSpace: boolean
 }
 
+/** An element that begins. */
+interface Opening {
+  readonly tag: string
+  readonly attribute: (name: string) => string | null
+  readonly styles: ReadonlyMap<string, string>
+}
+
 interface Context {
   readonly tag: string
   readonly marks: Marks
@@ -121,13 +128,14 @@ export class LineReader {
   }
 
   /** `tag`: in lower case. Void elements are not closed. */
-  open(tag: string, attribute: (name: string) => string | null): void {
+  open(tag: string, attribute: Opening['attribute']): void {
     const outer = this.#top
     if (tag === 'br') {
       if (!outer.isHidden) this.#break()
       return
     }
     const styles = stylesOf(attribute('style'))
+    const opening = { tag, attribute, styles }
     const isOwn = outer.isOwn || attribute('data-crosswind') !== null
     const isHidden =
       outer.isHidden ||
@@ -135,7 +143,7 @@ export class LineReader {
       attribute('hidden') !== null ||
       styles.get('display')?.startsWith('none') ||
       styles.get('mso-hide') === 'all'
-    const marks = isHidden ? outer.marks : this.#marksIn(tag, attribute, styles, outer, isOwn)
+    const marks = isHidden ? outer.marks : this.#marksIn(opening, outer, isOwn)
     const keepsSpace =
       isOwn || spaceIn(styles) || (tag !== 'pre' && outer.keepsSpace && !styles.has('white-space'))
     const { kind, depth } = outer
@@ -165,12 +173,11 @@ export class LineReader {
       this.#startBlock(paragraph, isOwn)
       push({ kind: paragraph, isBlock: true })
     } else if (tag === 'tr' && !isOwn) push({ kind: paragraph, cells: [], isBlock: true })
-    else if ((tag === 'td' || tag === 'th') && !isOwn) this.#openCell(tag, attribute, styles, push)
+    else if ((tag === 'td' || tag === 'th') && !isOwn) this.#openCell(opening, push)
     else if (tag === 'td' || tag === 'th') {
       if (this.#pieces.length > 0) this.#add(' | ', context)
       push()
-    } else if (isBlock(tag, styles.get('display') ?? ''))
-      this.#openBlock(tag, attribute, styles, context, push)
+    } else if (isBlock(tag, styles.get('display') ?? '')) this.#openBlock(opening, context, push)
     else {
       const language = outer.kind.tag === 'pre' && tag === 'code' ? languageIn(attribute) : null
       if (language !== null) this.#kind = { ...this.#kind, language }
@@ -295,15 +302,10 @@ export class LineReader {
     this.#lines.push(line)
   }
 
-  #openBlock(
-    tag: string,
-    attribute: (name: string) => string | null,
-    styles: ReadonlyMap<string, string>,
-    { isOwn, marks }: Context,
-    push: (more: Partial<Context>) => void,
-  ): void {
+  #openBlock(opening: Opening, { isOwn, marks }: Context, push: (more: Partial<Context>) => void): void {
+    const { tag, attribute } = opening
     const outer = this.#top
-    const align = alignIn(tag, attribute, styles)
+    const align = alignIn(opening)
     if (tag === 'ul' || tag === 'ol' || tag === 'menu') {
       const list = tag === 'ol' ? 'ol' : 'ul'
       const kind = { ...paragraph, tag: list, level: outer.depth + 1 } as const
@@ -327,7 +329,7 @@ export class LineReader {
       if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.#top)
       return
     }
-    const kind = this.#kindOf(tag, attribute, styles, outer.kind, align)
+    const kind = this.#kindOf(opening, outer.kind, align)
     const isSame = kind.tag === outer.kind.tag && kind.level === outer.kind.level
     if (!isOwn && isSame && (kind.tag === 'pre' || isList(kind))) {
       // Another line of the same item or code block.
@@ -368,13 +370,7 @@ export class LineReader {
     }
   }
 
-  #kindOf(
-    tag: string,
-    attribute: (name: string) => string | null,
-    styles: ReadonlyMap<string, string>,
-    outer: Kind,
-    own: string | null,
-  ): Kind {
+  #kindOf({ tag, attribute, styles }: Opening, outer: Kind, own: string | null): Kind {
     const align = own ?? outer.align
     const word = /level(\d)/.exec(styles.get('mso-list') ?? '')?.[1]
     // Until the marker says whether it is a number.
@@ -419,16 +415,11 @@ export class LineReader {
 
   // Tables: a row becomes a paragraph, since a document has none.
 
-  #openCell(
-    tag: string,
-    attribute: (name: string) => string | null,
-    styles: ReadonlyMap<string, string>,
-    push: (more: Partial<Context>) => void,
-  ): void {
+  #openCell(opening: Opening, push: (more: Partial<Context>) => void): void {
     this.#startBlock(paragraph, false)
     this.#sinks.push([])
-    const isHeader = tag === 'th' || this.#stack.at(-2)?.tag === 'thead'
-    const kind = this.#kindOf(tag, attribute, styles, paragraph, alignIn(tag, attribute, styles))
+    const isHeader = opening.tag === 'th' || this.#stack.at(-2)?.tag === 'thead'
+    const kind = this.#kindOf(opening, paragraph, alignIn(opening))
     this.#kind = kind
     push({ kind, isBlock: true, ...(isHeader && { marks: { ...this.#top.marks, bold: true as const } }) })
   }
@@ -459,16 +450,10 @@ export class LineReader {
 
   // What stands in the text
 
-  #marksIn(
-    tag: string,
-    attribute: (name: string) => string | null,
-    styles: ReadonlyMap<string, string>,
-    { marks: outer, kind }: Context,
-    isOwn: boolean,
-  ): Marks {
+  #marksIn({ tag, attribute, styles }: Opening, { marks: outer, kind }: Context, isOwn: boolean): Marks {
     // In code it says no more, but names the language.
     const isNoMark = kind.tag === 'pre' && tag === 'code' && (!isOwn || languageIn(attribute) !== null)
-    const element = isNoMark ? {} : (marksOfElement[tag] ?? {})
+    const element = isNoMark ? {} : (marksOfElement.get(tag) ?? {})
     const marks: { -readonly [Name in keyof Marks]: Marks[Name] } = { ...outer, ...element }
     const set = (name: 'bold' | 'italic', isOn: boolean) => {
       if (isOn) marks[name] = true
@@ -500,7 +485,7 @@ export class LineReader {
     return marks
   }
 
-  #image(attribute: (name: string) => string | null, context: Context): void {
+  #image(attribute: Opening['attribute'], context: Context): void {
     const { isOwn, marks } = context
     const given = attribute('src') ?? ''
     const image = safeImage({ src: given.replaceAll(/\s/g, ''), alt: attribute('alt') ?? '' })
@@ -532,15 +517,17 @@ export class LineReader {
 }
 
 /** What elements mean, by their local names; links apart. */
-const marksOfElement: Readonly<Record<string, Marks>> = Object.assign(Object.create(null), {
-  ...Object.fromEntries(['b', 'strong'].map((tag) => [tag, { bold: true }])),
-  ...Object.fromEntries(['i', 'em', 'cite', 'dfn', 'var'].map((tag) => [tag, { italic: true }])),
-  ...Object.fromEntries(['u', 'ins'].map((tag) => [tag, { underline: true }])),
-  ...Object.fromEntries(['s', 'strike', 'del'].map((tag) => [tag, { strike: true }])),
-  ...Object.fromEntries(['code', 'kbd', 'samp', 'tt'].map((tag) => [tag, { code: true }])),
-  sub: { script: 'sub' },
-  sup: { script: 'super' },
-})
+const marksOfElement: ReadonlyMap<string, Marks> = new Map(
+  Object.entries<Marks>({
+    'b strong': { bold: true },
+    'i em cite dfn var': { italic: true },
+    'u ins': { underline: true },
+    's strike del': { strike: true },
+    'code kbd samp tt': { code: true },
+    sub: { script: 'sub' },
+    sup: { script: 'super' },
+  }).flatMap(([tags, marks]) => tags.split(' ').map((tag) => [tag, marks] as const)),
+)
 
 /** Lists that leave out a level are read as they are seen; own HTML says it where a level is not the depth. */
 function withDepths(lines: readonly Line[], isOwn: (place: number) => boolean): Line[] {
@@ -589,17 +576,9 @@ function numberIn(value: string | null, otherwise: number): number {
 
 function stylesOf(style: string | null): ReadonlyMap<string, string> {
   const styles = new Map<string, string>()
-  if (!style) return styles
-  for (const declaration of style.split(';')) {
-    const colon = declaration.indexOf(':')
-    if (colon > 0)
-      styles.set(
-        declaration.slice(0, colon).trim().toLowerCase(),
-        declaration
-          .slice(colon + 1)
-          .trim()
-          .toLowerCase(),
-      )
+  for (const declaration of style?.toLowerCase().split(';') ?? []) {
+    const [name = '', ...value] = declaration.split(':')
+    if (name !== '' && value.length > 0) styles.set(name.trim(), value.join(':').trim())
   }
   return styles
 }
@@ -608,17 +587,13 @@ const spaceIn = (styles: ReadonlyMap<string, string>) =>
   /^(?:pre|pre-wrap|break-spaces)$/.test(styles.get('white-space') ?? '')
 
 /** `left` and `start` too, which a line does not say: they end what is around them. Null where nothing is said. */
-function alignIn(
-  tag: string,
-  attribute: (name: string) => string | null,
-  styles: ReadonlyMap<string, string>,
-): string | null {
+function alignIn({ tag, attribute, styles }: Opening): string | null {
   const value = tag === 'center' ? tag : (styles.get('text-align') ?? attribute('align')?.toLowerCase())
   return value && /^(?:left|start|center|right|justify)$/.test(value) ? value : null
 }
 
 /** As highlighters and Markdown write it: `language-js`, `lang-js`, `highlight-source-js`; `data-language` in the editor. */
-function languageIn(attribute: (name: string) => string | null): string | null {
+function languageIn(attribute: Opening['attribute']): string | null {
   const named = attribute('data-language') ?? attribute('lang')
   return (
     formatOf({ block: 'pre', language: languageNamed(attribute('class') ?? '') ?? named }).language ?? null
@@ -634,7 +609,7 @@ const encodeSpaces = (href: string) =>
 const mostName = 60
 
 /** Of an image or another medium: its words, else its file's name. */
-function nameOf(attribute: (name: string) => string | null): string {
+function nameOf(attribute: Opening['attribute']): string {
   const alt = shortened(attribute('alt') ?? '') || shortened(attribute('title') ?? '')
   if (alt) return alt
   const src = attribute('src') ?? ''

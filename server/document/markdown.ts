@@ -8,15 +8,7 @@ import { gfm, gfmHtml } from 'micromark-extension-gfm'
 import { withoutHalves } from '../wire/graphemes.ts'
 import { groupsOf, readCode, readHtml, writeHtml } from './html.ts'
 import { type Reading, withoutReturns } from './line-reader.ts'
-import {
-  type InlineNode,
-  inlineNodes,
-  type Line,
-  type ListPart,
-  partsOf,
-  type Run,
-  textOf,
-} from './rich-text.ts'
+import { type InlineNode, inlineNodes, type Line, type ListPart, type Run, textOf } from './rich-text.ts'
 
 /** HTML in it is read as any other. Front matter becomes code at the beginning. */
 export function readMarkdown(text: string): Reading {
@@ -50,24 +42,22 @@ function splitFrontMatter(text: string): { frontMatter: string | null; content: 
 
 export function writeMarkdown(lines: readonly Line[]): string {
   const children: RootContent[] = []
-  for (const group of groupsOf(partsOf(lines))) {
-    const [first] = group
-    if (!first) continue
-    if (!('line' in first)) {
-      children.push(listNode(first))
+  for (const group of groupsOf(lines)) {
+    if ('items' in group) {
+      children.push(listNode(group))
       continue
     }
-    const { block, language, align } = first.line
-    const members = group.flatMap((part) => ('line' in part ? [part.line] : []))
+    const { first, members } = group
+    const { block, language, align } = first
     if (block === 'pre') children.push({ type: 'code', lang: language ?? null, value: textOf(members) })
     else if (block === 'blockquote') {
       const paragraphs = members.flatMap((line) => paragraphNode(line.runs))
       if (paragraphs.length > 0) children.push({ type: 'blockquote', children: paragraphs })
-    } else if (align !== null) children.push({ type: 'html', value: alignedHtml(first.line, align) })
-    else if (block === 'p') children.push(...paragraphNode(first.line.runs))
+    } else if (align !== null) children.push({ type: 'html', value: alignedHtml(first, align) })
+    else if (block === 'p') children.push(...paragraphNode(first.runs))
     else {
       const depth = Number(block.slice(1)) as 1 | 2 | 3 | 4 | 5 | 6
-      children.push({ type: 'heading', depth, children: phrasing(first.line.runs).map(withoutBreaks) })
+      children.push({ type: 'heading', depth, children: phrasing(first.runs).map(withoutBreaks) })
     }
   }
   return toMarkdown(

@@ -46,7 +46,7 @@ test('a final newline ends the last line and begins none', () => {
   ])
 })
 
-test('a line is what its newline says', () => {
+test('a line has the format of its newline', () => {
   const lines = linesWith('T', ['\n', { block: 'h2', align: 'center' }], 'a', ['\n', { block: 'ol2' }], 'b')
   assert.deepEqual(
     lines.map(({ block, align }) => [block, align]),
@@ -58,7 +58,7 @@ test('a line is what its newline says', () => {
   )
 })
 
-test('unknown attributes mean nothing', () => {
+test('unknown attributes are ignored', () => {
   const hostile: Attributes = {
     bold: 'yes',
     script: 'b',
@@ -133,7 +133,7 @@ function changeAtRandom(text: Y.Text, random: (below: number) => number): void {
     )
 }
 
-test('changed lines are the lines of the changed text, in every copy', () => {
+test('changeLines gives the same lines as reading the changed text', () => {
   for (let seed = 1; seed <= 60; seed += 1) {
     const random = seeded(seed)
     const docs = [createDocument(), createDocument(), createDocument()]

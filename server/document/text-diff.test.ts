@@ -49,7 +49,7 @@ const lines = (...texts: string[]): Line[] =>
 const written = (...texts: string[]) =>
   changeLines([], [{ insert: texts.map((text) => `${text}\n`).join('') }])
 
-test('what both versions have stays', () => {
+test('text that both versions have is retained', () => {
   assert.deepEqual(changesBetween(written('a👩b'), lines('a👨b')), [
     { retain: 1 },
     { delete: 2 },
@@ -61,13 +61,13 @@ test('what both versions have stays', () => {
   ])
 })
 
-test('the selection tells which of several equal characters is new', () => {
+test('the selection decides which of several equal characters was inserted', () => {
   const caretAt = (place: number) => ({ from: place, to: place })
   const changes = changesBetween(written('aaa'), lines('aaaa'), { before: caretAt(1), after: caretAt(2) })
   assert.deepEqual(changes, [{ retain: 1 }, { insert: 'a', attributes: {} }])
 })
 
-test('a change in a long line leaves the rest of it', () => {
+test('a change in a long line retains the rest of it', () => {
   const [start, end] = ['x'.repeat(9000), 'y'.repeat(9000)]
   assert.deepEqual(changesBetween(written(`${start}😀${end}`), lines(`${start}😁${end}`)), [
     { retain: 9000 },

@@ -9,6 +9,7 @@ import {
   type Line,
   sameFormat,
   sameMarks,
+  startOfLine,
   type TextRange,
 } from './rich-text.ts'
 
@@ -39,7 +40,7 @@ export function changesBetween(
   let sameAtEnd = 0
   while (sameAtEnd < most - same && isSameLine(now.at(-1 - sameAtEnd), then.at(-1 - sameAtEnd)))
     sameAtEnd += 1
-  const skipped = lengthOfLines(now.slice(0, same))
+  const skipped = startOfLine(now, same)
   const before = now.slice(same, now.length - sameAtEnd)
   const after = then.slice(same, then.length - sameAtEnd)
   const moved = hint && { before: moveBy(hint.before, -skipped), after: moveBy(hint.after, -skipped) }
@@ -64,12 +65,6 @@ function isSameLine(one: Line | undefined, other: Line | undefined): boolean {
       return run !== undefined && text === run.text && sameMarks(marks, run.marks)
     })
   )
-}
-
-function lengthOfLines(lines: readonly Line[]): number {
-  let length = lines.length
-  for (const { runs } of lines) for (const { text } of runs) length += text.length
-  return length
 }
 
 const moveBy = ({ from, to }: TextRange, by: number): TextRange => ({ from: from + by, to: to + by })
@@ -163,11 +158,7 @@ function compareTexts(now: string, then: string, hint: SelectionHint | null): di
       return unit
     }).join('')
   const [before, after] = [encode(now), encode(then)]
-  if (lines.length > mostLines)
-    return [
-      [diff.DELETE, now],
-      [diff.INSERT, then],
-    ]
+  if (lines.length > mostLines) return replacement(now, then)
   const decode = (text: string) =>
     text
       .split('')
@@ -202,21 +193,19 @@ function compareLong(now: string, then: string): diff.Diff[] {
   while (end < most - start && now.at(-1 - end) === then.at(-1 - end)) end += 1
   if (/[\uD800-\uDBFF]/.test(now[start - 1] ?? '')) start -= 1
   if (/[\uDC00-\uDFFF]/.test(now.at(-end) ?? '') && end > 0) end -= 1
+  const middle = [now.slice(start, now.length - end), then.slice(start, then.length - end)] as const
   const parts: diff.Diff[] = [
     [diff.EQUAL, now.slice(0, start)],
-    ...diffMiddle(now.slice(start, now.length - end), then.slice(start, then.length - end)),
+    ...(middle.join('').length <= mostCompared ? diff(...middle) : replacement(...middle)),
     [diff.EQUAL, now.slice(now.length - end)],
   ]
   return parts.filter(([, text]) => text !== '')
 }
 
-function diffMiddle(now: string, then: string): diff.Diff[] {
-  if (now.length + then.length <= mostCompared) return diff(now, then)
-  return [
-    [diff.DELETE, now],
-    [diff.INSERT, then],
-  ]
-}
+const replacement = (now: string, then: string): diff.Diff[] => [
+  [diff.DELETE, now],
+  [diff.INSERT, then],
+]
 
 const cursorIn = ({ before, after }: SelectionHint): diff.CursorInfo => ({
   oldRange: { index: before.from, length: before.to - before.from },

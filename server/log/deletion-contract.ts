@@ -5,7 +5,6 @@ import { type Draft, deletedForMs, emptyForMs, isKind } from '../wire/messages.t
 import { isRefusal } from '../wire/refusal.ts'
 import { foldAt } from './folding.ts'
 import type { Log } from './log.ts'
-import type { TestLog } from './log-contract.ts'
 import {
   cursorAt,
   draft,
@@ -15,6 +14,7 @@ import {
   readAll,
   readUpdates,
   startMs,
+  type TestLog,
   updateDraft,
 } from './log-testing.ts'
 
@@ -64,7 +64,9 @@ export function testDeletion(testLog: TestLog): void {
       )
     assert.deepEqual(seen, [])
   })
+}
 
+export function testErasure(testLog: TestLog): void {
   testLog(
     'a day after its deletion a document is erased with its overview, and makes room',
     async ({ log, advance, seen }) => {

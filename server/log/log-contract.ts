@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { isKind, type Message, parseCursor } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
-import { testDeletion } from './deletion-contract.ts'
+import { testDeletion, testErasure } from './deletion-contract.ts'
 import { foldAt } from './folding.ts'
-import type { CatchUp, Folds, Log, LogLimits, LogParts } from './log.ts'
+import type { CatchUp, Log, LogParts } from './log.ts'
 import {
   ampleLimits,
   countTo,
@@ -23,28 +23,11 @@ import {
   seqsOf,
   settled,
   startMs,
+  type TestLog,
   toyFolds,
   updateDraft,
 } from './log-testing.ts'
 import { portion as most } from './retention.ts'
-
-interface Bench {
-  readonly log: Log
-  readonly failures: unknown[]
-  /** Messages seen by a follower. */
-  readonly seen: Message[]
-  readonly cursors: string[]
-  /** Ms, on the log's clock. */
-  readonly advance: (byMs: number) => void
-}
-
-/** `limits` override the ample ones. */
-export type TestLog = (
-  says: string,
-  run: (bench: Bench) => Promise<void>,
-  limits?: Partial<LogLimits>,
-  folds?: Folds,
-) => void
 
 /** `open` creates an empty log. */
 export function testLogContract(
@@ -79,7 +62,9 @@ export function testLogContract(
     testFollowers,
     testLimits,
     testFolding,
+    testFoldingAtWork,
     testDeletion,
+    testErasure,
     testClosing,
   ]
   for (const testTopic of topics) testTopic(testLog)
@@ -553,7 +538,9 @@ function testFolding(testLog: TestLog): void {
     },
     { messages: 3, ageMs: 1000 },
   )
+}
 
+function testFoldingAtWork(testLog: TestLog): void {
   testLog(
     'the history of a cumulative kind begins with a base that no erased message is missing from',
     async ({ log }) => {

@@ -12,6 +12,25 @@ import type { CatchUp, Folds, Log, LogLimits } from './log.ts'
 import { createSqliteLog, openSqliteLog } from './sqlite-log.ts'
 import { openLogFile } from './sqlite-store.ts'
 
+/** What a contract test has. */
+interface Bench {
+  readonly log: Log
+  readonly failures: unknown[]
+  /** Messages seen by a follower. */
+  readonly seen: Message[]
+  readonly cursors: string[]
+  /** Ms, on the log's clock. */
+  readonly advance: (byMs: number) => void
+}
+
+/** `limits` override the ample ones. */
+export type TestLog = (
+  says: string,
+  run: (bench: Bench) => Promise<void>,
+  limits?: Partial<LogLimits>,
+  folds?: Folds,
+) => void
+
 export function draft(id: string, html = id, channel = 'main'): Draft<'edit'> {
   return { id, channel, kind: 'edit', from: 'w1', at: 1000.5, body: { html } }
 }

@@ -13,6 +13,9 @@ export interface Bounds {
   readonly ageMs: number
 }
 
+/** What a log of a file or a broker keeps in memory, within its limits. */
+export type Memory = Omit<Bounds, 'ageMs'>
+
 export type Identified = Pick<Draft, 'channel' | 'id' | 'from'>
 
 /** Snapshots outlive all limits but `maxChannels`. */
@@ -145,11 +148,16 @@ export interface LogParts {
   readonly folds?: Folds
   readonly now: Clock
   readonly onFailure: OnFailure
+  /** Takes a sentence when stored messages turn out to be missing or damaged. Must not throw; default: a failure. */
+  readonly onLoss?: (sentence: string) => void
   /** Takes sentences for the terminal: what a start waits for. */
   readonly print?: (sentence: string) => void
   /** Ends a wait: the log then rejects. */
   readonly signal?: AbortSignal
 }
+
+export const lossTakerOf = ({ onLoss, onFailure }: Pick<LogParts, 'onLoss' | 'onFailure'>) =>
+  onLoss ?? ((sentence: string) => onFailure(new Error(sentence)))
 
 /** Eight letters and digits. */
 export function newEpoch(random: Random): string {

@@ -37,29 +37,23 @@ interface MemoryLogParts extends LogParts {
 }
 
 function createBases(): BaseStore {
-  const bases = new Map<string, Message>()
-  // Neither has a space.
-  const keyOf = (channel: string, kind: Kind) => `${channel} ${kind}`
-  const past = new Map<string, Map<number, Message>>()
-  const pastOf = (channel: string, kind: Kind) =>
-    past.getOrInsertComputed(keyOf(channel, kind), () => new Map<number, Message>())
+  /** By channel and kind, neither of which has a space. */
+  const all = new Map<string, { newest?: Message; readonly past: Map<number, Message> }>()
+  const find = (channel: string, kind: Kind) => all.get(`${channel} ${kind}`)
+  const make = ({ channel, kind }: Message) =>
+    all.getOrInsertComputed(`${channel} ${kind}`, () => ({ past: new Map() }))
   return {
-    read: (channel, kind) => bases.get(keyOf(channel, kind)),
+    read: (channel, kind) => find(channel, kind)?.newest,
     write(base) {
-      bases.set(keyOf(base.channel, base.kind), base)
+      make(base).newest = base
       return JSON.stringify(base.body).length
     },
-    past: (channel, kind) =>
-      pastOf(channel, kind)
-        .keys()
-        .toArray()
-        .sort((one, other) => one - other),
-    readPast: (channel, kind, seq) => pastOf(channel, kind).get(seq),
-    keepPast: (base) => void pastOf(base.channel, base.kind).set(base.seq, base),
-    forgetPast: (channel, kind, seq) => void pastOf(channel, kind).delete(seq),
+    past: (channel, kind) => [...(find(channel, kind)?.past.keys() ?? [])].sort((one, other) => one - other),
+    readPast: (channel, kind, seq) => find(channel, kind)?.past.get(seq),
+    keepPast: (base) => void make(base).past.set(base.seq, base),
+    forgetPast: (channel, kind, seq) => void find(channel, kind)?.past.delete(seq),
     erase(channel) {
-      for (const all of [bases, past])
-        for (const key of all.keys()) if (key.startsWith(`${channel} `)) all.delete(key)
+      for (const key of all.keys()) if (key.startsWith(`${channel} `)) all.delete(key)
     },
   }
 }

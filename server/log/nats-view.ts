@@ -1,31 +1,45 @@
 // What one server holds of a stream of NATS: the newest messages, the state of every channel, and what may be erased.
 
+import { setTimeout as pause } from 'node:timers/promises'
+import { DeliverPolicy, type JetStreamClient, type JetStreamManager, type JsMsg } from '@nats-io/jetstream'
 import type { ObjectStore } from '@nats-io/obj'
-import type { Message } from '../wire/messages.ts'
+import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
 import { Folding } from './folding.ts'
-import type { Bounds, LogParts } from './log.ts'
-import { bytesOf, createKept, type KeptMessage, type Life } from './nats-bucket.ts'
-import { Retention, type Stored, Tail } from './retention.ts'
+import { type LogParts, logUnavailable, type Memory } from './log.ts'
+import { bytesOf, createKept, type KeptMessage, type Life, readKept, subjectOf } from './nats-bucket.ts'
+import { reasonOf } from './nats-connection.ts'
+import { blankAt, boundsWithin, type Portion, portion, Retention, type Stored, Tail } from './retention.ts'
+import type { Archive } from './sequencer.ts'
 
 interface ViewParts extends LogParts {
-  /** Memory cache, within the limits. */
-  readonly memory?: Omit<Bounds, 'ageMs'> | undefined
-  /** The stream has what follows. */
-  readonly floor: number
+  readonly client: JetStreamClient
+  readonly manager: JetStreamManager
+  /** Of the stream. */
+  readonly name: string
   readonly life: Life
-  readonly kept: readonly KeptMessage[]
   readonly bucket: ObjectStore
-  /** Everything up to this number. */
-  readonly erase: (seq: number) => Promise<void>
-  /** What the stream has of it before that number. */
-  readonly eraseChannel: (channel: string, before: number) => Promise<void>
+  /** See `boundsWithin`. */
+  readonly memory?: Memory | undefined
 }
 
-const defaultMemory = { messages: 4096, bytes: 8_388_608 }
+/** What follows is in the stream. */
+interface Start {
+  readonly floor: number
+  readonly kept: readonly KeptMessage[]
+}
 
-export class View {
+/** A consumer that is silent for two of these heartbeats, ms, is looked for; one that is gone ends. */
+export const pulling = { expires: 5000, idle_heartbeat: 1000, abort_on_missing_resource: true } as const
+/** For the stream to deliver what it took. */
+export const deliverWithinMs = 5000
+/** For what another server has heard already. */
+const hearWithinMs = 2000
+const hearAgainMs = 5
+export const undelivered = 'the stream does not deliver what it took'
+
+export class View implements Archive {
   readonly tail: Tail
-  readonly folding: Folding
+  readonly #folding: Folding
   readonly #parts: ViewParts
   readonly #kept: ReturnType<typeof createKept>
   readonly #retention: Retention
@@ -33,10 +47,38 @@ export class View {
   readonly #held = new Map<number, Stored & { readonly channel: string }>()
   #erasing: Promise<void> | null = null
 
-  constructor(parts: ViewParts) {
-    const { limits, folds = {}, now, onFailure, memory = defaultMemory, floor, life, bucket } = parts
+  /** With all that the stream and the bucket have. */
+  static async load(parts: ViewParts): Promise<View> {
+    const { client, manager, name, bucket, life } = parts
+    const { state } = await manager.streams.info(name)
+    const floor = state.messages > 0 ? state.first_seq - 1 : state.last_seq
+    const loaded = new View(parts, { floor, kept: await readKept(bucket, life, floor) })
+    if (state.messages === 0) return loaded
+    const consumer = await client.consumers.get(name, from(state.first_seq))
+    const messages = await consumer.consume(pulling)
+    const late = setInterval(() => {
+      if (loaded.tail.head === seen) messages.stop()
+      seen = loaded.tail.head
+    }, deliverWithinMs)
+    let seen = loaded.tail.head
+    try {
+      for await (const received of messages) {
+        // What is missing in between was erased with its document.
+        while (loaded.tail.head < received.seq - 1)
+          loaded.take(blankAt(loaded.tail.head + 1, messageIn(received).acceptedAt))
+        loaded.take(messageIn(received))
+        if (received.seq >= state.last_seq) return loaded
+      }
+    } finally {
+      clearInterval(late)
+    }
+    throw new Error(undelivered)
+  }
+
+  private constructor(parts: ViewParts, { floor, kept }: Start) {
+    const { limits, folds = {}, now, onFailure, memory, life, bucket } = parts
     this.#parts = parts
-    this.#kept = createKept({ bucket, life, loaded: parts.kept, onFailure })
+    this.#kept = createKept({ bucket, life, loaded: kept, onFailure })
     this.#retention = new Retention({
       bounds: limits,
       now,
@@ -46,7 +88,7 @@ export class View {
         return stored ? [stored] : []
       },
     })
-    this.folding = new Folding(
+    this.#folding = new Folding(
       {
         folds,
         bases: { ...this.#kept.bases, erase: (channel, before) => this.#eraseAll(channel, before) },
@@ -57,13 +99,8 @@ export class View {
       },
       this.#kept.stored((kind) => folds[kind] !== undefined),
     )
-    const bounds = {
-      messages: Math.min(memory.messages, limits.messages),
-      bytes: Math.min(memory.bytes, limits.bytes),
-      ageMs: limits.ageMs,
-    }
     const newest = this.#kept.newest((kind) => folds[kind] === undefined)
-    this.tail = new Tail(bounds, now, this.folding, floor, newest)
+    this.tail = new Tail(boundsWithin(limits, memory), now, this.#folding, floor, newest)
   }
 
   take(message: Message): void {
@@ -84,19 +121,67 @@ export class View {
     return this.#retention.floor
   }
 
+  oldest(channel: string, kind: Kind) {
+    return this.#folding.oldest(channel, kind)
+  }
+
+  /** Null if another server has erased some of them. */
+  async after(seq: number, channels: ReadonlySet<string>): Promise<Portion | null> {
+    if (seq >= this.tail.floor) return this.tail.after(seq, channels)
+    const { client, name, onFailure } = this.#parts
+    const count = Math.min(portion.messages, this.tail.floor - seq)
+    const consumer = await client.consumers.get(name, from(seq + 1)).catch(notRead)
+    try {
+      const messages: Message[] = []
+      let size = 0
+      let upTo = seq
+      for await (const received of await consumer.fetch({ ...pulling, max_messages: count })) {
+        for (; upTo < received.seq - 1 && upTo < seq + count; upTo += 1)
+          if (!this.#isBlank(upTo + 1)) return null
+        if (upTo === seq + count) break
+        const message = messageIn(received)
+        const isAsked = channels.has(message.channel)
+        if (isAsked) size += bytesOf(message)
+        if (messages.length > 0 && size > portion.bytes) break
+        if (isAsked) messages.push(message)
+        upTo = received.seq
+        if (upTo === seq + count) break
+      }
+      return { messages, upTo }
+    } finally {
+      await consumer.delete().catch(onFailure)
+    }
+  }
+
+  /**
+   * A window comes from a server that was ahead of this one: waits until it has heard as much, if there is so much. Rejects when that
+   * takes too long: a snapshot would be older than what the window has.
+   */
+  async catchUp({ epoch, seq }: Cursor): Promise<void> {
+    const { manager, name, life } = this.#parts
+    if (epoch !== life.epoch || seq <= this.tail.head) return
+    const late = AbortSignal.timeout(hearWithinMs)
+    const { state } = await manager.streams.info(name).catch(notRead)
+    if (seq > state.last_seq) return
+    while (seq > this.tail.head) {
+      if (late.aborted) throw logUnavailable(late.reason)
+      await pause(hearAgainMs)
+    }
+  }
+
   /** Whether the message of that number was erased with its document. */
-  isBlank(seq: number): boolean {
+  #isBlank(seq: number): boolean {
     return this.#held.get(seq)?.channel === ''
   }
 
   async close(): Promise<void> {
     await this.#erasing
-    this.folding.close()
+    this.#folding.close()
     await this.#kept.written().catch(this.#parts.onFailure)
   }
 
   #eraseAll(channel: string, before: number): void {
-    const { eraseChannel, onFailure } = this.#parts
+    const { manager, name, onFailure } = this.#parts
     this.#kept.erase(channel, before)
     for (const [seq, stored] of this.#held) {
       if (stored.channel !== channel || seq >= before) continue
@@ -106,22 +191,34 @@ export class View {
     // Last: while it has something, the next start erases the rest.
     this.#kept
       .written()
-      .then(() => eraseChannel(channel, before))
+      .then(() => manager.streams.purge(name, { filter: subjectOf(name, channel), seq: before }))
       .catch(onFailure)
   }
 
   async #eraseSome(): Promise<void> {
     const count = this.#retention.erasable()
     const after = this.#retention.erasedTo
-    if (count === 0 || !this.folding.areErasable(after, count)) return
+    if (count === 0 || !this.#folding.areErasable(after, count)) return
     for (let seq = after + 1; seq <= after + count; seq += 1) {
       const newest = this.tail.newestAt(seq)
       if (newest) this.#kept.keep(newest)
     }
     // The stream may lose only what is kept elsewhere for good.
     await this.#kept.written()
-    await this.#parts.erase(after + count)
+    await this.#parts.manager.streams.purge(this.#parts.name, { seq: after + count + 1 })
     for (let seq = after + 1; seq <= after + count; seq += 1) this.#held.delete(seq)
     this.#retention.erased(count)
   }
+}
+
+function notRead(cause: unknown): never {
+  throw logUnavailable(reasonOf(cause))
+}
+
+export const from = (seq: number) => ({ deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: seq })
+
+export type StoredDraft = Draft & { readonly acceptedAt: number }
+
+export function messageIn(received: JsMsg): Message {
+  return { ...received.json<StoredDraft>(), seq: received.seq }
 }

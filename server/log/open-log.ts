@@ -36,8 +36,6 @@ interface LogConfig {
 }
 
 interface Surroundings extends Omit<LogParts, 'limits'> {
-  /** Takes a sentence when stored messages turn out to be missing or damaged. Must not throw; default: a failure. */
-  readonly onLoss?: (sentence: string) => void
   readonly dataFolder: string
   readonly random: Random
   /** Around what stores: behind a queue, so that drafts are checked in the order in which they are stored. */

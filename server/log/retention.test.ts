@@ -4,7 +4,7 @@ import type { Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import type { Bounds } from './log.ts'
-import { draft, idsOf, main, seqsOf } from './log-testing.ts'
+import { draft, main, seqsOf } from './log-testing.ts'
 import { portion, Retention, type Stored, Tail } from './retention.ts'
 
 const ample = { messages: 1000, bytes: 100_000_000, ageMs: 1000 }
@@ -22,13 +22,13 @@ function openRetention(count: number, bytes: number, change: Partial<typeof ampl
   return { retention, stored, clock }
 }
 
-test('nothing goes while all is within bounds', () => {
+test('retention drops nothing while everything is within bounds', () => {
   const { retention } = openRetention(1000, 10)
   retention.forget()
   assert.deepEqual([retention.floor, retention.erasable()], [0, 0])
 })
 
-test('lets the oldest go by count, by bytes and by age', () => {
+test('retention drops the oldest by count, by bytes and by age', () => {
   for (const [change, ms] of [
     [{ messages: 30 }, 0],
     [{ bytes: 305 }, 0],
@@ -41,7 +41,7 @@ test('lets the oldest go by count, by bytes and by age', () => {
   }
 })
 
-test('counts what is added', () => {
+test('retention counts added messages', () => {
   const { retention, stored } = openRetention(10, 10, { bytes: 100 })
   stored.push({ bytes: 25, acceptedAt: 11 })
   retention.add(25)
@@ -49,7 +49,7 @@ test('counts what is added', () => {
   assert.equal(retention.floor, 3)
 })
 
-test('erases by portions, of many small ones or of few large ones', () => {
+test('retention erases in portions of many small messages or of few large ones', () => {
   const { retention } = openRetention(1000, 10, { messages: 300 })
   retention.forget()
   const portions: number[] = []
@@ -75,7 +75,7 @@ test('erases by portions, of many small ones or of few large ones', () => {
   assert.deepEqual([large.floor, large.erasable()], [6, 0])
 })
 
-test('a portion that was not erased is asked for again', () => {
+test('retention offers a portion again until it was erased', () => {
   const { retention } = openRetention(100, 10, { messages: 10 })
   retention.forget()
   assert.equal(retention.erasable(), 90)
@@ -101,38 +101,7 @@ function fill(tail: Tail, count: number): void {
   for (let n = 1; n <= count; n += 1) tail.add(messageAt(tail.head + 1), 10)
 }
 
-test('is bounded by count and reads what it has', () => {
-  const tail = openTail({ ...tailBounds, messages: 3 }, () => 0)
-  fill(tail, 5)
-  assert.deepEqual([tail.floor, tail.head], [2, 5])
-  assert.deepEqual(seqsOf(tail.after(2, main).messages), [3, 4, 5])
-  assert.deepEqual(seqsOf(tail.after(4, main).messages), [5])
-  assert.deepEqual(tail.after(5, main).messages, [])
-})
-
-test('is bounded by bytes, and keeps one that is too large alone', () => {
-  const tail = openTail({ ...tailBounds, bytes: 25 }, () => 0)
-  fill(tail, 3)
-  assert.equal(tail.floor, 1)
-  tail.add(messageAt(4), 1000)
-  assert.equal(tail.floor, 3)
-})
-
-test('is bounded by age, to the last one', () => {
-  let time = 0
-  const tail = openTail({ ...tailBounds, ageMs: 10 }, () => time)
-  tail.add(messageAt(1, 0), 1)
-  tail.add(messageAt(2, 5), 1)
-  time = 11
-  tail.forget()
-  assert.equal(tail.floor, 1)
-  time = 16
-  tail.forget()
-  assert.deepEqual([tail.floor, tail.after(2, main).messages], [2, []])
-  assert.deepEqual(idsOf(tail.newestOn(main)), ['w1-2'])
-})
-
-test('reads rightly after its places were cut, many times over', () => {
+test('a tail reads exactly what it holds after it dropped thousands', () => {
   const tail = openTail(tailBounds, () => 0)
   for (let n = 1; n <= 5000; n += 1) {
     fill(tail, 1)
@@ -142,7 +111,7 @@ test('reads rightly after its places were cut, many times over', () => {
   assert.equal(tail.after(tail.floor, main).messages.length, 100)
 })
 
-test('counts the bytes of what it has, cut or not', () => {
+test('a tail counts the bytes of held messages alone', () => {
   const tail = openTail({ ...tailBounds, messages: 2000, bytes: 5000 }, () => 0)
   const sizeAt = (seq: number) => (seq % 7) + 1
   for (let seq = 1; seq <= 8000; seq += 1) tail.add(messageAt(seq), sizeAt(seq))
@@ -151,7 +120,7 @@ test('counts the bytes of what it has, cut or not', () => {
   assert.equal(tail.floor, least)
 })
 
-test('knows the ids of what it has and of the newest, and of nothing else', () => {
+test('a tail knows the ids of held and newest messages, and no others', () => {
   const tail = openTail({ ...tailBounds, messages: 2 }, () => 0)
   tail.add(messageAt(1, 0, 'quiet'), 1)
   fill(tail, 4)
@@ -163,7 +132,7 @@ test('knows the ids of what it has and of the newest, and of nothing else', () =
   assert.deepEqual([find(6, 'quiet'), find(6, 'main')], [6, undefined])
 })
 
-test('begins at a given floor, with the newest messages up to there', () => {
+test('a tail starts at a given floor with the newest messages up to it', () => {
   const tail = openTail(tailBounds, () => 0, 7, [messageAt(3), messageAt(7, 0, 'other')])
   const third = { id: 'w1-3', from: 'w1', channel: 'main' }
   assert.deepEqual([tail.floor, tail.head, tail.find(third)?.seq], [7, 7, 3])
@@ -179,7 +148,7 @@ test('begins at a given floor, with the newest messages up to there', () => {
   )
 })
 
-test('reads a portion at a time, of so many messages or bytes, and says how far it looked', () => {
+test('a tail reads in portions bounded by messages and bytes, and says how far it looked', () => {
   const tail = openTail({ ...tailBounds, messages: 5000, bytes: 1e9 }, () => 0)
   fill(tail, 1)
   for (let seq = 2; seq <= 601; seq += 1) tail.add(messageAt(seq, 0, 'other'), 10)

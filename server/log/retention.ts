@@ -13,7 +13,7 @@ import {
 } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import type { Folding } from './folding.ts'
-import type { Bounds, Identified } from './log.ts'
+import type { Bounds, Identified, Memory } from './log.ts'
 
 /** Whether the oldest must go, which was accepted at `oldestAt` (ms since the epoch). */
 function exceeds(
@@ -150,40 +150,6 @@ interface Held {
   readonly bytes: number
 }
 
-const isSame = (one: Identified, other: Identified) =>
-  one.id === other.id && one.from === other.from && one.channel === other.channel
-
-/** Messages by id, sender and channel. Nearly always the id is enough. */
-class MessageIndex {
-  readonly #byId = new Map<string, readonly Message[] | Message>()
-
-  find(wanted: Identified): Message | undefined {
-    const found = this.#byId.get(wanted.id)
-    if (found === undefined) return undefined
-    return all(found).find((message) => isSame(message, wanted))
-  }
-
-  /** In place of one with the same id, sender and channel. */
-  set(message: Message): void {
-    const found = this.#byId.get(message.id)
-    if (found === undefined) this.#byId.set(message.id, message)
-    else this.#byId.set(message.id, [...all(found).filter((other) => !isSame(other, message)), message])
-  }
-
-  /** This very one. */
-  delete(message: Message): void {
-    const found = this.#byId.get(message.id)
-    if (found === message) this.#byId.delete(message.id)
-    else if (found !== undefined) {
-      const rest = all(found).filter((other) => other !== message)
-      if (rest.length > 0) this.#byId.set(message.id, rest)
-      else this.#byId.delete(message.id)
-    }
-  }
-}
-
-const all = (found: readonly Message[] | Message): readonly Message[] => ('id' in found ? [found] : found)
-
 /** Holds the place of a message whose document was erased: on a channel that nobody can read. */
 export const blankAt = (seq: number, acceptedAt: number): Message<'erasure'> => ({
   ...{ id: '', channel: '', kind: 'erasure', from: '', at: 0, body: { head: 0 } },
@@ -194,8 +160,14 @@ function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> 
   return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }
 }
 
-/** Places of dropped messages until they are cut off. */
-const mostGone = 1024
+const usualMemory: Memory = { messages: 4096, bytes: 8_388_608 }
+
+/** Of a tail in front of a file or a broker. */
+export const boundsWithin = (limits: Bounds, { messages, bytes } = usualMemory): Bounds => ({
+  messages: Math.min(messages, limits.messages),
+  bytes: Math.min(bytes, limits.bytes),
+  ageMs: limits.ageMs,
+})
 
 export class Tail {
   readonly #bounds: Bounds
@@ -203,12 +175,11 @@ export class Tail {
   readonly #folding: Folding
   #floor: number
   #head: number
-  /** From number `#floor + 1` on, after `#gone` places of those that were dropped. */
-  #held: (Held | null)[] = []
-  #gone = 0
+  /** By number, in order. */
+  readonly #held = new Map<number, Held>()
   #bytes = 0
   /** The tail and the messages of snapshots, but not bases. */
-  readonly #index = new MessageIndex()
+  readonly #index = new Map<string, Message>()
   readonly #newest = new Map<string, Map<Kind, Message>>()
   readonly #newestBySeq = new Map<number, Message>()
   readonly #heads = new Map<string, number>()
@@ -229,7 +200,7 @@ export class Tail {
     this.#head = floor
     for (const message of newest) {
       this.#setNewest(message)
-      this.#index.set(message)
+      this.#index.set(keyOf(message), message)
     }
     for (const [channel, seq] of folding.heads()) {
       this.#empty.delete(channel)
@@ -254,7 +225,7 @@ export class Tail {
   /** `message.seq` is `head + 1`; `bytes` is its body's size. Enforces the bounds. */
   add(message: Message, bytes: number): void {
     this.#head = message.seq
-    this.#held.push({ message, bytes })
+    this.#held.set(message.seq, { message, bytes })
     this.#bytes += bytes
     if (isKind(message, 'erasure')) this.#erase(message)
     else this.#keep(message, bytes)
@@ -262,7 +233,7 @@ export class Tail {
   }
 
   #keep(message: Message, bytes: number): void {
-    this.#index.set(message)
+    this.#index.set(keyOf(message), message)
     if (this.#folding.isCumulative(message.kind)) {
       this.#heads.set(message.channel, message.seq)
       this.#empty.delete(message.channel)
@@ -306,14 +277,14 @@ export class Tail {
   #eraseChannel(channel: string, before: number): void {
     for (const message of this.#newest.get(channel)?.values() ?? []) {
       this.#newestBySeq.delete(message.seq)
-      this.#index.delete(message)
+      this.#forgetId(message)
     }
     this.#newest.delete(channel)
-    for (const message of this.#folding.erase(channel, before)) this.#index.delete(message)
-    for (const [place, held] of this.#held.entries()) {
-      if (held?.message.channel !== channel || held.message.seq >= before) continue
-      this.#index.delete(held.message)
-      this.#held[place] = { message: blankAt(held.message.seq, held.message.acceptedAt), bytes: 0 }
+    for (const message of this.#folding.erase(channel, before)) this.#forgetId(message)
+    for (const [seq, held] of this.#held) {
+      if (held.message.channel !== channel || seq >= before) continue
+      this.#forgetId(held.message)
+      this.#held.set(seq, { message: blankAt(seq, held.message.acceptedAt), bytes: 0 })
       this.#bytes -= held.bytes
     }
     this.#deletions.delete(channel)
@@ -323,42 +294,39 @@ export class Tail {
 
   forget(): void {
     const time = this.#now()
-    for (let oldest = this.#at(this.#floor + 1); oldest; oldest = this.#at(this.#floor + 1)) {
+    // Not by iteration: that skips the places of all that were deleted.
+    for (let oldest = this.#held.get(this.#floor + 1); oldest; oldest = this.#held.get(this.#floor + 1)) {
       const { message, bytes } = oldest
-      const messages = this.#held.length - this.#gone
-      const held = { messages, bytes: this.#bytes, oldestAt: message.acceptedAt }
-      if (!exceeds(this.#bounds, held, time)) return
-      this.#floor = message.seq
-      this.#bytes -= bytes
-      this.#held[this.#gone] = null
-      this.#gone += 1
-      if (this.#gone >= mostGone && this.#gone * 2 >= this.#held.length) {
-        this.#held = this.#held.slice(this.#gone)
-        this.#gone = 0
-      }
       const { seq } = message
-      if (!this.isNewest(seq) && !this.#folding.isLoose(seq)) this.#index.delete(message)
+      const held = { messages: this.#held.size, bytes: this.#bytes, oldestAt: message.acceptedAt }
+      if (!exceeds(this.#bounds, held, time)) return
+      this.#floor = seq
+      this.#bytes -= bytes
+      this.#held.delete(seq)
+      if (!this.isNewest(seq) && !this.#folding.isLoose(seq)) this.#forgetId(message)
     }
-  }
-
-  #at(seq: number): Held | null | undefined {
-    return this.#held[this.#gone + seq - this.#floor - 1]
   }
 
   /** Snapshots contain this message no more: below the floor its id is forgotten. */
   superseded(message: Message): void {
-    if (message.seq <= this.#floor) this.#index.delete(message)
+    if (message.seq <= this.#floor) this.#forgetId(message)
+  }
+
+  /** A newer message may have the id by now. */
+  #forgetId(message: Message): void {
+    const key = keyOf(message)
+    if (this.#index.get(key) === message) this.#index.delete(key)
   }
 
   find(wanted: Identified): Message | undefined {
-    return this.#index.find(wanted)
+    return this.#index.get(keyOf(wanted))
   }
 
   /** A portion after `seq`, which must be at least `floor`. */
   after(seq: number, channels: ReadonlySet<string>): Portion {
     const messages: Message[] = []
     let size = 0
-    for (let held = this.#at(seq + 1); held; held = this.#at(held.message.seq + 1)) {
+    for (let held = this.#held.get(seq + 1); held; held = this.#held.get(held.message.seq + 1)) {
       const { message, bytes } = held
       if (!channels.has(message.channel)) continue
       size += bytes

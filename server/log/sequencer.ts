@@ -25,8 +25,6 @@ export class Entry {
   /** As JSON, and its size. */
   readonly body: string
   readonly bytes: number
-  #seq = 0
-  #text = ''
 
   constructor(draft: Draft, acceptedAt: number) {
     this.draft = draft
@@ -35,83 +33,64 @@ export class Entry {
     this.bytes = Buffer.byteLength(this.body)
   }
 
-  /** The message as JSON; made once. */
+  /** The message as JSON. */
   textOf(seq: number): string {
-    if (seq === this.#seq) return this.#text
     const { id, channel, kind, from, at } = this.draft
     const head = JSON.stringify({ id, channel, kind, from, at })
-    this.#text = `${head.slice(0, -1)},"body":${this.body},"seq":${seq},"acceptedAt":${this.acceptedAt}}`
-    this.#seq = seq
-    return this.#text
+    return `${head.slice(0, -1)},"body":${this.body},"seq":${seq},"acceptedAt":${this.acceptedAt}}`
   }
 }
 
-interface PendingEntry extends PromiseWithResolvers<number> {
-  readonly entry: Entry
-}
-
-export interface LogStore {
-  /**
-   * One commit. Returns each entry's number: the next after the tail's head, or a stored repeat's; null if another
-   * message has the id. Throws if nothing was stored.
-   */
-  readonly commit: (group: readonly Entry[]) => readonly (number | null)[]
+/** What a log has beside its tail. */
+export interface Archive {
   /** Of what the tail no longer has. */
   readonly find?: (wanted: Identified) => Message | null
   /** Drops what exceeds the bounds; all messages after the returned number are held. */
   readonly floor: () => number
   /** Whether the log has all messages up to a cursor as its client has them; absent where it has one epoch. */
   readonly continues?: (cursor: Cursor) => boolean
+  /** Waits for what a client with this cursor has, where another server was ahead of this one. */
+  readonly catchUp?: (cursor: Cursor) => Promise<void>
   /** `seq` is from `floor()` to the head. Null where messages cannot be read. */
   readonly after: (seq: number, channels: ReadonlySet<string>) => Portion | Promise<Portion | null>
   readonly oldest: (channel: string, kind: Kind) => Omit<OldestContent, 'after'>
-  readonly close: () => void
 }
 
-interface SequencerParts {
+export interface TailLogParts {
   readonly epoch: string
-  /** Filled by the sequencer, after each commit. */
+  /** Its owner adds each message before followers are told of it. */
   readonly tail: Tail
+  readonly archive: Archive
   readonly maxChannels: number
-  readonly store: LogStore
-  /** Drafts appended before `run` is called form one group; absent where each is a commit, within `append`. */
-  readonly defer?: Defer | undefined
   readonly onFailure: OnFailure
 }
 
-/** Each with a group of entries: its commit begins; has ended; all followers were told. */
-const diagnostics = {
-  committing: channel('crosswind:committing'),
-  stored: channel('crosswind:stored'),
-  told: channel('crosswind:told'),
+interface Pending {
+  readonly draft: Draft
+  readonly promise: Promise<number>
 }
 
-export class Sequencer implements Log {
-  readonly #epoch: string
-  readonly #tail: Tail
+/** Answers from the tail, and decides which drafts go into the log; the rest is how they get there. */
+export abstract class TailLog<Waiting extends Pending> implements Log {
+  protected readonly epoch: string
+  protected readonly tail: Tail
+  protected readonly onFailure: OnFailure
+  /** Drafts that are not answered, by `keyOf`. */
+  protected readonly pending = new Map<string, Waiting>()
+  readonly #archive: Archive
   readonly #maxChannels: number
-  readonly #store: LogStore
-  readonly #defer: Defer | undefined
-  readonly #onFailure: OnFailure
   readonly #followers: Followers
-  readonly #pending = new Map<string, PendingEntry>()
-  /** Pending without a group, and the channels they add. */
-  #waiting: PendingEntry[] = []
-  readonly #newChannels = new Set<string>()
-  /** Channels whose erasure is pending, to make room. */
+  /** Channels whose erasure is pending. */
   readonly #leaving = new Set<string>()
-  #isPlanned = false
-  #isStoring = false
   #isClosed = false
   #closing: Promise<void> | null = null
 
-  constructor({ epoch, tail, maxChannels, store, defer, onFailure }: SequencerParts) {
-    this.#epoch = epoch
-    this.#tail = tail
+  constructor({ epoch, tail, archive, maxChannels, onFailure }: TailLogParts) {
+    this.epoch = epoch
+    this.tail = tail
+    this.onFailure = onFailure
+    this.#archive = archive
     this.#maxChannels = maxChannels
-    this.#store = store
-    this.#defer = defer
-    this.#onFailure = onFailure
     this.#followers = new Followers(onFailure)
   }
 
@@ -126,8 +105,8 @@ export class Sequencer implements Log {
   readonly find: Log['find'] = async (wanted) => {
     this.#mustBeOpen()
     // Of one that is not stored its sender is told.
-    await this.#pending.get(keyOf(wanted))?.promise.catch(() => undefined)
-    return this.#tail.find(wanted) ?? this.#store.find?.(wanted) ?? null
+    await this.pending.get(keyOf(wanted))?.promise.catch(() => undefined)
+    return this.tail.find(wanted) ?? this.#archive.find?.(wanted) ?? null
   }
 
   readonly follow: Log['follow'] = (onMessage) => this.#followers.add(onMessage)
@@ -135,16 +114,13 @@ export class Sequencer implements Log {
   readonly read: Log['read'] = async (cursor, channels) => {
     this.#mustBeOpen()
     this.#eraseDue()
-    const head = { epoch: this.#epoch, seq: this.#tail.head }
-    const isHeld = cursor !== null && this.#continues(cursor) && cursor.seq >= this.#store.floor()
-    const found = isHeld ? await this.#store.after(cursor.seq, channels) : null
+    if (cursor && this.#archive.catchUp) await this.#archive.catchUp(cursor)
+    const { head } = this
+    const isHeld = cursor !== null && this.#continues(cursor) && cursor.seq >= this.#archive.floor()
+    const found = isHeld ? await this.#archive.after(cursor.seq, channels) : null
     if (found) {
-      return {
-        recovered: true,
-        messages: found.messages,
-        reached: { epoch: this.#epoch, seq: found.upTo },
-        head,
-      }
+      const reached = { epoch: this.epoch, seq: found.upTo }
+      return { recovered: true, messages: found.messages, reached, head }
     }
     const whole = this.#snapshot(channels)
     return { recovered: false, ...whole, reached: whole.head }
@@ -154,85 +130,165 @@ export class Sequencer implements Log {
 
   readonly oldest: Log['oldest'] = async (channel, kind) => {
     this.#mustBeOpen()
-    const floor = this.#store.floor()
-    const { base, messages } = this.#store.oldest(channel, kind)
-    return { base, messages, after: { epoch: this.#epoch, seq: Math.max(base?.seq ?? 0, floor) } }
+    const floor = this.#archive.floor()
+    const { base, messages } = this.#archive.oldest(channel, kind)
+    return { base, messages, after: { epoch: this.epoch, seq: Math.max(base?.seq ?? 0, floor) } }
   }
 
-  readonly heads: Log['heads'] = () => this.#tail.heads
+  readonly heads: Log['heads'] = () => this.tail.heads
 
   readonly close: Log['close'] = () => {
-    this.#closing ??= this.#finish()
+    this.#isClosed = true
+    this.#closing ??= this.finish()
     return this.#closing
+  }
+
+  /** A number where the draft is stored within the call. Throws or rejects if it is not stored. */
+  protected abstract enter(draft: Draft, acceptedAt: number): number | Promise<number>
+
+  protected get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  protected get head(): Cursor {
+    return { epoch: this.epoch, seq: this.tail.head }
+  }
+
+  /** `text`: the message as JSON, where it is known. */
+  protected tell(message: Message, text?: string): void {
+    if (message.kind === 'erasure') this.#leaving.delete(message.channel)
+    this.#followers.tell(message, formatCursor({ epoch: this.epoch, seq: message.seq }), text)
+  }
+
+  /** Once. Waits for those that are pending; no more come. */
+  protected async finish(): Promise<void> {
+    await Promise.allSettled(Array.from(this.pending.values(), ({ promise }) => promise))
   }
 
   #mustBeOpen(): void {
     if (this.#isClosed) throw logClosed()
   }
 
+  #continues(cursor: Cursor): boolean {
+    return this.#archive.continues?.(cursor) ?? (cursor.epoch === this.epoch && cursor.seq <= this.tail.head)
+  }
+
+  #take(draft: Draft, acceptedAt: number): number | Promise<number> {
+    this.#mustBeOpen()
+    this.#eraseDue()
+    const stored = this.tail.find(draft)
+    const unanswered = this.pending.size === 0 ? undefined : this.pending.get(keyOf(draft))
+    const known = stored ?? unanswered?.draft
+    if (known && !isRepeat(draft, known)) throw idTaken(draft)
+    if (stored) return stored.seq
+    if (unanswered) return unanswered.promise
+    mustBeThere(draft, this.tail)
+    this.#mustHaveRoom(draft.channel)
+    return this.enter(draft, acceptedAt)
+  }
+
   #mustHaveRoom(channel: string): void {
-    if (this.#newChannels.has(channel) || (this.#tail.heads.has(channel) && !this.#leaving.has(channel)))
-      return
-    if (
-      this.#tail.heads.size - this.#leaving.size + this.#newChannels.size >= this.#maxChannels &&
-      !this.#makeRoom()
-    )
-      throw tooManyChannels(channel, this.#maxChannels)
-    this.#newChannels.add(channel)
+    const { heads } = this.tail
+    if (heads.has(channel) && !this.#leaving.has(channel)) return
+    const drafts = this.pending.values().map(({ draft }) => draft)
+    const written = drafts.filter(({ kind }) => kind !== 'erasure').map((draft) => draft.channel)
+    const channels = new Set(heads.keys()).difference(this.#leaving).union(new Set(written))
+    if (channels.has(channel) || channels.size < this.#maxChannels || this.#makeRoom()) return
+    throw tooManyChannels(channel, this.#maxChannels)
   }
 
   /** An empty document goes before the new one comes. */
   #makeRoom(): boolean {
-    const isInUse = (channel: string) =>
-      this.#pending.values().some(({ entry }) => entry.draft.channel === channel)
-    const erasure = this.#tail.emptyErasure(isInUse)
-    if (!erasure) return false
-    if (this.#defer || this.#isStoring) this.#leaving.add(erasure.channel)
-    this.#erase(erasure)
-    return true
+    const isInUse = (channel: string) => this.pending.values().some(({ draft }) => draft.channel === channel)
+    const erasure = this.tail.emptyErasure(isInUse)
+    if (erasure) this.#erase(erasure)
+    return erasure !== null
   }
 
   /** What is due is erased before the next message or snapshot. */
   #eraseDue(): void {
-    const due = this.#tail.dueErasure()
-    if (due && !this.#pending.has(keyOf(due))) this.#erase(due)
+    const due = this.tail.dueErasure()
+    if (due && !this.pending.has(keyOf(due))) this.#erase(due)
   }
 
+  /** One that fails is tried again with the next message. */
   #erase(erasure: Draft<'erasure'>): void {
     try {
-      const stored = this.#enter(erasure, erasure.at)
-      if (typeof stored !== 'number') stored.catch(this.#onFailure)
+      const stored = this.enter(erasure, erasure.at)
+      if (typeof stored === 'number') return
+      this.#leaving.add(erasure.channel)
+      stored.catch(this.onFailure).finally(() => this.#leaving.delete(erasure.channel))
     } catch (error) {
-      // It is tried again with the next message.
-      this.#onFailure(error)
+      this.onFailure(error)
     }
   }
 
-  /** A number where the draft is stored within the call. Throws what `append` rejects with. */
-  #take(draft: Draft, acceptedAt: number): number | Promise<number> {
+  #snapshot(channels: ReadonlySet<string>): Snapshot {
     this.#mustBeOpen()
     this.#eraseDue()
-    const stored = this.#tail.find(draft)
-    const unanswered = this.#pending.size === 0 ? undefined : this.#pending.get(keyOf(draft))
-    const known = stored ?? unanswered?.entry.draft
-    if (known && !isRepeat(draft, known)) throw idTaken(draft)
-    if (stored) return stored.seq
-    if (unanswered) return unanswered.promise
-    mustBeThere(draft, this.#tail)
-    this.#mustHaveRoom(draft.channel)
-    return this.#enter(draft, acceptedAt)
+    return { messages: this.tail.newestOn(channels), head: this.head }
+  }
+}
+
+/** Where a sequencer's messages are. */
+export interface LogStore extends Archive {
+  /**
+   * One commit. Returns each entry's number: the next after the tail's head, or a stored repeat's; null if another
+   * message has the id. Throws if nothing was stored.
+   */
+  readonly commit: (group: readonly Entry[]) => readonly (number | null)[]
+  readonly close: () => void
+}
+
+interface SequencerParts extends Omit<TailLogParts, 'archive'> {
+  readonly store: LogStore
+  /** Drafts appended before `run` is called form one group; absent where each is a commit, within `append`. */
+  readonly defer?: Defer | undefined
+}
+
+interface PendingEntry extends PromiseWithResolvers<number> {
+  readonly draft: Draft
+  readonly entry: Entry
+}
+
+/** Each with a group of entries: its commit begins; has ended; all followers were told. */
+const diagnostics = {
+  committing: channel('crosswind:committing'),
+  stored: channel('crosswind:stored'),
+  told: channel('crosswind:told'),
+}
+
+/** The log of one server: numbers drafts in the order of their calls. */
+export class Sequencer extends TailLog<PendingEntry> {
+  readonly #store: LogStore
+  readonly #defer: Defer | undefined
+  /** Pending without a group. */
+  #waiting: PendingEntry[] = []
+  #isPlanned = false
+  #isStoring = false
+
+  constructor({ store, defer, ...parts }: SequencerParts) {
+    super({ ...parts, archive: store })
+    this.#store = store
+    this.#defer = defer
   }
 
-  #enter(draft: Draft, acceptedAt: number): number | Promise<number> {
+  protected override enter(draft: Draft, acceptedAt: number): number | Promise<number> {
     const entry = new Entry(draft, acceptedAt)
     // A follower that appends waits for its turn.
     if (!this.#defer && !this.#isStoring) return this.#storeOne(entry)
-    const { promise, resolve, reject } = Promise.withResolvers<number>()
-    const pendingEntry = { entry, promise, resolve, reject }
+    const pendingEntry = { ...Promise.withResolvers<number>(), entry, draft }
     this.#waiting.push(pendingEntry)
-    this.#pending.set(keyOf(draft), pendingEntry)
+    this.pending.set(keyOf(draft), pendingEntry)
     this.#plan()
-    return promise
+    return pendingEntry.promise
+  }
+
+  protected override async finish(): Promise<void> {
+    const settled = super.finish()
+    this.#storeGroup()
+    await settled
+    this.#store.close()
   }
 
   #plan(): void {
@@ -261,11 +317,11 @@ export class Sequencer implements Log {
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
-    for (const [place, { entry, resolve, reject }] of group.entries()) {
+    for (const [place, { draft, resolve, reject }] of group.entries()) {
       const seq = seqs[place]
-      if (seq === null) reject(idTaken(entry.draft))
+      if (seq === null) reject(idTaken(draft))
       else if (seq !== undefined) resolve(seq)
-      this.#pending.delete(keyOf(entry.draft))
+      this.pending.delete(keyOf(draft))
     }
   }
 
@@ -279,23 +335,13 @@ export class Sequencer implements Log {
       for (const [place, entry] of group.entries()) {
         const seq = seqs[place] ?? 0
         // Repeats were told before.
-        if (seq > this.#tail.head) this.#tell(entry, seq)
+        if (seq > this.tail.head) this.#tell(entry, seq)
       }
       diagnostics.told.publish(group)
       return seqs
     } finally {
       this.#isStoring = false
-      this.#newChannels.clear()
-      this.#leaving.clear()
-      if (this.#waiting.length > 0) {
-        for (const { entry } of this.#waiting) {
-          const { channel, kind } = entry.draft
-          if (kind === 'erasure') this.#leaving.add(channel)
-          else if (!this.#tail.heads.has(channel) || this.#leaving.has(channel))
-            this.#newChannels.add(channel)
-        }
-        this.#plan()
-      }
+      if (this.#waiting.length > 0) this.#plan()
     }
   }
 
@@ -303,26 +349,8 @@ export class Sequencer implements Log {
     const { draft, acceptedAt, bytes } = entry
     const { id, channel, kind, from, at, body } = draft
     const message = { id, channel, kind, from, at, body, seq, acceptedAt } as Message
-    this.#tail.add(message, bytes)
-    this.#followers.tell(message, formatCursor({ epoch: this.#epoch, seq }), entry.textOf(seq))
-  }
-
-  #snapshot(channels: ReadonlySet<string>): Snapshot {
-    this.#mustBeOpen()
-    this.#eraseDue()
-    return { messages: this.#tail.newestOn(channels), head: { epoch: this.#epoch, seq: this.#tail.head } }
-  }
-
-  async #finish(): Promise<void> {
-    this.#isClosed = true
-    const promises = Array.from(this.#pending.values(), ({ promise }) => promise)
-    this.#storeGroup()
-    await Promise.allSettled(promises)
-    this.#store.close()
-  }
-
-  #continues(cursor: Cursor): boolean {
-    return this.#store.continues?.(cursor) ?? (cursor.epoch === this.#epoch && cursor.seq <= this.#tail.head)
+    this.tail.add(message, bytes)
+    this.tell(message, entry.textOf(seq))
   }
 }
 
@@ -366,7 +394,7 @@ export function isRepeat(draft: Draft, known: Draft): boolean {
 }
 
 /** A deleted document takes nothing until it is brought back; one that is not there cannot be deleted. */
-export function mustBeThere({ channel, kind }: Draft, tail: Pick<Tail, 'deletionOf' | 'heads'>): void {
+function mustBeThere({ channel, kind }: Draft, tail: Pick<Tail, 'deletionOf' | 'heads'>): void {
   if (kind === 'deletion') {
     if (!tail.heads.has(channel)) throw notThere(channel)
   } else if (tail.deletionOf(channel)) throw documentDeleted(channel)

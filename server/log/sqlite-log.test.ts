@@ -275,14 +275,14 @@ test('the write-ahead log stays small', async (context) => {
   await log.close()
 })
 
-test('a repeat is known among more senders than are remembered, and a counter of any form', async (context) => {
+test('a repeat that is only in the file is known, whatever its id looks like', async (context) => {
   const memory = { messages: 1, bytes: 1 }
   const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9, maxChannels: 10 }
   const log = openSqliteLog({ ...given, limits, file: newFile(context), memory })
   const ids = ['w1-1', 'w1-9', 'w1-007', 'w1-x', 'w1-99999999999999999999']
   for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
-  await Promise.all(countTo(20_001).map((n) => log.append({ ...draft(`s${n}-1`), from: `s${n}` }, 1)))
+  await log.append({ ...draft('w2-1'), from: 'w2' }, 1)
   for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
-  assert.equal(await log.append(draft('w1-8'), 1), 20_001 + ids.length + 1)
+  assert.equal(await log.append(draft('w1-8'), 1), ids.length + 2)
   await log.close()
 })

@@ -1,18 +1,19 @@
 // The log in an SQLite file: outlives the process, optionally a power cut.
 
-import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
+import type { Cursor, Kind, Message } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import { Folding } from './folding.ts'
 import {
-  type Bounds,
   type Defer,
   type Identified,
   type Log,
   type LogParts,
   logFull,
+  lossTakerOf,
+  type Memory,
   newEpoch,
 } from './log.ts'
-import { type Portion, portion, Retention, Tail } from './retention.ts'
+import { boundsWithin, type Portion, portion, Retention, Tail } from './retention.ts'
 import { type Entry, type LogStore, Sequencer } from './sequencer.ts'
 import { explain, isDamage, isFull, type LogFile, openLogFile, SqliteStore } from './sqlite-store.ts'
 
@@ -26,13 +27,9 @@ interface SqliteLogParts extends LogParts {
   readonly random: Random
   /** Drafts appended before `run` is called are committed together; default: each alone, or with `machine` those of a turn. */
   readonly defer?: Defer
-  /** Takes a sentence when stored messages turn out to be missing or damaged. Must not throw; default: a failure. */
-  readonly onLoss?: (sentence: string) => void
-  /** Memory cache, within the limits. */
-  readonly memory?: Omit<Bounds, 'ageMs'>
+  /** See `boundsWithin`. */
+  readonly memory?: Memory
 }
-
-const defaultMemory = { messages: 4096, bytes: 8_388_608 }
 
 /**
  * SQLite's default is a checkpoint within the commit that reaches 1000 pages, which delays that append by two disk flushes. 500
@@ -76,13 +73,11 @@ class SqliteLogStore implements LogStore {
   readonly #reaches: ReturnType<SqliteStore['beginEpoch']>
   readonly #retention: Retention
   readonly #folding: Folding
-  readonly #counters: Counters
   #pagesWritten = 0
-  #isCheckpointPlanned = false
-  #isPrunePlanned = false
+  readonly #planned = new Set<() => void>()
 
   constructor({ database, loss, close }: LogFile, parts: Omit<SqliteLogParts, 'file'>) {
-    const { limits, folds = {}, durability, random, now, onFailure, memory = defaultMemory } = parts
+    const { limits, folds = {}, durability, random, now, onFailure, memory } = parts
     const defer: Defer = parts.defer ?? setImmediate
     const store = new SqliteStore(database)
     const extent = store.extent()
@@ -91,7 +86,7 @@ class SqliteLogStore implements LogStore {
     this.#closeFile = close
     this.#defer = defer
     this.#onFailure = onFailure
-    this.#onLoss = parts.onLoss ?? ((sentence) => onFailure(new Error(sentence)))
+    this.#onLoss = lossTakerOf(parts)
     this.#store = store
     this.#reaches = store.beginEpoch(this.epoch, extent.head)
     if (durability === 'process') store.stopWaitingForDisk()
@@ -102,11 +97,7 @@ class SqliteLogStore implements LogStore {
       extent,
       oldestAfter: (seq) => store.oldestAfter(seq),
     })
-    const bounds = {
-      messages: Math.min(memory.messages, limits.messages),
-      bytes: Math.min(memory.bytes, limits.bytes),
-      ageMs: limits.ageMs,
-    }
+    const bounds = boundsWithin(limits, memory)
     const recent = store.last(bounds)
     const floor = extent.head - recent.length
     const cumulative = Object.keys(folds)
@@ -115,12 +106,7 @@ class SqliteLogStore implements LogStore {
       {
         folds,
         bases: {
-          read: (channel, kind) => store.readSurvivor(channel, kind),
-          write: (base) => store.writeSurvivor(base),
-          past: (channel, kind) => store.past(channel, kind),
-          readPast: (channel, kind, seq) => store.readPast(channel, kind, seq),
-          keepPast: (base) => store.keepPast(base),
-          forgetPast: (channel, kind, seq) => store.forgetPast(channel, kind, seq),
+          ...store.bases,
           erase(channel, before) {
             const { floor } = retention
             retention.shrank(store.transaction(() => store.eraseChannel(channel, before, floor)))
@@ -137,7 +123,6 @@ class SqliteLogStore implements LogStore {
     const newest = store.newest(cumulative).filter(({ seq }) => seq <= floor)
     this.tail = new Tail(bounds, now, this.#folding, floor, newest)
     for (const { message, bytes } of recent) this.tail.add(message, bytes)
-    this.#counters = new Counters((sender, channel) => store.highestCounter(sender, channel))
   }
 
   /** In one transaction; a single one is a transaction by itself. */
@@ -145,13 +130,10 @@ class SqliteLogStore implements LogStore {
     this.#retention.forget()
     const added: Entry[] = []
     const storeOne = (entry: Entry) => {
-      // Null if another message has the id, 0 if it is new.
-      const known = this.#counters.take(entry.draft) ? 0 : this.#store.numberOf(entry.draft, entry.body)
-      if (known !== 0) return known
       const seq = this.tail.head + 1 + added.length
-      this.#store.insert({ seq, entry })
-      added.push(entry)
-      return seq
+      const stored = this.#store.insert(seq, entry)
+      if (stored === seq) added.push(entry)
+      return stored
     }
     const seqs = this.#hasRoom(() =>
       group.length === 1 ? group.map(storeOne) : this.#store.transaction(() => group.map(storeOne)),
@@ -161,8 +143,8 @@ class SqliteLogStore implements LogStore {
       // Pages of the table and of the index, which the messages of a transaction share.
       this.#pagesWritten += 3 / group.length + bytes / pageBytes
     }
-    if (this.#pagesWritten >= checkpointPages) this.#planCheckpoint()
-    if (this.#retention.erasable() > 0) this.#planPrune()
+    if (this.#pagesWritten >= checkpointPages) this.#plan(this.#checkpoint)
+    if (this.#retention.erasable() > 0) this.#plan(this.#prune)
     return seqs
   }
 
@@ -178,13 +160,14 @@ class SqliteLogStore implements LogStore {
     }
   }
 
-  #planPrune(): void {
-    if (this.#isPrunePlanned) return
-    this.#isPrunePlanned = true
+  /** In a turn of its own. One that fails leaves its work to the next. */
+  #plan(work: () => void): void {
+    if (this.#planned.has(work)) return
+    this.#planned.add(work)
     this.#defer(() => {
-      this.#isPrunePlanned = false
+      this.#planned.delete(work)
       try {
-        this.#prune()
+        work()
       } catch (error) {
         this.#onFailure(error)
       }
@@ -192,7 +175,7 @@ class SqliteLogStore implements LogStore {
   }
 
   /** Erases what the log has dropped. */
-  #prune(): void {
+  readonly #prune = () => {
     if (!this.#database.isOpen) return
     // The newest stays: the file's numbers go on from it.
     const dropped = Math.max(
@@ -208,19 +191,9 @@ class SqliteLogStore implements LogStore {
     this.#pagesWritten += 4
   }
 
-  #planCheckpoint(): void {
-    if (this.#isCheckpointPlanned) return
-    this.#isCheckpointPlanned = true
-    this.#defer(() => {
-      this.#isCheckpointPlanned = false
-      this.#pagesWritten = 0
-      try {
-        this.#store.checkpoint('PASSIVE')
-      } catch (error) {
-        // The data stays in the write-ahead log for the next checkpoint.
-        this.#onFailure(error)
-      }
-    })
+  readonly #checkpoint = () => {
+    this.#pagesWritten = 0
+    this.#store.checkpoint('PASSIVE')
   }
 
   /** Null if messages there are damaged. */
@@ -284,60 +257,3 @@ class SqliteLogStore implements LogStore {
     }
   }
 }
-
-/**
- * Most ids are known to be new without a look at the file: their counters are greater than every other that the log has of their
- * sender and channel.
- */
-class Counters {
-  readonly #read: (sender: string, channel: string) => number
-  /** By channel and sender; at least as great as those in the log. */
-  readonly #highest = new Map<string, Map<string, number>>()
-  #count = 0
-
-  constructor(read: (sender: string, channel: string) => number) {
-    this.#read = read
-  }
-
-  /** Whether the draft is known to be new; its counter is the greatest from now on. */
-  take({ id, from, channel }: Draft): boolean {
-    const counter = counterIn(id, from)
-    if (counter === null) return false
-    const senders = this.#highest.getOrInsertComputed(channel, () => new Map())
-    const known = senders.get(from)
-    const highest = known ?? this.#read(from, channel)
-    if (counter > highest || known === undefined) senders.set(from, Math.max(counter, highest))
-    if (known === undefined) this.#count += 1
-    if (this.#count > mostCounters) this.#forget()
-    return counter > highest
-  }
-
-  #forget(): void {
-    this.#highest.clear()
-    this.#count = 0
-  }
-}
-
-/** Of senders on channels; then they are read again. */
-const mostCounters = 20_000
-
-/** Null unless the id is the sender's name, "-" and a whole number as it is written by default. */
-function counterIn(id: string, sender: string): number | null {
-  const start = sender.length + 1
-  if (id.charCodeAt(sender.length) !== hyphen || !id.startsWith(sender)) return null
-  const isZero = id.length === start + 1 && id.charCodeAt(start) === zero
-  if (id.length === start || id.length > start + mostDigits || (id.charCodeAt(start) === zero && !isZero))
-    return null
-  let counter = 0
-  for (let place = start; place < id.length; place += 1) {
-    const digit = id.charCodeAt(place) - zero
-    if (digit < 0 || digit > 9) return null
-    counter = counter * 10 + digit
-  }
-  return counter
-}
-
-const hyphen = 0x2d
-const zero = 0x30
-/** All such numbers are exact. */
-const mostDigits = 15

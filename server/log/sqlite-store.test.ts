@@ -219,17 +219,16 @@ test('a transaction that throws leaves nothing behind, and the next one works', 
   const { database, close } = openLogFile(newFile(context))
   context.after(close)
   const store = new SqliteStore(database)
-  const first = (id: string) => ({ seq: 1, entry: new Entry(draft(id), 1) })
   assert.throws(
     () =>
       store.transaction(() => {
-        store.insert(first('w1-1'))
+        store.insert(1, new Entry(draft('w1-1'), 1))
         throw new Error('after the first')
       }),
     /after the first/,
   )
   assert.equal(database.isTransaction, false)
-  store.transaction(() => store.insert(first('w1-2')))
+  store.transaction(() => store.insert(1, new Entry(draft('w1-2'), 1)))
   assert.deepEqual(
     store.newest().map(({ id }) => id),
     ['w1-2'],

@@ -4,8 +4,8 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import type { Draft, Kind, Message } from '../wire/messages.ts'
-import type { StoredBase } from './folding.ts'
+import type { Message } from '../wire/messages.ts'
+import type { BaseStore, StoredBase } from './folding.ts'
 import type { Bounds, Identified } from './log.ts'
 import { blankAt, type Extent, type Portion, type Stored } from './retention.ts'
 import type { Entry } from './sequencer.ts'
@@ -315,14 +315,6 @@ export function explain(file: string, error: unknown): LogFileError {
   )
 }
 
-export interface Numbered {
-  readonly seq: number
-  readonly entry: Entry
-}
-
-/** Ids looked at for the greatest counter, in some ms. */
-const mostCounted = 10_000
-
 /** Epochs whose cursors are accepted. */
 const mostEpochs = 1000
 
@@ -334,37 +326,41 @@ export class SqliteStore {
   readonly #database: DatabaseSync
   readonly #sql: ReturnType<typeof prepareStatements>
 
+  /** Each write is a commit. */
+  readonly bases: Omit<BaseStore, 'erase'>
+
   constructor(database: DatabaseSync) {
     this.#database = database
-    this.#sql = prepareStatements(database)
+    const sql = prepareStatements(database)
+    this.#sql = sql
+    const readOne = (row: Row | undefined) => row && messageOf(row)
+    this.bases = {
+      read: (channel, kind) => readOne(sql.readSurvivor.get(channel, kind)),
+      write: (base) => writeTo(sql.writeSurvivor, base),
+      past: (channel, kind) => sql.past.all(channel, kind).map(({ seq }) => Number(seq)),
+      readPast: (channel, kind, seq) => readOne(sql.readPast.get(channel, kind, seq)),
+      keepPast: (base) => void writeTo(sql.keepPast, base),
+      forgetPast: (channel, kind, seq) => void sql.forgetPast.run(channel, kind, seq),
+    }
   }
 
   transaction<Result>(work: () => Result): Result {
     return inTransaction(this.#database, work)
   }
 
-  insert({ seq, entry: { draft, acceptedAt, body } }: Numbered): void {
+  /** Returns the message's number: of a repeat that of the stored one; null if another message has the id. */
+  insert(seq: number, { draft, acceptedAt, body }: Entry): number | null {
     const { id, channel, kind, from, at } = draft
     const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
-    this.#sql.insert.run(...fields, checksumOf(fields))
-  }
-
-  /** Of the stored message with the draft's id: null if it is another one, 0 if there is none. `body` is as JSON. */
-  numberOf({ id, channel, kind, from, at }: Draft, body: string): number | null {
+    const { changes } = this.#sql.insert.run(...fields, checksumOf(fields))
+    if (Number(changes) > 0) return seq
     const known = this.#sql.findRepeat.get(kind, at, body, id, from, channel)
-    if (!known) return 0
-    return known.is_repeat === 1 ? Number(known.seq) : null
+    return known?.is_repeat === 1 ? Number(known.seq) : null
   }
 
   find({ id, from, channel }: Identified): Message | null {
     const row = this.#sql.find.get(id, from, channel)
     return row ? messageOf(row) : null
-  }
-
-  /** The greatest counter in the ids of a sender on a channel, or more; 0 for none. Infinite where there are many. */
-  highestCounter(sender: string, channel: string): number {
-    const { highest: found = null, count = 0 } = this.#sql.highest.get(sender, sender, sender, channel) ?? {}
-    return Number(count) === mostCounted ? Number.POSITIVE_INFINITY : Number(found ?? 0)
   }
 
   erase(after: number, count: number, survives: (seq: number) => boolean): void {
@@ -440,33 +436,6 @@ export class SqliteStore {
     })
   }
 
-  readSurvivor(channel: string, kind: Kind): Message | undefined {
-    const row = this.#sql.readSurvivor.get(channel, kind)
-    return row && messageOf(row)
-  }
-
-  /** Commits. Returns the body's size. */
-  writeSurvivor(base: Message): number {
-    return writeTo(this.#sql.writeSurvivor, base)
-  }
-
-  past(channel: string, kind: Kind): number[] {
-    return this.#sql.past.all(channel, kind).map(({ seq }) => Number(seq))
-  }
-
-  readPast(channel: string, kind: Kind, seq: number): Message | undefined {
-    const row = this.#sql.readPast.get(channel, kind, seq)
-    return row && messageOf(row)
-  }
-
-  keepPast(base: Message): void {
-    writeTo(this.#sql.keepPast, base)
-  }
-
-  forgetPast(channel: string, kind: Kind, seq: number): void {
-    this.#sql.forgetPast.run(channel, kind, seq)
-  }
-
   /** Messages of these kinds after their survivors, up to a number; in order. Scans the log. */
   *unfolded(kinds: readonly string[], upTo: number): Generator<{ message: Message; bytes: number }> {
     const rows = this.#database.prepare(
@@ -533,49 +502,35 @@ export class SqliteStore {
 
 /** Those of every message or fold. */
 function prepareStatements(database: DatabaseSync) {
-  const insert = database.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const find = database.prepare('SELECT * FROM message WHERE id = ? AND sender = ? AND channel = ?')
-  const findRepeat = database.prepare(
-    `SELECT seq, kind = ? AND at = ? AND body = ? AS is_repeat FROM message
-     WHERE id = ? AND sender = ? AND channel = ?`,
-  )
-  // As REAL: a counter may have more digits than an integer.
-  const highest = database.prepare(
-    `SELECT max(counter) AS highest, count(*) AS count FROM (
-       SELECT CAST(substr(id, length(sender) + 2) AS REAL) AS counter FROM message
-       WHERE id > ? || '-' AND id < ? || '.' AND sender = ? AND channel = ? LIMIT ${mostCounted})`,
-  )
-  const moveOut = database.prepare('INSERT OR REPLACE INTO survivor SELECT * FROM message WHERE seq = ?')
-  const erase = database.prepare('DELETE FROM message WHERE seq <= ?')
-  const between = database.prepare(
-    `SELECT *, octet_length(body) AS bytes FROM message WHERE seq > ? AND seq <= ?
-     AND channel IN (SELECT value FROM json_each(?)) ORDER BY seq`,
-  )
-  const oldest = database.prepare(
-    `SELECT octet_length(body) AS bytes, accepted_at AS acceptedAt FROM message WHERE seq > ?
-     ORDER BY seq LIMIT ${readAhead}`,
-  )
-  const readSurvivor = database.prepare('SELECT * FROM survivor WHERE channel = ? AND kind = ?')
-  const writeSurvivor = database.prepare('INSERT OR REPLACE INTO survivor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const past = database.prepare('SELECT seq FROM past_base WHERE channel = ? AND kind = ? ORDER BY seq')
-  const readPast = database.prepare('SELECT * FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
-  const keepPast = database.prepare('INSERT OR REPLACE INTO past_base VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const forgetPast = database.prepare('DELETE FROM past_base WHERE channel = ? AND kind = ? AND seq = ?')
+  const into = (table: string) =>
+    database.prepare(`INSERT OR REPLACE INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const pastOf = (what: string, of = '') =>
+    database.prepare(`${what} FROM past_base WHERE channel = ? AND kind = ? ${of}`)
   return {
-    insert,
-    find,
-    findRepeat,
-    highest,
-    moveOut,
-    erase,
-    between,
-    oldest,
-    readSurvivor,
-    writeSurvivor,
-    past,
-    readPast,
-    keepPast,
-    forgetPast,
+    insert: database.prepare(
+      'INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, sender, channel) DO NOTHING',
+    ),
+    find: database.prepare('SELECT * FROM message WHERE id = ? AND sender = ? AND channel = ?'),
+    findRepeat: database.prepare(
+      `SELECT seq, kind = ? AND at = ? AND body = ? AS is_repeat FROM message
+       WHERE id = ? AND sender = ? AND channel = ?`,
+    ),
+    moveOut: database.prepare('INSERT OR REPLACE INTO survivor SELECT * FROM message WHERE seq = ?'),
+    erase: database.prepare('DELETE FROM message WHERE seq <= ?'),
+    between: database.prepare(
+      `SELECT *, octet_length(body) AS bytes FROM message WHERE seq > ? AND seq <= ?
+       AND channel IN (SELECT value FROM json_each(?)) ORDER BY seq`,
+    ),
+    oldest: database.prepare(
+      `SELECT octet_length(body) AS bytes, accepted_at AS acceptedAt FROM message WHERE seq > ?
+       ORDER BY seq LIMIT ${readAhead}`,
+    ),
+    readSurvivor: database.prepare('SELECT * FROM survivor WHERE channel = ? AND kind = ?'),
+    writeSurvivor: into('survivor'),
+    past: pastOf('SELECT seq', 'ORDER BY seq'),
+    readPast: pastOf('SELECT *', 'AND seq = ?'),
+    keepPast: into('past_base'),
+    forgetPast: pastOf('DELETE', 'AND seq = ?'),
   }
 }
 

@@ -83,10 +83,7 @@ interface Line {
  */
 export class SqsLog {
   readonly #settings: SqsSettings
-  readonly #log: Log
-  readonly #now: Clock
-  readonly #random: Random
-  readonly #onFailure: OnFailure
+  readonly #parts: SqsLogParts
   readonly #queue: Queue
   readonly #pending = new Map<string, Entry>()
   readonly #lines = new Map<string, Line>()
@@ -106,12 +103,9 @@ export class SqsLog {
     return new SqsLog(settings, parts, await openQueue(settings, parts.onFailure))
   }
 
-  private constructor(settings: SqsSettings, { log, now, random, onFailure }: SqsLogParts, queue: Queue) {
+  private constructor(settings: SqsSettings, parts: SqsLogParts, queue: Queue) {
     this.#settings = settings
-    this.#log = log
-    this.#now = now
-    this.#random = random
-    this.#onFailure = onFailure
+    this.#parts = parts
     this.#queue = queue
     this.#comesWithinMs = settings.visibilitySeconds * 1000 + graceMs
     for (let count = 0; count < receivers.least; count += 1) this.#receive()
@@ -121,7 +115,7 @@ export class SqsLog {
   /** The log behind the queue, to which drafts come by the queue. */
   get log() {
     return {
-      ...this.#log,
+      ...this.#parts.log,
       append: async (draft: Draft, acceptedAt: number) => {
         if (this.#isClosed) throw logClosed()
         const key = keyOf(draft)
@@ -131,7 +125,7 @@ export class SqsLog {
       },
       find: async (wanted: Identified) => {
         await this.#pending.get(keyOf(wanted))?.promise.catch(() => undefined)
-        return this.#log.find(wanted)
+        return this.#parts.log.find(wanted)
       },
       close: () => {
         this.#closing ??= this.#finish()
@@ -156,7 +150,7 @@ export class SqsLog {
 
   #fail(error: unknown): void {
     const reason = `the queue ${this.#settings.queue} fails: ${error instanceof Error ? error.message : error}`
-    this.#outage = { reason, since: this.#outage?.since ?? this.#now(), isCutOff: false }
+    this.#outage = { reason, since: this.#outage?.since ?? this.#parts.now(), isCutOff: false }
   }
 
   #enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
@@ -177,7 +171,7 @@ export class SqsLog {
   async #sendNext(sender: string, line: Line): Promise<void> {
     const count = countWithin(line.waiting, this.#queue.mostBytes)
     const sent = line.waiting.splice(0, count)
-    const at = this.#now()
+    const at = this.#parts.now()
     Object.assign(line, { sent, sentAt: null })
     try {
       await this.#queue.send(`[${sent.map(({ text }) => text).join(',')}]`)
@@ -206,7 +200,7 @@ export class SqsLog {
     const drafts = readDrafts(body)
     if (!drafts) return
     const ends = await Promise.allSettled(
-      drafts.map(({ acceptedAt, ...draft }) => this.#log.append(draft, acceptedAt)),
+      drafts.map(({ acceptedAt, ...draft }) => this.#parts.log.append(draft, acceptedAt)),
     )
     let isDone = true
     for (const [place, draft] of drafts.entries()) {
@@ -249,16 +243,16 @@ export class SqsLog {
         this.#outage = null
         failures = 0
         if (received.length === mostInBatch) {
-          this.#fullAt = this.#now()
+          this.#fullAt = this.#parts.now()
           this.#receive()
         } else if (received.length === 0 && this.#receiving.size > receivers.least) return
         await Promise.all(received.map((one) => this.#take(one)))
       } catch (error) {
         if (this.#stopping.signal.aborted) return
         this.#fail(error)
-        this.#onFailure(error)
+        this.#parts.onFailure(error)
         if (error instanceof QueueDoesNotExist) await this.#restore(error)
-        await pause(retryPauseMs(failures, receivePauses, this.#random), undefined, {
+        await pause(retryPauseMs(failures, receivePauses, this.#parts.random), undefined, {
           signal: this.#stopping.signal,
         }).catch(() => undefined)
         failures += 1
@@ -270,7 +264,7 @@ export class SqsLog {
   async #restore(cause: unknown): Promise<void> {
     this.#restoring ??= this.#queue
       .restore()
-      .catch(this.#onFailure)
+      .catch(this.#parts.onFailure)
       .finally(() => {
         this.#restoring = null
         for (const [sender, line] of [...this.#lines])
@@ -281,8 +275,9 @@ export class SqsLog {
 
   /** Fails a message that misses its deadline, unless the queue is backlogged. */
   async #watch(): Promise<void> {
-    for await (const _nothing of every(watchMs, this.#stopping.signal)) {
-      const before = this.#now() - this.#comesWithinMs
+    const { signal } = this.#stopping
+    while (await pause(watchMs, true, { signal }).catch(() => false)) {
+      const before = this.#parts.now() - this.#comesWithinMs
       if (this.#fullAt > before) continue
       const cause = new Error(
         `A message did not come through the queue ${this.#settings.queue} within ${this.#comesWithinMs} ms.`,
@@ -298,7 +293,7 @@ export class SqsLog {
     this.#stopping.abort()
     await Promise.all([...this.#receiving, this.#watching])
     await this.#queue.close()
-    await this.#log.close()
+    await this.#parts.log.close()
   }
 }
 
@@ -339,13 +334,6 @@ function isSentDraft(read: unknown): read is SentDraft {
     typeof body === 'object' &&
     body !== null
   )
-}
-
-async function* every(ms: number, signal: AbortSignal): AsyncGenerator<void> {
-  while (!signal.aborted) {
-    await pause(ms, undefined, { signal }).catch(() => undefined)
-    if (!signal.aborted) yield
-  }
 }
 
 interface Received {
@@ -426,21 +414,13 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     throw new Error(explain(cause, settings), { cause })
   })
   const mostBytes = Number(has.MaximumMessageSize ?? usualMostBytes)
-  const sends = new Batches<string>({
-    mostBytes,
-    bytesOf: (body) => Buffer.byteLength(body),
-    async send(bodies) {
-      const Entries = bodies.map((MessageBody, place) => ({ Id: String(place), MessageBody }))
-      return client.send(new SendMessageBatchCommand({ QueueUrl, Entries }), soon())
-    },
+  const sends = new Batches(mostBytes, (bodies) => {
+    const Entries = bodies.map((MessageBody, place) => ({ Id: String(place), MessageBody }))
+    return client.send(new SendMessageBatchCommand({ QueueUrl, Entries }), soon())
   })
-  const removals = new Batches<string>({
-    mostBytes,
-    bytesOf: () => 0,
-    async send(handles) {
-      const Entries = handles.map((ReceiptHandle, place) => ({ Id: String(place), ReceiptHandle }))
-      return client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }), soon())
-    },
+  const removals = new Batches(mostBytes, (handles) => {
+    const Entries = handles.map((ReceiptHandle, place) => ({ Id: String(place), ReceiptHandle }))
+    return client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }), soon())
   })
 
   return {
@@ -485,30 +465,28 @@ function isSameValue(has: string | undefined, wanted: string): boolean {
   return Object.entries(JSON.parse(wanted)).every(([key, value]) => String(known[key]) === String(value))
 }
 
-interface BatchesParts<Entry> {
-  /** Of the entries of one request. */
-  readonly mostBytes: number
-  readonly bytesOf: (entry: Entry) => number
-  /** Those that failed have their place as `Id`. */
-  readonly send: (
-    entries: readonly Entry[],
-  ) => Promise<{ readonly Failed?: BatchResultErrorEntry[] | undefined }>
-}
+/** Those that failed have their place as `Id`. */
+type SendBatch = (
+  entries: readonly string[],
+) => Promise<{ readonly Failed?: BatchResultErrorEntry[] | undefined }>
 
 const mostRequests = 8
 
 /** Gathers entries over a turn of the event loop, or for as long as there are enough requests under way. */
-class Batches<Entry> {
-  readonly #parts: BatchesParts<Entry>
-  #waiting: (PromiseWithResolvers<void> & { readonly entry: Entry })[] = []
+class Batches {
+  readonly #mostBytes: number
+  readonly #send: SendBatch
+  #waiting: (PromiseWithResolvers<void> & { readonly entry: string })[] = []
   readonly #requests = new Set<Promise<void>>()
   #isPlanned = false
 
-  constructor(parts: BatchesParts<Entry>) {
-    this.#parts = parts
+  /** `mostBytes`: of the entries of one request. */
+  constructor(mostBytes: number, send: SendBatch) {
+    this.#mostBytes = mostBytes
+    this.#send = send
   }
 
-  add(entry: Entry): Promise<void> {
+  add(entry: string): Promise<void> {
     const added = { ...Promise.withResolvers<void>(), entry }
     this.#waiting.push(added)
     if (!this.#isPlanned) {
@@ -539,16 +517,15 @@ class Batches<Entry> {
   }
 
   async #request(): Promise<void> {
-    const { mostBytes, bytesOf, send } = this.#parts
     let [count, bytes] = [0, 0]
     for (const { entry } of this.#waiting.slice(0, mostInBatch)) {
-      bytes += bytesOf(entry)
-      if (count > 0 && bytes > mostBytes) break
+      bytes += Buffer.byteLength(entry)
+      if (count > 0 && bytes > this.#mostBytes) break
       count += 1
     }
     const batch = this.#waiting.splice(0, count)
     try {
-      const { Failed = [] } = await send(batch.map(({ entry }) => entry))
+      const { Failed = [] } = await this.#send(batch.map(({ entry }) => entry))
       for (const { Id, Code, Message } of Failed)
         batch[Number(Id)]?.reject(new Error(`SQS did not take an entry: ${Message ?? Code}.`))
       for (const { resolve } of batch) resolve()

@@ -72,7 +72,7 @@ const toldTo = ({ frames }: FakeConnection) => overviewsIn(frames)
 const wordsTold = (connection: FakeConnection) => toldTo(connection).map(({ body }) => body.words)
 const newestTo = (connection: FakeConnection) => toldTo(connection).at(-1)?.body
 
-test('a reader is told words, characters, edits and wind, on the overview’s channel', async () => {
+test('publishes words, characters, edits and wind on the overview’s channel', async () => {
   const { enter, write, blow, pass, time } = open()
   const countedSince = time.now()
   await write('<p>Hello, <b>wor</b>ld</p><p>again</p>')
@@ -106,7 +106,7 @@ test('a reader is told words, characters, edits and wind, on the overview’s ch
   })
 })
 
-test('it follows what is typed, once a second at most, and the last minute leaves', async () => {
+test('publishes changes at most once a second, and drops edits older than a minute', async () => {
   const { enter, write, pass } = open()
   const { connection } = enter(reader)
   await pass(100)
@@ -127,7 +127,7 @@ test('it follows what is typed, once a second at most, and the last minute leave
   assert.deepEqual([newestTo(connection)?.editsLastMinute, newestTo(connection)?.edits], [0, 40])
 })
 
-test('while nobody reads it nothing is published, nothing is planned, and edits are counted all the same', async () => {
+test('without readers nothing is published or planned, but edits are counted', async () => {
   const { enter, write, blow, pass, time, log } = open()
   const { connection } = enter({ channels: ['main', 'wind'] })
   await pass(200)
@@ -144,7 +144,7 @@ test('while nobody reads it nothing is published, nothing is planned, and edits 
   assert.deepEqual([newestTo(late)?.words, newestTo(late)?.editsLastMinute], [20, 20])
 })
 
-test('it ends when the last reader goes, and the next one is told at once', async () => {
+test('stops with the last reader, and publishes to the next one at once', async () => {
   const { hub, enter, write, pass, log } = open()
   await write('one')
   const { window } = enter(reader)
@@ -160,7 +160,7 @@ test('it ends when the last reader goes, and the next one is told at once', asyn
   assert.deepEqual(wordsTold(connection), [2])
 })
 
-test('a window that polls is a reader like any other, and is woken', async () => {
+test('a polling client counts as a reader and is woken', async () => {
   const { ask, write, pass, time } = open()
   await write('one two three')
   const first = await ask({ ...reader, mode: 'polling/2' }, { isFirst: true })
@@ -235,7 +235,7 @@ test('a shared document is counted like a page, each update is an edit, and the 
   assert.deepEqual([newestTo(next)?.words, newestTo(next)?.characters], [7, 33])
 })
 
-test('each page has its own', async () => {
+test('each page has an overview of its own', async () => {
   const { enter, write, pass } = open()
   await write('one two')
   await write('one', 'notes')
@@ -247,7 +247,7 @@ test('each page has its own', async () => {
   assert.deepEqual(wordsTold(other), [2])
 })
 
-test('after a restart words come from the log, and edits are counted anew', async () => {
+test('after a restart words come from the log, and edits are counted from zero', async () => {
   const log = memoryLog()
   await fill(log, 3, 'w1', 'one two')
   const { enter, write, pass } = open({ log })
@@ -322,14 +322,14 @@ test('a count that waits for others is followed by the next after a second, one 
   assert.deepEqual(wordsTold(connection), [1, 2, 3])
 })
 
-test('an overview that stays as it is is told every five seconds', async () => {
+test('an unchanged overview is published every five seconds', async () => {
   const { enter, pass } = open()
   const { connection } = enter(reader)
   await pass(11_000)
   assert.deepEqual(timesOf(connection), [0, 5000, 10_000])
 })
 
-test('a newcomer is told what stays as it is, at once or a second after it was last told', async () => {
+test('a new reader gets an unchanged overview at once, or a second after the last one', async () => {
   const { enter, pass } = open()
   const { connection } = enter(reader)
   await pass(300)
@@ -340,7 +340,7 @@ test('a newcomer is told what stays as it is, at once or a second after it was l
   assert.deepEqual(timesOf(connection), [0, 1000, 2500])
 })
 
-test('a reader that comes while it is computed is told it, and no one twice', async () => {
+test('a reader that joins during a computation gets its result, once', async () => {
   const waiting: (() => void)[] = []
   const log = memoryLog()
   const { enter, pass } = open({
@@ -391,7 +391,7 @@ test('each second of a busy minute has its edits', async () => {
   assert.deepEqual(newestTo(connection)?.editsEachSecond.slice(0, 58), new Array(58).fill(4))
 })
 
-test('a failure is reported once, and it goes on', async () => {
+test('a repeated failure is reported once, and publishing continues', async () => {
   let tries = 0
   const { enter, pass, failures, hub } = open({
     hub: {
@@ -409,7 +409,7 @@ test('a failure is reported once, and it goes on', async () => {
   assert.deepEqual(wordsTold(connection), [0])
 })
 
-test('an overview that cannot be stored is said once, and harms nothing', async () => {
+test('an overview that cannot be stored is reported once', async () => {
   const log = memoryLog(() => 0, { maxChannels: 1 })
   const { enter, write, pass, failures } = open({ log, maxChannels: 10 })
   await write('one')
@@ -420,7 +420,7 @@ test('an overview that cannot be stored is said once, and harms nothing', async 
   assert.deepEqual(toldTo(connection), [])
 })
 
-test('the wind has no overview, nor has an overview', async () => {
+test('neither the wind nor an overview has an overview', async () => {
   const { enter, blow, pass, log } = open()
   await blow()
   enter({ channels: ['overview.wind', 'overview.overview.main'] })
@@ -428,7 +428,7 @@ test('the wind has no overview, nor has an overview', async () => {
   assert.deepEqual([...log.heads().keys()], ['wind'])
 })
 
-test('after the stop nothing is told', async () => {
+test('publishes nothing after stop', async () => {
   const { enter, write, pass, overview } = open()
   const { connection } = enter(reader)
   await pass(100)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Bodies, ReadingBody, SensorBody } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { calm, fault, measured } from '../wire/wind-testing.ts'
-import { WindRecord } from './wind-overview.ts'
+import { WindRecord } from './overview-publisher.ts'
 
 function open() {
   const time = createManualTime()
@@ -35,11 +35,11 @@ function open() {
 
 const connected: SensorBody = { source: 'serial', state: 'connected', sentence: 'It sends.' }
 
-test('there is no wind without a sensor', () => {
+test('is null without a sensor', () => {
   assert.equal(open().wind.overview(), null)
 })
 
-test('a sensor that has sent nothing yet is there, without numbers', () => {
+test('a sensor without readings has no figures', () => {
   const { wind, take } = open()
   take('sensor', { source: 'serial', state: 'unplugged', sentence: 'There is no /dev/ttyUSB0.' })
   assert.deepEqual(wind.overview(), {

@@ -36,7 +36,7 @@ function accessAt(
   return { access, clock }
 }
 
-test('from an invitation to a session to a grant', async () => {
+test('an invitation opens a session, and the session gives a grant', async () => {
   const { access } = accessAt(noon)
   const token = await makeInvitation({ ...toWrite, expiresAt: noon + 24 * hourMs }, key)
   const { setCookie, grant } = await access.redeem(token)
@@ -45,7 +45,7 @@ test('from an invitation to a session to a grant', async () => {
   assert.deepEqual(await access.grantFor(`theme=dark; ${cookieIn(setCookie)}`), grant)
 })
 
-test('all who come by one link count as one invitation, those of another link as another', async () => {
+test('everybody who joins by the same link shares one invitation id', async () => {
   const { access, clock } = accessAt(noon)
   const token = (may: 'read' | 'write', hours: number) =>
     makeInvitation({ ...toWrite, may, expiresAt: noon + hours * hourMs }, key)
@@ -63,14 +63,14 @@ test('all who come by one link count as one invitation, those of another link as
   assert.deepEqual(same, [true, false, false, true])
 })
 
-test('a link can be used more than once', async () => {
+test('an invitation can be redeemed more than once', async () => {
   const { access } = accessAt(noon)
   const token = await makeInvitation({ ...toWrite, expiresAt: noon + hourMs }, key)
   await access.redeem(token)
   assert.ok((await access.redeem(token)).setCookie)
 })
 
-test('nobody comes in without a session, and another server’s is none', async () => {
+test('a request without a session of this server is refused', async () => {
   const { access } = accessAt(noon)
   const foreign = await cookieAfter(access)
   for (const header of [undefined, '', '__Host-crosswind=', '__Host-crosswind=a.b.c']) {
@@ -80,7 +80,7 @@ test('nobody comes in without a session, and another server’s is none', async 
   await assert.rejects(other.grantFor(foreign), { status: 401, code: 'no-session' })
 })
 
-test('a session seen before is not verified again, and ends all the same', async () => {
+test('a cached session is not verified again, but still expires', async () => {
   const { access, clock } = accessAt(noon)
   const cookie = await cookieAfter(access)
   const grant = await access.grantFor(cookie)
@@ -91,7 +91,7 @@ test('a session seen before is not verified again, and ends all the same', async
   await assert.rejects(access.grantFor(cookie), { status: 401, code: 'session-expired' })
 })
 
-test('a session that was never seen ends to the millisecond too', async () => {
+test('an uncached session expires to the millisecond', async () => {
   const cookie = await cookieAfter(accessAt(noon).access)
   const grant = grantFrom(toWrite, noon + hourMs, noon + 24 * hourMs)
   assert.deepEqual(await accessAt(noon + hourMs - 1).access.grantFor(cookie), grant)
@@ -99,14 +99,14 @@ test('a session that was never seen ends to the millisecond too', async () => {
   await assert.rejects(accessAt(noon + hourMs).access.grantFor(cookie), { code: 'session-expired', message })
 })
 
-test('a session that somebody changed does not profit from the one that is kept', async () => {
+test('a tampered session does not match the cached one', async () => {
   const { access } = accessAt(noon)
   const cookie = await cookieAfter(access)
   await access.grantFor(cookie)
   await assert.rejects(access.grantFor(`${cookie}A`), { code: 'no-session' })
 })
 
-test('the cache keeps so many and lets the oldest go', async () => {
+test('the session cache drops the oldest entry when it is full', async () => {
   const { access, clock } = accessAt(noon, { cachedSessions: 2 })
   const cookieUntil = (minutes: number) => cookieAfter(access, toWrite, noon + minutes * 60_000)
   const [first, second, third] = [await cookieUntil(10), await cookieUntil(20), await cookieUntil(30)]
@@ -120,7 +120,7 @@ test('the cache keeps so many and lets the oldest go', async () => {
   await assert.rejects(access.grantFor(first), { code: 'session-expired' })
 })
 
-test('a session lasts as long as sessions do, in whole seconds, and never longer than its invitation', async () => {
+test('a session lasts whole seconds, and never longer than its invitation', async () => {
   const until = noon + 3 * hourMs
   const token = await makeInvitation({ ...toWrite, expiresAt: until }, key)
   const endOf = async (start: number, sessionMs: number) =>
@@ -130,7 +130,7 @@ test('a session lasts as long as sessions do, in whole seconds, and never longer
   assert.equal(await endOf(noon + 250.5, hourMs), noon + hourMs)
 })
 
-test('a session is renewed while it runs, up to the end of its invitation and no further', async () => {
+test('a session can be renewed until its invitation ends', async () => {
   const { access, clock } = accessAt(noon)
   const until = noon + 2.5 * hourMs
   let cookie = await cookieAfter(access, toWrite, until)
@@ -151,7 +151,7 @@ test('a session is renewed while it runs, up to the end of its invitation and no
   await assert.rejects(access.grantFor(cookie), { status: 401, code: 'session-expired' })
 })
 
-test('what has ended or never was is not renewed', async () => {
+test('an expired or missing session is not renewed', async () => {
   const { access, clock } = accessAt(noon)
   const cookie = await cookieAfter(access)
   clock.now = noon + hourMs
@@ -159,7 +159,7 @@ test('what has ended or never was is not renewed', async () => {
   await assert.rejects(access.renew(undefined), { status: 401, code: 'no-session' })
 })
 
-test('renewing gives nobody more than the invitation did', async () => {
+test('a renewed session has no more rights than its invitation', async () => {
   const { access, clock } = accessAt(noon)
   const cookie = await cookieAfter(access, { channels: ['main'], may: 'read' })
   clock.now += 1000
@@ -167,7 +167,7 @@ test('renewing gives nobody more than the invitation did', async () => {
   assert.deepEqual([grant.channels, grant.may], [new Set(['main']), 'read'])
 })
 
-test('an open server lets everybody in, and links lead to it all the same', async () => {
+test('an open server admits everybody, and invitation links still work', async () => {
   const { access } = accessAt(noon, { isOpen: true })
   assert.equal(await access.grantFor(undefined), openGrant)
   assert.equal(await access.grantFor('__Host-crosswind=nonsense'), openGrant)
@@ -175,7 +175,7 @@ test('an open server lets everybody in, and links lead to it all the same', asyn
   assert.notEqual(await cookieAfter(access), '')
 })
 
-test('the cookie is for this host, over TLS, out of scripts’ reach, and goes along on a link from elsewhere', async () => {
+test('the cookie is host-only, Secure, HttpOnly and SameSite=Lax', async () => {
   const token = await makeInvitation({ ...toWrite, expiresAt: noon + 3 * hourMs }, key)
   const { setCookie } = await accessAt(noon).access.redeem(token)
   const [pair = '', ...attributes] = setCookie?.split('; ') ?? []
@@ -183,7 +183,7 @@ test('the cookie is for this host, over TLS, out of scripts’ reach, and goes a
   assert.deepEqual(attributes.sort(), ['HttpOnly', 'Max-Age=3600', 'Path=/', 'SameSite=Lax', 'Secure'])
 })
 
-test('the cookie is found among others, and no other is taken for it', async () => {
+test('the session cookie is found among others', async () => {
   const { access } = accessAt(noon)
   const cookie = await cookieAfter(access)
   for (const header of [cookie, `a=b; ${cookie}; c=d`, `a=b;${cookie}`])
@@ -193,7 +193,7 @@ test('the cookie is found among others, and no other is taken for it', async () 
   }
 })
 
-test('an invitation is no session, nor is a token that somebody cut', async () => {
+test('an invitation or a truncated token is not accepted as a session', async () => {
   const { access } = accessAt(noon)
   const invitation = await makeInvitation({ ...toWrite, expiresAt: noon + hourMs }, key)
   const cookie = await cookieAfter(access)
@@ -202,7 +202,7 @@ test('an invitation is no session, nor is a token that somebody cut', async () =
   }
 })
 
-test('the largest cookie is one that browsers keep', async () => {
+test('the largest cookie stays within browsers’ limit', async () => {
   const channels = Array.from({ length: mostChannels }, (_, index) => `${index}`.padStart(64, 'x'))
   const token = await makeInvitation({ channels, may: 'write', expiresAt: noon + hourMs }, key)
   const { setCookie } = await accessAt(noon).access.redeem(token)
@@ -232,7 +232,7 @@ function forged(change: { typ?: string; aud?: string; alg?: string; claims?: obj
 
 const invited = grantFrom(toWrite, expiresAt)
 
-test('what was put into an invitation comes out, until the end', async () => {
+test('an invitation carries its permission until it expires', async () => {
   assert.deepEqual((await redeem(await make())).grant, invited)
   assert.deepEqual((await redeem(await make(), expiresAt - 1)).grant, invited)
   const all: Permission = { channels: 'all', may: 'read' }
@@ -240,15 +240,15 @@ test('what was put into an invitation comes out, until the end', async () => {
   assert.deepEqual((await redeem(token)).grant, grantFrom(all, expiresAt))
 })
 
-test('an invitation ends to the millisecond', async () => {
+test('an invitation expires to the millisecond', async () => {
   await refused(await make(), 'invitation-expired', expiresAt)
 })
 
-test('a forger who is right in everything is let in: so the others fail for their one change', async () => {
+test('a correctly forged token is accepted (so the next tests fail for their one change)', async () => {
   assert.deepEqual((await redeem(await forged({}))).grant, invited)
 })
 
-test('without the key nothing is made, changed or prolonged', async () => {
+test('without the key no token can be made, changed or extended', async () => {
   const [head = '', body = '', signature = ''] = (await make()).split('.')
   const more = Buffer.from(
     JSON.stringify({ ...JSON.parse(String(Buffer.from(body, 'base64url'))), channels: 'all' }),
@@ -260,11 +260,11 @@ test('without the key nothing is made, changed or prolonged', async () => {
   await refused(await makeInvitation({ ...toWrite, expiresAt }, otherKey), 'invitation-invalid')
 })
 
-test('an invitation of another key is invalid, not expired, also after its end', async () => {
+test('an invitation signed with another key is invalid, even after its end', async () => {
   await refused(await makeInvitation({ ...toWrite, expiresAt }, otherKey), 'invitation-invalid', expiresAt)
 })
 
-test('no other algorithm is taken, and none least of all', async () => {
+test('tokens with another algorithm, or none, are refused', async () => {
   const claims = { ...toWrite, exp: expiresAt / 1000 }
   const unsigned = new UnsecuredJWT(claims).setAudience('crosswind:invitation').encode()
   const head = (alg: string) =>
@@ -275,7 +275,7 @@ test('no other algorithm is taken, and none least of all', async () => {
   await refused(await forged({ alg: 'HS512' }), 'invitation-invalid')
 })
 
-test('a session is no invitation, nor is a token of another type, for others, or without an end', async () => {
+test('a token of another type or audience, or without expiry, is not an invitation', async () => {
   const session = (await cookieAfter(accessAt(noon).access)).split('=')[1] ?? ''
   await refused(session, 'invitation-invalid')
   await refused(await forged({ typ: 'crosswind-session+jwt' }), 'invitation-invalid')
@@ -284,13 +284,13 @@ test('a session is no invitation, nor is a token of another type, for others, or
   await refused(await forged({ exp: null }), 'invitation-invalid')
 })
 
-test('what is signed but has another shape is invalid', async () => {
+test('a signed token with the wrong claims is invalid', async () => {
   const shapes = [{}, { channels: [], may: 'read' }, { channels: ['a b'], may: 'read' }, { channels: 'main' }]
   for (const claims of shapes) await refused(await forged({ claims }), 'invitation-invalid')
   await refused(await forged({ claims: { ...toWrite, may: 'everything' } }), 'invitation-invalid')
 })
 
-test('what is no token at all is invalid', async () => {
+test('a string that is not a token is invalid', async () => {
   for (const text of [
     '',
     '.',
@@ -306,21 +306,21 @@ test('what is no token at all is invalid', async () => {
     await refused(text, 'invitation-invalid')
 })
 
-test('an invitation that could not be redeemed is not made', async () => {
+test('makeInvitation rejects a permission that could not be redeemed', async () => {
   const names = Array.from({ length: mostChannels + 1 }, (_, index) => `page-${index}`)
   for (const channels of [[], ['a b'], names]) {
     await assert.rejects(async () => makeInvitation({ channels, may: 'read', expiresAt }, key))
   }
 })
 
-test('the link can be clicked as it stands', async () => {
+test('the invitation link needs no escaping', async () => {
   const token = await make()
   const url = new URL(invitationLink('https://localhost:8443', token))
   assert.deepEqual([url.origin, url.pathname], ['https://localhost:8443', '/join'])
   assert.equal(url.searchParams.get('invitation'), token)
 })
 
-test('what only this machine reaches', () => {
+test('isLoopback knows the addresses that only this machine reaches', () => {
   for (const host of ['localhost', '127.0.0.1', '127.8.8.8', '::1'])
     assert.equal(isLoopback(host), true, host)
   for (const host of [
@@ -336,7 +336,7 @@ test('what only this machine reaches', () => {
   }
 })
 
-test('auto is open on loopback alone; a word of the config goes before', () => {
+test('access: auto is open on loopback only; an explicit setting wins', () => {
   const rows = [
     ['auto', 'localhost', true],
     ['auto', '0.0.0.0', false],
@@ -350,7 +350,7 @@ const writer = grantFrom({ channels: ['main', 'notes'], may: 'write' }, noon)
 const reader = grantFrom({ channels: ['main'], may: 'read' }, noon)
 const guide = grantFrom({ channels: 'all', may: 'read' }, noon)
 
-test('what a grant covers may be read, and the wind with every grant', () => {
+test('a grant allows reading its channels and the wind', () => {
   for (const grant of [openGrant, guide, writer, reader]) {
     assert.equal(refuseReading(grant, ['main', 'wind']), null)
     assert.equal(refuseReading(grant, []), null)
@@ -358,14 +358,14 @@ test('what a grant covers may be read, and the wind with every grant', () => {
   assert.equal(refuseReading(guide, ['anything']), null)
 })
 
-test('a foreign channel among others is named', () => {
+test('a refusal names the first channel that is not covered', () => {
   const refusal = refuseReading(writer, ['main', 'wind', 'secret'])
   assert.deepEqual([refusal?.status, refusal?.code], [403, 'not-invited-there'])
   assert.match(refusal?.message ?? '', /"secret"/)
   assert.equal(refuseReading(writer, ['notes', 'secret', 'main'])?.code, 'not-invited-there')
 })
 
-test('who may read a page may read its overview, and nobody else', () => {
+test('an overview is readable exactly by readers of its page', () => {
   for (const grant of [openGrant, guide, writer, reader]) {
     assert.equal(refuseReading(grant, ['main', 'wind', 'overview.main']), null)
   }
@@ -376,7 +376,7 @@ test('who may read a page may read its overview, and nobody else', () => {
   assert.equal(refuseReading(sly, ['overview.secret'])?.code, 'not-invited-there')
 })
 
-test('a writer writes where it is invited', () => {
+test('a write grant allows writing to its channels', () => {
   assert.equal(refuseWriting(openGrant, 'anything'), null)
   assert.equal(refuseWriting(writer, 'notes'), null)
   const refusal = refuseWriting(writer, 'secret', 'w1-4')
@@ -384,18 +384,18 @@ test('a writer writes where it is invited', () => {
   assert.match(refusal?.message ?? '', /"secret"/)
 })
 
-test('a reader writes nowhere', () => {
+test('a read grant allows no writing', () => {
   for (const grant of [reader, guide]) {
     const refusal = refuseWriting(grant, 'main', 'w1-4')
     assert.deepEqual([refusal?.status, refusal?.code, refusal?.id], [403, 'read-only-invitation', 'w1-4'])
   }
 })
 
-test('to read the wind is not to write it', () => {
+test('nobody may write the wind', () => {
   assert.equal(refuseWriting(writer, 'wind')?.code, 'not-invited-there')
 })
 
-test('every grant reads and writes probes, which opens no overview of that name', () => {
+test('every grant allows reading and writing probes, but not an overview of probes', () => {
   for (const grant of [openGrant, guide, writer, reader]) {
     assert.equal(refuseReading(grant, ['probes']), null)
     assert.equal(refuseWriting(grant, 'probes', 'w1-4'), null)

@@ -55,7 +55,7 @@ export const hasEnded = ({ expiresAt }: Grant, now: number) => expiresAt !== nul
 
 /** What takes a while outlives its session. Throws a `Refusal`, 401 `session-expired`. */
 export function mustLast(grant: Grant, now: number): void {
-  if (hasEnded(grant, now)) throw refusals['session-expired']()
+  if (hasEnded(grant, now)) throw refusalOf('session-expired')
 }
 
 /** Whether whoever has the one may do all that the other allows, for as long. */
@@ -246,7 +246,7 @@ export class Access {
     hours: number,
   ) {
     const { isOpen, now, key } = this.#parts
-    if (isOpen) throw refusals['open-access']()
+    if (isOpen) throw refusalOf('open-access')
     const { until } = await this.#credentialIn(cookieHeader, authorization)
     const expiresAt = Math.min(Math.floor((now() + hours * 3_600_000) / 1000) * 1000, until)
     return { token: await makeInvitation({ ...permission, expiresAt }, key), expiresAt }
@@ -273,11 +273,11 @@ export class Access {
 
   async #sessionFor(cookieHeader = ''): Promise<Session> {
     const token = cookiePattern.exec(cookieHeader)?.[1]
-    if (!token) throw refusals['no-session']()
+    if (!token) throw refusalOf('no-session')
     const session = this.#verified.get(token) ?? (await this.#verifyAndKeep(token))
     if (session.grant.expiresAt > this.#parts.now()) return session
     this.#verified.delete(token)
-    throw refusals['session-expired']()
+    throw refusalOf('session-expired')
   }
 
   async #verifyAndKeep(token: string): Promise<Session> {
@@ -293,20 +293,15 @@ export class Access {
 }
 
 const askForOne = '(`npm run invite` makes one).'
-const noSession = `This server is by invitation; open the link that you were given, or ask for a new one ${askForOne}`
-const sessionEnded = `Your session has ended; open your link once more, or ask for a new one ${askForOne}`
-const noInvitation = `This is no invitation of this server, or a part of the link got lost; ask for a new link ${askForOne}`
-const invitationEnded = `This invitation has ended; ask for a new link ${askForOne}`
-const openAccess =
-  'Everybody who reaches this server may read and write without an invitation; share the address, or start the server with access: invited.'
-
-const refusals = {
-  'open-access': () => new Refusal('open-access', openAccess),
-  'no-session': () => new Refusal('no-session', noSession),
-  'session-expired': () => new Refusal('session-expired', sessionEnded),
-  'invitation-invalid': () => new Refusal('invitation-invalid', noInvitation),
-  'invitation-expired': () => new Refusal('invitation-expired', invitationEnded),
+const sentences = {
+  'no-session': `This server is by invitation; open the link that you were given, or ask for a new one ${askForOne}`,
+  'session-expired': `Your session has ended; open your link once more, or ask for a new one ${askForOne}`,
+  'invitation-invalid': `This is no invitation of this server, or a part of the link got lost; ask for a new link ${askForOne}`,
+  'invitation-expired': `This invitation has ended; ask for a new link ${askForOne}`,
+  'open-access':
+    'Everybody who reaches this server may read and write without an invitation; share the address, or start the server with access: invited.',
 }
+const refusalOf = (code: keyof typeof sentences) => new Refusal(code, sentences[code])
 
 /** JWTs (RFC 7519) for one purpose each: kinds are not interchangeable. */
 const shapes = {
@@ -346,12 +341,12 @@ async function verify<Of extends Kind>(
       currentDate: new Date(now()),
     })
     const { success, data } = shapes[kind].safeParse(payload)
-    if (!success) throw refusals[invalid]()
+    if (!success) throw refusalOf(invalid)
     return { claims: data as Claims<Of>, endsAt: (payload.exp ?? 0) * 1000 }
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error
     // jose checks expiry last: an expired token is otherwise valid.
-    throw refusals[error instanceof errors.JWTExpired ? (`${kind}-expired` as const) : invalid]()
+    throw refusalOf(error instanceof errors.JWTExpired ? (`${kind}-expired` as const) : invalid)
   }
 }
 

@@ -25,7 +25,7 @@ const loadOwn = (root: string) => loadKey({ accessKeyFile: 'own.key', dataFolder
 
 const good = Buffer.alloc(32, 7).toString('base64')
 
-test('the first start makes a secret of 256 bits for the owner’s eyes, the second uses it', async (t) => {
+test('the first start makes a 256-bit key file readable by its owner only; the second start uses it', async (t) => {
   const root = await emptyFolder(t)
   const first = await textOf('deep/data', root)
   const file = join(root, 'deep/data/access.key')
@@ -36,12 +36,12 @@ test('the first start makes a secret of 256 bits for the owner’s eyes, the sec
   assert.equal(await textOf('deep/data', root), first)
 })
 
-test('two folders have two secrets', async (t) => {
+test('two data folders get different keys', async (t) => {
   const root = await emptyFolder(t)
   assert.notEqual(await textOf('one', root), await textOf('two', root))
 })
 
-test('of several makers at once, in one process and in several, all agree', async (t) => {
+test('concurrent starts, in one process or several, agree on one key', async (t) => {
   const root = await emptyFolder(t)
   const script = `
     const { loadKey } = await import(${JSON.stringify(import.meta.resolve('./access.ts'))})
@@ -58,7 +58,7 @@ test('of several makers at once, in one process and in several, all agree', asyn
   assert.deepEqual(await readdir(join(root, 'data')), ['access.key'])
 })
 
-test('a key that another process puts there meanwhile is the one', async (t) => {
+test('a key file that appears meanwhile is used', async (t) => {
   const root = await emptyFolder(t)
   const file = join(root, 'access.key')
   const loading = textOf('.', root)
@@ -68,7 +68,7 @@ test('a key that another process puts there meanwhile is the one', async (t) => 
   assert.equal(Buffer.from(await loading, 'base64url').toString('base64'), good)
 })
 
-test('a secret of one’s own is used, in base64, base64url or hex', async (t) => {
+test('a configured key is read as base64, base64url or hex', async (t) => {
   assert.equal((await loadOwn(await folderWithKey(t, `${good}\n`))).symmetricKeySize, 32)
   const root = await folderWithKey(t, Buffer.alloc(32, 0xfb).toString('base64url'))
   assert.equal((await loadOwn(root)).export().toString('hex'), 'fb'.repeat(32))
@@ -76,7 +76,7 @@ test('a secret of one’s own is used, in base64, base64url or hex', async (t) =
   assert.deepEqual(await readdir(root), ['own.key'])
 })
 
-test('no log prints the secret', async (t) => {
+test('inspecting the key does not print the secret', async (t) => {
   const { inspect } = await import('node:util')
   const key = await loadOwn(await folderWithKey(t, good))
   assert.equal(inspect(key, { depth: 9, showHidden: true }).includes('BwcH'), false)
@@ -90,7 +90,7 @@ for (const mode of [0o640, 0o604, 0o620, 0o602]) {
   })
 }
 
-test('a secret that cannot be used is named, with what to do', async (t) => {
+test('an unusable key file is named in the error, with a remedy', async (t) => {
   const short = Buffer.alloc(31).toString('base64')
   await assert.rejects(
     loadOwn(await folderWithKey(t, short)),
@@ -103,13 +103,13 @@ test('a secret that cannot be used is named, with what to do', async (t) => {
   )
 })
 
-test('a named file that is missing is not made', async (t) => {
+test('a configured key file that is missing is not created', async (t) => {
   const root = await emptyFolder(t)
   await assert.rejects(loadOwn(root), /own\.key is missing; .* leave accessKeyFile out .*\.$/)
   assert.deepEqual(await readdir(root), [])
 })
 
-test('what is no file cannot be read, and where nothing can be made that is said', async (t) => {
+test('an unreadable key path, or a folder that is not writable, gives an error that says so', async (t) => {
   const root = await emptyFolder(t)
   await mkdir(join(root, 'own.key'))
   await assert.rejects(loadOwn(root), /own\.key cannot be read \(EISDIR\); .*\.$/)

@@ -20,7 +20,7 @@ const linkTo = async (permission: Permission, expiresAt = noon + 24 * hourMs) =>
 
 const codeIn = async (response: Response) => (JSON.parse(await response.text()) as { code: string }).code
 
-test('a link sets the session and leads to its first page, which then opens', async (t) => {
+test('an invitation link sets the session cookie and redirects to its first page', async (t) => {
   const { ask } = await start(t)
   const response = await ask(await linkTo(toWrite), { headers: asBrowser })
   assert.equal(response.status, 303)
@@ -36,7 +36,7 @@ test('a link sets the session and leads to its first page, which then opens', as
   assert.equal(await page.text(), 'behind the door: /d/main')
 })
 
-test('a link to every page leads to the page as it comes', async (t) => {
+test('a link for all pages redirects to the main page', async (t) => {
   const { ask } = await start(t)
   const response = await ask(await linkTo({ channels: 'all', may: 'read' }))
   assert.equal(response.headers.get('location'), '/')
@@ -152,7 +152,7 @@ test('HEAD is answered like GET, without a body', async (t) => {
   assert.equal((await ask('/api/session', { method: 'HEAD' })).status, 401)
 })
 
-test('what is open to all is open, and nothing beside it', async (t) => {
+test('only the open paths need no session', async (t) => {
   const { ask } = await start(t)
   for (const path of ['/healthz', '/assets/index-DC8H7EK-.js', '/favicon.ico', '/favicon.svg']) {
     assert.equal((await ask(path)).status, 200, path)
@@ -179,14 +179,14 @@ test('what is open to all is open, and nothing beside it', async (t) => {
   }
 })
 
-test('a stream is no page: it gets the refusal as JSON', async (t) => {
+test('a refused stream gets JSON, not a page', async (t) => {
   const { ask } = await start(t)
   const response = await ask('/api/stream', { headers: { accept: 'text/event-stream' } })
   assert.equal(response.status, 401)
   assert.equal(await codeIn(response), 'no-session')
 })
 
-test('a session can be looked at, and is not renewed by that', async (t) => {
+test('GET /api/session does not renew the session', async (t) => {
   const { ask, clock, access } = await start(t)
   const cookie = await cookieAfter(access)
   clock.now += 60_000

@@ -51,8 +51,6 @@ type Told =
 /** Of one process that does not read, 64 MiB; then it is cut off. */
 const mostWaitingBytes = 67_108_864
 
-export type LogHost = ReturnType<typeof hostLog>
-
 /** Notes that come to `bus` were written by the joined processes; those posted to it go to all of them. */
 export function hostLog(log: Log, mostBytes?: number) {
   const links = new Map<Duplex, { will: object | null }>()
@@ -109,7 +107,6 @@ export function hostLog(log: Log, mostBytes?: number) {
         else if ('note' in asked) spread(asked.note, link)
         else known.will = asked.will
       })
-      link.on('error', () => undefined)
       link.once('end', () => link.end())
       link.once('close', () => {
         links.delete(link)
@@ -151,6 +148,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   }
 
   function ask<Value>(call: Call, given: Calls[Call]): Promise<Value> {
+    if (isClosed) return Promise.reject(logClosed())
     if (!link.writable) return Promise.reject(logUnavailable('the process with the log has ended'))
     asked += 1
     const answer = Promise.withResolvers<unknown>()
@@ -186,10 +184,6 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     else answer?.resolve(told.value)
   }
 
-  function mustBeOpen(): void {
-    if (isClosed) throw logClosed()
-  }
-
   async function finish(): Promise<void> {
     isClosed = true
     await Promise.allSettled(Array.from(waiting.values(), ({ promise }) => promise))
@@ -197,7 +191,6 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   }
 
   readLines(link, take)
-  link.on('error', () => undefined)
   link.once('close', () => {
     const ended = logUnavailable('the process with the log has ended')
     greeted.reject(ended)
@@ -207,27 +200,11 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   const { mostBytes } = await greeted.promise
 
   const log: Log = {
-    async append(draft, acceptedAt) {
-      mustBeOpen()
-      return ask('append', [draft, acceptedAt])
-    },
-    async find(wanted) {
-      mustBeOpen()
-      const { id, from, channel } = wanted
-      return ask('find', [{ id, from, channel }])
-    },
-    async read(cursor, channels) {
-      mustBeOpen()
-      return ask('read', [cursor, [...channels]])
-    },
-    async snapshot(channels) {
-      mustBeOpen()
-      return ask('snapshot', [[...channels]])
-    },
-    async oldest(channel, kind) {
-      mustBeOpen()
-      return ask('oldest', [channel, kind])
-    },
+    append: (draft, acceptedAt) => ask('append', [draft, acceptedAt]),
+    find: ({ id, from, channel }) => ask('find', [{ id, from, channel }]),
+    read: (cursor, channels) => ask('read', [cursor, [...channels]]),
+    snapshot: (channels) => ask('snapshot', [[...channels]]),
+    oldest: (channel, kind) => ask('oldest', [channel, kind]),
     follow: followers.add,
     heads: () => heads,
     close() {
@@ -247,6 +224,8 @@ const lineOf = (told: Told | Asked) => `${JSON.stringify(told)}\n`
 
 function readLines<Line>(link: Duplex, onLine: (line: Line) => void): void {
   let rest = ''
+  // It closes, too.
+  link.on('error', () => undefined)
   link.setEncoding('utf8').on('data', (text: string) => {
     const lines = (rest + text).split('\n')
     rest = lines.pop() ?? ''

@@ -1,4 +1,4 @@
-// Several processes on the same ports: starts them, replaces those that end, and stops them.
+// Several processes on the same ports: starts them, replaces those that end, stops them, and passes their notes on.
 
 import cluster, { type Worker } from 'node:cluster'
 import { randomBytes } from 'node:crypto'
@@ -9,14 +9,86 @@ import { output } from '../output.ts'
 import { endsWithin } from '../process.ts'
 import type { HttpVersion } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
-import {
-  type hostSiblings,
-  ignoreEnd,
-  isNoted,
-  numberVariable,
-  ticketKeysVariable,
-  waitsVariable,
-} from './siblings.ts'
+
+/** With other processes of the same server, each with listening sockets of its own on the same ports (SO_REUSEPORT). */
+export interface PortSharing {
+  /** It makes sure that no other program has the ports. */
+  readonly isFirst: boolean
+  /** Of all of them, so that TLS sessions resume at any. */
+  readonly ticketKeys: Buffer
+}
+
+/** The processes of one server, to each of them: what one posts, all others get. */
+export interface Siblings {
+  /** Of this process: `log`, `worker-1` …; that of one that ended passes to the one that takes its place. */
+  readonly name: string
+  /** All, this one included. */
+  readonly count: number
+  /** Plain data. */
+  readonly post: (note: object) => void
+  readonly follow: (onNote: (note: unknown) => void) => void
+  /** Null where `node:cluster` opens the ports, or where there are none. */
+  readonly sharing: PortSharing | null
+}
+
+/** Between processes of a server, any number of times. */
+interface Noted {
+  readonly type: 'note'
+  readonly note: object
+}
+
+/** In a worker's environment: its number, that it waits to be told the ports, and the ticket keys. */
+const numberVariable = 'WORKER_NUMBER'
+const waitsVariable = 'WORKER_WAITS'
+const ticketKeysVariable = 'WORKER_TICKET_KEYS'
+
+/** In the first process, which passes on what workers post. */
+export function hostSiblings(count: number) {
+  const followers = new Set<(note: unknown) => void>()
+  function spread(note: object, from?: Worker): void {
+    for (const worker of Object.values(cluster.workers ?? {}))
+      if (worker && worker !== from && worker.isConnected())
+        worker.send({ type: 'note', note } satisfies Noted, ignoreEnd)
+  }
+  return {
+    name: 'log',
+    count: count + 1,
+    post: (note: object) => spread(note),
+    follow: (onNote) => void followers.add(onNote),
+    sharing: null,
+    take(said: unknown, from: Worker): void {
+      if (!isNoted(said)) return
+      spread(said.note, from)
+      for (const onNote of followers) onNote(said.note)
+    },
+  } satisfies Siblings & { take: (said: unknown, from: Worker) => void }
+}
+
+/** In a worker. */
+export const workerName = () => `worker-${process.env[numberVariable]}`
+
+/** In a worker. */
+export function joinSiblings(count: number): Siblings {
+  const { [waitsVariable]: waits, [ticketKeysVariable]: ticketKeys } = process.env
+  return {
+    sharing:
+      ticketKeys === undefined
+        ? null
+        : { isFirst: waits === undefined, ticketKeys: Buffer.from(ticketKeys, 'hex') },
+    name: workerName(),
+    count: count + 1,
+    post: (note) => void (process.connected && process.send?.({ type: 'note', note } satisfies Noted)),
+    follow: (onNote) => void process.on('message', (said) => isNoted(said) && onNote(said.note)),
+  }
+}
+
+const isNoted = (said: unknown): said is Noted => typeIn(said) === 'note'
+
+const typeIn = (said: unknown) =>
+  typeof said === 'object' && said !== null && 'type' in said ? said.type : undefined
+
+/** A worker that has just ended takes nothing: its replacement asks anew. */
+const ignoreEnd = () => undefined
 
 /** Of a worker's file descriptors, after the terminal's three and Node's own channel. */
 const linkDescriptor = 4
@@ -69,8 +141,7 @@ export function portsOpened(): Promise<Ports | null> {
   })
 }
 
-const isOpened = (said: unknown): said is Opened =>
-  typeof said === 'object' && said !== null && 'type' in said && said.type === 'opened'
+const isOpened = (said: unknown): said is Opened => typeIn(said) === 'opened'
 
 /** Resolves when all serve. Rejects with the reason of the first that cannot. */
 export async function startWorkers(
