@@ -48,7 +48,7 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
   readonly mode: Mode
   readonly store: Store
   readonly windFeed: ReturnType<typeof createWindFeed>
-  readonly recorder: Recorder
+  readonly recorder: Recorder | null
   /** For the lab: the link carries probes alone, whose log has cursors of its own. */
   readonly isProbing: boolean
   /** Where whole contents are mirrored. */
@@ -63,7 +63,7 @@ export class EditingSession implements LinkListener {
   readonly #window: string
   readonly #store: Store
   readonly #windFeed: SessionOptions['windFeed']
-  readonly #recorder: Recorder
+  readonly #recorder: Recorder | null
   readonly #drafts: DraftStore
   /** Exactly one of these two is not null. */
   readonly #document: SharedDocument | null
@@ -219,7 +219,7 @@ export class EditingSession implements LinkListener {
   }
 
   onMessage(message: Message, receivedAt: number, dueAt: number): void {
-    this.#recorder.received(message, receivedAt)
+    this.#recorder?.received(message, receivedAt)
     this.#show(message, dueAt)
   }
 
@@ -267,7 +267,7 @@ export class EditingSession implements LinkListener {
   }
 
   onRenamed(id: string, draft: Draft): void {
-    this.#recorder.renamed(id, draft)
+    this.#recorder?.renamed(id, draft)
     this.#mirror?.renamed(id, draft)
   }
 

@@ -22,14 +22,6 @@ export interface ReceivedStamp extends Pick<Message, 'id' | 'kind' | 'seq' | 'ac
 
 export type Recorder = ReturnType<typeof createRecorder>
 
-export const noRecorder: Recorder = {
-  sent: () => undefined,
-  renamed: () => undefined,
-  received: () => undefined,
-  applied: () => undefined,
-  take: () => ({ sent: [], received: [] }),
-}
-
 /** By this window's clock. `afterPaint` runs a function after the next paint. */
 export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
   const sent: SentStamp[] = []

@@ -6,7 +6,6 @@ import { browserTimers, newName, shareHere, shareTransports, transports } from '
 import { nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
 import { App, loadView } from './App.tsx'
 import { EditingSession } from './editing-session.ts'
-import { createLabDoor, createRecorder, noRecorder } from './lab.ts'
 import { PageActions } from './page/actions.ts'
 import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
@@ -15,20 +14,28 @@ import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
 const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 
+const query = new URLSearchParams(location.search)
+
 // No top-level await: it would split the view chunks, which import this one, into many more.
-Promise.all([browserKey(), given.editor === 'mirror' ? import('./editor/mirror.ts') : null]).then(
+Promise.all([
+  browserKey(),
+  given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
+  query.has('record') ? import('./lab.ts') : null,
+]).then(
   (parts) => openPage(...parts),
   () => document.getElementById('crosswind')?.append('A part of this page could not be loaded. Reload it.'),
 )
 
-function openPage(browser: BrowserKey, mirrorModule: typeof import('./editor/mirror.ts') | null): void {
-  const query = new URLSearchParams(location.search)
+function openPage(
+  browser: BrowserKey,
+  mirrorModule: typeof import('./editor/mirror.ts') | null,
+  lab: typeof import('./lab.ts') | null,
+): void {
   // A read-only link of an open server; nothing but the address enforces it.
   const start = { ...given, mayWrite: given.mayWrite && !query.has('read') }
   const { mode, notice: modeNotice } = modeAsked(start, location.search)
   const { name: view, notice: viewNotice } = viewAsked(location.search)
-  const isRecording = query.has('record')
-  const recorder = isRecording ? createRecorder(browserTimers.now) : noRecorder
+  const recorder = lab?.createRecorder(browserTimers.now) ?? null
   const share = shareHere(start.share)
 
   const sentence = [viewNotice, modeNotice].filter(Boolean).join(' ')
@@ -46,7 +53,7 @@ function openPage(browser: BrowserKey, mirrorModule: typeof import('./editor/mir
     ...{ start, browser, mode, store, windFeed, recorder },
     transports: shareTransports(transports, share),
     window: nameUnder(browser.fingerprint, newName('w')),
-    isProbing: isRecording && query.has('probes'),
+    isProbing: lab !== null && query.has('probes'),
     mirror: mirrorModule?.Mirror ?? null,
   })
   const actions = new PageActions({ start, browser, mode, store, session, loadView })
@@ -54,8 +61,8 @@ function openPage(browser: BrowserKey, mirrorModule: typeof import('./editor/mir
   // First, so that the view's files load while the link opens.
   const isLoaded = actions.load(view)
   session.open()
-  if (isRecording)
-    globalThis.window.crosswind = createLabDoor(
+  if (lab && recorder)
+    globalThis.window.crosswind = lab.createLabDoor(
       store,
       recorder,
       (name) => actions.switchMode(name),

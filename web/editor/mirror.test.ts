@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import type { UnstoredDraft } from '../../client/index.ts'
 import type { Draft, Message } from '../../server/wire/messages.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { noRecorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { OnEdit } from './content.ts'
 import { fateOf, LeftEdits, Mirror } from './mirror.ts'
@@ -40,7 +39,7 @@ function createWindow(from = 'a') {
       link: { publish, cursor: null, outbox: { adopt: () => undefined, flush: () => undefined } },
       store: { write: async () => true },
       hasUnstored: () => false,
-      recorder: noRecorder,
+      recorder: null,
       maxBytes: 1000,
       onUnshared(now) {
         unshared = now

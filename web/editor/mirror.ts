@@ -11,7 +11,7 @@ import { commonEnds } from './edits.ts'
 interface MirrorOptions extends Omit<LeftEditsOptions, 'mirror'> {
   readonly channel: string
   readonly link: LeftEditsOptions['link'] & Pick<Link, 'publish'>
-  readonly recorder: Recorder
+  readonly recorder: Recorder | null
   /** Size limit of a message, UTF-8. */
   readonly maxBytes: number
   /** Called on change only. */
@@ -161,7 +161,7 @@ export class Mirror {
     this.#own = { before: this.#own?.before ?? this.#shared ?? '', draft }
     this.#shared = html
     this.#newestId = draft.id
-    recorder.sent(draft, inputAt)
+    recorder?.sent(draft, inputAt)
   }
 
   #setUnshared(next: Unshared | null): void {
@@ -187,7 +187,7 @@ export class Mirror {
   #showOther(message: Message<'edit'>): void {
     const own = this.#own
     this.#own = null
-    this.#show(message.body.html, () => this.#options.recorder.applied(message))
+    this.#show(message.body.html, () => this.#options.recorder?.applied(message))
     // Made before this window's edit could reach its sender, it lacks what was typed here.
     if (own && isReplacedBy(message, own.before, own.draft)) this.left.replaced(own.draft)
   }

@@ -6,7 +6,7 @@ import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import type { Draft, Message } from '../../server/wire/messages.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
-import { createRecorder, noRecorder } from '../lab.ts'
+import { createRecorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { BindingParts } from './binding.ts'
 import { SharedDocument } from './shared-document.ts'
@@ -38,7 +38,7 @@ function createRoom() {
       const document = new SharedDocument({
         channel: 'main',
         link: { publish, outbox: { has: (id) => unstored.has(id) } },
-        recorder: noRecorder,
+        recorder: null,
         random: () => 0.5,
         timers: time,
         author: () => '',

@@ -13,7 +13,7 @@ import type { Binding, BindingParts } from './binding.ts'
 interface SharedDocumentOptions {
   readonly channel: string
   readonly link: Pick<Link, 'publish'> & { readonly outbox: Pick<Outbox, 'has'> }
-  readonly recorder: Recorder
+  readonly recorder: Recorder | null
   readonly timers: Timers
   readonly random: Random
   /** The user's chosen name, at most 40 characters; empty for none. */
@@ -63,7 +63,7 @@ export class SharedDocument {
         this.#inputAt = at
       },
       onApplied: () => {
-        for (const message of this.#undrawn) this.#options.recorder.applied(message)
+        for (const message of this.#undrawn) this.#options.recorder?.applied(message)
         this.#undrawn = []
         rest.onApplied?.()
       },
@@ -123,7 +123,7 @@ export class SharedDocument {
   #publish(update: Uint8Array): void {
     const { channel, link, recorder } = this.#options
     const draft = link.publish(channel, 'update', { update: toBase64(update) })
-    if (draft) recorder.sent(draft, this.#inputAt)
+    if (draft) recorder?.sent(draft, this.#inputAt)
     this.#inputAt = null
   }
 
