@@ -90,8 +90,6 @@ export default defineConfig({
     // The Content-Security-Policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // One stylesheet for all parts: lazily loaded parts cause no layout shift.
-    cssCodeSplit: false,
     rolldownOptions: {
       output: {
         codeSplitting: { groups: [{ name: (id) => (commonModules.has(id) ? 'common' : null) }] },

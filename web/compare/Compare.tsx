@@ -35,6 +35,7 @@ import {
 } from './diagnosis.ts'
 import { asLinked, fragmentOf, resultIn } from './result-link.ts'
 import { compare, countStreams, type MeasuringParts, measureTurn, type Progress } from './runner.ts'
+import '../styles/panels.css'
 
 export function Compare({ store, actions, start }: PageProps) {
   const linked = useLinkedResult()

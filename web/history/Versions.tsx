@@ -13,6 +13,7 @@ import { askHistory } from '../documents/document-requests.ts'
 import { colourFor, guestName } from '../editor/presence.ts'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { type Author, Replay, type Version } from './replay.ts'
+import '../styles/versions.css'
 
 /** Between two portions: the server allows a window ten a second. */
 const askPauseMs = 110

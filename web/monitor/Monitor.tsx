@@ -14,6 +14,7 @@ import {
   troubleWords,
   withReply,
 } from './monitor.ts'
+import '../styles/panels.css'
 
 const askMs = 1000
 const timeoutMs = 5000

@@ -4,6 +4,7 @@ import { type CommonProps, useNow, useView } from '../page/hooks.ts'
 import { unitShown } from '../store.ts'
 import { Amount, NoSensor, SensorSettings, Trouble } from '../wind/SensorWidgets.tsx'
 import { type OverviewFigure, overviewViewModel } from './overview-view-model.ts'
+import '../styles/panels.css'
 
 /** Rerenders once a second; announces only faults. */
 export function Overview({ store, actions }: CommonProps) {
