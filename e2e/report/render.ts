@@ -1,7 +1,8 @@
 // A report's files: HTML, Markdown, JSON, CSV and SVG, in a folder that is never overwritten.
 
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { figureFile, paletteDeclarations } from './figure-file.ts'
 import {
   type Column,
@@ -39,7 +40,7 @@ export async function writeFolder(folder: string, files: Readonly<Record<string,
     await mkdir(unfinished, { recursive: true })
     for (const [name, text] of Object.entries(files)) {
       await mkdir(dirname(join(unfinished, name)), { recursive: true })
-      await writeFile(join(unfinished, name), text)
+      await writeFile(join(unfinished, name), bytesOf(name, text))
     }
     await mkdir(dirname(folder), { recursive: true })
     await rename(unfinished, folder)
@@ -49,6 +50,13 @@ export async function writeFolder(folder: string, files: Readonly<Record<string,
     throw new Error(`The report could not be written to ${folder}: ${why}. ${kept}`, { cause })
   }
 }
+
+/** Raw samples, `NAME.csv.gz`, are compressed; pandas and R read them as they are. */
+const bytesOf = (name: string, text: string) =>
+  name.endsWith('.gz') ? gzipSync(text, { level: 9 }) : Buffer.from(text)
+
+/** The text of a compressed file. */
+export const readCompressed = async (path: string) => String(gunzipSync(await readFile(path)))
 
 /**
  * Every file of a report, by its path in the folder. `data`: further files, which the report links to. summary.json is
@@ -133,8 +141,8 @@ function linksTo(files: Readonly<Record<string, string>>): readonly FileLink[] {
   const links = Object.entries(files)
     .filter(([, content]) => content !== '')
     .map(([file, content]) => {
-      const size = fileSize(Buffer.byteLength(content))
-      return { file, size: file.endsWith('.csv') ? `${count(rowsOf(content))} rows, ${size}` : size }
+      const size = fileSize(bytesOf(file, content).length)
+      return { file, size: /\.csv(\.gz)?$/.test(file) ? `${count(rowsOf(content))} rows, ${size}` : size }
     })
   return [...links.filter(({ file }) => !isFigure(file)), ...links.filter(({ file }) => isFigure(file))]
 }

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { JSDOM } from 'jsdom'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { filesOf as filesOfRun, optionsOf, runSmall } from '../lab/testing.ts'
+import { readCompressed } from '../report/render.ts'
 import { capacity, turnsOf } from './capacity.ts'
 import { rampsOf } from './capacity-ramps.ts'
 import { type CapacityMaking, madeCapacityRun } from './testing.ts'
@@ -65,18 +66,18 @@ test('every window opens, every ping is answered, and every process is recorded'
     assert.ok((serverCpuMs.median ?? 0) > 0, mode)
   }
   assert.deepEqual(summary, JSON.parse(await readFile(join(out, 'summary.json'), 'utf8')))
-  const csv = await readFile(join(out, 'processes.csv'), 'utf8')
+  const csv = await readCompressed(join(out, 'processes.csv.gz'))
   const named = new Set(
     csv.split('\n').flatMap((line) => /,(server|log|worker \d|clients \d),/.exec(line)?.[1] ?? []),
   )
   assert.deepEqual([...named].sort(), ['clients 1', 'clients 2', 'log', 'server', 'worker 1', 'worker 2'])
   assert.deepEqual((await readdir(out)).sort(), [
     'figures',
-    'processes.csv',
+    'processes.csv.gz',
     'ramps.csv',
     'report.html',
     'report.md',
-    'seconds.csv',
+    'seconds.csv.gz',
     'summary.json',
   ])
 })
@@ -129,14 +130,14 @@ test('a row for each ramp, each second of it, and each process in each second', 
   })
   const rowsOf = (name: string) => (short[name] ?? '').trimEnd().split('\n')
   assert.equal(rowsOf('ramps.csv').length, 1 + 4)
-  assert.equal(rowsOf('seconds.csv').length, 1 + 4 * 28)
-  assert.equal(rowsOf('processes.csv').length, 1 + 4 * 3 * 29)
+  assert.equal(rowsOf('seconds.csv.gz').length, 1 + 4 * 28)
+  assert.equal(rowsOf('processes.csv.gz').length, 1 + 4 * 3 * 29)
   assert.equal(
-    rowsOf('processes.csv')[0],
+    rowsOf('processes.csv.gz')[0],
     'experiment,subject,variant,session,turn,process,at_ms,cpu_ms,rss_bytes',
   )
   assert.equal(
-    rowsOf('processes.csv')[29],
+    rowsOf('processes.csv.gz')[29],
     'comparison,websocket/1.1,WebSocket,1,1,server,28000.000,1000,132000000',
   )
 })

@@ -150,8 +150,8 @@ export const capacity = defineExperiment({
     ],
     data: {
       'ramps.csv': rampsCsv(run.ramps),
-      'seconds.csv': secondsCsv(run.ramps),
-      'processes.csv': processesCsv(run.ramps),
+      'seconds.csv.gz': secondsCsv(run.ramps),
+      'processes.csv.gz': processesCsv(run.ramps),
     },
     isFailure: summary.failures.length > 0,
   }),

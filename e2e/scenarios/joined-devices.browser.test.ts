@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { startLab } from '../lab/testing.ts'
+import { readCompressed } from '../report/render.ts'
 import type { Summary } from './keystrokes-report.ts'
 
 const size = ['--sessions', '2', '--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '2']
@@ -76,7 +77,7 @@ test('a Chromium 3 s behind and a Firefox 70 s ahead: times are right within the
     assert.deepEqual([n, lost, missed], [24, 0, []], name)
     assert.ok(boundMs > 0 && boundMs < 100, `${name}: ± ${boundMs} ms`)
   }
-  const times = (await readFile(join(out, 'samples.csv'), 'utf8')).trim().split('\n').slice(1)
+  const times = (await readCompressed(join(out, 'samples.csv.gz'))).trim().split('\n').slice(1)
   for (const line of times) {
     const ms = Number(line.split(',')[9])
     assert.ok(ms > -clock.boundMs && ms < 2000, line)

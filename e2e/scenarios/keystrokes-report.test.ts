@@ -148,7 +148,7 @@ test('two editors are told apart, and the paper stands beside mirroring', () => 
     text,
     /<summary>A growing document<\/summary>[\s\S]*\| 10,000 \| WebSocket \(shared\) \| 60 \| 0 \|/,
   )
-  assert.ok(fileOf(keystrokes, { ...run, growing }, 'growing.csv').startsWith('mode,session,block,key'))
+  assert.ok(fileOf(keystrokes, { ...run, growing }, 'growing.csv.gz').startsWith('mode,session,block,key'))
   assert.ok(!markdown(run).includes('A growing document'))
 })
 
@@ -163,7 +163,7 @@ test('the paper stands beside the run, with its ratios to WebSocket', () => {
 const header =
   'mode,session,block,key,id,receiver,own,sent_at,received_at,transmission_ms,input_at,arrived_at,accepted_at,committing_at,stored_at,written_at,applied_at,painted_at,sent_bytes,received_bytes,copies,reordered'
 
-const csvOf = (run: Run) => fileOf(keystrokes, run, 'samples.csv')
+const csvOf = (run: Run) => fileOf(keystrokes, run, 'samples.csv.gz')
 
 test('samples.csv: a header and a row for each message and window', () => {
   const run = madeRun({ keys: 6, blocks: 2, windows: 3 })

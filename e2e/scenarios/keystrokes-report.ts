@@ -535,7 +535,7 @@ function growingSections(rows: ReturnType<typeof summariseGrowing>): readonly Se
         ),
       ],
       paragraphs: [
-        `Paragraphs of ${growing.paragraphCharacters} characters, written before; then ${growing.keysInTurn} keys at the end in each of ${growing.turns} turns, ${growing.intervalMs} ms apart. The editors took turns, in one mode. Every sample is in growing.csv.`,
+        `Paragraphs of ${growing.paragraphCharacters} characters, written before; then ${growing.keysInTurn} keys at the end in each of ${growing.turns} turns, ${growing.intervalMs} ms apart. The editors took turns, in one mode. Every sample is in growing.csv.gz.`,
       ],
     },
   ]

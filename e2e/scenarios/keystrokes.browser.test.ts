@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, type TestContext, test } from 'node:test'
 import { startLab } from '../lab/testing.ts'
+import { readCompressed } from '../report/render.ts'
 
 let folder: string
 before(async () => {
@@ -74,7 +75,7 @@ test('a small run of both editors with their bare peer ends with nothing lost an
     const stages = mode.path.map(({ stage }: { stage: string }) => stage)
     assert.deepEqual(stages, mode.mode.startsWith('bare') ? bareStages : allStages, mode.mode)
   }
-  const csv = await readFile(join(out, 'samples.csv'), 'utf8')
+  const csv = await readCompressed(join(out, 'samples.csv.gz'))
   assert.equal(csv.trim().split('\n').length, 1 + 6 * 12)
   assert.match(await readFile(join(out, 'report.html'), 'utf8'), /<!doctype html>/i)
   assert.match(await readFile(join(out, 'report.md'), 'utf8'), /Table 1/)

@@ -264,8 +264,8 @@ export const keystrokes = defineExperiment({
         `${summary.environment.server.startsWith('https:') ? 'Each session started browsers and windows anew; the server ran on.' : 'Each session started a server process, browsers and windows anew.'} ${summary.clock.method === 'one machine' ? 'All windows and the server used one machine’s clock' : 'Each window’s clock was set against the server’s'}: two windows’ stamps can differ by at most ${figure(summary.clock.boundMs)} ms.`,
       ],
       data: {
-        'samples.csv': samplesCsv(run.samples),
-        ...(grown && { 'growing.csv': samplesCsv(grown) }),
+        'samples.csv.gz': samplesCsv(run.samples),
+        ...(grown && { 'growing.csv.gz': samplesCsv(grown) }),
       },
     }
   },

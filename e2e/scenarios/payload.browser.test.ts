@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { startLab } from '../lab/testing.ts'
+import { readCompressed } from '../report/render.ts'
 
 let folder: string
 before(async () => {
@@ -25,7 +26,7 @@ test('two sizes in two modes arrive once and in order', async (t) => {
     assert.ok(p50Ms > 0, mode)
   }
   for (const { mode, smallestP50Ms, largestP50Ms } of modes) assert.ok(largestP50Ms > smallestP50Ms, mode)
-  const rows = (await readFile(join(out, 'samples.csv'), 'utf8')).trim().split('\n')
+  const rows = (await readCompressed(join(out, 'samples.csv.gz'))).trim().split('\n')
   assert.equal(rows.length, 1 + 2 * 2 * 3 * 2)
   const sent = rows.slice(1).map((row) => row.split(','))
   // The message's JSON: the text and an envelope.

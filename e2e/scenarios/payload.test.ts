@@ -97,8 +97,8 @@ test('losses are tabled', () => {
 })
 
 test('samples.csv has the size of each message', () => {
-  assert.match(fileOf(payload, run, 'report.html'), /href="samples\.csv"/)
-  const [header, row, ...more] = fileOf(payload, run, 'samples.csv').trimEnd().split('\n')
+  assert.match(fileOf(payload, run, 'report.html'), /href="samples\.csv\.gz"/)
+  const [header, row, ...more] = fileOf(payload, run, 'samples.csv.gz').trimEnd().split('\n')
   assert.equal(
     header,
     'mode,session,bytes,message,id,receiver,sent_at,received_at,transmission_ms,accepted_at,sent_bytes,received_bytes,copies,reordered',

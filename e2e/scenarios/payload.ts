@@ -190,7 +190,7 @@ export const payload = defineExperiment({
       `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started a server process, a browser and ${summary.parameters.windows} windows anew; modes and sizes came in a drawn order. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
     ],
     data: {
-      'samples.csv': csv(
+      'samples.csv.gz': csv(
         [
           ...(['mode', 'session', 'bytes'] as const),
           ['message', ({ key }) => key],

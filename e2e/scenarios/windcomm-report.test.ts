@@ -88,7 +88,7 @@ test('where nothing arrived nothing is drawn', () => {
 
 test('a row for each reading at each window, and one for each reading', () => {
   const files = filesOf(windcomm, madeWindRun({ ...small, readings: 3, sites: ['lund'], lost: 0.3 }))
-  const [header, first, ...rest] = (files['samples.csv'] ?? '').trim().split('\n')
+  const [header, first, ...rest] = (files['samples.csv.gz'] ?? '').trim().split('\n')
   assert.equal(header, 'site,mode,reading,seq,id,accepted_at,received_at,latency_ms,copies,reordered')
   assert.match(
     first ?? '',

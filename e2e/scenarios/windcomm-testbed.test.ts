@@ -1,11 +1,12 @@
 // Matching, clocks, and reading a run back from its report’s folder.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileOf, filesOf } from '../lab/testing.ts'
+import { writeFolder } from '../report/render.ts'
 import { madeWindRun } from './testing.ts'
 import { rereadRun, windcomm } from './windcomm.ts'
 import { analyse } from './windcomm-summary.ts'
@@ -62,10 +63,9 @@ const run = madeWindRun({
 async function folderWith(t: TestContext, change: Readonly<Record<string, string>> = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-reread-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
-  const files = { ...filesOf(windcomm, run), ...change }
-  for (const name of ['summary.json', 'samples.csv', 'readings.csv'] as const)
-    await writeFile(join(folder, name), files[name] ?? '')
-  return folder
+  const report = join(folder, 'report')
+  await writeFolder(report, { ...filesOf(windcomm, run), ...change })
+  return report
 }
 
 test('a run read back has the same readings, samples and figures', async (t) => {
@@ -109,6 +109,6 @@ test('what cannot be read is named, with its file and line', async (t) => {
   const short = await folderWith(t, { 'readings.csv': [header, first].join('\n') })
   await assert.rejects(
     rereadRun(short, ''),
-    /samples\.csv has 360 rows; 2 sites, 6 modes and 1 readings make 12/,
+    /samples\.csv\.gz has 360 rows; 2 sites, 6 modes and 1 readings make 12/,
   )
 })

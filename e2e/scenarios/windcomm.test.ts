@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { optionsOf, startLab, testRefusals } from '../lab/testing.ts'
+import { readCompressed } from '../report/render.ts'
 import { windcomm } from './windcomm.ts'
 import type { WindSummary } from './windcomm-summary.ts'
 
@@ -40,9 +41,9 @@ test('thirty readings reach twelve windows once and in order, and the report is 
     [7, 8],
   )
   assert.match(summary.command, /^npm run lab -- windcomm --sites edmonton,nagaoka /)
-  const samples = (await readFile(join(out, 'samples.csv'), 'utf8')).trim().split('\n')
+  const samples = (await readCompressed(join(out, 'samples.csv.gz'))).trim().split('\n')
   assert.equal(samples.length, 1 + 12 * 30)
-  const files = ['figures', 'readings.csv', 'report.html', 'report.md', 'samples.csv', 'summary.json']
+  const files = ['figures', 'readings.csv', 'report.html', 'report.md', 'samples.csv.gz', 'summary.json']
   assert.deepEqual((await readdir(out)).sort(), files)
 })
 
@@ -54,8 +55,9 @@ test('a finished run is worked out again: the same samples, another report, no s
   const run = startLab(t, 'windcomm', '--from', from, '--out', out)
   const [code] = await run.ended
   assert.equal(code, 0, run.said())
-  for (const name of ['samples.csv', 'readings.csv'])
-    assert.ok((await readFile(join(out, name))).equals(await readFile(join(from, name))), name)
+  const [samples, readings] = [join(out, 'samples.csv.gz'), join(out, 'readings.csv')]
+  assert.ok((await readCompressed(samples)) === (await readCompressed(join(from, 'samples.csv.gz'))))
+  assert.ok((await readFile(readings)).equals(await readFile(join(from, 'readings.csv'))))
   const finding = async (of: string) => JSON.parse(await readFile(join(of, 'summary.json'), 'utf8')).finding
   assert.equal(await finding(out), await finding(from), 'the committed report is not by this code')
 })

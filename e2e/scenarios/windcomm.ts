@@ -9,7 +9,7 @@ import { requireModes } from '../lab/mode-names.ts'
 import { commitNow } from '../lab/run-environment.ts'
 import { hasArrived, isFaulty } from '../lab/samples.ts'
 import { type ProfileName, profiles, scaled } from '../network/profiles.ts'
-import { csv, csvTime } from '../report/render.ts'
+import { csv, csvTime, readCompressed } from '../report/render.ts'
 import { baseline, methods, modeOf, modesBeside } from './windcomm-paper.ts'
 import { cellsTable, method, pointsTable, sectionsOf } from './windcomm-report.ts'
 import { analyse, latencyMs, type WindRun } from './windcomm-summary.ts'
@@ -149,7 +149,7 @@ export const windcomm = defineExperiment({
 /** Times are ms since the epoch, three decimals; empty is "never". */
 function tablesOf({ samples, readings }: WindRun) {
   return {
-    'samples.csv': csv(
+    'samples.csv.gz': csv(
       [
         ...(['site', 'mode'] as const),
         ['reading', ({ place }) => place],
@@ -178,10 +178,10 @@ export async function rereadRun(folder: string, analysedBy: string): Promise<Win
   const summary: WindRun & { scenario?: string } = JSON.parse(await readText(summaryPath))
   if (summary.scenario !== 'windcomm')
     throw new Error(`${summaryPath} is of the scenario ${JSON.stringify(summary.scenario)}, not of windcomm.`)
-  const [readingsPath, path] = [join(folder, 'readings.csv'), join(folder, 'samples.csv')]
-  const tables = { 'samples.csv': await readText(path), 'readings.csv': await readText(readingsPath) }
+  const [readingsPath, path] = [join(folder, 'readings.csv'), join(folder, 'samples.csv.gz')]
+  const tables = { 'samples.csv.gz': await readText(path), 'readings.csv': await readText(readingsPath) }
   const readings = rowsIn(readingsPath, tables['readings.csv'], readingRow)
-  const samples = rowsIn(path, tables['samples.csv'], sampleRow)
+  const samples = rowsIn(path, tables['samples.csv.gz'], sampleRow)
   const [sites, modes] = [summary.sites.length, summary.modes.length]
   const expected = sites * modes * readings.length
   if (samples.length === expected) return { ...summary, readings, samples, tables, analysedBy }
@@ -207,7 +207,7 @@ const sampleRow = z
 
 async function readText(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    return path.endsWith('.gz') ? await readCompressed(path) : await readFile(path, 'utf8')
   } catch (cause) {
     throw new Error(`${path} cannot be read; --from takes the folder of a windcomm report.`, { cause })
   }

@@ -51,9 +51,9 @@ test('the paper’s table stands beside, and what was not measured is not compar
 })
 
 test('samples.csv has a row for each sample, windows.csv one for each window', () => {
-  for (const file of ['samples.csv', 'windows.csv'])
+  for (const file of ['samples.csv.gz', 'windows.csv'])
     assert.ok(pageOf(run).querySelector(`a[href="${file}"]`), file)
-  const samples = fileOf(windows, run, 'samples.csv').trimEnd().split('\n')
+  const samples = fileOf(windows, run, 'samples.csv.gz').trimEnd().split('\n')
   assert.equal(
     samples[0],
     'mode,session,windows,browsers,key,id,receiver,sent_at,received_at,transmission_ms,accepted_at,copies,reordered',

@@ -143,7 +143,7 @@ export const windows = defineExperiment({
     method: [
       `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started server processes of its own; a window had ${summary.patienceMs / 1000} s to open, and the last key ${summary.waitMs / 1000} s to arrive everywhere. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
     ],
-    data: { 'samples.csv': samplesCsv(run), 'windows.csv': windowsCsv(run) },
+    data: { 'samples.csv.gz': samplesCsv(run), 'windows.csv': windowsCsv(run) },
   }),
 })
 

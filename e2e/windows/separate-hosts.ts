@@ -13,6 +13,7 @@ import { quantile } from '../lab/statistics.ts'
 import { textTable } from '../lab/terminal-output.ts'
 import { startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'
+import { readCompressed } from '../report/render.ts'
 import type { Summary } from '../scenarios/keystrokes-report.ts'
 
 const execute = promisify(execFile)
@@ -117,7 +118,7 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Pl
   const [near, far] = summary.windows.slice(-2)
   if (!near || !far) throw new Error('The report has no devices.')
   const receivers = { near: near.receiver, far: far.receiver }
-  const delays = quartersOf(await readFile(join(out, 'samples.csv'), 'utf8'), receivers)
+  const delays = quartersOf(await readCompressed(join(out, 'samples.csv.gz')), receivers)
   return { summary, near, far, delays, delayedBy, boundMs: near.boundMs + far.boundMs }
 }
 

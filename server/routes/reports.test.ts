@@ -73,7 +73,7 @@ test('runs are listed, the newest first, with date, finding, commit and files; d
     '2026-11-20-100000-keystrokes/summary.json': summaryOf({ startedAt: '2026-11-20T10:00:00.000Z' }),
     'reference/summary.json': summaryOf({ finding: '<b>5 & 6</b>', scenario: 'windcomm' }),
     'reference/report.html': '',
-    'reference/samples.csv': '',
+    'reference/samples.csv.gz': '',
     'reference/notes.exe': '',
     'compared/summary.json': JSON.stringify({
       scenario: 'keystrokes',
@@ -91,7 +91,7 @@ test('runs are listed, the newest first, with date, finding, commit and files; d
   const texts = rows.map(({ textContent }) => textContent?.replaceAll(/\s+/g, ' ').trim() ?? '')
   assert.deepEqual(texts.slice(0, 3), [
     'keystrokes, two runs 2026-11-22 10:00 UTC All were slower. compared, commit def5678summary.json',
-    'windcomm 2026-11-21 10:00 UTC <b>5 & 6</b> reference, commit abc1234samples.csv, summary.json',
+    'windcomm 2026-11-21 10:00 UTC <b>5 & 6</b> reference, commit abc1234samples.csv.gz, summary.json',
     'keystrokes 2026-11-20 10:00 UTC WebSocket was faster. 2026-11-20-100000-keystrokes, commit abc1234summary.json',
   ])
   assert.equal(texts.length, 5)
@@ -99,7 +99,7 @@ test('runs are listed, the newest first, with date, finding, commit and files; d
     assert.match(text, /^(broken|foreign) Unreadable: summary\.json is damaged/)
   assert.deepEqual(
     [...(rows[1]?.querySelectorAll('a') ?? [])].map((link) => link.getAttribute('href')),
-    ['/lab/reference/report.html', '/lab/reference/samples.csv', '/lab/reference/summary.json'],
+    ['/lab/reference/report.html', '/lab/reference/samples.csv.gz', '/lab/reference/summary.json'],
   )
 })
 
@@ -145,14 +145,16 @@ test('files of a report have their types and a policy that lets in inline style 
     'run 1/summary.json': summaryOf(),
     'run 1/report.html': report,
     'run 1/report.md': '#',
-    'run 1/samples.csv': 'a\n1\n',
+    'run 1/outages.csv': 'a\n1\n',
+    'run 1/samples.csv.gz': 'compressed',
     'run 1/errors.txt': '',
     'run 1/figures/every-sample.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
   })
   for (const [file, type] of [
     ['report.html', 'text/html; charset=utf-8'],
     ['report.md', 'text/markdown; charset=utf-8'],
-    ['samples.csv', 'text/csv; charset=utf-8'],
+    ['outages.csv', 'text/csv; charset=utf-8'],
+    ['samples.csv.gz', 'application/gzip'],
     ['summary.json', 'application/json; charset=utf-8'],
     ['errors.txt', 'text/plain; charset=utf-8'],
     ['figures/every-sample.svg', 'image/svg+xml'],

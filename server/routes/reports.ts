@@ -56,6 +56,7 @@ const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   md: 'text/markdown; charset=utf-8',
   csv: 'text/csv; charset=utf-8',
+  gz: 'application/gzip',
   json: 'application/json; charset=utf-8',
   txt: 'text/plain; charset=utf-8',
   svg: 'image/svg+xml',
@@ -63,7 +64,7 @@ const types: Readonly<Record<string, string>> = {
 
 /** No separator, no leading dot: stays in its folder. */
 const runName = /^[^./\\\0][^/\\\0]{0,199}$/
-const fileName = /^(?:[\w-][\w.-]{0,99}\.(html|md|csv|json|txt)|figures\/[\w-][\w.-]{0,99}\.(svg))$/
+const fileName = /^(?:[\w-][\w.-]{0,99}\.(html|md|csv|gz|json|txt)|figures\/[\w-][\w.-]{0,99}\.(svg))$/
 
 const time = z.iso.datetime()
 
