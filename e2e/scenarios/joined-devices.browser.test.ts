@@ -119,7 +119,7 @@ test('devices are told when a run is stopped', async (t) => {
   run.child.kill('SIGINT')
   const [code] = await run.ended
   assert.equal(code, 130, run.said())
-  assert.equal(await wordsOf(page), 'The lab has ended')
+  await untilWords(page, 'The lab has ended')
 })
 
 /** In the page: as when another one is in front. */
