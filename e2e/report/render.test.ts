@@ -8,7 +8,16 @@ import { type TestContext, test } from 'node:test'
 import { JSDOM } from 'jsdom'
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
-import { csv, csvTime, reportFiles, reportFolder, reportText, requireFree, writeFolder } from './render.ts'
+import {
+  csv,
+  csvTime,
+  readCompressed,
+  reportFiles,
+  reportFolder,
+  reportText,
+  requireFree,
+  writeFolder,
+} from './render.ts'
 import { number, type Report, text } from './section.ts'
 
 const evil = `<a href="x">&' a|b *c* [d](e)\n# <f> \`\`\``
@@ -187,10 +196,12 @@ test('the columns of the reference runs are described, and their Markdown fits i
   const reports = join(import.meta.dirname, '../../reports')
   const words = await readFile(join(reports, 'README.md'), 'utf8')
   const files = await readdir(reports, { recursive: true })
-  const tables = files.filter((name) => name.endsWith('.csv'))
+  const tables = files.filter((name) => /\.csv(\.gz)?$/.test(name))
   assert.ok(tables.length > 5)
   for (const name of tables) {
-    const [header = ''] = (await readFile(join(reports, name), 'utf8')).split('\n', 1)
+    const path = join(reports, name)
+    const text = name.endsWith('.gz') ? await readCompressed(path) : await readFile(path, 'utf8')
+    const [header = ''] = text.split('\n', 1)
     for (const column of header.split(',')) assert.ok(words.includes(`\`${column}\``), `${column} of ${name}`)
   }
   for (const name of files.filter((name) => name.endsWith('report.md'))) {

@@ -27,8 +27,6 @@ import {
   sectionsOf,
 } from './pubsub-report.ts'
 
-const publishing = ['sse', 'websocket', 'streaming']
-
 export const pubsub = defineExperiment({
   name: 'pubsub',
   about: `Repeats the experiment of the 2015 publish/subscribe paper: each user sends one message at the same time and waits for it
@@ -59,8 +57,8 @@ export const pubsub = defineExperiment({
   options(given) {
     if (given.brokers.length === 0) throw new Error('--brokers names no broker.')
     if (given.iterations < given.sessions) throw new Error('iterations must be at least as many as sessions.')
-    for (const { name, transport } of requireModes(given.modes))
-      if (!publishing.includes(transport))
+    for (const { name, isPush } of requireModes(given.modes))
+      if (!isPush)
         throw new Error(`--modes names ${name}: a user of pubsub waits for a message, and does not poll.`)
     return given
   },

@@ -58,7 +58,7 @@ function checkReports<Run extends Circumstances, Result extends Summary>(
     assert.equal(page.querySelectorAll('script, link, img, iframe, [src], :not(a)[href]').length, 0)
     const links = [...page.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
     assert.ok(links.every((link) => link.startsWith('#') || files[link]))
-    for (const name of Object.keys(files).filter((name) => name.endsWith('.csv')))
+    for (const name of Object.keys(files).filter((name) => /\.csv(\.gz)?$/.test(name)))
       assert.ok(links.includes(name), name)
     const styles = [...page.querySelectorAll('style')].map(({ textContent }) => textContent ?? '')
     assert.ok(!styles.some((style) => /url\(|@import/.test(style)))
