@@ -7,16 +7,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readOptions, runExperiment } from '../lab/experiment.ts'
 import { optionsOf } from '../lab/testing.ts'
+import { type FaultName, faultNames } from './named-faults.ts'
 import { experimentFor, resilience } from './resilience.ts'
 import { createWindowRecord, type Seen } from './resilience-summary.ts'
-import {
-  countTrial,
-  type FaultName,
-  faultNames,
-  goThrough,
-  namedFaults,
-  planTrials,
-} from './resilience-trials.ts'
+import { countTrial, goThrough, namedFaults, planTrials } from './resilience-trials.ts'
 
 const read = (...flags: string[]) => optionsOf(namedFaults, ...flags)
 const { signal } = new AbortController()

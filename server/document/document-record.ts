@@ -1,11 +1,19 @@
 // What the document of one channel holds, by Yjs clients and clocks, without its text; and what an update adds to it.
 
-import * as Y from 'yjs'
-import { cutText } from '../wire/graphemes.ts'
+import type * as Y from 'yjs'
 import { type Draft, fingerprintIn, type Message, type UpdateBody } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { ReadingCost } from './reading-cost.ts'
-import { isKnown } from './rich-text.ts'
+import {
+  type Root,
+  rangeAt,
+  rangeWidth,
+  readUpdate,
+  type Struct,
+  structAt,
+  structWidth,
+  type Update,
+} from './update-reader.ts'
 
 /** A person's windows share a fingerprint. */
 export const ownerOf = (sender: string) => fingerprintIn(sender) ?? sender
@@ -160,8 +168,8 @@ export class DocumentRecord {
 
   #checkNames({ names }: Addition, id: string): void {
     for (const [client, clocks] of names)
-      if (clocks.length + (this.#names.get(client)?.length ?? 0) > most.names)
-        throw badUpdate(`client ${client} gives itself more than ${most.names} names`, id)
+      if (clocks.length + (this.#names.get(client)?.length ?? 0) > mostNames)
+        throw badUpdate(`client ${client} gives itself more than ${mostNames} names`, id)
   }
 
   /** A stored message. */
@@ -381,223 +389,14 @@ export class Addition {
   }
 }
 
-/**
- * At one level of detail less than Yjs: what it adds, in order for each Yjs client, and what it deletes. Numbers in rows, which a
- * thread hands over at once.
- */
-export interface Update {
-  /** Of `structWidth`: client, clock, length, content, left and right neighbour with client and clock, root; -1 for none. */
-  readonly structs: Float64Array
-  /** Of `rangeWidth`: client, clock, length. */
-  readonly deletions: Float64Array
-  readonly bytes: number
-}
-
-const structWidth = 9
-const rangeWidth = 3
-const contents = ['skip', 'blank', 'text', 'name'] as const
-const roots = ['text', 'authors'] as const
-
 /** Rows of one client, which are neighbours: the next one, and where they end. */
 interface Queue {
   at: number
   end: number
 }
 
-function structAt(rows: Float64Array, at: number): Struct {
-  return {
-    clock: rows[at + 1] ?? 0,
-    len: rows[at + 2] ?? 0,
-    content: contents[rows[at + 3] ?? 0] ?? 'skip',
-    left: idAt(rows, at + 4),
-    right: idAt(rows, at + 6),
-    root: roots[rows[at + 8] ?? -1] ?? null,
-  }
-}
-
-const rangeAt = (rows: Float64Array, at: number) => ({
-  client: rows[at] ?? 0,
-  clock: rows[at + 1] ?? 0,
-  len: rows[at + 2] ?? 0,
-})
-
-function idAt(rows: Float64Array, at: number): Y.ID | null {
-  const client = rows[at] ?? -1
-  return client < 0 ? null : { client, clock: rows[at + 1] ?? 0 }
-}
-
-function rowOf(own: number, { clock, len, content, left, right, root }: Struct): number[] {
-  const ids = [left?.client ?? -1, left?.clock ?? -1, right?.client ?? -1, right?.clock ?? -1]
-  return [own, clock, len, contents.indexOf(content), ...ids, root === null ? -1 : roots.indexOf(root)]
-}
-
-interface Range {
-  readonly clock: number
-  readonly len: number
-}
-
-/** Positions from `clock` on, `len` of them. */
-interface Struct extends Range {
-  /** `skip` adds nothing; `blank` is content that was deleted before it came. */
-  readonly content: (typeof contents)[number]
-  /** What it stands between. */
-  readonly left: Y.ID | null
-  readonly right: Y.ID | null
-  /** Null if it has neighbours, which decide. */
-  readonly root: Root | null
-}
-
-type Root = (typeof roots)[number]
-
-/** One sentence without its end, to follow "The update does not fit:". */
-class BadUpdate extends Error {
-  override readonly name = 'BadUpdate'
-}
-
 /** To cut one item in a list costs less than to look at all of them. */
 const cutsOfStep = 100
 
-const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31, nameLength: 40, names: 1000 }
-
-/** Of structs in an update (Yjs, version 1). */
-const contentNumbers = { gone: 0, deleted: 1, string: 4, format: 6, any: 8, skip: 10 }
-const knownNumbers: ReadonlySet<number> = new Set(Object.values(contentNumbers))
-
-/** Refuses before Yjs makes an object of what it reads, and knows where the reading ended. */
-class StrictDecoder extends Y.UpdateDecoderV1 {
-  static last: StrictDecoder | null = null
-  static isBounded = true
-  #structs = 0
-  #ranges = 0
-
-  constructor(decoder: ConstructorParameters<typeof Y.UpdateDecoderV1>[0]) {
-    super(decoder)
-    StrictDecoder.last = this
-  }
-
-  override readInfo(): number {
-    const info = super.readInfo()
-    this.#structs += 1
-    if (StrictDecoder.isBounded && this.#structs > most.structs)
-      throw new BadUpdate(`it has more than ${most.structs} structs`)
-    const number = info & 0b11111
-    if (!knownNumbers.has(number))
-      throw new BadUpdate(`content of Yjs's type ${number} has no place in a text`)
-    return info
-  }
-
-  override readDsLen(): number {
-    this.#ranges += 1
-    if (StrictDecoder.isBounded && this.#ranges > most.ranges)
-      throw new BadUpdate(`it deletes more than ${most.ranges} ranges`)
-    return super.readDsLen()
-  }
-
-  get isAtEnd(): boolean {
-    return this.restDecoder.pos === this.restDecoder.arr.length
-  }
-}
-
-/** `bad`: one sentence without its end. `isBounded` is false for a whole document from the log. */
-export function readUpdate(base64: string, isBounded = true): Update | { readonly bad: string } {
-  try {
-    return read(base64, isBounded)
-  } catch (error) {
-    if (error instanceof BadUpdate) return { bad: error.message }
-    throw error
-  }
-}
-
-function read(base64: string, isBounded: boolean): Update {
-  const bytes = Buffer.from(base64, 'base64')
-  StrictDecoder.isBounded = isBounded
-  const { structs: all, ds } = decode(bytes)
-  // A client may come twice.
-  const byClient = new Map<number, number[]>()
-  for (const struct of all) {
-    const rows = byClient.getOrInsertComputed(struct.id.client, () => [])
-    for (const number of rowOf(struct.id.client, readStruct(struct))) rows.push(number)
-  }
-  const deletions: number[] = []
-  for (const [client, ranges] of ds.clients) {
-    for (const range of ranges) {
-      checkRange(range)
-      deletions.push(client, range.clock, range.len)
-    }
-  }
-  const structs = byClient.values().toArray().flat()
-  return {
-    structs: Float64Array.from(structs),
-    deletions: Float64Array.from(deletions),
-    bytes: bytes.length,
-  }
-}
-
-function decode(bytes: Uint8Array) {
-  let isWhole = false
-  try {
-    const decoded = Y.decodeUpdateV2(bytes, StrictDecoder)
-    isWhole = StrictDecoder.last?.isAtEnd ?? false
-    if (isWhole) return decoded
-  } catch (error) {
-    if (error instanceof BadUpdate) throw error
-    throw new BadUpdate('it is no Yjs update of version 1', { cause: error })
-  } finally {
-    StrictDecoder.last = null
-  }
-  throw new BadUpdate('bytes follow its end')
-}
-
-function checkRange({ clock, len }: Range): void {
-  if (len < 1) throw new BadUpdate(`a struct or range at clock ${clock} is empty`)
-  if (clock + len > most.clock) throw new BadUpdate(`clock ${clock} and length ${len} exceed ${most.clock}`)
-}
-
-function readStruct(struct: Y.Item | Y.GC | Y.Skip): Struct {
-  const { clock } = struct.id
-  const range = { clock, len: struct.length }
-  checkRange(range)
-  if (!(struct instanceof Y.Item)) {
-    const content = struct instanceof Y.Skip ? 'skip' : 'blank'
-    return { ...range, content, left: null, right: null, root: 'text' }
-  }
-  const { origin: left, rightOrigin: right } = struct
-  const content = readContent(struct)
-  return { ...range, content, left, right, root: left || right ? null : rootOf(struct) }
-}
-
-/** The reader puts a root's name where an integrated struct has its parent. */
-function rootOf({ parent, parentSub, id }: Y.Item): Root {
-  const root: unknown = parent
-  if (root === 'text' && parentSub === null) return 'text'
-  if (root === 'authors' && parentSub === String(id.client)) return 'authors'
-  if (root === 'authors') {
-    const key = shorten(parentSub)
-    throw new BadUpdate(`client ${id.client} writes ${key} in "authors", not the key of its own number`)
-  }
-  const found = typeof root === 'string' ? shorten(root) : 'another place'
-  throw new BadUpdate(`it writes to ${found}; a document has the text "text" and the map "authors"`)
-}
-
-function readContent({ content, id }: Y.Item): Struct['content'] {
-  if (content instanceof Y.ContentString) return 'text'
-  if (content instanceof Y.ContentDeleted) return 'blank'
-  if (content instanceof Y.ContentFormat) {
-    const { key, value } = content
-    // Null ends an attribute.
-    if (value === null || isKnown(key, value)) return 'text'
-    throw new BadUpdate(`the attribute ${shorten(key)} with value ${shorten(value)} is none of a document`)
-  }
-  const names: readonly unknown[] = content instanceof Y.ContentAny ? content.arr : []
-  if (names.length === 1 && isAuthor(names[0])) return 'name'
-  const rule = `{ name } of at most ${most.nameLength} characters`
-  throw new BadUpdate(`an entry of "authors" by client ${id.client} is not ${rule}`)
-}
-
-function isAuthor(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'name') return false
-  const { name } = value as { readonly name: unknown }
-  return typeof name === 'string' && name.length <= most.nameLength
-}
-
-const shorten = (value: unknown) => cutText(JSON.stringify(value), 80)
+/** Of a client, in "authors". */
+const mostNames = 1000

@@ -6,7 +6,7 @@ import * as Y from 'yjs'
 import type { TextType } from '../wire/document-api.ts'
 import type { Message } from '../wire/messages.ts'
 import { documentOf, linesIn } from './document-reader.ts'
-import { readUpdate, recordOf } from './document-record.ts'
+import { recordOf } from './document-record.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { readMarkdown, writeMarkdown } from './markdown.ts'
 import {
@@ -21,6 +21,7 @@ import {
   softBreak,
 } from './rich-text.ts'
 import { changesBetween } from './text-diff.ts'
+import { readUpdate } from './update-reader.ts'
 
 /** Of one channel, in order. */
 type Messages = readonly Message[]

@@ -13,11 +13,11 @@ import {
   ownerOf,
   readDraft,
   recordOf,
-  type Update,
 } from './document-record.ts'
 import type { Input, Output, TaskName } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
 import { msOf } from './reading-cost.ts'
+import type { Update } from './update-reader.ts'
 
 interface LedgerParts {
   readonly documents: Documents
