@@ -74,7 +74,7 @@ export function isComplete(wanted, installed, { withDev = true } = {}) {
   return Object.entries(wanted).every(([path, { version, integrity, optional, dev, devOptional, link }]) => {
     const found = installed[path]
     if (path === '' || link === true) return true
-    if (found === undefined) return optional === true || (!withDev && (dev === true || devOptional === true))
+    if (found === undefined) return optional === true || devOptional === true || (!withDev && dev === true)
     return found.version === version && found.integrity === integrity
   })
 }

@@ -20,7 +20,7 @@ test('packages are complete without the optional ones of other systems', () => {
   assert.equal(isComplete(wanted, { 'node_modules/koa': koa }), true)
 })
 
-test('the server needs no package of development', () => {
+test('development packages may be missing where they are not asked for', () => {
   const withTools = {
     ...wanted,
     'node_modules/vite': { version: '8.0.0', integrity: 'sha512-vite', dev: true },

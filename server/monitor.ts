@@ -14,7 +14,6 @@ import { grantOf } from './security/middleware.ts'
 import { byeCodes } from './wire/messages.ts'
 import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
 import { Refusal } from './wire/refusal.ts'
-
 import { type Cancel, nothingPlanned, repeat, type Timers } from './wire/time.ts'
 import type { Siblings } from './workers/workers.ts'
 

@@ -123,7 +123,7 @@ test('who may come in is decided without the hub and the transports', () => {
   assert.deepEqual(found, [])
 })
 
-test('the hub knows the wire, the log and what refuses, and no transport', () => {
+test('the hub knows the wire and the log, and no transport', () => {
   const may = ['server/hub/', 'server/wire/', 'server/log/', 'zod']
   assert.deepEqual(foreignImports('server/hub/', may), [])
 })
@@ -194,4 +194,19 @@ test('nothing but the table decides by the name of a mode, a transport or an HTT
     .filter(({ path, text }) => !isTest(path) && decides.test(withoutComments(text)))
     .map(({ path }) => path)
   assert.deepEqual(found.toSorted(), Object.keys(comparing).toSorted())
+})
+
+test('the server runs without development packages', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const isServer = ({ path }: Source) =>
+    /^(server|certs)\//.test(path) && !/(\.test|-contract|testing)\.ts$/.test(path)
+  const found = sources.filter(isServer).flatMap(({ path, text }) => {
+    const imports = text.matchAll(/^import (?!type)(?:[^'"]*? from )?'([^']+)'|\bimport\('([^']+)'\)/gm)
+    const packages = Array.from(imports, ([, fixed, dynamic]) => fixed ?? dynamic ?? '').filter(
+      (name) => !/^(\.|node:)/.test(name),
+    )
+    const names = packages.map((name) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
+    return names.filter((name) => !(name in dependencies)).map((name) => `${path} imports ${name}`)
+  })
+  assert.deepEqual(found, [])
 })

@@ -24,7 +24,7 @@ const pauseMs = 10
 /** Messages skipped when the log deletes faster than this reads. */
 const skippedMessages = 500
 
-/** Any grant covers the wind. Compressed: it has no text and no secret (BREACH). Brotli would save 2 %. */
+/** Any grant covers the wind. Compressed: it has no text and no secret (BREACH). Brotli takes as long to save 2 %. */
 export function mountWindHistory(router: Router, recorder: WindRecorder): void {
   router.get('/api/wind/history', async (ctx) => {
     const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'

@@ -16,7 +16,10 @@ import { type ChoiceStorage, keepItem, readItem } from './store.ts'
 
 const windowKey = 'crosswind-window'
 
-/** Notes this tab's window; returns the one before it, null in a new tab. `items` may throw where storage is denied. */
+/**
+ * Notes this tab's window; returns the one before it, null in a new tab. `items` may throw where storage is denied; where it is full the one before stays
+ * noted.
+ */
 export function succeed(items: ChoiceStorage, window: string): string | null {
   const before = readItem(items, windowKey)
   keepItem(items, windowKey, window)

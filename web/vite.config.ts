@@ -17,7 +17,7 @@ const partFiles: Readonly<Record<Part, string>> = {
   monitor: 'monitor/Monitor.tsx',
 }
 
-/** Preloads the scripts of every view; the server keeps those of the requested view. */
+/** Preloads the scripts and styles of every view; the server keeps those of the requested view. */
 const preloadParts: Plugin = {
   name: 'crosswind-preload-parts',
   apply: 'build',
@@ -28,17 +28,24 @@ const preloadParts: Plugin = {
       const scriptsOf = (part: Part) => {
         const chunk = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(partFiles[part]))
         if (!chunk) this.error(`${partFiles[part]} is no file of its own; App.tsx is to import() it.`)
-        return [chunk.fileName, ...chunk.imports]
+        return [chunk.fileName, ...chunk.imports, ...(chunk.viteMetadata?.importedCss ?? [])]
       }
       const entries = chunks.filter(({ isEntry }) => isEntry)
       // Vite preloads these for every view.
-      const common = new Set(entries.flatMap(({ fileName, imports }) => [fileName, ...imports]))
+      const common = new Set(
+        entries.flatMap(({ fileName, imports, viteMetadata }) => [
+          fileName,
+          ...imports,
+          ...(viteMetadata?.importedCss ?? []),
+        ]),
+      )
       const scripts = new Set(views.flatMap(({ parts }) => parts.flatMap(scriptsOf))).difference(common)
       return Array.from(scripts, (script) => {
         const showing = views.filter(({ parts }) => parts.some((part) => scriptsOf(part).includes(script)))
         // The first view is the default, also without a name.
         const names = showing.flatMap((view) => (view === views[0] ? [view.name, ''] : [view.name]))
-        const attrs = { rel: 'modulepreload', crossorigin: true, href: `/${script}` }
+        const how = script.endsWith('.css') ? { rel: 'preload', as: 'style' } : { rel: 'modulepreload' }
+        const attrs = { ...how, crossorigin: true, href: `/${script}` }
         return { tag: 'link', attrs: { ...attrs, 'data-views': names.join(',') }, injectTo: 'head' }
       })
     },

@@ -118,12 +118,12 @@ async function fillPage(server: FloodedServer): Promise<void> {
   await write(server, [draftOf('filler', 1, html, 'attacked')])
 }
 
-/** Of 4 million characters, in one base: a third more than *War and Peace*. */
+/** Of 8 million characters, in one base. */
 async function fillDocument(server: FloodedServer): Promise<void> {
   const doc = new Y.Doc()
   const updates: Uint8Array[] = []
   doc.on('update', (update: Uint8Array) => updates.push(update))
-  for (let line = 0; line < 6; line += 1) doc.getText('text').insert(0, `${'a long line '.repeat(58_000)}\n`)
+  for (let line = 0; line < 12; line += 1) doc.getText('text').insert(0, `${'a long line '.repeat(58_000)}\n`)
   await write(
     server,
     updates.map((update, place) => ({

@@ -382,18 +382,20 @@ interface IntervalLook {
   readonly references: readonly number[]
   /** Pixels; low rows have no label, and small dots. */
   readonly rowHeight?: number
+  /** False for what is no ratio; default: true. */
+  readonly mayBeLogarithmic?: boolean
 }
 
 /** Rows below this height have no room for a label. */
 const labelledRowHeight = 40
 
-/** Ratios further apart than this have a logarithmic axis. */
+/** Further apart than this, ratios have a logarithmic axis. */
 const farApart = 4
 const logTicks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
 export function intervals(
   rows: readonly IntervalRow[],
-  { width, axis, references, rowHeight = 58 }: IntervalLook,
+  { width, axis, references, rowHeight = 58, mayBeLogarithmic = true }: IntervalLook,
 ): string {
   const isLow = rowHeight < labelledRowHeight
   const placed = rows.map((row, place) => ({ ...row, y: place + (isLow ? 0.5 : 0.68) }))
@@ -401,7 +403,7 @@ export function intervals(
   const ends = rows.flatMap(({ point, interval, sessions }) => [point, ...interval, ...sessions])
   const drawn = [...references, ...ends]
   const [low, high] = [Math.min(...drawn), Math.max(...drawn)]
-  const isLog = low > 0 && high / low > farApart
+  const isLog = mayBeLogarithmic && low > 0 && high / low > farApart
   const room = isLog ? (high / low) ** 0.05 : (high - low) / 20 || 1
   const domain = isLog ? [low / room, high * room] : [low - room, high + room]
   const [ink, accent] = ['var(--ink)', 'var(--accent)']

@@ -205,5 +205,5 @@ function forest({ runs, pooled }: Covered, axis: string, width: number): string 
   const rows = runs.map(({ value: point, ci95: interval, holds: isDecided }) => ({
     ...{ label: '', point, interval, isDecided, sessions: [] },
   }))
-  return intervals(rows, { width, axis, references: [pooled], rowHeight: 11 })
+  return intervals(rows, { width, axis, references: [pooled], rowHeight: 11, mayBeLogarithmic: false })
 }

@@ -165,7 +165,7 @@ const header =
 
 const csvOf = (run: Run) => fileOf(keystrokes, run, 'samples.csv.gz')
 
-test('samples.csv: a header and a row for each message and window', () => {
+test('samples.csv.gz: a header and a row for each message and window', () => {
   const run = madeRun({ keys: 6, blocks: 2, windows: 3 })
   const lines = csvOf(run).split('\n')
   assert.equal(lines[0], header)
@@ -174,7 +174,7 @@ test('samples.csv: a header and a row for each message and window', () => {
   assert.ok(lines.slice(1, -1).every((line) => line.split(',').length === 22))
 })
 
-test('samples.csv: times have three decimals, and never is empty', () => {
+test('samples.csv.gz: times have three decimals, and never is empty', () => {
   const run = madeRun({ sessions: 1, keys: 1, blocks: 1, windows: 1 })
   const times = {
     inputAt: 999.9,
@@ -196,7 +196,7 @@ test('samples.csv: times have three decimals, and never is empty', () => {
   )
 })
 
-test('samples.csv: a lost sample is a row without a time', () => {
+test('samples.csv.gz: a lost sample is a row without a time', () => {
   const behaviours = threeModes.map((mode) => ({ ...mode, lost: 1 }))
   for (const row of csvOf(madeRun({ behaviours, keys: 2, blocks: 1 }))
     .trimEnd()

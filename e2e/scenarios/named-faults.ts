@@ -47,7 +47,7 @@ interface NamedFault {
   readonly mayReorder?: true
   /** Of a run of this fault alone. */
   readonly windows?: number
-  /** Resolves to a function that ends the fault, unless it is over by then. */
+  /** Resolves to a function that ends the fault; to anything else if it is over by then. */
   readonly begin: (parts: Parts) => Promise<unknown>
 }
 

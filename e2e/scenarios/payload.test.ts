@@ -96,7 +96,7 @@ test('losses are tabled', () => {
   )
 })
 
-test('samples.csv has the size of each message', () => {
+test('samples.csv.gz has the size of each message', () => {
   assert.match(fileOf(payload, run, 'report.html'), /href="samples\.csv\.gz"/)
   const [header, row, ...more] = fileOf(payload, run, 'samples.csv.gz').trimEnd().split('\n')
   assert.equal(

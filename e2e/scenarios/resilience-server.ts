@@ -149,8 +149,15 @@ export class RestartingServer {
   readonly killWorker = async (draw: number): Promise<number | undefined> => {
     const workers = this.isUp ? await childrenOf(this.#server.pid) : []
     const worker = workers[Math.floor(draw * workers.length)]
-    if (worker !== undefined) process.kill(worker, 'SIGKILL')
-    return worker
+    if (worker === undefined) return undefined
+    try {
+      process.kill(worker, 'SIGKILL')
+      return worker
+    } catch (error) {
+      // It has ended meanwhile.
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return undefined
+      throw error
+    }
   }
 
   /** Skips times when the server is down. */

@@ -106,6 +106,10 @@ test('what cannot be read is named, with its file and line', async (t) => {
     'readings.csv': [header, first.replace('30,', 'x,'), ...rows].join('\n'),
   })
   await assert.rejects(rereadRun(broken, ''), /readings\.csv, line 2: seq is "x"\./)
+  const lacking = await folderWith(t, {
+    'readings.csv': [header.replace('accepted_at', 'x'), first].join('\n'),
+  })
+  await assert.rejects(rereadRun(lacking, ''), /readings\.csv has no column for acceptedAt\./)
   const short = await folderWith(t, { 'readings.csv': [header, first].join('\n') })
   await assert.rejects(
     rereadRun(short, ''),

@@ -209,7 +209,10 @@ async function readText(path: string): Promise<string> {
   try {
     return path.endsWith('.gz') ? await readCompressed(path) : await readFile(path, 'utf8')
   } catch (cause) {
-    throw new Error(`${path} cannot be read; --from takes the folder of a windcomm report.`, { cause })
+    const older = path.endsWith('.gz') ? '; of an older one, compress samples.csv by gzip' : ''
+    throw new Error(`${path} cannot be read; --from takes the folder of a windcomm report${older}.`, {
+      cause,
+    })
   }
 }
 
@@ -224,7 +227,9 @@ function rowsIn<Row>(path: string, text: string, schema: z.ZodType<Row>): readon
     const row = Object.fromEntries(keys.map((key, at) => [key, cells[at]]))
     const { success, data, error } = schema.safeParse(row)
     if (success) return data
-    const at = keys.indexOf(String(error.issues[0]?.path[0]))
+    const key = String(error.issues[0]?.path[0])
+    const at = keys.indexOf(key)
+    if (at < 0) throw new Error(`${path} has no column for ${key}.`)
     throw new Error(`${path}, line ${place + 2}: ${columns[at]} is ${JSON.stringify(cells[at])}.`)
   })
 }

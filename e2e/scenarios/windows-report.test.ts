@@ -50,7 +50,7 @@ test('the paper’s table stands beside, and what was not measured is not compar
   assert.ok(!markdown({ subjects: ['sse/2'], baseline: null }).includes('198.45'))
 })
 
-test('samples.csv has a row for each sample, windows.csv one for each window', () => {
+test('samples.csv.gz has a row for each sample, windows.csv one for each window', () => {
   for (const file of ['samples.csv.gz', 'windows.csv'])
     assert.ok(pageOf(run).querySelector(`a[href="${file}"]`), file)
   const samples = fileOf(windows, run, 'samples.csv.gz').trimEnd().split('\n')

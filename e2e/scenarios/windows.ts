@@ -13,9 +13,9 @@ import {
   typeKeys,
   warmUp,
 } from '../browser/typing.ts'
-import { defineExperiment } from '../lab/experiment.ts'
+import { defineExperiment, minutesWords } from '../lab/experiment.ts'
 import { flag, headed, names, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
-import { requireModes, usualBaseline } from '../lab/mode-names.ts'
+import { requireMode, requireModes, usualBaseline } from '../lab/mode-names.ts'
 import { processorTimes } from '../lab/run-environment.ts'
 import { outcomeWords } from '../lab/samples.ts'
 import {
@@ -89,7 +89,7 @@ export const windows = defineExperiment({
       ...peers.flatMap((name) => imitatedModes({ name }, modes).map((mode) => `${name}:${mode}`)),
     ]
     lab.say(
-      `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}; --seed ${seed}.`,
+      `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}: roughly ${minutesWords(expectedMs(options, subjects.length))} on two idle cores; --seed ${seed}.`,
     )
     const random = createSeededRandom(seed)
     // Each cell has browsers of its own, so that none inherits the connections of another.
@@ -152,6 +152,28 @@ const nameWith = ({ share }: { readonly share: readonly string[] }, mode: string
   share.length === 1 ? mode : `${mode} share=${one}`
 
 type Options = ReturnType<typeof windows.options>
+
+const openingMs = 450
+const cellMs = 2500
+const browserMs = 1200
+
+/** Rough; after the first session the run tells from that. */
+function expectedMs(options: Options, subjects: number): number {
+  const { counts, browsers, keys, interval, warmup, sessions, peers, modes, patience, wait } = options
+  const limited = modes.filter((name) => requireMode(name).windowsPerBrowser !== null).length
+  const perSession = browsers.flatMap((number) =>
+    counts
+      .filter((windows) => windows >= number)
+      .map((windows) => {
+        const typing = keys * Math.max(interval, 10) + 2 * warmup * warmupIntervalMs
+        const hidden = Math.max(0, windows - 6 * number)
+        const stuck = windows > 5 * number ? (2 * patience + 2 * wait + 2 * hidden) * 1000 : 0
+        const opening = number * browserMs + windows * openingMs + cellMs
+        return subjects * (opening + typing) + peers.length * limited * stuck
+      }),
+  )
+  return sessions * perSession.reduce((sum, ms) => sum + ms, 0)
+}
 
 async function measureCell(
   { keys, interval, warmup, patience, wait, headed }: Options,

@@ -106,6 +106,8 @@ test('a view loads its own parts and no others, side by side with the first scri
       parts,
       query,
     )
+    const styles = preloaded.filter((href) => href?.endsWith('.css'))
+    assert.equal(styles.length, query === 'view=overview' ? 1 : 0, query)
   }
 })
 

@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { browserName } from '../windows/stage.ts'
 import { measureOnHosts, whyNoHosts } from './separate-hosts.ts'
+import { browserName } from './stage.ts'
 
 const reason = browserName === 'chromium' ? await whyNoHosts() : 'runs once, in Chromium'
 

@@ -9,7 +9,6 @@ import { promisify } from 'node:util'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { endsWithin, leaveWhenDone } from '../../server/process.ts'
 import { openEditingPage } from '../browser/editing.ts'
-import { quantile } from '../lab/statistics.ts'
 import { textTable } from '../lab/terminal-output.ts'
 import { startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'
@@ -118,7 +117,7 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Pl
   const [near, far] = summary.windows.slice(-2)
   if (!near || !far) throw new Error('The report has no devices.')
   const receivers = { near: near.receiver, far: far.receiver }
-  const delays = quartersOf(await readCompressed(join(out, 'samples.csv.gz')), receivers)
+  const delays = fastestOf(await readCompressed(join(out, 'samples.csv.gz')), receivers)
   return { summary, near, far, delays, delayedBy, boundMs: near.boundMs + far.boundMs }
 }
 
@@ -182,23 +181,23 @@ async function relay(addedMs: number): Promise<void> {
   process.stdout.write('ready\n')
 }
 
-/** By mode, ms: a quarter of a device's samples is below. The slower ones show how busy the machine was. */
-function quartersOf(samples: string, { near, far }: { readonly near: number; readonly far: number }) {
+/**
+ * By mode, ms: each device's fastest sample. The slower ones show how busy the machine was; a path's delay is estimated
+ * from the fastest, as NTP does (RFC 5905 §10).
+ */
+function fastestOf(samples: string, { near, far }: { readonly near: number; readonly far: number }) {
   const [head = '', ...lines] = samples.trim().split('\n')
   const place = (column: string) => head.split(',').indexOf(column)
   const [mode, receiver, time] = [place('mode'), place('receiver'), place('transmission_ms')]
   const rows = lines.map((line) => line.split(','))
   return [...Map.groupBy(rows, (row) => row[mode] ?? '')].map(([name, inMode]) => {
-    const quarter = (window: number) => {
-      const arrived = inMode.filter((row) => row[receiver] === String(window) && row[time] !== '')
-      return arrived.length === 0
-        ? Number.NaN
-        : quantile(
-            arrived.map((row) => Number(row[time])).toSorted((a, b) => a - b),
-            0.25,
-          )
-    }
-    const [nearMs, farMs] = [quarter(near), quarter(far)]
+    const fastest = (window: number) =>
+      Math.min(
+        ...inMode
+          .filter((row) => row[receiver] === String(window) && row[time] !== '')
+          .map((row) => Number(row[time])),
+      )
+    const [nearMs, farMs] = [fastest(near), fastest(far)]
     return { mode: name, nearMs, farMs, addedMs: farMs - nearMs }
   })
 }
@@ -217,7 +216,7 @@ async function main([addedWord = '20', ...flags]: readonly string[]): Promise<vo
   const wrongMs = { near: -3000, far: 70_000 }
   const found = await measureOnHosts({ addedMs, wrongMs, flags: given, out, print })
   console.log(
-    `\n  The near host’s clock was ${wrongMs.near} ms off, the far host’s ${wrongMs.far} ms; ${addedMs} ms were added each way to the far host, by ${found.delayedBy}. A quarter of the times was below:\n`,
+    `\n  The near host’s clock was ${wrongMs.near} ms off, the far host’s ${wrongMs.far} ms; ${addedMs} ms were added each way to the far host, by ${found.delayedBy}. The fastest sample of each:\n`,
   )
   const ms = (value: number) => value.toFixed(2)
   console.log(

@@ -17,8 +17,7 @@ const seed = Number(process.env.CROSSWIND_FUZZ_SEED ?? 1)
 /** Largest update, bytes. */
 const mostBytes = 700_000
 
-/** The default is 5. A thread's start and its garbage cost some 0.4 s, whatever the document. */
-const documentSeconds = 2
+const documentSeconds = 1
 
 /** Processor time of one turn of the event loop, ms. */
 const longestTurnMs = 100

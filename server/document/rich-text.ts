@@ -125,12 +125,20 @@ export function marksOf(attributes: Attributes): Marks {
   return marks
 }
 
-const comparedMarks = [...simpleMarks, 'script', 'link'] as const
-
+/** For each run of a document, so without a loop over names. */
 export function sameMarks(a: Marks, b: Marks): boolean {
-  if (a === b) return true
-  const isSameImage = a.image?.src === b.image?.src && a.image?.alt === b.image?.alt
-  return isSameImage && comparedMarks.every((name) => a[name] === b[name])
+  return (
+    a === b ||
+    (a.bold === b.bold &&
+      a.italic === b.italic &&
+      a.underline === b.underline &&
+      a.strike === b.strike &&
+      a.code === b.code &&
+      a.script === b.script &&
+      a.link === b.link &&
+      a.image?.src === b.image?.src &&
+      a.image?.alt === b.image?.alt)
+  )
 }
 
 const blockPattern = /^(h[1-6]|blockquote|pre|[uo]l[1-6])$/

@@ -183,20 +183,27 @@ function compareTexts(now: string, then: string, hint: SelectionHint | null): di
   return found
 }
 
+/** Lengths of the common prefix, and of the common suffix after it. */
+export function commonEnds<Item>(one: ArrayLike<Item>, other: ArrayLike<Item>) {
+  const most = Math.min(one.length, other.length)
+  let start = 0
+  while (start < most && one[start] === other[start]) start += 1
+  let end = 0
+  while (end < most - start && one[one.length - 1 - end] === other[other.length - 1 - end]) end += 1
+  return { start, end }
+}
+
 /** Long texts have in common what they begin and end with. */
 function compareLong(now: string, then: string): diff.Diff[] {
   if (now.length + then.length <= mostCompared) return diff(now, then)
-  const most = Math.min(now.length, then.length)
-  let start = 0
-  while (start < most && now[start] === then[start]) start += 1
-  let end = 0
-  while (end < most - start && now.at(-1 - end) === then.at(-1 - end)) end += 1
+  let { start, end } = commonEnds(now, then)
   if (/[\uD800-\uDBFF]/.test(now[start - 1] ?? '')) start -= 1
   if (/[\uDC00-\uDFFF]/.test(now.at(-end) ?? '') && end > 0) end -= 1
-  const middle = [now.slice(start, now.length - end), then.slice(start, then.length - end)] as const
+  const [added, removed] = [now.slice(start, now.length - end), then.slice(start, then.length - end)]
+  const isShort = added.length + removed.length <= mostCompared
   const parts: diff.Diff[] = [
     [diff.EQUAL, now.slice(0, start)],
-    ...(middle.join('').length <= mostCompared ? diff(...middle) : replacement(...middle)),
+    ...(isShort ? diff(added, removed) : replacement(added, removed)),
     [diff.EQUAL, now.slice(now.length - end)],
   ]
   return parts.filter(([, text]) => text !== '')

@@ -1,13 +1,14 @@
 // Responses to refused requests: JSON for programs, a page for people.
 
-import { createHash } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from 'node:http2'
 import type Koa from 'koa'
+import { escapeHtml } from '../document/html.ts'
 import { output } from '../output.ts'
 import { type OriginRules, originFields, refuseForeign, securityFields } from '../security/middleware.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
+import { plainHeaders, plainPage, sourceOf } from './plain-page.ts'
 
 /** Answered by this process since its start, by code. */
 export const refusals = new Map<string, number>()
@@ -142,41 +143,13 @@ const headings: Readonly<Record<string, string>> = {
 function pageFor({ code, status, message }: Refusal): string {
   const other = status >= 500 ? 'The server cannot show this page' : 'This address does not work'
   const heading = headings[code] ?? other
-  const escaped = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-  const sentence = escaped.replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+  const sentence = escapeHtml(message).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
   const main = `<p class="mark">${mark}Crosswind</p>
 <h1>${heading}</h1>
 <p>${sentence}</p>
 ${code === 'other-session' ? '<form method="post"><button>Open this link instead</button></form>\n' : ''}${status === 401 ? '' : '<p><a href="/">Go to the start page</a></p>\n'}`
   return plainPage(heading, style, main)
 }
-
-/** A page of the server's own, without a script. `main` is HTML and ends with a line end. */
-export const plainPage = (title: string, css: string, main: string) => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} – Crosswind</title>
-<style>${css}</style>
-</head>
-<body>
-<main>
-${main}</main>
-</body>
-</html>
-`
-
-/** For a page that loads and runs nothing. `styles` and `formAction` are sources (Content Security Policy, level 3). */
-export const plainHeaders = (styles: string, formAction = "'none'"): Readonly<Record<string, string>> => ({
-  'Content-Security-Policy': `default-src 'none'; style-src ${styles}; base-uri 'none'; form-action ${formAction}; frame-ancestors 'none'`,
-  // The URL may contain an invitation.
-  'Referrer-Policy': 'no-referrer',
-})
-
-/** The source of a style element's content. */
-export const sourceOf = (css: string) => `'sha256-${createHash('sha256').update(css).digest('base64')}'`
 
 /** As in web/page/favicon.svg. */
 const mark = `<svg viewBox="0 0 32 32" width="32" height="32" fill="none" stroke-linecap="round" stroke-width="3" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#0b6763"/><path stroke="#ffffff" d="M6 12.5h13.5a3.25 3.25 0 1 0-3.1-4.2"/><path stroke="#9fe0d8" d="M6 18h17.2a3.4 3.4 0 1 1-3.2 4.5"/><path stroke="#ffffff" d="M6 23.5h7.5"/></svg>`

@@ -1,4 +1,4 @@
-// Passes requests to the application, within limits; HTTP/1.1 one at a time.
+// Passes requests to the application, within limits; those of one HTTP/1.1 connection one at a time.
 
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
@@ -14,6 +14,7 @@ import { mostUnreadBytes } from '../transports/budget.ts'
 import { messagesPath } from '../transports/uplink.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Connection, type Connections, mostHeaderBytes, type PortServer } from './connections.ts'
+import { FairStart } from './fair-start.ts'
 import { formatBare, refuse } from './refusals.ts'
 
 interface RequestParts {
@@ -244,47 +245,4 @@ function refusalFor({ code }: NodeJS.ErrnoException, bodySeconds: number): Refus
     return new Refusal('bad-request', 'The input is not an HTTP/1.1 request (RFC 9112).')
   const sentence = `A request's headers have to be complete within ${bodySeconds} s (limits.bodySeconds).`
   return new Refusal('too-slow', sentence)
-}
-
-/** The most expensive, pages, take some 0.5 ms each. */
-const mostInTurn = 10
-
-/** Begins requests, a few in each turn of the event loop, so that a burst of one connection does not hold up the others. */
-export class FairStart {
-  /** By connection, in the order in which they are served next. */
-  readonly #waiting = new Map<object, (() => void)[]>()
-  #begun = 0
-  #isPlanned = false
-
-  /** At once, unless many began in this turn; those of one connection in order. Must not throw. */
-  run(connection: object, begin: () => void): void {
-    this.#plan()
-    if (this.#waiting.size > 0 || this.#begun >= mostInTurn)
-      this.#waiting.getOrInsertComputed(connection, () => []).push(begin)
-    else {
-      this.#begun += 1
-      begin()
-    }
-  }
-
-  #plan(): void {
-    if (this.#isPlanned) return
-    this.#isPlanned = true
-    setImmediate(() => {
-      this.#isPlanned = false
-      this.#begun = 0
-      this.#takeTurn()
-    })
-  }
-
-  #takeTurn(): void {
-    for (const [connection, [begin, ...others]] of this.#waiting) {
-      this.#waiting.delete(connection)
-      if (others.length > 0) this.#waiting.set(connection, others)
-      this.#begun += 1
-      begin?.()
-      if (this.#begun >= mostInTurn) break
-    }
-    if (this.#waiting.size > 0) this.#plan()
-  }
 }

@@ -124,13 +124,13 @@ export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts,
 /** `ask({ id: 'w1' }, { holdMs: 100 })`. */
 type Question = Partial<Omit<Poll, 'identity' | 'cursor'>> & { readonly cursor?: string | null }
 
-/** The heartbeat is a whole number of turns. */
 const nothing = () => undefined
 const noMeter = {
   ...{ stored: nothing, sent: nothing, omitted: nothing },
   ...{ failed: nothing, unrecovered: nothing, ended: nothing },
 }
 
+/** The heartbeat is a whole number of turns. */
 export function openHub(given: HubChange = {}) {
   const {
     log,

@@ -335,7 +335,7 @@ export class Hub {
     const { timers, random } = this.#parts
     const { reconnectDelayMs } = this.#streams
     const streams = this.#registry.all().flatMap(({ stream }) => (stream ? [stream] : []))
-    const leaving = shuffled([...streams], random)
+    const leaving = shuffled(streams.toArray(), random)
     const turns = Math.max(1, Math.floor(Math.min(withinMs, leaving.length * drainMsPerStream) / drainTurnMs))
     const perTurn = Math.ceil(leaving.length / turns)
     return new Promise((resolve) => {

@@ -17,10 +17,14 @@ interface PublisherParts {
 
 const hourMs = 3_600_000
 
-/** New channels: so many an hour of each connection and invitation; of the reserve so many in all, and few of each. */
+/** Stores messages, and lets each sender begin only so many channels. */
 export class Publisher {
   readonly #parts: PublisherParts
   readonly #all = {}
+  /**
+   * Each connection and invitation may begin `newChannelsPerHour` channels an hour. In the last quarter of `maxChannels` all
+   * together may begin that many, and each of them a hundredth.
+   */
   readonly #usual: RateLimit
   readonly #reserve: { readonly ofEach: RateLimit; readonly ofAll: RateLimit }
   /** New channels whose first message is not stored yet. */

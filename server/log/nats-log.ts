@@ -104,7 +104,7 @@ export class NatsLog extends TailLog<Entry> {
   /** By sender: one draft under way at a time, so that a lost one is not overtaken by the next. */
   readonly #lines = new Map<string, Entry[]>()
   readonly #lost = Promise.withResolvers<string>()
-  #consuming!: ConsumerMessages
+  #consuming: ConsumerMessages | null = null
   #stop: () => void = () => undefined
   #rejoining: Promise<void> | null = null
   /** Why this server is cut off from the stream; null while it is not. */
@@ -158,7 +158,7 @@ export class NatsLog extends TailLog<Entry> {
   }
 
   #start(): void {
-    this.#attend(this.#consuming)
+    if (this.#consuming) this.#attend(this.#consuming)
     const hearing = this.#parts.connection.subscribe(this.#livesSubject, {
       callback: () => void this.#rejoin(),
     })
@@ -219,7 +219,7 @@ export class NatsLog extends TailLog<Entry> {
     while (!this.isClosed && !this.#isLost) {
       try {
         await this.#door.untilOpen()
-        await this.#consuming.close()
+        await this.#consuming?.close()
         if ((await this.#door.untilShut(this.#mustBeSame().then(() => true))) === null) continue
         this.#consuming = await this.#consume()
         this.#attend(this.#consuming)
@@ -392,7 +392,7 @@ export class NatsLog extends TailLog<Entry> {
     await super.finish()
     this.#stop()
     await this.#rejoining
-    await this.#consuming.close()
+    await this.#consuming?.close()
     await this.#opened.view.close()
   }
 }

@@ -1,4 +1,5 @@
-// What one server holds of a stream of NATS: the newest messages, the state of every channel, and what may be erased.
+// What one server holds of a stream of NATS: the newest messages, the state of every channel, and what may be erased. It loads the
+// stream, reads back what it no longer holds, and catches up.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager, type JsMsg } from '@nats-io/jetstream'

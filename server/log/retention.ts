@@ -16,11 +16,7 @@ import type { Folding } from './folding.ts'
 import type { Bounds, Identified, Memory } from './log.ts'
 
 /** Whether the oldest must go, which was accepted at `oldestAt` (ms since the epoch). */
-function exceeds(
-  bounds: Bounds,
-  held: Omit<Bounds, 'ageMs'> & { readonly oldestAt: number },
-  now: number,
-): boolean {
+function exceeds(bounds: Bounds, held: Memory & { readonly oldestAt: number }, now: number): boolean {
   if (held.oldestAt + bounds.ageMs < now) return true
   return held.messages > bounds.messages || (held.bytes > bounds.bytes && held.messages > 1)
 }
@@ -294,7 +290,7 @@ export class Tail {
 
   forget(): void {
     const time = this.#now()
-    // Not by iteration: that skips the places of all that were deleted.
+    // By number: to iterate a Map steps over every deleted entry first.
     for (let oldest = this.#held.get(this.#floor + 1); oldest; oldest = this.#held.get(this.#floor + 1)) {
       const { message, bytes } = oldest
       const { seq } = message

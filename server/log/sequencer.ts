@@ -1,4 +1,5 @@
-// The order of a log: stores drafts, one or a group in a commit, notifies followers, then answers.
+// What logs share: which drafts they take, reads from the tail, and followers. And the sequencer, which orders the drafts of one
+// server: stores one or a group in a commit, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
 import { type Cursor, type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
@@ -72,23 +73,23 @@ interface Pending {
 
 /** Answers from the tail, and decides which drafts go into the log; the rest is how they get there. */
 export abstract class TailLog<Waiting extends Pending> implements Log {
-  protected readonly epoch: string
-  protected readonly tail: Tail
-  protected readonly onFailure: OnFailure
-  /** Drafts that are not answered, by `keyOf`. */
-  protected readonly pending = new Map<string, Waiting>()
+  // Private with getters: who wraps a log spreads it, and its own fields would come along.
+  readonly #epoch: string
+  readonly #tail: Tail
+  readonly #onFailure: OnFailure
+  readonly #pending = new Map<string, Waiting>()
   readonly #archive: Archive
   readonly #maxChannels: number
   readonly #followers: Followers
-  /** Channels whose erasure is pending. */
+  /** Channels whose erasure makes room, and is pending. */
   readonly #leaving = new Set<string>()
   #isClosed = false
   #closing: Promise<void> | null = null
 
   constructor({ epoch, tail, archive, maxChannels, onFailure }: TailLogParts) {
-    this.epoch = epoch
-    this.tail = tail
-    this.onFailure = onFailure
+    this.#epoch = epoch
+    this.#tail = tail
+    this.#onFailure = onFailure
     this.#archive = archive
     this.#maxChannels = maxChannels
     this.#followers = new Followers(onFailure)
@@ -104,7 +105,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   readonly find: Log['find'] = async (wanted) => {
     this.#mustBeOpen()
-    // Of one that is not stored its sender is told.
+    // If it fails, its sender is told.
     await this.pending.get(keyOf(wanted))?.promise.catch(() => undefined)
     return this.tail.find(wanted) ?? this.#archive.find?.(wanted) ?? null
   }
@@ -145,6 +146,23 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   /** A number where the draft is stored within the call. Throws or rejects if it is not stored. */
   protected abstract enter(draft: Draft, acceptedAt: number): number | Promise<number>
+
+  protected get epoch(): string {
+    return this.#epoch
+  }
+
+  protected get tail(): Tail {
+    return this.#tail
+  }
+
+  protected get onFailure(): OnFailure {
+    return this.#onFailure
+  }
+
+  /** Drafts that are not answered, by `keyOf`. */
+  protected get pending(): Map<string, Waiting> {
+    return this.#pending
+  }
 
   protected get isClosed(): boolean {
     return this.#isClosed
@@ -189,11 +207,14 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   #mustHaveRoom(channel: string): void {
     const { heads } = this.tail
-    if (heads.has(channel) && !this.#leaving.has(channel)) return
-    const drafts = this.pending.values().map(({ draft }) => draft)
-    const written = drafts.filter(({ kind }) => kind !== 'erasure').map((draft) => draft.channel)
-    const channels = new Set(heads.keys()).difference(this.#leaving).union(new Set(written))
-    if (channels.has(channel) || channels.size < this.#maxChannels || this.#makeRoom()) return
+    const isHeld = (one: string) => heads.has(one) && !this.#leaving.has(one)
+    // Most logs are far from full, and any name may be new.
+    if (isHeld(channel) || heads.size + this.pending.size < this.#maxChannels) return
+    const added = new Set<string>()
+    for (const { draft } of this.pending.values())
+      if (draft.kind !== 'erasure' && !isHeld(draft.channel)) added.add(draft.channel)
+    const staying = heads.size - this.#leaving.intersection(heads).size
+    if (added.has(channel) || staying + added.size < this.#maxChannels || this.#makeRoom()) return
     throw tooManyChannels(channel, this.#maxChannels)
   }
 
@@ -201,8 +222,10 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   #makeRoom(): boolean {
     const isInUse = (channel: string) => this.pending.values().some(({ draft }) => draft.channel === channel)
     const erasure = this.tail.emptyErasure(isInUse)
-    if (erasure) this.#erase(erasure)
-    return erasure !== null
+    if (!erasure) return false
+    this.#leaving.add(erasure.channel)
+    this.#erase(erasure)
+    return true
   }
 
   /** What is due is erased before the next message or snapshot. */
@@ -213,13 +236,13 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   /** One that fails is tried again with the next message. */
   #erase(erasure: Draft<'erasure'>): void {
+    const isOver = () => this.#leaving.delete(erasure.channel)
     try {
       const stored = this.enter(erasure, erasure.at)
-      if (typeof stored === 'number') return
-      this.#leaving.add(erasure.channel)
-      stored.catch(this.onFailure).finally(() => this.#leaving.delete(erasure.channel))
+      if (typeof stored !== 'number') stored.catch(this.#onFailure).finally(isOver)
     } catch (error) {
-      this.onFailure(error)
+      isOver()
+      this.#onFailure(error)
     }
   }
 

@@ -418,7 +418,8 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     const Entries = bodies.map((MessageBody, place) => ({ Id: String(place), MessageBody }))
     return client.send(new SendMessageBatchCommand({ QueueUrl, Entries }), soon())
   })
-  const removals = new Batches(mostBytes, (handles) => {
+  // Handles are no payload, and are not counted.
+  const removals = new Batches(Number.POSITIVE_INFINITY, (handles) => {
     const Entries = handles.map((ReceiptHandle, place) => ({ Id: String(place), ReceiptHandle }))
     return client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }), soon())
   })

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Bodies, ReadingBody, SensorBody } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { calm, fault, measured } from '../wire/wind-testing.ts'
-import { WindRecord } from './overview-publisher.ts'
+import { WindRecord } from './wind-overview.ts'
 
 function open() {
   const time = createManualTime()

@@ -32,7 +32,7 @@ import { mustWait } from './documents.ts'
 const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
 
 /** Needed by these views only; written by the build. */
-const preload = /<link rel="modulepreload"[^>]* data-views="([^"]*)">\s*/g
+const preload = /<link rel="(?:module)?preload"[^>]* data-views="([^"]*)">\s*/g
 
 interface PageParts {
   readonly hub: Hub
@@ -117,7 +117,10 @@ function* partsOf(page: string, start: PageStart): Generator<string> {
 const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$/
 const isAsset = (path: string) => assetPath.test(path) && !path.endsWith('.br') && !path.endsWith('.gz')
 
-/** Only assets and wind history are compressed: compression delays streams, and leaks the text's length (BREACH). */
+/**
+ * Only assets and wind history are compressed: compression delays streams, and the compressed length leaks
+ * the text (BREACH).
+ */
 export function serveAssets(folder: string, ports: () => readonly number[]): Middleware {
   const setHeaders = (response: ServerResponse, path: string) => {
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable')

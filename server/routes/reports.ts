@@ -7,7 +7,7 @@ import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import { escapeHtml } from '../document/html.ts'
-import { plainHeaders, plainPage, sourceOf } from '../http/refusals.ts'
+import { plainHeaders, plainPage, sourceOf } from '../http/plain-page.ts'
 import { grantOf } from '../security/middleware.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -44,7 +44,7 @@ function requireAll(ctx: ParameterizedContext): void {
   throw new Refusal('not-invited-there', sentence)
 }
 
-/** `fault`: why it is unreadable, as the end of a sentence; of others undefined. */
+/** `fault`: why the run is unreadable, as the end of a sentence; absent if it is readable. */
 type Run = Awaited<ReturnType<typeof readSummary>>
 
 /** Folders looked at in one request, files listed of one, and names read from a large directory. */

@@ -14,7 +14,7 @@ import { type createSerialPort, openSerialPort } from './serial-port.ts'
 import { WindSonic } from './simulator/windsonic.ts'
 import type { FrameReading } from './windsonic-frame.ts'
 
-/** `at`: ms since the epoch; the arrival of a reading's first byte, or the time a state was detected. */
+/** `at`: ms since the epoch, fractional; the arrival of a reading's first byte, or the time a state was detected. */
 type Publish = <Kind extends 'reading' | 'sensor'>(kind: Kind, body: Bodies[Kind], at: number) => void
 
 /** `run` keeps ids unique across restarts. */
@@ -48,7 +48,10 @@ interface Source {
   stop(): Promise<void>
 }
 
-/** Publishes every reading, repeats included, and every change of the sensor's state. No state is an error. */
+/**
+ * Publishes every reading, repeats included, and every change of the sensor's state. A silent, garbled or unplugged sensor is
+ * a state, not an error.
+ */
 export function startSource(opening: SourceOpening): Source {
   const { publish, timers, print = () => undefined } = opening
   const { source } = opening.sensor

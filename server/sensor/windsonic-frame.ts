@@ -175,7 +175,7 @@ export interface FrameValues {
   readonly directionDegrees: number | null
   /** In `unit`; in a fault null (O1) or 999.99 (O2). */
   readonly speed: number | null
-  /** In `unit`; null in a fault. Tunnel frames write the size of `u`, with polarity 1 if positive, else 0. */
+  /** In `unit`; null in a fault. Tunnel frames write the size of `u`, with polarity 1 if positive (from the south), else 0. */
   readonly axes: Axes | null
   readonly unit: WindUnit
   /** Two digits. NMEA without the Gill status derives `A` or `V`. */

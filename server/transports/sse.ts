@@ -73,7 +73,10 @@ const streamHeaders = {
   'X-Accel-Buffering': 'no',
 }
 
-/** Skips the checks of Node's response. HTTP/1.1: unchunked, ended by the connection (RFC 9112, 6.3). */
+/**
+ * HTTP/2: the stream, which skips the checks of Node's response. HTTP/1.1: the response, unchunked, ended by the connection
+ * (RFC 9112, 6.3).
+ */
 function bytesDown(response: ServerResponse): Pick<Writable, 'write' | 'on'> {
   if ('stream' in response) return response.stream as Writable
   response.removeHeader('Transfer-Encoding')

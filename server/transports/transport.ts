@@ -94,7 +94,7 @@ export function admit(
   }
 }
 
-/** Requires the name's key, as names are public. Throws a `Refusal`: 400 `bad-query`, 403 `not-your-name`. */
+/** The client and opening of a separate request. Requires the name's key, as names are public. Throws a `Refusal`: 400 `bad-query`, 403 `not-your-name`. */
 export function admitOwner(query: URLSearchParams) {
   const admitted = admitWindow(query)
   const fingerprint = fingerprintFor(query)

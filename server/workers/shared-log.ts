@@ -224,7 +224,7 @@ const lineOf = (told: Told | Asked) => `${JSON.stringify(told)}\n`
 
 function readLines<Line>(link: Duplex, onLine: (line: Line) => void): void {
   let rest = ''
-  // It closes, too.
+  // 'close' follows, and is handled there.
   link.on('error', () => undefined)
   link.setEncoding('utf8').on('data', (text: string) => {
     const lines = (rest + text).split('\n')

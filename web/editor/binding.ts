@@ -23,7 +23,7 @@ import { changesBetween } from '../../server/document/text-diff.ts'
 import { withoutHalves } from '../../server/wire/graphemes.ts'
 import type { Cancel } from '../../server/wire/time.ts'
 import { inNextFrame } from '../frames.ts'
-import { browserCommands, type EditorCommands, type EditorState, type Mark, marks } from './commands.ts'
+import { type EditorCommands, type EditorState, type Mark, marks } from './commands.ts'
 import {
   deleteText,
   type Edit,
@@ -583,7 +583,7 @@ export class Binding {
   }
 
   #formatAsked(inputType: string): void {
-    const mark = markOfInput(inputType)
+    const mark = markOfInput[inputType]
     if (mark) this.#toggleMark(mark)
     else if (inputType === 'formatIndent') this.commands.indent(1)
     else if (inputType === 'formatOutdent') this.commands.indent(-1)
@@ -633,11 +633,14 @@ export class Binding {
 /** Keys that medium-editor would act on by itself. */
 const ownKeys: ReadonlySet<string> = new Set(['Enter', 'Backspace', 'Delete'])
 
-/** The mark that an input type such as `formatBold` asks for. */
-const markOfInput = (inputType: string) =>
-  marks.find(
-    (mark) => mark !== 'code' && inputType.toLowerCase() === `format${browserCommands[mark].toLowerCase()}`,
-  )
+const markOfInput: Readonly<Record<string, Mark>> = {
+  formatBold: 'bold',
+  formatItalic: 'italic',
+  formatUnderline: 'underline',
+  formatStrikeThrough: 'strike',
+  formatSubscript: 'sub',
+  formatSuperscript: 'super',
+}
 
 function isSameSelected(one: Selected, other: Selected): boolean {
   return one.anchor === other.anchor && one.head === other.head

@@ -3,9 +3,9 @@
 import imported from 'morphdom'
 import { escapeHtml, readHtml, writeFragment, writeHtml } from '../../server/document/html.ts'
 import { type Line, textOf as plainTextOf } from '../../server/document/rich-text.ts'
+import { commonEnds } from '../../server/document/text-diff.ts'
 import { inNextFrame } from '../frames.ts'
 import { browserCommands, type EditorCommands, type Mark, marks } from './commands.ts'
-import { commonEnds } from './edits.ts'
 
 // morphdom's types describe CommonJS; the bundle contains its ES module.
 const morphdom = imported as unknown as typeof imported.default

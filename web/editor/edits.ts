@@ -69,16 +69,6 @@ class Changes {
   }
 }
 
-/** How long the beginnings of two texts or lists are the same, and behind that their ends. */
-export function commonEnds<Item>(one: ArrayLike<Item>, other: ArrayLike<Item>) {
-  const most = Math.min(one.length, other.length)
-  let start = 0
-  while (start < most && one[start] === other[start]) start += 1
-  let end = 0
-  while (end < most - start && one[one.length - 1 - end] === other[other.length - 1 - end]) end += 1
-  return { start, end }
-}
-
 // Where a selection is
 
 /** The lines that a range touches, with where they begin. */

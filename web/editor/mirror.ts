@@ -1,12 +1,12 @@
 // Whole-content mirroring, the editor of the 2021 paper: each edit carries all content, and the newest one wins.
 
 import type { DraftStore, LeftDrafts, Link, Outbox, UnstoredDraft } from '../../client/index.ts'
+import { commonEnds } from '../../server/document/text-diff.ts'
 import { type Draft, isKind, type Message, parseCursor } from '../../server/wire/messages.ts'
 import type { Recorder } from '../lab.ts'
 import type { Unshared, View } from '../store.ts'
 import type { MountedEditor } from './commands.ts'
 import { bindContent, type Content, contentCommands, type OnEdit } from './content.ts'
-import { commonEnds } from './edits.ts'
 
 interface MirrorOptions extends Omit<LeftEditsOptions, 'mirror'> {
   readonly channel: string

@@ -15,8 +15,8 @@ import {
   startOfLine,
   type TextRange,
 } from '../../server/document/rich-text.ts'
+import { commonEnds } from '../../server/document/text-diff.ts'
 import { withoutHalves } from '../../server/wire/graphemes.ts'
-import { commonEnds } from './edits.ts'
 
 /** A piece of a line's content that text offsets count: a text node, a break or an image. */
 interface Leaf {

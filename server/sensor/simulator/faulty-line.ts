@@ -77,7 +77,7 @@ interface FaultyLineOpening {
   readonly random: Random
   /** Its times count from construction. */
   readonly faults: readonly Fault[]
-  /** Share of damaged messages, 0 to 1, by each damage as often. */
+  /** Share of damaged messages, 0 to 1; which damage is drawn. */
   readonly noise: number
   /** Chunk size: 16 for a 16550's buffer, or more. */
   readonly pieceBytes: number
@@ -102,7 +102,7 @@ export class FaultyLine {
     this.#startAt = opening.timers.now()
   }
 
-  /** The last byte leaves at `endAt` or as soon as the line is free. Drops a message beyond the send buffer. */
+  /** The last byte leaves at `endAt` (ms of the timers' clock) or as soon as the line is free. Drops what exceeds the send buffer. */
   send(message: Uint8Array, endAt: number, byteMs: number): void {
     const { pieceBytes } = this.#opening
     const arriving = this.#damaged(message, (endAt - this.#startAt) / 1000)

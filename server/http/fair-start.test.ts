@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { FairStart } from './requests.ts'
+import { FairStart } from './fair-start.ts'
 
 test('a burst of one connection takes several turns, and another connection waits for one of them', async () => {
   const fair = new FairStart()

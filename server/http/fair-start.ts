@@ -1,0 +1,43 @@
+// Begins requests, a few in each turn of the event loop, so that a burst of one connection does not hold up the others.
+
+/** The most expensive, pages, take some 0.5 ms each. */
+const mostInTurn = 10
+
+export class FairStart {
+  /** By connection, in the order in which they are served next. */
+  readonly #waiting = new Map<object, (() => void)[]>()
+  #begun = 0
+  #isPlanned = false
+
+  /** At once, unless many began in this turn; those of one connection in order. Must not throw. */
+  run(connection: object, begin: () => void): void {
+    this.#plan()
+    if (this.#waiting.size > 0 || this.#begun >= mostInTurn)
+      this.#waiting.getOrInsertComputed(connection, () => []).push(begin)
+    else {
+      this.#begun += 1
+      begin()
+    }
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    setImmediate(() => {
+      this.#isPlanned = false
+      this.#begun = 0
+      this.#takeTurn()
+    })
+  }
+
+  #takeTurn(): void {
+    for (const [connection, [begin, ...others]] of this.#waiting) {
+      this.#waiting.delete(connection)
+      if (others.length > 0) this.#waiting.set(connection, others)
+      this.#begun += 1
+      begin?.()
+      if (this.#begun >= mostInTurn) break
+    }
+    if (this.#waiting.size > 0) this.#plan()
+  }
+}
