@@ -1,5 +1,6 @@
 // What the document of one channel holds, by Yjs clients and clocks, without its text; and what an update adds to it.
 
+import { scheduler } from 'node:timers/promises'
 import type * as Y from 'yjs'
 import { type Draft, fingerprintIn, type Message, type UpdateBody } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -44,14 +45,16 @@ export const measureMs = 5000
 
 export class DocumentRecord {
   /** The next clock of each Yjs client. */
-  readonly #next = new Map<number, number>()
-  readonly #owners = new Map<number, string>()
+  readonly #next: Map<number, number>
+  readonly #owners: Map<number, string>
   /** Ascending clocks of entries in "authors". */
-  readonly #names = new Map<number, number[]>()
+  readonly #names: Map<number, number[]>
   /** Admitted, but not stored yet. */
   readonly underWay = new Set<string>()
   /** Admitted and refused by the log, in order. */
   failed: Admission[] = []
+  /** Another one after each undoing. What was put in order before may build on what is gone. */
+  #state = {}
   #additions = 0
   /** The last addition that wrote under a client or built on it. */
   readonly #usedBy = new Map<number, number>()
@@ -59,28 +62,25 @@ export class DocumentRecord {
   readonly waiting = new Map<string, Promise<unknown>>()
   readonly cost = new ReadingCost()
   /** Newest clocks of clients that an item has for its left neighbour. */
-  readonly #leftOf = new Map<number, number>()
-  newestSeq = 0
-  foldedBytes = 0
+  readonly #leftOf: Map<number, number>
+  newestSeq: number
+  foldedBytes: number
   /** Of the newest message in it. */
   foldedSeq = 0
   measuredAt = Number.NEGATIVE_INFINITY
 
-  static from(plain: ReturnType<DocumentRecord['toPlain']>): DocumentRecord {
-    const { next, owners, names, leftOf, ...rest } = plain
-    const record = new DocumentRecord()
-    for (const [client, clock] of next) record.#next.set(client, clock)
-    for (const [client, owner] of owners) record.#owners.set(client, owner)
-    for (const [client, clocks] of names) record.#names.set(client, clocks)
-    for (const [client, clock] of leftOf) record.#leftOf.set(client, clock)
-    record.foldedBytes = rest.foldedBytes
-    record.newestSeq = rest.newestSeq
-    record.cost.add(null, rest.steps, rest.items)
-    return record
+  constructor({ next, owners, names, leftOf, ...plain }: Plain = nothing()) {
+    this.#next = next
+    this.#owners = owners
+    this.#names = names
+    this.#leftOf = leftOf
+    this.foldedBytes = plain.foldedBytes
+    this.newestSeq = plain.newestSeq
+    this.cost.add(null, plain.steps, plain.items)
   }
 
   /** For another thread. */
-  toPlain() {
+  toPlain(): Plain {
     const { foldedBytes, newestSeq, cost } = this
     const maps = { next: this.#next, owners: this.#owners, names: this.#names, leftOf: this.#leftOf }
     return { ...maps, foldedBytes, newestSeq, steps: cost.unreadSteps, items: cost.items }
@@ -95,25 +95,29 @@ export class DocumentRecord {
     return Object.fromEntries(clients)
   }
 
-  /** Throws a `Refusal`. */
-  check(update: Update, owner: string, id: string, mostBytes: number): Addition {
-    const addition = this.#additionOf(update, id)
+  /** Puts what the update adds in order. Yields every few milliseconds. Throws a `Refusal`. */
+  *order(update: Update, id: string): Generator<undefined, Addition> {
+    const known = { next: this.#next, names: this.#names, leftOf: this.#leftOf, items: this.cost.items }
+    const addition = new Addition(known, this.#state, id)
+    yield* addition.take(update)
+    return addition
+  }
+
+  /** Whether it was put in order here, and what it builds on is still there. What has come since only adds to it. */
+  holds(addition: Addition): boolean {
+    return addition.state === this.#state
+  }
+
+  /** In the turn of the event loop that admits it. Throws a `Refusal`. */
+  check(addition: Addition, update: Update, owner: string, id: string, mostBytes: number): void {
     this.#checkOwners(addition, update, owner, id)
     this.#checkNames(addition, id)
+    this.#checkClients(addition, id)
     if (addition.hasContent && this.isFull(mostBytes)) {
       const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
       const sentence = `The document is full: it has ${size}. Delete something, begin another document, or raise the limit.`
       throw new Refusal('document-full', sentence, id, measureMs)
     }
-    return addition
-  }
-
-  #additionOf(update: Update, id: string): Addition {
-    return new Addition(
-      update,
-      { next: this.#next, names: this.#names, leftOf: this.#leftOf, items: this.cost.items },
-      id,
-    )
   }
 
   /** What `check` has found to fit. */
@@ -130,6 +134,7 @@ export class DocumentRecord {
 
   /** False if something else builds on what failed. */
   undoFailed(): boolean {
+    this.#state = {}
     for (const { number, addition, former } of this.failed.splice(0).reverse()) {
       const { clients, names } = addition
       if (clients.keys().some((client) => this.#usedBy.get(client) !== number)) return false
@@ -172,6 +177,14 @@ export class DocumentRecord {
         throw badUpdate(`client ${client} gives itself more than ${mostNames} names`, id)
   }
 
+  #checkClients({ clients }: Addition, id: string): void {
+    let added = 0
+    for (const client of clients.keys()) if (!this.#next.has(client)) added += 1
+    if (added === 0 || this.#next.size + added <= mostClients) return
+    const sentence = `The document has been written by ${this.#next.size} Yjs clients, and ${mostClients} is the most: begin another document.`
+    throw new Refusal('document-full', sentence, id)
+  }
+
   /** A stored message. */
   take({ body: { update, owners }, from, id, seq }: Message<'update'>): void {
     this.newestSeq = seq
@@ -182,7 +195,7 @@ export class DocumentRecord {
     if ('bad' in read) return
     try {
       if (owners) this.foldedBytes = read.bytes
-      const addition = this.#additionOf(read, id)
+      const addition = inOneTurn(this.order(read, id))
       this.#add(addition, owners ? null : ownerOf(from))
       // A base was read when it was made.
       this.cost.add(null, owners ? 0 : addition.steps, addition.items)
@@ -211,6 +224,39 @@ export class DocumentRecord {
       const known = this.#names.getOrInsertComputed(client, () => [])
       for (const clock of clocks) known.push(clock)
     }
+  }
+}
+
+/** What a record knows, as another thread may have it. */
+interface Plain {
+  readonly next: Map<number, number>
+  readonly owners: Map<number, string>
+  readonly names: Map<number, number[]>
+  readonly leftOf: Map<number, number>
+  readonly foldedBytes: number
+  readonly newestSeq: number
+  readonly steps: number
+  readonly items: number
+}
+
+const nothing = (): Plain => ({
+  ...{ next: new Map(), owners: new Map(), names: new Map(), leftOf: new Map() },
+  ...{ foldedBytes: 0, newestSeq: 0, steps: 0, items: 0 },
+})
+
+export function inOneTurn<Made>(work: Generator<undefined, Made>): Made {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+  }
+}
+
+/** Others have a turn of the event loop wherever it yields. */
+export async function inTurns<Made>(work: Generator<undefined, Made>): Promise<Made> {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+    await scheduler.yield()
   }
 }
 
@@ -259,12 +305,18 @@ export class Addition {
   steps = 0
   /** At most: each struct may cut two that are there, and each range. */
   items = 0
+  readonly state: object
   readonly #known: Known
   readonly #id: string
+  #untilPause = structsOfTurn
 
-  constructor({ structs, deletions }: Update, known: Known, id: string) {
+  constructor(known: Known, state: object, id: string) {
     this.#known = known
+    this.state = state
     this.#id = id
+  }
+
+  *take({ structs, deletions }: Update): Generator<undefined, void> {
     const queues = new Map<number, Queue>()
     for (let at = 0; at < structs.length; at += structWidth) {
       const queue = queues.get(structs[at] ?? 0)
@@ -273,7 +325,7 @@ export class Addition {
     }
     for (const client of queues.keys()) {
       this.used.add(client)
-      this.#run(client, structs, queues)
+      yield* this.#run(client, structs, queues)
     }
     for (let at = 0; at < deletions.length; at += rangeWidth) {
       const { client, clock, len } = rangeAt(deletions, at)
@@ -282,16 +334,23 @@ export class Addition {
     }
     const ranges = deletions.length / rangeWidth
     this.items += 2 * ranges
-    this.steps += (ranges * (known.items + this.items)) / cutsOfStep
+    this.steps += (ranges * (this.#known.items + this.items)) / cutsOfStep
   }
 
   /** Adds a client's structs, each after what it needs. */
-  #run(first: number, structs: Float64Array, queues: ReadonlyMap<number, Queue>): void {
+  *#run(
+    first: number,
+    structs: Float64Array,
+    queues: ReadonlyMap<number, Queue>,
+  ): Generator<undefined, void> {
     const waiting: Need[] = [{ client: first, until: Number.POSITIVE_INFINITY }]
     let clientsWaiting: Set<number> | null = null
     for (let top = waiting.at(-1); top; top = waiting.at(-1)) {
       const need = this.#advance(top, structs, queues.get(top.client))
-      if (need) {
+      if (this.#untilPause <= 0) {
+        this.#untilPause = structsOfTurn
+        yield
+      } else if (need) {
         clientsWaiting ??= new Set([first])
         if (clientsWaiting.has(need.client)) this.#refuseGap(need.client, need.until - 1)
         waiting.push(need)
@@ -303,14 +362,17 @@ export class Addition {
     }
   }
 
-  /** Adds the client's structs until `until`, or until one needs another client's. */
+  /** Adds the client's structs until `until`, until one needs another client's, or until a pause is due. */
   #advance({ client, until }: Need, structs: Float64Array, queue: Queue | undefined): Need | null {
+    this.#untilPause -= 1
     while (queue && queue.at < queue.end && this.#next(client) < until) {
       const struct = structAt(structs, queue.at)
       const need = this.#needOf(client, struct)
       if (need) return need
       this.#addStruct(client, struct)
       queue.at += structWidth
+      this.#untilPause -= 1
+      if (this.#untilPause <= 0) return null
     }
     if (until !== Number.POSITIVE_INFINITY && this.#next(client) < until) this.#refuseGap(client, until - 1)
     return null
@@ -398,5 +460,11 @@ interface Queue {
 /** To cut one item in a list costs less than to look at all of them. */
 const cutsOfStep = 100
 
+/** Some 5 ms. */
+const structsOfTurn = 5000
+
 /** Of a client, in "authors". */
 const mostNames = 1000
+
+/** Who loads the record waits for each: 50,000 take some 80 ms. */
+const mostClients = 50_000

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { scheduler } from 'node:timers/promises'
 import * as Y from 'yjs'
 import { foldAt } from '../log/folding.ts'
 import { idTaken, type Log } from '../log/log.ts'
@@ -9,7 +10,7 @@ import { type Draft, isKind } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { Ledger } from './ledger.ts'
-import { unlimitedDocuments } from './testing.ts'
+import { UpdateWriter, unlimitedDocuments } from './testing.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
 
@@ -257,6 +258,41 @@ test('a client gives itself a thousand names at most', async () => {
   assert.equal(await send(one.takeOne()), '400 bad-update')
   other.authors.set('2', { name: 'Bob' })
   assert.equal(await send(other.takeOne()), 3)
+})
+
+test('fifty thousand clients write in a document at most, and those go on', async () => {
+  const { send } = open({ documentBytes: 1e8 })
+  const writer = new UpdateWriter()
+  for (let client = 1; client <= 50_000; client += 1) writer.text(client, 0, 'x', null, null)
+  assert.equal(await send(writer.end()), 1)
+  const [more, known] = [new UpdateWriter(), new UpdateWriter()]
+  more.text(50_001, 0, 'x', { client: 1, clock: 0 }, null)
+  known.text(50_000, 1, 'y', { client: 50_000, clock: 0 }, null)
+  assert.equal(await send(more.end()), '413 document-full')
+  assert.equal(await send(known.end()), 2)
+})
+
+test('a large update is put in order in several turns, and anew if what it builds on is gone meanwhile', async () => {
+  const memory = createMemoryLog({ epoch: 'life1', limits, now: () => 0, onFailure: fail })
+  const refused = Promise.withResolvers<number>()
+  const append: Log['append'] = (draft, acceptedAt) =>
+    draft.id === 'ann-1' ? refused.promise : memory.append(draft, acceptedAt)
+  const { sendAs } = open({ change: { ...memory, append } })
+  const [first, large] = [new UpdateWriter(), new UpdateWriter()]
+  first.text(1, 0, 'a', null, null)
+  for (let clock = 0; clock < 20_000; clock += 1)
+    large.text(2, clock, 'x', clock === 0 ? { client: 1, clock: 0 } : { client: 2, clock: clock - 1 }, null)
+  const [taken, built] = [sendAs('ann-1', first.end()), sendAs('bob-1', large.end(), 'bob')]
+  let turns = 0
+  const ended = built.finally(() => {
+    turns = Number.NaN
+  })
+  while (turns < 2) {
+    await scheduler.yield()
+    turns += 1
+  }
+  refused.reject(idTaken({ id: 'ann-1', from: 'ann' } as Draft))
+  assert.deepEqual(await Promise.all([taken, ended]), ['409 id-taken', '409 update-gap'])
 })
 
 test('text beside an author’s name, or a name in the text, is refused', async () => {

@@ -9,6 +9,8 @@ import {
   type Admission,
   badUpdate,
   DocumentRecord,
+  inOneTurn,
+  inTurns,
   measureMs,
   ownerOf,
   readDraft,
@@ -105,24 +107,24 @@ export class Ledger {
     log: Log,
     draft: Draft<'update'>,
     acceptedAt: number,
-    { isTried = false, update = null }: Preparation = {},
+    { isTried = false, update = null, addition = null }: Preparation = {},
   ): number | Promise<number> {
     const { channel, id, from, body } = draft
     try {
       const isLarge = body.update.length > mostReadHere
       const read = update ?? (isLarge ? null : readDraft(draft))
       const again = (more: Preparation = {}) =>
-        this.#append(log, draft, acceptedAt, { isTried, update: read, ...more })
+        this.#append(log, draft, acceptedAt, { isTried, update: read, addition, ...more })
       const known = this.#documents.get(channel)
       if (!known) return this.#load(log, channel, id).then(() => again())
       // It may build on one that waits.
       const former = known.waiting.get(ownerOf(from))
       if (former) return former.then(() => again())
-      if (read === null)
-        return waitFor(known, from, this.#readUpdate(draft), (made) => again({ update: made }))
+      if (read === null) return waitFor(known, from, this.#prepare(known, draft), again)
       this.#documents.delete(channel)
       this.#documents.set(channel, known)
-      return this.#admit(log, known, read, draft, isTried, acceptedAt, again)
+      const ordered = addition && known.holds(addition) ? addition : inOneTurn(known.order(read, id))
+      return this.#admit(log, known, read, ordered, draft, isTried, acceptedAt, again)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -132,6 +134,7 @@ export class Ledger {
     log: Log,
     document: DocumentRecord,
     update: Update,
+    addition: Addition,
     draft: Draft<'update'>,
     isTried: boolean,
     acceptedAt: number,
@@ -141,9 +144,8 @@ export class Ledger {
     const { documentBytes, documentSeconds, now } = this.#parts
     const owner = ownerOf(from)
     const { cost } = document
-    let addition: Addition
     try {
-      addition = document.check(update, owner, id, documentBytes)
+      document.check(addition, update, owner, id, documentBytes)
     } catch (error) {
       if (document.isFull(documentBytes)) void this.#measure(log, channel, document)
       throw error
@@ -211,13 +213,14 @@ export class Ledger {
   async #recordOf(messages: readonly Message<'update'>[], id: string): Promise<DocumentRecord> {
     const size = messages.reduce((sum, { body }) => sum + body.update.length, 0)
     if (size <= mostReadHere) return recordOf(messages)
-    return DocumentRecord.from(await this.#run(this.#parts.documents, id, 'recordOf', messages))
+    return new DocumentRecord(await this.#run(this.#parts.documents, id, 'recordOf', messages))
   }
 
-  async #readUpdate({ id, body }: Draft<'update'>): Promise<Update> {
-    const read = await this.#run(this.#parts.trials, id, 'readUpdate', body.update)
-    if ('bad' in read) throw badUpdate(read.bad, id)
-    return read
+  /** Of a large update: reads it in a thread, and puts it in order in several turns of the event loop. */
+  async #prepare(document: DocumentRecord, { id, body }: Draft<'update'>): Promise<Preparation> {
+    const update = await this.#run(this.#parts.trials, id, 'readUpdate', body.update)
+    if ('bad' in update) throw badUpdate(update.bad, id)
+    return { update, addition: await inTurns(document.order(update, id)) }
   }
 
   /** Rejects with a `Refusal` that names the draft. */
@@ -298,6 +301,7 @@ export class Ledger {
 /** What is known of a draft that had to wait. */
 interface Preparation {
   readonly update?: Update | null
+  readonly addition?: Addition | null
   readonly isTried?: boolean
 }
 
