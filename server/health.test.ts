@@ -39,7 +39,7 @@ test('an outage is said once with its reason, and once when it is over', () => {
   recover()
   time.advance(1000)
   assert.deepEqual(said, [
-    'The log takes no messages: maximum bytes exceeded.',
+    'The log accepts no messages: maximum bytes exceeded.',
     'The log takes messages again, after 61 s.',
   ])
   assert.deepEqual([changes.length, changes.at(-1), health.outages()], [2, null, 1])

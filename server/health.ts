@@ -90,7 +90,7 @@ export class Health {
     this.#known = found
     if (found?.reason !== known?.reason) {
       if (!known) this.#count += 1
-      if (found) print('log-down', `The log takes no messages: ${found.reason}.`)
+      if (found) print('log-down', `The log accepts no messages: ${found.reason}.`)
       else if (known) {
         const seconds = Math.round((timers.now() - known.since) / 1000)
         print('log-up', `The log takes messages again, after ${seconds} s.`)

@@ -234,7 +234,10 @@ export function admitBeat(given: unknown): Readonly<Record<string, number>> | un
     ([page, count]) => page.length <= 64 && Number.isInteger(count) && count >= 0 && count <= mostWindows,
   )
   if (fits && counts && counts.length <= mostCounted) return windows as Record<string, number>
-  throw new Refusal('bad-shape', 'A heartbeat\'s optional "windows" maps each first channel to a number of windows.')
+  throw new Refusal(
+    'bad-shape',
+    'A heartbeat\'s optional "windows" maps each first channel to a number of windows.',
+  )
 }
 
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
@@ -263,7 +266,10 @@ export function admitJoining(query: URLSearchParams, maxChannels: number) {
   const misfit = misfitOfChannels(channels)
   if (misfit) throw badQuery(what, `channels: ${misfit}`)
   if (channels.size <= maxChannels) return { ...window, channels }
-  throw badQuery(what, `channels: ${channels.size} exceed the limit of ${maxChannels} (limits.channelsPerWindow)`)
+  throw badQuery(
+    what,
+    `channels: ${channels.size} exceed the limit of ${maxChannels} (limits.channelsPerWindow)`,
+  )
 }
 
 function windowIn(query: URLSearchParams, what: string) {

@@ -30,11 +30,7 @@ test('a response contains everything after the request’s cursor, and the curso
   const next = await ask({}, { cursor: reply.cursor })
   assert.deepEqual([typesOf(next), next.cursor], [[], 'life1:4'])
   const again = await ask({}, { cursor: 'life1:1' })
-  assert.deepEqual(
-    idsOf(again),
-    ['m-2', 'm-4'],
-    'a lost response’s messages are sent again on request',
-  )
+  assert.deepEqual(idsOf(again), ['m-2', 'm-4'], 'a lost response’s messages are sent again on request')
 })
 
 test('a window that opens is welcomed at once, however long it is willing to wait', async () => {

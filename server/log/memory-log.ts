@@ -1,4 +1,4 @@
-// A log in memory alone.
+// A log that exists only in memory.
 
 import type { Kind, Message } from '../wire/messages.ts'
 import { type BaseStore, Folding } from './folding.ts'
@@ -37,7 +37,7 @@ interface MemoryLogParts extends LogParts {
 }
 
 function createBases(): BaseStore {
-  /** By channel and kind, neither of which has a space. */
+  /** Keyed by channel and kind, which contain no space. */
   const all = new Map<string, { newest?: Message; readonly past: Map<number, Message> }>()
   const find = (channel: string, kind: Kind) => all.get(`${channel} ${kind}`)
   const make = ({ channel, kind }: Message) =>
