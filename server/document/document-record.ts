@@ -1,4 +1,5 @@
-// What the document of one channel holds, by Yjs clients and clocks, without its text; and what an update adds to it.
+// What a channel's document contains, by Yjs clients and clocks, without its text; and what an
+// update adds.
 
 import * as Y from 'yjs'
 import { cutText } from '../wire/graphemes.ts'
@@ -18,7 +19,7 @@ export function readDraft({ id, body }: Draft<'update'>): Update {
 }
 
 export function badUpdate(reason: string, id: string): Refusal {
-  const sentence = `The update of "${id}" does not fit: ${reason}. PROTOCOL.md says what a document may hold.`
+  const sentence = `Invalid update "${id}": ${reason}. PROTOCOL.md says what a document may contain.`
   return new Refusal('bad-update', sentence, id)
 }
 
@@ -28,10 +29,10 @@ export function recordOf(messages: readonly Message<'update'>[]): DocumentRecord
   return document
 }
 
-/** What an update has changed in a record, and what was there before, by client. */
+/** What an update changed in a record, and the values before, by client. */
 export type Admission = ReturnType<DocumentRecord['admit']>
 
-/** Between two measurements of a full document, which load it. */
+/** Interval between two measurements of a full document, which are costly. */
 export const measureMs = 5000
 
 export class DocumentRecord {
@@ -40,21 +41,21 @@ export class DocumentRecord {
   readonly #owners = new Map<number, string>()
   /** Ascending clocks of entries in "authors". */
   readonly #names = new Map<number, number[]>()
-  /** Admitted, but not stored yet. */
+  /** Admitted but not stored yet. */
   readonly underWay = new Set<string>()
-  /** Admitted and refused by the log, in order. */
+  /** Admitted but refused by the log, in order. */
   failed: Admission[] = []
   #additions = 0
-  /** The last addition that wrote under a client or built on it. */
+  /** By client, the last addition that wrote under it or built on it. */
   readonly #usedBy = new Map<number, number>()
-  /** By owner: an update that something has to be read for. */
+  /** Per owner, the update that is waiting for a read. */
   readonly waiting = new Map<string, Promise<unknown>>()
   readonly cost = new ReadingCost()
-  /** Newest clocks of clients that an item has for its left neighbour. */
+  /** Per client, the newest clock that is some item's left neighbour. */
   readonly #leftOf = new Map<number, number>()
   newestSeq = 0
   foldedBytes = 0
-  /** Of the newest message in it. */
+  /** Number of the newest message in the fold. */
   foldedSeq = 0
   measuredAt = Number.NEGATIVE_INFINITY
 
@@ -71,7 +72,7 @@ export class DocumentRecord {
     return record
   }
 
-  /** For another thread. */
+  /** As plain data for another thread. */
   toPlain() {
     const { foldedBytes, newestSeq, cost } = this
     const maps = { next: this.#next, owners: this.#owners, names: this.#names, leftOf: this.#leftOf }
@@ -94,7 +95,7 @@ export class DocumentRecord {
     this.#checkNames(addition, id)
     if (addition.hasContent && this.isFull(mostBytes)) {
       const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
-      const sentence = `The document is full: it has ${size}. Delete something, begin another document, or raise the limit.`
+      const sentence = `The document is full: it has ${size}. Delete something, create another document, or raise the limit.`
       throw new Refusal('document-full', sentence, id, measureMs)
     }
     return addition
@@ -108,7 +109,7 @@ export class DocumentRecord {
     )
   }
 
-  /** What `check` has found to fit. */
+  /** `addition` must have passed `check`. */
   admit(addition: Addition, owner: string) {
     const former = new Map(
       addition.used.keys().map((client) => {
@@ -120,7 +121,7 @@ export class DocumentRecord {
     return { number: this.#additions, addition, former }
   }
 
-  /** False if something else builds on what failed. */
+  /** Returns false if something else builds on what failed. */
   undoFailed(): boolean {
     for (const { number, addition, former } of this.failed.splice(0).reverse()) {
       const { clients, names } = addition
@@ -145,14 +146,14 @@ export class DocumentRecord {
     const isForeign = (client: number) => (this.#owners.get(client) ?? owner) !== owner
     for (const client of clients.keys()) {
       if (!isForeign(client)) continue
-      const sentence = `Client ${client} belongs to another sender: begin a Y.Doc of your own, with a new client number.`
+      const sentence = `Client ${client} belongs to another sender: create your own Y.Doc, which gets a new client ID.`
       throw new Refusal('not-your-client', sentence, id)
     }
     for (let at = 0; at < deletions.length; at += rangeWidth) {
       const { client, clock, len } = rangeAt(deletions, at)
       const names = this.#names.get(client)
       if (names && isForeign(client) && hasBetween(names, clock, clock + len)) {
-        const sentence = `The name of client ${client} belongs to another sender: only that one may change it.`
+        const sentence = `The name of client ${client} belongs to another sender, and only that sender may change it.`
         throw new Refusal('not-your-client', sentence, id)
       }
     }
@@ -161,10 +162,10 @@ export class DocumentRecord {
   #checkNames({ names }: Addition, id: string): void {
     for (const [client, clocks] of names)
       if (clocks.length + (this.#names.get(client)?.length ?? 0) > most.names)
-        throw badUpdate(`client ${client} gives itself more than ${most.names} names`, id)
+        throw badUpdate(`client ${client} has more than ${most.names} names`, id)
   }
 
-  /** A stored message. */
+  /** Adds a stored message. */
   take({ body: { update, owners }, from, id, seq }: Message<'update'>): void {
     this.newestSeq = seq
     for (const [owner, clients] of Object.entries(owners ?? {}))
@@ -176,7 +177,7 @@ export class DocumentRecord {
       if (owners) this.foldedBytes = read.bytes
       const addition = this.#additionOf(read, id)
       this.#add(addition, owners ? null : ownerOf(from))
-      // A base was read when it was made.
+      // A base was read when it was created.
       this.cost.add(null, owners ? 0 : addition.steps, addition.items)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
@@ -188,9 +189,9 @@ export class DocumentRecord {
     if (!this.underWay.has(message.id)) this.take(message)
   }
 
-  /** An update with one new client makes the sender its owner. */
+  /** An update with exactly one new client makes the sender that client's owner. */
   #add({ clients, names, leftOf, used }: Addition, owner: string | null): void {
-    // Nothing can be undone.
+    // Nothing is left to undo.
     if (this.underWay.size === 0 && this.failed.length === 0) this.#usedBy.clear()
     this.#additions += 1
     for (const client of used) this.#usedBy.set(client, this.#additions)
@@ -227,29 +228,32 @@ interface Known {
   readonly next: ReadonlyMap<number, number>
   readonly names: ReadonlyMap<number, readonly number[]>
   readonly leftOf: ReadonlyMap<number, number>
-  /** At most. */
+  /** Upper bound. */
   readonly items: number
 }
 
 interface Need {
   readonly client: number
-  /** The next clock that is needed. */
+  /** The first clock that is not needed. */
   readonly until: number
 }
 
-/** The new structs of an update, put in order as Yjs does. Throws a `Refusal` for what can never be put in order. */
+/**
+ * The new structs of an update, in the order in which Yjs integrates them. Throws a `Refusal` if
+ * there is none.
+ */
 export class Addition {
   /** The next clock of each client that gets new structs. */
   readonly clients = new Map<number, number>()
   /** Clocks of new entries in "authors". */
   readonly names = new Map<number, number[]>()
-  /** The clients that it writes under and builds on. */
+  /** The clients under which it writes, and those it builds on. */
   readonly used = new Set<number>()
   readonly leftOf = new Map<number, number>()
   hasContent = false
-  /** Items at which Yjs looks at most, to find the places of these. */
+  /** Upper bound of the items that Yjs scans to place these structs. */
   steps = 0
-  /** At most: each struct may cut two that are there, and each range. */
+  /** Upper bound: each struct may split two existing items, and so may each range. */
   items = 0
   readonly #known: Known
   readonly #id: string
@@ -277,7 +281,7 @@ export class Addition {
     this.steps += (ranges * (known.items + this.items)) / cutsOfStep
   }
 
-  /** Adds a client's structs, each after what it needs. */
+  /** Adds a client's structs, each after what it depends on. */
   #run(first: number, structs: Float64Array, queues: ReadonlyMap<number, Queue>): void {
     const waiting: Need[] = [{ client: first, until: Number.POSITIVE_INFINITY }]
     let clientsWaiting: Set<number> | null = null
@@ -295,7 +299,7 @@ export class Addition {
     }
   }
 
-  /** Adds the client's structs until `until`, or until one needs another client's. */
+  /** Adds the client's structs up to `until`, or until one depends on another client's. */
   #advance({ client, until }: Need, structs: Float64Array, queue: Queue | undefined): Need | null {
     while (queue && queue.at < queue.end && this.#next(client) < until) {
       const struct = structAt(structs, queue.at)
@@ -312,7 +316,7 @@ export class Addition {
     return this.clients.get(client) ?? this.#known.next.get(client) ?? 0
   }
 
-  /** What must come before the struct and has not. */
+  /** What must come before the struct but has not yet. */
   #needOf(client: number, { clock, left, right, content }: Struct): Need | null {
     if (content === 'skip') return null
     if (clock > this.#next(client)) this.#refuseGap(client, clock - 1)
@@ -336,8 +340,9 @@ export class Addition {
   }
 
   /**
-   * Yjs looks from the left neighbour on at items which have it, or one of those that it has looked at, for their own left
-   * neighbour. Nothing has if it is its client's newest, and this is the first to stand there: that is how people type.
+   * To place an item, Yjs scans on from its left neighbour, past items whose own left neighbour is
+   * that one or one already scanned. There are none when the left neighbour is its client's newest
+   * and this is the first item after it, as in ordinary typing.
    */
   #count({ left, right }: Struct): void {
     const isNewest = left !== null && left.clock === this.#next(left.client) - 1
@@ -356,7 +361,7 @@ export class Addition {
     const isOne = (rightRoot ?? found) === found && (root ?? found) === found
     const isRight = content === 'blank' || isInAuthors === (content === 'name')
     if (!isOne || !isRight) {
-      throw badUpdate(`clock ${clock} of client ${client} does not belong where it stands`, this.#id)
+      throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.#id)
     }
     if (isInAuthors) this.names.getOrInsertComputed(client, () => []).push(clock)
   }
@@ -376,19 +381,22 @@ export class Addition {
   }
 
   #refuseGap(client: number, clock: number): never {
-    const sentence = `The update of "${this.#id}" builds on clock ${clock} of client ${client}, which the log lacks; send the earlier updates first.`
+    const sentence = `The update "${this.#id}" builds on clock ${clock} of client ${client}, which the log lacks; send the earlier updates first.`
     throw new Refusal('update-gap', sentence, this.#id)
   }
 }
 
 /**
- * At one level of detail less than Yjs: what it adds, in order for each Yjs client, and what it deletes. Numbers in rows, which a
- * thread hands over at once.
+ * A Yjs update in less detail: what it adds, in order for each Yjs client, and what it deletes.
+ * Uses rows of numbers, which can be transferred to another thread at once.
  */
 export interface Update {
-  /** Of `structWidth`: client, clock, length, content, left and right neighbour with client and clock, root; -1 for none. */
+  /**
+   * Rows of `structWidth`: client, clock, length, content, left and right neighbour with client and
+   * clock, root; -1 for none.
+   */
   readonly structs: Float64Array
-  /** Of `rangeWidth`: client, clock, length. */
+  /** Rows of `rangeWidth`: client, clock, length. */
   readonly deletions: Float64Array
   readonly bytes: number
 }
@@ -398,7 +406,7 @@ const rangeWidth = 3
 const contents = ['skip', 'blank', 'text', 'name'] as const
 const roots = ['text', 'authors'] as const
 
-/** Rows of one client, which are neighbours: the next one, and where they end. */
+/** One client's adjacent rows: the position of the next, and their end. */
 interface Queue {
   at: number
   end: number
@@ -436,34 +444,34 @@ interface Range {
   readonly len: number
 }
 
-/** Positions from `clock` on, `len` of them. */
+/** The positions from `clock` on, `len` of them. */
 interface Struct extends Range {
-  /** `skip` adds nothing; `blank` is content that was deleted before it came. */
+  /** `skip` adds nothing; `blank` is content that was deleted before it was sent. */
   readonly content: (typeof contents)[number]
-  /** What it stands between. */
+  /** The neighbours between which it was inserted. */
   readonly left: Y.ID | null
   readonly right: Y.ID | null
-  /** Null if it has neighbours, which decide. */
+  /** Null if it has neighbours, which determine the root. */
   readonly root: Root | null
 }
 
 type Root = (typeof roots)[number]
 
-/** One sentence without its end, to follow "The update does not fit:". */
+/** Its message is a clause that follows "Invalid update:". */
 class BadUpdate extends Error {
   override readonly name = 'BadUpdate'
 }
 
-/** To cut one item in a list costs less than to look at all of them. */
+/** Splitting one item in a list costs less than scanning them all. */
 const cutsOfStep = 100
 
 const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31, nameLength: 40, names: 1000 }
 
-/** Of structs in an update (Yjs, version 1). */
+/** Content types of structs in an update (Yjs, version 1). */
 const contentNumbers = { gone: 0, deleted: 1, string: 4, format: 6, any: 8, skip: 10 }
 const knownNumbers: ReadonlySet<number> = new Set(Object.values(contentNumbers))
 
-/** Refuses before Yjs makes an object of what it reads, and knows where the reading ended. */
+/** Rejects content before Yjs creates an object for it, and knows where the reading ended. */
 class StrictDecoder extends Y.UpdateDecoderV1 {
   static last: StrictDecoder | null = null
   static isBounded = true
@@ -482,7 +490,7 @@ class StrictDecoder extends Y.UpdateDecoderV1 {
       throw new BadUpdate(`it has more than ${most.structs} structs`)
     const number = info & 0b11111
     if (!knownNumbers.has(number))
-      throw new BadUpdate(`content of Yjs's type ${number} has no place in a text`)
+      throw new BadUpdate(`Yjs content type ${number} is not allowed in the text`)
     return info
   }
 
@@ -498,7 +506,7 @@ class StrictDecoder extends Y.UpdateDecoderV1 {
   }
 }
 
-/** `bad`: one sentence without its end. `isBounded` is false for a whole document from the log. */
+/** `bad` is a clause. `isBounded` is false for a whole document from the log. */
 export function readUpdate(base64: string, isBounded = true): Update | { readonly bad: string } {
   try {
     return read(base64, isBounded)
@@ -512,7 +520,7 @@ function read(base64: string, isBounded: boolean): Update {
   const bytes = Buffer.from(base64, 'base64')
   StrictDecoder.isBounded = isBounded
   const { structs: all, ds } = decode(bytes)
-  // A client may come twice.
+  // A client may occur twice.
   const byClient = new Map<number, number[]>()
   for (const struct of all) {
     const rows = byClient.getOrInsertComputed(struct.id.client, () => [])
@@ -541,11 +549,11 @@ function decode(bytes: Uint8Array) {
     if (isWhole) return decoded
   } catch (error) {
     if (error instanceof BadUpdate) throw error
-    throw new BadUpdate('it is no Yjs update of version 1', { cause: error })
+    throw new BadUpdate('it is not a Yjs update of version 1', { cause: error })
   } finally {
     StrictDecoder.last = null
   }
-  throw new BadUpdate('bytes follow its end')
+  throw new BadUpdate('there are bytes after its end')
 }
 
 function checkRange({ clock, len }: Range): void {
@@ -566,14 +574,14 @@ function readStruct(struct: Y.Item | Y.GC | Y.Skip): Struct {
   return { ...range, content, left, right, root: left || right ? null : rootOf(struct) }
 }
 
-/** The reader puts a root's name where an integrated struct has its parent. */
+/** In a decoded struct, `parent` is a root's name; in an integrated one, its type. */
 function rootOf({ parent, parentSub, id }: Y.Item): Root {
   const root: unknown = parent
   if (root === 'text' && parentSub === null) return 'text'
   if (root === 'authors' && parentSub === String(id.client)) return 'authors'
   if (root === 'authors') {
     const key = shorten(parentSub)
-    throw new BadUpdate(`client ${id.client} writes ${key} in "authors", not the key of its own number`)
+    throw new BadUpdate(`client ${id.client} writes ${key} in "authors", which is not its own number`)
   }
   const found = typeof root === 'string' ? shorten(root) : 'another place'
   throw new BadUpdate(`it writes to ${found}; a document has the text "text" and the map "authors"`)
@@ -586,7 +594,7 @@ function readContent({ content, id }: Y.Item): Struct['content'] {
     const { key, value } = content
     // Null ends an attribute.
     if (value === null || isKnown(key, value)) return 'text'
-    throw new BadUpdate(`the attribute ${shorten(key)} with value ${shorten(value)} is none of a document`)
+    throw new BadUpdate(`attribute ${shorten(key)} with value ${shorten(value)} is not allowed in a document`)
   }
   const names: readonly unknown[] = content instanceof Y.ContentAny ? content.arr : []
   if (names.length === 1 && isAuthor(names[0])) return 'name'

@@ -56,7 +56,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
     }
   }
 
-  /** What a newcomer has. */
+  /** What a new client receives. */
   async function read(channel = 'main') {
     const { messages } = await log.snapshot(new Set([channel]))
     const updates = messages.filter((message) => isKind(message, 'update'))
@@ -68,7 +68,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
   return { log, ledger, clock, failures, send, sendAs, read }
 }
 
-/** A window's document; `take` returns the updates since the last call, one for each transaction. */
+/** A window's document; `take` returns the updates since the last call, one per transaction. */
 function openWindow(clientID: number) {
   const doc = new Y.Doc()
   doc.clientID = clientID
@@ -81,7 +81,7 @@ function openWindow(clientID: number) {
     text: doc.getText('text'),
     authors: doc.getMap('authors'),
     take: () => updates.splice(0),
-    /** All in one update. */
+    /** The same, merged into one update. */
     takeOne: () => Y.mergeUpdates(updates.splice(0)),
     hear: (update: Uint8Array) => Y.applyUpdate(doc, update, 'remote'),
   }
@@ -95,7 +95,7 @@ function updateOf(change: (doc: Y.Doc) => void, clientID = 1): Uint8Array {
   return Y.encodeStateAsUpdate(doc)
 }
 
-test('what an editor does passes: typing, formatting, deleting, images, a name, undoing', async () => {
+test('accepts everything an editor does: typing, formatting, deleting, images, a name, undoing', async () => {
   const { send, read } = open()
   const { doc, text, authors, take } = openWindow(1)
   const undo = new Y.UndoManager(text, { captureTimeout: 0 })
@@ -118,7 +118,7 @@ test('what an editor does passes: typing, formatting, deleting, images, a name, 
   assert.deepEqual(Y.encodeStateVector(copy), Y.encodeStateVector(doc))
 })
 
-test('what the schema does not have is refused, and nothing of it is stored', async () => {
+test('refuses what is not in the schema, and stores none of it', async () => {
   const { send, read, log } = open()
   const malformed: Readonly<Record<string, Uint8Array>> = {
     'nothing at all': new Uint8Array(),
@@ -146,7 +146,8 @@ test('what the schema does not have is refused, and nothing of it is stored', as
       doc.getText('text').insert(0, 'x', { image: { src: 'https://example.org/a.png', alt: '' } }),
     ),
     'an unknown block': updateOf((doc) => doc.getText('text').insert(0, '\n', { block: 'script' })),
-    // One client, one struct at clock 0: a GC of a length beyond the bound; deleted content of no length.
+    // One client, one struct at clock 0: a GC whose length exceeds the limit; deleted content of
+    // length 0.
     'a huge clock': new Uint8Array([1, 1, 1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0]),
     'an empty struct': new Uint8Array([1, 1, 1, 0, 1, 1, 4, 0x74, 0x65, 0x78, 0x74, 0, 0]),
     'an empty deletion': new Uint8Array([0, 1, 1, 1, 0, 0]),
@@ -163,7 +164,7 @@ function newDoc(text: string): Y.Doc {
   return doc
 }
 
-test('an update that builds on what the log lacks is refused until that is there', async () => {
+test('refuses an update that builds on missing ones until those are there', async () => {
   const { send, read } = open()
   const [ann, bob] = [openWindow(1), openWindow(2)]
   ann.text.insert(0, 'a')
@@ -183,7 +184,7 @@ test('an update that builds on what the log lacks is refused until that is there
   assert.equal((await read()).text, 'cb')
 })
 
-test('structs that wait for each other, or for themselves, are refused', async () => {
+test('refuses structs that wait for each other, or for themselves', async () => {
   const { send } = open()
   // Client, clock, then deleted content of length 1 to the right of client and clock.
   const struct = (client: number, left: readonly [number, number]) => [1, client, 0, 0x81, ...left, 1]
@@ -193,7 +194,7 @@ test('structs that wait for each other, or for themselves, are refused', async (
   assert.equal(await send(new Uint8Array([2, ...circle, 0])), '409 update-gap')
 })
 
-test('repeats, overlaps and what adds nothing pass', async () => {
+test('accepts repeats, overlaps and updates that add nothing', async () => {
   const { send, read } = open()
   const { doc, text, take } = openWindow(1)
   for (const letter of 'abc') text.insert(text.length, letter)
@@ -208,7 +209,7 @@ test('repeats, overlaps and what adds nothing pass', async () => {
 
 const [annKey, bobKey] = ['A'.repeat(22), 'B'.repeat(22)]
 
-test('a client belongs to the key that wrote first under it, in all of its windows', async () => {
+test('a Yjs client belongs to the key that first wrote under it, in all windows of that key', async () => {
   const { send, read } = open()
   const { doc, text, take } = openWindow(1)
   for (const letter of 'abc') text.insert(text.length, letter)
@@ -219,12 +220,12 @@ test('a client belongs to the key that wrote first under it, in all of its windo
   assert.equal(await send(second, 'bob'), '403 not-your-client')
   assert.equal(await send(second, `${annKey}.w2`), 2)
   assert.equal(await send(third, `${annKey}.w1`), 3)
-  // What is there may be sent by everybody.
+  // Anyone may send what is already stored.
   assert.equal(await send(Y.encodeStateAsUpdate(doc), 'bob'), 4)
   assert.equal((await read()).text, 'abc')
 })
 
-test('everybody may delete text, and nobody another’s name', async () => {
+test('anyone may delete text, but not another’s name', async () => {
   const { send, read } = open()
   const [ann, bob] = [openWindow(1), openWindow(2)]
   ann.authors.set('1', { name: 'Ann' })
@@ -243,7 +244,7 @@ test('everybody may delete text, and nobody another’s name', async () => {
   assert.deepEqual((await read()).doc.getMap('authors').toJSON(), { 1: { name: 'Anna' } })
 })
 
-test('a client gives itself a thousand names at most', async () => {
+test('a client may give itself at most a thousand names', async () => {
   const { send } = open()
   const { authors, take } = openWindow(1)
   for (const n of countTo(1001)) authors.set('1', { name: `Ann ${n}` })
@@ -259,7 +260,7 @@ test('a client gives itself a thousand names at most', async () => {
   assert.equal(await send(other.takeOne()), 3)
 })
 
-test('text beside an author’s name, or a name in the text, is refused', async () => {
+test('refuses text beside an author’s name, and a name in the text', async () => {
   const { send } = open()
   const { authors, takeOne } = openWindow(1)
   authors.set('1', { name: 'Ann' })
@@ -280,7 +281,7 @@ test('a window may restore the whole document into an empty log, but not write u
   ann.hear(whole)
   ann.text.insert(0, '! ')
   assert.equal(await send(whole, 'bob'), 1)
-  // Nobody has said whose client 1 is.
+  // Client 1 has no owner yet.
   assert.equal(await send(ann.takeOne(), 'ann'), 2)
   const more = openWindow(3)
   more.hear(Y.encodeStateAsUpdate(ann.doc))
@@ -320,7 +321,7 @@ test('owners are known after the updates were folded and the server has forgotte
   assert.deepEqual(owners, { [annKey]: [1] })
 })
 
-test('updates from a sender with the name of an object’s member are folded', async () => {
+test('folds updates from a sender with the name of an object’s member', async () => {
   for (const from of ['constructor', '__proto__', 'toString']) {
     const { send, read, failures } = open()
     const { text, take } = openWindow(1)
@@ -336,7 +337,7 @@ test('updates from a sender with the name of an object’s member are folded', a
   }
 })
 
-test('a full document takes deletions only, until they have made room', async () => {
+test('a full document accepts only deletions, until they have made room', async () => {
   const { send, clock } = open({ documentBytes: 5000 })
   const { text, take, takeOne } = openWindow(1)
   for (const _n of countTo(foldAt.messages)) text.insert(0, 'x'.repeat(20))
@@ -376,7 +377,7 @@ test('an update that could not be stored is not built upon', async () => {
   assert.equal(await sendAs('ann-2', second), 2)
 })
 
-test('a taken id costs no reading of the document, alone or several at once, and nothing of it is built upon', async () => {
+test('a taken id costs no read of the document, alone or several at once, and nothing builds on its update', async () => {
   let readings = 0
   const memory = createMemoryLog({
     ...{ epoch: 'life1', limits, now: () => 1, onFailure: fail },
@@ -412,14 +413,14 @@ test('a taken id costs no reading of the document, alone or several at once, and
   assert.equal((await read()).text, 'ab')
 })
 
-test('updates sent at once while the document is read are admitted in their order', async () => {
+test('updates sent at once while the document is read are admitted in order', async () => {
   const { send } = open()
   const { text, take } = openWindow(1)
   for (const letter of 'abcdef') text.insert(text.length, letter)
   assert.deepEqual(await Promise.all(take().map((update) => send(update))), [1, 2, 3, 4, 5, 6])
 })
 
-test('messages of the log that are no updates are left out of a fold and reported', async () => {
+test('invalid updates in the log are left out of a fold and reported', async () => {
   const { ledger, failures } = open()
   const message = (seq: number, update: Uint8Array) => {
     const body = { update: Buffer.from(update).toString('base64') }
@@ -435,7 +436,7 @@ test('messages of the log that are no updates are left out of a fold and reporte
   assert.equal(failures.length, 1)
 })
 
-/** Of an admitted document: no client holds anything back, and none throws. */
+/** Checks an admitted document: no client has pending structs, and none throws. */
 function assertWhole(doc: Y.Doc): void {
   const { pendingStructs, pendingDs } = doc.store
   assert.deepEqual([pendingStructs, pendingDs], [null, null])
@@ -483,7 +484,7 @@ test('ten thousand mutated updates neither crash the server nor change another�
   }
   const { doc } = await read()
   assertWhole(doc)
-  // Deleting is everybody's right: what is left of Ann's is as she wrote it.
+  // Anyone may delete: what is left of Ann's text is as she wrote it.
   const [name, ...letters] = (doc.store.clients.get(1) ?? []) as Y.Item[]
   assert.deepEqual(name?.content.getContent(), [{ name: 'Ann' }])
   for (const { content, id } of letters) {

@@ -71,7 +71,7 @@ test('a file that is no database is refused and left unchanged', (context) => {
   }
 })
 
-test('another program's database is refused and left unchanged', (context) => {
+test('another program’s database is refused and left unchanged', (context) => {
   const file = newFile(context)
   writeTo(file, '')
   const other = new DatabaseSync(file)

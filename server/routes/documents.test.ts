@@ -130,7 +130,7 @@ test('a document that takes too long to read is quarantined: others have their t
   await store(integrationBomb(15_000))
   let turns = 0
   const turning = setInterval(() => (turns += 1), 10)
-  const refused = /^422 too-costly: To read the document "main" takes more than 0\.3 s of processor time/
+  const refused = /^422 too-costly: Reading the document "main" takes more than 0\.3 s of processor time/
   const [first, other] = await Promise.all([read('text/plain'), read('text/plain', 'notes')])
   clearInterval(turning)
   assert.match(String(first), refused)
