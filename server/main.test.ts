@@ -50,7 +50,7 @@ for (const flag of ['--port', '--http1-port']) {
     server.close()
     assert.deepEqual(ended, {
       code: 1,
-      errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that has it, or choose another with ${flag} (0 takes a free one).\n`,
+      errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that uses it, or choose another with ${flag} (0 selects a free one).\n`,
     })
   })
 }
@@ -61,7 +61,7 @@ test('--port in use, with workers: the same sentence', async () => {
   server.close()
   assert.deepEqual(ended, {
     code: 1,
-    errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that has it, or choose another with --port (0 takes a free one).\n`,
+    errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that uses it, or choose another with --port (0 selects a free one).\n`,
   })
 })
 
@@ -102,7 +102,7 @@ test('an address of another machine: one sentence with --host', async () => {
   assert.equal(code, 1)
   assert.match(
     errors,
-    /^Crosswind did not start\. 192\.0\.2\.1 is no address of this machine, [^\n]*--port[^\n]*--host[^\n]*\.\n$/,
+    /^Crosswind did not start\. 192\.0\.2\.1 is not an address of this machine, [^\n]*--port[^\n]*--host[^\n]*\.\n$/,
   )
 })
 

@@ -9,16 +9,16 @@ import { type OriginRules, originFields, refuseForeign, securityFields } from '.
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
 
-/** Answered by this process since its start, by code. */
+/** Refusals sent by this process since its start, by code. */
 export const refusals = new Map<string, number>()
 
-/** Of each that is answered, whatever carries it. */
+/** Counts a refusal, over any transport. */
 export function counted(refusal: Refusal): Refusal {
   refusals.set(refusal.code, (refusals.get(refusal.code) ?? 0) + 1)
   return refusal
 }
 
-/** A `Refusal` becomes its response, any other error 500 `internal`. */
+/** Turns a `Refusal` into its response, and any other error into 500 `internal`. */
 export const answerErrors: Koa.Middleware = async (ctx, next) => {
   try {
     await next()
@@ -64,7 +64,7 @@ export function refuse(
 
 const contentType = 'application/json; charset=utf-8'
 
-/** With a new connection the next request may reach another server, or find room here. */
+/** On a new connection the next request may reach another server, or find room here. */
 const endsConnection = new Set(['draining', 'too-many-connections', 'headers-too-large'])
 
 function fieldsFor(
@@ -78,7 +78,7 @@ function fieldsFor(
   }
 }
 
-/** A whole HTTP/1.1 response, for input that is no request. */
+/** Returns a whole HTTP/1.1 response, for input that is not a request. */
 export function formatBare(refusal: Refusal): string {
   const body = JSON.stringify(counted(refusal))
   const lines = [
@@ -90,7 +90,7 @@ export function formatBare(refusal: Refusal): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
-const internal = new Refusal('internal', 'The server failed on this request; its terminal says why.')
+const internal = new Refusal('internal', 'The server failed on this request; the server\'s terminal shows why.')
 
 /** Prints a failure, unless the connection was lost. */
 export function reportFailure(error: unknown): void {
@@ -112,7 +112,7 @@ const lostCodes: ReadonlySet<unknown> = new Set([
   'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
 ])
 
-const wrongMethodSentence = 'That path does not take this method; the Allow header names those it takes.'
+const wrongMethodSentence = 'That path does not accept this method; the Allow header names those it accepts.'
 
 function notFound(path: string): Refusal {
   return new Refusal('not-found', `There is nothing at ${cutText(path, 200)}.`)
@@ -151,7 +151,7 @@ ${code === 'other-session' ? '<form method="post"><button>Open this link instead
   return plainPage(heading, style, main)
 }
 
-/** A page of the server's own, without a script. `main` is HTML and ends with a line end. */
+/** A page of the server's own, without scripts. `main` is HTML and ends with a line end. */
 export const plainPage = (title: string, css: string, main: string) => `<!doctype html>
 <html lang="en">
 <head>
@@ -168,20 +168,23 @@ ${main}</main>
 </html>
 `
 
-/** For a page that loads and runs nothing. `styles` and `formAction` are sources (Content Security Policy, level 3). */
+/**
+ * Headers for a page that loads and runs nothing. `styles` and `formAction` are sources (Content
+ * Security Policy, level 3).
+ */
 export const plainHeaders = (styles: string, formAction = "'none'"): Readonly<Record<string, string>> => ({
   'Content-Security-Policy': `default-src 'none'; style-src ${styles}; base-uri 'none'; form-action ${formAction}; frame-ancestors 'none'`,
   // The URL may contain an invitation.
   'Referrer-Policy': 'no-referrer',
 })
 
-/** The source of a style element's content. */
+/** The CSP source of a style element's content. */
 export const sourceOf = (css: string) => `'sha256-${createHash('sha256').update(css).digest('base64')}'`
 
 /** As in web/page/favicon.svg. */
 const mark = `<svg viewBox="0 0 32 32" width="32" height="32" fill="none" stroke-linecap="round" stroke-width="3" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#0b6763"/><path stroke="#ffffff" d="M6 12.5h13.5a3.25 3.25 0 1 0-3.1-4.2"/><path stroke="#9fe0d8" d="M6 18h17.2a3.4 3.4 0 1 1-3.2 4.5"/><path stroke="#ffffff" d="M6 23.5h7.5"/></svg>`
 
-/** The colours of web/styles/page.css, which the policy blocks. */
+/** The colours of web/styles/page.css, which this page's policy blocks. */
 const style = `
 :root { color-scheme: light dark; --desk: #edf1f0; --ink: #17211f; --ink-soft: #50605c; --accent: #0b6763; --on-accent: #ffffff }
 @media (prefers-color-scheme: dark) {
