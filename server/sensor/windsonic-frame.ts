@@ -11,14 +11,14 @@ type BodyRefusal = 'layout' | 'range'
 /** `cut`: another frame or a line end came too early. `ending`: no line end after the checksum. */
 export type RefusalCode = BodyRefusal | 'checksum' | 'cut' | 'too-long' | 'ending'
 
-/** The checksum was right: undamaged, but another format or impossible values. */
+/** Whether the checksum was right: undamaged, but another format or impossible values. */
 export function isIntact(code: RefusalCode): boolean {
   return code === 'layout' || code === 'range'
 }
 
 /**
- * XOR of all characters as two upper-case hex digits (manual 1405-PS-0019, section 9.1; its later examples contradict
- * the rule, real units follow it). Text is latin1.
+ * XOR of all characters as two upper-case hex digits (manual 1405-PS-0019, section 9.1; its later
+ * examples contradict the rule, which real units follow). Text is latin1.
  */
 export function checksum(body: string): string {
   let sum = 0
@@ -46,7 +46,10 @@ const layouts = {
   nmea: new RegExp(String.raw`^(?:II|WI)MWV,(\d{3})?,R,(${size})?,([A-Z]),(?:([AV])|${status})$`),
 }
 
-/** Expects a valid checksum. XOR accepts two spliced halves and ignores order: swapped digits remain undetected. */
+/**
+ * Expects a valid checksum. XOR accepts two spliced halves and ignores order: swapped digits remain
+ * undetected.
+ */
 export function readBody(raw: string, isNmea: boolean): FrameReading | BodyRefusal {
   if (isNmea) {
     const [whole, direction, speed, unit, letter, status = letter] = layouts.nmea.exec(raw) ?? []
@@ -139,7 +142,7 @@ const soundStatuses: ReadonlySet<string> = new Set(['00', '60', '10', 'A'])
 const calmMetresPerSecond = 0.05
 /** The highest value of K (same page); an empty direction above it is damage. */
 const highestCalmMetresPerSecond = 5
-/** The 75 model; others end at 60. */
+/** Limit of the 75 model; others end at 60. */
 const highestMetresPerSecond = 75
 /** Absorbs the rounding of unit conversion. */
 const rounding = 1e-9
@@ -184,7 +187,7 @@ export interface FrameValues {
 
 export interface FrameStyle {
   readonly format: FrameFormat
-  /** L1 and L2. */
+  /** L1 or L2. */
   readonly ending: '\r\n' | '\r'
   /** NMEA: `II` in M5 and M16, `WI` in M14 and M15. */
   readonly talker: 'II' | 'WI'
@@ -192,7 +195,7 @@ export interface FrameStyle {
   readonly hasGillStatus: boolean
 }
 
-/** Byte for byte as a WindSonic. Throws a RangeError for values that no WindSonic sends. */
+/** Writes the same bytes as a WindSonic. Throws a RangeError for values that no WindSonic sends. */
 export function writeFrame(values: FrameValues, style: FrameStyle): Uint8Array {
   const body = bodyOf(values, style)
   const isNmea = style.format === 'nmea'

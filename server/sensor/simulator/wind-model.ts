@@ -30,9 +30,9 @@ const acrossOverAlong = 0.8
 const referenceIntensity = 0.14
 /** Below about 3 m/s the standard's formula, made for turbines, yields more gust than wind. */
 const highestIntensity = 0.35
-/** In slower air eddies change in their own time. */
+/** In slower air, eddies change by themselves. */
 const slowestCarrying = 1
-/** Per √s. Not from a source; an hour must show a change. */
+/** Per √s. Chosen so that an hour shows a change; not from a source. */
 const wanderDegrees = 0.7
 /** Still air along each axis, below the sensor's threshold of 0.05 m/s. Not from a source. */
 const stillMetresPerSecond = 0.015
