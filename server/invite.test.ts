@@ -97,7 +97,7 @@ test('a wrong flag is answered with its name, its value and what is allowed', as
     [['--host-name', 'https://x/y'], /^--host-name is "https:\/\/x\/y"; allowed are names and addresses/],
     [['--chanels', 'x'], /^There is no flag --chanels; did you mean --channels\?$/],
     [['--prot', '1'], /^There is no flag --prot; did you mean --port\?$/],
-    [['main'], /^"main" is no flag; --help lists them\.$/],
+    [['main'], /^"main" is not a flag; --help lists them\.$/],
     [['--port', '0'], /^port is 0, .* say with --port which one the server took\.$/],
     [['--http', '3'], /^http is "3" \(from --http\); allowed are/],
   ]

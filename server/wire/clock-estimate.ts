@@ -20,7 +20,10 @@ const shortestPauseMs = 250
 /** Jittered, so that clients that opened together spread out. */
 const meanPauseMs = 15_000
 
-/** `sinceMs` is the time since the first exchange: the drift is known well enough to extrapolate for a quarter of it. */
+/**
+ * `sinceMs` is the time since the first exchange: the drift is known well enough to extrapolate for
+ * a quarter of it.
+ */
 export function exchangePauseMs(sinceMs: number, random: Random): number {
   const pauseMs = Math.max(shortestPauseMs, sinceMs / 4)
   return pauseMs < meanPauseMs ? pauseMs : meanPauseMs * (2 / 3 + (2 / 3) * random())
@@ -43,7 +46,7 @@ export function combine(before: ClockReading, after: ClockReading): ClockReading
 }
 
 interface ClockEstimateSettings {
-  /** Beyond this the slowest exchange is dropped. */
+  /** Above this number the slowest exchange is dropped. */
   readonly mostExchanges?: number
   readonly keepMs?: number
   /** Largest drift, ppm. 500 is the most that NTP corrects (RFC 5905, appendix A: MAXFREQ). */
@@ -74,12 +77,12 @@ export function createClockEstimate(settings: ClockEstimateSettings = {}) {
   let drift: Range | null = null
   let usualDrift = 0
 
-  /** False when the exchanges contradict each other. */
+  /** False if the exchanges contradict each other. */
   function keep(exchanges: readonly Exchange[]): boolean {
     kept = exchanges
     marks = kept.map((exchange) => marksOf(exchange, resolutionMs))
     drift = driftBetween(marks, mostDrift, wander)
-    // Best fit without wander where one exists.
+    // Best fit without wander, if there is one.
     if (drift) usualDrift = middleOf(driftBetween(marks, mostDrift, 0) ?? drift)
     return drift !== null
   }
@@ -89,7 +92,7 @@ export function createClockEstimate(settings: ClockEstimateSettings = {}) {
     take(exchange: Exchange): boolean {
       const young = kept.filter(({ returnedAt }) => exchange.returnedAt - returnedAt <= keepMs)
       if (keep(withoutSlowest([...young, exchange], mostExchanges))) return true
-      // After a jump during this exchange it contradicts itself.
+      // An exchange that contains a jump contradicts itself.
       if (!keep([exchange])) keep([])
       return false
     },
@@ -137,7 +140,10 @@ interface Range {
 
 const middleOf = ({ least, most }: Range) => (least + most) / 2
 
-/** Drifts consistent with all marks, ms per ms; null after a jump. `wander`: largest deviation from a constant. */
+/**
+ * The drifts consistent with all marks, ms per ms; null after a jump. `wander` is the largest
+ * deviation from a constant.
+ */
 function driftBetween(marks: readonly Marks[], mostDrift: number, wander: number): Range | null {
   let [least, most] = [-mostDrift, mostDrift]
   for (const { ceiling } of marks) {
@@ -152,7 +158,7 @@ function driftBetween(marks: readonly Marks[], mostDrift: number, wander: number
   return least <= most ? { least, most } : null
 }
 
-/** Range of the offset at any time; `drift` is from `driftBetween`. */
+/** The range of the offset at any time; `drift` is from `driftBetween`. */
 function offsetAt(marks: readonly Marks[], drift: Range, wander: number, at: number): Range {
   let [least, most] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   for (const { ceiling, floor } of marks) {

@@ -10,7 +10,10 @@ export interface SseEvent {
 
 const lineEnd = /\r\n|\r|\n/
 
-/** Throws a `TypeError` when `event` or `id` contains a line end or NUL, which would end the field early. */
+/**
+ * Throws a `TypeError` if `event` or `id` contains a line end or NUL, which would end the field
+ * early.
+ */
 export function formatEvent({ event, id, data }: SseEvent): string {
   const lines = data.split(lineEnd).map((line) => `data: ${line}\n`)
   return `${field('event', event)}${field('id', id)}${lines.join('')}\n`

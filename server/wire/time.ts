@@ -3,7 +3,7 @@
 /** Ms since the epoch, with fractions. */
 export type Clock = () => number
 
-/** No effect after the task ran. */
+/** Has no effect after the task ran. */
 export type Cancel = () => void
 
 export interface Timers {
@@ -13,7 +13,7 @@ export interface Timers {
 
 export const nothingPlanned: Cancel = () => undefined
 
-/** Runs again and again, `pauseMs` after each time, until it is cancelled. */
+/** Runs repeatedly, `pauseMs` after each run, until cancelled. */
 export function repeat({ later }: Pick<Timers, 'later'>, run: () => void, pauseMs: number): Cancel {
   let isOver = false
   let cancel = later(runAgain, pauseMs)

@@ -6,7 +6,10 @@ import { directionOf, vectorOf } from './wind-units.ts'
 export type BareReading = Pick<ReadingBody, 'state' | 'speedMetresPerSecond' | 'directionDegrees'>
 
 export interface WindFigures {
-  /** Of the last 3 s: the speed to show beside a gust, which is the highest of these. Null while readings cover less. */
+  /**
+   * Mean of the last 3 s: the speed to show beside a gust, which is the highest of these. Null if
+   * readings cover less.
+   */
   readonly threeSecondMetresPerSecond: number | null
   readonly twoMinutes: WindMean | null
   readonly tenMinutes: WindMean | null
@@ -16,11 +19,11 @@ export interface WindFigures {
 }
 
 export interface WindMean {
-  /** Arithmetic mean of the speeds, calms included (WMO-No. 8, I, 5.1). */
+  /** Arithmetic mean of the speeds, including calms (WMO-No. 8, I, 5.1). */
   readonly speedMetresPerSecond: number
   /** Direction of the mean vector, weighted by speed; null for calm. */
   readonly directionDegrees: number | null
-  /** Time covered by readings, less than the span after a start or an outage. */
+  /** Time covered by readings; less than the span after a start or an outage. */
   readonly coversMs: number
 }
 
@@ -49,7 +52,10 @@ export const gapMs = 5000
 const gustMs = 3000
 /** Less coverage is a spike after an outage, or a backlog that arrived at once. */
 export const leastGustCoverMs = 2500
-/** A pause of more usual intervals adds no coverage: otherwise two readings would pass for a 3 s mean. */
+/**
+ * A pause of several usual intervals adds no coverage: otherwise two readings would pass for a 3 s
+ * mean.
+ */
 const longestPauseInPaces = 3
 /** Smoothing of the usual interval, in readings. */
 const paceReadings = 8
@@ -59,11 +65,11 @@ const leastVectorMetresPerSecond = 0.01
 
 interface WindSums {
   readonly count: number
-  /** Speeds, calms included, and their vectors, m/s. */
+  /** Sums of the speeds, including calms, and of their vectors, m/s. */
   readonly speed: number
   readonly east: number
   readonly north: number
-  /** Readings with a direction, and their unit vectors. */
+  /** Number of readings with a direction, and the sums of their unit vectors. */
   readonly directed: number
   readonly sine: number
   readonly cosine: number
@@ -80,13 +86,14 @@ export interface Stretch {
   readonly highestMetresPerSecond: number
   /** Highest 3 s mean of the minute before its end, m/s; null for none. */
   readonly gustMetresPerSecond: number | null
-  /** First, or after an outage or a fault. */
+  /** Whether it is the first, or follows an outage or a fault. */
   readonly startsAnew: boolean
 }
 
 /**
- * Keeps running totals: constant cost per reading, fewer than 2000 numbers per total. Its time follows the readings'
- * timestamps but never runs back: after the host's clock is set back, it continues from the newest timestamp.
+ * Keeps running totals: constant cost per reading, fewer than 2000 numbers per total. Its time
+ * follows the readings' timestamps but never runs backwards: after the host's clock is set back, it
+ * continues from the newest timestamp.
  */
 export class WindAggregator {
   readonly #minute = new SlidingTotal(60_000, addSums)
@@ -159,7 +166,7 @@ export class WindAggregator {
 
   #threeSecondMean(now: number): number | null {
     const last = this.#threeSeconds.before(now)
-    // Readings slower than one in 2.5 s yield none: a single reading is no mean.
+    // Readings slower than one in 2.5 s yield none: a single reading is not a mean.
     return last && last.count >= 2 && last.coversMs >= leastGustCoverMs ? last.speed / last.count : null
   }
 }
@@ -209,7 +216,7 @@ export function addSums(one: WindSums, other: WindSums): WindSums {
   }
 }
 
-/** Most values kept per span; closer ones are merged. */
+/** Maximum number of values kept per span; closer ones are merged. */
 const grains = 240
 
 interface Entry<Value> {
@@ -218,14 +225,14 @@ interface Entry<Value> {
 }
 
 /**
- * The total over the last `spanMs`, up to 1/240 more. A queue of two stacks with totals: it only joins and never
- * subtracts, so that a maximum slides like a sum and rounding errors do not accumulate. At most three joins per value;
- * at most 242 values.
+ * The total over the last `spanMs`, or up to 1/240 more. A queue of two stacks with totals: it only
+ * joins and never subtracts, so that a maximum slides like a sum and rounding errors do not
+ * accumulate. At most three joins per value; at most 242 values.
  */
 class SlidingTotal<Value> {
   readonly #spanMs: number
   readonly #join: (one: Value, other: Value) => Value
-  /** The older part, oldest last; each entry holds the total of itself and all younger ones here. */
+  /** The older part, oldest last; each entry has the total of itself and all younger ones here. */
   readonly #older: Entry<Value>[] = []
   /** The younger part, youngest last, unaggregated. */
   #younger: Entry<Value>[] = []

@@ -99,7 +99,7 @@ test('opens no port before the flags are understood', bounded, async () => {
     [['--configure', 'M2 X9', '--path', '/dev/wind'], /^"X9" is not a WindSonic command/],
     [['--configure', 'M2'], /^No port is given; name one, such as --path \/dev\/ttyUSB0/],
     [['--listen', '--path', '/dev/wind', '--seconds', 'soon'], /^--seconds is "soon"; allowed are numbers/],
-    [['--listen', '--path', '/dev/wind', '--mode', 'polled', '--rate', '9'], /7 times a second at most/],
+    [['--listen', '--path', '/dev/wind', '--mode', 'polled', '--rate', '9'], /at most 7 times a second/],
     [['--list', 'main'], /^"main" is no flag/],
     [['--simulate', '/tmp/wind', '--settings', 'X9'], /^"X9" is not a WindSonic setting/],
   ]
