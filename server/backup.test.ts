@@ -1,4 +1,4 @@
-// Copies the folder of a log that is written to, restores it, and resumes with cursors of before.
+// Copies the folder of a log in use, restores it, and resumes with earlier cursors.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -50,7 +50,7 @@ test('a running server is copied and restored: later cursors get a snapshot, ear
   await restored.close()
 })
 
-test('a copy that is damaged or none is refused, and the folder stays as it was', async (context) => {
+test('a damaged or missing copy is refused, and the folder is left unchanged', async (context) => {
   const { data, copy, log, open, sources } = await openFolder(context)
   await fill(log, 5)
   await assert.rejects(backup(sources()), /--to is missing/)
