@@ -80,7 +80,9 @@ test('the web app is rebuilt if any file that it imports changes', () => {
   assert.ok(imported.has('server/document/line-reader.ts'))
 })
 
-const posixOnly = { skip: process.platform === 'win32' ? 'programs are recognised by their extension there' : false }
+const posixOnly = {
+  skip: process.platform === 'win32' ? 'programs are recognised by their extension there' : false,
+}
 
 test('both programs are found in PATH, under their usual names', posixOnly, async (t) => {
   const folder = await folderWith(t, 'google-chrome', 'chromedriver')

@@ -43,7 +43,7 @@ export async function backup({ argv, env, cwd }: ConfigSources): Promise<string>
   const copied = copyAll(from, to)
   const notes = [
     ...(config.accessKeyFile === null ? [] : [`${config.accessKeyFile} is elsewhere: copy it too.`]),
-    ...(config.broker === 'nats' ? ['The log is in NATS: copy it with NATS\' own tools.'] : []),
+    ...(config.broker === 'nats' ? ["The log is in NATS: copy it with NATS' own tools."] : []),
   ]
   return [`  Copied from ${from} to ${to}: ${copied.join(', ')}.`, ...notes, ''].join('\n  ')
 }

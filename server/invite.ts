@@ -122,7 +122,7 @@ function originOf({ host, http, port, http1Port }: Config, hostName: string | un
   if (/[^:]:\d+$/.test(name) && !isIPv6(name)) return `https://${name}`
   const own = { '2': port, '1.1': http1Port }[http]
   if (own !== 0) return originFor(name, own)
-  throw new ConfigError('port is 0, which selects a free one; give the server\'s actual port with --port.')
+  throw new ConfigError("port is 0, which selects a free one; give the server's actual port with --port.")
 }
 
 function inWords({ channels, may }: Permission): string {

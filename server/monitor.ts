@@ -109,9 +109,7 @@ const metrics = {
     'state',
   ],
   crosswind_documents_quarantined: ['Documents that take too long to read and are only relayed.'],
-  crosswind_document_tasks_failed_total: [
-    'Reads and folds of documents that exceeded a limit or failed.',
-  ],
+  crosswind_document_tasks_failed_total: ['Reads and folds of documents that exceeded a limit or failed.'],
   crosswind_document_tasks_total: ['Reads and folds of documents.', 'task'],
   crosswind_document_task_seconds_total: ['Duration of reads and folds of documents.', 'task'],
   // Replaces prom-client's own metrics of a process, whose event loop timer would never stop.

@@ -37,5 +37,8 @@ test('the table has a row for every key, and no broken cell', () => {
 
 test('docs/settings.md contains the current table', async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/settings.md'), 'utf8')
-  assert.ok(page.includes(configTable().trim()), 'paste it again: node_modules/.bin/node server/config/schema.ts')
+  assert.ok(
+    page.includes(configTable().trim()),
+    'paste it again: node_modules/.bin/node server/config/schema.ts',
+  )
 })

@@ -88,7 +88,7 @@ export const configSchema = z.strictObject({
     'Processes that serve windows: auto is one for each core; with more than one, another has the log and the sensor',
   ),
   logFormat: choice(['text', 'json'], 'text').describe(
-    'Format of the server\'s output: sentences for people, or one JSON object per line for a log collector',
+    "Format of the server's output: sentences for people, or one JSON object per line for a log collector",
   ),
   tls: group({
     certFile: path().describe(

@@ -110,7 +110,9 @@ export class Ledger {
       throw error
     })
     for (const place of joined.unread)
-      onFailure(new Error(`Message ${messages[place]?.seq} of the log is not a valid update and was left out.`))
+      onFailure(
+        new Error(`Message ${messages[place]?.seq} of the log is not a valid update and was left out.`),
+      )
     return joined
   }
 

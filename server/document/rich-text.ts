@@ -1,5 +1,5 @@
 // The shared document's text: a Y.Text as lines, and their changes.
-// 
+//
 // The text is one flat Y.Text. Each `\n` ends a line and carries its block attributes. The last
 // line may lack its `\n`; then it is a paragraph. So '' and '\n' are one empty paragraph, and 'a'
 // and 'a\n' one line: a `\n` at the very end starts no further line. Editors end the last line when

@@ -90,7 +90,10 @@ export function formatBare(refusal: Refusal): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
-const internal = new Refusal('internal', 'The server failed on this request; the server\'s terminal shows why.')
+const internal = new Refusal(
+  'internal',
+  "The server failed on this request; the server's terminal shows why.",
+)
 
 /** Prints a failure, unless the connection was lost. */
 export function reportFailure(error: unknown): void {

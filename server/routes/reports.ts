@@ -113,10 +113,7 @@ class Reports {
    * outside the folder.
    */
   async find(run: string, file: string): Promise<{ path: string; size: number; type: string }> {
-    const notFound = new Refusal(
-      'not-found',
-      `No report has the file ${cutText(`${run}/${file}`, 200)}.`,
-    )
+    const notFound = new Refusal('not-found', `No report has the file ${cutText(`${run}/${file}`, 200)}.`)
     const [, plain, drawn] = fileName.exec(file) ?? []
     const type = types[plain ?? drawn ?? '']
     if (!type || !runName.test(run)) throw notFound

@@ -262,7 +262,10 @@ test('a log that cannot be replayed closes at once, never opens and says why', a
   const utf16 = Buffer.from(`\ufeff${sixty.join('\r\n')}`, 'utf16le')
   for (const [log, why] of [
     ['\n\n', /^it contains no WindSonic message \(its first line is ""\)/],
-    ['no wind here\n', /^it contains no WindSonic message \(its first line is "no wind here"\); name a raw log/],
+    [
+      'no wind here\n',
+      /^it contains no WindSonic message \(its first line is "no wind here"\); name a raw log/,
+    ],
     [stamped(0, 'no wind here'), /^it contains no WindSonic message/],
     [
       stamped(0, `\x02${body}\x03`),
@@ -272,10 +275,7 @@ test('a log that cannot be replayed closes at once, never opens and says why', a
       `${`\x02${body}\x03\n`.repeat(29)}\x02${body}\x0317\n`,
       /^30 messages .*\(29 cut before .*, 1 with a wrong checksum\)/,
     ],
-    [
-      `\\x02${body}\\x0316\\r\\n\n`.repeat(3),
-      /^its control characters are written as text \("\\x02Q,229/,
-    ],
+    [`\\x02${body}\\x0316\\r\\n\n`.repeat(3), /^its control characters are written as text \("\\x02Q,229/],
     [`<STX>${body}<ETX>16<CR><LF>\n`, /^its control characters are written as text \("<STX>/],
     [`^B${body}^C16^M\n`, /^its control characters are written as text/],
     ['$IIMWV,284,R,001.26,K,A*1D\\r\\n\n', /^its control characters are written as text/],

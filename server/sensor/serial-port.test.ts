@@ -222,32 +222,28 @@ test('serialport’s errors become sentences for people', () => {
 
 const polling = { node: 'B', rateHz: 2 }
 
-test(
-  'a polled sensor is enabled and polled at every opening, and disabled at the end',
-  bounded,
-  async () => {
-    const { source, newest, heard, time, ports } = openFake({ polling })
-    newest().succeed()
-    time.advance(130)
-    newest().receive('\x02B')
-    time.advance(500)
-    newest().unplug()
-    time.advance(500)
-    newest().succeed()
-    await source.stop()
-    time.advance(60_000)
-    assert.deepEqual(
-      ports.map(({ written }) => written),
-      [
-        ['?', 'B', 'B'],
-        ['?', '!'],
-      ],
-    )
-    assert.deepEqual(heard, ['open', '\x02B@130', 'the port closed, 500', 'open'])
-    assert.equal(newest().closings, 1)
-    assert.equal(time.pending(), 0)
-  },
-)
+test('a polled sensor is enabled and polled at every opening, and disabled at the end', bounded, async () => {
+  const { source, newest, heard, time, ports } = openFake({ polling })
+  newest().succeed()
+  time.advance(130)
+  newest().receive('\x02B')
+  time.advance(500)
+  newest().unplug()
+  time.advance(500)
+  newest().succeed()
+  await source.stop()
+  time.advance(60_000)
+  assert.deepEqual(
+    ports.map(({ written }) => written),
+    [
+      ['?', 'B', 'B'],
+      ['?', '!'],
+    ],
+  )
+  assert.deepEqual(heard, ['open', '\x02B@130', 'the port closed, 500', 'open'])
+  assert.equal(newest().closings, 1)
+  assert.equal(time.pending(), 0)
+})
 
 test('a write that never drains does not block the close', bounded, async () => {
   const { source, newest, time } = openFake({ polling })

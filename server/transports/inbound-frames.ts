@@ -196,5 +196,8 @@ function frameIn(text: string): UpFrame {
 /** `now` is both the time of receipt and of response, ms since the epoch. */
 function answerClock({ at }: { readonly at?: unknown }, now: number): DownFrame {
   if (Number.isFinite(at)) return { type: 'clock', sent: at as number, received: now, at: now }
-  throw new Refusal('bad-shape', 'A clock request must contain "at": the client\'s time, in ms since the epoch.')
+  throw new Refusal(
+    'bad-shape',
+    'A clock request must contain "at": the client\'s time, in ms since the epoch.',
+  )
 }

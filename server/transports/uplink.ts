@@ -96,7 +96,10 @@ export function refuseHaste(waitMs: number, id: string | null): void {
 export function mustBeOfType({ headers }: AnyRequest, what: string, type: string): void {
   const given = headers['content-type'] ?? ''
   if (given === type || given.split(';', 1)[0] === type) return
-  throw new Refusal('wrong-type', `${what} must be sent as ${type}; this request has ${given ? `Content-Type ${given}` : 'no Content-Type'}.`)
+  throw new Refusal(
+    'wrong-type',
+    `${what} must be sent as ${type}; this request has ${given ? `Content-Type ${given}` : 'no Content-Type'}.`,
+  )
 }
 
 /** Throws a `Refusal` (403). */

@@ -16,7 +16,10 @@ const socketPath = '/api/socket'
 /** Close codes by status of a refusal; 1008 for others. */
 const closeCodes: Readonly<Record<number, number>> = { 500: 1011, 503: 1013 }
 
-const internal = new Refusal('internal', 'The server failed on this WebSocket; the server\'s terminal shows why.')
+const internal = new Refusal(
+  'internal',
+  "The server failed on this WebSocket; the server's terminal shows why.",
+)
 
 const notText = new Refusal('wrong-type', 'Frames must be JSON text, not binary.')
 

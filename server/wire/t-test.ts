@@ -40,7 +40,8 @@ export function intervalAround(
   { standardError, degreesOfFreedom }: MeanError,
   level: number,
 ): Interval {
-  if (!(level > 0 && level < 1)) throw new RangeError(`A level must be between 0 and 1, like 0.95; got ${level}`)
+  if (!(level > 0 && level < 1))
+    throw new RangeError(`A level must be between 0 and 1, like 0.95; got ${level}`)
   const reach = criticalT(1 - level, degreesOfFreedom) * standardError
   return [centre - reach, centre + reach]
 }

@@ -281,8 +281,7 @@ function mustBeSound({ after, count, speed, lowest, highest, direction, gaps }: 
     [speed, lowest, highest].every((column) => isColumn(column, isSpeed)) &&
     isColumn(direction, isNumberOrNull) &&
     Array.isArray(gaps)
-  if (!isSound)
-    throw new RangeError('The columns of a wind snapshot must be valid lists of equal length.')
+  if (!isSound) throw new RangeError('The columns of a wind snapshot must be valid lists of equal length.')
 }
 
 function isCount(value: unknown): value is number {

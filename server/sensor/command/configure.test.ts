@@ -71,24 +71,17 @@ test('finds a sensor that was left in configuration mode', bounded, async () => 
   assert.equal(written(), '**Q\rD3\rM2\rD3\rQ\r')
 })
 
-test(
-  'follows and confirms a new baud rate, and prints the server’s new flags',
-  bounded,
-  async () => {
-    const { done, ports, printed } = start(['B5', 'P3'])
-    await done()
-    const said = ports.map(({ settings, written }) => [settings.baudRate, written.join('')])
-    assert.deepEqual(said, [
-      [9600, '*B5\r'],
-      [38400, 'B\rP3\rD3\rQ\r'],
-    ])
-    assert.ok(
-      printed.includes('            (reopened the port: 38400 baud, parity none)'),
-      printed.join('\n'),
-    )
-    assert.ok(printed.includes('  From now on start the server with --sensor-baud-rate 38400'))
-  },
-)
+test('follows and confirms a new baud rate, and prints the server’s new flags', bounded, async () => {
+  const { done, ports, printed } = start(['B5', 'P3'])
+  await done()
+  const said = ports.map(({ settings, written }) => [settings.baudRate, written.join('')])
+  assert.deepEqual(said, [
+    [9600, '*B5\r'],
+    [38400, 'B\rP3\rD3\rQ\r'],
+  ])
+  assert.ok(printed.includes('            (reopened the port: 38400 baud, parity none)'), printed.join('\n'))
+  assert.ok(printed.includes('  From now on start the server with --sensor-baud-rate 38400'))
+})
 
 test('finds a sensor that changes its rate only when it leaves configuration mode', bounded, async () => {
   const onOpened = (count: number) => (count === 4 ? reading : '')
@@ -148,14 +141,18 @@ test('names the commands that the sensor did not accept', bounded, async () => {
   assert.ok(printed.includes('            ILLEGAL'))
 })
 
-test('tells a sensor that falls silent half-way to leave configuration mode all the same', bounded, async () => {
-  const sensor = scriptSensor()
-  const stage = setStage((written, port) => (written === 'M2\r' ? '' : sensor(written, port)))
-  const running = configure({ port: portSettings, node: 'Q', commands: ['M2', 'P3'] }, stage.context)
-  await assert.rejects(stage.play(running), failure('The sensor did not answer M2 within 3 s.'))
-  assert.equal(stage.written(), '*M2\rQ\r')
-  assert.equal(stage.printed.at(-1), '  Q ⏎       (so that it measures again)')
-})
+test(
+  'tells a sensor that falls silent half-way to leave configuration mode all the same',
+  bounded,
+  async () => {
+    const sensor = scriptSensor()
+    const stage = setStage((written, port) => (written === 'M2\r' ? '' : sensor(written, port)))
+    const running = configure({ port: portSettings, node: 'Q', commands: ['M2', 'P3'] }, stage.context)
+    await assert.rejects(stage.play(running), failure('The sensor did not answer M2 within 3 s.'))
+    assert.equal(stage.written(), '*M2\rQ\r')
+    assert.equal(stage.printed.at(-1), '  Q ⏎       (so that it measures again)')
+  },
+)
 
 test('leaves configuration mode on Ctrl-C', bounded, async () => {
   const { done, written, ending, time } = start(['M2', 'D6'])

@@ -135,13 +135,17 @@ test('lists converters first, with their makers, and says how to read the first'
   ])
 })
 
-test('without a port it prints a sentence, and a list that cannot be made is a failure', bounded, async () => {
-  assert.match((await list([])).join('\n'), /There is no serial port\. Plug the converter in/)
-  await assert.rejects(list(new Error('spawn udevadm ENOENT')), {
-    name: 'SensorFailure',
-    message: /cannot be listed \(spawn udevadm ENOENT\); name yours by --path/,
-  })
-})
+test(
+  'without a port it prints a sentence, and a list that cannot be made is a failure',
+  bounded,
+  async () => {
+    assert.match((await list([])).join('\n'), /There is no serial port\. Plug the converter in/)
+    await assert.rejects(list(new Error('spawn udevadm ENOENT')), {
+      name: 'SensorFailure',
+      message: /cannot be listed \(spawn udevadm ENOENT\); name yours by --path/,
+    })
+  },
+)
 
 const skip = spawnSync('socat', ['-V']).error ? 'socat is not installed' : false
 const boundMs = 30_000

@@ -44,7 +44,8 @@ export function readFault(text: string): Fault {
     throw new RangeError(
       `"${text}" is not a fault: write one like stall@30+9, with one of ${faultKinds.join(', ')}.`,
     )
-  if (forSeconds === 0) throw new RangeError(`${text} is not a valid time: begin at 0 s or later, for more than 0 s.`)
+  if (forSeconds === 0)
+    throw new RangeError(`${text} is not a valid time: begin at 0 s or later, for more than 0 s.`)
   if (kind === 'stall' && forSeconds > longestStallSeconds)
     throw new RangeError(`${text} is too long: a stall lasts up to ${longestStallSeconds} s.`)
   return { kind, atSeconds: Number(at), forSeconds }
