@@ -1,5 +1,4 @@
-// When certificates are created, kept, renewed and loaded, and how faults are named; with a manual
-// clock.
+// When certificates are created, kept, renewed and loaded, and how faults are named.
 
 import assert from 'node:assert/strict'
 import { createPrivateKey, X509Certificate } from 'node:crypto'

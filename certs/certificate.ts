@@ -104,8 +104,8 @@ export async function ensureCertificate({
 }
 
 /**
- * Reads PEM files, a chain with the server's own certificate first. Throws CertificateError if one is missing,
- * unreadable, not PEM, mismatched or expired.
+ * Reads PEM files, a chain with the server's own certificate first. Throws CertificateError if one
+ * is missing, unreadable, not PEM, mismatched or expired.
  */
 export async function loadCertificate({ certFile, keyFile }: PairFiles, now: Date): Promise<Pair> {
   const [cert, key] = [await readPem(certFile), await readPem(keyFile)]
@@ -118,8 +118,8 @@ export async function loadCertificate({ certFile, keyFile }: PairFiles, now: Dat
 }
 
 /**
- * `localhost`, the host name, and the multicast DNS name (`.local`, RFC 6762), in lower case. Omits names invalid in a
- * certificate.
+ * `localhost`, the host name, and the multicast DNS name (`.local`, RFC 6762), in lower case. Omits
+ * names invalid in a certificate.
  */
 export function machineNames(name: string = hostname()): string[] {
   const own = name.toLowerCase()
@@ -138,7 +138,10 @@ function isDnsName(name: string): boolean {
   return name.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(name)
 }
 
-/** Omits link-local IPv6, which needs a zone (`%eth0`) that URLs do not support (WHATWG URL, section 3.5). */
+/**
+ * Omits link-local IPv6, which needs a zone (`%eth0`) that URLs do not support (WHATWG URL, section
+ * 3.5).
+ */
 export function machineAddresses(interfaces = networkInterfaces()): string[] {
   const addresses = Object.values(interfaces).flatMap((entries) => entries ?? [])
   const usable = addresses.map(({ address }) => address).filter((address) => !address.startsWith('fe80:'))

@@ -21,7 +21,10 @@ const dayMs = 24 * 60 * 60 * 1000
 /** Backdated, because other machines' clocks may be slow. */
 const leadMs = dayMs
 const authorityLifeMs = 3650 * dayMs
-/** Browsers refuse server certificates above 398 days (CA/Browser Forum, Baseline Requirements 6.3.2). */
+/**
+ * Browsers refuse server certificates above 398 days (CA/Browser Forum, Baseline Requirements
+ * 6.3.2).
+ */
 const leafLifeMs = 397 * dayMs
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }

@@ -1,5 +1,4 @@
-// Installs packages, browsers and brokers, and builds the web app if needed. Runs on Node 18 and
-// later.
+// Installs packages, browsers and brokers, and builds the web app. Runs on Node 18 and later.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,5 +1,4 @@
-// The test suite: types, lint, tests. Node's test summary comes last, followed by the failures in
-// Firefox.
+// The test suite: types, lint, tests. Node's summary comes last, then the failures in Firefox.
 
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'

@@ -1,5 +1,4 @@
-// One running server: log, hub, sensor source, application, listeners; or the part that one of
-// several processes has.
+// A running server, or one of its processes: log, hub, sensor source, application, listeners.
 
 import type { KeyObject } from 'node:crypto'
 import { availableParallelism } from 'node:os'

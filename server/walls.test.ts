@@ -1,5 +1,4 @@
-// Checks the walls of ARCHITECTURE.md: who may import whom, and that only the table branches on a
-// mode's name.
+// Checks the walls of ARCHITECTURE.md: allowed imports, and that only one table branches on modes.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'

@@ -1,5 +1,4 @@
-// The precedence of flag, variable, file and default, a command's own flags, and the sentence for
-// each invalid one.
+// The precedence of flag, variable, file and default, and the sentence for each invalid value.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

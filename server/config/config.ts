@@ -32,7 +32,9 @@ export interface ConfigSources {
 /** Optional, unless `--config` names a file. */
 const usualFile = 'crosswind.config.ts'
 
-/** Throws ConfigError with one sentence: key, origin, value and what is allowed. Paths are as given. */
+/**
+ * Throws ConfigError with one sentence: key, origin, value and what is allowed. Paths are as given.
+ */
 export async function loadConfig({ argv, env, cwd }: ConfigSources): Promise<Config> {
   const flags = splitFlags(argv, settingFlags)
   const configFile = flags.findLast(({ name }) => name === '--config')?.text ?? null
@@ -195,7 +197,10 @@ export function readFlags<Shape extends Record<string, z.ZodType>>(
 
 const toHelp = '; --help lists them.'
 
-/** Splits `--name value`, `--name=value` and switches, in order; a switch has no text. Throws ConfigError. */
+/**
+ * Splits `--name value`, `--name=value` and switches, in order; a switch has no text. Throws
+ * ConfigError.
+ */
 function splitFlags(argv: readonly string[], known: typeof settingFlags): { name: string; text: string }[] {
   const options = Object.fromEntries(
     Array.from(known, ([name, allowed]) => [

@@ -1,5 +1,4 @@
-// What a channel's document contains, by Yjs clients and clocks, without its text; and what an
-// update adds.
+// What a channel's document contains, without its text, and what an update adds to it.
 
 import * as Y from 'yjs'
 import { cutText } from '../wire/graphemes.ts'

@@ -1,5 +1,4 @@
-// A thread that reads and writes documents off the event loop, with limits of processor time and
-// memory.
+// A thread for reading and writing documents, with limits of processor time and memory.
 
 import { Worker } from 'node:worker_threads'
 import { Refusal } from '../wire/refusal.ts'

@@ -1,5 +1,4 @@
-// Writes documents: stores a program's text as one message, and converts content that the other
-// editor mode left.
+// Writes a program's text as one message, and converts content that the other editor mode left.
 
 import { hash } from 'node:crypto'
 import { documentDeleted, type Log } from '../log/log.ts'

@@ -1,5 +1,4 @@
-// Admission of updates: knows what a channel's document contains and who wrote it, but not its
-// text.
+// Admission of updates: knows what a document contains and who wrote it, but not its text.
 
 import type { Log } from '../log/log.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../wire/messages.ts'

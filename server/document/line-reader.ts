@@ -453,7 +453,7 @@ export class LineReader {
     }
   }
 
-  // What stands in the text
+  // Inline content
 
   #marksIn({ tag, attribute, styles }: Opening, { marks: outer, kind }: Context, isOwn: boolean): Marks {
     // In a code block, `code` adds no mark but may name the language.

@@ -1,4 +1,4 @@
-// Reads and writes Markdown: CommonMark with GitHub's tables, tasks, struck text and bare addresses.
+// Reads and writes Markdown: CommonMark with GitHub's tables, tasks, strikethrough and autolinks.
 
 import type { ListItem, List as ListNode, PhrasingContent, RootContent } from 'mdast'
 import { gfmToMarkdown } from 'mdast-util-gfm'

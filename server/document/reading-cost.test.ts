@@ -1,5 +1,5 @@
-// The cost of reading a document is limited before an update is stored, and honest histories stay
-// below it.
+// The cost of reading a document is limited before an update is stored; honest histories stay low.
+// below.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

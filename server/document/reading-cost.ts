@@ -1,5 +1,4 @@
-// Bounds the time to read a document by the worst-case cost of its newest updates, without reading
-// it.
+// Bounds the time to read a document by its updates' worst-case cost, without reading it.
 
 /**
  * Yjs searches for an item's place by scanning other items: nanoseconds for each in a large

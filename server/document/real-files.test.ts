@@ -1,5 +1,4 @@
-// READMEs and pages of installed packages: every visible word is kept, and every format
-// round-trips.
+// READMEs and pages of installed packages: all visible words are kept, and formats round-trip.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'

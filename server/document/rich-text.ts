@@ -29,7 +29,10 @@ export interface Run {
 }
 
 export interface LineFormat {
-  /** `p`, `h1` to `h6`, `blockquote`, `pre`, or kind and level of a list item: `ul1` to `ul6`, `ol1` to `ol6`. */
+  /**
+   * `p`, `h1` to `h6`, `blockquote`, `pre`, or kind and level of a list item: `ul1` to `ul6`, `ol1`
+   * to `ol6`.
+   */
   readonly block: string
   /** `center`, `right`, `justify`. */
   readonly align: string | null

@@ -299,8 +299,9 @@ function blameOversizedHeaders(session: ServerHttp2Session): void {
 const handshakeRecord = 22
 
 /**
- * Calls `beginTls` when the first byte starts a TLS handshake; otherwise parses HTTP/1.1 and redirects to https. Silent
- * connections are cut after `silenceMs`, incomplete requests like incomplete handshakes.
+ * Calls `beginTls` when the first byte starts a TLS handshake; otherwise parses HTTP/1.1 and
+ * redirects to https. Silent connections are cut after `silenceMs`, incomplete requests like
+ * incomplete handshakes.
  */
 function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => void) => void {
   const plain = createServer({ maxHeaderSize: mostHeaderBytes }, redirect)
@@ -326,7 +327,10 @@ function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => vo
 const noAddressSentence =
   'This port speaks HTTPS. A redirect needs a Host header, HOST or HOST:PORT, and a path that begins with a slash.'
 
-/** 308 keeps method and body (RFC 9110, section 15.4.9). Not cacheable: another program may use this port later. */
+/**
+ * 308 keeps method and body (RFC 9110, section 15.4.9). Not cacheable: another program may use this
+ * port later.
+ */
 function redirect(request: IncomingMessage, response: ServerResponse): void {
   const location = secureAddress(request)
   const body = location

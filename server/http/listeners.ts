@@ -140,8 +140,8 @@ function http2Options({ streamsPerSession }: ListenerSettings) {
     // streams.
     maxSessionMemory: 64,
     maxSessionInvalidFrames: 100,
-    // One reset per open stream: closed tabs, aborted requests. A reset costs the server about 0.4 ms: Node's burst of
-    // 1000 stalls it for 0.4 s, 2000 for 0.8 s.
+    // One reset per open stream: closed tabs, aborted requests. A reset costs the server about 0.4
+    // ms: Node's burst of 1000 stalls it for 0.4 s, 2000 for 0.8 s.
     streamResetBurst: streamsPerSession,
     streamResetRate: 100,
   } as const

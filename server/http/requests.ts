@@ -202,9 +202,9 @@ function endLeftover(request: IncomingMessage, response: ServerResponse): void {
 }
 
 /**
- * Resets a stream whose request body still arrives after the response: NO_ERROR asks the client to stop (RFC 9113,
- * section 8.1). A complete request must not be reset: Firefox treats a response without END_STREAM as a partial
- * transfer.
+ * Resets a stream whose request body still arrives after the response: NO_ERROR asks the client to
+ * stop (RFC 9113, section 8.1). A complete request must not be reset: Firefox treats a response
+ * without END_STREAM as a partial transfer.
  */
 function endStream({ method, stream }: Http2ServerRequest): void {
   // Node closes a stream with an unread request after the response (Http2Stream, kMaybeDestroy). If

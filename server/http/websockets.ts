@@ -100,7 +100,10 @@ async function check(request: IncomingMessage, parts: WebSocketParts): Promise<v
   await app.authorizeSocket(request)
 }
 
-/** A null address makes an unconnected WebSocket; missing in the types, like the options and `setSocket`. */
+/**
+ * A null address makes an unconnected WebSocket; missing in the types, like the options and
+ * `setSocket`.
+ */
 const DetachedWebSocket = WebSocket as unknown as new (
   address: null,
   protocols: undefined,

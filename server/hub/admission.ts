@@ -150,7 +150,10 @@ function misfitOfDraft(given: unknown): Misfit | null {
 export const sensorName = 'sensor'
 export const overviewName = 'overview'
 
-/** Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the field. */
+/**
+ * Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the
+ * field.
+ */
 export function admitDraft(given: unknown): Draft {
   const misfit = misfitOfDraft(given)
   if (misfit) throw badShape('message', 'the message', misfit, idOf(given))

@@ -1,5 +1,4 @@
-// Shows who is on each page and where: changes as they happen, the full state to newcomers, never
-// logged.
+// Shows who is on each page and where: changes as they happen, the full state to newcomers.
 
 import {
   type AwarenessFrame,

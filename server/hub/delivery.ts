@@ -1,5 +1,4 @@
-// Deliveries: each frame is encoded once for all readers, recent ones are cached, large ones
-// charged once.
+// Deliveries: frames encoded once for all readers; recent ones are cached, large ones charged once.
 
 import type { CatchUp } from '../log/log.ts'
 import { type DownFrame, estimateLength, formatCursor, isKind, type Message } from '../wire/messages.ts'

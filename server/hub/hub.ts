@@ -201,7 +201,10 @@ export class Hub {
     this.#rateLimit.charge(connection, Math.floor(bytes / bytesPerToken))
   }
 
-  /** Throws a `Refusal` (403 `not-your-name`) if a free name sets `carries`, the windows of a shared stream. */
+  /**
+   * Throws a `Refusal` (403 `not-your-name`) if a free name sets `carries`, the windows of a shared
+   * stream.
+   */
   heard(from: Subscriber | string, carries?: Readonly<Record<string, number>>): void {
     const client = this.#clientOf(from)
     if (client) this.#registry.heard(client, carries)

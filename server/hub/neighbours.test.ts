@@ -1,5 +1,4 @@
-// Checks what servers of one log know of each other's windows, and that any of them handles a
-// request.
+// What servers of one log know of each other's windows; any of them handles a request.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

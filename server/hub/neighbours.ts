@@ -1,5 +1,4 @@
-// Exchanges notes between the servers of one log: window counts, who is shown where, and requests
-// for another server's clients.
+// Exchanges window counts, shown windows and misdirected requests between the servers of one log.
 
 import type { Bus } from '../log/log.ts'
 import type { AwarenessReport } from '../wire/messages.ts'

@@ -13,7 +13,10 @@ export interface Client {
   readonly identity: ClientIdentity
   readonly page: string
   readonly stream: Subscriber | null
-  /** Last sign of life, ms since the epoch; null for a stream without heartbeats, which are optional. */
+  /**
+   * Last sign of life, ms since the epoch; null for a stream without heartbeats, which are
+   * optional.
+   */
   heardAt: number | null
   /** End of a held poll, ms since the epoch: no sign of life is due before. */
   quietUntil: number | null
@@ -222,7 +225,9 @@ export class Registry {
     return this.#clients.size
   }
 
-  /** `carries`: see `Client`. Throws a `Refusal` (403 `not-your-name`) if a free name carries any. */
+  /**
+   * `carries`: see `Client`. Throws a `Refusal` (403 `not-your-name`) if a free name carries any.
+   */
   heard(client: Client, carries?: Readonly<Record<string, number>>): void {
     client.heardAt = this.#timers.now()
     if (!carries) return

@@ -1,4 +1,4 @@
-// One client's open stream, from its opening to its end: a bounded queue of frames, sent at the client's pace.
+// One client's open stream: a bounded queue of frames, sent at the client's pace.
 
 import type { CatchUp, Log } from '../log/log.ts'
 import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../wire/messages.ts'

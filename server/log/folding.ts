@@ -57,7 +57,10 @@ interface Pile {
   retryAt: number
 }
 
-/** A pile is folded when it exceeds one of these and a fraction of its base, or when all piles exceed the total. */
+/**
+ * A pile is folded when it exceeds one of these and a fraction of its base, or when all piles
+ * exceed the total.
+ */
 export const foldAt = { messages: 500, bytes: 262_144, ofBase: 1 / 8, totalBytes: 33_554_432 }
 
 interface FoldingParts {

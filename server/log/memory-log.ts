@@ -6,7 +6,10 @@ import type { Defer, Log, LogParts } from './log.ts'
 import { Tail } from './retention.ts'
 import { Sequencer } from './sequencer.ts'
 
-/** A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each process. */
+/**
+ * A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each
+ * process.
+ */
 export function createMemoryLog({ epoch, limits, folds = {}, now, onFailure }: MemoryLogParts): Log {
   const onFolded = (messages: readonly Message[]) =>
     messages.forEach((message) => void tail.superseded(message))

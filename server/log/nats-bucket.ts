@@ -1,5 +1,4 @@
-// The bucket beside a NATS stream: the stream's epoch, and messages that outlive the stream's
-// limits.
+// The bucket beside a NATS stream: its epoch, and messages that outlive its limits.
 
 import { createHash } from 'node:crypto'
 import type { ObjectInfo, ObjectStore } from '@nats-io/obj'

@@ -1,5 +1,4 @@
-// The log on NATS JetStream: any number of servers append to one stream, and each keeps a view of
-// it.
+// The log on NATS JetStream: servers append to one stream, and each keeps a view of it.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import {

@@ -1,5 +1,4 @@
-// One server's view of a NATS stream: the newest messages, every channel's state, and what may be
-// erased.
+// One server's view of a NATS stream: the newest messages, all channels, and what may be erased.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager, type JsMsg } from '@nats-io/jetstream'

@@ -24,7 +24,10 @@ import {
 interface Place {
   /** Callable repeatedly. */
   readonly open: () => Log | Promise<Log>
-  /** Node arguments of a program that appends until killed and prints acknowledged numbers; the first is added. */
+  /**
+   * Node arguments of a program that appends until killed and prints acknowledged numbers; the
+   * first is added.
+   */
   readonly appender: readonly string[]
 }
 

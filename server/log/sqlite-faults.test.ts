@@ -1,5 +1,4 @@
-// What a log does when its files were set back, damaged or lost: no client silently misses a
-// message.
+// Log files that were set back, damaged or lost: no client silently misses a message.
 
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

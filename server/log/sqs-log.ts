@@ -1,5 +1,4 @@
-// The log behind an Amazon SQS queue: a draft passes through the queue before the server's own log
-// stores it.
+// The log behind an Amazon SQS queue, which each draft passes before the server's log stores it.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import {

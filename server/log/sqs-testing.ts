@@ -1,5 +1,4 @@
-// For tests and the lab: a server with SQS's API on a free port, other users of its queues, and a
-// program that appends.
+// For tests and the lab: an SQS server, other users of its queues, and a program that appends.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

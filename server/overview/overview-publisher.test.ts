@@ -1,5 +1,4 @@
-// Overviews over a real hub and log: what readers receive and when, what it costs others, and a
-// restart.
+// Overviews over a real hub and log: what readers receive and when, and a restart.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,4 @@
-// Publishes the overview of each page that has readers, from its edits and the wind, on one server
-// for all.
+// Publishes the overview of each page that has readers, from its edits and the wind.
 
 import { type Documents, isTooCostly } from '../document/document-worker.ts'
 import { overviewName } from '../hub/admission.ts'

@@ -1,5 +1,4 @@
-// The page: the built file with its settings and a snapshot, from which its stream resumes; and its
-// assets.
+// The page, with its settings and a snapshot from which its stream resumes; and its assets.
 
 import { existsSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
@@ -121,7 +120,10 @@ function* partsOf(page: string, start: PageStart): Generator<string> {
 const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$/
 const isAsset = (path: string) => assetPath.test(path) && !path.endsWith('.br') && !path.endsWith('.gz')
 
-/** Only assets and wind history are compressed: compression delays streams, and leaks the text's length (BREACH). */
+/**
+ * Only assets and wind history are compressed: compression delays streams, and leaks the text's
+ * length (BREACH).
+ */
 export function serveAssets(folder: string, ports: () => readonly number[]): Middleware {
   const setHeaders = (response: ServerResponse, path: string) => {
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable')

@@ -1,5 +1,4 @@
-// The list of runs and the files of reports, over HTTP: order, damage, limits, types, policies,
-// access.
+// The list of runs and the files of reports: order, damage, limits, types, policies, access.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

@@ -1,5 +1,4 @@
-// Invitations, sessions and grants: expiry, forgeries, renewal, the bounded cache, and what a grant
-// allows.
+// Invitations, sessions and grants: expiry, forgeries, renewal, the cache, and what a grant allows.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

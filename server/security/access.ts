@@ -148,8 +148,8 @@ export function isLoopback(host: string): boolean {
 export const joinPath = '/join'
 
 /**
- * `expiresAt`: ms since the epoch, rounded down to a second. Rejects for an invalid channel name, no channel, or more
- * than 32.
+ * `expiresAt`: ms since the epoch, rounded down to a second. Rejects for an invalid channel name,
+ * no channel, or more than 32.
  */
 export function makeInvitation(
   { expiresAt, ...permission }: Permission & { readonly expiresAt: number },
@@ -164,7 +164,10 @@ export function invitationLink(origin: string, token: string): string {
 
 export const invitationPath = (token: string) => `${joinPath}?invitation=${token}`
 
-/** `__Host-`: TLS and this host only (RFC 6265bis). Cookies ignore ports, so both listeners receive it. */
+/**
+ * `__Host-`: TLS and this host only (RFC 6265bis). Cookies ignore ports, so both listeners receive
+ * it.
+ */
 const cookieName = '__Host-crosswind'
 const cookiePattern = new RegExp(`(?:^|;\\s*)${cookieName}=([^;]*)`)
 

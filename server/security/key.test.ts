@@ -1,5 +1,4 @@
-// The key file of access.ts: the signing secret is private and created once; the sentence for each
-// bad one.
+// The key file of access.ts: created once, private, and a sentence for each bad one.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -69,7 +69,10 @@ export interface OriginRules {
   readonly allowedOrigins: readonly string[]
 }
 
-/** Null if allowed; else 403 `foreign-origin`. Requests without Origin pass; see `refuseForeignFetch`. */
+/**
+ * Null if allowed; else 403 `foreign-origin`. Requests without Origin pass; see
+ * `refuseForeignFetch`.
+ */
 export function refuseForeign(origin: string | undefined, host: string | undefined, rules: OriginRules) {
   const { ports, allowedOrigins } = rules
   if (origin === undefined || origin === `https://${host}` || allowedOrigins.includes(origin)) return null

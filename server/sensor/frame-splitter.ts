@@ -20,7 +20,10 @@ const longestBody = 32
  */
 const longestForeignBody = 400
 
-/** Pure, and holds at most one frame. STX and `$` occur only at a frame's start, so each starts a new one. */
+/**
+ * Pure, and holds at most one frame. STX and `$` occur only at a frame's start, so each starts a
+ * new one.
+ */
 export function createFrameSplitter() {
   const refused = { checksum: 0, layout: 0, range: 0, cut: 0, 'too-long': 0, ending: 0 }
   /** In `head`, the `$` may still prove stray. */

@@ -3,7 +3,10 @@
 import { createFrameSplitter } from './frame-splitter.ts'
 import { isIntact, type RefusalCode } from './windsonic-frame.ts'
 
-/** `date`: with time of day. `epoch`: in s, ms, µs or ns. `clock`: time of day. `count`: since the start. */
+/**
+ * `date`: with time of day. `epoch`: in s, ms, µs or ns. `clock`: time of day. `count`: since the
+ * start.
+ */
 type TimeLayout =
   | { readonly kind: 'epoch' | 'clock' }
   /** How 03/04/2020 is read; an impossible date is read the other way. */
@@ -71,7 +74,10 @@ function stripLogger(raw: string): string {
   return raw.replace(/[\s"']+$/, '').replace(furtherColumns, '$1')
 }
 
-/** A comma starts a fraction, not a column, if 3 or 6 digits follow, as in most loggers, or no comma does. */
+/**
+ * A comma starts a fraction, not a column, if 3 or 6 digits follow, as in most loggers, or no comma
+ * does.
+ */
 const commaFraction = String.raw`,(?:\d{3}(?!\d)|\d{6}(?!\d)|\d{1,9}(?![\d,]))`
 const hourAndMinute = String.raw`(?<hour>\d\d?):(?<minute>\d\d)`
 const secondPart = String.raw`:(?<second>\d\d)(?<fraction>[.:]\d+|${commaFraction})?`

@@ -1,5 +1,4 @@
-// Plays each log to a pseudo-terminal that the serial source reads, and as a recorded log: the
-// readings are equal.
+// Logs played to a pseudo-terminal and replayed as recorded logs give the same readings.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'

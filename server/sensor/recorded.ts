@@ -132,7 +132,10 @@ async function* pacedMessages(
   for (const message of pending) yield { message, gapMs: usualMs }
 }
 
-/** Polling loggers keep a frame at least hourly. A longer gap is a hole or a clock change; the page shows one hour. */
+/**
+ * Polling loggers keep a frame at least hourly. A longer gap is a hole or a clock change; the page
+ * shows one hour.
+ */
 const longestGapMs = 3_600_000
 /** A WindSonic's highest rate (P3). */
 const fastestHz = 4
@@ -143,9 +146,10 @@ const usualGaps = 2
 const leastUsualMs = 2000
 
 /**
- * Maps a line's time, ms, to the gap before it, ms: 0 if the clock went back, at most an hour. A step of an hour in a
- * local clock with frequent lines is daylight-saving time, not a gap. Of lines with equal times, one second's worth
- * plays at once; the rest, from a logger with coarse times, play at `rateHz` and shorten the next gap.
+ * Maps a line's time, ms, to the gap before it, ms: 0 if the clock went back, at most an hour. A
+ * step of an hour in a local clock with frequent lines is daylight-saving time, not a gap. Of lines
+ * with equal times, one second's worth plays at once; the rest, from a logger with coarse times,
+ * play at `rateHz` and shorten the next gap.
  */
 function createPacing(rateHz: number): (at: number, isLocal: boolean) => number {
   const mostAtOnce = Math.max(fastestHz, rateHz)

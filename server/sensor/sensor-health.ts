@@ -171,7 +171,10 @@ const plainBytes = /[\w ,.:;$*+\-/()=]/g
 /** The last one counts (manual 1405-PS-0019: configuration mode, power-up banner). */
 const announcements = /CONFIGURATION MODE|WINDSONIC|\*PASS\*/g
 
-/** Splits a line's bytes and classifies those since the last valid frame. Pure: no clock. Memory is bounded. */
+/**
+ * Splits a line's bytes and classifies those since the last valid frame. Pure: no clock. Memory is
+ * bounded.
+ */
 export class Evidence {
   readonly #splitter = createFrameSplitter()
   #text = ''
@@ -242,7 +245,8 @@ export function complaint(
   const excerpt = JSON.stringify(verdict.excerpt)
   switch (verdict.kind) {
     case 'nothing': {
-      // A wrong rate or parity may look like silence: some drivers drop characters without a stop bit.
+      // A wrong rate or parity may look like silence: some drivers drop characters without a stop
+      // bit.
       if (polling === null)
         return `The sensor on ${path} has sent nothing for ${seconds(forMs)}: check its power and cable, its baud rate and parity (here ${baudRate}, ${parity}), and that it is not set to be polled (M3, M4)`
       const questions = missed === 1 ? 'a question' : `${missed} questions in a row`

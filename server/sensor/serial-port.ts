@@ -46,9 +46,9 @@ export function createSerialPort({ path, baudRate, parity }: PortSettings): Port
 const wakeUpMs = 4
 
 /**
- * On Node 26.4 and later, serialport 13 reads arriving bytes only in an event-loop turn that something else starts,
- * possibly seconds later (serialport/node-serialport, issue 3148). Each poller event starts a turn, or a timer on
- * Windows, which has no poller.
+ * On Node 26.4 and later, serialport 13 reads arriving bytes only in an event-loop turn that
+ * something else starts, possibly seconds later (serialport/node-serialport, issue 3148). Each
+ * poller event starts a turn, or a timer on Windows, which has no poller.
  */
 function readAtOnce(port: SerialPort): void {
   const nothing = () => undefined
@@ -127,8 +127,9 @@ export function openSerialPort(opening: SerialPortOpening): { stop(): Promise<vo
 const watchEveryMs = 1000
 
 /**
- * Calls `onGone` once if the path is missing or leads to another device. On Linux, serialport 13 does not close an
- * unplugged device that reads as empty, but loops and leaks memory (serialport/bindings-cpp, issue 162).
+ * Calls `onGone` once if the path is missing or leads to another device. On Linux, serialport 13
+ * does not close an unplugged device that reads as empty, but loops and leaks memory
+ * (serialport/bindings-cpp, issue 162).
  */
 function watchPath(path: string, timers: Timers, onGone: () => void): Cancel {
   const opened = deviceAt(path)
@@ -282,12 +283,18 @@ const disable = '!'
 
 /** A reply begins within this time (same section). */
 const replyMs = 130
-/** A sensor is ready this long after power-up (same section), unannounced; hence enabling is repeated. */
+/**
+ * A sensor is ready this long after power-up (same section), unannounced; hence enabling is
+ * repeated.
+ */
 const readyMs = 5000
 
 const frameStarts = Buffer.from('\x02$')
 
-/** Poll n is due at start + n / rate; polls that a stall delays are skipped. Writes only `?` and the node letter. */
+/**
+ * Poll n is due at start + n / rate; polls that a stall delays are skipped. Writes only `?` and the
+ * node letter.
+ */
 function startPolling(
   { node, rateHz }: Polling,
   { timers, onMissed = () => undefined }: LineOpening,

@@ -1,5 +1,4 @@
-// What each source publishes: every reading, and every change of the sensor's state; and what is
-// printed.
+// What each source publishes, readings and changes of the sensor's state; and what is printed.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

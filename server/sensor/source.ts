@@ -14,7 +14,10 @@ import { type createSerialPort, openSerialPort } from './serial-port.ts'
 import { WindSonic } from './simulator/windsonic.ts'
 import type { FrameReading } from './windsonic-frame.ts'
 
-/** `at`: ms since the epoch; the arrival of a reading's first byte, or the time a state was detected. */
+/**
+ * `at`: ms since the epoch; the arrival of a reading's first byte, or the time a state was
+ * detected.
+ */
 type Publish = <Kind extends 'reading' | 'sensor'>(kind: Kind, body: Bodies[Kind], at: number) => void
 
 /** `run` keeps ids unique across restarts. */

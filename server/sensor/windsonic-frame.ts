@@ -38,8 +38,9 @@ const layouts = {
   /** M1 and M3, `Q,+001.59,-002.74,M,00,` */
   uv: new RegExp(`^([A-Z]),([+-]${size})?,([+-]${size})?,([A-Z]),${status},$`),
   /**
-   * M12, `Q,001.59,1,00,M,`: polarity 0 from the north, 1 from the south (manual 1405-PS-0019, issue 28, section 9.6).
-   * The manual describes a signed size but shows an unsigned one: both are read.
+   * M12, `Q,001.59,1,00,M,`: polarity 0 from the north, 1 from the south (manual 1405-PS-0019,
+   * issue 28, section 9.6). The manual describes a signed size but shows an unsigned one: both are
+   * read.
    */
   tunnel: new RegExp(String.raw`^([A-Z]),([+-]?${size})?,(\d)?,${status},([A-Z]),$`),
   /** M5, M14, M15 and M16, `IIMWV,284,R,001.26,K,A` */
@@ -102,10 +103,10 @@ function directionAndSpeed(directionDegrees: number | null, speed: number | null
 }
 
 /**
- * The manual defines "U (= South - North)" and "V (= East - West)", positive along the arrows of its figure 5
- * (1405-PS-0019, issue 28, section 9.2); in tunnel frames +U "is a wind from the South" (section 9.6). So u < 0 comes
- * from the north, v > 0 from the east. Meteorology's u and v differ in order and sign. The signs of a fault's nines are
- * undocumented.
+ * The manual defines "U (= South - North)" and "V (= East - West)", positive along the arrows of
+ * its figure 5 (1405-PS-0019, issue 28, section 9.2); in tunnel frames +U "is a wind from the
+ * South" (section 9.6). So u < 0 comes from the north, v > 0 from the east. Meteorology's u and v
+ * differ in order and sign. The signs of a fault's nines are undocumented.
  */
 function alongAxes(u: number | null, v: number | null): Values {
   if (u === null || v === null) return 'incomplete'
@@ -133,12 +134,15 @@ function alongTunnel(field: string | undefined, polarity: number | null): Values
 }
 
 /**
- * Good, good with heating (heated models), maximum gain (old units), NMEA acceptable (manual 1405-PS-0019, issue 28,
- * sections 9.4 and 11.5). Otherwise the values are meaningless.
+ * Good, good with heating (heated models), maximum gain (old units), NMEA acceptable (manual
+ * 1405-PS-0019, issue 28, sections 9.4 and 11.5). Otherwise the values are meaningless.
  */
 const soundStatuses: ReadonlySet<string> = new Set(['00', '60', '10', 'A'])
 
-/** Below it the direction is meaningless: command K, default K50 (manual 1405-PS-0019, issue 28, page 53). */
+/**
+ * Below it the direction is meaningless: command K, default K50 (manual 1405-PS-0019, issue 28,
+ * page 53).
+ */
 const calmMetresPerSecond = 0.05
 /** The highest value of K (same page); an empty direction above it is damage. */
 const highestCalmMetresPerSecond = 5
@@ -149,7 +153,10 @@ const rounding = 1e-9
 
 const nothing = { directionDegrees: null, speed: null, speedMetresPerSecond: null, axes: null }
 
-/** A fault overrides all other fields. Below the threshold the wind is calm, even with a direction (format O2). */
+/**
+ * A fault overrides all other fields. Below the threshold the wind is calm, even with a direction
+ * (format O2).
+ */
 function readingOf(
   { format, raw, node }: Pick<FrameReading, 'format' | 'raw' | 'node'>,
   unit = '',
@@ -178,7 +185,10 @@ export interface FrameValues {
   readonly directionDegrees: number | null
   /** In `unit`; in a fault null (O1) or 999.99 (O2). */
   readonly speed: number | null
-  /** In `unit`; null in a fault. Tunnel frames write the size of `u`, with polarity 1 if positive, else 0. */
+  /**
+   * In `unit`; null in a fault. Tunnel frames write the size of `u`, with polarity 1 if positive,
+   * else 0.
+   */
   readonly axes: Axes | null
   readonly unit: WindUnit
   /** Two digits. NMEA without the Gill status derives `A` or `V`. */

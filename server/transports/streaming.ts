@@ -18,7 +18,10 @@ import { mustBeOfType } from './uplink.ts'
  */
 const longestSilence = beatsMissed * 2
 
-/** Acknowledged on the event stream: browsers expose a response only after the request (half duplex). */
+/**
+ * Acknowledged on the event stream: browsers expose a response only after the request (half
+ * duplex).
+ */
 export const streaming: ServerTransport = (mounting) => {
   const { router, hub, timers, limits, heartbeatMs } = mounting
   mountStream('/api/streaming', 'streaming', mounting)

@@ -1,5 +1,4 @@
-// Messages posted by clients: checked, stored and acknowledged; also heartbeats, states and
-// departures.
+// Posted messages: checked, stored and acknowledged; also heartbeats, states and departures.
 
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -92,7 +91,10 @@ export function refuseHaste(waitMs: number, id: string | null): void {
   throw new Refusal('too-fast', sentence, id, waitMs)
 }
 
-/** Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as absent. */
+/**
+ * Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as
+ * absent.
+ */
 export function mustBeOfType({ headers }: AnyRequest, what: string, type: string): void {
   const given = headers['content-type'] ?? ''
   if (given === type || given.split(';', 1)[0] === type) return

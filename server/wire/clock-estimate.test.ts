@@ -1,5 +1,4 @@
-// Clocks that are wrong, drift and jump, over slow paths: the true offset always lies within the
-// bound.
+// Clocks that drift and jump, over slow paths: the true offset always lies within the bound.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

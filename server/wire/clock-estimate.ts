@@ -2,7 +2,10 @@
 
 import type { Random } from './time.ts'
 
-/** T1 to T4 of RFC 5905, 8: first and last by the local clock, the others by the remote one; ms since the epoch. */
+/**
+ * T1 to T4 of RFC 5905, 8: first and last by the local clock, the others by the remote one; ms
+ * since the epoch.
+ */
 export interface Exchange {
   readonly sentAt: number
   readonly receivedAt: number
@@ -51,7 +54,10 @@ interface ClockEstimateSettings {
   readonly keepMs?: number
   /** Largest drift, ppm. 500 is the most that NTP corrects (RFC 5905, appendix A: MAXFREQ). */
   readonly mostDriftPpm?: number
-  /** Largest change of the drift while exchanges are kept, ppm. 15 is NTP's TOLERANCE (RFC 5905, 7.2). */
+  /**
+   * Largest change of the drift while exchanges are kept, ppm. 15 is NTP's TOLERANCE (RFC 5905,
+   * 7.2).
+   */
   readonly wanderPpm?: number
   /** Local clock resolution, ms: 5 µs in an isolated page of Chromium, 20 µs in Firefox. */
   readonly resolutionMs?: number
@@ -62,10 +68,11 @@ export type ClockEstimate = ReturnType<typeof createClockEstimate>
 const million = 1e6
 
 /**
- * Each exchange bounds the offset from above when the request left and from below when the response arrived, whatever
- * the delays (Cristian, Distributed Computing 3, 1989). All bounds together limit the drift, and so the offset now.
- * `boundMs` covers that whole range: it holds for asymmetric delays, grows with age, and shrinks as longer observation
- * narrows the drift. Exception: a clock jump smaller than the round trip looks like a slower path.
+ * Each exchange bounds the offset from above when the request left and from below when the response
+ * arrived, whatever the delays (Cristian, Distributed Computing 3, 1989). All bounds together limit
+ * the drift, and so the offset now. `boundMs` covers that whole range: it holds for asymmetric
+ * delays, grows with age, and shrinks as longer observation narrows the drift. Exception: a clock
+ * jump smaller than the round trip looks like a slower path.
  */
 export function createClockEstimate(settings: ClockEstimateSettings = {}) {
   const { mostExchanges = 64, keepMs = 600_000, resolutionMs = 0.02 } = settings
@@ -123,8 +130,8 @@ function withoutSlowest(exchanges: readonly Exchange[], most: number): readonly 
 type Marks = ReturnType<typeof marksOf>
 
 /**
- * An upper bound of the offset when the request left, a lower one when the response arrived; widened by the resolution,
- * which affects both the timestamp and a later reading.
+ * An upper bound of the offset when the request left, a lower one when the response arrived;
+ * widened by the resolution, which affects both the timestamp and a later reading.
  */
 function marksOf({ sentAt, receivedAt, answeredAt, returnedAt }: Exchange, resolutionMs: number) {
   return {

@@ -70,7 +70,10 @@ interface Written {
 
 /** A change of the shared document. */
 export interface UpdateBody extends Written {
-  /** A Yjs update (version 1) in base64 (RFC 4648, 4). In a snapshot one update may hold the whole document. */
+  /**
+   * A Yjs update (version 1) in base64 (RFC 4648, 4). In a snapshot one update may hold the whole
+   * document.
+   */
   readonly update: string
   /** Only in a snapshot: the document's Yjs clients by owner, a fingerprint or a free name. */
   readonly owners?: Readonly<Record<string, readonly number[]>>
@@ -334,7 +337,8 @@ export function parseCursor(text: string | null | undefined): Cursor | null {
 
 const cursorPattern = /^([A-Za-z0-9]{1,32}):(\d{1,15})$/
 
-// Frames. SSE: `type` is the event name. WebSocket: one JSON text each. Polling: a list in the response.
+// Frames. SSE: `type` is the event name. WebSocket: one JSON text each. Polling: a list in the
+// response.
 
 export type DownFrame =
   | Welcome

@@ -49,7 +49,8 @@ export function isShared({ windowsPerBrowser }: Pick<Mode, 'windowsPerBrowser'>,
 /** A long outbox must not flood a server that has just restarted. */
 const mostUnderWay = 32
 
-// Browsers allow six connections to a host (Chromium, Firefox, Safari): five held leave one for the uplink.
+// Browsers allow six connections to a host (Chromium, Firefox, Safari): five held leave one for the
+// uplink.
 const heldOverHttp1 = 5
 
 const usual = {

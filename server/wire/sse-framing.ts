@@ -25,7 +25,10 @@ function field(name: string, value = ''): string {
   return value === '' ? '' : `${name}: ${value}\n`
 }
 
-/** Parses a stream as browsers do; `push` accepts chunks cut anywhere. An id persists for later events. */
+/**
+ * Parses a stream as browsers do; `push` accepts chunks cut anywhere. An id persists for later
+ * events.
+ */
 export function createSseReader(onEvent: (event: Required<SseEvent>) => void) {
   let rest = ''
   let isFirst = true

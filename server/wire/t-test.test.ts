@@ -1,5 +1,4 @@
-// Student's t compared with tables and closed forms, intervals with known truths, Holm's correction
-// by hand.
+// Student's t against tables and closed forms, intervals against known truths, Holm's correction.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

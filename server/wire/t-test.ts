@@ -1,4 +1,4 @@
-// Student's t, intervals of means and Holm's correction, for the lab's reports and the page's comparison.
+// Student's t, intervals of means and Holm's correction, for the lab and the page's comparison.
 
 /** NaN for an empty list. */
 export function mean(values: readonly number[]): number {
@@ -91,7 +91,9 @@ export function criticalT(p: number, degreesOfFreedom: number): number {
   return high
 }
 
-/** Regularized, at `x` from 0 to 1 with `rest` = 1 - x (Abramowitz and Stegun, 6.6.2 and 26.5.8). */
+/**
+ * Regularized, at `x` from 0 to 1 with `rest` = 1 - x (Abramowitz and Stegun, 6.6.2 and 26.5.8).
+ */
 function incompleteBeta([x, rest]: readonly [number, number], a: number, b: number): number {
   // The continued fraction converges fast only on this side.
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta([rest, x], b, a)
@@ -113,7 +115,10 @@ function incompleteBeta([x, rest]: readonly [number, number], a: number, b: numb
   return (front * fraction) / a
 }
 
-/** C. Lanczos, "A Precision Approximation of the Gamma Function" (SIAM J. Numer. Anal. B 1, 1964), g = 7; for x above 0. */
+/**
+ * C. Lanczos, "A Precision Approximation of the Gamma Function" (SIAM J. Numer. Anal. B 1, 1964), g
+ * = 7; for x above 0.
+ */
 function logGamma(x: number): number {
   const sum = lanczos.reduce((total, coefficient, place) => total + coefficient / (x + place), leading)
   const t = x + 6.5
@@ -127,9 +132,10 @@ const lanczos = [
 ]
 
 /**
- * Corrected p's in the given order, which bound the family-wise error rate. S. Holm, "A Simple Sequentially Rejective
- * Multiple Test Procedure" (Scand. J. Statist. 6, 1979): the k-th smallest of m times m - k + 1, at least its
- * predecessor, at most 1. Throws RangeError for values outside 0 to 1.
+ * Corrected p's in the given order, which bound the family-wise error rate. S. Holm, "A Simple
+ * Sequentially Rejective Multiple Test Procedure" (Scand. J. Statist. 6, 1979): the k-th smallest
+ * of m times m - k + 1, at least its predecessor, at most 1. Throws RangeError for values outside 0
+ * to 1.
  */
 export function holm(probabilities: readonly number[]): readonly number[] {
   const wrong = probabilities.find((p) => !(p >= 0 && p <= 1))

@@ -57,7 +57,9 @@ export class WindHistory {
   readonly #minute = new Stretches(minuteMs + secondMs, 50)
   readonly #hour = new Stretches(hourMs + secondMs, secondMs)
 
-  /** Returns `stampedAt` (ms since the epoch) in the history's monotonic time. A fault leaves a gap. */
+  /**
+   * Returns `stampedAt` (ms since the epoch) in the history's monotonic time. A fault leaves a gap.
+   */
   take(reading: BareReading, stampedAt: number): number {
     const { at, stretch } = this.#statistics.take(reading, stampedAt)
     if (stretch) {
@@ -71,7 +73,10 @@ export class WindHistory {
     return this.#statistics.figures(now)
   }
 
-  /** Entries after `at`, oldest first: readings of the last minute if `isFull`, else seconds of the last hour. */
+  /**
+   * Entries after `at`, oldest first: readings of the last minute if `isFull`, else seconds of the
+   * last hour.
+   */
   since(at: number, isFull: boolean): readonly Stretch[] {
     return (isFull ? this.#minute : this.#hour).since(at)
   }

@@ -1,5 +1,4 @@
-// Wind statistics compared with hand calculations and brute force, and at the limits of their
-// spans.
+// Wind statistics compared with hand calculations and brute force, and at span limits.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -125,7 +124,8 @@ describe('means', () => {
     assertNear(twoMinutes?.speedMetresPerSecond, 8)
     assertNear(twoMinutes?.directionDegrees, 10)
     assertNear(tenMinutes?.speedMetresPerSecond, (8 * 4 + 2 * 8) / 10)
-    // 8 min × 4 m/s from 350 and 2 min × 8 from 10: atan(tan 10° × (16 − 32) / 48) to the west of north.
+    // 8 min × 4 m/s from 350 and 2 min × 8 from 10: atan(tan 10° × (16 − 32) / 48) to the west of
+    // north.
     assertNear(tenMinutes?.directionDegrees, 360 - 3.3637, 1e-3)
     assertNear(gustMetresPerSecond, 8)
     assertNear(spread?.deviationDegrees, 0, 1e-5)

@@ -45,7 +45,10 @@ export const noFigures: WindFigures = {
 /** Averaging periods: 10 minutes, and 2 for aviation (WMO-No. 8, I, 5.1.1). */
 export const meanMs = { twoMinutes: 120_000, tenMinutes: 600_000 }
 
-/** A longer silence is an outage: the slowest rate is one in 4 s (1405-PS-0019, command P20), plus 1 s of delay. */
+/**
+ * A longer silence is an outage: the slowest rate is one in 4 s (1405-PS-0019, command P20), plus 1
+ * s of delay.
+ */
 export const gapMs = 5000
 
 /** Peak gusts are means over 3 s (WMO-No. 8, I, 5.1.1; WMO-No. 306, FM 15, 15.5.5). */
@@ -109,8 +112,9 @@ export class WindAggregator {
   #paceMs: number | null = null
 
   /**
-   * Returns `stampedAt` (ms since the epoch) in the aggregator's time, and the reading's stretch; null for a fault.
-   * Repeated readings count. A calm counts with its speed and without a direction.
+   * Returns `stampedAt` (ms since the epoch) in the aggregator's time, and the reading's stretch;
+   * null for a fault. Repeated readings count. A calm counts with its speed and without a
+   * direction.
    */
   take({ state, speedMetresPerSecond, directionDegrees }: BareReading, stampedAt: number) {
     this.#setBackMs = Math.max(this.#setBackMs, this.#newestAt - stampedAt)
@@ -185,8 +189,8 @@ export function meanOf({ count, speed, east, north, coversMs }: WindSums): WindM
 const evenSpreadTerm = 2 / Math.sqrt(3) - 1
 
 /**
- * Standard deviation of the direction from sums alone: Yamartino, J. Climate Appl. Meteor. 23 (1984), 1362, equation
- * 10; within 2 % of the two-pass value. Null for fewer than two directions.
+ * Standard deviation of the direction from sums alone: Yamartino, J. Climate Appl. Meteor. 23
+ * (1984), 1362, equation 10; within 2 % of the two-pass value. Null for fewer than two directions.
  */
 function spreadOf({ directed, sine, cosine }: WindSums): Spread | null {
   if (directed < 2) return null

@@ -1,5 +1,4 @@
-// Runs the log's contract over a stream, and checks what several processes of one log receive of it
-// and of each other.
+// The log's contract over a stream, and what several processes of one log receive.
 
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'

@@ -1,5 +1,4 @@
-// One log for several processes of a machine: the host answers the others over a stream, with a
-// JSON object per line.
+// One log for several processes of a machine, over a stream with one JSON object per line.
 
 import type { Duplex } from 'node:stream'
 import { type Bus, type Identified, type Log, logClosed, logUnavailable, type Outage } from '../log/log.ts'

@@ -1,5 +1,4 @@
-// Several processes on the same ports: starts them, replaces those that end, stops them, and
-// forwards their notes.
+// Several processes on the same ports: starts, replaces and stops them, and forwards their notes.
 
 import cluster, { type Worker } from 'node:cluster'
 import { randomBytes } from 'node:crypto'

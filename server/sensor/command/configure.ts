@@ -25,8 +25,9 @@ interface ConfigureOptions {
 }
 
 /**
- * Prints the dialogue, then the sensor's settings. Rejects with SensorFailure if the sensor does not answer, refuses a
- * command or does not resume measuring; it leaves configuration mode even then.
+ * Prints the dialogue, then the sensor's settings. Rejects with SensorFailure if the sensor does
+ * not answer, refuses a command or does not resume measuring; it leaves configuration mode even
+ * then.
  */
 export async function configure(
   { port, node, commands }: ConfigureOptions,
@@ -216,8 +217,8 @@ class Dialogue {
   }
 
   /**
-   * A new rate applies at once and must be confirmed at that rate by its bare letter (the same maker's WindObserver,
-   * manual 1390-PS-0004, command B). Otherwise reverts to the old rate.
+   * A new rate applies at once and must be confirmed at that rate by its bare letter (the same
+   * maker's WindObserver, manual 1390-PS-0004, command B). Otherwise reverts to the old rate.
    */
   async #follow(command: string, changed: PortSettings): Promise<void> {
     const before = this.#port

@@ -63,7 +63,10 @@ export function setStage(
     signal: ending.signal,
   }
 
-  /** Advances time until `running` settles, but only while timers are pending: files are read in real time. */
+  /**
+   * Advances time until `running` settles, but only while timers are pending: files are read in
+   * real time.
+   */
   async function play<Value>(running: Promise<Value>): Promise<Value> {
     let isOver = false
     const over = () => {

@@ -173,7 +173,10 @@ export async function openPty({ timers, onInput, onEnd, start = startSocat }: Pt
   }
 }
 
-/** `ignoreeof`: closing the terminal does not end socat. `wait-slave`: data starts at the first opening. */
+/**
+ * `ignoreeof`: closing the terminal does not end socat. `wait-slave`: data starts at the first
+ * opening.
+ */
 const socatArguments = ['-d', '-d', 'PTY,raw,echo=0,wait-slave,pty-interval=0.02,ignoreeof', 'STDIO']
 
 interface SocatEvents {
@@ -190,7 +193,10 @@ interface SocatEvents {
 const noSocat =
   'A pseudo-terminal needs socat, which was not found: install it (Debian, Ubuntu: apt install socat), then try again.'
 
-/** Its own process group lets socat survive Ctrl-C for the cleanup; it ends with this process, except on SIGKILL. */
+/**
+ * Its own process group lets socat survive Ctrl-C for the cleanup; it ends with this process,
+ * except on SIGKILL.
+ */
 function startSocat({ onMade, onOpened, onClosed, onInput, onEnd }: SocatEvents) {
   const socat = spawn('socat', socatArguments, { detached: true })
   const kill = () => void socat.kill()

@@ -1,5 +1,4 @@
-// The simulated wind compared with real winds and Kaimal's spectrum: mean, gusts, memory, lulls,
-// direction.
+// The simulated wind compared with real winds and Kaimal's spectrum.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

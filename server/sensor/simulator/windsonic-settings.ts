@@ -100,7 +100,10 @@ export class WindSonicSettings {
     this.#values = values
   }
 
-  /** Reads `"M5 U2 P3"`, also with commas, as changes to the factory settings. Throws at the first invalid word. */
+  /**
+   * Reads `"M5 U2 P3"`, also with commas, as changes to the factory settings. Throws at the first
+   * invalid word.
+   */
   static parse(text: string): WindSonicSettings {
     let settings = WindSonicSettings.factory
     for (const word of text.split(/[\s,]+/).filter(Boolean)) {

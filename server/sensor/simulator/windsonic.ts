@@ -32,7 +32,9 @@ interface Mode {
   stop(): void
 }
 
-/** "Allow 5 seconds from switch on before sending poll commands" (manual 1405-PS-0019, section 9.3). */
+/**
+ * "Allow 5 seconds from switch on before sending poll commands" (manual 1405-PS-0019, section 9.3).
+ */
 const ignorePollsMs = 5000
 /** A reply begins within 130 ms (section 9.3); the distribution is unverified. */
 const soonestReplyMs = 10
@@ -75,7 +77,10 @@ const selfTest = [
 /** From the maker's SDI-12 model (section 14.8); unverified here. */
 const illegal = 'ILLEGAL COMMAND LINE'
 
-/** Unverified: in configuration mode lines end with CR LF whatever L says, and settings apply at once. */
+/**
+ * Unverified: in configuration mode lines end with CR LF whatever L says, and settings apply at
+ * once.
+ */
 export class WindSonic {
   readonly #timers: Timers
   readonly #random: Random
@@ -299,7 +304,9 @@ export class Measurement {
   /** Initially 0; unverified. */
   #lastDirection = 0
 
-  /** A fault has no values. Wind beyond the range, or 999.98 in ft/min, becomes a fault; unverified. */
+  /**
+   * A fault has no values. Wind beyond the range, or 999.98 in ft/min, becomes a fault; unverified.
+   */
   values(wind: Wind, status: string, settings: WindSonicSettings): FrameValues {
     const { unit, node, leavesEmpty } = settings
     const exactSpeed = fromMetresPerSecond(wind.speedMetresPerSecond, unit)
