@@ -26,7 +26,7 @@ const paths = globSync('{server,web}/**/*.{ts,tsx}', { cwd: root })
  * Expressions that are composed, which the test cannot read, with the reason why they are linear.
  */
 const composed: Readonly<Record<string, string>> = {
-  'server/security/access.ts': 'what follows the only repetition of spaces is no space',
+  'server/security/access.ts': 'the only repetition, of spaces, is followed by something else',
   'server/wire/messages.ts':
     'one class without repetition; anchored, one class of at most 64 bytes, or of a fixed number',
 }

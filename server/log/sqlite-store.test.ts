@@ -62,11 +62,11 @@ test('an empty file becomes a log', async (context) => {
   await log.close()
 })
 
-test('a file that is no database is refused and left unchanged', (context) => {
+test('a file that is not a database is refused and left unchanged', (context) => {
   for (const text of ['hello', 'x'.repeat(10_000)]) {
     const file = newFile(context)
     writeTo(file, text)
-    assertRefused(file, /is no log: move it away, or set storage: 'memory'\.$/)
+    assertRefused(file, /is not a log: move it away, or set storage: 'memory'\.$/)
     assert.equal(readFileSync(file, 'utf8'), text)
   }
 })

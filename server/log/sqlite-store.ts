@@ -318,7 +318,7 @@ export function explain(file: string, error: unknown): LogFileError {
     )
   }
   if (isDamage(error)) return refusal(`The log's file ${file} is damaged: ${wayBack}.`)
-  if (codeOf(error) === codes.notADatabase) return refusal(`The file ${file} is no log: ${wayOut}.`)
+  if (codeOf(error) === codes.notADatabase) return refusal(`The file ${file} is not a log: ${wayOut}.`)
   const reason = error instanceof Error ? error.message : String(error)
   return refusal(
     `The log's file ${file} cannot be opened (${reason}): let this user write there, name another dataFolder, or set storage: 'memory'.`,

@@ -68,7 +68,7 @@ test('reads times and frames that a logger quotes, brackets or follows with a co
     assert.deepEqual(await read(line), { at, message: frame }, line)
 })
 
-test('reads NMEA, and ignores what is no message', async () => {
+test('reads NMEA, and ignores other text', async () => {
   const nmea = '$IIMWV,284,R,001.26,K,A*1D'
   assert.deepEqual(await read(`2026-05-02T08:00:00.25Z ${nmea}`), { at, message: nmea })
   for (const line of ['1777708800.25\tCONFIGURATION MODE', '1777708800.25,Q,229,002.74,M,00,16'])

@@ -67,7 +67,7 @@ test('the silence needed for a report depends on the sensor’s own pace, not on
   time.advance(60_000)
   watch.push(frame, 0)
   time.advance(5000)
-  assert.deepEqual(said.slice(2), ['connected', 'silent'], 'a minute is no pace')
+  assert.deepEqual(said.slice(2), ['connected', 'silent'], 'a minute does not count as a pace')
   watch.push(frame, 0)
   time.advance(250)
   watch.push(frame, 0)

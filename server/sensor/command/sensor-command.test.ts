@@ -100,7 +100,7 @@ test('opens no port before the flags are understood', bounded, async () => {
     [['--configure', 'M2'], /^No port is given; name one, such as --path \/dev\/ttyUSB0/],
     [['--listen', '--path', '/dev/wind', '--seconds', 'soon'], /^--seconds is "soon"; allowed are numbers/],
     [['--listen', '--path', '/dev/wind', '--mode', 'polled', '--rate', '9'], /at most 7 times a second/],
-    [['--list', 'main'], /^"main" is no flag/],
+    [['--list', 'main'], /^"main" is not a flag/],
     [['--simulate', '/tmp/wind', '--settings', 'X9'], /^"X9" is not a WindSonic setting/],
   ]
   for (const [argv, message] of rows) {
@@ -129,7 +129,7 @@ test('lists converters first, with their makers, and says how to read the first'
     '  /dev/ttyS2     –       –',
     '  /dev/ttyS10    –       –',
     '',
-    '  See what comes from one:     npm run sensor -- --listen --path /dev/ttyUSB0',
+    '  See what one sends:          npm run sensor -- --listen --path /dev/ttyUSB0',
     '  Show it in every window:     npm start -- --sensor-source serial --sensor-path /dev/ttyUSB0',
     '',
   ])

@@ -190,7 +190,7 @@ function tableOf(ports: readonly ListedPort[]): string[] {
   return [
     ...inColumns([['path', 'maker', 'serial number'], ...rows]),
     '',
-    `  See what comes from one:     npm run sensor -- --listen --path ${first}`,
+    `  See what one sends:          npm run sensor -- --listen --path ${first}`,
     `  Show it in every window:     npm start -- --sensor-source serial --sensor-path ${first}`,
   ]
 }
