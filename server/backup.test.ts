@@ -61,7 +61,7 @@ test('a damaged or missing copy is refused, and the folder is left unchanged', a
   writeFileSync(join(copy, 'log.db'), readFileSync(join(copy, 'log.db')).fill(0x5a, 4096))
   await assert.rejects(restore(sources('--from', copy), noon), /The copy in .* cannot be used, .* damaged/)
   rmSync(join(copy, 'log.db'))
-  await assert.rejects(restore(sources('--from', copy), noon), /there is no log\.db/)
+  await assert.rejects(restore(sources('--from', copy), noon), /which has no log\.db/)
   assert.ok(!readdirSync(data).some((name) => /before|restoring/.test(name)))
   const again = open()
   assert.equal((await again.snapshot(main)).head.seq, 10)

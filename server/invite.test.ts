@@ -122,12 +122,12 @@ test('warns about a link that opens no server', async (t) => {
   const folder = await emptyFolder(t)
   assert.match(
     await say(['--http1-port', '9444'], folder, null),
-    /No server answers at localhost:9444: give the flags/,
+    /No server answers at localhost:9444: give the same flags/,
   )
   assert.doesNotMatch(await say([], folder), /No server answers/)
   await assert.rejects(
     say([], folder, 401),
-    /^Error: The server at https:\/\/localhost:8444 has another key: give the flags/,
+    /^Error: The server at https:\/\/localhost:8444 has another key: give the same flags/,
   )
 })
 

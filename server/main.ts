@@ -174,7 +174,7 @@ function greeting(config: Config, { ports }: Server, address: string, advice: st
     serial: `WindSonic on ${sensor.path}`,
     recorded: `recorded, ${sensor.file}`,
     remote: `from another server of the stream ${config.nats.stream}`,
-    none: `none: --sensor-source simulated simulates one,\n          npm run sensor -- --list  lists the ports of real ones`,
+    none: `none: --sensor-source simulated provides one,\n          npm run sensor -- --list  lists the ports of real ones`,
   }[sensor.source]
   const lines = [
     '',

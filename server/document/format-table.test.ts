@@ -128,7 +128,7 @@ function formatTable(): string {
 
 test('docs/documents.md has the current tables', async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/documents.md'), 'utf8')
-  assert.ok(page.includes(formatTable().trim()), `paste anew:\n\n${formatTable()}`)
+  assert.ok(page.includes(formatTable().trim()), `paste it again:\n\n${formatTable()}`)
 })
 
 test('HTML keeps everything', () => {

@@ -48,7 +48,7 @@ function listen(sensor: Partial<Config['sensor']>) {
   }
 }
 
-/** A line with two ends; bytes written to this program come out of the sensor's end. */
+/** A line whose sensor's end is socat's stdin: what `write` sends arrives at `path`. */
 async function plugIn(t: TestContext, folder: string): Promise<{ path: string; write(text: string): void }> {
   const path = join(folder, 'host')
   const line: ChildProcess = spawn('socat', ['-d', '-d', '-u', 'STDIN', `pty,raw,echo=0,link=${path}`], {

@@ -142,7 +142,7 @@ test(
     assert.match((await list([])).join('\n'), /There is no serial port\. Plug the converter in/)
     await assert.rejects(list(new Error('spawn udevadm ENOENT')), {
       name: 'SensorFailure',
-      message: /cannot be listed \(spawn udevadm ENOENT\); name yours by --path/,
+      message: /cannot be listed \(spawn udevadm ENOENT\); name yours with --path/,
     })
   },
 )
