@@ -1,5 +1,4 @@
 // Whether this server may accept windows: watches the log, and disconnects windows while cut off.
-// off.
 
 import type { Log, Outage } from './log/log.ts'
 import { Refusal } from './wire/refusal.ts'

@@ -1,5 +1,4 @@
 // The cost of reading a document is limited before an update is stored; honest histories stay low.
-// below.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
