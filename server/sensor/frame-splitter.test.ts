@@ -401,31 +401,31 @@ const seed = 1405
 const damagedBytes = 1_000_000
 
 /**
- * `mayPass` is the maximum share of a kind's damaged frames that an 8-bit XOR with exact widths must
- * accept, derived below. `invented` is the number of readings that this seed gets accepted without
- * having been sent.
+ * `mayPass` is the maximum share of a kind's damaged frames that an 8-bit XOR with exact widths
+ * must accept, derived below. `invented` is the number of readings that this seed gets accepted
+ * without having been sent.
  *
  * - oneBit, wrongByte, doubled: none. One changed or added byte changes the XOR.
- * - lost: none. A body has six fields, so no comma may be lost: an undetected loss empties one field,
- *   which has three digits, `ddd.dd`, the same with a sign, or a polarity. Digits have a high nibble
- *   of 3, the point and signs one of 2: in each case the nibbles' XOR is not 0.
+ * - lost: none. A body has six fields, so no comma may be lost: an undetected loss empties one
+ *   field, which has three digits, `ddd.dd`, the same with a sign, or a polarity. Digits have a
+ *   high nibble of 3, the point and signs one of 2: in each case the nibbles' XOR is not 0.
  * - burst, added: 1 in 256. Whatever the other noise bytes are, at most one value of the last one
  *   makes the checksum right. The widths require digits where digits were, which makes it far less
- *   likely. If the noise ends in the checksum itself, two values may match, a letter in either case,
- *   but then ETX or the checksum's other digit is noise too: 2 in 256 of 1 in 128.
+ *   likely. If the noise ends in the checksum itself, two values may match, a letter in either
+ *   case, but then ETX or the checksum's other digit is noise too: 2 in 256 of 1 in 128.
  * - CR or LF after the checksum, and its letter's case, cause no acceptance by themselves: they are
  *   not summed, so a frame that they make readable is the frame that was sent.
  * - twoBits: 1 in 32. The first flip must leave a byte of the same kind: 12 of a polar frame's 24
- *   bytes are digits of body or checksum, and 3 of a digit's 8 bits leave a digit, which is 0.19, and
- *   with the letters less than 1 in 4. The second flip must then hit the same bit of another byte: 1
- *   in 8.
- * - stitched: 1 in 14. The first halves of both frames must differ but have the same XOR. Digits are
- *   spread unevenly over 4 bits: the squared shares of the XORs add up to 0.071 for two free digits,
- *   and to less for more (1 in 16 if they were even). A single digit matches only itself.
+ *   bytes are digits of body or checksum, and 3 of a digit's 8 bits leave a digit, which is 0.19,
+ *   and with the letters less than 1 in 4. The second flip must then hit the same bit of another
+ *   byte: 1 in 8.
+ * - stitched: 1 in 14. The first halves of both frames must differ but have the same XOR. Digits
+ *   are spread unevenly over 4 bits: the squared shares of the XORs add up to 0.071 for two free
+ *   digits, and to less for more (1 in 16 if they were even). A single digit matches only itself.
  * - swapped: 6 in 22. XOR ignores order, so what counts is how many pairs of neighbours are digits:
- *   in a polar frame that ends with CR alone, two pairs of the direction, three of the speed and one
- *   of the status, of 22 pairs; in others fewer. Pairs of equal digits change nothing, which halves
- *   it.
+ *   in a polar frame that ends with CR alone, two pairs of the direction, three of the speed and
+ *   one of the status, of 22 pairs; in others fewer. Pairs of equal digits change nothing, which
+ *   halves it.
  */
 const kinds: Readonly<Record<DamageKind, { readonly mayPass: number; readonly invented: number }>> = {
   oneBit: { mayPass: 0, invented: 0 },

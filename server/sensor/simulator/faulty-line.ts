@@ -4,7 +4,7 @@ import { nothingPlanned, type Random, type Timers } from '../../wire/time.ts'
 
 /**
  * - `blocked-u`, `blocked-v`, `blocked`: one or both axes fail; status 01, 02 or 04, no values.
- * - `cut`, `shifted`, `flipped`: every message loses bytes, is read from mid-character, has wrong bits.
+ * - `cut`, `shifted`, `flipped`: messages lose bytes, are read from mid-character, have wrong bits.
  * - `stall`: the converter buffers everything, then delivers it at once.
  * - `silence`: nothing is delivered or kept.
  * - `wrong-baud`: the host reads at four times the sensor's rate.
