@@ -10,7 +10,7 @@ export default defineConfig({
   port: 8443, // HTTP/2, and HTTP/1.1 clients without it
   http1Port: 8444, // HTTP/1.1 only
   workers: 1, // processes that serve windows; 'auto': one for each core
-  logFormat: 'text', // what the server prints: 'text' for people, 'json' for a log collector
+  logFormat: 'text', // format of the server's output: 'text' for people, 'json' for a log collector
   tls: {
     certFile: null, // your own certificate, PEM; null creates a local one in certs/
     keyFile: null, // its private key
@@ -28,21 +28,21 @@ export default defineConfig({
   durability: 'process', // an acknowledged message survives a killed process; 'machine': also a power cut
 
   nats: {
-    servers: ['127.0.0.1:4222'], // of one cluster
-    stream: 'crosswind', // servers with the same one share their pages
+    servers: ['127.0.0.1:4222'], // addresses of the servers of one cluster
+    stream: 'crosswind', // servers with the same stream share their pages
     replicas: 0, // copies of a new stream; 0: 3 in a cluster of three servers or more
-    credentialsFile: null, // of a NATS user
+    credentialsFile: null, // credentials of a NATS user
   },
   sqs: {
-    endpoint: null, // of AWS; 'http://127.0.0.1:9324': of a server that speaks the API of SQS
+    endpoint: null, // null: AWS; 'http://127.0.0.1:9324': another server with the SQS API
     region: 'us-east-1',
-    queue: 'crosswind', // of one server; its dead letters are in crosswind-dead
-    visibilitySeconds: 10, // until a message comes again that was received and not deleted
-    maxReceives: 5, // without being deleted; then it is a dead letter
+    queue: 'crosswind', // one queue for each server; its dead letters are in crosswind-dead
+    visibilitySeconds: 10, // until a message that was received but not deleted arrives again
+    maxReceives: 5, // receives without deletion, after which a message is a dead letter
   },
 
   editor: 'shared', // merges what several people type at once; 'mirror': the last one wins, as in the paper
-  mergeMs: 15, // a window merges its updates for this long
+  mergeMs: 15, // a window collects its updates for this long
   share: 'auto', // windows of one browser share a connection over HTTP/1.1; 'browser': always; 'none': never
   polling: {
     intervalMs: 150, // pause between polls
@@ -53,17 +53,17 @@ export default defineConfig({
   drainMs: 5000, // time for windows to leave and requests to end when the server stops
   limits: {
     maxMessageBytes: 1_048_576, // largest message from a window
-    maxWindows: 2000, // at the same time
-    maxConnections: 4000, // at the same time
-    maxChannels: 1000, // in the log
-    newChannelsPerHour: 100, // from one connection, and from all who came by one invitation
-    channelsPerWindow: 64, // of one stream
+    maxWindows: 2000, // maximum number of windows
+    maxConnections: 4000, // maximum number of connections
+    maxChannels: 1000, // maximum number of channels in the log
+    newChannelsPerHour: 100, // from one connection, and from all users of one invitation
+    channelsPerWindow: 64, // maximum number of channels of one stream
     messagesPerSecond: 200, // from one window
     bodySeconds: 30, // for a complete request
-    connectionBytes: 33_554_432, // begun and not finished, or not read, on one connection
-    unfinishedBytes: 134_217_728, // the same of all connections
+    connectionBytes: 33_554_432, // in progress on one connection: incomplete uploads, unread answers
+    unfinishedBytes: 134_217_728, // the same for all connections
     queueBytesPerWindow: 4_194_304, // unsent bytes of a slow window before its stream is closed
-    streamsPerSession: 100, // and so windows, in one HTTP/2 connection
+    streamsPerSession: 100, // of one HTTP/2 connection; limits its windows too
     logMessages: 100_000, // messages kept for windows that resume
     logBytes: 268_435_456, // their bytes
     logHours: 168, // and their age

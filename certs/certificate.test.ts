@@ -1,4 +1,4 @@
-// When certificates are made, kept, renewed and loaded, and how faults are named; on a moved clock.
+// When certificates are created, kept, renewed and loaded, and how faults are named.
 
 import assert from 'node:assert/strict'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
@@ -20,7 +20,7 @@ async function ensure(directory: string, change: Partial<Parameters<typeof ensur
   return { ...ensured, made: ensured.reason === null ? 'nothing' : renewed }
 }
 
-test('the first start makes an authority and a certificate that covers every name and address', async (t) => {
+test('the first start creates an authority and a certificate that covers every name and address', async (t) => {
   const directory = await emptyDirectory(t)
   const { made, cert, authorityFile } = await ensure(directory)
   const certificate = new X509Certificate(cert)
@@ -31,23 +31,24 @@ test('the first start makes an authority and a certificate that covers every nam
   assert.equal(certificate.checkHost('example.com'), undefined)
   assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'])
   assert.equal(certificate.ca, false)
-  // Up to 20 octets, at least 64 bits of them random (RFC 5280, 4.1.2.2; Baseline Requirements, 7.1).
+  // Up to 20 octets, at least 64 bits of them random (RFC 5280, 4.1.2.2; Baseline Requirements,
+  // 7.1).
   assert.match(certificate.serialNumber, /^[0-9A-F]{20,40}$/)
   assert.equal(certificate.validToDate.getTime() - certificate.validFromDate.getTime(), 397 * 86_400_000)
 })
 
-test('names and addresses are the machine’s own unless told', async (t) => {
+test('names and addresses are the machine’s own by default', async (t) => {
   const { cert } = await ensureCertificate({ directory: await emptyDirectory(t), now: today })
   const certificate = new X509Certificate(cert)
   for (const name of machineNames()) assert.ok(certificate.checkHost(name), name)
   for (const address of machineAddresses()) assert.ok(certificate.checkIP(address), address)
 })
 
-test('a machine that is called like a top-level domain is reached by its .local name alone', async (t) => {
+test('a machine named like a top-level domain is reached only by its .local name', async (t) => {
   const machine = ['localhost', 'dev', 'dev.local', 'github.io']
   const hosts = [...machine, ...addresses]
   const directory = await emptyDirectory(t)
-  // As an earlier version made them: trusted, it would vouch for web.dev.
+  // As created by an earlier version: if trusted, it would vouch for web.dev.
   const authority = await issueAuthority({ now: today, machine: 'dev', hosts })
   const leaf = await issueLeaf(authority, { now: today, machine: 'dev', hosts })
   for (const [name, { cert, key }] of Object.entries({ authority, server: leaf })) {
@@ -88,7 +89,7 @@ test('only the owner may read the keys, and nothing else is left in the director
   }
 })
 
-test('a key that others may read is taken away from them', async (t) => {
+test('revokes others’ access to a key', async (t) => {
   const directory = await emptyDirectory(t)
   await ensure(directory)
   await chmod(join(directory, 'server.key'), 0o644)
@@ -96,7 +97,7 @@ test('a key that others may read is taken away from them', async (t) => {
   assert.equal((await stat(join(directory, 'server.key'))).mode & 0o777, 0o600)
 })
 
-test('what is good is used again', async (t) => {
+test('a valid certificate is used again', async (t) => {
   const directory = await emptyDirectory(t)
   const first = await ensure(directory)
   const second = await ensure(directory, { now: daysLater(365) })
@@ -106,7 +107,7 @@ test('what is good is used again', async (t) => {
   assert.equal(second.key, first.key)
 })
 
-test('the leaf alone is renewed 30 days before its end, and when the clock was set back', async (t) => {
+test('only the leaf is renewed 30 days before its end, and when the clock was set back', async (t) => {
   const directory = await emptyDirectory(t)
   const first = await ensure(directory)
   const second = await ensure(directory, { now: daysLater(367) })
@@ -137,7 +138,7 @@ test('a leaf of another authority is replaced', async (t) => {
   assert.match(reason ?? '', /server\.pem is not signed by .*authority\.pem$/)
 })
 
-test('a new private address renews the leaf; a new name takes a new authority', async (t) => {
+test('a new private address renews the leaf; a new name needs a new authority', async (t) => {
   const directory = await emptyDirectory(t)
   await ensure(directory)
   const moved = await ensure(directory, { addresses: [...addresses, '10.1.2.3', '2001:db8:9::1'] })
@@ -173,7 +174,7 @@ test('a key of another certificate is replaced', async (t) => {
   assert.match(reason ?? '', /server\.key is not the key of .*server\.pem$/)
 })
 
-test('an authority without its key serves until the leaf has to be renewed', async (t) => {
+test('an authority without its key serves until the leaf must be renewed', async (t) => {
   const directory = await emptyDirectory(t)
   await ensure(directory)
   await rm(join(directory, 'authority.key'))
@@ -181,7 +182,7 @@ test('an authority without its key serves until the leaf has to be renewed', asy
   assert.equal((await ensure(directory, { now: daysLater(380) })).made, 'everything')
 })
 
-test('of several that start at once one makes the certificate and all use it', async (t) => {
+test('of several concurrent starts one creates the certificate and all use it', async (t) => {
   const directory = join(await emptyDirectory(t), 'new')
   const all = await Promise.all([1, 2, 3].map(() => ensure(directory)))
   assert.equal(new Set(all.map(({ cert }) => cert)).size, 1)
@@ -240,7 +241,7 @@ test('says what to do about a key with a passphrase', async (t) => {
   const options = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const
   await writeFile(file('locked.key'), createPrivateKey(key).export(options))
   const loading = loadCertificate({ certFile, keyFile: file('locked.key') }, today)
-  await assert.rejects(loading, /locked\.key has a passphrase; take it off with: openssl/)
+  await assert.rejects(loading, /locked\.key has a passphrase; remove it with: openssl/)
 })
 
 test('names a key that belongs to another certificate', async (t) => {
@@ -249,7 +250,7 @@ test('names a key that belongs to another certificate', async (t) => {
   await assert.rejects(loading, { message: `${file('authority.key')} is not the key of ${certFile}` })
 })
 
-test('names a certificate that has ended', async (t) => {
+test('names an expired certificate', async (t) => {
   const { certFile, keyFile } = await ownFiles(t)
   const loading = loadCertificate({ certFile, keyFile }, daysLater(400))
   await assert.rejects(loading, { message: `${certFile} ended on 2027-12-22` })
@@ -263,7 +264,7 @@ test('a machine has its name, and that name in multicast DNS', () => {
   assert.deepEqual(machineNames("Ann's box"), ['localhost'])
 })
 
-test('a machine has the addresses of its interfaces but link-local IPv6', () => {
+test('a machine has the addresses of its interfaces except link-local IPv6', () => {
   const entry = (address: string) => ({
     address,
     netmask: '',

@@ -22,7 +22,7 @@ interface CertificateOrder {
   /** Holds four files; created if missing. */
   readonly directory: string
   readonly now: Date
-  /** DNS names and IP addresses; default: this machine's. */
+  /** DNS names and IP addresses; this machine's by default. */
   readonly names?: readonly string[]
   readonly addresses?: readonly string[]
 }
@@ -30,16 +30,19 @@ interface CertificateOrder {
 interface EnsuredCertificate extends Pair {
   /** Browsers and other machines must trust this file. */
   readonly authorityFile: string
-  /** Why it was made, half a sentence: `certs/server.pem does not cover 10.0.0.7`; null if it was there. */
+  /**
+   * Why it was created, half a sentence: `certs/server.pem does not cover 10.0.0.7`; null if it
+   * existed.
+   */
   readonly reason: string | null
 }
 
 const staleLockMs = 10_000
 
 /**
- * Uses the certificate in `directory` if it is intact, covers all names and addresses and is valid for 30 more days.
- * Otherwise renews the leaf, and the authority if it cannot sign that leaf. Throws CertificateError if the files cannot
- * be written.
+ * Uses the certificate in `directory` if it is intact, covers all names and addresses and is valid
+ * for 30 more days. Otherwise renews the leaf, and the authority if it cannot sign that leaf.
+ * Throws CertificateError if the files cannot be written.
  */
 export async function ensureCertificate({
   directory,
@@ -91,7 +94,7 @@ export async function ensureCertificate({
 
   async function renewInTurn(): Promise<string | null> {
     await mkdir(directory, { recursive: true })
-    // The ending matches .gitignore.
+    // The extension matches .gitignore.
     return exclusively(join(directory, '.making.key'), renew, { staleMs: staleLockMs })
   }
 
@@ -101,8 +104,8 @@ export async function ensureCertificate({
 }
 
 /**
- * Reads PEM files, a chain with the server's own certificate first. Throws CertificateError if one is missing,
- * unreadable, not PEM, mismatched or expired.
+ * Reads PEM files, a chain with the server's own certificate first. Throws CertificateError if one
+ * is missing, unreadable, not PEM, mismatched or expired.
  */
 export async function loadCertificate({ certFile, keyFile }: PairFiles, now: Date): Promise<Pair> {
   const [cert, key] = [await readPem(certFile), await readPem(keyFile)]
@@ -115,8 +118,8 @@ export async function loadCertificate({ certFile, keyFile }: PairFiles, now: Dat
 }
 
 /**
- * `localhost`, the host name, and the multicast DNS name (`.local`, RFC 6762), in lower case. Omits names invalid in a
- * certificate.
+ * `localhost`, the host name, and the multicast DNS name (`.local`, RFC 6762), in lower case. Omits
+ * names invalid in a certificate.
  */
 export function machineNames(name: string = hostname()): string[] {
   const own = name.toLowerCase()
@@ -124,7 +127,7 @@ export function machineNames(name: string = hostname()): string[] {
   return [...new Set(['localhost', own, `${label}.local`].filter(isDnsName))]
 }
 
-/** Under which anybody may register names: `dev`, `co.uk`, `github.io` (publicsuffix.org). */
+/** Whether anybody may register names under it: `dev`, `co.uk`, `github.io` (publicsuffix.org). */
 function isPublicSuffix(name: string): boolean {
   const { publicSuffix, isIcann, isPrivate } = parse(name, { allowPrivateDomains: true })
   return publicSuffix === name && (isIcann === true || isPrivate === true)
@@ -135,7 +138,10 @@ function isDnsName(name: string): boolean {
   return name.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(name)
 }
 
-/** Omits link-local IPv6, which needs a zone (`%eth0`) that URLs do not support (WHATWG URL, section 3.5). */
+/**
+ * Omits link-local IPv6, which needs a zone (`%eth0`) that URLs do not support (WHATWG URL, section
+ * 3.5).
+ */
 export function machineAddresses(interfaces = networkInterfaces()): string[] {
   const addresses = Object.values(interfaces).flatMap((entries) => entries ?? [])
   const usable = addresses.map(({ address }) => address).filter((address) => !address.startsWith('fe80:'))
@@ -186,7 +192,7 @@ function parseKey(pem: string, file: string): KeyObject {
     return createPrivateKey(pem)
   } catch {
     const isEncrypted = pem.includes('ENCRYPTED')
-    const advice = 'has a passphrase; take it off with: openssl pkey -in old.key -out new.key'
+    const advice = 'has a passphrase; remove it with: openssl pkey -in old.key -out new.key'
     throw new CertificateError(`${file} ${isEncrypted ? advice : 'is not a private key in PEM form'}`)
   }
 }

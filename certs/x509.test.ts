@@ -1,4 +1,4 @@
-// Certificates under real TLS, by Node and openssl; which hosts an authority may vouch for.
+// Certificates under real TLS, with Node and openssl; for which hosts an authority may vouch.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -15,14 +15,15 @@ import { forbiddenHost, issueAuthority, issueLeaf, type Pair } from './x509.ts'
 
 const order = { now: new Date(), names: ['localhost', 'barge'], addresses: ['127.0.0.1', '::1'] }
 
-/** Why the client refuses to talk to `host`; null when it accepts the certificate. */
+/** Why the client rejects the certificate of `host`; null if it accepts it. */
 async function refusal(t: TestContext, pair: Pair, ca: string, host: string): Promise<string | null> {
   const server = createServer({ ...pair, minVersion: 'TLSv1.2' }, (socket) => socket.end('hello'))
   server.on('tlsClientError', () => server.close())
   t.after(() => server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  // An address cannot be a server name (RFC 6066, section 3), but the certificate is checked against it.
+  // An address cannot be a server name (RFC 6066, section 3), but the certificate is checked
+  // against it.
   const servername = isIP(host) === 0 ? host : ''
   const socket = connect({ host: '127.0.0.1', port, ca, servername, rejectUnauthorized: true })
   t.after(() => socket.destroy())
@@ -50,7 +51,7 @@ test('a client that trusts another authority refuses', async (t) => {
   assert.match((await refusal(t, pair, ca, 'localhost')) ?? '', /certificate/)
 })
 
-test('a certificate for a foreign site is refused, although the authority signed it', async (t) => {
+test('a certificate for a foreign site is rejected, although the authority signed it', async (t) => {
   const directory = await emptyDirectory(t)
   const { authorityFile } = await ensureCertificate({ directory, ...order })
   const ca = await readFile(authorityFile, 'utf8')
@@ -75,7 +76,7 @@ const authorityFor = async (...hosts: readonly string[]) => {
   return new X509Certificate(cert).raw
 }
 
-test('an authority may vouch for the hosts it was made for and local networks, and for no other', async () => {
+test('an authority may vouch for its own hosts and local networks, and for no others', async () => {
   const authority = await authorityFor('localhost', 'barge', '203.0.113.9')
   const permitted = ['barge', '203.0.113.9', '192.168.1.1', '172.31.0.1', '::1', 'fd12::1', '2001:db8::1']
   assert.equal(forbiddenHost(authority, permitted), undefined)
@@ -84,7 +85,7 @@ test('an authority may vouch for the hosts it was made for and local networks, a
   }
 })
 
-test('one without constraints may vouch for nobody', async () => {
+test('an authority without constraints may vouch for nobody', async () => {
   const authority = await issueAuthority({ ...order, machine: 'barge', hosts: ['barge'] })
   const leaf = await issueLeaf(authority, { ...order, machine: 'barge', hosts: ['barge'] })
   assert.equal(forbiddenHost(new X509Certificate(leaf.cert).raw, ['barge']), 'barge')
@@ -108,9 +109,9 @@ test('addresses and masks are written as bytes', async () => {
   }
 })
 
-test('DER lengths are as short as can be, for few names and many', async () => {
+test('DER lengths are as short as possible, for few names and many', async () => {
   const letters = (count: number) => 'a'.repeat(count)
-  // 10 networks make 216 bytes, a name of 40 letters 44 more.
+  // 10 networks take 216 bytes, a name of 40 letters 44 more.
   for (const [names, start] of [
     [[], '0603551d1e0101ff0481de3081dba081d8'],
     [[letters(40)], '0603551d1e0101ff0482010c30820108a0820104'],

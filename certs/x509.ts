@@ -5,7 +5,7 @@ import 'reflect-metadata'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import * as x509 from '@peculiar/x509'
 
-/** PEM. `cert` may hold a chain, the server's own first. */
+/** In PEM. `cert` may contain a chain, with the server's own certificate first. */
 export interface Pair {
   readonly cert: string
   readonly key: string
@@ -21,13 +21,19 @@ const dayMs = 24 * 60 * 60 * 1000
 /** Backdated, because other machines' clocks may be slow. */
 const leadMs = dayMs
 const authorityLifeMs = 3650 * dayMs
-/** Browsers refuse server certificates above 398 days (CA/Browser Forum, Baseline Requirements 6.3.2). */
+/**
+ * Browsers refuse server certificates above 398 days (CA/Browser Forum, Baseline Requirements
+ * 6.3.2).
+ */
 const leafLifeMs = 397 * dayMs
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const { BasicConstraintsExtension, ExtendedKeyUsage, KeyUsageFlags, KeyUsagesExtension } = x509
 
-/** Valid for ten years, for `hosts` and local networks, and for servers only. */
+/**
+ * Issues a certificate that is valid for ten years, for `hosts` and local networks, and for servers
+ * only.
+ */
 export async function issueAuthority({ now, machine, hosts }: Issue): Promise<Pair> {
   const keys = await newKeys()
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -70,7 +76,9 @@ export async function issueLeaf(authority: Pair, { now, machine, hosts }: Issue)
   return { cert: cert + authority.cert, key }
 }
 
-/** The first host that the authority may not certify; without constraints, any. */
+/**
+ * Returns the first host that the authority may not certify; without constraints, the first of all.
+ */
 export function forbiddenHost(authority: Uint8Array<ArrayBuffer>, hosts: readonly string[]) {
   const { extensions } = new x509.X509Certificate(authority)
   const constraints = extensions.find(({ type }) => type === nameConstraintsOid)
@@ -104,8 +112,9 @@ const permittedSubtrees = 0xa0
 const sequence = 0x30
 
 /**
- * Whole networks, so that a laptop can move: private ones (RFC 1918, 6598, 3927, 4193, 4291) and IPv6 unicast, whose
- * addresses change daily (RFC 8981). Excludes public web names, which would be dangerous.
+ * Whole networks, so that a laptop can move: private ones (RFC 1918, 6598, 3927, 4193, 4291) and
+ * IPv6 unicast, whose addresses change daily (RFC 8981). Excludes public web names, which would be
+ * dangerous.
  */
 const permittedNetworks = [
   '127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 100.64.0.0/10',

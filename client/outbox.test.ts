@@ -465,7 +465,7 @@ test('says to the store where it stood when each draft was made', () => {
   assert.deepEqual(cursors, [null, 'life1:5'])
 })
 
-const taken = new RefusedError('id-taken', 'The log has another message of that id.')
+const taken = new RefusedError('id-taken', 'Sender "w1" has already used that id.')
 
 test('where its id is taken an edit goes again under a new one, and is kept until it is stored', async () => {
   const browser = createBrowser()

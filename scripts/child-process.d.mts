@@ -1,3 +1,3 @@
-// The types of child-process.mjs that TypeScript uses.
+// Types of child-process.mjs for TypeScript.
 
 export const serverFlags: readonly string[]

@@ -18,10 +18,11 @@ export const projectNode = isWindows ? join(root, 'node_modules/node/bin/node.ex
 export const tool = (name) => join(binFolder, isWindows ? `${name}.cmd` : name)
 
 /**
- * Node's flags for a server, and for those that the lab compares with it. V8 marks the whole heap whenever less of its limit is
- * left than the young generation may take, and the limit grows with the heap: a heap of 30 MB was marked after every 65 connections.
- * A large page that one thread freed holds a smaller object of another one, and V8 counts the object alone: of 750 MB that the heap
- * took during an attack it saw 230, and collected nothing.
+ * Node's flags for a server, and for those that the lab compares with it. V8 marks the whole heap
+ * whenever less of its limit is left than the young generation may need, and the limit grows with
+ * the heap: a heap of 30 MB was marked after every 65 connections. A large page freed by one thread
+ * is reused for a smaller object of another, and V8 counts only the object: during an attack it saw
+ * 230 of the heap's 750 MB, and collected nothing.
  */
 export const serverFlags = ['--initial-old-space-size=128', '--no-large-page-pool']
 
@@ -30,7 +31,7 @@ function toolEnvironment(extra = {}) {
   return { ...outerEnvironment(), PATH: [binFolder, ...outerPath()].join(delimiter), ...extra }
 }
 
-/** Without the project's tools, for the npm that replaces them. */
+/** Excludes the project's tools, for the npm that replaces them. */
 export function outerEnvironment() {
   const others = Object.entries(process.env).filter(([name]) => name.toUpperCase() !== 'PATH')
   return { ...Object.fromEntries(others), PATH: outerPath().join(delimiter) }
@@ -68,7 +69,7 @@ export async function step(name, work) {
   }
 }
 
-/** Silent; `sentence` describes a failure. Rejects with StepFailure. */
+/** Runs silently; `sentence` describes a failure. Rejects with StepFailure. */
 export async function runTool(command, args, { sentence, env = toolEnvironment() }) {
   // Windows needs a shell for .cmd files.
   const child = spawn(command, args, {
@@ -89,14 +90,17 @@ export async function runTool(command, args, { sentence, env = toolEnvironment()
   )
 }
 
-/** Resolves to the exit code: 128 plus the signal's number after a signal, as in a shell. `timeout`: ms. */
+/**
+ * Resolves to the exit code: 128 plus the signal's number after a signal, as in a shell. `timeout`
+ * is in ms.
+ */
 export async function launch(args, { env = {}, stdio = 'inherit', timeout } = {}) {
   const child = spawn(projectNode, args, { cwd: root, env: toolEnvironment(env), stdio, timeout })
   const [code, signal] = await endOf(child)
   return signal === null ? code : 128 + constants.signals[signal]
 }
 
-/** Until then, SIGINT, SIGHUP and SIGTERM end the child, not this process. */
+/** Waits for the child. Until then, SIGINT, SIGHUP and SIGTERM end the child, not this process. */
 async function endOf(child) {
   const release = forwardSignals(child)
   try {
@@ -113,8 +117,8 @@ const parentPollMs = 500
 const isInTerminal = () => [0, 1, 2].some((descriptor) => isatty(descriptor))
 
 /**
- * Until the returned function is called. On Ctrl-C or closing, a terminal signals the whole process group, including
- * the child.
+ * Forwards signals until the returned function is called. On Ctrl-C or closing, a terminal signals
+ * the whole process group, including the child.
  */
 export function forwardSignals(child, { hasTerminal = isInTerminal(), now = () => performance.now() } = {}) {
   const lastAt = {}
@@ -131,7 +135,8 @@ export function forwardSignals(child, { hasTerminal = isInTerminal(), now = () =
     SIGHUP: hasTerminal ? ignore : forward,
   })
   for (const [signal, listener] of listeners) process.on(signal, listener)
-  // The shell below npm forwards no signals: if npm is terminated, only the parent process id changes.
+  // The shell below npm forwards no signals: if npm is terminated, only the parent process id
+  // changes.
   const parent = process.ppid
   const watch = () => {
     if (process.ppid === parent) return

@@ -6,21 +6,21 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { forwardSignals } from './child-process.mjs'
 
-const posixOnly = { skip: process.platform === 'win32' ? 'there are no such signals there' : false }
+const posixOnly = { skip: process.platform === 'win32' ? 'such signals do not exist there' : false }
 
-test('a signal that comes twice at once is forwarded once', posixOnly, () => {
+test('a signal that arrives twice at once is forwarded once', posixOnly, () => {
   const forwarded = []
   let nowMs = 0
   const child = { kill: (signal) => forwarded.push(signal) }
   const release = forwardSignals(child, { hasTerminal: false, now: () => nowMs })
-  // Of the three signals the one that the test runner does not listen to.
+  // The only one of the three signals that the test runner does not handle.
   for (nowMs of [0, 10, 400, 2000]) process.emit('SIGHUP', 'SIGHUP')
   release()
   assert.deepEqual(forwarded, ['SIGHUP', 'SIGHUP'])
   assert.equal(process.listenerCount('SIGHUP'), 0)
 })
 
-test('another signal within that time is forwarded, too', posixOnly, () => {
+test('another signal within that time is forwarded too', posixOnly, () => {
   const forwarded = []
   const child = { kill: (signal) => forwarded.push(signal) }
   const release = forwardSignals(child, { hasTerminal: false, now: () => 0 })
@@ -30,7 +30,7 @@ test('another signal within that time is forwarded, too', posixOnly, () => {
   assert.deepEqual(forwarded, ['SIGINT', 'SIGTERM'])
 })
 
-test('in a terminal, which tells the child itself, nothing is forwarded', posixOnly, () => {
+test('in a terminal, which signals the child itself, nothing is forwarded', posixOnly, () => {
   const release = forwardSignals({ kill: () => assert.fail('it was forwarded') }, { hasTerminal: true })
   process.emit('SIGHUP', 'SIGHUP')
   release()
@@ -59,7 +59,7 @@ test('the child is told to end, and its exit code is ours', posixOnly, async () 
   assert.deepEqual(await once(launching, 'exit'), [7, null])
 })
 
-test('a child that a signal ended gives a code as in a shell', posixOnly, async () => {
+test('a child ended by a signal gives a code as in a shell', posixOnly, async () => {
   const launching = start("process.kill(process.pid, 'SIGKILL')")
   assert.deepEqual(await once(launching, 'exit'), [137, null])
 })

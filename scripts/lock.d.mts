@@ -1,4 +1,4 @@
-// The types of lock.mjs for TypeScript.
+// Types of lock.mjs for TypeScript.
 
 export function exclusively<Result>(
   file: string,

@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 const pollMs = 100
 
 /**
- * Serializes `work` across processes. A lock counts as abandoned when its owner is gone, and after `staleMs`: then the
- * process id was reused. Rejects if `file` cannot be written.
+ * Serializes `work` across processes. A lock counts as abandoned if its owner is gone, or after
+ * `staleMs`, because the process id may have been reused. Rejects if `file` cannot be written.
  */
 export async function exclusively(file, work, { staleMs, onWait }) {
   if (!takeLock(file, staleMs)) {
@@ -31,7 +31,7 @@ function takeLock(file, staleMs) {
   } catch (error) {
     if (error.code !== 'EEXIST') throw error
   }
-  // Removal needs a lock, too: a process that was slower would remove the new lock of a faster one.
+  // Removal needs a lock too: a slower process would remove a faster one's new lock.
   const removal = `${file}.removal`
   if (!isAbandoned(file, staleMs) || !takeLock(removal, staleMs)) return false
   if (isAbandoned(file, staleMs)) rmSync(file)

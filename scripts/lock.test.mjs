@@ -1,4 +1,4 @@
-// One process at a time, and what becomes of the lock of a process that has gone.
+// One process at a time, and what happens to the lock of a process that is gone.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -10,7 +10,7 @@ import { test } from 'node:test'
 import { exclusively } from './lock.mjs'
 
 const staleMs = 60_000
-// No system gives out a number this high.
+// No system assigns a number this high.
 const nobody = '2147483646'
 
 function lock(t) {
@@ -34,14 +34,14 @@ test('the second waits for the first', async (t) => {
   assert.equal(existsSync(file), false)
 })
 
-test('work that fails lets go', async (t) => {
+test('failed work releases the lock', async (t) => {
   const file = lock(t)
   const failing = exclusively(file, () => Promise.reject(new Error('no')), { staleMs })
   await assert.rejects(failing, /no/)
   assert.equal(existsSync(file), false)
 })
 
-test('a lock of a process that has gone keeps nobody out, nor does one that is too old', async (t) => {
+test('a lock of a process that is gone does not block, nor does one that is too old', async (t) => {
   const file = lock(t)
   writeFileSync(file, nobody)
   assert.equal(await exclusively(file, async () => 'done', { staleMs }), 'done')
@@ -49,14 +49,14 @@ test('a lock of a process that has gone keeps nobody out, nor does one that is t
   assert.equal(await exclusively(file, async () => 'done', { staleMs: -1 }), 'done')
 })
 
-test('a removal that broke off keeps nobody out', async (t) => {
+test('an interrupted removal does not block', async (t) => {
   const file = lock(t)
   for (const name of [file, `${file}.removal`]) writeFileSync(name, nobody)
   assert.equal(await exclusively(file, async () => 'done', { staleMs }), 'done')
   assert.equal(existsSync(`${file}.removal`), false)
 })
 
-/** Halts before it removes a lock, and says so; says when it has the lock itself. */
+/** Prints and halts before it removes a lock; prints when it has the lock itself. */
 const halting = `
   import fs from 'node:fs'
   import { syncBuiltinESMExports } from 'node:module'
@@ -71,7 +71,7 @@ const halting = `
   await exclusively(process.argv[2], async () => fs.writeSync(1, 'has it'), { staleMs: 60_000 })
 `
 
-test('while one process removes an abandoned lock no other takes it, and loses it to that removal', async (t) => {
+test('while one process removes an abandoned lock, no other takes it only to lose it to that removal', async (t) => {
   const file = lock(t)
   writeFileSync(file, nobody)
   const args = ['--input-type=module', '--eval', halting, import.meta.resolve('./lock.mjs'), file]

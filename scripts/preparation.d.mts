@@ -1,4 +1,4 @@
-// The types of preparation.mjs that TypeScript uses.
+// Types of preparation.mjs for TypeScript.
 
 export function findPrograms(name: 'chromium'): {
   readonly CROSSWIND_CHROMIUM: string

@@ -1,4 +1,4 @@
-// Installs packages, browsers and brokers, and builds the web app where needed. Runs on Node 18 and later.
+// Installs packages, browsers and brokers, and builds the web app. Runs on Node 18 and later.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -29,8 +29,8 @@ import { exclusively } from './lock.mjs'
 const builtFile = join(root, 'web/dist/.built-from')
 
 /**
- * `withDev`: not only what the server runs on (`npm prune --omit=dev`). Throws StepFailure if the packages or the project's Node
- * are unusable.
+ * Without `withDev`, requires only what the server runs on (`npm prune --omit=dev`). Throws
+ * StepFailure if the packages or the project's Node are unusable.
  */
 export async function ensureInstalled({ withDev = true } = {}) {
   await prepare(() => isInstalled(withDev), 'installing packages', install)
@@ -52,7 +52,10 @@ export async function ensureBuilt() {
 /** No installation takes this long. */
 const staleMs = 30 * 60 * 1000
 
-/** One command at a time. The lock is outside the project: `npm ci` empties node_modules. */
+/**
+ * Runs one command at a time. The lock is outside the project, because `npm ci` empties
+ * node_modules.
+ */
 async function prepare(isReady, name, work) {
   if (isReady()) return
   const project = createHash('sha256').update(root).digest('hex').slice(0, 16)
@@ -69,7 +72,10 @@ function isInstalled(withDev) {
   return isComplete(readJson('package-lock.json').packages, readJson(record).packages, { withDev })
 }
 
-/** Compares npm's install record with the lock file. Optional packages, for other systems, may be missing. */
+/**
+ * Compares npm's install record with the lock file. Optional packages, for other systems, may be
+ * missing.
+ */
 export function isComplete(wanted, installed, { withDev = true } = {}) {
   return Object.entries(wanted).every(([path, { version, integrity, optional, dev, devOptional, link }]) => {
     const found = installed[path]
@@ -82,7 +88,7 @@ export function isComplete(wanted, installed, { withDev = true } = {}) {
 async function install() {
   // Quiet; includes what tests need, whatever NODE_ENV says.
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
-  const sentence = 'Installing packages failed (npm ci); what npm says stands above.'
+  const sentence = 'Installing packages failed (npm ci); see npm’s output above.'
   await runTool(process.platform === 'win32' ? 'npm.cmd' : 'npm', args, { sentence, env: outerEnvironment() })
 }
 
@@ -91,7 +97,7 @@ export function majorOf(version) {
   return Number(version.match(/\d+/)?.[0])
 }
 
-/** What the web app is built from. */
+/** The sources of the web app. */
 export function buildSources() {
   const sources = ['web', 'client', 'server/document', 'server/wire', 'package-lock.json'].flatMap(filesBelow)
   return sources.filter((file) => !/\.test\.tsx?$/.test(file))
@@ -100,7 +106,7 @@ export function buildSources() {
 async function build() {
   // Hashed before the build: a change during it triggers the next.
   const hash = hashOf(buildSources())
-  const sentence = 'The web app does not build; what Vite says stands above.'
+  const sentence = 'The web app does not build; see Vite’s output above.'
   await runTool(projectNode, ['node_modules/vite/bin/vite.js', 'build', 'web'], { sentence })
   writeFileSync(builtFile, hash)
 }
@@ -125,14 +131,16 @@ export function hashOf(files) {
   return hash.digest('hex')
 }
 
-/** By environment variable, which goes before PATH, the usual names of a program. */
+/**
+ * For each environment variable, which takes precedence over PATH, the usual names of a program.
+ */
 const needed = {
   chromium: {
     programs: {
       CROSSWIND_CHROMIUM: ['chromium', 'chromium-browser', 'google-chrome'],
       CROSSWIND_CHROMEDRIVER: ['chromedriver', 'chromium.chromedriver'],
     },
-    // The serial port tests need socat, which joins two ends to a line without hardware.
+    // The serial port tests need socat, which connects two ends to a line without hardware.
     packages: ['chromium', 'chromium-driver', 'socat'],
     advice: `Chromium and ChromeDriver are needed here. Install them, or name them in CROSSWIND_CHROMIUM and CROSSWIND_CHROMEDRIVER:
   Debian   apt-get install chromium chromium-driver socat
@@ -171,7 +179,7 @@ export async function ensurePrograms(name) {
   return findPrograms(name)
 }
 
-/** A server that speaks the API of SQS. npm empties the folder of its jars; Maven keeps copies of its own. */
+/** A server with the SQS API. npm empties the folder of its jars; Maven keeps its own copies. */
 const elasticMq = { source: 'scripts/elasticmq', jars: join(root, 'node_modules/.elasticmq') }
 const elasticMqStamp = join(elasticMq.jars, '.installed')
 
@@ -183,7 +191,10 @@ server that speaks the API of SQS, without its last word, the port, in CROSSWIND
   macOS    brew install openjdk maven
   Others   pip install "moto[server]"; CROSSWIND_SQS_PROGRAM="moto_server -H 127.0.0.1 -p"`
 
-/** The server that `server/log/sqs-testing.ts` starts; Debian's Java and Maven if permitted. Rejects with advice. */
+/**
+ * Ensures the server that `server/log/sqs-testing.ts` starts; installs Debian's Java and Maven if
+ * permitted. Rejects with advice.
+ */
 export async function ensureSqsServer() {
   const isReady = () => isStamped(elasticMqStamp, hashOf(filesBelow(elasticMq.source)))
   if (process.env.CROSSWIND_SQS_PROGRAM) return
@@ -201,7 +212,10 @@ export async function ensureSqsServer() {
   })
 }
 
-/** The programs' paths by environment variable. Throws StepFailure with advice if one is missing. */
+/**
+ * Finds the programs' paths by environment variable. Throws StepFailure with advice if one is
+ * missing.
+ */
 export function findPrograms(name, env = process.env, folders = programFolders()) {
   const found = lookUp(name, env, folders)
   if (found === null) throw new StepFailure(needed[name].advice)

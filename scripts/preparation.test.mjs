@@ -1,4 +1,4 @@
-// When packages count as installed, what a build is made of, and where browsers are looked for.
+// When packages count as installed, what a build consists of, and where browsers are searched for.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ test('development packages may be missing where they are not asked for', () => {
   assert.equal(isComplete(withTools, { 'node_modules/koa': koa }), false)
 })
 
-test('packages are not complete when one is missing or of another version', () => {
+test('packages are incomplete if one is missing or of another version', () => {
   assert.equal(isComplete(wanted, {}), false)
   assert.equal(isComplete(wanted, { 'node_modules/koa': { ...koa, version: '3.2.0' } }), false)
   assert.equal(isComplete(wanted, { 'node_modules/koa': { ...koa, integrity: 'sha512-else' } }), false)
@@ -56,7 +56,7 @@ async function folderWith(t, ...programs) {
   return folder
 }
 
-test('the sum follows names and contents', async (t) => {
+test('the hash depends on names and contents', async (t) => {
   const folder = relative(root, await folderWith(t, 'a', 'b'))
   const [a, b] = [join(folder, 'a'), join(folder, 'b')]
   const first = hashOf([a, b])
@@ -66,11 +66,11 @@ test('the sum follows names and contents', async (t) => {
   assert.notEqual(hashOf([a, b]), first)
 })
 
-test('the web app is built anew when any file that it imports changes', () => {
+test('the web app is rebuilt if any file that it imports changes', () => {
   const sources = new Set(buildSources())
   const imported = new Set(['web/main.tsx'])
   for (const file of imported) {
-    assert.ok(sources.has(file), `${file} is imported and not among the sources of the build.`)
+    assert.ok(sources.has(file), `${file} is imported but not among the sources of the build.`)
     const modules = readFileSync(join(root, file), 'utf8').matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)
     for (const [, path] of modules) {
       const name = join(file, '..', path)
@@ -80,7 +80,9 @@ test('the web app is built anew when any file that it imports changes', () => {
   assert.ok(imported.has('server/document/line-reader.ts'))
 })
 
-const posixOnly = { skip: process.platform === 'win32' ? 'programs are known by their ending there' : false }
+const posixOnly = {
+  skip: process.platform === 'win32' ? 'programs are recognised by their extension there' : false,
+}
 
 test('both programs are found in PATH, under their usual names', posixOnly, async (t) => {
   const folder = await folderWith(t, 'google-chrome', 'chromedriver')
@@ -90,7 +92,7 @@ test('both programs are found in PATH, under their usual names', posixOnly, asyn
   })
 })
 
-test('variables go before PATH', posixOnly, async (t) => {
+test('variables take precedence over PATH', posixOnly, async (t) => {
   const folder = await folderWith(t, 'chromium', 'chromedriver')
   const found = findPrograms('chromium', { CROSSWIND_CHROMIUM: '/my/chromium', CROSSWIND_CHROMEDRIVER: '' }, [
     folder,
@@ -105,7 +107,7 @@ test('a browser without its driver is not enough', posixOnly, async (t) => {
 })
 
 test(
-  'Firefox needs no driver; a variable goes before PATH, and Debian’s before another',
+  'Firefox needs no driver; a variable takes precedence over PATH, and Debian’s name over others',
   posixOnly,
   async (t) => {
     const [debian, other] = [await folderWith(t, 'firefox', 'firefox-esr'), await folderWith(t, 'firefox')]

@@ -30,7 +30,7 @@ const commands = {
   shape: (words) => showShape(words),
 }
 
-/** They open load clients and no browser. */
+/** Scenarios that use load clients and no browser. */
 const withoutBrowser = ['pubsub', 'capacity', 'fanout', 'message', 'crowd', 'scaling', 'stages', 'frames']
 
 function launchLab(words) {
@@ -40,7 +40,7 @@ function launchLab(words) {
   return launchProgram(['e2e/lab-command.ts', ...words], { needsPage, needsBrowser, brokers })
 }
 
-/** `--brokers none,nats` or `--brokers=none,nats`; all without it. */
+/** Reads `--brokers none,nats` or `--brokers=none,nats`; all brokers without it. */
 function brokersIn(words) {
   const place = words.findIndex((word) => word === '--brokers' || word.startsWith('--brokers='))
   const list = place < 0 ? 'nats,sqs' : (words[place].split('=')[1] ?? words[place + 1] ?? '')

@@ -14,8 +14,8 @@ const isTest = (path) =>
   )
 
 /**
- * Compares with `commit` or the newest tag, if any. Resolves to the exit code. Throws StepFailure for an unknown
- * commit.
+ * Compares with `commit` or the newest tag, if any. Resolves to the exit code. Throws StepFailure
+ * for an unknown commit.
  */
 export async function showShape([commit], { folder = root, print = console.log } = {}) {
   const git = (...args) => spawnSync('git', args, { cwd: folder, encoding: 'utf8' }).stdout ?? ''

@@ -1,4 +1,4 @@
-// The figures of a small project, alone and against an older commit.
+// The figures of a small project, alone and compared with an older commit.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -30,7 +30,7 @@ function project(t) {
   }
 }
 
-test('product files are counted, tests and other folders are not', async (t) => {
+test('product files are counted, but not tests and other folders', async (t) => {
   const { write, shape } = project(t)
   write(
     'server/door.ts',
@@ -57,7 +57,7 @@ test('product files are counted, tests and other folders are not', async (t) => 
   ])
 })
 
-test('the newest tag is compared with, or the commit that is named', async (t) => {
+test('compares with the newest tag, or with a named commit', async (t) => {
   const { write, remove, commit, tag, shape } = project(t)
   write('server/a.ts', 'export const a = "ä"')
   write('server/b.ts', '', 'export const b = 1')

@@ -1,4 +1,4 @@
-// The test suite: types, lint, tests. Node's test summary comes last, then what failed in Firefox.
+// The test suite: types, lint, tests. Node's summary comes last, then the failures in Firefox.
 
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
@@ -12,8 +12,8 @@ const fileTimeoutMs = 10 * 60 * 1000
 const totalTimeoutMs = 40 * 60 * 1000
 
 /**
- * Resolves to the exit code. Words select test files by path and skip types and lint; options (`--test-name-pattern=…`)
- * go to Node's test runner.
+ * Resolves to the exit code. Words select test files by path and skip types and lint; options
+ * (`--test-name-pattern=…`) go to Node's test runner.
  */
 export async function runSuite(argv, { withPrograms }) {
   const patterns = argv.filter((word) => !word.startsWith('--'))
@@ -30,7 +30,7 @@ export async function runSuite(argv, { withPrograms }) {
   const firefox = windows.length > 0 ? await ensurePrograms('firefox') : {}
   const nats = files.some(isBrokerTest) ? await ensurePrograms('nats') : {}
   if (files.some(isSqsTest)) await ensureSqsServer()
-  // Tests of the server's program and of the lab serve the built page too.
+  // Tests of the server's program and of the lab also serve the built page.
   await ensureBuilt()
   const isSound = patterns.length > 0 || (await check())
   const run = (name, chosen, more, browser) =>
@@ -47,19 +47,19 @@ export async function runSuite(argv, { withPrograms }) {
   const code = await run('tests', files, [], 'chromium')
   if (firefoxCode !== 0) {
     const failed = existsSync(failures) ? readFileSync(failures, 'utf8') : ''
-    process.stdout.write(`  The tests in Firefox failed; their summary stands further up.\n${failed}`)
+    process.stdout.write(`  The tests in Firefox failed; their summary is further up.\n${failed}`)
   }
   rmSync(failures, { force: true })
   return isSound ? code || firefoxCode : 1
 }
 
-/** Options for a second reporter, this file. */
+/** Options that make this file a second reporter. */
 export function alsoTo(file) {
   const own = [`--test-reporter=${fileURLToPath(import.meta.url)}`, `--test-reporter-destination=${file}`]
   return ['--test-reporter=spec', '--test-reporter-destination=stdout', ...own]
 }
 
-/** A reporter for Node's test runner: names and messages of the tests that failed. */
+/** A reporter for Node's test runner: names and messages of failed tests. */
 export default async function* report(events) {
   for await (const { type, data } of events) {
     if (type !== 'test:fail' || data.details.error.failureType === 'subtestsFailed') continue
@@ -74,7 +74,7 @@ export function selectTests(files, patterns) {
 
 export const isBrowserTest = (file) => file.endsWith('.browser.test.ts')
 
-/** Of logs on other servers, such as NATS. */
+/** Tests of logs on other servers, such as NATS. */
 const isBrokerTest = (file) => file.endsWith('.broker.test.ts')
 const isSqsTest = (file) => isBrokerTest(file) && file.includes('sqs')
 
@@ -101,7 +101,7 @@ async function check() {
 
 function runTests(name, files, options, env) {
   process.stdout.write(`  ${name}, ${files.length} files\n`)
-  // Tests wait as long as they compute: one file more than cores.
+  // Tests wait as much as they compute: one file more than cores.
   const concurrency = Math.min(4, 1 + (os.availableParallelism?.() ?? os.cpus().length))
   const limits = [`--test-concurrency=${concurrency}`, `--test-timeout=${fileTimeoutMs}`]
   return launch(['--test', ...limits, ...options, ...files], {

@@ -1,4 +1,4 @@
-// Which test files words select, and the list of what failed.
+// Which test files words select, and the list of failures.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -15,7 +15,7 @@ test('words select test files by their paths', () => {
   assert.deepEqual(files.filter(isBrowserTest), files.slice(2))
 })
 
-test('tests that fail are listed in a file, each once with its message', (t) => {
+test('failed tests are listed in a file, each once with its message', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-suite-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const [file, list] = [join(folder, 'a.test.mjs'), join(folder, 'list')]

@@ -45,7 +45,10 @@ import { websocket } from './transports/websocket.ts'
 import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
 import type { PageSettings, Stored } from './wire/messages.ts'
 
-/** A new transport: a row in `wire/modes.ts`, a file here and in `client/transports`, its name in this list. */
+/**
+ * A new transport needs a row in `wire/modes.ts`, a file here and in `client/transports`, and its
+ * name in this list.
+ */
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
 
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs'> {
@@ -66,7 +69,7 @@ interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs'> {
 
 export type App = ReturnType<typeof createApp>
 
-/** Throws when the web app is not built. */
+/** Throws if the web app is not built. */
 export function createApp(parts: AppParts) {
   const { windRecorder, access, origins, settings, webFolder } = parts
   const app = websockify(new Koa())
@@ -77,7 +80,7 @@ export function createApp(parts: AppParts) {
 
   const onSocket = (path: string, handler: SocketHandler) => void socketHandlers.set(path, handler)
   const budget = new Budget(parts.limits, parts.timers)
-  /** What refused requests cost their connection, to protect others. */
+  /** Charges connections for refused requests, to protect others. */
   const penalties = new RateLimit(parts.limits.messagesPerSecond, parts.timers.now)
   const bodies = new Bodies({ ...parts, budget, penalties })
   const mounting = { ...parts, router, onSocket, budget, bodies, holdMs: settings().polling.holdMs }
@@ -117,9 +120,12 @@ export function createApp(parts: AppParts) {
     penalties,
     budget,
     socketPaths: new Set(socketHandlers.keys()),
-    /** Open ones, over both versions of HTTP. */
+    /** Open WebSockets, over both HTTP versions. */
     webSockets: () => webSockets,
-    /** As its route does, without what Koa costs: it is by far the most frequent request. Rejects with a `Refusal`. */
+    /**
+     * Same as the route, without Koa's overhead: this is by far the most frequent request. Rejects
+     * with a `Refusal`.
+     */
     async takeMessage(request: AnyRequest): Promise<Stored> {
       mustBeAllowed(request, origins)
       const { cookie, authorization } = request.headers
@@ -133,12 +139,12 @@ export function createApp(parts: AppParts) {
 }
 
 function mountService(router: Router, { hub, timers, settings, health }: AppParts): void {
-  /** Whether the process is alive: one that is not is restarted. */
+  /** Whether the process is alive: if not, it should be restarted. */
   router.get('/healthz', (ctx) => {
     ctx.status = hub.isDraining() ? 503 : 200
     ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
   })
-  /** Whether it may take windows. */
+  /** Whether it may accept windows. */
   router.get('/readyz', (ctx) => {
     const reason = health.whyUnready()
     const isReady = !hub.isDraining() && reason === null

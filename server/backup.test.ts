@@ -1,4 +1,4 @@
-// Copies the folder of a log that is written to, restores it, and resumes with cursors of before.
+// Copies the folder of a log in use, restores it, and resumes with earlier cursors.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -50,7 +50,7 @@ test('a running server is copied and restored: later cursors get a snapshot, ear
   await restored.close()
 })
 
-test('a copy that is damaged or none is refused, and the folder stays as it was', async (context) => {
+test('a damaged or missing copy is refused, and the folder is left unchanged', async (context) => {
   const { data, copy, log, open, sources } = await openFolder(context)
   await fill(log, 5)
   await assert.rejects(backup(sources()), /--to is missing/)
@@ -61,7 +61,7 @@ test('a copy that is damaged or none is refused, and the folder stays as it was'
   writeFileSync(join(copy, 'log.db'), readFileSync(join(copy, 'log.db')).fill(0x5a, 4096))
   await assert.rejects(restore(sources('--from', copy), noon), /The copy in .* cannot be used, .* damaged/)
   rmSync(join(copy, 'log.db'))
-  await assert.rejects(restore(sources('--from', copy), noon), /there is no log\.db/)
+  await assert.rejects(restore(sources('--from', copy), noon), /which has no log\.db/)
   assert.ok(!readdirSync(data).some((name) => /before|restoring/.test(name)))
   const again = open()
   assert.equal((await again.snapshot(main)).head.seq, 10)

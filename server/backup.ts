@@ -1,4 +1,4 @@
-// Entry point of `npm run backup` and `npm run restore`: copies the data folder, puts a copy back.
+// Entry point of `npm run backup` and `npm run restore`: copies the data folder, restores a copy.
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -11,23 +11,23 @@ const folder = field(z.string().min(1).optional(), 'paths of folders')
 
 const logName = 'log.db'
 
-/** The log's lock, and what SQLite keeps beside its file. */
+/** The log's lock, and SQLite's auxiliary files. */
 const besideLog = /\.db-(lock|wal|shm)$/
 
 const commands = { backup, restore }
 
 const help = {
-  backup: `Copies the data folder: the log, as it is at that moment, and the key of the invitations. The server may run.
+  backup: `Copies the data folder: the current log, and the key of the invitations. The server may be running.
 
   npm run backup -- --to FOLDER
 
-FOLDER must be new or empty. The flags of \`npm start\` tell which server it is for: --config, --data-folder and others.
+FOLDER must be new or empty. The flags of \`npm start\` select the server: --config, --data-folder and others.
 `,
-  restore: `Puts a copy that \`npm run backup\` made in place of the data folder's content. The server must be stopped.
+  restore: `Replaces the data folder's content with a copy that \`npm run backup\` made. The server must be stopped.
 
   npm run restore -- --from FOLDER
 
-What was there is kept in a folder beside it. Windows that have later messages than the copy get a snapshot.
+The former content is kept in a folder beside it. Windows with later messages than the copy get a snapshot.
 `,
 }
 
@@ -42,8 +42,8 @@ export async function backup({ argv, env, cwd }: ConfigSources): Promise<string>
   mkdirSync(to, { recursive: true, mode: 0o700 })
   const copied = copyAll(from, to)
   const notes = [
-    ...(config.accessKeyFile === null ? [] : [`${config.accessKeyFile} is elsewhere: copy it, too.`]),
-    ...(config.broker === 'nats' ? ['The log is in NATS: copy it with its own tools.'] : []),
+    ...(config.accessKeyFile === null ? [] : [`${config.accessKeyFile} is elsewhere: copy it too.`]),
+    ...(config.broker === 'nats' ? ["The log is in NATS: copy it with NATS' own tools."] : []),
   ]
   return [`  Copied from ${from} to ${to}: ${copied.join(', ')}.`, ...notes, ''].join('\n  ')
 }
@@ -62,7 +62,10 @@ function copyAll(from: string, to: string): string[] {
   }
 }
 
-/** Returns the text to print. Throws an Error with one sentence. Nothing is replaced before the whole copy was checked. */
+/**
+ * Returns the text to print. Throws an Error with one sentence. Replaces nothing before the whole
+ * copy was checked.
+ */
 export async function restore({ argv, env, cwd }: ConfigSources, now: number): Promise<string> {
   const { own, settings } = readFlags(argv, { from: folder })
   if (own.from === undefined) throw new ConfigError('--from is missing: name the folder of the copy.')
@@ -70,7 +73,7 @@ export async function restore({ argv, env, cwd }: ConfigSources, now: number): P
   const [from, to] = [resolve(cwd, own.from), resolve(cwd, config.dataFolder)]
   if (!existsSync(join(from, logName)))
     throw new ConfigError(
-      `--from is ${from}, where there is no ${logName}; name a folder that npm run backup made.`,
+      `--from is ${from}, which has no ${logName}; name a folder that npm run backup made.`,
     )
   mkdirSync(to, { recursive: true, mode: 0o700 })
   if (isLocked(join(to, logName)))
@@ -79,7 +82,7 @@ export async function restore({ argv, env, cwd }: ConfigSources, now: number): P
   try {
     mkdirSync(staged, { mode: 0o700 })
     for (const name of filesIn(from)) copyFileSync(join(from, name), join(staged, name))
-    // Before anything is replaced.
+    // Checks the copy before replacing anything.
     mustBeWhole(from, join(staged, logName))
     mkdirSync(former, { mode: 0o700 })
     for (const name of filesIn(to, /-lock$/)) renameSync(join(to, name), join(former, name))
@@ -87,7 +90,7 @@ export async function restore({ argv, env, cwd }: ConfigSources, now: number): P
   } finally {
     rmSync(staged, { recursive: true, force: true })
   }
-  return `  Restored ${to} from ${from}. What was there is in ${former}.\n  Windows that have later messages get a snapshot, and bring what they hold of shared documents.\n`
+  return `  Restored ${to} from ${from}. The former content is in ${former}.\n  Windows with later messages get a snapshot, and restore what they hold of shared documents.\n`
 }
 
 function mustBeWhole(from: string, file: string): void {
@@ -105,7 +108,7 @@ function filesIn(path: string, without = besideLog): string[] {
     .map(({ name }) => name)
 }
 
-/** Sortable, and allowed in file names everywhere. */
+/** Sortable, and valid in file names everywhere. */
 const stamp = (now: number) => new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')
 
 if (import.meta.main) {

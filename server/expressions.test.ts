@@ -1,4 +1,4 @@
-// Holds that no regular expression takes more than linear time on a text that somebody made to be slow (ReDoS).
+// Checks that no regular expression takes more than linear time on a hostile text (ReDoS).
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ interface Expression {
 
 const root = join(import.meta.dirname, '..')
 const isLeftOut = (path: string) =>
-  // The texts of a sensor, of whoever starts the server, and of the build.
+  // These only see texts of a sensor, of the server's operator, and of the build.
   /^server\/(sensor|config)\/|^web\/(dist\/|vite\.config)|\.d\.ts$|\.test\.ts$|testing\.ts$|-contract\.ts$/.test(
     path,
   )
@@ -22,14 +22,16 @@ const paths = globSync('{server,web}/**/*.{ts,tsx}', { cwd: root })
   .map((path) => path.split(sep).join('/'))
   .filter((path) => !isLeftOut(path))
 
-/** Those that are put together, which the test cannot read, with the reason why they are linear. */
+/**
+ * Expressions that are composed, which the test cannot read, with the reason why they are linear.
+ */
 const composed: Readonly<Record<string, string>> = {
-  'server/security/access.ts': 'what follows the only repetition of spaces is no space',
+  'server/security/access.ts': 'the only repetition, of spaces, is followed by something else',
   'server/wire/messages.ts':
     'one class without repetition; anchored, one class of at most 64 bytes, or of a fixed number',
 }
 
-/** Those for which the checker needs too long, with the reason why they do no harm. */
+/** Expressions for which the checker takes too long, with the reason why they are harmless. */
 const unchecked: ReadonlyMap<string, string> = new Map([
   ['/<link rel="(?:module)?preload"[^>]* data-views="([^"]*)">\\s*/g', 'reads the page that the build made'],
 ])
@@ -49,7 +51,7 @@ function visit(node: unknown, path: string): void {
   for (const inner of Object.values(node)) visit(inner, path)
 }
 
-test('each expression that may see a text of a client takes linear time', () => {
+test('each expression that may see a client’s text takes linear time', () => {
   assert.ok(found.size > 100)
   const failing = [...found].flatMap(([expression, { pattern, flags }]) => {
     if (unchecked.has(expression)) return []
@@ -60,6 +62,6 @@ test('each expression that may see a text of a client takes linear time', () => 
   for (const expression of unchecked.keys()) assert.ok(found.has(expression), expression)
 })
 
-test('expressions that are put together are few, and were looked at', () => {
+test('there are few composed expressions, all of them reviewed', () => {
   assert.deepEqual([...composing].toSorted(), Object.keys(composed).toSorted())
 })

@@ -1,4 +1,4 @@
-// When a server is not ready, what it says of an outage, and when it sends windows away.
+// When a server is not ready, what it reports about an outage, and when it disconnects windows.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,7 +30,7 @@ function createHealth() {
   }
 }
 
-test('an outage is said once with its reason, and once when it is over', () => {
+test('reports an outage once with its reason, and once when it is over', () => {
   const { time, health, said, changes, fail, recover } = createHealth()
   time.advance(10_000)
   assert.deepEqual([said, health.outages()], [[], 0])
@@ -39,15 +39,15 @@ test('an outage is said once with its reason, and once when it is over', () => {
   recover()
   time.advance(1000)
   assert.deepEqual(said, [
-    'The log takes no messages: maximum bytes exceeded.',
-    'The log takes messages again, after 61 s.',
+    'The log accepts no messages: maximum bytes exceeded.',
+    'The log accepts messages again, after 61 s.',
   ])
   assert.deepEqual([changes.length, changes.at(-1), health.outages()], [2, null, 1])
   health.stop()
   assert.equal(time.pending(), 0)
 })
 
-test('after 5 s a server is not ready; only one that is cut off sends its windows away', () => {
+test('a server is unready after 5 s of outage, and disconnects its windows only if it is cut off', () => {
   const { time, health, sentAway, fail, recover } = createHealth()
   fail('maximum bytes exceeded')
   time.advance(4999)
@@ -66,7 +66,7 @@ test('after 5 s a server is not ready; only one that is cut off sends its window
   health.stop()
 })
 
-test('a log that is out of date is not read', async () => {
+test('a stale log is not read', async () => {
   const { time, health, fail, recover } = createHealth()
   const answer = async () => ({}) as never
   const log = health.guard({ read: answer, snapshot: answer, oldest: answer } as unknown as Log)

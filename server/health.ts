@@ -1,4 +1,4 @@
-// Whether this server may take windows: watches the log, and sends windows away while it is cut off.
+// Whether this server may accept windows: watches the log, and disconnects windows while cut off.
 
 import type { Log, Outage } from './log/log.ts'
 import { Refusal } from './wire/refusal.ts'
@@ -8,9 +8,9 @@ interface HealthParts {
   readonly timers: Timers
   readonly outage: () => Outage | null
   readonly print: (code: 'log-down' | 'log-up', sentence: string) => void
-  /** An outage begins, has another reason, or is over. */
+  /** Called when an outage begins, has another reason, or is over. */
   readonly onChanged?: ((outage: Outage | null) => void) | undefined
-  /** Repeated until it is over. */
+  /** Called repeatedly until the outage is over. */
   readonly onCutOff: (sentence: string) => void
 }
 
@@ -31,30 +31,30 @@ export class Health {
     this.stop = repeat(parts.timers, () => this.#look(), lookEachMs)
   }
 
-  /** Null while the log takes messages. */
+  /** Null while the log accepts messages. */
   outage(): Outage | null {
     return this.#parts.outage()
   }
 
-  /** Outages since the start. */
+  /** Number of outages since the start. */
   outages(): number {
     return this.#count
   }
 
-  /** A clause; null while this server may take windows. */
+  /** A clause; null while this server may accept windows. */
   whyUnready(): string | null {
     const outage = this.outage()
     const lastsMs = this.#parts.timers.now() - (outage?.since ?? Number.POSITIVE_INFINITY)
     return outage !== null && lastsMs >= unreadyAfterMs ? outage.reason : null
   }
 
-  /** Of windows and reads, while what the log tells is out of date (503 `draining`). */
+  /** Refuses windows and reads while the log is stale (503 `draining`). */
   refusal(): Refusal | null {
     const sentence = this.#whyCutOff()
     return sentence === null ? null : new Refusal('draining', sentence, null, retryAfterMs)
   }
 
-  /** The log, which rejects reads with `refusal`. */
+  /** Returns the log with reads that reject with `refusal`. */
   guard(log: Log): Log {
     const mustBeCurrent = () => {
       const refusal = this.refusal()
@@ -81,7 +81,7 @@ export class Health {
     const reason = this.outage()?.isCutOff ? this.whyUnready() : null
     return reason === null
       ? null
-      : `This server is cut off from its log (${reason}); another one takes its windows.`
+      : `This server is cut off from its log (${reason}); another server takes over its windows.`
   }
 
   #look(): void {
@@ -90,10 +90,10 @@ export class Health {
     this.#known = found
     if (found?.reason !== known?.reason) {
       if (!known) this.#count += 1
-      if (found) print('log-down', `The log takes no messages: ${found.reason}.`)
+      if (found) print('log-down', `The log accepts no messages: ${found.reason}.`)
       else if (known) {
         const seconds = Math.round((timers.now() - known.since) / 1000)
-        print('log-up', `The log takes messages again, after ${seconds} s.`)
+        print('log-up', `The log accepts messages again, after ${seconds} s.`)
       }
       onChanged?.(found)
     }

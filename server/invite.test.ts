@@ -1,4 +1,4 @@
-// Checks the command's link by redeeming it, and each sentence that a wrong flag is answered with.
+// The link works when it is redeemed, and each wrong flag gets a sentence.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -33,14 +33,14 @@ const inFolder = async (t: TestContext, ...argv: readonly string[]) => {
   return { text, grant: await grantOf(text, folder, noon), link: linkIn(text) }
 }
 
-test('without a flag: to write on main, for 24 hours', async (t) => {
+test('by default, a link allows writing to main for 24 hours', async (t) => {
   const { text, grant, link } = await inFolder(t)
   assert.deepEqual(grant, grantFrom({ channels: ['main'], may: 'write' }, noon + 24 * hourMs))
   assert.deepEqual([link.origin, link.pathname], ['https://localhost:8443', '/join'])
   assert.match(text, /may read and write the page main until .*22 November 2026/)
 })
 
-test('the flags are followed, and what the link allows is said', async (t) => {
+test('follows the flags, and says what the link allows', async (t) => {
   const flags = ['--channels', 'main,notes,main', '--may=read', '--hours', '1.5', '--port', '9443']
   const { text, grant, link } = await inFolder(t, ...flags)
   const channels = ['main', 'notes']
@@ -55,7 +55,7 @@ test('every page', async (t) => {
   assert.match(text, /read and write every page until/)
 })
 
-test('the port is that of the HTTP version, the name the one that is asked for', async (t) => {
+test('the port is that of the HTTP version, the name the requested one', async (t) => {
   const rows = [
     [['--http', '1.1'], 'https://localhost:8444'],
     [['--host', '192.168.7.20'], 'https://192.168.7.20:8443'],
@@ -68,21 +68,21 @@ test('the port is that of the HTTP version, the name the one that is asked for',
   for (const [flags, origin] of rows) assert.equal((await inFolder(t, ...flags)).link.origin, origin)
 })
 
-test('a wildcard address has no name: localhost, and a hint', async (t) => {
+test('a wildcard address has no name: uses localhost, with a hint', async (t) => {
   const { text, link } = await inFolder(t, '--host', '::')
   assert.equal(link.origin, 'https://localhost:8443')
   assert.match(text, /--host-name/)
   assert.doesNotMatch((await inFolder(t, '--host', '::', '--host-name', 'box')).text, /--host-name/)
 })
 
-test('that access is open is said where it is', async (t) => {
+test('says where access is open', async (t) => {
   assert.match((await inFolder(t)).text, /access is open/)
   assert.match((await inFolder(t, '--host', '0.0.0.0', '--access', 'open')).text, /access is open/)
   assert.doesNotMatch((await inFolder(t, '--host', '0.0.0.0')).text, /access is open/)
   assert.doesNotMatch((await inFolder(t, '--access', 'invited')).text, /access is open/)
 })
 
-test('a wrong flag is answered with its name, its value and what is allowed', async (t) => {
+test('answers a wrong flag with its name, its value and what is allowed', async (t) => {
   const folder = await emptyFolder(t)
   const rows: readonly (readonly [string[], RegExp])[] = [
     [['--may', 'admin'], /^--may is "admin"; allowed are read, write\.$/],
@@ -97,8 +97,8 @@ test('a wrong flag is answered with its name, its value and what is allowed', as
     [['--host-name', 'https://x/y'], /^--host-name is "https:\/\/x\/y"; allowed are names and addresses/],
     [['--chanels', 'x'], /^There is no flag --chanels; did you mean --channels\?$/],
     [['--prot', '1'], /^There is no flag --prot; did you mean --port\?$/],
-    [['main'], /^"main" is no flag; --help lists them\.$/],
-    [['--port', '0'], /^port is 0, .* say with --port which one the server took\.$/],
+    [['main'], /^"main" is not a flag; --help lists them\.$/],
+    [['--port', '0'], /^port is 0, .* give the server's actual port with --port\.$/],
     [['--http', '3'], /^http is "3" \(from --http\); allowed are/],
   ]
   for (const [argv, message] of rows) {
@@ -118,20 +118,20 @@ test('the help names each flag in 100 columns', async () => {
   )
 })
 
-test('a link that opens no server is not handed out in silence', async (t) => {
+test('warns about a link that opens no server', async (t) => {
   const folder = await emptyFolder(t)
   assert.match(
     await say(['--http1-port', '9444'], folder, null),
-    /No server answers at localhost:9444: give the flags/,
+    /No server answers at localhost:9444: give the same flags/,
   )
   assert.doesNotMatch(await say([], folder), /No server answers/)
   await assert.rejects(
     say([], folder, 401),
-    /^Error: The server at https:\/\/localhost:8444 has another key: give the flags/,
+    /^Error: The server at https:\/\/localhost:8444 has another key: give the same flags/,
   )
 })
 
-test('as a command it prints a link that lets in, and fails with one sentence', async (t) => {
+test('as a command it prints a valid link, or fails with one sentence', async (t) => {
   const folder = await emptyFolder(t)
   const file = join(root, 'server/invite.ts')
   const { stdout, stderr } = await run(process.execPath, [

@@ -1,4 +1,4 @@
-// Entry point of `npm run invite`: makes an invitation link.
+// Entry point of `npm run invite`: creates an invitation link.
 
 import { get } from 'node:https'
 import { isIPv6 } from 'node:net'
@@ -63,8 +63,9 @@ function isHost(text: string): boolean {
 }
 
 /**
- * Returns the text to print. Throws an Error with one sentence: ConfigError for flags and config. `ask` resolves to the
- * status with which the server at an origin answers this invitation, null if none answers.
+ * Returns the text to print. Throws an Error with one sentence: ConfigError for flags and config.
+ * `ask` resolves to the status with which the server at an origin answers this invitation; null if
+ * none answers.
  */
 export async function invite(
   { argv, env, cwd }: ConfigSources,
@@ -78,7 +79,7 @@ export async function invite(
   const expiresAt = now + own.hours * 3_600_000
   const key = await loadKey(config, cwd)
   const token = await makeInvitation({ channels: own.channels, may: own.may, expiresAt }, key)
-  // By HTTP/1.1, which node:https speaks.
+  // Over HTTP/1.1, which node:https supports.
   const asked = originFor(config.host, config.http1Port)
   const status = await ask(asked, token)
   if (status === 401) throw new Error(`The server at ${asked} has another key: ${sameFlags}.`)
@@ -86,13 +87,13 @@ export async function invite(
   const lines = [
     `  ${invitationLink(origin, token)}`,
     '',
-    `  Whoever opens it may ${inWords(own)} until ${until}.`,
+    `  Anyone who opens it may ${inWords(own)} until ${until}.`,
   ]
   if (isWildcard(config.host) && own.hostName === undefined)
-    lines.push('  localhost is right on this machine alone; --host-name puts the name that others use.')
+    lines.push('  localhost is correct only on this machine; set the name for others with --host-name.')
   if (isOpenTo(config))
     lines.push(
-      '  With this configuration access is open: everybody who reaches the server may read and write without a link.',
+      '  With this configuration access is open: everyone who reaches the server may read and write without a link.',
     )
   // Without https://, by which scripts find the link.
   if (status === null) lines.push(`  No server answers at ${URL.parse(asked)?.host}: ${sameFlags}.`)
@@ -100,9 +101,9 @@ export async function invite(
 }
 
 const sameFlags =
-  'give the flags here that it was started with (--port, --http1-port, --data-folder, --config and others)'
+  'give the same flags as when it was started (--port, --http1-port, --data-folder, --config and others)'
 
-/** Answers within two seconds. On this machine the server's certificate need not be known. */
+/** Resolves within two seconds. On this machine the server's certificate need not be trusted. */
 function askServer(origin: string, token: string): Promise<number | null> {
   return new Promise((resolve) => {
     const headers = { Authorization: `Bearer ${token}` }
@@ -121,7 +122,7 @@ function originOf({ host, http, port, http1Port }: Config, hostName: string | un
   if (/[^:]:\d+$/.test(name) && !isIPv6(name)) return `https://${name}`
   const own = { '2': port, '1.1': http1Port }[http]
   if (own !== 0) return originFor(name, own)
-  throw new ConfigError('port is 0, which takes a free one; say with --port which one the server took.')
+  throw new ConfigError("port is 0, which selects a free one; give the server's actual port with --port.")
 }
 
 function inWords({ channels, may }: Permission): string {

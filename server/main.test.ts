@@ -1,4 +1,4 @@
-// Checks the server as a process: its sentences when it cannot listen, its lines as JSON, and --open.
+// The server as a process: its sentences when it cannot listen, its lines as JSON, and --open.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -50,7 +50,7 @@ for (const flag of ['--port', '--http1-port']) {
     server.close()
     assert.deepEqual(ended, {
       code: 1,
-      errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that has it, or choose another with ${flag} (0 takes a free one).\n`,
+      errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that uses it, or choose another with ${flag} (0 selects a free one).\n`,
     })
   })
 }
@@ -61,11 +61,11 @@ test('--port in use, with workers: the same sentence', async () => {
   server.close()
   assert.deepEqual(ended, {
     code: 1,
-    errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that has it, or choose another with --port (0 takes a free one).\n`,
+    errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that uses it, or choose another with --port (0 selects a free one).\n`,
   })
 })
 
-/** Ports below this one need a privilege (ip(7)); null where the platform has no such rule. */
+/** Ports below this one need a privilege (ip(7)); null if the platform has no such rule. */
 function firstFreePort(): number | null {
   try {
     return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
@@ -74,12 +74,12 @@ function firstFreePort(): number | null {
   }
 }
 
-/** Root may listen anywhere, so it gives that privilege up first. */
+/** Root may listen anywhere, so drop that privilege first. */
 const unprivileged =
   process.getuid?.() === 0
     ? ['setpriv', '--bounding-set=-net_bind_service', '--inh-caps=-net_bind_service', '--']
     : []
-const cannotBeRefused = (firstFreePort() ?? 0) <= 81 && 'every port may be listened on here'
+const cannotBeRefused = (firstFreePort() ?? 0) <= 81 && 'this user may listen on every port'
 
 for (const [flag, other] of [
   ['--port', '--http1-port'],
@@ -102,7 +102,7 @@ test('an address of another machine: one sentence with --host', async () => {
   assert.equal(code, 1)
   assert.match(
     errors,
-    /^Crosswind did not start\. 192\.0\.2\.1 is no address of this machine, [^\n]*--port[^\n]*--host[^\n]*\.\n$/,
+    /^Crosswind did not start\. 192\.0\.2\.1 is not an address of this machine, [^\n]*--port[^\n]*--host[^\n]*\.\n$/,
   )
 })
 
@@ -117,7 +117,7 @@ test('a name without an address: one sentence with --host', async () => {
 
 type Line = Readonly<Record<string, unknown>>
 
-/** Starts the program; every line that it prints, wherever, has to be an object. */
+/** Starts the program; every printed line must be an object. */
 function startJson(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const args = ['server/main.ts', '--data-folder', folder, ...flags]
   const child = spawn(process.execPath, args, {
@@ -146,7 +146,7 @@ function startJson(flags: readonly string[], env: Readonly<Record<string, string
   return { child, lines, lineOf, ended }
 }
 
-/** A frame of headers must belong to a stream (RFC 9113, 6.2). */
+/** A HEADERS frame must belong to a stream (RFC 9113, 6.2). */
 const headersOfNoStream = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1'),
   Buffer.from([...[0, 0, 0, 4, 0], ...[0, 0, 0, 0], ...[0, 0, 0, 1, 5], ...[0, 0, 0, 0]]),
@@ -184,7 +184,7 @@ for (const [what, flags, env] of [
   ['flag', ['--log-format', 'json', '--port', 'none'], {}],
   ['variable', ['--port', 'none'], { CROSSWIND_LOG_FORMAT: 'json' }],
 ] as const) {
-  test(`a ${what} that asks for JSON is heard before a setting that is wrong`, async () => {
+  test(`a ${what} that requests JSON applies even to the error about another setting`, async () => {
     const { lines, ended } = startJson(flags, env)
     assert.equal(await ended, 1)
     const [line] = lines
@@ -193,7 +193,10 @@ for (const [what, flags, env] of [
   })
 }
 
-/** Starts the program with `--open`, and a PATH of that folder alone; resolves to what it printed when `done` holds. */
+/**
+ * Starts the program with `--open`, and only that folder in PATH; resolves to its output when
+ * `done` is true.
+ */
 async function openWith(path: string, done: (printed: string) => boolean): Promise<string> {
   const args = [
     'server/main.ts',
@@ -225,7 +228,7 @@ async function openWith(path: string, done: (printed: string) => boolean): Promi
 
 const isLinux = { skip: process.platform !== 'linux' }
 
-test('--open starts the platform’s opener with the address that was printed', isLinux, async () => {
+test('--open starts the platform’s opener with the printed address', isLinux, async () => {
   const bin = await mkdtemp(join(folder, 'bin-'))
   const opened = join(bin, 'opened')
   await writeFile(

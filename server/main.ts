@@ -41,14 +41,14 @@ try {
   process.exitCode = 1
 }
 
-/** Before the configuration is read, whose errors are printed too. */
+/** Read before the configuration, whose errors are printed too. */
 function formatAskedFor(): Config['logFormat'] {
   const options = { 'log-format': { type: 'string' } } as const
   const { values } = parseArgs({ args: process.argv.slice(2), options, strict: false })
   return (values['log-format'] ?? process.env.CROSSWIND_LOG_FORMAT) === 'json' ? 'json' : 'text'
 }
 
-/** In JSON also what Node prints by itself. */
+/** In JSON, also covers what Node prints by itself. */
 function print(format: Config['logFormat'], name = cluster.isWorker ? workerName() : 'server'): void {
   output.use(format, name)
   if (format === 'text' || process.listenerCount('uncaughtException') > 0) return
@@ -91,7 +91,7 @@ async function run(): Promise<void> {
     fields,
     greeting(config, server, address, certificate.advice),
   )
-  // For a parent process (lab, tests).
+  // Tells a parent process (lab, tests).
   process.send?.({ type: 'ready', ports: server.ports })
   if (own.open) void openBrowser(address)
 }
@@ -120,7 +120,7 @@ async function startAll(parts: Parts): Promise<Server> {
   }
 }
 
-/** As one of several processes; the first one says when to stop. */
+/** Runs as one of several processes; the first one says when to stop. */
 async function work(): Promise<void> {
   const stopped = new Promise<typeof stopWord>((resolve) => {
     const stop = () => resolve(stopWord)
@@ -143,7 +143,7 @@ async function work(): Promise<void> {
     const orphaned = () => process.exit(1)
     link?.once('close', orphaned)
     process.send?.({ type: 'ready', ports: server.ports })
-    // Another one takes the place of a worker whose log is lost.
+    // A worker whose log is lost is replaced.
     await Promise.race([stopped, server.lost])
     link?.off('close', orphaned)
     await server.close()
@@ -161,7 +161,7 @@ async function certificateFor({ tls }: Config) {
     return { ...loaded, advice: `Certificate: ${certFile}` }
   }
   const made = await ensureCertificate({ directory: join(root, 'certs'), now: new Date() })
-  if (made.reason !== null) output.say('certificate-made', `A new certificate was made: ${made.reason}.`)
+  if (made.reason !== null) output.say('certificate-made', `A new certificate was created: ${made.reason}.`)
   const file = relative(process.cwd(), made.authorityFile)
   const advice = `A browser does not know this certificate: trust ${file} once\n  (docs/operating.md, "Certificates"), or accept it for now.`
   return { ...made, advice }
@@ -174,7 +174,7 @@ function greeting(config: Config, { ports }: Server, address: string, advice: st
     serial: `WindSonic on ${sensor.path}`,
     recorded: `recorded, ${sensor.file}`,
     remote: `from another server of the stream ${config.nats.stream}`,
-    none: `none: --sensor-source simulated makes one up,\n          npm run sensor -- --list  names the ports of real ones`,
+    none: `none: --sensor-source simulated provides one,\n          npm run sensor -- --list  lists the ports of real ones`,
   }[sensor.source]
   const lines = [
     '',
@@ -197,13 +197,13 @@ function greeting(config: Config, { ports }: Server, address: string, advice: st
     '',
     `  ${advice}`,
   ]
-  if (!isOpenTo(config)) lines.push('', '  It asks for an invitation:  npm run invite  makes a link.')
+  if (!isOpenTo(config)) lines.push('', '  It requires an invitation:  npm run invite  creates a link.')
   else if (!isLoopback(host))
     lines.push('', '  Everyone who can reach this machine can read and write this page.')
   return `${lines.join('\n')}\n\n  Ctrl-C stops it.\n`
 }
 
-/** Prints why there is none. Never rejects. */
+/** Prints the reason if it fails. Never rejects. */
 async function openBrowser(address: string): Promise<void> {
   const complain = (problem: string) =>
     output.say('browser-not-opened', `No browser was opened: ${problem}; open ${address} yourself.`)
@@ -227,10 +227,10 @@ async function openBrowser(address: string): Promise<void> {
 
 async function stop(server: Server, { drainMs }: Config): Promise<void> {
   process.removeAllListeners('disconnect')
-  const leaving = `Sending windows away; done within ${drainMs / 1000} s.`
+  const leaving = `Disconnecting windows; done within ${drainMs / 1000} s.`
   output.say('stopping', leaving, { drainMs }, `\n  ${leaving}`)
   const stoppedAt = performance.now()
-  // A second signal exits at once, except a duplicate to the process group.
+  // A second signal exits at once, unless it is a duplicate to the process group.
   const insist = () => {
     if (performance.now() - stoppedAt > 500) process.exit(1)
   }

@@ -40,7 +40,7 @@ function createMonitor(time = createManualTime(), siblings?: Siblings) {
   return { time, monitor, seconds }
 }
 
-test('a look begins the seconds, and each tells what happened in it', () => {
+test('a request starts the sampling, and each second reports what happened in it', () => {
   const { time, monitor, seconds } = createMonitor()
   monitor.stored(1)
   assert.deepEqual([seconds(), time.pending()], [[], 1])
@@ -59,7 +59,7 @@ test('a look begins the seconds, and each tells what happened in it', () => {
   monitor.stop()
 })
 
-test('two minutes are kept, and it ends when nobody looks', () => {
+test('two minutes are kept, and sampling ends without requests', () => {
   const { time, monitor, seconds } = createMonitor()
   for (let second = 0; second < 200; second += 1) {
     monitor.reply(0)
@@ -111,7 +111,7 @@ test('Prometheus gets counters, gauges and a histogram, with units in their name
   monitor.stop()
 })
 
-/** A note arrives at once, as plain data; `deaf` takes none. */
+/** Notes arrive at once, as plain data; processes in `deaf` receive none. */
 function createServer(names: readonly string[], deaf: readonly string[] = []) {
   const time = createManualTime()
   const followers = new Map<string, (note: unknown) => void>()
@@ -131,7 +131,7 @@ function createServer(names: readonly string[], deaf: readonly string[] = []) {
   return { time, monitors }
 }
 
-test('whichever process is asked, its reply has the seconds of all, which a look at one begins', () => {
+test('any process replies with the seconds of all, whose sampling a request to one starts', () => {
   const { time, monitors } = createServer(['log', 'worker-1', 'worker-2'])
   const [log, one, two] = monitors
   assert.ok(log && one && two)
@@ -162,7 +162,7 @@ test('whichever process is asked, its reply has the seconds of all, which a look
   for (const monitor of monitors) monitor.stop()
 })
 
-test('one scrape has each metric once, with the samples of all processes; one that is late is left out', async () => {
+test('one scrape has each metric once, with the samples of all processes; a late one is left out', async () => {
   const { time, monitors } = createServer(['log', 'worker-1', 'worker-2'], ['log'])
   const [, one, two] = monitors
   assert.ok(one && two)
@@ -186,7 +186,7 @@ test('one scrape has each metric once, with the samples of all processes; one th
   )
   const heads = lines.filter((line) => line.startsWith('# TYPE'))
   assert.equal(new Set(heads).size, heads.length)
-  // All samples of a metric follow its head.
+  // All samples of a metric follow its header.
   let metric = ''
   for (const line of lines) {
     if (line.startsWith('# TYPE')) metric = line.split(' ')[2] ?? ''

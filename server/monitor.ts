@@ -1,4 +1,4 @@
-// What a server tells of its own load: seconds for the monitor's page, metrics for Prometheus.
+// A server's report of its own load: seconds for the monitor's page, metrics for Prometheus.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type Router from '@koa/router'
@@ -19,10 +19,12 @@ import type { Siblings } from './workers/workers.ts'
 
 const secondMs = 1000
 
-/** How long a look keeps the seconds coming: longer than Prometheus pauses between two scrapes. */
+/**
+ * How long a request keeps the sampling going: longer than Prometheus pauses between two scrapes.
+ */
 const lookedAtMs = 70_000
 
-/** Of one second; of more messages the quantiles are those of the first ones. */
+/** Limit per second; with more messages the quantiles cover only the first ones. */
 const mostLatencies = 5000
 const mostUnobserved = 512
 
@@ -37,78 +39,79 @@ interface MonitorParts {
   readonly health: Pick<Health, 'outage' | 'outages' | 'whyUnready'>
   /** See `OpenedLog`. */
   readonly losses?: (() => number) | undefined
-  /** Figures of all are added up. */
+  /** Their figures are added up. */
   readonly threads: readonly Pick<DocumentWorker, 'quarantined' | 'failed' | 'durations'>[]
   /** The newest number of each channel; see `Log`. */
   readonly heads: () => ReadonlyMap<string, number>
   readonly logFigures: () => Promise<LogFigures>
-  /** Open ones, by protocol. */
+  /** Open connections, by protocol. */
   readonly connections: () => Samples
-  /** The server's other processes; absent where there are none. */
+  /** The server's other processes; absent if there are none. */
   readonly siblings?: Siblings | undefined
 }
 
-/** Between the monitors of a server's processes. `from` is the process. */
-type Told = { readonly from: string } /** Somebody looks at the server. */ & (
+/** Sent between the monitors of a server's processes. `from` is the process. */
+type Told = { readonly from: string } /** Somebody requested the figures. */ & (
   | { readonly monitor: 'look' }
   | { readonly monitor: 'second'; readonly uptimeMs: number; readonly second: MonitorSecond }
   | { readonly monitor: 'ask'; readonly id: string }
   | { readonly monitor: 'metrics'; readonly id: string; readonly text: string }
 )
 
-/** For the metrics of the other processes, ms; those that are late are left out. */
+/** Deadline for the metrics of the other processes, ms; late ones are left out. */
 const answerWithinMs = 500
 
-/** One that was silent for so long while somebody looked has ended, ms. */
+/** A process that is silent for this long during sampling has ended, ms. */
 const silentMs = 5000
 
-/** One, or several by the value of a label. */
+/** One sample, or several by the value of a label. */
 type Samples = number | Readonly<Record<string, number>>
 
 type Windows = ReturnType<Hub['windows']>
 
 type Metric = readonly [help: string, label?: string]
 
-/** Help and label of each metric that is read when Prometheus asks. A name ends with `_total` if it is a counter's. */
+/**
+ * Help and label of each metric that is computed when Prometheus asks. Counters have names that end
+ * with `_total`.
+ */
 const metrics = {
-  crosswind_messages_stored_total: ['Messages that the log took.'],
+  crosswind_messages_stored_total: ['Messages stored by the log.'],
   crosswind_messages_sent_total: ['Messages written to windows.'],
   crosswind_readings_omitted_total: ['Readings and overviews not sent to windows that read too slowly.'],
-  crosswind_backlog_bytes: ['Bytes that wait for windows to read.'],
+  crosswind_backlog_bytes: ['Bytes that windows have not read yet.'],
   crosswind_windows: ['Connected windows.', 'mode'],
-  crosswind_connections: ['Open connections; a WebSocket is in one of HTTP.', 'protocol'],
+  crosswind_connections: ['Open connections; a WebSocket is part of one of HTTP.', 'protocol'],
   crosswind_refusals_total: ['Refused requests and frames.', 'code'],
   crosswind_streams_ended_total: ['Streams that the server ended, by the code of bye.', 'code'],
   crosswind_unrecovered_total: [
-    'Windows that resumed and got a snapshot in place of what they had missed (recovered: false).',
+    'Windows that resumed and got a snapshot instead of the messages they had missed (recovered: false).',
   ],
-  crosswind_incidents_total: ['Warnings and failures that the server prints, repeats included.', 'code'],
-  crosswind_log_up: ['Whether the log, or its broker, takes messages.'],
-  crosswind_log_outage: ['Why the log takes no messages.', 'reason'],
-  crosswind_log_outages_total: ['Times that the log took no messages.'],
-  crosswind_ready: ['Whether the log lets this process take windows.'],
+  crosswind_incidents_total: ['Warnings and failures printed by the server, including repeats.', 'code'],
+  crosswind_log_up: ['Whether the log, or its broker, accepts messages.'],
+  crosswind_log_outage: ['Why the log accepts no messages.', 'reason'],
+  crosswind_log_outages_total: ['Outages, in which the log accepts no messages.'],
+  crosswind_ready: ['Whether the log allows this process to accept windows.'],
   crosswind_log_losses_total: [
-    'Findings that stored messages are missing or damaged, and clients that resumed from such.',
+    'Detections of missing or damaged messages in the log, and of clients that resumed from such.',
   ],
   crosswind_store_failures_total: ['Messages that the log, its disk or its broker failed to store.'],
   crosswind_log_head: ['Number of the newest message in the log, as this process has it.'],
-  crosswind_log_bytes: ['Bytes on the disk.', 'name'],
+  crosswind_log_bytes: ['Bytes on disk.', 'name'],
   crosswind_broker_lag_messages: [
-    'Messages that the broker has stored and this process has not received.',
+    'Messages that the broker has stored but this process has not received.',
     'stream',
   ],
   crosswind_broker_reconnects_total: ['Restored connections to the broker.', 'broker'],
   crosswind_queue_messages: [
-    'Messages in the queue of SQS, approximately: waiting, received and not deleted, dead letters.',
+    'Messages in the SQS queue, approximately: waiting, received but not deleted, dead letters.',
     'state',
   ],
   crosswind_documents_quarantined: ['Documents that take too long to read and are only relayed.'],
-  crosswind_document_tasks_failed_total: [
-    'Readings and foldings of documents that exceeded a limit or failed.',
-  ],
-  crosswind_document_tasks_total: ['Readings and foldings of documents.', 'task'],
-  crosswind_document_task_seconds_total: ['Time that readings and foldings of documents took.', 'task'],
-  // As prom-client's own metrics of a process, whose event loop timer would never stop.
+  crosswind_document_tasks_failed_total: ['Reads and folds of documents that exceeded a limit or failed.'],
+  crosswind_document_tasks_total: ['Reads and folds of documents.', 'task'],
+  crosswind_document_task_seconds_total: ['Duration of reads and folds of documents.', 'task'],
+  // Replaces prom-client's own metrics of a process, whose event loop timer would never stop.
   process_cpu_seconds_total: ['Processor time of this process.'],
   process_resident_memory_bytes: ['Resident memory.'],
   process_start_time_seconds: ['Start, since the epoch.'],
@@ -139,7 +142,10 @@ function register(registry: Registry, reads: Reads): void {
   }
 }
 
-/** Counts all the time; samples each second, with the event loop's delay, only while somebody looks. */
+/**
+ * Always counts; samples each second, with the event loop's delay, only while somebody requests
+ * figures.
+ */
 export class Monitor implements Meter {
   readonly #parts: MonitorParts
   readonly #registry = new Registry()
@@ -165,7 +171,7 @@ export class Monitor implements Meter {
     this.#startedAt = parts.timers.now()
     this.#durations = new Histogram({
       name: 'crosswind_publish_duration_seconds',
-      help: 'From the admission of a message until it was stored and written to its windows.',
+      help: 'Time from the admission of a message until it was stored and written to its windows.',
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
       registers: [this.#registry],
       collect: () => this.#observe(),
@@ -184,7 +190,7 @@ export class Monitor implements Meter {
     if (this.#last && this.#latencies.length < mostLatencies) this.#latencies.push(ms)
   }
 
-  /** In portions: one observation among others costs a fifth of one alone. */
+  /** In batches: an observation in a batch costs a fifth of a single one. */
   #observe(): void {
     for (const ms of this.#unobserved) this.#durations.observe(ms / 1000)
     this.#unobserved = []
@@ -210,7 +216,7 @@ export class Monitor implements Meter {
     this.#ended[code] = (this.#ended[code] ?? 0) + 1
   }
 
-  /** Those that ended after `after`, ms since the epoch. */
+  /** Returns seconds that ended after `after`, ms since the epoch. */
   reply(after: number): MonitorReply {
     this.#look()
     this.#tell({ monitor: 'look' })
@@ -228,7 +234,7 @@ export class Monitor implements Meter {
     return { node: process.version, log, processes }
   }
 
-  /** In Prometheus' text format, of all processes; each has its name as label. */
+  /** In Prometheus' text format, for all processes; each has its name as a label. */
   async metrics(): Promise<string> {
     this.#look()
     const { siblings } = this.#parts
@@ -280,11 +286,11 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     else if (told.monitor === 'second') {
       const { uptimeMs, second } = told
       const known = this.#others.get(from)?.seconds ?? []
-      // A process that took its place begins anew.
+      // A replacement process starts counting again.
       const seconds = known.filter(({ at }) => at > second.at - uptimeMs).slice(1 - secondsKept)
       this.#others.set(from, { uptimeMs, seconds: [...seconds, second] })
     } else if (told.monitor === 'ask') {
-      // An id is of the process that asks: its answer goes to all.
+      // The id contains the name of the requesting process: the answer goes to all.
       const text = await this.#ownMetrics()
       this.#tell({ monitor: 'metrics', id: `${from} ${told.id}`, text })
     } else if (told.monitor === 'metrics') {
@@ -306,7 +312,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
     this.stop()
   }
 
-  /** Until somebody looks again. */
+  /** Stops sampling until the next request. */
   stop(): void {
     this.#cancel()
     this.#loopDelay?.disable()
@@ -441,7 +447,7 @@ interface Readings {
 
 type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never
 
-/** Each metric once, with the samples of all texts. */
+/** Joins the texts so that each metric appears once, with the samples of all. */
 function joinedMetrics(texts: readonly string[]): string {
   const joined = new Map<string, { head: string; samples: string[] }>()
   for (const text of texts)
@@ -472,7 +478,7 @@ function quantilesOf(values: readonly number[]): Quantiles | null {
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) }
 }
 
-/** For those invited to every page, since the figures are of all of them. */
+/** Only for people invited to every page, because the figures cover all pages. */
 export function mountMonitor(router: Router, monitor: Monitor): void {
   router.get('/api/monitor', (ctx) => {
     mustSeeAll(ctx)
@@ -490,6 +496,6 @@ export function mountMonitor(router: Router, monitor: Monitor): void {
 /** Throws a `Refusal` (403 `not-invited-there`). */
 function mustSeeAll(ctx: Parameters<typeof grantOf>[0]): void {
   if (grantOf(ctx).channels === 'all') return
-  const sentence = 'The figures are of the whole server; ask for an invitation to all of its pages.'
+  const sentence = 'The figures cover the whole server; ask for an invitation to all of its pages.'
   throw new Refusal('not-invited-there', sentence)
 }

@@ -1,4 +1,4 @@
-// How the server's failures and its other lines are printed, in text and as JSON.
+// How the server's failures and its other lines are printed, as text and as JSON.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ function printing() {
   return { time, lines, output }
 }
 
-test('a thousand of one kind are one line now and their count after ten seconds', () => {
+test('a thousand of one kind are one line now, and a count after ten seconds', () => {
   const { time, lines, output } = printing()
   for (let index = 0; index < 1000; index += 1) output.incident('request-failed', 'A client broke HTTP/2')
   assert.deepEqual(lines, ['A client broke HTTP/2'])
@@ -23,7 +23,7 @@ test('a thousand of one kind are one line now and their count after ten seconds'
   assert.deepEqual(lines, ['A client broke HTTP/2', 'A client broke HTTP/2: 999 more within 10 s.'])
 })
 
-test('one alone is never mentioned again, and after ten seconds the next is printed', () => {
+test('a single one is never mentioned again, and after ten seconds the next is printed', () => {
   const { time, lines, output } = printing()
   output.incident('request-failed', 'One')
   time.advance(10_000)
@@ -40,7 +40,7 @@ test('errors from one place are one kind whatever they say, errors from two plac
   assert.match(lines[0] ?? '', /^A request failed: Error: a\n {4}at fail/)
 })
 
-test('kinds without number are a bounded number of lines', () => {
+test('any number of kinds prints a bounded number of lines', () => {
   const { time, lines, output } = printing()
   for (let index = 0; index < 10_000; index += 1) output.incident('request-failed', `Kind ${index}`)
   assert.equal(lines.length, 101)
@@ -48,7 +48,7 @@ test('kinds without number are a bounded number of lines', () => {
   assert.equal(lines.at(-1), 'Many different failures: 9899 more within 10 s.')
 })
 
-test('as JSON a line has time, level, code, message and fields, and a failure’s stack is one of them', () => {
+test('as JSON a line has time, level, code, message and fields, including a failure’s stack', () => {
   const { time, lines, output } = printing()
   const objects: Readonly<Record<string, unknown>>[] = []
   output.use('json', 'worker-2', { write: (line) => void objects.push(JSON.parse(line)) })
@@ -71,7 +71,7 @@ test('as JSON a line has time, level, code, message and fields, and a failure’
   assert.deepEqual([failures, ends, crashed, started], [3, 1, 0, undefined])
 })
 
-test('docs/operating.md lists every code with its level, and no other', () => {
+test('docs/operating.md lists exactly the existing codes with their levels', () => {
   const page = readFileSync(join(import.meta.dirname, '../docs/operating.md'), 'utf8')
   const listed = page.matchAll(/^\| `([a-z\d-]+)` \| (info|warn|error|fatal) \|/gm)
   assert.deepEqual(

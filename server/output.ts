@@ -1,10 +1,10 @@
-// What the server prints about itself: sentences for people, or one JSON object a line (setting `logFormat`).
+// The server's output: sentences for people, or one JSON object per line (setting `logFormat`).
 
 import { inspect } from 'node:util'
 import pino from 'pino'
 import type { Config } from './config/config.ts'
 
-/** What lines are about, for programs. docs/operating.md explains each. */
+/** Codes of the lines, for programs. docs/operating.md explains each. */
 export const outputLevels = {
   started: 'info',
   stopping: 'info',
@@ -44,7 +44,7 @@ export const outputLevels = {
 export type OutputCode = keyof typeof outputLevels
 type Fields = Readonly<Record<string, unknown>>
 
-/** Takes whole lines. */
+/** Receives whole lines. */
 interface Destination {
   write(text: string): unknown
 }
@@ -56,10 +56,10 @@ interface OutputParts {
 }
 
 const quietMs = 10_000
-/** More than the reporting sites; beyond it all others are one kind. */
+/** More than there are reporting sites; beyond it all others are one kind. */
 const mostKinds = 100
 
-/** Prints in text until `use` asks for JSON. */
+/** Prints text until `use` selects JSON. */
 export class Output {
   readonly #parts: OutputParts
   #json: pino.Logger | null = null
@@ -74,7 +74,10 @@ export class Output {
     this.#parts = { out: process.stdout, err: process.stderr, later, ...parts }
   }
 
-  /** `name` is the process's, as in the metrics. JSON is written to `out` at once, so that nothing is lost at an exit. */
+  /**
+   * `name` is the process's, as in the metrics. JSON is written to `out` synchronously, so that
+   * nothing is lost at an exit.
+   */
   use(
     format: Config['logFormat'],
     name: string,
@@ -89,7 +92,7 @@ export class Output {
     this.#json = format === 'json' ? pino(settings, out) : null
   }
 
-  /** `text` takes the message's place for people. */
+  /** `text` replaces the message for people. */
   say(code: OutputCode, message: string, fields: Fields = {}, text?: string): void {
     this.#count(code)
     this.#print(code, message, fields, text)
@@ -107,8 +110,9 @@ export class Output {
   }
 
   /**
-   * For failures that clients can cause, so that they cannot flood the terminal: those with the same words and origin are one
-   * kind, and repeats are counted and printed after ten seconds.
+   * Reports failures that clients can cause, without letting them flood the terminal: failures with
+   * the same words and origin are one kind, whose repeats are counted and printed after ten
+   * seconds.
    */
   incident(code: OutputCode, what: string, cause?: unknown): void {
     this.#count(code)
@@ -131,7 +135,7 @@ export class Output {
     }, quietMs)
   }
 
-  /** Warnings and failures since the start by code, repeats included. */
+  /** Number of warnings and failures since the start by code, including repeats. */
   incidents(): Readonly<Record<string, number>> {
     return this.#incidents
   }

@@ -6,14 +6,14 @@ import { test } from 'node:test'
 import { endsWithin, processTimers } from './process.ts'
 import { createManualTime } from './wire/testing.ts'
 
-test('what is overdue runs at once, and Node has nothing to warn of', async () => {
+test('an overdue task runs at once, and without a warning by Node', async () => {
   const warnings: string[] = []
   const note = ({ name }: Error) => void warnings.push(name)
   process.on('warning', note)
   const { promise, resolve } = Promise.withResolvers<void>()
   processTimers.later(resolve, -250)
   await promise
-  // Warnings are told in order: once this one has come, any other has.
+  // Warnings are emitted in order: after this one, all others have been.
   const told = once(process, 'warning')
   process.emitWarning('the last', 'LastWarning')
   await told
@@ -21,7 +21,7 @@ test('what is overdue runs at once, and Node has nothing to warn of', async () =
   assert.deepEqual(warnings, ['LastWarning'])
 })
 
-test('what does not end is not waited for past its time', async () => {
+test('waiting ends at its limit if the work does not', async () => {
   const time = createManualTime()
   const never = endsWithin(new Promise(() => undefined), 500, time)
   time.advance(500)

@@ -1,4 +1,4 @@
-// This process: clock, timers, exit, use of CPU and memory.
+// This process: clock, timers, exit, CPU and memory usage.
 
 import type { Timers } from './wire/time.ts'
 
@@ -39,7 +39,7 @@ export function leaveWhenDone(): void {
 
 export type Figures = Readonly<ReturnType<typeof readFigures>>
 
-/** The lab reads them before and after each block. */
+/** The lab reads these before and after each block. */
 export function readFigures(windows: number) {
   const { user, system } = process.cpuUsage()
   const { rss, heapUsed } = process.memoryUsage()

@@ -1,4 +1,4 @@
-// One running server: log, hub, sensor source, application, listeners; or the part of it that one of several processes has.
+// A running server, or one of its processes: log, hub, sensor source, application, listeners.
 
 import type { KeyObject } from 'node:crypto'
 import { availableParallelism } from 'node:os'
@@ -38,11 +38,17 @@ interface ServerParts {
 }
 
 export interface Server {
-  /** Actual ones; 0 in the settings takes a free one. */
+  /** The actual ports; 0 in the settings selects a free one. */
   readonly ports: Readonly<Record<HttpVersion, number>>
-  /** Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later. Idempotent. */
+  /**
+   * Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later.
+   * Idempotent.
+   */
   readonly close: () => Promise<void>
-  /** Resolves to the reason when the log was replaced by another one, and the server did not start anew: it is of no use. */
+  /**
+   * Resolves to the reason when another log has replaced this one and the server did not restart:
+   * it is unusable.
+   */
   readonly lost: Promise<string>
 }
 
@@ -51,13 +57,18 @@ type Ports = Server['ports']
 /** Extra time, ms, for a part to close. */
 const graceMs = 400
 
-/** NATS 2.9 goes on erasing a deleted stream, and loses messages of one that is made at once. */
+/**
+ * NATS 2.9 continues erasing a deleted stream, and loses messages of one that is created at once.
+ */
 const renewAfterMs = 1000
 
 const [timers, random] = [processTimers, Math.random]
 const onFailure = (code: OutputCode, what: string) => (error: unknown) => output.incident(code, what, error)
 
-/** One process that does it all. Rejects with one sentence when a port cannot be taken or the web app is not built. */
+/**
+ * Starts a single process that does everything. Rejects with one sentence if a port is unavailable
+ * or the web app is not built.
+ */
 export async function startServer(parts: ServerParts): Promise<Server> {
   return renewing(async (signal, ports) => {
     const again = ports ? { ...parts, config: withPorts(parts.config, ports) } : parts
@@ -69,7 +80,10 @@ export async function startServer(parts: ServerParts): Promise<Server> {
   })
 }
 
-/** The process with the log, which serves nobody: it has the sensor and publishes overviews. */
+/**
+ * Starts the process with the log, which serves no windows: it has the sensor and publishes
+ * overviews.
+ */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
   let attach: ReturnType<typeof hostLog>['attach'] | undefined
   const { close, lost } = await renewing(async (signal) => {
@@ -86,7 +100,9 @@ export async function startLog(parts: ServerParts, siblings: Siblings) {
   return { attach, close, lost }
 }
 
-/** A process that serves windows, and has its log from the other end of the stream; null: from the broker. */
+/**
+ * Starts a process that serves windows. `link` leads to its log; null if the log is on the broker.
+ */
 export async function startWorker(
   parts: ServerParts,
   link: Duplex | null,
@@ -100,13 +116,16 @@ export async function startWorker(
   return server.serve()
 }
 
-/** The same server on ports that it has had before. */
+/** Selects the ports that a server has had before. */
 export const withPorts = (config: Config, ports: Ports): Config => ({
   ...config,
   ...{ port: ports['2'], http1Port: ports['1.1'] },
 })
 
-/** Begins again, on the same ports, whenever the log was replaced: nothing of the former one is left in memory. */
+/**
+ * Restarts, on the same ports, whenever the log was replaced: nothing of the former one stays in
+ * memory.
+ */
 async function renewing(
   begin: (signal: AbortSignal, ports: Ports | null) => Promise<Server>,
 ): Promise<Server> {
@@ -119,7 +138,7 @@ async function renewing(
   async function renew(): Promise<void> {
     output.say(
       'log-replaced',
-      `The log is lost: ${await current.lost}. The server starts anew, and its windows come back.`,
+      `The log is lost: ${await current.lost}. The server restarts, and its windows reconnect.`,
     )
     await current.close()
     await new Promise<void>((resolve) => timers.later(resolve, renewAfterMs))
@@ -130,8 +149,8 @@ async function renewing(
   }
   renew().catch((error) => {
     if (signal.aborted) return
-    onFailure('restart-failed', 'The server did not start anew')(error)
-    lost.resolve('it did not start anew')
+    onFailure('restart-failed', 'The server did not restart')(error)
+    lost.resolve('it did not restart')
   })
 
   return {
@@ -144,12 +163,12 @@ async function renewing(
   }
 }
 
-/** One for documents, and one for what clients send: none of it holds up the documents. */
+/** One thread for documents, and one for what clients send, which must not delay the documents. */
 function threadsOf({ config: { limits } }: ServerParts) {
   const onQuarantined = (channel: string, error: Error) =>
     output.incident(
       'document-quarantined',
-      `The document "${channel}" is only relayed: to read it ${error.message}`,
+      `The document "${channel}" is only relayed: reading it ${error.message}`,
     )
   const open = () => new DocumentWorker({ limits, timers, onQuarantined })
   return { documents: open(), sent: open() }
@@ -167,7 +186,7 @@ async function openGuarded(
     documentBytes: config.limits.documentBytes,
     documentSeconds: config.limits.documentSeconds,
     now: timers.now,
-    onFailure: onFailure('document-failed', 'A shared document was not joined'),
+    onFailure: onFailure('document-failed', 'A shared document could not be joined'),
   })
   const opened = await openLog(config, {
     folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
@@ -180,7 +199,7 @@ async function openGuarded(
     ...(signal && { signal }),
     guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
   })
-  // It stays when the server starts anew.
+  // The count continues when the server restarts.
   return { ...opened, losses: () => output.incidents()['log-lost-messages'] ?? 0 }
 }
 
@@ -189,14 +208,17 @@ type Threads = ReturnType<typeof threadsOf>
 interface Opened {
   readonly threads: Threads
   readonly log: OpenedLog
-  /** Where there are several processes. */
+  /** Absent if there is only one process. */
   readonly siblings?: Siblings
   /** Whether it has the sensor and publishes overviews. */
   readonly leads: boolean
   readonly onOutage?: ((outage: Outage | null) => void) | undefined
 }
 
-/** What each process of a server has: log, hub, health and figures. It leads, serves windows, or both. */
+/**
+ * The part common to all processes of a server: log, hub, health and figures. It leads, serves
+ * windows, or both.
+ */
 class ServerProcess implements Server {
   readonly ports: Record<HttpVersion, number>
   readonly lost: Promise<string>
@@ -209,7 +231,7 @@ class ServerProcess implements Server {
   readonly #access: Access
   readonly #limits: Config['limits']
   #listeners: Awaited<ReturnType<typeof listen>> | null = null
-  /** Parts to stop before the hub drains. */
+  /** Called before the hub drains. */
   readonly #stops: (() => void)[] = []
   #source: ReturnType<typeof startSource> | null = null
   #closed: Promise<void> | null = null
@@ -263,19 +285,19 @@ class ServerProcess implements Server {
     })
   }
 
-  /** Has the sensor, and publishes overviews. */
+  /** Takes the sensor, and publishes overviews. */
   lead(): this {
     const { config, root } = this.#parts
     const { maxMessageBytes, maxChannels } = this.#limits
     if (maxMessageBytes < config.limits.maxMessageBytes)
       output.say(
         'message-limit-lowered',
-        `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS takes no larger ones' : 'NATS takes no larger ones (max_payload in its configuration)'}.`,
+        `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS accepts no larger ones' : 'NATS accepts no larger ones (max_payload in its configuration)'}.`,
       )
     const overview = startOverview({
       ...{ documents: this.#opened.threads.documents, log: this.#log, hub: this.#hub, timers, maxChannels },
       run: newEpoch(random),
-      onFailure: onFailure('overview-failed', 'An overview was not told'),
+      onFailure: onFailure('overview-failed', 'An overview could not be published'),
     })
     this.#stops.push(overview.stop)
     this.#hub.onJoined = overview.joined
@@ -287,7 +309,7 @@ class ServerProcess implements Server {
     return this
   }
 
-  /** Listens on the ports. Rejects with one sentence; then all is closed. */
+  /** Listens on the ports. If that fails, closes everything and rejects with one sentence. */
   async serve(): Promise<this> {
     const { config, tls, webFolder, root } = this.#parts
     const { documents, sent } = this.#opened.threads
@@ -319,7 +341,7 @@ class ServerProcess implements Server {
     try {
       this.#listeners = await listen(app(), { ...config, ...this.#limits, ...tls, sharing }, origins)
     } catch (error) {
-      // The parts would keep the process alive or the log's file open.
+      // Otherwise the parts would keep the process alive or the log's file open.
       await this.#closeWithin(0)
       throw error
     }
@@ -366,7 +388,7 @@ class ServerProcess implements Server {
   }
 }
 
-/** Processes that serve windows. */
+/** Number of processes that serve windows. */
 export function workersOf({ workers }: Pick<Config, 'workers'>): number {
   return workers === 'auto' ? availableParallelism() : workers
 }

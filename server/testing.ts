@@ -34,7 +34,7 @@ export const testConfig: Config = {
 
 export interface TestServer extends Server {
   readonly origin: Readonly<Record<'2' | '1.1', string>>
-  /** PEM. */
+  /** In PEM. */
   readonly ca: string
   readonly cert: string
   /** An invitation link, as `npm run invite` makes it, to the HTTP/2 listener. */
@@ -43,7 +43,7 @@ export interface TestServer extends Server {
 
 const page = '<!doctype html><script type="application/json" id="settings">null</script>'
 
-/** `webFolder` defaults to one with an empty page. */
+/** `webFolder` is one with an empty page by default. */
 export async function startTestServer(
   change: Partial<Config> = {},
   webFolder?: string,

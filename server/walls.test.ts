@@ -1,4 +1,4 @@
-// Holds the walls of ARCHITECTURE.md: who may import whom, and that nothing but the table decides by a mode's name.
+// Checks the walls of ARCHITECTURE.md: allowed imports, and that only one table branches on modes.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -7,10 +7,10 @@ import { test } from 'node:test'
 import { httpVersions, modes, transportNames } from './wire/modes.ts'
 
 interface Source {
-  /** From the project's root, with slashes: `server/hub/hub.ts`. */
+  /** Relative to the project's root, with slashes: `server/hub/hub.ts`. */
   readonly path: string
   readonly text: string
-  /** Files from the project's root, packages by their bare names. */
+  /** Files relative to the project's root, packages by their bare names. */
   readonly imports: readonly string[]
 }
 
@@ -35,7 +35,7 @@ function isTest(path: string): boolean {
 
 const forTests = ['node:test', 'node:assert/strict']
 
-/** Each import that stands in a folder and is not one of `may`, as `file imports file`. */
+/** Lists each import in a folder that is not one of `may`, as `file imports file`. */
 function foreignImports(folder: string, may: readonly string[]): string[] {
   return sources
     .filter(({ path }) => path.startsWith(folder))
@@ -46,7 +46,10 @@ function foreignImports(folder: string, may: readonly string[]): string[] {
     })
 }
 
-/** Each import of what starts with one of `names`, from files of which `isThere` is true. */
+/**
+ * Lists each import of a path that starts with one of `names`, from files for which `isThere` is
+ * true.
+ */
 function importsOf(names: readonly string[], isThere: (path: string) => boolean): string[] {
   return sources
     .filter(({ path }) => isThere(path))
@@ -56,7 +59,7 @@ function importsOf(names: readonly string[], isThere: (path: string) => boolean)
     })
 }
 
-test('there is something to look at', () => {
+test('there are sources to check', () => {
   for (const folder of ['server/wire/', 'server/hub/', 'server/log/', 'client/', 'e2e/browser/']) {
     const imports = sources.filter(({ path }) => path.startsWith(folder)).flatMap((source) => source.imports)
     assert.ok(imports.length > 0, `no import was found in ${folder}`)
@@ -67,7 +70,7 @@ test('the wire imports nothing but itself', () => {
   assert.deepEqual(foreignImports('server/wire/', ['server/wire/']), [])
 })
 
-test('the wire has no clock, no timer, no chance, no browser and no process of its own', () => {
+test('the wire has no clock, timer, randomness, browser or process of its own', () => {
   const impure =
     /\b(?:Math\.random|Date\.now|new Date|performance|set(?:Timeout|Interval|Immediate)|queueMicrotask|requestAnimationFrame|(?<!['-])document|globalThis|navigator|location|localStorage|crypto|fetch|process|Buffer)\b/
   const found = sources
@@ -83,7 +86,7 @@ function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
 }
 
-test('the log knows the wire and what keeps it, and nothing else', () => {
+test('the log imports the wire and its storage, and nothing else', () => {
   const keeping = [
     'node:diagnostics_channel',
     'node:sqlite',
@@ -116,19 +119,19 @@ test('the log knows the wire and what keeps it, and nothing else', () => {
   )
 })
 
-test('who may come in is decided without the hub and the transports', () => {
+test('access control imports neither the hub nor the transports', () => {
   const found = importsOf(['server/hub/', 'server/transports/'], (path) =>
     path.startsWith('server/security/'),
   )
   assert.deepEqual(found, [])
 })
 
-test('the hub knows the wire and the log, and no transport', () => {
+test('the hub imports the wire and the log, and no transport', () => {
   const may = ['server/hub/', 'server/wire/', 'server/log/', 'zod']
   assert.deepEqual(foreignImports('server/hub/', may), [])
 })
 
-test('the page knows of the server the wire and the document’s model', () => {
+test('of the server, the page imports only the wire and the document’s model', () => {
   const isPage = (path: string) => path.startsWith('web/')
   const known = importsOf(['server/'], isPage).filter(
     (found) =>
@@ -138,7 +141,7 @@ test('the page knows of the server the wire and the document’s model', () => {
   assert.deepEqual(importsOf(['e2e/', 'certs/', 'scripts/'], isPage), [])
 })
 
-test('the client knows the wire and its one package, and no page', () => {
+test('the client imports the wire and its one package, and nothing of the page', () => {
   assert.deepEqual(
     foreignImports('client/', ['client/', 'server/wire/', 'axios']).filter(
       (found) => !/^\S*(\.test|testing)\.ts imports node:/.test(found),
@@ -147,21 +150,21 @@ test('the client knows the wire and its one package, and no page', () => {
   )
 })
 
-test('page, tests and lab enter the client by its door', () => {
+test('page, tests and lab import only the client’s door', () => {
   const behindTheDoor = importsOf(['client/'], (path) => /^(web|e2e)\//.test(path)).filter(
     (found) => !found.endsWith(' imports client/index.ts'),
   )
   assert.deepEqual(behindTheDoor, [])
 })
 
-test('the server knows neither the client, nor the page, nor what tests them both', () => {
+test('the server imports neither the client, nor the page, nor the tests of both', () => {
   assert.deepEqual(
     importsOf(['client/', 'web/', 'e2e/'], (path) => path.startsWith('server/')),
     [],
   )
 })
 
-test('one module prints what the server says; programs of their own print for themselves', () => {
+test('one module prints the server’s output; other programs print for themselves', () => {
   const programs = /^server\/(output|invite|backup|config\/schema|sensor\/command\/.*)\.ts$|-testing\.ts$/
   const prints = /\bconsole\.|process\.std(?:out|err)\.write\((?!configHelp\(\))/
   const found = sources
@@ -170,21 +173,21 @@ test('one module prints what the server says; programs of their own print for th
   assert.deepEqual(found, [])
 })
 
-test('browsers are driven from one folder', () => {
+test('only one folder drives browsers', () => {
   assert.deepEqual(
     importsOf(['selenium-webdriver', 'puppeteer'], (path) => !path.startsWith('e2e/browser/')),
     [],
   )
 })
 
-/** What may compare with a name of the table all the same, and why. */
+/** Files that may compare with a name of the table, and why. */
 const comparing: Readonly<Record<string, string>> = {
   'server/http/websockets.ts': 'RFC 8441 names the protocol that a CONNECT asks for',
   'e2e/clients/http-client.ts': 'Node has a client of its own for each HTTP version',
   'e2e/lab/mode-names.ts': 'the papers’ baseline is WebSocket, unless the command names another',
 }
 
-test('nothing but the table decides by the name of a mode, a transport or an HTTP version', () => {
+test('only the table branches on the name of a mode, a transport or an HTTP version', () => {
   const names = [...modes.map(({ name }) => name), ...transportNames, ...httpVersions]
   const literal = `['"](?:${names.map(RegExp.escape).join('|')})['"]`
   const decides = new RegExp(

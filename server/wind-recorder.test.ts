@@ -1,4 +1,4 @@
-// The server's hour of wind: begins with what the log has of it, follows the log, and is sent compressed.
+// The server's hour of wind: starts with what the log has, follows the log, and is sent compressed.
 
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
@@ -29,7 +29,7 @@ const memoryLog = () => createMemoryLog({ ...given, epoch: 'e', limits, now: () 
 const readings = ({ entries }: PastWind) => entries.reduce((sum, { count }) => sum + count, 0)
 const put = (log: Log, draft: Draft) => log.append(draft, draft.at)
 
-test('with nothing in the log it begins empty, and follows the wind alone', async (t) => {
+test('with nothing in the log it starts empty, and follows only the wind', async (t) => {
   const log = memoryLog()
   const { past } = run(t, log)
   assert.deepEqual(await past(), { seq: 0, faultAt: null, entries: [] })
@@ -39,7 +39,7 @@ test('with nothing in the log it begins empty, and follows the wind alone', asyn
   assert.equal(entries.length, 2)
 })
 
-test('after a restart it has the readings of before, and those that come while they are read, each once', async (t) => {
+test('after a restart it has the earlier readings and those that arrive while they are read, each once', async (t) => {
   const file = newFile(t)
   const open = () => openSqliteLog({ ...given, file, limits, now: () => now, memory: littleMemory })
   const before = open()
@@ -57,7 +57,7 @@ test('after a restart it has the readings of before, and those that come while t
   assert.equal(found.entries.filter(({ startsAnew }) => startsAnew).length, 1)
 })
 
-test('a fault is in it as the newest, and no longer once another reading has come', async (t) => {
+test('a fault is reported while it is the newest, and no longer after another reading', async (t) => {
   const log = memoryLog()
   const { past } = run(t, log)
   await put(log, readingDraft(1, now))
@@ -73,7 +73,7 @@ test('a fault is in it as the newest, and no longer once another reading has com
   )
 })
 
-test('those who ask together get the same answer', async (t) => {
+test('concurrent requests get the same response', async (t) => {
   const log = memoryLog()
   const { recorder } = run(t, log)
   await put(log, readingDraft(1, now))
@@ -86,7 +86,7 @@ test('those who ask together get the same answer', async (t) => {
   assert.notEqual(await recorder.gzipped(), one)
 })
 
-test('where the log cannot be read it says so, and has what comes', async (t) => {
+test('if the log cannot be read it says so, and has what arrives later', async (t) => {
   const log = memoryLog()
   const broken: Log = { ...log, snapshot: () => Promise.reject(new Error('The disk is gone.')) }
   const { past, failures } = run(t, broken)
@@ -95,7 +95,7 @@ test('where the log cannot be read it says so, and has what comes', async (t) =>
   assert.match(String(failures), /disk is gone/)
 })
 
-test('once stopped it neither follows nor reads on', async (t) => {
+test('after stop it neither follows nor continues to read', async (t) => {
   const log = memoryLog()
   await store(log, [now - 1000])
   const { recorder, past, failures } = run(t, log)
@@ -122,7 +122,10 @@ describe('what it reads of the log', () => {
   const every = (seconds: number, count: number) =>
     Array.from({ length: count }, (_nothing, n) => now - (count - n) * seconds * 1000)
 
-  /** Stores a reading for each moment of acceptance, stamped a second apart: all within the hour before `now`. */
+  /**
+   * Stores a reading for each moment of acceptance, with timestamps a second apart, all within the
+   * hour before `now`.
+   */
   async function storeAccepted(log: Log, moments: readonly number[], edits = 0): Promise<readonly number[]> {
     const stamps = every(1, moments.length)
     const body = { html: '' }
@@ -140,7 +143,7 @@ describe('what it reads of the log', () => {
     return stamps
   }
 
-  /** Pauses are counted, and over in the next turn. */
+  /** Pauses are counted, and end in the next turn. */
   function turns(): Timers & { readonly pauses: () => number } {
     let pauses = 0
     return {
@@ -154,7 +157,7 @@ describe('what it reads of the log', () => {
     }
   }
 
-  /** Notes how many messages each portion has. */
+  /** Records how many messages each portion has. */
   function watched(log: Log) {
     const portions: number[] = []
     const read: Log['read'] = async (...asked) => {
@@ -173,7 +176,7 @@ describe('what it reads of the log', () => {
     return entries.map(({ fromAt }) => fromAt)
   }
 
-  test('of two hours among edits the last hour, in order, in portions with pauses', async (t) => {
+  test('the last hour of two hours among edits, in order, in portions with pauses', async (t) => {
     const { log, portions } = watched(open(t))
     const stamps = await storeAccepted(log, every(3, 2400), 2)
     const timers = turns()
@@ -182,13 +185,13 @@ describe('what it reads of the log', () => {
     assert.equal(timers.pauses(), portions.length)
   })
 
-  test('an hour without readings before others is passed over', async (t) => {
+  test('skips an hour without readings before others', async (t) => {
     const log = open(t)
     const [, last] = await storeAccepted(log, [now - 7_200_000, now - 60_000], 1500)
     assert.deepEqual(await found(t, log), [last])
   })
 
-  test('all that is there, where the log holds less', async (t) => {
+  test('all that is there, if the log has less', async (t) => {
     const log = open(t, 600)
     const stamps = await storeAccepted(log, every(3, 1000))
     const stampsFound = await found(t, log)
@@ -196,7 +199,7 @@ describe('what it reads of the log', () => {
     assert.ok(stampsFound.length >= 600, `${stampsFound.length}`)
   })
 
-  test('the newest, once and in order, where the log forgets while it is read', async (t) => {
+  test('the newest, once and in order, if the log forgets messages while it is read', async (t) => {
     const log = open(t, 1450)
     const stamps = await storeAccepted(log, every(1, 1450))
     const asked = new Set<number>()

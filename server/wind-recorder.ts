@@ -11,20 +11,23 @@ import { WindHistory } from './wire/wind-history.ts'
 interface WindRecorderParts {
   readonly log: Log
   readonly timers: Timers
-  /** The log was unreadable; only new readings are recorded. */
+  /** Called if the log was unreadable, so that only new readings are recorded. */
   readonly onFailure: (error: unknown) => void
 }
 
 const channels: ReadonlySet<string> = new Set([windChannel])
 const hourMs = 3_600_000
 
-/** Between portions of a few ms, so that messages go first. */
+/** Pause between portions of a few ms, so that messages go first. */
 const pauseMs = 10
 
-/** Messages skipped when the log deletes faster than this reads. */
+/** Number of messages skipped if the log deletes faster than this reads. */
 const skippedMessages = 500
 
-/** Any grant covers the wind. Compressed: it has no text and no secret (BREACH). Brotli takes as long to save 2 %. */
+/**
+ * Every grant includes the wind. Compressed: it contains no text and no secret (BREACH). Brotli
+ * would take as long to save 2 %.
+ */
 export function mountWindHistory(router: Router, recorder: WindRecorder): void {
   router.get('/api/wind/history', async (ctx) => {
     const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
@@ -67,7 +70,7 @@ export class WindRecorder {
       })
   }
 
-  /** A `WindSnapshot`; waits until the log has been read. */
+  /** Resolves to a `WindSnapshot` once the log has been read. */
   async json(): Promise<string> {
     await this.#isFilled
     return this.#written()
@@ -96,7 +99,9 @@ export class WindRecorder {
     this.#gzipped = null
   }
 
-  /** Up to the initial head; later messages come through `follow`. Throws what the log throws. */
+  /**
+   * Reads up to the initial head; later messages arrive through `follow`. Throws the log's errors.
+   */
   async #fill(): Promise<void> {
     const since = this.#timers.now() - hourMs
     const { head } = await this.#log.snapshot(channels)
@@ -111,7 +116,10 @@ export class WindRecorder {
     }
   }
 
-  /** Binary search for the first message held and young enough; a portion without readings counts as young enough. */
+  /**
+   * Binary search for the first message that is held and young enough; a portion without readings
+   * counts as young enough.
+   */
   async #firstPlace(head: Cursor, since: number): Promise<number> {
     let tooEarly = -1
     let place = head.seq
@@ -126,7 +134,7 @@ export class WindRecorder {
     return place
   }
 
-  /** Null once stopped: the log may be closed. */
+  /** Null after stop: the log may be closed. */
   async #read(after: Cursor): Promise<CatchUp | null> {
     await new Promise<void>((resolve) => this.#timers.later(resolve, pauseMs))
     return this.#isStopped ? null : this.#log.read(after, channels)

@@ -109,7 +109,7 @@ function testVersion(version: HttpVersion): void {
       const answer = await http.ask(post(JSON.stringify(draftOf('w9', 6, 'wind', channel))))
       const { code, message } = JSON.parse(await textOf(answer.body))
       assert.deepEqual([answer.status, code], [400, 'bad-shape'])
-      assert.match(message, /channel: must be 1 to 64 bytes of letters and digits of any script/)
+      assert.match(message, /channel must be 1 to 64 bytes of letters and digits of any script/)
     }
   })
 

@@ -1,4 +1,4 @@
-// The order of flag, variable, file and default, a command's own flags, and the sentence for each wrong one.
+// The precedence of flag, variable, file and default, and the sentence for each invalid value.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -25,22 +25,22 @@ async function directoryWith(t: TestContext, source: string, name = 'crosswind.c
   return directory
 }
 
-test('without file, flag or variable the defaults hold', async () => {
+test('without file, flag or variable the defaults apply', async () => {
   const config = await load('')
   assert.deepEqual(config, defaultConfig)
   assert.equal(config.transport, 'sse')
   assert.equal(config.sensor.source, 'simulated')
-  assert.equal(config.sensor.mode, 'continuous', 'a sensor is not written to unless someone says so')
+  assert.equal(config.sensor.mode, 'continuous', 'a sensor is written to only on request')
 })
 
-test('the project’s own config file says every default', async () => {
+test('the project’s own config file contains every default', async () => {
   const cwd = join(import.meta.dirname, '../..')
   const { default: own } = await import('../../crosswind.config.ts')
   assert.deepEqual(own, defaultConfig)
   assert.deepEqual(await load('', { cwd }), defaultConfig)
 })
 
-test('a flag goes before a variable, that before the file, that before the default', async (t) => {
+test('a flag overrides a variable, which overrides the file, which overrides the default', async (t) => {
   const cwd = await directoryWith(
     t,
     'export default { port: 1, http1Port: 2, drainMs: 3, sensor: { rateHz: 2 } }',
@@ -54,14 +54,14 @@ test('a flag goes before a variable, that before the file, that before the defau
   assert.deepEqual(config.sensor, { ...defaultConfig.sensor, baudRate: 19200, rateHz: 2 })
 })
 
-test('--config takes another file, relative to the working directory', async (t) => {
+test('--config reads another file, relative to the working directory', async (t) => {
   const cwd = await directoryWith(t, 'export default { port: 5000 }', 'other.ts')
   assert.equal((await load('--config other.ts', { cwd })).port, 5000)
   assert.equal((await load('', { cwd })).port, 8443)
   await refused(load('--config none.ts', { cwd }), 'none.ts (from --config) is missing.')
 })
 
-test('flags come with a space or an equals sign, and the last one counts', async () => {
+test('flags have a space or an equals sign, and the last one counts', async () => {
   const config = await load('--http 1.1 --http1-port=0 --sensor-rate-hz 0.5 --port 1 --port 2')
   assert.equal(config.http, '1.1')
   assert.equal(config.http1Port, 0)
@@ -69,7 +69,7 @@ test('flags come with a space or an equals sign, and the last one counts', async
   assert.equal(config.port, 2)
 })
 
-test('origins are separated by commas, and a path may be taken back', async (t) => {
+test('origins are separated by commas, and null removes a path', async (t) => {
   const cwd = await directoryWith(t, "export default { sensor: { path: '/dev/ttyS0' } }")
   const config = await load('--allowed-origins https://a.example,https://b.example:8443 --sensor-path null', {
     cwd,
@@ -78,7 +78,7 @@ test('origins are separated by commas, and a path may be taken back', async (t) 
   assert.equal(config.sensor.path, null)
 })
 
-test('an empty variable counts as not set, and those of the set-up commands are let be', async () => {
+test('an empty variable counts as not set, and variables of the set-up commands are ignored', async () => {
   const env = {
     CROSSWIND_PORT: '',
     CROSSWIND_CHROMIUM: '/usr/bin/chromium',
@@ -117,7 +117,7 @@ const wrongFlags: readonly (readonly [string, string])[] = [
   ['--port', '--port needs a value after it; allowed are whole numbers from 0 to 65535.'],
   ['--port --http 2', '--port needs a value after it; allowed are whole numbers from 0 to 65535.'],
   ['--config', '--config needs a value after it; allowed are the paths of config files.'],
-  ['websocket', '"websocket" is no flag; --help lists them.'],
+  ['websocket', '"websocket" is not a flag; --help lists them.'],
   ['--trasnport sse', 'There is no flag --trasnport; did you mean --transport?'],
   ['--sensor.source serial', 'There is no flag --sensor.source; did you mean --sensor-source?'],
   ['--quux 1', 'There is no flag --quux; --help lists them.'],
@@ -147,20 +147,20 @@ const wrongFiles: readonly (readonly [string, string])[] = [
     '{ limits: { maxWindow: 1 } }',
     'There is no key limits.maxWindow (from crosswind.config.ts); did you mean limits.maxWindows?',
   ],
-  ['{ limits: 5 }', 'limits is 5 (from crosswind.config.ts); it has to be an object.'],
-  ['null', 'The configuration is null (from crosswind.config.ts); it has to be an object.'],
+  ['{ limits: 5 }', 'limits is 5 (from crosswind.config.ts); it must be an object.'],
+  ['null', 'The configuration is null (from crosswind.config.ts); it must be an object.'],
 ]
 for (const [source, message] of wrongFiles) {
-  test(`a file that says ${source} is refused`, async (t) => {
+  test(`a file that exports ${source} is refused`, async (t) => {
     await refused(load('', { cwd: await directoryWith(t, `export default ${source}`) }), message)
   })
 }
 
-test('a file may say a number where its text is meant', async (t) => {
+test('a file may contain a number where its text is meant', async (t) => {
   assert.equal((await load('', { cwd: await directoryWith(t, 'export default { http: 1.1 }') })).http, '1.1')
 })
 
-test('a file that is no module, or exports nothing, is refused', async (t) => {
+test('a file that is not a module, or exports nothing, is refused', async (t) => {
   for (const [source, line] of [
     ["export default {\n  port: 1\n  http: '2',\n}\n", 3],
     ['export default {\n  port: none,\n}\n', 2],
@@ -170,7 +170,7 @@ test('a file that is no module, or exports nothing, is refused', async (t) => {
     await assert.rejects(broken, { name: 'ConfigError', message })
   }
   const silent = load('', { cwd: await directoryWith(t, 'export const port = 1') })
-  await assert.rejects(silent, { name: 'ConfigError', message: /exports nothing; it should say/ })
+  await assert.rejects(silent, { name: 'ConfigError', message: /exports nothing; it should contain/ })
 })
 
 const misfits: readonly (readonly [string, string])[] = [
@@ -200,22 +200,22 @@ const misfits: readonly (readonly [string, string])[] = [
   ],
   [
     '--sensor-source serial --sensor-path /dev/ttyUSB0 --sensor-mode polled --sensor-rate-hz 8',
-    'sensor.rateHz is 8 (from --sensor-rate-hz); a sensor that is polled (from --sensor-mode) takes up to 130 ms to answer, so it can be asked 7 times a second at most.',
+    'sensor.rateHz is 8 (from --sensor-rate-hz); a polled sensor (from --sensor-mode) takes up to 130 ms to answer, so it can be polled at most 7 times a second.',
   ],
   [
     '--limits-queue-bytes-per-window 2048',
-    'limits.queueBytesPerWindow is 2048 (from --limits-queue-bytes-per-window); it has to hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
+    'limits.queueBytesPerWindow is 2048 (from --limits-queue-bytes-per-window); it must hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
   ],
   [
     '--limits-log-bytes 2048',
-    'limits.logBytes is 2048 (from --limits-log-bytes); it has to hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
+    'limits.logBytes is 2048 (from --limits-log-bytes); it must hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
   ],
 ]
 for (const [argv, message] of misfits) {
-  test(`${argv} alone does not fit`, () => refused(load(argv), message))
+  test(`${argv} alone is inconsistent`, () => refused(load(argv), message))
 }
 
-test('how often a sensor is asked matters only where it is asked', async () => {
+test('the limit on a sensor’s rate applies only if it is polled', async () => {
   const config = await load('--sensor-rate-hz 50')
   assert.equal(config.sensor.rateHz, 50)
   const polled = await load(
@@ -224,7 +224,7 @@ test('how often a sensor is asked matters only where it is asked', async () => {
   assert.deepEqual([polled.sensor.mode, polled.sensor.node], ['polled', 'Q'])
 })
 
-test('both ports may be 0, and a serial sensor with a path fits', async () => {
+test('both ports may be 0, and a serial sensor with a path is accepted', async () => {
   const config = await load('--port 0 --http1-port 0 --sensor-source serial --sensor-path /dev/ttyUSB0')
   assert.equal(config.port, config.http1Port)
   assert.equal(config.sensor.path, '/dev/ttyUSB0')
@@ -241,13 +241,13 @@ const read = (argv: string) =>
     shape,
   )
 
-test('flags of the command are values, those of the settings go on to them in their order', () => {
+test('reads the command’s flags as values, and passes those of the settings on in order', () => {
   const { own, settings } = read('--port 1 --may=read --open --kept-hours 1.5 --http 2 --port 3')
   assert.deepEqual(own, { may: 'read', keptHours: 1.5, open: true })
   assert.deepEqual(settings, ['--port=1', '--http=2', '--port=3'])
 })
 
-test('without a flag its default holds; of the same flag twice the last counts', () => {
+test('uses a default without a flag, and the last of repeated flags', () => {
   assert.deepEqual(read(''), { own: { may: 'write', keptHours: 12, open: false }, settings: [] })
   assert.equal(read('--kept-hours 1 --kept-hours 2').own.keptHours, 2)
 })
@@ -262,14 +262,14 @@ const wrong: readonly (readonly [string, string])[] = [
   ['--opne', 'There is no flag --opne; did you mean --open?'],
   ['--prot 1', 'There is no flag --prot; did you mean --port?'],
   ['--HOST x', 'There is no flag --HOST; did you mean --host?'],
-  ['-x', '"-x" is no flag; --help lists them.'],
+  ['-x', '"-x" is not a flag; --help lists them.'],
   ['-- --open', 'There is no flag --; --help lists them.'],
 ]
 for (const [argv, message] of wrong) {
   test(`${argv} is refused`, () => assert.throws(() => read(argv), { name: 'ConfigError', message }))
 }
 
-test('--help is told apart', () => {
+test('--help is recognised', () => {
   assert.equal(wantsHelp(['--port', '1', '--help']), true)
   assert.equal(wantsHelp(['-h']), true)
   assert.equal(wantsHelp(['--port=1']), false)

@@ -32,7 +32,9 @@ export interface ConfigSources {
 /** Optional, unless `--config` names a file. */
 const usualFile = 'crosswind.config.ts'
 
-/** Throws ConfigError with one sentence: key, origin, value and what is allowed. Paths are as given. */
+/**
+ * Throws ConfigError with one sentence: key, origin, value and what is allowed. Paths are as given.
+ */
 export async function loadConfig({ argv, env, cwd }: ConfigSources): Promise<Config> {
   const flags = splitFlags(argv, settingFlags)
   const configFile = flags.findLast(({ name }) => name === '--config')?.text ?? null
@@ -63,7 +65,7 @@ const foreignVariable =
 
 function overridesFromEnvironment(env: ConfigSources['env']): Override[] {
   return Object.entries(env).flatMap(([name, text = '']) => {
-    // Empty ones count as missing.
+    // Empty variables count as missing.
     if (!name.startsWith('CROSSWIND_') || foreignVariable.test(name) || text === '') return []
     const key = configKeys.find(({ variable }) => variable === name)
     if (key !== undefined) return [overrideFrom(key, text, name)]
@@ -88,14 +90,14 @@ async function configFromFile(cwd: string, named: string | null): Promise<Config
 async function exportOf(file: string): Promise<unknown> {
   const module: unknown = await import(pathToFileURL(file).href).catch((error: unknown) => {
     const [reason] = String(error).split('\n')
-    // Node shows the place above the message, or below it.
+    // Node shows the location above the message, or below it.
     const line = error instanceof Error && error.stack?.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0]
     const place = line ? `${basename(file)}, line ${line},` : basename(file)
     throw new ConfigError(`${place} cannot be read: ${reason}.`, { cause: error })
   })
   if (typeof module === 'object' && module !== null && 'default' in module) return module.default
   throw new ConfigError(
-    `${basename(file)} exports nothing; it should say: export default defineConfig({ … }).`,
+    `${basename(file)} exports nothing; it should contain: export default defineConfig({ … }).`,
   )
 }
 
@@ -109,12 +111,12 @@ function complaint(issue: z.core.$ZodIssue, from: string): ConfigError {
   const key = configKeys.find((candidate) => candidate.path.every((name, index) => path[index] === name))
   if (key !== undefined) return notAllowed(key, issue.input, from)
   const name = path.length === 0 ? 'The configuration' : path.join('.')
-  return new ConfigError(`${name} is ${JSON.stringify(issue.input)} (from ${from}); it has to be an object.`)
+  return new ConfigError(`${name} is ${JSON.stringify(issue.input)} (from ${from}); it must be an object.`)
 }
 
 type Override = ReturnType<typeof overrideFrom>
 
-/** `from`: the flag or variable, for the message of the ConfigError that this throws. */
+/** `from` is the flag or variable, for the message of the ConfigError that this throws. */
 function overrideFrom(key: ConfigKey, text: string, from: string) {
   const value = key.fromText(text)
   const result = key.schema.safeParse(value)
@@ -130,7 +132,7 @@ function notAllowed({ key, allowed }: ConfigKey, value: unknown, from: string): 
 /** A polled WindSonic answers within 130 ms (manual 1405-PS-0019, polled mode). */
 const mostQuestionsHz = 7
 
-/** Sentences about settings that conflict. `originOf` names a setting's origin. */
+/** Yields sentences about settings that conflict. `originOf` names a setting's origin. */
 function* misfitsIn(config: Config, originOf: (key: string) => string): Generator<string> {
   const { port, http1Port, tls, sensor, limits } = config
   const from = (key: string) => `(from ${originOf(key)})`
@@ -145,15 +147,15 @@ function* misfitsIn(config: Config, originOf: (key: string) => string): Generato
   if (sensor.source === 'recorded' && sensor.file === null)
     yield `sensor.source is "recorded" ${from('sensor.source')} but sensor.file is not set; name the raw log, such as --sensor-file wind.log.`
   if (sensor.mode === 'polled' && sensor.rateHz > mostQuestionsHz)
-    yield `sensor.rateHz is ${sensor.rateHz} ${from('sensor.rateHz')}; a sensor that is polled ${from('sensor.mode')} takes up to 130 ms to answer, so it can be asked ${mostQuestionsHz} times a second at most.`
+    yield `sensor.rateHz is ${sensor.rateHz} ${from('sensor.rateHz')}; a polled sensor ${from('sensor.mode')} takes up to 130 ms to answer, so it can be polled at most ${mostQuestionsHz} times a second.`
   for (const key of ['queueBytesPerWindow', 'logBytes'] as const)
     if (limits[key] < limits.maxMessageBytes)
-      yield `limits.${key} is ${limits[key]} ${from(`limits.${key}`)}; it has to hold a message of limits.maxMessageBytes, ${limits.maxMessageBytes} ${from('limits.maxMessageBytes')}.`
+      yield `limits.${key} is ${limits[key]} ${from(`limits.${key}`)}; it must hold a message of limits.maxMessageBytes, ${limits.maxMessageBytes} ${from('limits.maxMessageBytes')}.`
 }
 
 export const wantsHelp = (argv: readonly string[]) => argv.some((word) => word === '--help' || word === '-h')
 
-/** Allowed values of each flag, to follow "allowed are"; null for a switch. */
+/** Allowed values of each flag, which follow "allowed are"; null for a switch. */
 const settingFlags: ReadonlyMap<string, string | null> = new Map([
   ...configKeys.map(({ flag, allowed }) => [flag, allowed] as const),
   ['--config', 'the paths of config files'],
@@ -161,8 +163,9 @@ const settingFlags: ReadonlyMap<string, string | null> = new Map([
 ])
 
 /**
- * The flags of a command, separated from those of the configuration. `shape` has a field for each: one made in
- * schema.ts, or a `z.boolean()` for a switch. The last of repeated flags wins. Throws ConfigError.
+ * Reads a command's own flags, separated from those of the configuration. `shape` has a field for
+ * each: one made in schema.ts, or a `z.boolean()` for a switch. The last of repeated flags wins.
+ * Throws ConfigError.
  */
 export function readFlags<Shape extends Record<string, z.ZodType>>(
   argv: readonly string[],
@@ -194,7 +197,10 @@ export function readFlags<Shape extends Record<string, z.ZodType>>(
 
 const toHelp = '; --help lists them.'
 
-/** Splits `--name value`, `--name=value` and switches, in order; a switch has no text. Throws ConfigError. */
+/**
+ * Splits `--name value`, `--name=value` and switches, in order; a switch has no text. Throws
+ * ConfigError.
+ */
 function splitFlags(argv: readonly string[], known: typeof settingFlags): { name: string; text: string }[] {
   const options = Object.fromEntries(
     Array.from(known, ([name, allowed]) => [
@@ -202,7 +208,7 @@ function splitFlags(argv: readonly string[], known: typeof settingFlags): { name
       { type: allowed === null ? 'boolean' : 'string', ...(name === '--help' && { short: 'h' }) } as const,
     ]),
   )
-  // Not strict: its errors name neither the allowed values nor a suggestion.
+  // Not strict: the errors of strict mode name neither the allowed values nor a suggestion.
   const { tokens } = parseArgs({
     args: [...argv],
     options,
@@ -215,7 +221,7 @@ function splitFlags(argv: readonly string[], known: typeof settingFlags): { name
     const name = token.kind === 'option' ? `--${token.name}` : word
     const allowed = known.get(name)
     if (token.kind !== 'option' || allowed === undefined) {
-      if (!word.startsWith('--')) throw new ConfigError(`"${word}" is no flag; --help lists them.`)
+      if (!word.startsWith('--')) throw new ConfigError(`"${word}" is not a flag; --help lists them.`)
       throw new ConfigError(`There is no flag ${name}${suggestion(name, [...known.keys()], toHelp)}`)
     }
     const { value, inlineValue } = token

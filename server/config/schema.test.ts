@@ -1,4 +1,4 @@
-// Checks that help and the table in docs/settings.md name every setting, and that names lead one to another.
+// Help and the table in docs/settings.md name every setting, and names follow from each other.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -29,13 +29,16 @@ test('the help names every key with flag, variable, default and meaning, in 100 
   )
 })
 
-test('the table has a row for every key, and no cell is broken', () => {
+test('the table has a row for every key, and no broken cell', () => {
   const rows = configTable().trim().split('\n').slice(2)
   assert.equal(rows.length, configKeys.length)
   for (const row of rows) assert.equal(row.split('|').length, 6, row)
 })
 
-test('docs/settings.md holds the table as it is', async () => {
+test('docs/settings.md contains the current table', async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/settings.md'), 'utf8')
-  assert.ok(page.includes(configTable().trim()), 'paste anew: node_modules/.bin/node server/config/schema.ts')
+  assert.ok(
+    page.includes(configTable().trim()),
+    'paste it again: node_modules/.bin/node server/config/schema.ts',
+  )
 })

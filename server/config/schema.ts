@@ -4,7 +4,10 @@ import { z } from 'zod'
 import { editorNames } from '../wire/messages.ts'
 import { httpVersions, shareNames, transportNames } from '../wire/modes.ts'
 
-/** How a setting or flag is read from text; its meaning is the schema's description, one line without a full stop. */
+/**
+ * How a setting or flag is read from text; its meaning is the schema's description, one line
+ * without a full stop.
+ */
 interface FieldNotes {
   readonly allowed: string
   /** The schema validates the result. */
@@ -85,7 +88,7 @@ export const configSchema = z.strictObject({
     'Processes that serve windows: auto is one for each core; with more than one, another has the log and the sensor',
   ),
   logFormat: choice(['text', 'json'], 'text').describe(
-    'What the server prints of itself: sentences for people, or one JSON object a line for a log collector',
+    "Format of the server's output: sentences for people, or one JSON object per line for a log collector",
   ),
   tls: group({
     certFile: path().describe(
@@ -106,7 +109,7 @@ export const configSchema = z.strictObject({
   ),
   sessionMinutes: whole(1, 525_600, 720).describe('Minutes until an invited browser must renew its session'),
   broker: choice(['embedded', 'nats', 'sqs'], 'embedded').describe(
-    'Where the log is: in the server itself; on NATS JetStream, which several servers share; or in the server behind a queue of Amazon SQS',
+    'Where the log is: in the server itself; on NATS JetStream, which several servers share; or in the server behind an Amazon SQS queue',
   ),
   storage: choice(['sqlite', 'memory'], 'sqlite').describe(
     "Storage of the server's own log: a file that survives a restart, or memory, as in the paper",
@@ -127,19 +130,19 @@ export const configSchema = z.strictObject({
   }).describe('NATS JetStream, as broker'),
   sqs: group({
     endpoint: orNull(z.url({ protocol: /^https?$/ }), 'URLs such as http://127.0.0.1:9324').describe(
-      'Another server that speaks the API of SQS; null is AWS',
+      'Another server with the SQS API; null is AWS',
     ),
     region: text('names of letters, digits and "-"', 'us-east-1', /^[a-z\d-]{1,32}$/).describe(
       'AWS region of the queue',
     ),
     queue: text('names of up to 75 letters, digits, "-" and "_"', 'crosswind', /^[\w-]{1,75}$/).describe(
-      'Queue of one server, made if absent; its dead letters are in another with -dead after the name',
+      'Queue of one server, created if missing; its dead-letter queue has the suffix -dead',
     ),
     visibilitySeconds: whole(1, 43_200, 10).describe(
-      'Time after which a message that was received and not deleted comes again, s',
+      'Time after which a message that was received but not deleted arrives again, s',
     ),
     maxReceives: whole(1, 1000, 5).describe(
-      'Times that a message is received without being deleted before it is a dead letter',
+      'Number of receives without deletion after which a message is a dead letter',
     ),
   }).describe('Amazon SQS, as broker'),
   dataFolder: text('paths', 'data').describe('Folder of the logs and of the invitation key'),
@@ -151,7 +154,7 @@ export const configSchema = z.strictObject({
     'Editor: shared merges what several people type at once; mirror sends the whole page at each key and the last one wins, as in the 2021 paper',
   ),
   mergeMs: whole(0, 1000, 15).describe(
-    'Time in which a window merges its updates of the shared document, ms; 0 sends each one',
+    'Time for which a window collects its updates of the shared document, ms; 0 sends each one',
   ),
   share: choice(shareNames, 'auto').describe(
     'Whether the windows of one browser share a connection: auto in the modes that carry only a few windows over HTTP/1.1, browser in every mode',
@@ -166,36 +169,36 @@ export const configSchema = z.strictObject({
   ),
   limits: group({
     maxMessageBytes: whole(1024, 67_108_864, 1_048_576).describe('Largest message from a window, bytes'),
-    maxWindows: whole(1, 100_000, 2000).describe('Most windows at the same time'),
-    maxConnections: whole(1, 200_000, 4000).describe('Most connections at the same time'),
-    maxChannels: whole(1, 1_000_000, 1000).describe('Most channels in the log'),
+    maxWindows: whole(1, 100_000, 2000).describe('Maximum number of windows'),
+    maxConnections: whole(1, 200_000, 4000).describe('Maximum number of connections'),
+    maxChannels: whole(1, 1_000_000, 1000).describe('Maximum number of channels in the log'),
     newChannelsPerHour: whole(1, 1_000_000, 100).describe(
-      'New channels an hour from one connection, and from all who came by one invitation; of the last quarter of maxChannels from all',
+      'New channels an hour from one connection, and from all users of one invitation; of the last quarter of maxChannels, from all together',
     ),
-    channelsPerWindow: whole(1, 1000, 64).describe('Most channels of one stream'),
+    channelsPerWindow: whole(1, 1000, 64).describe('Maximum number of channels of one stream'),
     messagesPerSecond: whole(1, 1_000_000, 200).describe(
       'Messages per second from one window; beyond it streams are slowed and POSTs refused (429)',
     ),
     bodySeconds: whole(1, 600, 30).describe('Time limit for a complete request, s'),
     connectionBytes: whole(65_536, 1_073_741_824, 33_554_432).describe(
-      'Bytes that one connection may have begun and not finished, or not read: bodies, frames, answers; one larger is taken alone',
+      'Maximum bytes in progress on one connection: incomplete uploads and frames, unread answers; a single larger item is accepted',
     ),
     unfinishedBytes: whole(65_536, 17_179_869_184, 134_217_728).describe(
-      'The same of all connections of a process; beyond it the largest item of the largest connection is refused',
+      'The same for all connections of a process; over it the largest item of the largest connection is refused',
     ),
     queueBytesPerWindow: whole(1024, 1_073_741_824, 4_194_304).describe(
       'Unsent bytes of a slow window before its stream is closed',
     ),
     streamsPerSession: whole(1, 10_000, 100).describe(
-      'Most streams of one HTTP/2 connection, and most windows of any connection',
+      'Maximum number of streams of one HTTP/2 connection, and of windows of any connection',
     ),
     logMessages: whole(1, 10_000_000, 100_000).describe('Messages kept for windows that resume'),
     logBytes: whole(1024, 17_179_869_184, 268_435_456).describe('Bytes kept for windows that resume'),
     logHours: whole(1, 87_600, 168).describe(
-      'Hours that messages are kept; the newest content is kept for good',
+      'Hours that messages are kept; the newest content is kept permanently',
     ),
     documentBytes: whole(1024, 1_073_741_824, 16_777_216).describe(
-      'Largest shared document, bytes without the text that was deleted; beyond it only deletions are stored',
+      'Largest shared document, bytes without deleted text; beyond it only deletions are stored',
     ),
     documentSeconds: whole(1, 600, 5).describe(
       'Processor time to read or write one document, s; beyond it the document is not read',
@@ -260,7 +263,7 @@ export const configKeys: readonly ConfigKey[] = keysOf(configSchema, [], null)
 function keysOf(object: z.ZodObject, parents: readonly string[], group: string | null): ConfigKey[] {
   return Object.entries(object.shape).flatMap(([name, schema]) => {
     const path = [...parents, name]
-    if (!(schema instanceof z.ZodType)) throw new TypeError(`${path.join('.')} is no zod schema`)
+    if (!(schema instanceof z.ZodType)) throw new TypeError(`${path.join('.')} is not a zod schema`)
     const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema
     if (inner instanceof z.ZodObject) return keysOf(inner, path, schema.description ?? name)
     const notes = fieldNotes.get(schema)
@@ -296,7 +299,7 @@ export function configHelp(): string {
   return `${[helpHead, ...texts].join('\n\n')}\n`
 }
 
-/** Names at the left, meaning at the right. */
+/** Names on the left, meaning on the right. */
 function helpFor({ key, initial, flag, variable, meaning, allowed }: ConfigKey): string {
   const left = [`  ${key} = ${shown(initial)}`, `    ${flag}`, `    ${variable}`]
   const right = [meaning, `Allowed: ${allowed}`].flatMap((text) => text.match(/\S.{0,55}(?= |$)/g) ?? [])

@@ -1,6 +1,9 @@
-// Suggests the name that somebody may have meant.
+// Suggests the name that may have been meant.
 
-/** `; did you mean x?`, or `otherwise` when more than a third of the letters differ from every name. */
+/**
+ * Returns `; did you mean x?`, or `otherwise` if every name differs in more than a third of its
+ * letters.
+ */
 export function suggestion(given: string, names: readonly string[], otherwise: string): string {
   const [nearest] = names
     .map((name) => ({ name, distance: distanceBetween(given.toLowerCase(), name.toLowerCase()) }))

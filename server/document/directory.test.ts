@@ -10,9 +10,9 @@ import { Directory } from './directory.ts'
 const deletion = (id: string, deleted: boolean, channel: string) =>
   ({ ...draft(id, '', channel), kind: 'deletion', body: { deleted } }) as const
 
-/** Of a log, whether it is read or followed. */
+/** For a log that is read, and one that is followed. */
 for (const isRead of [true, false])
-  test(`a document that is deleted has its time, and leaves the list with its erasure: the log is ${isRead ? 'read' : 'followed'}`, async () => {
+  test(`a deleted document is listed with its time, and leaves the list when erased: the log is ${isRead ? 'read' : 'followed'}`, async () => {
     let time = startMs
     const onFailure = (error: unknown) => assert.fail(String(error))
     const log = createMemoryLog({ epoch: 'one', limits: ampleLimits, now: () => time, onFailure })

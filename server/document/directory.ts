@@ -1,4 +1,4 @@
-// The documents in the log: their titles and last changes, known from the first request on.
+// The documents in the log, with titles and last changes; read at the first request, then followed.
 
 import type { Log } from '../log/log.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../wire/messages.ts'
 
 export interface DocumentEntry {
-  /** Empty until somebody names it. */
+  /** Empty until the document is named. */
   readonly title: string
   /** Time of the last change, ms since the epoch; null before the first. */
   readonly at: number | null
@@ -28,10 +28,13 @@ interface Known extends DocumentEntry {
 
 const unknown: Known = { title: '', at: null, deletedAt: null, titleSeq: 0, deletionSeq: 0, seq: 0 }
 
-/** Read from the log together: a document's content may be large. */
+/** Number of channels read from the log together: a document's content may be large. */
 const channelsPerRead = 32
 
-/** Has the main page from the start. Reads the log once, then follows it. About a hundred bytes for each document. */
+/**
+ * Always contains the main page. Reads the log once, then follows it. Takes about a hundred bytes
+ * per document.
+ */
 export class Directory {
   readonly #log: Pick<Log, 'follow' | 'heads' | 'snapshot'>
   readonly #entries = new Map<string, Known>([[mainChannel, unknown]])
@@ -63,12 +66,12 @@ export class Directory {
   }
 
   async #read(): Promise<void> {
-    // First, so that nothing is missed in between; repeats change nothing.
+    // Follows first, so that nothing is missed in between; repeats change nothing.
     this.#unfollow ??= this.#log.follow((message) => this.#take(message))
     const channels = Array.from(this.#log.heads().keys()).filter(mayBeDocument)
     for (let place = 0; place < channels.length; place += channelsPerRead) {
       const some = new Set(channels.slice(place, place + channelsPerRead))
-      // It may have been erased since.
+      // The channel may have been erased since.
       for (const message of (await this.#log.snapshot(some)).messages)
         if (this.#log.heads().has(message.channel)) this.#take(message)
     }

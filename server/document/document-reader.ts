@@ -1,4 +1,4 @@
-// Reads documents from the log: lines of the shared document or the mirrored page, and the history.
+// Reads documents from the log: the lines of a shared document or mirrored page, and the history.
 
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
@@ -7,23 +7,29 @@ import { type Cursor, formatCursor, isKind, type Message } from '../wire/message
 import { readHtml } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 
-/** `seq`: of the newest change; 0 for none. `tag` changes with the document (RFC 9110, 8.8.3). */
+/**
+ * `seq` is the number of the newest change; 0 for none. `tag` changes with the document (RFC 9110,
+ * 8.8.3).
+ */
 export async function findDocument(log: Pick<Log, 'snapshot'>, channel: string) {
   const { messages, head } = await log.snapshot(new Set([channel]))
   const seq = contentOf(messages)?.seq ?? 0
   return { messages, seq, tag: `"${formatCursor({ epoch: head.epoch, seq })}"` }
 }
 
-/** The newest change. */
+/** Returns the newest change. */
 export function contentOf(messages: readonly Message[]) {
   return messages.findLast((message) => isKind(message, 'edit') || isKind(message, 'update'))
 }
 
-/** Of one channel, as a snapshot has them. */
+/** `messages` are one channel's, as in a snapshot. */
 export const isDeleted = (messages: readonly Message[]) =>
   messages.some((message) => isKind(message, 'deletion') && message.body.deleted)
 
-/** Of one channel. The newest change decides whether it is a shared document or a mirrored page. Empty without any. */
+/**
+ * `messages` are one channel's; the newest change decides whether it is a shared document or a
+ * mirrored page. Empty if there is none.
+ */
 export function linesIn(messages: readonly Message[]): Line[] {
   const newest = contentOf(messages)
   if (!newest) return []
@@ -32,10 +38,13 @@ export function linesIn(messages: readonly Message[]): Line[] {
     : linesOf(documentText(documentOf(messages)))
 }
 
-/** A response of some 100 ms. */
+/** Limits for a response that takes about 100 ms. */
 const portion = { updates: 4000, bytes: 2_000_000, reads: 64 }
 
-/** `after`: from the former portion; null for the first. Null when the log no longer reaches back to it. */
+/**
+ * `after` comes from the previous portion; null for the first. Resolves to null if the log no
+ * longer reaches back to it.
+ */
 export async function readHistory(
   log: Pick<Log, 'oldest' | 'read'>,
   channel: string,
@@ -68,7 +77,7 @@ function historyUpdate(message: Message): HistoryUpdate[] {
   return [{ seq, from, acceptedAt, update: body.update }]
 }
 
-/** Other kinds are left out. */
+/** Ignores messages of other kinds. */
 export function documentOf(messages: readonly Message[]): Y.Doc {
   const doc = createDocument()
   doc.transact(() => {

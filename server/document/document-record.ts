@@ -1,4 +1,4 @@
-// What the document of one channel holds, by Yjs clients and clocks, without its text; and what an update adds to it.
+// What a channel's document contains, without its text, and what an update adds to it.
 
 import { scheduler } from 'node:timers/promises'
 import type * as Y from 'yjs'
@@ -27,7 +27,7 @@ export function readDraft({ id, body }: Draft<'update'>): Update {
 }
 
 export function badUpdate(reason: string, id: string): Refusal {
-  const sentence = `The update of "${id}" does not fit: ${reason}. PROTOCOL.md says what a document may hold.`
+  const sentence = `Invalid update "${id}": ${reason}. PROTOCOL.md says what a document may contain.`
   return new Refusal('bad-update', sentence, id)
 }
 
@@ -37,10 +37,10 @@ export function recordOf(messages: readonly Message<'update'>[]): DocumentRecord
   return document
 }
 
-/** What an update has changed in a record, and what was there before, by client. */
+/** What an update changed in a record, and the values before, by client. */
 export type Admission = ReturnType<DocumentRecord['admit']>
 
-/** Between two measurements of a full document, which load it. */
+/** Interval between two measurements of a full document, which are costly. */
 export const measureMs = 5000
 
 export class DocumentRecord {
@@ -49,23 +49,23 @@ export class DocumentRecord {
   readonly #owners: Map<number, string>
   /** Ascending clocks of entries in "authors". */
   readonly #names: Map<number, number[]>
-  /** Admitted, but not stored yet. */
+  /** Admitted but not stored yet. */
   readonly underWay = new Set<string>()
-  /** Admitted and refused by the log, in order. */
+  /** Admitted but refused by the log, in order. */
   failed: Admission[] = []
   /** Another one after each undoing. What was put in order before may build on what is gone. */
   #state = {}
   #additions = 0
-  /** The last addition that wrote under a client or built on it. */
+  /** By client, the last addition that wrote under it or built on it. */
   readonly #usedBy = new Map<number, number>()
-  /** By owner: an update that something has to be read for. */
+  /** Per owner, the update that is waiting for a read. */
   readonly waiting = new Map<string, Promise<unknown>>()
   readonly cost = new ReadingCost()
-  /** Newest clocks of clients that an item has for its left neighbour. */
+  /** Per client, the newest clock that is some item's left neighbour. */
   readonly #leftOf: Map<number, number>
   newestSeq: number
   foldedBytes: number
-  /** Of the newest message in it. */
+  /** Number of the newest message in the fold. */
   foldedSeq = 0
   measuredAt = Number.NEGATIVE_INFINITY
 
@@ -79,7 +79,7 @@ export class DocumentRecord {
     this.cost.add(null, plain.steps, plain.items)
   }
 
-  /** For another thread. */
+  /** As plain data for another thread. */
   toPlain(): Plain {
     const { foldedBytes, newestSeq, cost } = this
     const maps = { next: this.#next, owners: this.#owners, names: this.#names, leftOf: this.#leftOf }
@@ -115,12 +115,12 @@ export class DocumentRecord {
     this.#checkClients(addition, id)
     if (addition.hasContent && this.isFull(mostBytes)) {
       const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
-      const sentence = `The document is full: it has ${size}. Delete something, begin another document, or raise the limit.`
+      const sentence = `The document is full: it has ${size}. Delete something, create another document, or raise the limit.`
       throw new Refusal('document-full', sentence, id, measureMs)
     }
   }
 
-  /** What `check` has found to fit. */
+  /** `addition` must have passed `check`. */
   admit(addition: Addition, owner: string) {
     const former = new Map(
       addition.used.keys().map((client) => {
@@ -132,7 +132,7 @@ export class DocumentRecord {
     return { number: this.#additions, addition, former }
   }
 
-  /** False if something else builds on what failed. */
+  /** Returns false if something else builds on what failed. */
   undoFailed(): boolean {
     this.#state = {}
     for (const { number, addition, former } of this.failed.splice(0).reverse()) {
@@ -158,14 +158,14 @@ export class DocumentRecord {
     const isForeign = (client: number) => (this.#owners.get(client) ?? owner) !== owner
     for (const client of clients.keys()) {
       if (!isForeign(client)) continue
-      const sentence = `Client ${client} belongs to another sender: begin a Y.Doc of your own, with a new client number.`
+      const sentence = `Client ${client} belongs to another sender: create your own Y.Doc, which gets a new client ID.`
       throw new Refusal('not-your-client', sentence, id)
     }
     for (let at = 0; at < deletions.length; at += rangeWidth) {
       const { client, clock, len } = rangeAt(deletions, at)
       const names = this.#names.get(client)
       if (names && isForeign(client) && hasBetween(names, clock, clock + len)) {
-        const sentence = `The name of client ${client} belongs to another sender: only that one may change it.`
+        const sentence = `The name of client ${client} belongs to another sender, and only that sender may change it.`
         throw new Refusal('not-your-client', sentence, id)
       }
     }
@@ -174,18 +174,18 @@ export class DocumentRecord {
   #checkNames({ names }: Addition, id: string): void {
     for (const [client, clocks] of names)
       if (clocks.length + (this.#names.get(client)?.length ?? 0) > mostNames)
-        throw badUpdate(`client ${client} gives itself more than ${mostNames} names`, id)
+        throw badUpdate(`client ${client} has more than ${mostNames} names`, id)
   }
 
   #checkClients({ clients }: Addition, id: string): void {
     let added = 0
     for (const client of clients.keys()) if (!this.#next.has(client)) added += 1
     if (added === 0 || this.#next.size + added <= mostClients) return
-    const sentence = `The document has been written by ${this.#next.size} Yjs clients, and ${mostClients} is the most: begin another document.`
+    const sentence = `${this.#next.size} Yjs clients have written in this document, and at most ${mostClients} may: create another document.`
     throw new Refusal('document-full', sentence, id)
   }
 
-  /** A stored message. */
+  /** Adds a stored message. */
   take({ body: { update, owners }, from, id, seq }: Message<'update'>): void {
     this.newestSeq = seq
     for (const [owner, clients] of Object.entries(owners ?? {}))
@@ -197,7 +197,7 @@ export class DocumentRecord {
       if (owners) this.foldedBytes = read.bytes
       const addition = inOneTurn(this.order(read, id))
       this.#add(addition, owners ? null : ownerOf(from))
-      // A base was read when it was made.
+      // A base was read when it was created.
       this.cost.add(null, owners ? 0 : addition.steps, addition.items)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
@@ -209,9 +209,9 @@ export class DocumentRecord {
     if (!this.underWay.has(message.id)) this.take(message)
   }
 
-  /** An update with one new client makes the sender its owner. */
+  /** An update with exactly one new client makes the sender that client's owner. */
   #add({ clients, names, leftOf, used }: Addition, owner: string | null): void {
-    // Nothing can be undone.
+    // Nothing is left to undo.
     if (this.underWay.size === 0 && this.failed.length === 0) this.#usedBy.clear()
     this.#additions += 1
     for (const client of used) this.#usedBy.set(client, this.#additions)
@@ -281,29 +281,32 @@ interface Known {
   readonly next: ReadonlyMap<number, number>
   readonly names: ReadonlyMap<number, readonly number[]>
   readonly leftOf: ReadonlyMap<number, number>
-  /** At most. */
+  /** Upper bound. */
   readonly items: number
 }
 
 interface Need {
   readonly client: number
-  /** The next clock that is needed. */
+  /** The first clock that is not needed. */
   readonly until: number
 }
 
-/** The new structs of an update, put in order as Yjs does. Throws a `Refusal` for what can never be put in order. */
+/**
+ * The new structs of an update, in the order in which Yjs integrates them. Throws a `Refusal` if
+ * there is none.
+ */
 export class Addition {
   /** The next clock of each client that gets new structs. */
   readonly clients = new Map<number, number>()
   /** Clocks of new entries in "authors". */
   readonly names = new Map<number, number[]>()
-  /** The clients that it writes under and builds on. */
+  /** The clients under which it writes, and those it builds on. */
   readonly used = new Set<number>()
   readonly leftOf = new Map<number, number>()
   hasContent = false
-  /** Items at which Yjs looks at most, to find the places of these. */
+  /** Upper bound of the items that Yjs scans to place these structs. */
   steps = 0
-  /** At most: each struct may cut two that are there, and each range. */
+  /** Upper bound: each struct may split two existing items, and so may each range. */
   items = 0
   readonly state: object
   readonly #known: Known
@@ -337,7 +340,7 @@ export class Addition {
     this.steps += (ranges * (this.#known.items + this.items)) / cutsOfStep
   }
 
-  /** Adds a client's structs, each after what it needs. */
+  /** Adds a client's structs, each after what it depends on. */
   *#run(
     first: number,
     structs: Float64Array,
@@ -362,7 +365,10 @@ export class Addition {
     }
   }
 
-  /** Adds the client's structs until `until`, until one needs another client's, or until a pause is due. */
+  /**
+   * Adds the client's structs up to `until`, until one depends on another client's, or until a pause
+   * is due.
+   */
   #advance({ client, until }: Need, structs: Float64Array, queue: Queue | undefined): Need | null {
     this.#untilPause -= 1
     while (queue && queue.at < queue.end && this.#next(client) < until) {
@@ -382,7 +388,7 @@ export class Addition {
     return this.clients.get(client) ?? this.#known.next.get(client) ?? 0
   }
 
-  /** What must come before the struct and has not. */
+  /** What must come before the struct but has not yet. */
   #needOf(client: number, { clock, left, right, content }: Struct): Need | null {
     if (content === 'skip') return null
     if (clock > this.#next(client)) this.#refuseGap(client, clock - 1)
@@ -406,8 +412,9 @@ export class Addition {
   }
 
   /**
-   * Yjs looks from the left neighbour on at items which have it, or one of those that it has looked at, for their own left
-   * neighbour. Nothing has if it is its client's newest, and this is the first to stand there: that is how people type.
+   * To place an item, Yjs scans on from its left neighbour, past items whose own left neighbour is
+   * that one or one already scanned. There are none when the left neighbour is its client's newest
+   * and this is the first item after it, as in ordinary typing.
    */
   #count({ left, right }: Struct): void {
     const isNewest = left !== null && left.clock === this.#next(left.client) - 1
@@ -426,7 +433,7 @@ export class Addition {
     const isOne = (rightRoot ?? found) === found && (root ?? found) === found
     const isRight = content === 'blank' || isInAuthors === (content === 'name')
     if (!isOne || !isRight) {
-      throw badUpdate(`clock ${clock} of client ${client} does not belong where it stands`, this.#id)
+      throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.#id)
     }
     if (isInAuthors) this.names.getOrInsertComputed(client, () => []).push(clock)
   }
@@ -446,25 +453,28 @@ export class Addition {
   }
 
   #refuseGap(client: number, clock: number): never {
-    const sentence = `The update of "${this.#id}" builds on clock ${clock} of client ${client}, which the log lacks; send the earlier updates first.`
+    const sentence = `The update "${this.#id}" builds on clock ${clock} of client ${client}, which the log lacks; send the earlier updates first.`
     throw new Refusal('update-gap', sentence, this.#id)
   }
 }
 
-/** Rows of one client, which are neighbours: the next one, and where they end. */
+/** One client's adjacent rows: the position of the next, and their end. */
 interface Queue {
   at: number
   end: number
 }
 
-/** To cut one item in a list costs less than to look at all of them. */
+/** Splitting one item in a list costs less than scanning them all. */
 const cutsOfStep = 100
 
 /** Some 5 ms. */
 const structsOfTurn = 5000
 
-/** Of a client, in "authors". */
+/** About 5 ms. */
+const structsOfTurn = 5000
+
+/** Per client, in "authors". */
 const mostNames = 1000
 
-/** Who loads the record waits for each: 50,000 take some 80 ms. */
+/** Loading a record takes time for each client: some 80 ms for 50,000. */
 const mostClients = 50_000

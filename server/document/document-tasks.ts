@@ -1,4 +1,4 @@
-// What the document thread does: plain data in, plain data out.
+// The tasks of the document thread: plain data in, plain data out.
 
 import { getPriority, setPriority } from 'node:os'
 import { isMainThread, parentPort } from 'node:worker_threads'
@@ -23,14 +23,14 @@ import {
 import { changesBetween } from './text-diff.ts'
 import { readUpdate } from './update-reader.ts'
 
-/** Of one channel, in order. */
+/** Messages of one channel, in order. */
 type Messages = readonly Message[]
 
 /** How a document is changed. */
 export interface Rewriting {
   readonly way: 'replace' | 'append'
   readonly lines: readonly Line[]
-  /** The lines are text alone: in a shared document what stays keeps its formatting. */
+  /** Whether the lines are plain text: in a shared document, retained text keeps its formatting. */
   readonly isPlain: boolean
 }
 
@@ -46,11 +46,11 @@ const writers: Readonly<Record<TextType, (lines: readonly Line[]) => string>> = 
   'text/html': writeHtml,
 }
 
-/** As for `nice`. */
+/** Values for `nice`. */
 const [behindOthers, leastPriority] = [10, 19]
 
 const tasks = {
-  /** What a program sends. */
+  /** Lines of a text sent by a program. */
   linesFrom: (type: TextType, text: string) => readers[type](text),
   textOf: (type: TextType, messages: Messages) => writers[type](linesIn(messages)),
   countsOf,
@@ -58,7 +58,10 @@ const tasks = {
   merge,
   readUpdate: (update: string) => readUpdate(update),
   recordOf: (messages: readonly Message<'update'>[]) => recordOf(messages).toPlain(),
-  /** The update, in base64, and the HTML, that change the document so; null if nothing changes. */
+  /**
+   * `updateFor` returns the update in base64, `htmlFor` the HTML, that changes the document
+   * accordingly; null if nothing changes.
+   */
   updateFor: (messages: Messages, rewriting: Rewriting) =>
     updateFrom(messages, (text) => changesFor(rewriting, text)),
   htmlFor(messages: Messages, { way, lines }: Rewriting): string | null {
@@ -66,7 +69,10 @@ const tasks = {
     const html = writeHtml(way === 'replace' ? lines : [...now, ...lines])
     return html === writeHtml(now) ? null : html
   },
-  /** The update from the document to the newest page of the mirror editor, written by that Yjs client. */
+  /**
+   * The update from the document to the newest page of the mirror editor, written by this Yjs
+   * client.
+   */
   updateToPage: (messages: Messages, client: number) =>
     updateFrom(messages, (text) => changesBetween(linesOf(text), linesIn(messages)), client) ??
     encoded(Y.encodeStateAsUpdate(new Y.Doc())),
@@ -76,15 +82,15 @@ const wordSegmenter = new Intl.Segmenter('en', { granularity: 'word' })
 const characterSegmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /**
- * Unicode words (UAX #29, 4), by dictionary in scripts without spaces; grapheme clusters (UAX #29, 3) with spaces, but
- * without line ends; and the processor time that counting took.
+ * Counts Unicode words (UAX #29, 4), by dictionary in scripts without spaces, and grapheme clusters
+ * (UAX #29, 3) with spaces but without line ends; also returns the processor time of counting.
  */
 function countsOf(messages: Messages) {
   const cpuMs = stopwatch()
   const counts = { words: 0, characters: 0 }
   const text = rawText(linesIn(messages)).replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')
   for (const line of text.split(/[\n\r]/)) {
-    // The segmenter takes some underscores for words.
+    // The segmenter treats some underscores as words.
     for (const { segment, isWordLike } of wordSegmenter.segment(line))
       if (isWordLike && !/^_+$/.test(segment)) counts.words += 1
     for (const _segment of characterSegmenter.segment(line)) counts.characters += 1
@@ -92,7 +98,7 @@ function countsOf(messages: Messages) {
   return { ...counts, cpuMs: cpuMs() }
 }
 
-/** Processor time of this thread from now on, ms. */
+/** Measures this thread's processor time from now on, ms. */
 function stopwatch(): () => number {
   const before = process.threadCpuUsage()
   return () => {
@@ -101,14 +107,16 @@ function stopwatch(): () => number {
   }
 }
 
-/** Every line feed ends a line. */
+/** Each line feed ends a line. */
 function linesOfText(text: string): Line[] {
   const lines = text.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '').split('\n')
   if (lines.at(-1) === '') lines.pop()
   return lines.map((words) => ({ ...plainFormat, runs: words === '' ? [] : [{ text: words, marks: {} }] }))
 }
 
-/** As `linesOfText` reads it, with U+2028 for a line break within a line and U+FFFC for an image. */
+/**
+ * The inverse of `linesOfText`, with U+2028 for a line break within a line and U+FFFC for an image.
+ */
 function rawText(lines: readonly Line[]): string {
   const [only, ...others] = lines
   if (only?.runs.length === 0 && others.length === 0 && !isEnded(only)) return ''
@@ -119,14 +127,15 @@ const bytesOf = (update: string) => Buffer.from(update, 'base64')
 const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
 
 /**
- * One update with the same content, in base64, without what was deleted; its bytes and Yjs items, the processor time that it took,
- * and the places of those that Yjs cannot read, which are left out.
+ * Returns one update with the same content, in base64, without deleted content; its bytes and Yjs
+ * items, the processor time used, and the indices of updates that Yjs cannot read, which are left
+ * out.
  */
 function join(updates: readonly string[]) {
   const cpuMs = stopwatch()
   const doc = createDocument()
   const unread: number[] = []
-  // Each transaction takes time for each client.
+  // Each transaction costs time per client.
   doc.transact(() => {
     for (const [place, update] of updates.entries()) {
       try {
@@ -141,7 +150,10 @@ function join(updates: readonly string[]) {
   return { update: encoded(joined), bytes: joined.length, unread, items, cpuMs: cpuMs() }
 }
 
-/** As `join`, but with what was deleted: nothing is put in its place in the text, which is what may cost too much. */
+/**
+ * Like `join`, but keeps deleted content: nothing is integrated into the text, which is what may
+ * cost too much.
+ */
 function merge(updates: readonly string[]) {
   const unread = updates.keys().filter((place) => !isUpdate(updates[place] ?? ''))
   const read = updates.filter(isUpdate).map(bytesOf)
@@ -158,7 +170,10 @@ function isUpdate(update: string): boolean {
   }
 }
 
-/** One update in base64; null if nothing changes. `client`: the Yjs client that writes; default: a new one. */
+/**
+ * Returns one update in base64; null if nothing changes. `client` is the Yjs client that writes, by
+ * default a new one.
+ */
 function updateFrom(
   messages: Messages,
   changes: (text: Y.Text) => readonly Change[],
@@ -204,7 +219,7 @@ export interface Order<Name extends TaskName = TaskName> {
 export type Answer = { readonly output: Output<TaskName> } | { readonly error: unknown }
 
 export function perform<Name extends TaskName>(name: Name, input: Input<Name>): Output<Name> {
-  // Each task is called with its own input.
+  // Each task is called with its own input types.
   const task = tasks[name] as unknown as (...given: Input<Name>) => Output<Name>
   return task(...input)
 }
@@ -218,7 +233,7 @@ function answer({ name, input }: Order): Answer {
 }
 
 if (!isMainThread) {
-  // Linux gives each thread a priority of its own: the event loop goes first.
+  // On Linux each thread has its own priority: the event loop goes first.
   if (process.platform === 'linux') setPriority(Math.min(leastPriority, getPriority() + behindOthers))
   parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))
   parentPort?.postMessage('ready')

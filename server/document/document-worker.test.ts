@@ -15,10 +15,10 @@ function open(limits: Partial<TaskLimits> = {}) {
   })
 }
 
-/** Micromark takes minutes for it. */
+/** Micromark takes minutes to parse it. */
 const slow = '*_'.repeat(50_000)
 
-test('a text made to be slow ends at the limit of processor time, others have their turn meanwhile, and the next is read', async () => {
+test('a text made to be slow ends at the limit of processor time, other code runs meanwhile, and the next text is read', async () => {
   const worker = open({ documentSeconds: 0.3 })
   let turns = 0
   const turning = setInterval(() => (turns += 1), 10)
@@ -37,7 +37,7 @@ test('a text made to be slow ends at the limit of processor time, others have th
   await worker.close()
 })
 
-test('a text that takes more memory than it may is refused, and the next is read', async () => {
+test('a text that takes too much memory is refused, and the next is read', async () => {
   const worker = open({ documentMegabytes: 16 })
   const refused = assert.rejects(
     worker.run('linesFrom', 'text/html', '<p>a<b>b</b>'.repeat(400_000)),
@@ -49,7 +49,7 @@ test('a text that takes more memory than it may is refused, and the next is read
   await worker.close()
 })
 
-test('when too many wait, a task is refused instead of kept; a worker that is closed rejects what waits', async () => {
+test('a task is refused when too many are queued; closing the worker rejects queued tasks', async () => {
   const worker = open()
   const all = Array.from({ length: 101 }, () => worker.run('linesFrom', 'text/markdown', slow))
   const ended = Promise.allSettled(all)
@@ -61,10 +61,10 @@ test('when too many wait, a task is refused instead of kept; a worker that is cl
   assert.deepEqual(new Set((await ended).map(({ status }) => status)), new Set(['rejected']))
 })
 
-const onLinux = { skip: process.platform === 'linux' ? false : 'threads are looked for in /proc' }
+const onLinux = { skip: process.platform === 'linux' ? false : 'threads are counted in /proc' }
 const tasks = '/proc/self/task'
 
-test('a thread without a task for five seconds ends, and the next task has another', onLinux, async () => {
+test('a thread that is idle for five seconds ends, and the next task starts another', onLinux, async () => {
   const time = createManualTime()
   const worker = new DocumentWorker({ limits: ample, timers: time, onQuarantined: () => undefined })
   const read = async () => (await worker.run('linesFrom', 'text/plain', 'x'))[0]?.runs[0]?.text
@@ -82,7 +82,7 @@ test('a thread without a task for five seconds ends, and the next task has anoth
   await worker.close()
 })
 
-test('a thread that is ended has released its memory before the next one starts', onLinux, async () => {
+test('a thread releases its memory before the next one starts', onLinux, async () => {
   const worker = open({ documentSeconds: 0.3 })
   await worker.run('linesFrom', 'text/plain', 'x')
   const one = readdirSync(tasks).length
@@ -96,7 +96,7 @@ test('a thread that is ended has released its memory before the next one starts'
   await worker.close()
 })
 
-test('the thread’s priority is below the event loop’s', onLinux, async () => {
+test('the thread’s priority is lower than the event loop’s', onLinux, async () => {
   const worker = open()
   await worker.run('linesFrom', 'text/plain', 'x')
   // Field 19 of proc_pid_stat(5).

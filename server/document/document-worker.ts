@@ -1,18 +1,21 @@
-// A thread that reads and writes documents beside the event loop, with limits of processor time and memory.
+// A thread for reading and writing documents, with limits of processor time and memory.
 
 import { Worker } from 'node:worker_threads'
 import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
 import type { Answer, Input, Order, Output, TaskName } from './document-tasks.ts'
 
-/** Of one task. */
+/** Limits of one task. */
 export interface TaskLimits {
   /** Processor time. */
   readonly documentSeconds: number
   readonly documentMegabytes: number
 }
 
-/** A task exceeded a limit and was ended. Its message follows what the task does: "To read it takes more than …". */
+/**
+ * A task exceeded a limit and was ended. Its message continues a sentence: "Reading it takes more
+ * than …".
+ */
 export class TooCostly extends Error {
   override readonly name = 'TooCostly'
 }
@@ -20,11 +23,14 @@ export class TooCostly extends Error {
 interface WorkerParts {
   readonly limits: TaskLimits
   readonly timers: Timers
-  /** A document exceeded a limit, for the first time in a while. */
+  /** Called when a document exceeds a limit for the first time in a while. */
   readonly onQuarantined: (channel: string, error: TooCostly) => void
 }
 
-/** Until a document that exceeded a limit is tried again: it may have become smaller, and the machine quicker. */
+/**
+ * Delay before a document that exceeded a limit is tried again: it may have become smaller, and the
+ * machine faster.
+ */
 const quarantineMs = 600_000
 
 interface Quarantine {
@@ -34,23 +40,25 @@ interface Quarantine {
 
 interface Job extends PromiseWithResolvers<unknown> {
   readonly order: Order
-  /** Null while it waits. */
+  /** Null while the task is queued. */
   startedAt: number | null
 }
 
-/** Each may be as large as a document. */
+/** Maximum number of queued tasks; each may be as large as a document. */
 const mostWaiting = 100
 
-/** A thread keeps what it last read, tens of megabytes; to start one takes a fraction of a second. */
+/**
+ * A thread keeps what it last read, tens of megabytes; starting one takes a fraction of a second.
+ */
 const idleMs = 5000
 
-/** Between two looks at the time that a task has taken, at least. */
+/** Minimum interval between checks of a task's processor time. */
 const lookMs = 50
 
-/** What others know of the class. */
+/** The public part of the class. */
 export type Documents = Pick<DocumentWorker, 'run' | 'read' | 'mustBeReadable' | 'isQuarantined'>
 
-/** Starts with the first task, and anew after one that was ended. */
+/** The thread starts with the first task, and again after a task was ended. */
 export class DocumentWorker {
   readonly #parts: WorkerParts
   readonly #quarantined = new Map<string, Quarantine>()
@@ -67,7 +75,7 @@ export class DocumentWorker {
     this.#parts = parts
   }
 
-  /** Documents that are not read. */
+  /** Number of documents in quarantine. */
   get quarantined(): number {
     return this.#quarantined.size
   }
@@ -77,14 +85,14 @@ export class DocumentWorker {
     return this.#failed
   }
 
-  /** Of the tasks that have ended, failed ones included. */
+  /** Count and duration of finished tasks, including failed ones. */
   get durations(): ReadonlyMap<TaskName, { readonly count: number; readonly ms: number }> {
     return this.#durations
   }
 
   /**
-   * As `run`, of the content of a document: one that exceeds a limit is quarantined, and not tried again for ten minutes. Rejects
-   * with a `Refusal` (422 `too-costly`).
+   * Like `run`, for a document's content: a document that exceeds a limit is quarantined, and not
+   * tried again for ten minutes. Rejects with a `Refusal` (422 `too-costly`).
    */
   async read<Name extends TaskName>(
     channel: string,
@@ -111,14 +119,13 @@ export class DocumentWorker {
     if (known && this.isQuarantined(channel)) throw tooCostly(channel, known.error)
   }
 
-  /** Whether a document is not read at present. */
   isQuarantined(channel: string): boolean {
     return this.#parts.timers.now() < (this.#quarantined.get(channel)?.until ?? 0)
   }
 
   /**
-   * Tasks run one after the other. Rejects with `TooCostly`, with a `Refusal` (429 `too-fast`) when too many wait, or with the
-   * task's own error.
+   * Runs tasks one after the other. Rejects with `TooCostly`, with a `Refusal` (429 `too-fast`)
+   * when too many are queued, or with the task's own error.
    */
   run<Name extends TaskName>(name: Name, ...input: Input<Name>): Promise<Output<Name>> {
     if (this.#waiting.length >= mostWaiting) return Promise.reject(tooMany())
@@ -128,11 +135,11 @@ export class DocumentWorker {
     return job.promise as Promise<Output<Name>>
   }
 
-  /** Tasks that have not ended reject. */
+  /** Rejects all unfinished tasks. */
   async close(): Promise<void> {
     const jobs = [this.#current, ...this.#waiting.splice(0)]
     this.#current = null
-    for (const job of jobs) job?.reject(new Error('The server stops.'))
+    for (const job of jobs) job?.reject(new Error('The server is shutting down.'))
     await this.#end()
   }
 
@@ -177,12 +184,12 @@ export class DocumentWorker {
     }
     this.#current = null
     if (this.#waiting.length > 0) return
-    // A thread without a task keeps no process alive.
+    // An idle thread must not keep the process alive.
     thread.unref()
     this.#cancelLook = this.#parts.timers.later(() => void this.#end(), idleMs)
   }
 
-  /** Ends a task that takes too long, which others on the machine do not make longer. */
+  /** Ends a task that takes too much processor time; time used by others does not count. */
   async #watch(thread: Worker, job: Job): Promise<void> {
     const { limits, timers } = this.#parts
     const mostMs = limits.documentSeconds * 1000
@@ -198,7 +205,7 @@ export class DocumentWorker {
         leftMs = mostMs - (user + system) / 1000
       }
     } catch {
-      // The thread has ended, and `error` says why.
+      // The thread has ended; its `error` event says why.
       return
     }
     if (this.#current !== job) return
@@ -206,7 +213,7 @@ export class DocumentWorker {
     this.#fail(thread, new TooCostly(most))
   }
 
-  /** The task under way, or the first that waits for a thread that does not start. */
+  /** Fails the current task, or the first queued one if the thread does not start. */
   #fail(thread: Worker, error: unknown): void {
     if (thread !== this.#thread) return
     const job = this.#current ?? this.#waiting.shift()
@@ -224,7 +231,7 @@ export class DocumentWorker {
     known.ms += this.#parts.timers.now() - job.startedAt
   }
 
-  /** The next thread starts when this one has released its memory. */
+  /** The next thread starts only after this one has released its memory. */
   async #end(): Promise<void> {
     const thread = this.#thread
     this.#cancelLook()
@@ -237,15 +244,14 @@ export class DocumentWorker {
   }
 }
 
-/** Whether a document is in quarantine. */
 export const isTooCostly = (error: unknown) => error instanceof Refusal && error.code === 'too-costly'
 
 function tooCostly(channel: string, error: TooCostly): Refusal {
-  const sentence = `To read the document "${channel}" ${error.message}: the server only relays it. Begin another one, raise the limit, or open the page with ?open, which may take a browser minutes.`
+  const sentence = `Reading the document "${channel}" ${error.message}: the server only relays it. Create another one, raise the limit, or open the page with ?open, which may take a browser minutes.`
   return new Refusal('too-costly', sentence)
 }
 
 function tooMany(): Refusal {
-  const sentence = 'The server reads and writes many documents at this time; try again in a second.'
+  const sentence = 'The server is busy with many documents; try again in a second.'
   return new Refusal('too-fast', sentence, null, 1000)
 }

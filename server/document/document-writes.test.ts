@@ -19,7 +19,7 @@ const maxMessageBytes = 4096
 const linesOf = (...texts: string[]): Line[] =>
   texts.map((text) => ({ ...plainFormat, runs: text === '' ? [] : [{ text, marks: {} }] }))
 
-/** One log, as servers with either editor have it one after the other. */
+/** One log, as servers with either editor use it one after the other. */
 function open() {
   const now = () => 1
   const ledger = new Ledger({
@@ -45,7 +45,7 @@ function update(id: string, bytes: Uint8Array, from = 'ann'): Draft<'update'> {
   return { id, channel: 'main', kind: 'update', from, at: 1, body }
 }
 
-/** A window of the shared editor that has typed. */
+/** A shared-editor window in which someone has typed. */
 async function typed(log: Log, text: string, attributes = {}, id = 'ann-1'): Promise<Y.Doc> {
   const doc = new Y.Doc()
   doc.getText('text').insert(0, text, attributes)
@@ -80,7 +80,7 @@ const refusalOf = async (appended: number | Promise<number>) =>
     ({ status, code, message }: Refusal) => `${status} ${code} ${/\/api\/documents\/main/.exec(message)}`,
   )
 
-test('a shared document takes no edit, and names the way that works; also before its first update', async () => {
+test('a shared document refuses an edit and names the alternative, even before its first update', async () => {
   const { shared } = open()
   const refused = '409 shared-document /api/documents/main'
   const [first, , last] = [
@@ -93,7 +93,7 @@ test('a shared document takes no edit, and names the way that works; also before
   assert.equal(await shown(shared), 'kept')
 })
 
-test('a mirroring server takes no update, which its windows would not show', async () => {
+test('a mirroring server refuses an update, which its windows would not show', async () => {
   const { mirror } = open()
   await mirror.append(edit('ann-1', '<p>shown</p>'), 1)
   const refused = await refusalOf(mirror.append(update('bob-1', new Uint8Array([0, 0])), 1))
@@ -107,7 +107,7 @@ test('an edit from before the server had the shared editor is acknowledged again
   assert.match(String(await refusalOf(shared.append(edit('ann-1', 'y'), 2))), /^409 shared-document/)
 })
 
-test('a mirrored page becomes the beginning of the shared document once, whoever comes first', async () => {
+test('a mirrored page becomes the start of the shared document once, whoever opens it first', async () => {
   for (const first of ['reader', 'update', 'program', 'stream'] as const) {
     const { mirror, shared, stored } = open()
     await mirror.append(edit('ann-1', '<h2>Plan</h2><p>a <b>b</b></p>'), 1)
@@ -141,7 +141,7 @@ test('a page converted to the other editor and back keeps its content', async ()
   assert.equal(messages.at(-1)?.kind, 'update')
 })
 
-test('a replaced text keeps what others type meanwhile, and formatting of what stays', async () => {
+test('a replaced text keeps what others type meanwhile, and the formatting of retained text', async () => {
   const { shared } = open()
   const window = await typed(shared, 'one two\n', { bold: true })
   const there = await shared.snapshot(new Set(['main']))
@@ -166,7 +166,7 @@ test('appended text starts a new line at the end', async () => {
   assert.equal(writeHtml(await readLines(unended, 'main')), '<p><b>no end</b></p>\n<p>a</p>')
 })
 
-test('a repeat gets its first number, though the document has changed since or the first is under way; another text does not', async () => {
+test('a repeat gets its first number, even if the document has changed since or the first is in progress; another text does not', async () => {
   const { shared } = open()
   const line = { way: 'append' as const, lines: linesOf('a') }
   const both = await Promise.all([write(shared, line), write(shared, line)])
@@ -178,7 +178,7 @@ test('a repeat gets its first number, though the document has changed since or t
   assert.equal(await shown(shared), 'other')
 })
 
-test('where nothing changes nothing is stored, and the number is the newest change’s', async () => {
+test('a write that changes nothing stores nothing, and returns the newest change’s number', async () => {
   for (const editor of ['shared', 'mirror'] as const) {
     const log = open()[editor]
     assert.equal(await write(log, { way: 'append' }, editor), 0)
@@ -191,7 +191,7 @@ test('where nothing changes nothing is stored, and the number is the newest chan
   }
 })
 
-test('If-Match writes only to the version that was read', async () => {
+test('If-Match writes only if the document is still the version that was read', async () => {
   const { shared } = open()
   assert.equal(await write(shared, { lines: linesOf('a'), ifMatch: '*' }), '412 document-changed')
   assert.equal(await write(shared, { lines: linesOf('a'), ifMatch: '"life1:0"' }), 1)
@@ -200,13 +200,13 @@ test('If-Match writes only to the version that was read', async () => {
   assert.equal(await write(shared, { ...late, ifMatch: '"life1:7", "life1:1"' }), 2)
 })
 
-test('a text that is too large for one message is refused, and nothing of it is stored', async () => {
+test('a text too large for one message is refused, and none of it is stored', async () => {
   const { shared } = open()
   assert.equal(await write(shared, { lines: linesOf('x'.repeat(maxMessageBytes)) }), '413 too-large')
   assert.equal(await shown(shared), '')
 })
 
-test('on a mirrored page a text becomes an edit', async () => {
+test('a text written to a mirrored page becomes an edit', async () => {
   const { mirror } = open()
   await mirror.append(edit('ann-1', '<p>a</p>'), 1)
   assert.equal(await write(mirror, { way: 'append', lines: linesOf('b & c') }, 'mirror'), 2)

@@ -1,4 +1,4 @@
-// Writes documents: a program's text as one message, and what another editor left as a message of this one.
+// Writes a program's text as one message, and converts content that the other editor mode left.
 
 import { hash } from 'node:crypto'
 import { documentDeleted, type Log } from '../log/log.ts'
@@ -18,7 +18,7 @@ import type { Rewriting } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
 
 interface DocumentWriting extends Rewriting {
-  /** Who writes which message where; its kind and body are made here. */
+  /** The message's envelope; its kind and body are created here. */
   readonly draft: Pick<Draft, 'id' | 'channel' | 'from' | 'at'>
   /** The header If-Match (RFC 9110, 13.1.1); null without one. */
   readonly ifMatch: string | null
@@ -29,14 +29,15 @@ interface WriterParts {
   readonly log: Pick<Log, 'snapshot' | 'find'>
   readonly publish: (draft: Draft) => Stored | Promise<Stored>
   readonly editor: EditorName
-  /** Of a message as JSON. */
+  /** Limit of a message as JSON. */
   readonly maxMessageBytes: number
 }
 
 /**
- * Writes as one message: an update of the difference, or with the mirror editor an edit. What others write meanwhile
- * stays. Where nothing changes nothing is stored, and the answer has the number of the newest change, 0 for none.
- * Rejects with a `Refusal`: 409 `id-taken`, 410 `document-deleted`, 412 `document-changed`, 413 `too-large`, 422 `too-costly`, and as `publish` does.
+ * Writes one message: an update with the difference or, with the mirror editor, an edit. Concurrent
+ * changes by others stay. If nothing changes, nothing is stored, and the answer has the number of
+ * the newest change (0 for none). Rejects with a `Refusal`: 409 `id-taken`, 410 `document-deleted`,
+ * 412 `document-changed`, 413 `too-large`, 422 `too-costly`, and as `publish` does.
  */
 export async function writeDocument(parts: WriterParts, writing: DocumentWriting): Promise<Stored> {
   const { log, publish, maxMessageBytes } = parts
@@ -44,12 +45,12 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
   const { id, channel } = envelope
   const found = await findDocument(log, channel)
   const digest = digestOf(writing)
-  // After the document was read: a repeat that is stored later is refused for its id.
+  // Runs after the document was read: a repeat that is stored later is refused because of its id.
   const known = await findRepeat(log, envelope, digest)
   if (known) return known
   if (isDeleted(found.messages)) throw documentDeleted(channel).about(id)
   if (ifMatch !== null && !isMatch(ifMatch, found)) {
-    const sentence = `The document has changed since: its ETag is ${found.tag}. Read it again, and write with that.`
+    const sentence = `The document has changed since: its ETag is ${found.tag}. Read it again, and send that ETag in If-Match.`
     throw new Refusal('document-changed', sentence, id)
   }
   const change = await changeFor(parts, writing, found.messages)
@@ -73,7 +74,10 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
   }
 }
 
-/** Of the text and what is to be done with it: the message's content also depends on the document of its time. */
+/**
+ * A digest of the text and the way of writing it: the message's content also depends on the
+ * document at that time.
+ */
 function digestOf({ way, lines, isPlain }: DocumentWriting): string {
   return hash('sha256', JSON.stringify([way, isPlain, lines]), 'base64url').slice(0, digestLength)
 }
@@ -90,7 +94,7 @@ async function findRepeat(
   const isWritten = isKind(known, 'update') || isKind(known, 'edit')
   if (isWritten && known.at === at && known.body.digest === digest)
     return { type: 'stored', id, seq: known.seq }
-  const sentence = `"${from}" has sent another message "${id}" on channel "${channel}": take an id that it has not used there.`
+  const sentence = `"${from}" has already used id "${id}" on channel "${channel}" for another message: use a new id.`
   throw new Refusal('id-taken', sentence, id)
 }
 
@@ -114,9 +118,9 @@ async function changeFor(
     return isShared ? { update: made } : { html: made }
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error
-    // The document's fault, or the text's.
+    // Finds out whether the document or the text is too costly.
     await documents.read(channel, 'textOf', 'text/plain', messages)
-    const sentence = `To write the text ${error.message}: write it in parts, the later ones by POST.`
+    const sentence = `Writing the text ${error.message}: write it in parts, the later ones by POST.`
     throw new Refusal('too-costly', sentence, id)
   }
 }
@@ -125,9 +129,10 @@ async function changeFor(
 const mostTries = 3
 
 /**
- * The log of a server with that editor, whose windows show one kind of content: `shared` updates, `mirror` edits. The
- * other kind is refused (409 `shared-document` or `mirrored-page`). Where an earlier server with another setting left
- * the newest content in it, the first snapshot stores the same in this one's.
+ * Wraps the log of a server whose windows show one kind of content: `shared` updates or `mirror`
+ * edits. The other kind is refused (409 `shared-document` or `mirrored-page`). If an earlier server
+ * with the other setting left newer content in it, the first read stores the same content in this
+ * server's kind.
  */
 export function keepForm(log: Log, editor: EditorName, documents: Documents, now: Clock): Log {
   const other: Kind = editor === 'shared' ? 'edit' : 'update'
@@ -148,18 +153,18 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
         (messages) => contentOf(messages)?.kind === other,
       )
       if (foreign.length === 0) return found
-      if (tries > mostTries) throw new Error(`The pages of another editor were not converted.`)
+      if (tries > mostTries) throw new Error(`The pages of the other editor were not converted.`)
       try {
         for (const messages of foreign) await convert(messages)
       } catch (error) {
-        // It is shown as it is.
+        // Returned unconverted.
         if (isTooCostly(error) || isRefusal(error, 'document-deleted')) return found
         throw error
       }
     }
   }
 
-  /** The same message on every server of the log. */
+  /** Creates the same message on every server of the log. */
   async function convert(messages: readonly Message[]): Promise<void> {
     const content = contentOf(messages)
     if (!content) return
@@ -177,7 +182,7 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
     try {
       await log.append(draft, now())
     } catch (error) {
-      // Another server knew of more of the document.
+      // Another server had more of the document.
       if (!isRefusal(error, 'id-taken')) throw error
     }
   }
@@ -191,11 +196,11 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
 }
 
 function sharedDocument({ id, channel }: Draft): Refusal {
-  const sentence = `"${channel}" is a shared document, which takes no edit: programs write text to /api/documents/${encodeURIComponent(channel)}; an older window has to be reloaded.`
+  const sentence = `"${channel}" is a shared document, which does not accept edits: programs write text to /api/documents/${encodeURIComponent(channel)}; an older window must be reloaded.`
   return new Refusal('shared-document', sentence, id)
 }
 
 function mirroredPage({ id, channel }: Draft): Refusal {
-  const sentence = `This server mirrors whole pages (editor: mirror) and takes no update: programs write text to /api/documents/${encodeURIComponent(channel)}; an older window has to be reloaded.`
+  const sentence = `This server mirrors whole pages (editor: mirror) and does not accept updates: programs write text to /api/documents/${encodeURIComponent(channel)}; an older window must be reloaded.`
   return new Refusal('mirrored-page', sentence, id)
 }

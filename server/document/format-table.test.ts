@@ -1,4 +1,4 @@
-// Holds docs/documents.md to what HTML, Markdown and plain text keep of a document, found by writing and reading.
+// Checks the tables in docs/documents.md against what HTML, Markdown and plain text actually keep.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -18,7 +18,7 @@ const formats: readonly ((lines: readonly Line[]) => readonly Line[])[] = [
 const dot = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
 const code = (language: string) => `<pre><code class="language-${language}">a</code></pre>`
 
-/** In a document's own HTML. */
+/** Contents, as a document's own HTML. */
 const contents: readonly (readonly [what: string, html: string])[] = [
   ['bold', '<p>a <b>b</b></p>'],
   ['italic', '<p>a <i>b</i></p>'],
@@ -76,13 +76,16 @@ const letters = (lines: readonly Line[]) =>
     .replaceAll(imageCharacter, '')
     .replaceAll(/\s/g, '')
 
-/** What stands in the text for an image makes it longer. */
+/** An image's placeholder makes the text longer. */
 function cell(lines: readonly Line[], back: readonly Line[]): string {
   if (isKept(lines, back)) return 'kept'
   return letters(back).length > letters(lines).length ? 'as text' : 'lost'
 }
 
-/** What a document has no form for, in HTML and in Markdown; null where a format has none either. */
+/**
+ * Contents that a document cannot hold, in HTML and in Markdown; null if a format cannot express it
+ * either.
+ */
 const foreign: readonly (readonly [what: string, html: string | null, markdown: string | null])[] = [
   ['tables', '<table><tr><td>a<td>b</table>', '| a | b |\n|---|---|\n'],
   ['task boxes', '<ul><li><input type="checkbox" checked>a</ul>', '- [x] a\n'],
@@ -107,7 +110,7 @@ function foreignCell(what: string, lines: readonly Line[] | undefined): string {
   return letters(lines) === '' ? 'lost' : 'as text'
 }
 
-/** The Markdown tables of docs/documents.md. */
+/** Generates the tables of docs/documents.md. */
 function formatTable(): string {
   const rows = contents.map(([what, html]) => {
     const { lines } = readHtml(html, { isOwn: true })
@@ -123,9 +126,9 @@ function formatTable(): string {
   return `${table(['of a document', 'HTML', 'Markdown', 'plain text'], rows)}\n${table(['of other files', 'HTML', 'Markdown'], others)}`
 }
 
-test('docs/documents.md has the tables as they are', async () => {
+test('docs/documents.md has the current tables', async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/documents.md'), 'utf8')
-  assert.ok(page.includes(formatTable().trim()), `paste anew:\n\n${formatTable()}`)
+  assert.ok(page.includes(formatTable().trim()), `paste it again:\n\n${formatTable()}`)
 })
 
 test('HTML keeps everything', () => {

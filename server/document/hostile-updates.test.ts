@@ -1,4 +1,4 @@
-// Updates that are valid by construction and hostile in shape neither stall the event loop nor make a document too costly to read.
+// Valid but hostile updates neither stall the event loop nor make a document too costly to read.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,10 +19,10 @@ const mostBytes = 700_000
 
 const documentSeconds = 1
 
-/** Processor time of one turn of the event loop, ms. */
+/** Limit of processor time for one turn of the event loop, ms. */
 const longestTurnMs = 100
 
-/** What the documents of some channels hold. */
+/** A model of one document's contents. */
 class Model {
   readonly #random: Random
   /** The next clock of each client. */
@@ -36,7 +36,7 @@ class Model {
     return Math.floor(this.#random() * most)
   }
 
-  /** Of few structs mostly, of as many as a message holds at times. */
+  /** Usually of few structs, sometimes of as many as a message can hold. */
   update(): { readonly bytes: Uint8Array; readonly next: Map<number, number> } {
     const next = new Map(this.next)
     const size = Math.ceil(100_000 ** (this.#random() ** 2))
@@ -55,7 +55,7 @@ class Model {
         const last = clock > 0 ? { client, clock: clock - 1 } : null
         const kind = this.below(20)
         const [left, right] = [
-          // At one place, behind each other, anywhere.
+          // All at one place, one behind the other, or anywhere.
           () => (shape === 0 ? [null, any()] : shape === 1 ? [last, null] : [any(), any()]),
           () => (shape === 2 ? [any(), null] : [last, any()]),
         ][this.below(2)]?.() ?? [null, null]
@@ -107,7 +107,7 @@ test(`${rounds} hostile updates stall nothing, and what is stored can be read`, 
     await Promise.all([documents.close(), trials.close()])
   })
   const random = createSeededRandom(seed)
-  // A document that has become costly takes no more of them.
+  // A document that has become costly accepts no more of them.
   const models = Array.from({ length: Math.max(20, rounds / 20) }, () => new Model(random))
   const codes = new Map<string, number>()
   let longestMs = 0

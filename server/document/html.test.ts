@@ -1,4 +1,4 @@
-// HTML as programs, pages and editors write it, read as lines; lines written as HTML.
+// HTML from programs, pages and editors is read as lines; lines are written as HTML.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -63,7 +63,7 @@ for (const [what, html] of kept)
     assert.deepEqual(readHtml(`<div data-crosswind>${html}</div>`).lines, lines)
   })
 
-test('own HTML: bold around a heading is not seen, bold in it is', () => {
+test('own HTML: bold around a heading is ignored, bold inside it is kept', () => {
   assert.deepEqual(own('<b>a<h2><i>b</i></h2>c</b><h1>d<b>e</b></h1>'), [
     ...own('<p><b>a</b></p><h2><i>b</i></h2>'),
     ...own('<p><b>c</b></p><h1>d<b>e</b></h1>'),
@@ -74,7 +74,7 @@ test('own HTML: bold around a heading is not seen, bold in it is', () => {
   assert.deepEqual(own(`<h1>${weights.join('')}</h1>`), own('<h1>xx<b>xx</b></h1>'))
 })
 
-test('own HTML: a block on the left within a centred item is on the left, and the items below stay centred', () => {
+test('own HTML: a left-aligned block within a centred item is left-aligned, and the items below stay centred', () => {
   assert.deepEqual(
     own(
       '<ul><li align="center"><div style="text-align: left">a</div><ul><li align="center">b</li></ul></li></ul>',
@@ -144,7 +144,7 @@ const foreign: [what: string, html: string, same: string][] = [
 for (const [what, html, same] of foreign)
   test(`foreign HTML: ${what}`, () => assert.deepEqual(readHtml(html).lines, own(same)))
 
-test('what a document cannot hold is named once', () => {
+test('what a document cannot hold is reported once', () => {
   const html = '<hr><hr><table><tr><td>a<td>b</table><a href="data:x">y</a><img src="https://a.org/cat.png">'
   assert.deepEqual(readHtml(html).unkept, [
     'a horizontal rule',
@@ -154,7 +154,7 @@ test('what a document cannot hold is named once', () => {
   ])
 })
 
-test('Word’s numbers stay, also of a list that does not start at 1', () => {
+test('numbers from Word are kept, even if a list does not start at 1', () => {
   const item = (marker: string, words: string) =>
     `<p class=MsoListParagraph style='mso-list:l0 level1 lfo1'><span style='mso-list:Ignore'>${marker}<span>&nbsp; </span></span>${words}</p>`
   assert.deepEqual(
@@ -163,17 +163,17 @@ test('Word’s numbers stay, also of a list that does not start at 1', () => {
   )
 })
 
-test('plain text keeps paragraphs and line breaks; items and code stand close together', () => {
+test('plain text keeps paragraphs and line breaks; items and lines of code have no blank lines between them', () => {
   const lines = own('<h1>a</h1><p>b<br>c</p><p>d</p><ul><li>e</li><li>f</li></ul><pre>g\n  h</pre>')
   assert.equal(writeText(lines), 'a\n\nb\nc\n\nd\n\ne\nf\n\ng\n  h')
   assert.deepEqual(readText(writeText(own('<p>a<br>b</p><p>c</p>'))).lines, own('<p>a<br>b</p><p>c</p>'))
 })
 
-test('code takes the text as it is', () => {
+test('code keeps the text unchanged', () => {
   assert.deepEqual(readCode('if (a)\r\n\r\n    b()\n'), own('<pre>if (a)\n\n    b()\n\n</pre>'))
 })
 
-test('an image that cannot be kept shows its name', () => {
+test('an image that cannot be kept leaves its name', () => {
   const text = documentText(createDocument())
   text.insert(0, '\uFFFC', { image: { src: 'https://a/cat.png', alt: 'cat' } })
   assert.equal(writeHtml(linesOf(text)), '<p><span data-image="cat">[cat]</span></p>')
@@ -204,7 +204,7 @@ for (const [html, expected] of texts)
     assert.deepEqual(html === '' ? [] : lines, expected)
   })
 
-test('reads the text that a browser’s parser reads, of HTML damaged in any way', () => {
+test('reads the same text as a browser’s parser from HTML damaged in any way', () => {
   const random = createSeededRandom(11)
   const { document } = new JSDOM('').window
   const bits =
@@ -222,13 +222,13 @@ test('reads the text that a browser’s parser reads, of HTML damaged in any way
   }
 })
 
-test('no half of a surrogate pair is read, and no name is cut within a character', () => {
+test('reads no half of a surrogate pair, and cuts no name within a character', () => {
   assert.equal(textOf(own('<p>a\ud83d<b>\ude00</b>b😀</p>')), 'ab😀')
   const alt = `${'x'.repeat(57)}👩‍👩‍👧`
   assert.deepEqual(readHtml(`<img src="https://a.org/b" alt="${alt}">`).unkept, [`${'x'.repeat(57)}…`])
 })
 
-test('hostile HTML of a megabyte is read in time that grows with its length only', () => {
+test('hostile HTML of a megabyte is read in linear time', () => {
   for (const part of [
     "<a b='",
     '<a b="',

@@ -1,4 +1,4 @@
-// HTML as text: read as a document's lines however it is formed, and written from lines.
+// HTML: read as a document's lines, however malformed, and written from lines.
 
 import { type Token, Tokenizer, TokenizerMode } from 'parse5'
 import { withoutHalves } from '../wire/graphemes.ts'
@@ -26,13 +26,14 @@ import {
 
 interface ReadingOptions {
   /**
-   * The HTML is a document's own, from an editor or an export: text is read as it stands and empty blocks are empty
-   * lines. Of other HTML a part may be such, below an element with the attribute `data-crosswind`.
+   * Whether the HTML is a document's own, from an editor or an export: text is read unchanged, and
+   * empty blocks are empty lines. Other HTML may contain such a part, below an element with the
+   * attribute `data-crosswind`.
    */
   readonly isOwn?: boolean
 }
 
-/** Time and memory grow with the length alone, however the HTML is formed. */
+/** Takes linear time and memory, however malformed the HTML is. */
 export function readHtml(html: string, options: ReadingOptions = {}): Reading {
   const reader = new LineReader({ isOwn: options.isOwn ?? false, isTree: false })
   const tags = new TagBalancer(reader)
@@ -59,12 +60,15 @@ export function readHtml(html: string, options: ReadingOptions = {}): Reading {
   return reader.finish()
 }
 
-/** Their content is no markup (WHATWG HTML, 13.2.6.4). */
+/** Elements whose content is not markup (WHATWG HTML, 13.2.6.4). */
 const rawTags = words('iframe noembed noframes noscript script style template textarea title xmp')
 
 // Tags
 
-/** Start tags that end an open element, and up to which elements (WHATWG HTML, 13.1.2.4). */
+/**
+ * Start tags that end an open element, and the elements that limit the search for it (WHATWG HTML,
+ * 13.1.2.4).
+ */
 const ended: readonly (readonly [
   by: ReadonlySet<string>,
   tags: ReadonlySet<string>,
@@ -81,10 +85,16 @@ const ended: readonly (readonly [
 const cellTags = words('table td th caption')
 const tableTags = words('table caption thead tbody tfoot tr td th')
 const outerTable = words('table')
-/** Goes on behind the end of a block in which it was left open (WHATWG HTML, 13.2.4.3). */
+/**
+ * Elements that continue after the end of a block in which they were left open (WHATWG HTML,
+ * 13.2.4.3).
+ */
 const formattingTags = words('a b big code em font i s small strike strong sub sup tt u')
 
-/** Open elements: of deeper ones only the text is read, so that a tag costs a bounded time. */
+/**
+ * Maximum number of open elements: of deeper ones only the text is read, which bounds the time per
+ * tag.
+ */
 const mostOpen = 100
 const mostReopened = 8
 
@@ -93,11 +103,13 @@ interface OpenTag {
   readonly attribute: (name: string) => string | null
 }
 
-/** Makes a tree of tags as they come: ends what a tag ends by itself, and mends tags that cross each other. */
+/**
+ * Turns a sequence of tags into a tree: closes elements that others end, and repairs crossed tags.
+ */
 class TagBalancer {
   readonly #reader: LineReader
   readonly #open: OpenTag[] = []
-  /** The first line feed within `pre` is none. */
+  /** The first line feed within `pre` is ignored. */
   #isAfterPre = false
 
   constructor(reader: LineReader) {
@@ -131,7 +143,7 @@ class TagBalancer {
   end(tag: string): void {
     this.#isAfterPre = false
     if (tag === 'br') this.#reader.open('br', () => null)
-    // One without a beginning is an empty paragraph (WHATWG HTML, 13.2.6.4.7).
+    // An end tag without a start tag is an empty paragraph (WHATWG HTML, 13.2.6.4.7).
     if (tag === 'p' && !this.#open.some((open) => open.tag === 'p')) {
       this.#reader.open('p', () => null)
       this.#reader.close('p')
@@ -144,7 +156,10 @@ class TagBalancer {
     while (this.#open.length > 0) this.#pop()
   }
 
-  /** Ends the innermost element of `tags` and all that is open in it, unless one of `within` lies between. */
+  /**
+   * Ends the innermost element in `tags` and everything open in it, unless one in `within` lies
+   * between.
+   */
   #endWithin(tags: ReadonlySet<string>, within: ReadonlySet<string>): void {
     let place = this.#open.length - 1
     for (; place >= 0; place -= 1) {
@@ -171,14 +186,14 @@ class TagBalancer {
 
 // Writing
 
-/** For other programs' text: words of one paragraph are no block. */
+/** Writes HTML for other programs: a single paragraph gets no block. */
 export function writeFragment(lines: readonly Line[]): string {
   const [line] = lines
   const isInline = lines.length === 1 && line?.block === 'p' && line.align === null
   return isInline ? contentHtml(line) : writeHtml(lines)
 }
 
-/** Neighbouring quotes are one `blockquote` of paragraphs, neighbouring lines of code one `pre`. */
+/** Adjacent quotes become one `blockquote` of paragraphs, adjacent lines of code one `pre`. */
 export function writeHtml(lines: readonly Line[]): string {
   return groupsOf(lines)
     .map((group) => {
@@ -187,9 +202,9 @@ export function writeHtml(lines: readonly Line[]): string {
       const { block, language } = first
       if (block === 'pre') {
         const code = members.map(contentHtml).join('\n')
-        // The first line feed within `pre` is none (WHATWG HTML, 13.1.2.5).
+        // The first line feed within `pre` is ignored (WHATWG HTML, 13.1.2.5).
         const before = code.startsWith('\n') && language === undefined ? '\n' : ''
-        // The last one begins no line.
+        // The last line feed starts no line.
         const content = `${before}${code}${code.endsWith('\n') ? '\n' : ''}`
         return language === undefined
           ? `<pre${attributesHtml(first)}>${content}</pre>`
@@ -202,7 +217,7 @@ export function writeHtml(lines: readonly Line[]): string {
     .join('\n')
 }
 
-/** Lists, and lines: neighbouring lines of one quote or one piece of code belong together. */
+/** Groups lines into lists, and adjacent lines of one quote or one code block. */
 export function groupsOf(lines: readonly Line[]) {
   const groups: (ListPart | { readonly first: Line; readonly members: Line[] })[] = []
   for (const part of partsOf(lines)) {
@@ -272,7 +287,7 @@ export function escapeHtml(text: string): string {
     .replaceAll('\u00A0', '&nbsp;')
 }
 
-/** Lines of plain text: an empty line ends a paragraph, a single line feed a line of it. */
+/** Reads plain text: an empty line ends a paragraph, a single line feed ends a line in it. */
 export function readText(text: string): Reading {
   const lines: Line[] = []
   for (const paragraph of withoutReturns(withoutHalves(text)).split(/\n[ \t]*\n/)) {
@@ -284,7 +299,10 @@ export function readText(text: string): Reading {
   return { lines, unkept: [] }
 }
 
-/** Plain text that `readText` reads as paragraphs; items of a list and lines of code stand close together. */
+/**
+ * Writes plain text that `readText` reads as paragraphs; list items and lines of code are not
+ * separated by blank lines.
+ */
 export function writeText(lines: readonly Line[]): string {
   let text = ''
   let last = ''
@@ -298,7 +316,7 @@ export function writeText(lines: readonly Line[]): string {
   return text
 }
 
-/** Lines of code as they stand, to join a block of code. */
+/** Reads unchanged lines of code, to be inserted into a code block. */
 export function readCode(text: string): Line[] {
   return withoutReturns(withoutHalves(text))
     .split('\n')

@@ -57,7 +57,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
     }
   }
 
-  /** What a newcomer has. */
+  /** What a new client receives. */
   async function read(channel = 'main') {
     const { messages } = await log.snapshot(new Set([channel]))
     const updates = messages.filter((message) => isKind(message, 'update'))
@@ -69,7 +69,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
   return { log, ledger, clock, failures, send, sendAs, read }
 }
 
-/** A window's document; `take` returns the updates since the last call, one for each transaction. */
+/** A window's document; `take` returns the updates since the last call, one per transaction. */
 function openWindow(clientID: number) {
   const doc = new Y.Doc()
   doc.clientID = clientID
@@ -82,7 +82,7 @@ function openWindow(clientID: number) {
     text: doc.getText('text'),
     authors: doc.getMap('authors'),
     take: () => updates.splice(0),
-    /** All in one update. */
+    /** The same, merged into one update. */
     takeOne: () => Y.mergeUpdates(updates.splice(0)),
     hear: (update: Uint8Array) => Y.applyUpdate(doc, update, 'remote'),
   }
@@ -96,7 +96,7 @@ function updateOf(change: (doc: Y.Doc) => void, clientID = 1): Uint8Array {
   return Y.encodeStateAsUpdate(doc)
 }
 
-test('what an editor does passes: typing, formatting, deleting, images, a name, undoing', async () => {
+test('accepts everything an editor does: typing, formatting, deleting, images, a name, undoing', async () => {
   const { send, read } = open()
   const { doc, text, authors, take } = openWindow(1)
   const undo = new Y.UndoManager(text, { captureTimeout: 0 })
@@ -119,7 +119,7 @@ test('what an editor does passes: typing, formatting, deleting, images, a name, 
   assert.deepEqual(Y.encodeStateVector(copy), Y.encodeStateVector(doc))
 })
 
-test('what the schema does not have is refused, and nothing of it is stored', async () => {
+test('refuses what is not in the schema, and stores none of it', async () => {
   const { send, read, log } = open()
   const malformed: Readonly<Record<string, Uint8Array>> = {
     'nothing at all': new Uint8Array(),
@@ -147,7 +147,8 @@ test('what the schema does not have is refused, and nothing of it is stored', as
       doc.getText('text').insert(0, 'x', { image: { src: 'https://example.org/a.png', alt: '' } }),
     ),
     'an unknown block': updateOf((doc) => doc.getText('text').insert(0, '\n', { block: 'script' })),
-    // One client, one struct at clock 0: a GC of a length beyond the bound; deleted content of no length.
+    // One client, one struct at clock 0: a GC whose length exceeds the limit; deleted content of
+    // length 0.
     'a huge clock': new Uint8Array([1, 1, 1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0]),
     'an empty struct': new Uint8Array([1, 1, 1, 0, 1, 1, 4, 0x74, 0x65, 0x78, 0x74, 0, 0]),
     'an empty deletion': new Uint8Array([0, 1, 1, 1, 0, 0]),
@@ -164,7 +165,7 @@ function newDoc(text: string): Y.Doc {
   return doc
 }
 
-test('an update that builds on what the log lacks is refused until that is there', async () => {
+test('refuses an update that builds on missing ones until those are there', async () => {
   const { send, read } = open()
   const [ann, bob] = [openWindow(1), openWindow(2)]
   ann.text.insert(0, 'a')
@@ -184,7 +185,7 @@ test('an update that builds on what the log lacks is refused until that is there
   assert.equal((await read()).text, 'cb')
 })
 
-test('structs that wait for each other, or for themselves, are refused', async () => {
+test('refuses structs that wait for each other, or for themselves', async () => {
   const { send } = open()
   // Client, clock, then deleted content of length 1 to the right of client and clock.
   const struct = (client: number, left: readonly [number, number]) => [1, client, 0, 0x81, ...left, 1]
@@ -194,7 +195,7 @@ test('structs that wait for each other, or for themselves, are refused', async (
   assert.equal(await send(new Uint8Array([2, ...circle, 0])), '409 update-gap')
 })
 
-test('repeats, overlaps and what adds nothing pass', async () => {
+test('accepts repeats, overlaps and updates that add nothing', async () => {
   const { send, read } = open()
   const { doc, text, take } = openWindow(1)
   for (const letter of 'abc') text.insert(text.length, letter)
@@ -209,7 +210,7 @@ test('repeats, overlaps and what adds nothing pass', async () => {
 
 const [annKey, bobKey] = ['A'.repeat(22), 'B'.repeat(22)]
 
-test('a client belongs to the key that wrote first under it, in all of its windows', async () => {
+test('a Yjs client belongs to the key that first wrote under it, in all windows of that key', async () => {
   const { send, read } = open()
   const { doc, text, take } = openWindow(1)
   for (const letter of 'abc') text.insert(text.length, letter)
@@ -220,12 +221,12 @@ test('a client belongs to the key that wrote first under it, in all of its windo
   assert.equal(await send(second, 'bob'), '403 not-your-client')
   assert.equal(await send(second, `${annKey}.w2`), 2)
   assert.equal(await send(third, `${annKey}.w1`), 3)
-  // What is there may be sent by everybody.
+  // Anyone may send what is already stored.
   assert.equal(await send(Y.encodeStateAsUpdate(doc), 'bob'), 4)
   assert.equal((await read()).text, 'abc')
 })
 
-test('everybody may delete text, and nobody another’s name', async () => {
+test('anyone may delete text, but not another’s name', async () => {
   const { send, read } = open()
   const [ann, bob] = [openWindow(1), openWindow(2)]
   ann.authors.set('1', { name: 'Ann' })
@@ -244,7 +245,7 @@ test('everybody may delete text, and nobody another’s name', async () => {
   assert.deepEqual((await read()).doc.getMap('authors').toJSON(), { 1: { name: 'Anna' } })
 })
 
-test('a client gives itself a thousand names at most', async () => {
+test('a client may give itself at most a thousand names', async () => {
   const { send } = open()
   const { authors, take } = openWindow(1)
   for (const n of countTo(1001)) authors.set('1', { name: `Ann ${n}` })
@@ -260,7 +261,7 @@ test('a client gives itself a thousand names at most', async () => {
   assert.equal(await send(other.takeOne()), 3)
 })
 
-test('fifty thousand clients write in a document at most, and those go on', async () => {
+test('lets fifty thousand clients write in a document, and those continue when it is full', async () => {
   const { send } = open({ documentBytes: 1e8 })
   const writer = new UpdateWriter()
   for (let client = 1; client <= 50_000; client += 1) writer.text(client, 0, 'x', null, null)
@@ -272,7 +273,7 @@ test('fifty thousand clients write in a document at most, and those go on', asyn
   assert.equal(await send(known.end()), 2)
 })
 
-test('a large update is put in order in several turns, and anew if what it builds on is gone meanwhile', async () => {
+test('orders a large update in several turns, and again if what it depends on is gone by then', async () => {
   const memory = createMemoryLog({ epoch: 'life1', limits, now: () => 0, onFailure: fail })
   const refused = Promise.withResolvers<number>()
   const append: Log['append'] = (draft, acceptedAt) =>
@@ -295,7 +296,7 @@ test('a large update is put in order in several turns, and anew if what it build
   assert.deepEqual(await Promise.all([taken, ended]), ['409 id-taken', '409 update-gap'])
 })
 
-test('text beside an author’s name, or a name in the text, is refused', async () => {
+test('refuses text beside an author’s name, and a name in the text', async () => {
   const { send } = open()
   const { authors, takeOne } = openWindow(1)
   authors.set('1', { name: 'Ann' })
@@ -316,7 +317,7 @@ test('a window may restore the whole document into an empty log, but not write u
   ann.hear(whole)
   ann.text.insert(0, '! ')
   assert.equal(await send(whole, 'bob'), 1)
-  // Nobody has said whose client 1 is.
+  // Client 1 has no owner yet.
   assert.equal(await send(ann.takeOne(), 'ann'), 2)
   const more = openWindow(3)
   more.hear(Y.encodeStateAsUpdate(ann.doc))
@@ -356,7 +357,7 @@ test('owners are known after the updates were folded and the server has forgotte
   assert.deepEqual(owners, { [annKey]: [1] })
 })
 
-test('updates from a sender with the name of an object’s member are folded', async () => {
+test('folds updates from a sender with the name of an object’s member', async () => {
   for (const from of ['constructor', '__proto__', 'toString']) {
     const { send, read, failures } = open()
     const { text, take } = openWindow(1)
@@ -372,7 +373,7 @@ test('updates from a sender with the name of an object’s member are folded', a
   }
 })
 
-test('a full document takes deletions only, until they have made room', async () => {
+test('a full document accepts only deletions, until they have made room', async () => {
   const { send, clock } = open({ documentBytes: 5000 })
   const { text, take, takeOne } = openWindow(1)
   for (const _n of countTo(foldAt.messages)) text.insert(0, 'x'.repeat(20))
@@ -412,7 +413,7 @@ test('an update that could not be stored is not built upon', async () => {
   assert.equal(await sendAs('ann-2', second), 2)
 })
 
-test('a taken id costs no reading of the document, alone or several at once, and nothing of it is built upon', async () => {
+test('a taken id costs no read of the document, alone or several at once, and nothing builds on its update', async () => {
   let readings = 0
   const memory = createMemoryLog({
     ...{ epoch: 'life1', limits, now: () => 1, onFailure: fail },
@@ -448,14 +449,14 @@ test('a taken id costs no reading of the document, alone or several at once, and
   assert.equal((await read()).text, 'ab')
 })
 
-test('updates sent at once while the document is read are admitted in their order', async () => {
+test('updates sent at once while the document is read are admitted in order', async () => {
   const { send } = open()
   const { text, take } = openWindow(1)
   for (const letter of 'abcdef') text.insert(text.length, letter)
   assert.deepEqual(await Promise.all(take().map((update) => send(update))), [1, 2, 3, 4, 5, 6])
 })
 
-test('messages of the log that are no updates are left out of a fold and reported', async () => {
+test('invalid updates in the log are left out of a fold and reported', async () => {
   const { ledger, failures } = open()
   const message = (seq: number, update: Uint8Array) => {
     const body = { update: Buffer.from(update).toString('base64') }
@@ -471,7 +472,7 @@ test('messages of the log that are no updates are left out of a fold and reporte
   assert.equal(failures.length, 1)
 })
 
-/** Of an admitted document: no client holds anything back, and none throws. */
+/** Checks an admitted document: no client has pending structs, and none throws. */
 function assertWhole(doc: Y.Doc): void {
   const { pendingStructs, pendingDs } = doc.store
   assert.deepEqual([pendingStructs, pendingDs], [null, null])
@@ -519,7 +520,7 @@ test('ten thousand mutated updates neither crash the server nor change another�
   }
   const { doc } = await read()
   assertWhole(doc)
-  // Deleting is everybody's right: what is left of Ann's is as she wrote it.
+  // Anyone may delete: what is left of Ann's text is as she wrote it.
   const [name, ...letters] = (doc.store.clients.get(1) ?? []) as Y.Item[]
   assert.deepEqual(name?.content.getContent(), [{ name: 'Ann' }])
   for (const { content, id } of letters) {

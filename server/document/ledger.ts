@@ -1,4 +1,4 @@
-// Admission of updates: what a channel's document holds and who writes it, without its text.
+// Admission of updates: knows what a document contains and who wrote it, but not its text.
 
 import type { Log } from '../log/log.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
@@ -23,32 +23,41 @@ import type { Update } from './update-reader.ts'
 
 interface LedgerParts {
   readonly documents: Documents
-  /** Reads updates that may cost too much: none holds up the documents. */
+  /**
+   * Reads updates that may cost too much, in a thread of their own so that they do not delay
+   * documents.
+   */
   readonly trials: Pick<Documents, 'run'>
-  /** Of one document, folded; beyond it only deletions are admitted. */
+  /** Limit of one folded document; beyond it only deletions are admitted. */
   readonly documentBytes: number
-  /** Processor time to read one document. What is admitted takes two thirds at most: one was measured, one is estimated. */
+  /**
+   * Processor time to read one document. Admitted updates may use two thirds: one measured, one
+   * estimated.
+   */
   readonly documentSeconds: number
   readonly now: Clock
   readonly onFailure: (error: unknown) => void
 }
 
-/** Channels known at the same time: the least recently used is read from the log again. */
+/** Number of channels kept in memory; the least recently used is read from the log again. */
 const mostDocuments = 256
 
-/** Updates of more base64 are read in a thread. */
+/** Longer updates (in base64) are read in a thread. */
 const mostReadHere = 65_536
 
-/** Of a second: the last third is for exports, which take longer than joining, and for a busy machine. */
+/**
+ * A third of a second in ms; the remaining third is headroom for exports, which take longer than
+ * joining, and for a busy machine.
+ */
 const msOfThird = 1000 / 3
 
-/** Between two readings of a document that costs too much. */
+/** Interval between two reads of a document that costs too much. */
 const costlyMs = 60_000
 
-/** Refuses updates that do not fit the documents in the log; joins those that do. */
+/** Refuses updates that are invalid for the documents in the log; joins valid ones. */
 export class Ledger {
   readonly #parts: LedgerParts
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #documents = new Map<string, DocumentRecord>()
   readonly #loading = new Map<string, Promise<DocumentRecord>>()
 
@@ -57,8 +66,8 @@ export class Ledger {
   }
 
   /**
-   * The log, with an `append` that rejects an update with a `Refusal`: 400 `bad-update`, 409 `update-gap`, 403
-   * `not-your-client`, 413 `document-full`, 422 `too-costly`.
+   * Returns the log with an `append` that rejects invalid updates with a `Refusal`: 400
+   * `bad-update`, 409 `update-gap`, 403 `not-your-client`, 413 `document-full`, 422 `too-costly`.
    */
   guard(log: Log): Log {
     log.follow((message) => {
@@ -66,7 +75,7 @@ export class Ledger {
       if (!isKind(message, 'update')) return
       const { channel, id, body } = message
       const document = this.#documents.get(channel)
-      // It is read anew, in the thread.
+      // A large one is read again later, in the thread.
       if (body.update.length > mostReadHere && !document?.underWay.has(id)) this.#documents.delete(channel)
       else document?.follow(message)
     })
@@ -75,7 +84,10 @@ export class Ledger {
     return { ...log, append }
   }
 
-  /** Joins updates in one with the same content, without what was deleted. Skips what Yjs cannot read. */
+  /**
+   * Joins updates into one with the same content, without deleted content. Skips updates that Yjs
+   * cannot read.
+   */
   readonly fold = async (messages: readonly Message<'update'>[]): Promise<UpdateBody> => {
     const newest = messages.at(-1)?.seq ?? 0
     const channel = messages[0]?.channel ?? ''
@@ -90,7 +102,7 @@ export class Ledger {
     return { update, owners }
   }
 
-  /** A document in quarantine keeps what was deleted. */
+  /** For a document in quarantine, keeps deleted content. */
   async #join(messages: readonly Message<'update'>[]): Promise<Output<'join'> | Output<'merge'>> {
     const { documents, onFailure } = this.#parts
     const updates = messages.map(({ body }) => body.update)
@@ -99,7 +111,9 @@ export class Ledger {
       throw error
     })
     for (const place of joined.unread)
-      onFailure(new Error(`Message ${messages[place]?.seq} of the log is no update and was left out.`))
+      onFailure(
+        new Error(`Message ${messages[place]?.seq} of the log is not a valid update and was left out.`),
+      )
     return joined
   }
 
@@ -117,7 +131,7 @@ export class Ledger {
         this.#append(log, draft, acceptedAt, { isTried, update: read, addition, ...more })
       const known = this.#documents.get(channel)
       if (!known) return this.#load(log, channel, id).then(() => again())
-      // It may build on one that waits.
+      // It may build on an update that is waiting.
       const former = known.waiting.get(ownerOf(from))
       if (former) return former.then(() => again())
       if (read === null) return waitFor(known, from, this.#prepare(known, draft), again)
@@ -167,7 +181,8 @@ export class Ledger {
     }
     return stored
       .catch((error) => {
-        // The record has what the log lacks. Only of a taken id it is certain that nothing is stored.
+        // The record now has something that the log lacks. Only for a taken id is it certain that
+        // nothing was stored.
         if (isRefusal(error, 'id-taken')) this.#undo(channel, document, admission)
         else this.#forget(channel, document)
         throw error
@@ -175,7 +190,7 @@ export class Ledger {
       .finally(() => document.settle(id))
   }
 
-  /** Together with the others that failed in this turn, which may build on it. */
+  /** Undoes it together with others that failed in this turn and may build on it. */
   #undo(channel: string, document: DocumentRecord, admission: Admission): void {
     document.failed.push(admission)
     if (document.failed.length > 1) return
@@ -184,7 +199,7 @@ export class Ledger {
     })
   }
 
-  /** It is read from the log again. */
+  /** Makes the next update read the document from the log again. */
   #forget(channel: string, document: DocumentRecord): void {
     if (this.#documents.get(channel) === document) this.#documents.delete(channel)
   }
@@ -199,7 +214,7 @@ export class Ledger {
     for (;;) {
       const { updates, head } = await updatesIn(log, channel)
       const document = await this.#recordOf(updates, id)
-      // Stored meanwhile.
+      // More was stored meanwhile.
       if ((log.heads().get(channel) ?? 0) > head.seq) continue
       this.#documents.set(channel, document)
       for (const [idle, { underWay, waiting }] of this.#documents) {
@@ -255,7 +270,7 @@ export class Ledger {
     throw this.#tooCostly(id)
   }
 
-  /** Covers what was admitted, before an update has to wait for it. */
+  /** Reads what was admitted, before an update has to wait for that. */
   async #readAhead(log: Log, channel: string, { cost }: DocumentRecord): Promise<void> {
     const { documents, now, onFailure } = this.#parts
     if (cost.isBeingRead || now() < cost.nextReadingAt) return
@@ -280,11 +295,11 @@ export class Ledger {
 
   #tooCostly(id: string): Refusal {
     const most = `a third of ${this.#parts.documentSeconds} s of processor time (limits.documentSeconds)`
-    const sentence = `With the update of "${id}" the document would take more than ${most} to read: send less, or begin another document.`
+    const sentence = `Update "${id}" would make this document too slow to read: over ${most}. Send less, or create another document.`
     return new Refusal('too-costly', sentence, id)
   }
 
-  /** Finds out whether a full document has shrunk. */
+  /** Checks whether a full document has shrunk. */
   async #measure(log: Log, channel: string, document: DocumentRecord): Promise<void> {
     const { now, onFailure } = this.#parts
     if (now() - document.measuredAt < measureMs) return
@@ -298,14 +313,14 @@ export class Ledger {
   }
 }
 
-/** What is known of a draft that had to wait. */
+/** What is known about a draft that had to wait. */
 interface Preparation {
   readonly update?: Update | null
   readonly addition?: Addition | null
   readonly isTried?: boolean
 }
 
-/** The sender's later updates on the document wait as well. */
+/** Makes the sender's later updates of the document wait as well. */
 function waitFor<Made>(
   { waiting }: DocumentRecord,
   from: string,
@@ -321,7 +336,7 @@ function waitFor<Made>(
   return stored
 }
 
-/** Of one channel; `texts` are in base64. */
+/** The updates of one channel; `texts` are in base64. */
 async function updatesIn(log: Log, channel: string) {
   const { messages, head } = await log.snapshot(new Set([channel]))
   const updates = messages.filter((message) => isKind(message, 'update'))

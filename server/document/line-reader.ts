@@ -1,4 +1,4 @@
-// Reads a tree of HTML elements as a document's lines, as they come: from a DOM, or from the tags of a text.
+// Reads HTML elements in document order as a document's lines, from a DOM or from a text's tags.
 
 import { cutText, excerptOf, withoutHalves } from '../wire/graphemes.ts'
 import {
@@ -18,7 +18,10 @@ import {
 
 export interface Reading {
   readonly lines: Line[]
-  /** What stands in the text as words, or not at all: names of images and files, "the columns of a table". */
+  /**
+   * What was kept only as words, or not at all: names of images and files, "the columns of a
+   * table".
+   */
   readonly unkept: readonly string[]
 }
 
@@ -34,7 +37,7 @@ export const blockTags = words(
   h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre search section summary table tbody td tfoot th
   thead tr ul`,
 )
-/** What stands in the text for each. */
+/** The word that stands for each in the text. */
 const media: ReadonlyMap<string, string> = new Map([
   ['video', 'video'],
   ['audio', 'audio'],
@@ -47,13 +50,13 @@ type BlockTag = 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'blockquote' | '
 
 interface Kind {
   readonly tag: BlockTag
-  /** Of a list item, from 1; else 0. */
+  /** Level of a list item, from 1; otherwise 0. */
   readonly level: number
   readonly align: string | null
   readonly language: string | null
-  /** Of an `ol` item, where the source numbers it. */
+  /** Number of an `ol` item, if the source gives one. */
   readonly number: number | null
-  /** Of the text of an item. */
+  /** Set for text inside a list item. */
   readonly item?: { hasLine: boolean }
 }
 
@@ -75,17 +78,17 @@ interface Context {
   readonly tag: string
   readonly marks: Marks
   readonly kind: Kind
-  /** Of the lists around it. */
+  /** Depth of the surrounding lists. */
   readonly depth: number
   readonly keepsSpace: boolean
   readonly isHidden: boolean
   readonly isOwn: boolean
   readonly isBlock: boolean
-  /** The lines there were when it opened. */
+  /** Number of lines when it opened. */
   readonly before: number
-  /** Of an `ol`: the number of its next item. */
+  /** For an `ol`: the number of its next item. */
   next: number | null
-  /** Of a `tr`: the lines of its cells. */
+  /** For a `tr`: the lines of its cells. */
   readonly cells: Line[][] | null
   /** Text of a Word list item's marker. */
   marker: string | null
@@ -99,14 +102,14 @@ const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
 const mostUnkept = 50
 const columns = 'the columns of a table'
 
-/** Takes elements and text in document order, from a tokenizer or from a DOM tree. */
+/** Accepts elements and text in document order, from a tokenizer or from a DOM tree. */
 export class LineReader {
   readonly #isTree: boolean
   readonly #stack: Context[]
-  /** Lines read so far; of a table's cells, innermost last. */
+  /** Lines read so far; innermost last: those of table cells. */
   readonly #sinks: Line[][] = [[]]
   readonly #unkept = new Set<string>()
-  /** Those of own HTML. */
+  /** Lines of own HTML. */
   readonly #own = new Set<Line>()
   /** Numbers of `ol` items in the source. */
   readonly #numbers = new Map<Line, number>()
@@ -114,7 +117,7 @@ export class LineReader {
   #pieces: Piece[] = []
   #isOwnBlock: boolean
 
-  /** `isTree`: fed from a DOM, whose text is never between blocks by the writer's layout alone. */
+  /** `isTree`: the input is a DOM, where text between blocks is never just the source's layout. */
   constructor({ isOwn, isTree = true }: { isOwn: boolean; isTree?: boolean }) {
     this.#isTree = isTree
     this.#isOwnBlock = isOwn
@@ -122,12 +125,12 @@ export class LineReader {
     this.#stack = [{ ...root, isBlock: true, before: 0, next: null, cells: null, marker: null }]
   }
 
-  /** Where the next character of own HTML will be: a line, and UTF-16 units in it. */
+  /** Position of the next character of own HTML: a line, and the offset in UTF-16 units. */
   get place(): { line: number; offset: number } {
     return { line: this.#lines.length, offset: this.#pieces.reduce((sum, { text }) => sum + text.length, 0) }
   }
 
-  /** `tag`: in lower case. Void elements are not closed. */
+  /** `tag` is in lower case. Void elements are not closed. */
   open(tag: string, attribute: Opening['attribute']): void {
     const outer = this.#top
     if (tag === 'br') {
@@ -268,13 +271,13 @@ export class LineReader {
     this.#isOwnBlock = isOwn
   }
 
-  /** Ends the line, or the block of lines, that is open. */
+  /** Ends the open line or block of lines. */
   #endLine(mayBeEmpty: boolean): void {
     const [pieces, kind] = [this.#pieces, this.#kind]
     this.#pieces = []
     if (this.#isOwnBlock) {
       if (pieces.length === 0 && !mayBeEmpty) return
-      // A break at the end of a block shows nothing.
+      // A break at the end of a block has no visible effect.
       if (isBreak(pieces.at(-1))) pieces.pop()
       this.#push(kind, pieces)
     } else
@@ -283,7 +286,7 @@ export class LineReader {
   }
 
   #push({ tag: given, level, align, language, number, item }: Kind, pieces: readonly Piece[]): void {
-    // Behind code or a heading in it an item's text goes on without a marker of its own.
+    // After code or a heading in an item, the item's text continues without a marker.
     const isContinued = item?.hasLine && !this.#isOwnBlock && !listOf(this.#lines.at(-1)?.block ?? '')
     const tag = isContinued ? 'p' : given
     if (item) item.hasLine = true
@@ -297,7 +300,7 @@ export class LineReader {
     const line: Line = { ...formatOf({ block, align, language }), runs }
     if (tag === 'ol' && number !== null) this.#numbers.set(line, number)
     if (this.#isOwnBlock) this.#own.add(line)
-    // The other lines of an item have no number of their own.
+    // Further lines of an item have no number.
     if (number !== null) this.#kind = { ...this.#kind, number: null }
     this.#lines.push(line)
   }
@@ -332,7 +335,7 @@ export class LineReader {
     const kind = this.#kindOf(opening, outer.kind, align)
     const isSame = kind.tag === outer.kind.tag && kind.level === outer.kind.level
     if (!isOwn && isSame && (kind.tag === 'pre' || isList(kind))) {
-      // Another line of the same item or code block.
+      // Starts another line of the same item or code block.
       if (this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
       push({ isBlock: true })
     } else {
@@ -364,7 +367,7 @@ export class LineReader {
       if (this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
     } else {
       this.#endLine(false)
-      // Its marker is seen.
+      // An empty item still shows its marker.
       if (top.tag === 'li' && this.#lines.length === top.before) this.#push(top.kind, [])
       this.#startBlock(outer.kind, outer.isOwn)
     }
@@ -373,7 +376,7 @@ export class LineReader {
   #kindOf({ tag, attribute, styles }: Opening, outer: Kind, own: string | null): Kind {
     const align = own ?? outer.align
     const word = /level(\d)/.exec(styles.get('mso-list') ?? '')?.[1]
-    // Until the marker says whether it is a number.
+    // Until the marker shows whether it is numbered.
     if (word) return { ...paragraph, tag: 'ul', level: Math.min(Number(word), deepestLevel), align: own }
     const isCodeBox =
       /^pre(?:-wrap)?$/.test(styles.get('white-space') ?? '') &&
@@ -386,7 +389,7 @@ export class LineReader {
         language: languageIn(attribute) ?? outer.language,
       }
     const { isOwn } = this.#top
-    // The text of an item or a code block stays there.
+    // Text inside an item or a code block stays part of it.
     if (!isOwn && (isList(outer) || outer.tag === 'pre')) return outer
     const name = attribute('class') ?? ''
     const heading = headings.has(tag)
@@ -403,7 +406,9 @@ export class LineReader {
     return align === outer.align && language === null ? outer : { ...outer, align, language }
   }
 
-  /** Word writes a list item as a paragraph with `mso-list`, its marker in an element of its own. */
+  /**
+   * Word writes a list item as a paragraph with `mso-list`, and its marker as a separate element.
+   */
   #takeMarker(marker: string): void {
     const number = /^[\s\u00a0]*\(?(?:(\d{1,9})|[a-z]|[ivxlcdm]{1,8})[.)]/i.exec(marker)
     const top = this.#stack.findLast(({ kind, isBlock }) => isBlock && kind.level > 0)
@@ -413,7 +418,7 @@ export class LineReader {
     this.#kind = { ...kind, number: number[1] === undefined ? null : Number(number[1]) }
   }
 
-  // Tables: a row becomes a paragraph, since a document has none.
+  // A table row becomes a paragraph, since documents have no tables.
 
   #openCell(opening: Opening, push: (more: Partial<Context>) => void): void {
     this.#startBlock(paragraph, false)
@@ -448,10 +453,10 @@ export class LineReader {
     }
   }
 
-  // What stands in the text
+  // Inline content
 
   #marksIn({ tag, attribute, styles }: Opening, { marks: outer, kind }: Context, isOwn: boolean): Marks {
-    // In code it says no more, but names the language.
+    // In a code block, `code` adds no mark but may name the language.
     const isNoMark = kind.tag === 'pre' && tag === 'code' && (!isOwn || languageIn(attribute) !== null)
     const element = isNoMark ? {} : (marksOfElement.get(tag) ?? {})
     const marks: { -readonly [Name in keyof Marks]: Marks[Name] } = { ...outer, ...element }
@@ -460,7 +465,7 @@ export class LineReader {
       else delete marks[name]
     }
     const weight = styles.get('font-weight')
-    // Headings have 700 by themselves.
+    // Headings have weight 700 by default.
     if (weight) set('bold', weightIn(weight) >= (headings.has(kind.tag) ? 701 : 600))
     const slant = styles.get('font-style')
     if (slant) set('italic', /^(?:italic|oblique)/.test(slant))
@@ -476,10 +481,10 @@ export class LineReader {
       if (link !== null) marks.link = link
       else if (href !== '') this.#note(`the address ${excerptOf(href, mostName)}`)
     }
-    // Headings are bold, whatever is around them.
+    // Headings are bold in any case.
     if (headings.has(tag)) delete marks.bold
     if (isOwn) return marks
-    // Links are underlined.
+    // Links are underlined in any case.
     if (marks.link !== undefined) delete marks.underline
     if (kind.tag === 'pre' || tag === 'pre') return {}
     return marks
@@ -491,7 +496,7 @@ export class LineReader {
     const image = safeImage({ src: given.replaceAll(/\s/g, ''), alt: attribute('alt') ?? '' })
     if (isOwn && image && (image.src !== '' || given === ''))
       this.#add(imageCharacter, { ...context, marks: { ...marks, image } })
-    // Counting pixels of web pages and mails.
+    // Tracking pixels of web pages and mails.
     else if (['width', 'height'].some((side) => Number(attribute(side) ?? 2) <= 1)) return
     else if (image?.src) {
       const alt = shortened(image.alt)
@@ -505,7 +510,7 @@ export class LineReader {
     }
   }
 
-  /** Stands for what cannot be kept. */
+  /** Inserts a placeholder for what cannot be kept. */
   #name(what: string, name: string, context: Context): void {
     this.#note(name || what)
     this.#add(name ? `[${what}: ${name}]` : `[${what}]`, context)
@@ -516,7 +521,7 @@ export class LineReader {
   }
 }
 
-/** What elements mean, by their local names; links apart. */
+/** Marks by element name; links are handled separately. */
 const marksOfElement: ReadonlyMap<string, Marks> = new Map(
   Object.entries<Marks>({
     'b strong': { bold: true },
@@ -529,7 +534,7 @@ const marksOfElement: ReadonlyMap<string, Marks> = new Map(
   }).flatMap(([tags, marks]) => tags.split(' ').map((tag) => [tag, marks] as const)),
 )
 
-/** Lists that leave out a level are read as they are seen; own HTML says it where a level is not the depth. */
+/** Lists that skip a level get the visible depth, except in own HTML that states levels. */
 function withDepths(lines: readonly Line[], isOwn: (place: number) => boolean): Line[] {
   const depths = depthsOf(lines)
   return lines.map((line, place) => {
@@ -540,9 +545,9 @@ function withDepths(lines: readonly Line[], isOwn: (place: number) => boolean): 
   })
 }
 
-/** Gives an `ol` item a start where its number does not follow from the lines before it. */
+/** Gives an `ol` item a start if its number does not follow from the lines before it. */
 function numbered(lines: readonly Line[], numbers: ReadonlyMap<Line, number>): Line[] {
-  /** Of each open list: its level, kind, and the number of its last item. */
+  /** For each open list: its level, kind, and the number of its last item. */
   let open: { level: number; kind: string; number: number }[] = []
   return lines.map((line) => {
     const list = listOf(line.block)
@@ -558,7 +563,7 @@ function numbered(lines: readonly Line[], numbers: ReadonlyMap<Line, number>): L
   })
 }
 
-/** Chromium makes boxes inline where it inserts them into a line. */
+/** Chromium makes block elements inline when it inserts them into a line. */
 function isBlock(tag: string, display: string): boolean {
   return display.startsWith('block') || (blockTags.has(tag) && !display.startsWith('inline'))
 }
@@ -586,13 +591,19 @@ function stylesOf(style: string | null): ReadonlyMap<string, string> {
 const spaceIn = (styles: ReadonlyMap<string, string>) =>
   /^(?:pre|pre-wrap|break-spaces)$/.test(styles.get('white-space') ?? '')
 
-/** `left` and `start` too, which a line does not say: they end what is around them. Null where nothing is said. */
+/**
+ * Also returns `left` and `start`, which a line does not store but which end the surrounding
+ * alignment. Null if not set.
+ */
 function alignIn({ tag, attribute, styles }: Opening): string | null {
   const value = tag === 'center' ? tag : (styles.get('text-align') ?? attribute('align')?.toLowerCase())
   return value && /^(?:left|start|center|right|justify)$/.test(value) ? value : null
 }
 
-/** As highlighters and Markdown write it: `language-js`, `lang-js`, `highlight-source-js`; `data-language` in the editor. */
+/**
+ * As in highlighters' and Markdown's class names: `language-js`, `lang-js`, `highlight-source-js`;
+ * `data-language` in the editor.
+ */
 function languageIn(attribute: Opening['attribute']): string | null {
   const named = attribute('data-language') ?? attribute('lang')
   return (
@@ -608,7 +619,7 @@ const encodeSpaces = (href: string) =>
 
 const mostName = 60
 
-/** Of an image or another medium: its words, else its file's name. */
+/** The description of an image or another medium, or its file's name. */
 function nameOf(attribute: Opening['attribute']): string {
   const alt = shortened(attribute('alt') ?? '') || shortened(attribute('title') ?? '')
   if (alt) return alt
@@ -628,7 +639,7 @@ export function shortened(name: string): string {
   return excerptOf(line.trim(), mostName)
 }
 
-/** A line feed, and the spaces beside it, are one space. */
+/** Replaces a line feed and the spaces around it with one space. */
 function withoutLayout(text: string): string {
   if (!text.includes('\n')) return text
   const lines = text.split('\n')
@@ -656,7 +667,7 @@ function codeIn(pieces: readonly Piece[]): Piece[][] {
   return lines.map((line) => (line === '' ? [] : [{ text: line, marks: {}, keepsSpace: true }]))
 }
 
-/** Splits where two line breaks follow each other; without white space that HTML does not show. */
+/** Splits at two consecutive line breaks; removes white space that HTML does not show. */
 function shownIn(pieces: readonly Piece[], isItem: boolean): Piece[][] {
   const lines: Piece[][] = [[]]
   for (const piece of pieces) {
@@ -679,7 +690,7 @@ function shownIn(pieces: readonly Piece[], isItem: boolean): Piece[][] {
   return paragraphs.filter((paragraph) => paragraph.length > 0)
 }
 
-/** Collapses a line's white space as a browser would; two or more hard spaces become plain ones. */
+/** Collapses a line's white space as a browser does; two or more hard spaces become plain ones. */
 function shownSpace(line: readonly Piece[]): Piece[] {
   const shown: Piece[] = []
   let endsInSpace = true

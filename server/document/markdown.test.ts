@@ -1,4 +1,4 @@
-// Markdown in and out: what it says stays what it says.
+// Markdown in and out: the meaning is preserved.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { formatOf, type Line, type Marks, sameMarks } from './rich-text.ts'
 
 const own = (html: string) => readHtml(html, { isOwn: true }).lines
 
-/** Written and read again, the lines are the same. */
+/** Asserts that lines are the same after writing and reading. */
 function roundTrip(lines: readonly Line[]): void {
   const text = writeMarkdown(lines)
   const back = readMarkdown(text).lines
@@ -142,7 +142,10 @@ test('generated documents are the same after Markdown, and after HTML', () => {
   }
 })
 
-/** Without what Markdown cannot keep, if `isForMarkdown`: alignment, empty paragraphs, spaces at the ends of lines … */
+/**
+ * If `isForMarkdown`, leaves out what Markdown cannot keep: alignment, empty paragraphs, spaces at
+ * the ends of lines …
+ */
 function generated(seed: number, isForMarkdown: boolean): Line[] {
   const random = createSeededRandom(seed)
   const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item
@@ -213,7 +216,7 @@ function generated(seed: number, isForMarkdown: boolean): Line[] {
     }
     if (!isForMarkdown) return runs
     return runs.map(({ text, marks }) => ({
-      // Spaces at either end of code are read with those beside it.
+      // Spaces at either end of code are read as part of the text beside it.
       text: marks.code ? text.trim() || 'x' : text,
       marks,
     }))

@@ -1,4 +1,4 @@
-// Reads and writes Markdown: CommonMark with GitHub's tables, tasks, struck text and bare addresses.
+// Reads and writes Markdown: CommonMark with GitHub's tables, tasks, strikethrough and autolinks.
 
 import type { ListItem, List as ListNode, PhrasingContent, RootContent } from 'mdast'
 import { gfmToMarkdown } from 'mdast-util-gfm'
@@ -10,7 +10,7 @@ import { groupsOf, readCode, readHtml, writeHtml } from './html.ts'
 import { type Reading, withoutReturns } from './line-reader.ts'
 import { type InlineNode, inlineNodes, type Line, type ListPart, type Run, textOf } from './rich-text.ts'
 
-/** HTML in it is read as any other. Front matter becomes code at the beginning. */
+/** Embedded HTML is read like any other. Front matter becomes a code block at the start. */
 export function readMarkdown(text: string): Reading {
   // CommonMark reads a NUL as U+FFFD (0.31, 2.3); HTML drops it.
   const source = withoutReturns(withoutHalves(text)).replaceAll('\0', '')
@@ -28,13 +28,13 @@ export function readMarkdown(text: string): Reading {
   return { lines: [...code, ...lines], unkept: ['front matter, which is code now', ...unkept] }
 }
 
-/** YAML between two lines of three hyphens, as static site generators write it. */
+/** Splits off YAML between two lines of three hyphens, as static site generators write it. */
 function splitFrontMatter(text: string): { frontMatter: string | null; content: string } {
   if (!text.startsWith('---\n')) return { frontMatter: null, content: text }
   const end = text.indexOf('\n---\n', 3)
   if (end < 0) return { frontMatter: null, content: text }
   const frontMatter = text.slice(4, end)
-  // A blank line in the beginning makes the hyphens a rule.
+  // After a blank line, the hyphens are a rule.
   return /^\s*(?:\n|$)/.test(frontMatter)
     ? { frontMatter: null, content: text }
     : { frontMatter, content: text.slice(end + 5) }
@@ -66,13 +66,13 @@ export function writeMarkdown(lines: readonly Line[]): string {
   )
 }
 
-/** Markdown has no alignment; the attribute is what GitHub keeps. */
+/** Markdown has no alignment; GitHub keeps this attribute. */
 function alignedHtml(line: Line, align: string): string {
   const runs = line.runs.map(({ text, marks }) => ({ text: keepSpaces(text), marks }))
   return writeHtml([{ ...line, runs }]).replace(` style="text-align: ${align}"`, ` align="${align}"`)
 }
 
-/** Empty paragraphs mean nothing in Markdown. */
+/** Empty paragraphs do not exist in Markdown. */
 function paragraphNode(runs: readonly Run[]): { type: 'paragraph'; children: PhrasingContent[] }[] {
   const children = phrasing(runs)
   return children.length === 0 ? [] : [{ type: 'paragraph', children }]
@@ -113,7 +113,7 @@ function phrasingOf(node: InlineNode): PhrasingContent[] {
   const type = tagsOfNodes[tag as keyof typeof tagsOfNodes]
   if (tag !== 'a' && !type)
     return [{ type: 'html', value: `<${tag}>` }, ...children, { type: 'html', value: `</${tag}>` }]
-  // A break at either end would keep the signs from being read as such.
+  // A break at either end would turn the surrounding marks into plain characters.
   const start = children.findIndex((child) => child.type !== 'break')
   if (start < 0) return children
   const end = children.findLastIndex((child) => child.type !== 'break') + 1
@@ -128,15 +128,15 @@ function textNode(type: 'text' | 'inlineCode', text: string): PhrasingContent[] 
   return value === '' ? [] : [{ type, value }]
 }
 
-/** In a heading, which is one line. */
+/** For a heading, which is a single line. */
 function withoutBreaks(node: PhrasingContent): PhrasingContent {
   if (node.type === 'break') return { type: 'html', value: '<br>' }
   return 'children' in node ? { ...node, children: node.children.map(withoutBreaks) } : node
 }
 
-/** As references they would be read as U+FFFD (CommonMark 0.31, 6.2). */
+/** As character references they would be read as U+FFFD (CommonMark 0.31, 6.2). */
 const withoutControls = (text: string) => text.replaceAll(/[^\P{Cc}\t]|\p{Noncharacter_Code_Point}/gu, '')
 
-/** Several spaces, of which Markdown would leave one. */
+/** Protects multiple spaces, which Markdown would collapse. */
 const keepSpaces = (text: string) =>
   text.replaceAll(/ {2,}/g, (spaces) => `${'\u00A0'.repeat(spaces.length - 1)} `)

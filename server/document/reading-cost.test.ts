@@ -1,4 +1,4 @@
-// What a document may cost to read is bounded before an update is stored, and honest histories stay below.
+// The cost of reading a document is limited before an update is stored; honest histories stay low.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -39,7 +39,7 @@ function open(documentSeconds: number, documents: Documents) {
   return {
     log,
     trials: () => trials,
-    /** The number, or the refusal's code. */
+    /** Resolves to the number, or to the refusal's code. */
     async send(update: Uint8Array, from = 'eve'): Promise<number | string> {
       sent += 1
       const body = { update: Buffer.from(update).toString('base64') }
@@ -64,12 +64,12 @@ function openLimited(t: TestContext, documentSeconds: number) {
   return { ...open(documentSeconds, worker), worker }
 }
 
-/** In bursts; few are away for longer, as long as the history may be. */
+/** Maximum absence in bursts; a few people are away for up to the whole history. */
 const mostAway = 300
 
 /**
- * Updates of two to ten people who type, delete, format, paste and jump; some are away for a long time. Each is what one person
- * did between two pauses.
+ * Updates of two to ten people who type, delete, format, paste and jump; some are away for a long
+ * time. Each update is what one person did between two pauses.
  */
 function* honestHistory(
   random: Random,
@@ -127,7 +127,7 @@ function* honestHistory(
     if (made.length > 0) yield { update: Y.mergeUpdates(made.splice(0)), from: name }
 }
 
-test('no update of an honest history is refused, and few wait until the document was read', async () => {
+test('no update of an honest history is refused, and few wait for a read of the document', async () => {
   let [updates, waited] = [0, 0]
   for (let seed = firstSeed; seed < firstSeed + histories; seed += 1) {
     const { send, trials, log } = open(5, unlimitedDocuments)
@@ -141,7 +141,7 @@ test('no update of an honest history is refused, and few wait until the document
   assert.ok(waited <= updates / 100, `${waited} of ${updates}`)
 })
 
-test(`a history of ${longEdits} edits by ten people is taken, and read within its limits`, async (t) => {
+test(`a history of ${longEdits} edits by ten people is accepted, and read within its limits`, async (t) => {
   const { send, trials, log, worker } = openLimited(t, 5)
   const written = createDocument()
   let updates = 0
@@ -159,12 +159,12 @@ test(`a history of ${longEdits} edits by ten people is taken, and read within it
   assert.ok(text === String(documentText(written)))
   const { cpuMs } = await worker.run('countsOf', messages)
   t.diagnostic(
-    `${updates} updates, ${trials()} waited until the document was read; ${text.length} characters, read in ${cpuMs.toFixed(0)} ms`,
+    `${updates} updates, ${trials()} waited for a read of the document; ${text.length} characters, read in ${cpuMs.toFixed(0)} ms`,
   )
   await log.close()
 })
 
-test('an update that costs the square of its size is refused before it is stored, and the sender’s next one is not', async (t) => {
+test('an update of quadratic cost is refused before it is stored, and the sender’s next one is accepted', async (t) => {
   const { send, trials, log } = openLimited(t, 0.3)
   assert.equal(await send(integrationBomb(15_000)), 'too-costly')
   assert.equal(trials(), 1)
@@ -175,7 +175,7 @@ test('an update that costs the square of its size is refused before it is stored
   assert.equal(await send(Y.encodeStateAsUpdate(doc)), 1)
 })
 
-test('what costs the same letter by letter is refused in the end', async (t) => {
+test('the same cost letter by letter is refused in the end', async (t) => {
   const { send } = openLimited(t, 0.2)
   const length = 3000
   const codes: (number | string)[] = []

@@ -1,38 +1,38 @@
-// Bounds the processor time to read a document by what its newest updates cost at worst, without reading it.
+// Bounds the time to read a document by its updates' worst-case cost, without reading it.
 
 /**
- * Yjs looks for an item's place at one item after the other: nanoseconds for each of them in a large document
- * (docs/decisions/015-the-shared-document.md).
+ * Yjs searches for an item's place by scanning other items: nanoseconds for each in a large
+ * document (docs/decisions/015-the-shared-document.md).
  */
 const stepNs = 400
 
-/** What a reading covers that begins now. */
+/** What a read that starts now will cover. */
 export interface Mark {
   readonly steps: number
   readonly added: number
 }
 
-/** Of one document. */
+/** The cost of one document. */
 export class ReadingCost {
-  /** At worst, of all updates; of those that a reading has covered. */
+  /** Worst-case steps: of all updates, and of those already read. */
   #steps = 0
   #stepsRead = 0
   /** Steps of updates that are not stored yet, by id. */
   readonly #underWay = new Map<string, number>()
-  /** Counted by the last reading, and added in all and up to then. */
+  /** Items: counted by the last read; added in total; added before that read. */
   #counted = 0
   #added = 0
   #addedRead = 0
   isBeingRead = false
-  /** It took too long; time of the next try. */
+  /** Time of the next read, after one that took too long. */
   nextReadingAt = Number.NEGATIVE_INFINITY
 
-  /** At most. Each update may cut two items of those that are there. */
+  /** Upper bound. Each update may split two existing items. */
   get items(): number {
     return this.#counted + this.#added - this.#addedRead
   }
 
-  /** Of what no reading has covered. */
+  /** Steps of updates that no read has covered. */
   get unreadSteps(): number {
     return this.#steps - this.#stepsRead
   }
@@ -43,7 +43,7 @@ export class ReadingCost {
     if (id !== null) this.#underWay.set(id, steps)
   }
 
-  /** It is in the log, or will never be. */
+  /** The update was stored, or will never be. */
   settle(id: string): void {
     this.#underWay.delete(id)
   }
@@ -53,7 +53,7 @@ export class ReadingCost {
     return { steps: this.#steps - underWay, added: this.#added }
   }
 
-  /** A reading of everything up to the mark ended in time, and counted these items. */
+  /** A read of everything up to the mark finished in time, and counted this many items. */
   wasRead({ steps, added }: Mark, items: number): void {
     this.#stepsRead = Math.max(this.#stepsRead, steps)
     this.#counted = items
@@ -61,5 +61,5 @@ export class ReadingCost {
   }
 }
 
-/** Of processor time, at worst. */
+/** Worst-case processor time. */
 export const msOf = (steps: number) => (steps * stepNs) / 1e6

@@ -1,4 +1,4 @@
-// READMEs and pages of installed packages: every word that a browser shows stays, and every format gives the same again.
+// READMEs and pages of installed packages: all visible words are kept, and formats round-trip.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ const pages = [
   'tdigest/example.html',
 ]
 
-/** Elements whose text no browser shows, or that are controls. */
+/** Elements whose text no browser shows, and controls. */
 const unshown = new Set('HEAD SCRIPT STYLE TEXTAREA BUTTON SELECT TEMPLATE SVG IFRAME'.split(' '))
 
 function shownWords(html: string): string[] {
@@ -46,10 +46,10 @@ function shownWords(html: string): string[] {
   return wordsIn(text)
 }
 
-/** Without the sign that stands for columns. */
+/** Without the sign that separates columns. */
 const wordsIn = (text: string) => text.split(/\s+/).filter((word) => word !== '' && word !== '|')
 
-/** Without what stands for images, frames and boxes. */
+/** Without placeholders for images, frames and boxes. */
 const wordsOf = (lines: readonly Line[]) =>
   wordsIn(textOf(lines).replaceAll(/\[(?:image|page|video|audio|file)(?:: [^\]]*)?\]|[☐☑]/g, ' '))
 
@@ -63,7 +63,7 @@ for (const name of readmes)
   test(`the README of ${name}`, () => {
     const folder = join(packages, name)
     const file = readdirSync(folder).find((entry) => /^readme\.(md|markdown)$/i.test(entry))
-    assert.ok(file, `${name} has no README any more; name another package.`)
+    assert.ok(file, `${name} no longer has a README; name another package.`)
     const text = readFileSync(join(folder, file), 'utf8')
     const { lines } = readMarkdown(text)
     const options = { extensions: [gfm({ singleTilde: false })], htmlExtensions: [gfmHtml()] }

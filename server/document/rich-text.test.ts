@@ -1,4 +1,4 @@
-// What a text means as lines; changes of lines against the text itself.
+// How text becomes lines; how changes of lines correspond to changes of the text.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ function linesWith(...pieces: readonly Piece[]): Line[] {
 const shape = (lines: readonly Line[]) =>
   lines.map(({ block, runs }) => [block, runs.map(({ text }) => text).join('')])
 
-test('a final newline ends the last line and begins none', () => {
+test('a final newline ends the last line and starts no other', () => {
   assert.deepEqual(shape(linesWith()), [['p', '']])
   assert.deepEqual(shape(linesWith('\n')), [['p', '']])
   assert.deepEqual(shape(linesWith('a')), [['p', 'a']])
@@ -87,7 +87,7 @@ test('plain text names images and breaks soft lines', () => {
   assert.equal(textOf(lines), 'a\nb\n[cat.png]')
 })
 
-test('a position moves with what is inserted before it, not with what is inserted there', () => {
+test('a position moves with text inserted before it, but not with text inserted exactly there', () => {
   assert.equal(mapPosition(3, [{ retain: 2 }, { insert: 'ab' }]), 5)
   assert.equal(mapPosition(3, [{ retain: 3 }, { insert: 'ab' }]), 3)
   assert.equal(mapPosition(3, [{ retain: 1 }, { delete: 5 }]), 1)
@@ -170,7 +170,7 @@ test('changeLines gives the same lines as reading the changed text', () => {
   }
 })
 
-test('changes made at the same time are rebased so that both orders end alike', () => {
+test('concurrent changes are rebased so that both orders give the same result', () => {
   const random = seeded(7)
   const letters = 'abcdefghijklmnopqrst'
   const draw = (length: number): Change[] => {
@@ -189,7 +189,7 @@ test('changes made at the same time are rebased so that both orders end alike', 
   for (let round = 0; round < 500; round += 1) {
     const start = linesWith(`${letters.slice(0, 10)}\n${letters.slice(10)}\n`)
     const [one, other] = [draw(22), draw(22).filter((change) => !('retain' in change && change.attributes))]
-    // What both format is not compared: Yjs decides it.
+    // What both format is not compared: Yjs resolves that.
     const first = changeLines(changeLines(start, one), rebase(other, one, false))
     const second = changeLines(changeLines(start, other), rebase(one, other, true))
     assert.deepEqual(shape(first), shape(second), JSON.stringify([one, other]))

@@ -1,9 +1,10 @@
 // The shared document's text: a Y.Text as lines, and their changes.
 //
-// One flat Y.Text. Each `\n` ends a line and carries its block attributes. The last line may lack its `\n`;
-// then it is a paragraph. So '' and '\n' are one empty paragraph, and 'a', 'a\n' one line: a `\n` at the very
-// end begins no further line. Editors end the last line when they first change anything, so that it can have
-// a kind too. Attributes that the schema does not know are ignored, never an error.
+// The text is one flat Y.Text. Each `\n` ends a line and carries its block attributes. The last
+// line may lack its `\n`; then it is a paragraph. So '' and '\n' are one empty paragraph, and 'a'
+// and 'a\n' one line: a `\n` at the very end starts no further line. Editors end the last line when
+// they first change anything, so that it can have a kind too. Attributes that are not in the schema
+// are ignored, never an error.
 
 import * as Y from 'yjs'
 import { cutText } from '../wire/graphemes.ts'
@@ -16,9 +17,9 @@ export interface Marks {
   readonly strike?: true
   readonly code?: true
   readonly script?: 'sub' | 'super'
-  /** As `safeLink` allows it. */
+  /** Must satisfy `safeLink`. */
   readonly link?: string
-  /** Of a U+FFFC. An empty `src` shows `alt` alone. */
+  /** Attribute of a U+FFFC. An empty `src` shows only `alt`. */
   readonly image?: { readonly src: string; readonly alt: string }
 }
 
@@ -28,13 +29,19 @@ export interface Run {
 }
 
 export interface LineFormat {
-  /** `p`, `h1` to `h6`, `blockquote`, `pre`, or kind and level of a list item: `ul1` to `ul6`, `ol1` to `ol6`. */
+  /**
+   * `p`, `h1` to `h6`, `blockquote`, `pre`, or kind and level of a list item: `ul1` to `ul6`, `ol1`
+   * to `ol6`.
+   */
   readonly block: string
   /** `center`, `right`, `justify`. */
   readonly align: string | null
-  /** Number of an `ol` item that does not follow from the item before it: 0 to 999,999,999 (CommonMark 0.31, 5.2). */
+  /**
+   * Number of an `ol` item that does not follow from the item before it: 0 to 999,999,999
+   * (CommonMark 0.31, 5.2).
+   */
   readonly start?: number
-  /** Of a `pre` line: the language's name. */
+  /** Language of a `pre` line. */
   readonly language?: string
 }
 
@@ -44,13 +51,16 @@ export interface Line extends LineFormat {
 
 export type Attributes = Readonly<Record<string, unknown>>
 
-/** A change of the text; positions count UTF-16 units. `attributes` of a retain: the new values, null where removed. */
+/**
+ * A change of the text; positions count UTF-16 units. `attributes` of a retain are the new values,
+ * null to remove.
+ */
 export type Change =
   | { readonly retain: number; readonly attributes?: Attributes }
   | { readonly insert: string; readonly attributes?: Attributes }
   | { readonly delete: number }
 
-/** UTF-16 units, counted from the text's beginning; `to` is the first one behind it. */
+/** UTF-16 units from the start of the text; `to` is exclusive. */
 export interface TextRange {
   readonly from: number
   readonly to: number
@@ -64,9 +74,9 @@ const longestImage = 100_000
 const longestAlt = 1000
 
 /**
- * A document whose markers only its editors change. Yjs removes markers that look superfluous after remote
- * changes, in a transaction of its own that nobody is sent, after which windows may format later text
- * differently.
+ * A document whose format markers only its editors change. Yjs removes markers that look
+ * superfluous after remote changes, in a local transaction that is not sent to anyone, after which
+ * windows may format later text differently.
  */
 export function createDocument(): Y.Doc {
   const doc = new Y.Doc()
@@ -91,12 +101,12 @@ export function linesOf(text: Y.Text): Line[] {
 // Attributes
 
 /**
- * A link's address if it is safe to render: http, https, ftp, mailto, tel, or one without a scheme, which is
- * relative to the page. Null otherwise.
+ * Returns a link's address if it is safe to render: http, https, ftp, mailto, tel, or without a
+ * scheme, which is relative to the page. Null otherwise.
  */
 export function safeLink(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > longestLink) return null
-  // Browsers drop control characters and spaces from schemes, and take a backslash for a slash.
+  // Browsers drop control characters and spaces from schemes, and treat a backslash as a slash.
   if (/[\s\p{Cc}\\]/u.test(value)) return null
   const scheme = /^([^/?#]*?):/.exec(value)?.[1]
   if (scheme === undefined) return /^[^:]/.test(value) ? value : null
@@ -113,7 +123,7 @@ export function safeImage(value: unknown): { src: string; alt: string } | null {
 
 const simpleMarks = ['bold', 'italic', 'underline', 'strike', 'code'] as const
 
-/** The marks that these attributes of text mean. */
+/** The marks for these attributes of text. */
 export function marksOf(attributes: Attributes): Marks {
   const marks: { -readonly [Name in keyof Marks]: Marks[Name] } = {}
   for (const name of simpleMarks) if (attributes[name] === true) marks[name] = true
@@ -144,7 +154,7 @@ export function sameMarks(a: Marks, b: Marks): boolean {
 const blockPattern = /^(h[1-6]|blockquote|pre|[uo]l[1-6])$/
 const languagePattern = /^[\w+#.-]{1,40}$/
 
-/** The format that these attributes of a line's end mean. */
+/** The format for these attributes of a line's end. */
 export function formatOf({ block, align, start, language }: Attributes): LineFormat {
   const known = typeof block === 'string' && blockPattern.test(block) ? block : 'p'
   return {
@@ -174,7 +184,7 @@ export function sameFormat(a: LineFormat, b: LineFormat): boolean {
   return a.block === b.block && a.align === b.align && a.start === b.start && a.language === b.language
 }
 
-/** Whether the schema knows this attribute with this value. */
+/** Whether the schema has this attribute with this value. */
 export function isKnown(key: string, value: unknown): boolean {
   if (key === 'start') return isStart(value)
   if (key === 'language') return isLanguage(value)
@@ -191,7 +201,7 @@ export function listOf(block: string): { kind: 'ul' | 'ol'; level: number } | nu
   return kind === 'ul' || kind === 'ol' ? { kind, level: Number(block.slice(2)) } : null
 }
 
-/** UTF-16 units, without the line's end. */
+/** In UTF-16 units, without the line's end. */
 export function lengthOf(line: Line): number {
   return line instanceof TextLine ? line.length : line.runs.reduce((sum, { text }) => sum + text.length, 0)
 }
@@ -216,7 +226,7 @@ export function startOfLine(lines: readonly Line[], place: number): number {
 
 // Changes
 
-/** Lines that `linesOf` and `changeLines` made; the last one may lack its end. */
+/** A line made by `linesOf` or `changeLines`; the last one may lack its end. */
 class TextLine implements Line {
   readonly runs: readonly Run[]
   readonly block: string
@@ -242,19 +252,20 @@ export const plainFormat: LineFormat = { block: 'p', align: null }
 
 const noLines: readonly Line[] = [new TextLine([], null)]
 
-/** Whether the line has a `\n` in the text: only the last one may lack it. */
+/** Whether the line has a `\n` in the text; only the last one may lack it. */
 export function isEnded(line: Line | undefined): boolean {
   return line instanceof TextLine && line.isEnded
 }
 
 /**
- * The lines after `changes`. `lines` are a result of this function or of `linesOf`; lines that do not change are
- * the same objects in the result. Takes time for the number of lines and the size of the change.
+ * Returns the lines after `changes`. `lines` must come from this function or from `linesOf`;
+ * unchanged lines are the same objects in the result. Takes time proportional to the number of
+ * lines and the size of the change.
  */
 export function changeLines(lines: readonly Line[], changes: readonly Change[]): Line[] {
   const result: Line[] = []
   let runs: Run[] = []
-  /** The next unit to read: run and offset in it, then the line's end. */
+  /** Position of the next unit to read: line, run, offset in the run; then the line's end. */
   let [at, run, offset] = [0, 0, 0]
 
   function add(text: string, marks: Marks): void {
@@ -268,7 +279,10 @@ export function changeLines(lines: readonly Line[], changes: readonly Change[]):
     runs = []
   }
 
-  /** Reads up to `count` units; `keep` takes each piece of text, `keepEnd` each line's end. */
+  /**
+   * Reads up to `count` units; calls `keep` for each piece of text and `keepEnd` for each line's
+   * end.
+   */
   function read(
     count: number,
     keep: ((text: string, marks: Marks) => void) | null,
@@ -324,7 +338,7 @@ export function changeLines(lines: readonly Line[], changes: readonly Change[]):
       )
     }
   }
-  // The rest of the line, then the lines after it.
+  // Adds the rest of the line, then the lines after it.
   const line = lines[at]
   if (line && (run > 0 || offset > 0 || runs.length > 0)) {
     let rest = -offset
@@ -338,8 +352,8 @@ export function changeLines(lines: readonly Line[], changes: readonly Change[]):
 }
 
 /**
- * What an event changed. Unlike Yjs's own `delta`, which deletes superfluous markers while it reads them, it
- * changes nothing.
+ * Returns what an event changed. Unlike Yjs's own `delta`, which deletes superfluous markers while
+ * reading them, it modifies nothing.
  */
 export function changesOf(event: Y.YTextEvent): Change[] {
   const changes: Change[] = []
@@ -397,7 +411,7 @@ function isSame(a: unknown, b: unknown): boolean {
   )
 }
 
-/** Where a position is after `changes`; what is inserted exactly there comes after it. */
+/** Returns where a position is after `changes`; text inserted exactly there comes after it. */
 export function mapPosition(position: number, changes: readonly Change[]): number {
   let [read, mapped] = [0, position]
   for (const change of changes) {
@@ -413,8 +427,8 @@ export function mapPosition(position: number, changes: readonly Change[]): numbe
 }
 
 /**
- * Changes that mean after `others` what `changes` mean before them. Of two inserts at one place that of `changes` comes
- * first if `isFirst`.
+ * Rebases `changes` onto `others`, with the same effect. Of two inserts at one place, that of
+ * `changes` comes first if `isFirst`.
  */
 export function rebase(changes: readonly Change[], others: readonly Change[], isFirst: boolean): Change[] {
   const rebased: Change[] = []
@@ -430,7 +444,7 @@ export function rebase(changes: readonly Change[], others: readonly Change[], is
     } else {
       const [ownLength, otherLength] = [sizeOf(change), there ? sizeOf(there) : Number.POSITIVE_INFINITY]
       const count = Math.min(ownLength - ownUsed, otherLength - otherUsed)
-      // What others deleted can neither be deleted again nor be formatted.
+      // What others deleted can be neither deleted again nor formatted.
       if (!there || !('delete' in there))
         rebased.push('retain' in change ? { ...change, retain: count } : { delete: count })
       ownUsed += count
@@ -449,19 +463,19 @@ function sizeOf(change: Change): number {
 
 // Lists
 
-/** A line, or a list whose items may hold lists. */
+/** A line, or a list whose items may contain lists. */
 export type Part = { readonly line: Line } | ListPart
 
 export interface ListPart {
   readonly kind: 'ul' | 'ol'
-  /** Of the first item, in an `ol`. */
+  /** Number of the first item, for an `ol`. */
   readonly start: number
   readonly items: { readonly line: Line; readonly lists: ListPart[] }[]
 }
 
 /**
- * Depth of each line in its list; 0 outside lists. An item lies in the nearest earlier item of a lower level, so that
- * items of one level stay siblings when the item above them leaves the list.
+ * Depth of each line in its list; 0 outside lists. An item belongs to the nearest earlier item of a
+ * lower level, so that items of one level stay siblings when the item above them leaves the list.
  */
 export function depthsOf(lines: readonly Line[]): number[] {
   let open: number[] = []
@@ -473,7 +487,9 @@ export function depthsOf(lines: readonly Line[]): number[] {
   })
 }
 
-/** Nests list items. An item that has a `start`, or another kind than its sibling, begins a list. */
+/**
+ * Nests list items. An item with a `start`, or of another kind than its sibling, starts a new list.
+ */
 export function partsOf(lines: readonly Line[]): Part[] {
   const parts: Part[] = []
   const depths = depthsOf(lines)
@@ -499,7 +515,7 @@ export function partsOf(lines: readonly Line[]): Part[] {
 
 // Plain text and elements
 
-/** One line of text for each line; images by their names. */
+/** One line of text for each line; images are replaced by their names. */
 export function textOf(lines: readonly Line[]): string {
   return lines.map(plainText).join('\n')
 }
@@ -514,7 +530,7 @@ function plainText({ runs }: Line): string {
     .join('')
 }
 
-/** The elements of marks, outermost first. */
+/** The elements for marks, outermost first. */
 const markElements: readonly (readonly [name: keyof Marks, value: unknown, tag: string])[] = [
   ['link', undefined, 'a'],
   ['bold', true, 'b'],
@@ -523,7 +539,7 @@ const markElements: readonly (readonly [name: keyof Marks, value: unknown, tag: 
   ['underline', true, 'u'],
   ['script', 'sub', 'sub'],
   ['script', 'super', 'sup'],
-  // Markdown has no marks in code.
+  // Markdown has no marks inside code.
   ['code', true, 'code'],
 ]
 
@@ -533,7 +549,7 @@ export type InlineNode =
   | { readonly image: { readonly src: string; readonly alt: string } }
   | { readonly lineBreak: true }
 
-/** A line's content as elements: runs with a mark in common share its element. */
+/** A line's content as elements: adjacent runs share the element of a common mark. */
 export function inlineNodes(runs: readonly Run[]): InlineNode[] {
   return nest(runs, 0)
 }
@@ -567,7 +583,7 @@ function leaves({ text, marks }: Run): InlineNode[] {
     })
 }
 
-/** Marks in other elements may separate what is one text here. */
+/** Marks may split into several elements what is one text here. */
 function joinTexts(nodes: readonly InlineNode[]): InlineNode[] {
   const joined: InlineNode[] = []
   for (const node of nodes) {

@@ -5,10 +5,10 @@ import type { Documents } from './document-worker.ts'
 
 export interface Clipboard {
   readonly name: string
-  /** Empty when the clipboard has none. */
+  /** Empty if the clipboard has none. */
   readonly html: string
   readonly text: string
-  /** The document's own HTML. */
+  /** As the document's own HTML. */
   readonly kept: string
   readonly unkept?: readonly string[]
 }
@@ -139,7 +139,10 @@ interface Id {
   readonly clock: number
 }
 
-/** Writes updates of Yjs (version 1) that no document of Yjs would make. Structs of a client follow each other. */
+/**
+ * Writes Yjs updates (version 1) that no Yjs document would produce. A client's structs follow each
+ * other.
+ */
 export class UpdateWriter {
   bytes = 0
   readonly #clients = new Map<number, { readonly clock: number; readonly structs: number[][] }>()
@@ -197,7 +200,7 @@ const varstring = (text: string) => [...varint(Buffer.byteLength(text)), ...Buff
 
 const idOf = ({ client, clock }: Id) => [...varint(client), ...varint(clock)]
 
-/** The head of an item: without neighbours it begins the text. */
+/** The header of an item: without neighbours it starts the text. */
 function place(content: number, left: Id | null, right: Id | null): number[] {
   const info = content | (left ? 128 : 0) | (right ? 64 : 0)
   const root = left || right ? [] : [1, ...varstring('text')]
@@ -205,8 +208,9 @@ function place(content: number, left: Id | null, right: Id | null): number[] {
 }
 
 /**
- * A Yjs update that costs the square of its size to read: a text, and as many letters, each at the beginning by its left
- * neighbour, and anywhere in the text by its right one. `first` and `end`: a part, of which the first one has the text.
+ * A Yjs update that takes quadratic time to read: a text, and as many letters, each at the start
+ * according to its left neighbour, and anywhere in the text according to its right one. `first` and
+ * `end` select a part; the first part contains the text.
  */
 export function integrationBomb(length: number, first = 0, end = length): Uint8Array {
   const writer = new UpdateWriter()
@@ -216,7 +220,7 @@ export function integrationBomb(length: number, first = 0, end = length): Uint8A
   return writer.end()
 }
 
-/** Runs the tasks of documents within the call, without limits. */
+/** Runs document tasks synchronously, without limits. */
 export const unlimitedDocuments: Documents = {
   run: async (name, ...input) => perform(name, input),
   read: async (_channel, name, ...input) => perform(name, input),

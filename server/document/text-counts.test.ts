@@ -1,10 +1,10 @@
-// Words and characters as readers of each script count them.
+// Words and characters are counted as readers of each script would.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { perform } from './document-tasks.ts'
 
-/** Of a page of the mirror editor. */
+/** Counts a page of the mirror editor. */
 function count(html: string): [words: number, characters: number] {
   const envelope = { id: 'w1-1', channel: 'main', from: 'w1', at: 1, seq: 1, acceptedAt: 1 }
   const { words, characters } = perform('countsOf', [[{ ...envelope, kind: 'edit', body: { html } }]])
@@ -42,7 +42,7 @@ for (const [html, words, characters] of texts) {
   test(`counts ${JSON.stringify(html)}`, () => assert.deepEqual(count(html), [words, characters]))
 }
 
-test('a word that markup cuts is one word, wherever in a long document it is', () => {
+test('a word that markup splits is one word, anywhere in a long document', () => {
   assert.deepEqual(count('un<b>believ</b>able '.repeat(5000)), [5000, 65_000])
   assert.deepEqual(count('<p>mö<i>gl</i>ich 😀</p>'.repeat(5000)), [5000, 45_000])
 })

@@ -5,7 +5,7 @@ import { createSeededRandom } from '../wire/time.ts'
 import { changeLines, createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 import { changesBetween } from './text-diff.ts'
 
-test('the changes between two versions make them equal, formatting included', () => {
+test('the changes between two versions make them equal, including formatting', () => {
   const random = createSeededRandom(5)
   const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item
   const looks = [{}, { bold: true }, { italic: true, link: 'https://example.org' }]
@@ -45,11 +45,11 @@ const shape = (lines: readonly Line[]) =>
 const lines = (...texts: string[]): Line[] =>
   texts.map((text) => ({ runs: [{ text, marks: {} }], block: 'p', align: null }))
 
-/** As a document has them. */
+/** Lines as in a document. */
 const written = (...texts: string[]) =>
   changeLines([], [{ insert: texts.map((text) => `${text}\n`).join('') }])
 
-test('text that both versions have is retained', () => {
+test('text in both versions is retained', () => {
   assert.deepEqual(changesBetween(written('a👩b'), lines('a👨b')), [
     { retain: 1 },
     { delete: 2 },

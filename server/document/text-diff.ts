@@ -13,21 +13,24 @@ import {
   type TextRange,
 } from './rich-text.ts'
 
-/** Characters of changed lines that are compared one by one. */
+/** Limit for comparing changed lines character by character. */
 const mostCompared = 4000
 
-/** Lines that fit into one code unit each, without surrogates. */
+/** Number of distinct lines that can be encoded as one code unit each, without surrogates. */
 const mostLines = 0xd800
 
-/** The selection before and after a change, counted in its text: tells which of several equal characters is new. */
+/**
+ * The selection before and after a change, as positions in its text: shows which of several equal
+ * characters is new.
+ */
 export interface SelectionHint {
   readonly before: TextRange
   readonly after: TextRange
 }
 
 /**
- * What both have in common stays, with its authors; only its formatting may change. `now` are lines of a document; each
- * line of `then` gets an end.
+ * What both versions have in common stays, with its authors; only its formatting may change. `now`
+ * are lines of a document; each line of `then` gets an end.
  */
 export function changesBetween(
   now: readonly Line[],
@@ -72,7 +75,7 @@ const moveBy = ({ from, to }: TextRange, by: number): TextRange => ({ from: from
 const isIdle = (change: Change | undefined) =>
   change !== undefined && 'retain' in change && change.attributes === undefined
 
-/** Text with the same attributes. */
+/** Text with uniform attributes. */
 interface Span {
   readonly text: string
   readonly attributes: Attributes
@@ -104,7 +107,7 @@ function compare(
       changes.push({ delete: length })
       present.read(length)
     } else if (kind === diff.INSERT)
-      // A copy: Yjs adds to it.
+      // Copied, because Yjs adds to it.
       for (const { text, attributes } of wanted.read(length))
         changes.push({ insert: text, attributes: { ...attributes } })
     else
@@ -146,7 +149,7 @@ function differences(now: Attributes, then: Attributes): Attributes | null {
   return Object.keys(changed).length > 0 ? changed : null
 }
 
-/** By lines first: comparing long texts by characters may take seconds. */
+/** Compares by lines first: comparing long texts by characters may take seconds. */
 function compareTexts(now: string, then: string, hint: SelectionHint | null): diff.Diff[] {
   if (now.length + then.length <= mostCompared) return diff(now, then, hint ? cursorIn(hint) : undefined)
   const units = new Map<string, string>()
@@ -193,7 +196,7 @@ export function commonEnds<Item>(one: ArrayLike<Item>, other: ArrayLike<Item>) {
   return { start, end }
 }
 
-/** Long texts have in common what they begin and end with. */
+/** For long texts, finds only the common start and end. */
 function compareLong(now: string, then: string): diff.Diff[] {
   if (now.length + then.length <= mostCompared) return diff(now, then)
   let { start, end } = commonEnds(now, then)

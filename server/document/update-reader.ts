@@ -5,13 +5,16 @@ import { cutText } from '../wire/graphemes.ts'
 import { isKnown } from './rich-text.ts'
 
 /**
- * At one level of detail less than Yjs: what it adds, in order for each Yjs client, and what it deletes. Numbers in rows, which a
- * thread hands over at once.
+ * A Yjs update in less detail: what it adds, in order for each Yjs client, and what it deletes.
+ * Uses rows of numbers, which can be transferred to another thread at once.
  */
 export interface Update {
-  /** Of `structWidth`: client, clock, length, content, left and right neighbour with client and clock, root; -1 for none. */
+  /**
+   * Rows of `structWidth`: client, clock, length, content, left and right neighbour with client and
+   * clock, root; -1 for none.
+   */
   readonly structs: Float64Array
-  /** Of `rangeWidth`: client, clock, length. */
+  /** Rows of `rangeWidth`: client, clock, length. */
   readonly deletions: Float64Array
   readonly bytes: number
 }
@@ -53,31 +56,31 @@ interface Range {
   readonly len: number
 }
 
-/** Positions from `clock` on, `len` of them. */
+/** The positions from `clock` on, `len` of them. */
 export interface Struct extends Range {
-  /** `skip` adds nothing; `blank` is content that was deleted before it came. */
+  /** `skip` adds nothing; `blank` is content that was deleted before it was sent. */
   readonly content: (typeof contents)[number]
-  /** What it stands between. */
+  /** The neighbours between which it was inserted. */
   readonly left: Y.ID | null
   readonly right: Y.ID | null
-  /** Null if it has neighbours, which decide. */
+  /** Null if it has neighbours, which determine the root. */
   readonly root: Root | null
 }
 
 export type Root = (typeof roots)[number]
 
-/** One sentence without its end, to follow "The update does not fit:". */
+/** Its message is a clause that follows "Invalid update:". */
 class BadUpdate extends Error {
   override readonly name = 'BadUpdate'
 }
 
 const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31, nameLength: 40 }
 
-/** Of structs in an update (Yjs, version 1). */
+/** Content types of structs in an update (Yjs, version 1). */
 const contentNumbers = { gone: 0, deleted: 1, string: 4, format: 6, any: 8, skip: 10 }
 const knownNumbers: ReadonlySet<number> = new Set(Object.values(contentNumbers))
 
-/** Refuses before Yjs makes an object of what it reads, and knows where the reading ended. */
+/** Rejects content before Yjs creates an object for it, and knows where the reading ended. */
 class StrictDecoder extends Y.UpdateDecoderV1 {
   static last: StrictDecoder | null = null
   static isBounded = true
@@ -96,7 +99,7 @@ class StrictDecoder extends Y.UpdateDecoderV1 {
       throw new BadUpdate(`it has more than ${most.structs} structs`)
     const number = info & 0b11111
     if (!knownNumbers.has(number))
-      throw new BadUpdate(`content of Yjs's type ${number} has no place in a text`)
+      throw new BadUpdate(`Yjs content type ${number} is not allowed in the text`)
     return info
   }
 
@@ -112,7 +115,7 @@ class StrictDecoder extends Y.UpdateDecoderV1 {
   }
 }
 
-/** `bad`: one sentence without its end. `isBounded` is false for a whole document from the log. */
+/** `bad` is a clause. `isBounded` is false for a whole document from the log. */
 export function readUpdate(base64: string, isBounded = true): Update | { readonly bad: string } {
   try {
     return read(base64, isBounded)
@@ -126,7 +129,7 @@ function read(base64: string, isBounded: boolean): Update {
   const bytes = Buffer.from(base64, 'base64')
   StrictDecoder.isBounded = isBounded
   const { structs: all, ds } = decode(bytes)
-  // A client may come twice.
+  // A client may occur twice.
   const byClient = new Map<number, number[]>()
   for (const struct of all) {
     const rows = byClient.getOrInsertComputed(struct.id.client, () => [])
@@ -155,11 +158,11 @@ function decode(bytes: Uint8Array) {
     if (isWhole) return decoded
   } catch (error) {
     if (error instanceof BadUpdate) throw error
-    throw new BadUpdate('it is no Yjs update of version 1', { cause: error })
+    throw new BadUpdate('it is not a Yjs update of version 1', { cause: error })
   } finally {
     StrictDecoder.last = null
   }
-  throw new BadUpdate('bytes follow its end')
+  throw new BadUpdate('there are bytes after its end')
 }
 
 function checkRange({ clock, len }: Range): void {
@@ -180,14 +183,14 @@ function readStruct(struct: Y.Item | Y.GC | Y.Skip): Struct {
   return { ...range, content, left, right, root: left || right ? null : rootOf(struct) }
 }
 
-/** The reader puts a root's name where an integrated struct has its parent. */
+/** In a decoded struct, `parent` is a root's name; in an integrated one, its type. */
 function rootOf({ parent, parentSub, id }: Y.Item): Root {
   const root: unknown = parent
   if (root === 'text' && parentSub === null) return 'text'
   if (root === 'authors' && parentSub === String(id.client)) return 'authors'
   if (root === 'authors') {
     const key = shorten(parentSub)
-    throw new BadUpdate(`client ${id.client} writes ${key} in "authors", not the key of its own number`)
+    throw new BadUpdate(`client ${id.client} writes ${key} in "authors", which is not its own number`)
   }
   const found = typeof root === 'string' ? shorten(root) : 'another place'
   throw new BadUpdate(`it writes to ${found}; a document has the text "text" and the map "authors"`)
@@ -200,7 +203,7 @@ function readContent({ content, id }: Y.Item): Struct['content'] {
     const { key, value } = content
     // Null ends an attribute.
     if (value === null || isKnown(key, value)) return 'text'
-    throw new BadUpdate(`the attribute ${shorten(key)} with value ${shorten(value)} is none of a document`)
+    throw new BadUpdate(`attribute ${shorten(key)} with value ${shorten(value)} is not allowed in a document`)
   }
   const names: readonly unknown[] = content instanceof Y.ContentAny ? content.arr : []
   if (names.length === 1 && isAuthor(names[0])) return 'name'

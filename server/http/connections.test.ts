@@ -1,4 +1,4 @@
-// Checks which connections are ended, when and how, on a clock that is moved by hand.
+// Which connections are ended, when and how, on a manual clock.
 
 import assert from 'node:assert/strict'
 import type { ServerHttp2Stream } from 'node:http2'
@@ -10,7 +10,9 @@ import { Connection, Connections, keepAliveMs } from './connections.ts'
 const heartbeatMs = 1000
 const requestMs = 4000
 
-/** A session with one stream, looked at four times a heartbeat; it answers PINGs when `answers`. */
+/**
+ * A session with one stream, checked four times per heartbeat interval; answers PINGs if `answers`.
+ */
 function watching(answers = true) {
   const time = createManualTime()
   /** What was done to it, in order. */
@@ -46,13 +48,13 @@ function watching(answers = true) {
   return { time, done, socket, stream, session, connection }
 }
 
-test('a session that answers its PINGs is left alone, for ever', () => {
+test('a session that answers its PINGs is never ended', () => {
   const { time, done } = watching()
   time.advance(keepAliveMs * 3)
   assert.deepEqual(done, [])
 })
 
-test('one that does not is cut one and a half beats after it was asked', () => {
+test('a session that does not answer its PINGs is cut after one and a half heartbeat intervals', () => {
   const { time, done } = watching(false)
   time.advance(heartbeatMs * 2.5)
   assert.deepEqual(done, [])
@@ -60,7 +62,7 @@ test('one that does not is cut one and a half beats after it was asked', () => {
   assert.equal(done[0], 'cut')
 })
 
-test('a PING behind bytes that move is given the time that they need', () => {
+test('a PING behind moving bytes gets the time that they need', () => {
   const { time, done, stream, socket } = watching(false)
   stream.bufferSize = 1_000_000
   for (let look = 0; look < 100; look += 1) {
@@ -72,7 +74,7 @@ test('a PING behind bytes that move is given the time that they need', () => {
   assert.deepEqual(done, [])
 })
 
-test('bytes that wait and do not move for two and a half beats end the connection', () => {
+test('bytes that do not move for two and a half heartbeat intervals end the connection', () => {
   const { time, done, stream } = watching()
   stream.bufferSize = 100
   time.advance(heartbeatMs * 2.5)
@@ -81,7 +83,7 @@ test('bytes that wait and do not move for two and a half beats end the connectio
   assert.equal(done[0], 'cut')
 })
 
-test('a window that the other side gives is a movement', () => {
+test('a flow-control window update counts as movement', () => {
   const { time, done, stream, session } = watching()
   stream.bufferSize = 100
   for (let look = 0; look < 20; look += 1) {
@@ -91,7 +93,7 @@ test('a window that the other side gives is a movement', () => {
   assert.deepEqual(done, [])
 })
 
-test('one stream that is stuck among others that flow is closed by itself, later', () => {
+test('one stuck stream among others that flow is closed alone, later', () => {
   const { time, done, stream, socket } = watching()
   stream.bufferSize = 100
   for (let look = 0; look < 44; look += 1) {
@@ -102,7 +104,7 @@ test('one stream that is stuck among others that flow is closed by itself, later
   assert.equal(done[0], 'stream closed')
 })
 
-test('without TLS, or without a request, it is cut after the time of a request', () => {
+test('without TLS, or without a request, a connection is cut after the time for a request', () => {
   for (const change of [{ secure: null, session: null }, { streams: new Set() }]) {
     const { time, done, connection } = watching()
     Object.assign(connection, change)
@@ -113,7 +115,7 @@ test('without TLS, or without a request, it is cut after the time of a request',
   }
 })
 
-test('a session that is not used any more is closed in peace, and cut when the other side does not follow', () => {
+test('an unused session is closed, and cut if the other side does not follow', () => {
   const { time, done, connection } = watching()
   Object.assign(connection, { streams: new Set(), idleSince: time.now() })
   time.advance(keepAliveMs + heartbeatMs / 4)
@@ -122,7 +124,7 @@ test('a session that is not used any more is closed in peace, and cut when the o
   assert.equal(done[1], 'cut')
 })
 
-test('a hundred PINGs at a time are more than anybody needs', () => {
+test('more than a hundred PINGs at a time end the session', () => {
   const { time, done, connection } = watching()
   for (let count = 0; count < 100; count += 1) connection.countControlFrame()
   time.advance(heartbeatMs / 4)
@@ -132,7 +134,7 @@ test('a hundred PINGs at a time are more than anybody needs', () => {
   assert.deepEqual(done, ['goaway', 'destroyed'])
 })
 
-test('each stream may be taken back once at a time', () => {
+test('each stream may be reset once at a time', () => {
   const { done, connection } = watching()
   for (let count = 0; count < 10; count += 1) connection.countReset()
   assert.deepEqual(done, [])
@@ -140,7 +142,7 @@ test('each stream may be taken back once at a time', () => {
   assert.deepEqual(done, ['goaway', 'destroyed'])
 })
 
-test('once stopped they are looked at no more', () => {
+test('after stop, connections are no longer checked', () => {
   const time = createManualTime()
   const settings = { heartbeatMs, bodySeconds: 4, streamsPerSession: 10, maxConnections: 1, handshakeMs: 1 }
   const connections = new Connections([], settings, time)

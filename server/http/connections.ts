@@ -1,4 +1,4 @@
-// Connections of both ports, from socket to HTTP/2 session; ends the dead, the stuck and the idle.
+// Connections of both ports, from socket to HTTP/2 session; ends dead, stuck and idle ones.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -25,22 +25,25 @@ export type PortServer = Http2SecureServer | HttpsServer
 /** Node's limit for HTTP/1.1; mostly cookies. */
 export const mostHeaderBytes = 16 * 1024
 
-/** A typing pause must not cost a TLS handshake; Node's default is 5 s. */
+/** A pause in typing must not cost a TLS handshake; Node's default is 5 s. */
 export const keepAliveMs = 75_000
 
-/** Unread upload per session. */
+/** Limit of unread uploads per session. */
 const sessionWindowBytes = 1024 * 1024
 
-/** For the answer to a PING; the next one follows a heartbeat later. */
+/** Deadline for the answer to a PING; PINGs are sent every heartbeat interval. */
 const beatsForAnswer = 1.5
 /** For a stream without progress while others flow. */
 const beatsForStream = 10
 /** Clients send few PINGs, and SETTINGS once. */
 const controlFramesPerLook = 100
-/** Less is PINGs and acknowledgements; content comes in records of up to 16 KiB (RFC 8446, 5.1). */
+/**
+ * Fewer bytes are PINGs and acknowledgements; content comes in records of up to 16 KiB (RFC 8446,
+ * 5.1).
+ */
 const noiseBytes = 4096
 
-/** `bodySeconds` is also the time for a handshake and a first request. */
+/** `bodySeconds` also limits a handshake and a first request. */
 type Limits = Pick<Config & Config['limits'], 'heartbeatMs' | 'bodySeconds' | 'streamsPerSession'>
 
 /** All times are in ms since the epoch. */
@@ -52,9 +55,9 @@ export class Connection {
   readonly streams = new Set<ServerHttp2Stream>()
   /** End of its last stream; null before the first. */
   idleSince: number | null = null
-  /** Above `maxConnections`: it gets only a 503. */
+  /** Over `maxConnections`: it gets only a 503. */
   isOverfull = false
-  /** HTTP/1.1: requests that wait for the response before theirs; null if there is none. */
+  /** HTTP/1.1: requests that wait for earlier responses; null while none is being answered. */
   turns: (() => void)[] | null = null
 
   readonly #limits: Limits
@@ -62,12 +65,12 @@ export class Connection {
   #controlFrames = 0
   #resets = 0
   #leavingSince: number | null = null
-  /** Of the newest PING. */
+  /** When the newest PING was sent. */
   #askedAt: number
   /** Bytes read when the PING was sent; null once answered. */
   #bytesWhenAsked: number | null = null
   readonly #waiting = new Map<ServerHttp2Stream, { bytes: number; movedAt: number }>()
-  /** Last progress, or time without unsent bytes. */
+  /** Last progress, or last time without unsent bytes. */
   #movedAt: number
   #sentBytes: number
   #windowBytes: number | undefined
@@ -87,20 +90,20 @@ export class Connection {
     if (this.#controlFrames > controlFramesPerLook) this.calm()
   }
 
-  /** nghttp2's own limit applies only after it has processed a whole read, 64 KiB. */
+  /** Needed because nghttp2 applies its own limit only after processing a whole read, 64 KiB. */
   countReset(): void {
     this.#resets += 1
     if (this.#resets > this.#limits.streamsPerSession) this.calm()
   }
 
-  /** Ends an HTTP/2 session that asks too much. */
+  /** Ends an HTTP/2 session that makes too many demands. */
   calm(): void {
     if (!this.session || this.session.destroyed) return
     this.session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
     this.session.destroy()
   }
 
-  /** Ends what is dead, stuck or idle. Called four times a heartbeat. */
+  /** Ends a dead, stuck or idle connection. Called four times per heartbeat interval. */
   look(now: number): void {
     const { heartbeatMs, bodySeconds } = this.#limits
     this.#controlFrames = 0
@@ -111,7 +114,7 @@ export class Connection {
     const isStuck = now - this.#movedAt > heartbeatMs * beatsMissed
     const hasBegun = this.secure && (!this.session || this.streams.size > 0 || this.idleSince !== null)
     const isOverdue = !hasBegun && now - this.#openedAt > bodySeconds * 1000
-    // The socket: the layers above would wait for the peer to read.
+    // Destroys the socket: the layers above would wait for the peer to read.
     if (isOverdue || isStuck || this.#hasLeft(now)) this.socket.destroy()
     else if (this.session && !this.session.closed && !this.session.destroyed)
       this.#lookAtSession(this.session, now, waits)
@@ -128,7 +131,7 @@ export class Connection {
     }
   }
 
-  /** The kernel took bytes, or the flow-control window changed. */
+  /** Whether the kernel accepted bytes, or the flow-control window changed. */
   #hasMoved(): boolean {
     const { bytesWritten } = this.socket
     const windowBytes = this.session?.state.remoteWindowSize
@@ -138,7 +141,7 @@ export class Connection {
     return moved
   }
 
-  /** This side has closed; the peer has a heartbeat to follow. */
+  /** This side has closed; the peer has one heartbeat interval to follow. */
   #hasLeft(now: number): boolean {
     const { secure, session, streams } = this
     const isLeaving = session
@@ -180,8 +183,9 @@ export class Connections {
   readonly #timers: Timers
   readonly #open = new Set<Connection>()
   readonly #carriers = new WeakMap<object, Connection>()
-  // Node does not link a TLS socket to its raw socket. The peer's address is no key: ports are reused while Node still
-  // holds the former socket. `connection` is null once the TLS socket or session leads to it.
+  // Node does not link a TLS socket to its raw socket. The peer's address cannot identify it: ports
+  // are reused while Node still holds the former socket. `connection` is null once the TLS socket
+  // or session leads to it.
   readonly #handshakes = new AsyncLocalStorage<{ connection: Connection | null }>()
   #admitted = 0
   readonly stopWatching: () => void
@@ -208,12 +212,12 @@ export class Connections {
     return this.at('stream' in request ? request.stream.session : request.socket)
   }
 
-  /** Of a TLS socket or session whose handshake is complete. */
+  /** The connection of a TLS socket or session whose handshake is complete. */
   at(carrier: object | undefined): Connection | undefined {
     return carrier && this.#carriers.get(carrier)
   }
 
-  /** Those whose handshake is complete, by HTTP version. */
+  /** Counts connections whose handshake is complete, by HTTP version. */
   count(): Readonly<Record<HttpVersion, number>> {
     const secure = this.all().filter((connection) => connection.secure)
     const http2 = secure.filter(({ session }) => session).length
@@ -283,7 +287,7 @@ export class Connections {
 
 const tooManyContinuations = -905
 
-/** Sends ENHANCE_YOUR_CALM after endless headers, where Node sends INTERNAL_ERROR. */
+/** Sends ENHANCE_YOUR_CALM after endless headers, for which Node sends INTERNAL_ERROR. */
 function blameOversizedHeaders(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session)
   session.destroy = (error, code) => {
@@ -295,8 +299,9 @@ function blameOversizedHeaders(session: ServerHttp2Session): void {
 const handshakeRecord = 22
 
 /**
- * Calls `beginTls` when the first byte starts a TLS handshake; otherwise parses HTTP/1.1 and redirects to https. Silent
- * connections are cut after `silenceMs`, incomplete requests like incomplete handshakes.
+ * Calls `beginTls` when the first byte starts a TLS handshake; otherwise parses HTTP/1.1 and
+ * redirects to https. Silent connections are cut after `silenceMs`, incomplete requests like
+ * incomplete handshakes.
  */
 function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => void) => void {
   const plain = createServer({ maxHeaderSize: mostHeaderBytes }, redirect)
@@ -322,7 +327,10 @@ function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => vo
 const noAddressSentence =
   'This port speaks HTTPS. A redirect needs a Host header, HOST or HOST:PORT, and a path that begins with a slash.'
 
-/** 308 keeps method and body (RFC 9110, section 15.4.9). Not cacheable: another program may use this port later. */
+/**
+ * 308 keeps method and body (RFC 9110, section 15.4.9). Not cacheable: another program may use this
+ * port later.
+ */
 function redirect(request: IncomingMessage, response: ServerResponse): void {
   const location = secureAddress(request)
   const body = location

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FairStart } from './fair-start.ts'
 
-test('a burst of one connection takes several turns, and another connection waits for one of them', async () => {
+test('a burst on one connection takes several turns, and another connection waits for only one of them', async () => {
   const fair = new FairStart()
   const begun: string[] = []
   for (let count = 0; count < 50; count += 1) fair.run(greedy, () => begun.push(`greedy ${count}`))
@@ -22,7 +22,7 @@ test('a burst of one connection takes several turns, and another connection wait
   )
 })
 
-test('a request begins at once where few do', async () => {
+test('a request starts at once if few do', async () => {
   const fair = new FairStart()
   for (let turn = 0; turn < 5; turn += 1) {
     let begun = 0

@@ -1,6 +1,6 @@
-// Begins requests, a few in each turn of the event loop, so that a burst of one connection does not hold up the others.
+// Starts requests, a few per turn of the event loop, so that a burst on one connection does not delay the others.
 
-/** The most expensive, pages, take some 0.5 ms each. */
+/** Pages, the most expensive requests, take about 0.5 ms each. */
 const mostInTurn = 10
 
 export class FairStart {
@@ -9,7 +9,10 @@ export class FairStart {
   #begun = 0
   #isPlanned = false
 
-  /** At once, unless many began in this turn; those of one connection in order. Must not throw. */
+  /**
+   * Starts at once unless many started in this turn; keeps the order within a connection. `begin`
+   * must not throw.
+   */
   run(connection: object, begin: () => void): void {
     this.#plan()
     if (this.#waiting.size > 0 || this.#begun >= mostInTurn)

@@ -1,4 +1,4 @@
-// Checks that closing cuts every connection in time, also one whose source port has come back.
+// Closing cuts every connection in time, even one whose source port was reused.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true, force: true }))
 
-/** Listens with an application that neither reads a request nor answers it. */
+/** Listens with an application that neither reads nor answers requests. */
 async function listenDeaf() {
   const { promise: asked, resolve } = Promise.withResolvers<IncomingMessage>()
   const koa = websockify(new Koa())
@@ -56,7 +56,7 @@ async function connect(port: number, localPort?: number) {
 }
 
 for (const version of ['1.1', '2'] as const) {
-  test(`port of HTTP/${version}: a connection that Node has not seen end, and a new one from the same source port`, {
+  test(`port of HTTP/${version}: a connection whose end Node has not seen, and a new one from the same source port`, {
     timeout: 20_000,
   }, async (t) => {
     const { listeners, asked } = await listenDeaf()
@@ -68,7 +68,7 @@ for (const version of ['1.1', '2'] as const) {
     first.secure.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n')
     first.secure.write(Buffer.alloc(1_000_000))
     const request = await asked
-    // Once more waits than it takes, the server reads the connection no more, and does not see it end.
+    // Once its buffer is full, the server stops reading the connection, and does not see it end.
     while (request.readableLength < request.readableHighWaterMark) {
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -81,12 +81,12 @@ for (const version of ['1.1', '2'] as const) {
   })
 }
 
-test('connections without TLS are not waited for', { timeout: 20_000 }, async () => {
+test('closing does not wait for connections without TLS', { timeout: 20_000 }, async () => {
   const { listeners } = await listenDeaf()
   const silent = net.connect({ port: listeners.ports['2'], host: '127.0.0.1' })
   silent.on('error', () => undefined)
   await once(silent, 'connect')
-  // A second one that is up tells that the first was taken.
+  // A second open connection shows that the first was accepted.
   const { bare } = await connect(listeners.ports['2'])
   bare.destroy()
   await listeners.close(600_000)

@@ -25,10 +25,10 @@ export type ListenerSettings = Pick<Config, 'host' | 'port' | 'http1Port' | 'hea
 /** A handshake takes two round trips; Node's default is two minutes. */
 const mostHandshakeMs = 10_000
 
-/** Further connections above the limit, answered with 503. */
+/** Number of further connections that are answered with 503. */
 export const reserve = 64
 
-/** Rejects, naming the port, when one cannot be opened; then both are closed. */
+/** If one port cannot be opened, closes both and rejects, naming the port. */
 export async function listen(app: App, settings: ListenerSettings, origins: OriginRules) {
   const { cert, key, host, bodySeconds, maxConnections, sharing = null } = settings
   const handshakeMs = Math.min(mostHandshakeMs, bodySeconds * 1000)
@@ -50,7 +50,7 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
     server.on(
       'error',
       (error) =>
-        server.listening && output.incident('connection-failed', 'A connection was not taken', error),
+        server.listening && output.incident('connection-failed', 'A connection was not accepted', error),
     )
     takeWebSockets(server, parts)
   }
@@ -73,16 +73,22 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
     throw error
   }
 
-  /** Clients open other connections for their next requests, through a load balancer perhaps to another server. */
+  /**
+   * Makes clients open new connections for their next requests, perhaps to another server behind a
+   * load balancer.
+   */
   function shed(): void {
     plain.closeIdleConnections()
     for (const { session } of connections.all()) session?.close()
   }
 
-  /** Stops accepting, lets requests end, cuts the rest after `withinMs`. Resolves at most 0.5 s later. */
+  /**
+   * Stops accepting, lets requests end, cuts the rest after `withinMs`. Resolves at most 0.5 s
+   * later.
+   */
   async function close(withinMs: number): Promise<void> {
     const closed = Promise.all(servers.map((server) => once(server, 'close')))
-    // Sends GOAWAY: open streams may end, no new one begins.
+    // Sends GOAWAY: open streams may end, but no new ones begin.
     for (const server of servers) server.close()
     const cut = (connection: Connection) => connection.socket.destroy()
     for (const connection of connections.all()) if (!connection.secure) cut(connection)
@@ -109,16 +115,18 @@ function http1Options(bodySeconds: number) {
   }
 }
 
-/** Where Node's default is too high, or missing. */
+/** Where Node's default is too high or missing. */
 function http2Options({ streamsPerSession }: ListenerSettings) {
   return {
     allowHTTP1: true,
     settings: {
       maxConcurrentStreams: streamsPerSession,
-      // Unread upload per stream. Node holds as much for each stream, whatever the session's window.
+      // Limit of unread upload per stream. Node holds this much for each stream, whatever the
+      // session's window.
       initialWindowSize: mostUnreadBytes,
-      // To answer 431 instead of a reset. Compression may halve headers, and nghttp2 ends a session at the ninth
-      // CONTINUATION frame, after 147 kB: beyond either there is no response.
+      // Allows a 431 response instead of a reset. Compression may halve headers, and nghttp2 ends a
+      // session at the ninth CONTINUATION frame, after 147 kB: beyond either limit there is no
+      // response.
       maxHeaderListSize: 16 * mostHeaderBytes,
       enablePush: false,
       // WebSocket over HTTP/2 (RFC 8441): required in the first SETTINGS.
@@ -128,11 +136,12 @@ function http2Options({ streamsPerSession }: ListenerSettings) {
     maxSettings: 16,
     // This server sends one PING at a time.
     maxOutstandingPings: 2,
-    // MB. Node counts shared bytes once per stream; beyond it the session gets no new streams.
+    // In MB. Node counts shared bytes once per stream; above the limit the session gets no new
+    // streams.
     maxSessionMemory: 64,
     maxSessionInvalidFrames: 100,
-    // One reset per open stream: closed tabs, aborted requests. A reset costs the server about 0.4 ms: Node's burst of
-    // 1000 stalls it for 0.4 s, 2000 for 0.8 s.
+    // One reset per open stream: closed tabs, aborted requests. A reset costs the server about 0.4
+    // ms: Node's burst of 1000 stalls it for 0.4 s, 2000 for 0.8 s.
     streamResetBurst: streamsPerSession,
     streamResetRate: 100,
   } as const
@@ -154,7 +163,8 @@ async function open(
 ): Promise<number> {
   const place = { port, host: host === 'localhost' ? '127.0.0.1' : host }
   try {
-    // Another server of this user may share the port too: the kernel would deal out connections to both of them.
+    // Another server of this user may share the port too; the kernel would distribute connections
+    // among both.
     if (sharing?.isFirst && port !== 0) await occupy(place)
     server.listen({ ...place, reusePort: sharing !== null })
     await once(server, 'listening')
@@ -164,7 +174,7 @@ async function open(
   return (server.address() as AddressInfo).port
 }
 
-/** Opens it for itself alone, and closes it. Rejects as `listen` fails. */
+/** Opens the port exclusively, and closes it. Rejects like `listen`. */
 async function occupy(place: { readonly port: number; readonly host: string }): Promise<void> {
   const server = createServer().listen({ ...place, exclusive: true })
   await once(server, 'listening')
@@ -177,11 +187,11 @@ function whyNotOpen(port: number, flag: string, host: string, cause: unknown): s
   const addresses = 'localhost, 0.0.0.0 (every address) or an address of this machine'
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} is in use on ${host}: stop the program that has it, or choose another with ${flag} (0 takes a free one).`
+      return `Port ${port} is in use on ${host}: stop the program that uses it, or choose another with ${flag} (0 selects a free one).`
     case 'EACCES':
       return `Port ${port} needs more rights than this user has: choose one above 1023 with ${flag}.`
     case 'EADDRNOTAVAIL':
-      return `${host} is no address of this machine, so port ${port} (${flag}) cannot be opened there: give --host ${addresses}.`
+      return `${host} is not an address of this machine, so port ${port} (${flag}) cannot be opened there: give --host ${addresses}.`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `The name ${host} has no address, so port ${port} (${flag}) cannot be opened there: give --host ${addresses}.`

@@ -10,16 +10,16 @@ import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { plainHeaders, plainPage, sourceOf } from './plain-page.ts'
 
-/** Answered by this process since its start, by code. */
+/** Refusals sent by this process since its start, by code. */
 export const refusals = new Map<string, number>()
 
-/** Of each that is answered, whatever carries it. */
+/** Counts a refusal, over any transport. */
 export function counted(refusal: Refusal): Refusal {
   refusals.set(refusal.code, (refusals.get(refusal.code) ?? 0) + 1)
   return refusal
 }
 
-/** A `Refusal` becomes its response, any other error 500 `internal`. */
+/** Turns a `Refusal` into its response, and any other error into 500 `internal`. */
 export const answerErrors: Koa.Middleware = async (ctx, next) => {
   try {
     await next()
@@ -65,7 +65,7 @@ export function refuse(
 
 const contentType = 'application/json; charset=utf-8'
 
-/** With a new connection the next request may reach another server, or find room here. */
+/** On a new connection the next request may reach another server, or find room here. */
 const endsConnection = new Set(['draining', 'too-many-connections', 'headers-too-large'])
 
 function fieldsFor(
@@ -79,7 +79,7 @@ function fieldsFor(
   }
 }
 
-/** A whole HTTP/1.1 response, for input that is no request. */
+/** Returns a whole HTTP/1.1 response, for input that is not a request. */
 export function formatBare(refusal: Refusal): string {
   const body = JSON.stringify(counted(refusal))
   const lines = [
@@ -91,7 +91,10 @@ export function formatBare(refusal: Refusal): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
-const internal = new Refusal('internal', 'The server failed on this request; its terminal says why.')
+const internal = new Refusal(
+  'internal',
+  "The server failed on this request; the server's terminal shows why.",
+)
 
 /** Prints a failure, unless the connection was lost. */
 export function reportFailure(error: unknown): void {
@@ -113,7 +116,7 @@ const lostCodes: ReadonlySet<unknown> = new Set([
   'ERR_HTTP2_TOO_MANY_INVALID_FRAMES',
 ])
 
-const wrongMethodSentence = 'That path does not take this method; the Allow header names those it takes.'
+const wrongMethodSentence = 'That path does not accept this method; the Allow header names those it accepts.'
 
 function notFound(path: string): Refusal {
   return new Refusal('not-found', `There is nothing at ${cutText(path, 200)}.`)
@@ -154,7 +157,7 @@ ${code === 'other-session' ? '<form method="post"><button>Open this link instead
 /** As in web/page/favicon.svg. */
 const mark = `<svg viewBox="0 0 32 32" width="32" height="32" fill="none" stroke-linecap="round" stroke-width="3" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#0b6763"/><path stroke="#ffffff" d="M6 12.5h13.5a3.25 3.25 0 1 0-3.1-4.2"/><path stroke="#9fe0d8" d="M6 18h17.2a3.4 3.4 0 1 1-3.2 4.5"/><path stroke="#ffffff" d="M6 23.5h7.5"/></svg>`
 
-/** The colours of web/styles/page.css, which the policy blocks. */
+/** The colours of web/styles/page.css, which this page's policy blocks. */
 const style = `
 :root { color-scheme: light dark; --desk: #edf1f0; --ink: #17211f; --ink-soft: #50605c; --accent: #0b6763; --on-accent: #ffffff }
 @media (prefers-color-scheme: dark) {

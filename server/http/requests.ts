@@ -24,7 +24,7 @@ interface RequestParts {
   readonly origins: OriginRules
 }
 
-/** With the request, when its headers have arrived. */
+/** Published with the request when its headers have arrived. */
 const arrived = channel('crosswind:arrived')
 
 export function takeRequests(servers: readonly PortServer[], parts: RequestParts): void {
@@ -43,7 +43,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     const begin = () => {
       if (isOver(request)) return
       response.once('finish', () => {
-        // What other requests of the connection sent meanwhile is included.
+        // Includes what other requests of the connection sent meanwhile.
         const bytes = Math.min(connection.socket.bytesRead - bytesBefore, settings.maxMessageBytes)
         if (response.statusCode >= 400) penalties.charge(key, costOfRefusal(bytes))
       })
@@ -99,7 +99,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
     server.on('request', onRequest as RequestListener)
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex & { bytesRead?: number }) => {
       const connection = connections.at(socket)
-      // Before TLS nothing was read; during a response no second one may start.
+      // Before TLS nothing was read; during a response no other may start.
       if (connection && !connection.turns && socket.writable && socket.bytesRead)
         socket.end(formatBare(refusalFor(error, settings.bodySeconds)))
       else socket.destroy()
@@ -107,7 +107,7 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
   }
 }
 
-/** A request of HTTP/2 is not destroyed with its stream. */
+/** An HTTP/2 request is not destroyed together with its stream. */
 function isOver(request: AnyRequest): boolean {
   if ('stream' in request) return request.stream.destroyed || request.stream.closed
   return request.destroyed
@@ -117,7 +117,7 @@ function isMessage({ method, url = '' }: AnyRequest): boolean {
   return method === 'POST' && (url === messagesPath || url.startsWith(`${messagesPath}?`))
 }
 
-/** What arrives of a request is held until it starts, or is given up. */
+/** Delays a request; what arrives of it is held until it starts, or is abandoned. */
 function delay(
   request: AnyRequest,
   response: ServerResponse | Http2ServerResponse,
@@ -144,14 +144,15 @@ function delay(
   if (request.method !== 'GET' && request.method !== 'HEAD') charge.set(mostUnreadBytes)
 }
 
-/** Requests that wait for their turn. Browsers do not pipeline. */
+/** Maximum number of queued requests. Browsers do not pipeline. */
 const mostWaiting = { ofOne: 100, ofAll: 10_000 }
 let waitingInAll = 0
 
 /**
- * Serializes pipelined requests (RFC 9112, section 9.3.2): responses would accumulate behind unread ones. Where many wait, no
- * more are read, and the connection is closed after them: cut at once, it would come again, and cost more. False if too many
- * wait in all.
+ * Serializes pipelined requests (RFC 9112, section 9.3.2): otherwise responses would accumulate
+ * behind unread ones. With too many queued on one connection, no more are read, and it is closed
+ * after them; if cut at once, the client would reconnect, which costs more. Returns false if too
+ * many are queued in total.
  */
 function takeInTurn(connection: Connection, response: ServerResponse, start: () => void): boolean {
   const { secure, socket, turns: others } = connection
@@ -182,14 +183,14 @@ function takeInTurn(connection: Connection, response: ServerResponse, start: () 
     return true
   }
   if (waitingInAll >= mostWaiting.ofAll) return false
-  // Node's parser gets nothing from a stream that somebody reads by himself.
+  // A 'readable' listener keeps data from Node's HTTP parser.
   if (turns.length === mostWaiting.ofOne) secure?.on('readable', () => undefined)
   waitingInAll += 1
   turns.push(run)
   return true
 }
 
-/** Ms. An HTTP/1.1 client reads the response only after sending. */
+/** In ms. An HTTP/1.1 client reads the response only after sending the request. */
 const lingerMs = 1000
 
 /** Stops reading the request body after an early response. */
@@ -202,13 +203,13 @@ function endLeftover(request: IncomingMessage, response: ServerResponse): void {
 }
 
 /**
- * Resets a stream whose request body still arrives after the response: NO_ERROR asks the client to stop (RFC 9113,
- * section 8.1). A complete request must not be reset: Firefox treats a response without END_STREAM as a partial
- * transfer.
+ * Resets a stream whose request body still arrives after the response: NO_ERROR asks the client to
+ * stop (RFC 9113, section 8.1). A complete request must not be reset: Firefox treats a response
+ * without END_STREAM as a partial transfer.
  */
 function endStream({ method, stream }: Http2ServerRequest): void {
-  // Node closes a stream with an unread request after the response (Http2Stream, kMaybeDestroy). If the client's window
-  // is exhausted, that reset overtakes END_STREAM.
+  // Node closes a stream with an unread request after the response (Http2Stream, kMaybeDestroy). If
+  // the client's window is exhausted, that reset overtakes END_STREAM.
   if (method === 'GET' || method === 'HEAD') stream.resume()
   // The response's 'finish' waits for both sides. END_STREAM is sent after this event loop turn.
   stream.once('finish', () => {
@@ -224,11 +225,13 @@ export function tooManyConnections(most: number): Refusal {
 }
 
 function headersTooLarge(): Refusal {
-  const sentence = `Headers may have ${mostHeaderBytes} bytes together, cookies included.`
+  const sentence = `Headers may have at most ${mostHeaderBytes} bytes in total, including cookies.`
   return new Refusal('headers-too-large', sentence)
 }
 
-/** A body would wait for a client that may never open its window (RFC 9113, section 5.2). */
+/**
+ * A response body would wait for a client that may never open its window (RFC 9113, section 5.2).
+ */
 const isSmallEnoughToExplain = (request: AnyRequest) => headerBytes(request) <= mostHeaderBytes * 2
 
 /** HTTP/2 adds 32 per field (RFC 9113, section 6.5.2). */
@@ -238,11 +241,11 @@ function headerBytes({ rawHeaders }: { readonly rawHeaders: readonly string[] })
   return bytes
 }
 
-/** HTTP/1.1 input that is no request: too slow, too large, or malformed. */
+/** For HTTP/1.1 input that is not a request: too slow, too large, or malformed. */
 function refusalFor({ code }: NodeJS.ErrnoException, bodySeconds: number): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
   if (code !== 'ERR_HTTP_REQUEST_TIMEOUT')
     return new Refusal('bad-request', 'The input is not an HTTP/1.1 request (RFC 9112).')
-  const sentence = `A request's headers have to be complete within ${bodySeconds} s (limits.bodySeconds).`
+  const sentence = `A request's headers must be complete within ${bodySeconds} s (limits.bodySeconds).`
   return new Refusal('too-slow', sentence)
 }

@@ -1,4 +1,4 @@
-// Checks how a WebSocket over HTTP/2 ends (RFC 6455, 7.1.1; RFC 8441, 5), frame by frame.
+// How a WebSocket over HTTP/2 ends (RFC 6455, 7.1.1; RFC 8441, 5), frame by frame.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -8,16 +8,16 @@ import { test } from 'node:test'
 import type { WebSocket } from 'ws'
 import { takeWebSocketsOverHttp2 } from './websockets.ts'
 
-/** Less than the 5 s in which the server gives up on a peer that does not close its side. */
+/** Less than the 5 s after which the server gives up on a peer that does not close its side. */
 const waitMs = 3000
 
 /** A Close frame with code 1000, masked with zeros (RFC 6455, 5.5.1). */
 const closeFrame = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8])
 const closeAnswer = Buffer.from([0x88, 0x02, 0x03, 0xe8])
 
-test('a stream ends with the closing handshake, though the client leaves its side open (Firefox does)', async () => {
+test('a stream ends with the closing handshake, even if the client leaves its side open, as Firefox does', async () => {
   await using opened = new AsyncDisposableStack()
-  // Without a listener for requests Node emits no 'connect' either.
+  // Without a listener for requests, Node does not emit 'connect' either.
   const server = http2.createServer({ settings: { enableConnectProtocol: true } }, () => undefined)
   const sockets: WebSocket[] = []
   const koa = { ws: { onConnection: (socket: WebSocket) => sockets.push(socket) } }

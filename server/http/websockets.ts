@@ -27,11 +27,11 @@ function boundsFor({ maxMessageBytes }: WebSocketParts['settings']) {
   return {
     // The transport answers PINGs, under the rate limit.
     autoPong: false,
-    // A larger one closes the socket (1009).
+    // A larger frame closes the socket (1009).
     maxPayload: largestFrame(maxMessageBytes),
     maxFragments: 1024,
     maxBufferedChunks: 16 * 1024,
-    // Ms for the peer's Close frame; its data is discarded meanwhile.
+    // Time for the peer's Close frame, ms; its data is discarded meanwhile.
     closeTimeout: 5000,
   }
 }
@@ -48,7 +48,7 @@ export function takeWebSockets(server: PortServer, parts: WebSocketParts): void 
     verifyClient({ req }, decide) {
       check(req, parts).then(
         () => {
-          // The answer to the upgrade and the welcome leave in one write.
+          // Sends the answer to the upgrade and the welcome in one write.
           req.socket.cork()
           setImmediate(() => req.socket.uncork())
           decide(true)
@@ -100,7 +100,10 @@ async function check(request: IncomingMessage, parts: WebSocketParts): Promise<v
   await app.authorizeSocket(request)
 }
 
-/** A null address makes an unconnected WebSocket; missing in the types, like the options and `setSocket`. */
+/**
+ * A null address makes an unconnected WebSocket; missing in the types, like the options and
+ * `setSocket`.
+ */
 const DetachedWebSocket = WebSocket as unknown as new (
   address: null,
   protocols: undefined,
@@ -110,16 +113,17 @@ const DetachedWebSocket = WebSocket as unknown as new (
 async function accept(request: Http2ServerRequest, parts: WebSocketParts): Promise<void> {
   const { stream } = request
   if (request.headers[':protocol'] !== 'websocket')
-    throw new Refusal('wrong-method', 'CONNECT is taken for WebSocket alone (RFC 8441).')
+    throw new Refusal('wrong-method', 'CONNECT is accepted only for WebSocket (RFC 8441).')
   if (request.headers['sec-websocket-version'] !== '13')
-    throw new Refusal('bad-query', 'Only version 13 of WebSocket is spoken here (RFC 6455).')
+    throw new Refusal('bad-query', 'This server supports only version 13 of WebSocket (RFC 6455).')
   // Koa and the checks read the HTTP/1.1 fields; `host` is `:authority`.
   const http1Request = request as unknown as IncomingMessage
   http1Request.headers.host ??= String(request.headers[':authority'] ?? '')
   await check(http1Request, parts)
   if (stream.destroyed) return
   stream.respond({ ':status': 200 })
-  // `ws` ends its side after both Close frames; Firefox keeps its own open and would count as connected.
+  // `ws` ends its side after both Close frames; Firefox keeps its own open and would count as
+  // connected.
   stream.once('finish', () => {
     if (!stream.readableEnded) stream.close()
   })

@@ -23,7 +23,7 @@ function refusalFrom(act: () => unknown): Refusal {
   return assert.fail('it was not refused')
 }
 
-test('admits a draft that fits, unchanged', () => {
+test('accepts a valid draft unchanged', () => {
   assert.deepEqual(admitDraft(good), good)
   const from = 'c'.repeat(48)
   const longest = { ...good, id: `${from}-${'9'.repeat(15)}`, channel: `b${'-_.'.repeat(21)}`, from }
@@ -89,21 +89,21 @@ const misfits: [given: unknown, named: string][] = [
 ]
 
 for (const [given, named] of misfits) {
-  test(`keeps out what does not fit and names ${named}: ${JSON.stringify(given).slice(0, 120)}`, () => {
+  test(`rejects an invalid draft and names ${named}: ${JSON.stringify(given).slice(0, 120)}`, () => {
     const { status, code, message } = refusalFrom(() => admitDraft(given))
     assert.deepEqual([status, code], [400, 'bad-shape'])
-    assert.ok(message.startsWith(`The message does not fit: ${named}: `), message)
+    assert.ok(message.startsWith(`Invalid message: ${named} must`), message)
   })
 }
 
-test('a window may not write to the sensor’s channel, nor to an overview’s', () => {
+test('a client may not write to the sensor’s channel or to an overview’s', () => {
   for (const channel of ['wind', 'overview.main', 'overview.']) {
     const { status, code, id } = refusalFrom(() => admitDraft({ ...good, channel }))
     assert.deepEqual([status, code, id], [403, 'read-only-channel', 'w1-1'])
   }
 })
 
-test('no window may take a name of the server’s own', () => {
+test('a client may not use a name reserved for the server', () => {
   for (const from of ['sensor', 'overview']) {
     const { status, code } = refusalFrom(() => admitDraft({ ...good, from, id: `${from}-1` }))
     assert.deepEqual([status, code], [403, 'reserved-name'])
@@ -111,7 +111,7 @@ test('no window may take a name of the server’s own', () => {
   assert.ok(admitDraft({ ...good, from: 'sensor2', id: 'sensor2-1' }))
 })
 
-test('a refusal names the message where it has a proper id', () => {
+test('a refusal carries the message’s id if that is valid', () => {
   assert.equal(refusalFrom(() => admitDraft({ ...good, at: 'x' })).id, 'w1-1')
   for (const given of [{ ...good, id: 'a b' }, null, 7, {}]) assert.equal(idOf(given), null)
 })
@@ -120,7 +120,7 @@ function join(query: string) {
   return admitJoining(new URLSearchParams(query), 8)
 }
 
-test('reads the window and the channels of a joining query', () => {
+test('parses the window and the channels of a stream’s query', () => {
   assert.deepEqual(join('window=w1&channels=main,wind,main&opening=7&cursor=x:1'), {
     window: 'w1',
     opening: 7,
@@ -139,7 +139,7 @@ const openings: [text: string, opening: number][] = [
   ['9007199254740991', Number.MAX_SAFE_INTEGER],
 ]
 
-test('reads an opening alike with a plain name of a channel and with another', () => {
+test('parses an opening the same way whether or not the channel’s name is plain', () => {
   for (const [text, opening] of openings)
     for (const channel of ['main', 'стр'])
       assert.equal(join(`window=w1&channels=${channel}&opening=${text}`).opening, opening, text)
@@ -162,7 +162,7 @@ const badQueries: [query: string, named: string][] = [
   ['window=w1&channels=1,2,3,4,5,6,7,8,9', 'channels'],
 ]
 
-test('reads the window of a leave request or a heartbeat', () => {
+test('parses the window of a leave request or a heartbeat', () => {
   const of = (query: string) => admitWindow(new URLSearchParams(query))
   assert.deepEqual(of('window=w1&opening=7&more=1'), { window: 'w1', opening: 7 })
   assert.deepEqual(of('window=w1'), { window: 'w1', opening: 0 })
@@ -174,14 +174,14 @@ test('reads the window of a leave request or a heartbeat', () => {
 })
 
 for (const [query, named] of badQueries) {
-  test(`turns away ${query.slice(0, 60)} and names ${named}`, () => {
+  test(`rejects the query ${query.slice(0, 60)} and names ${named}`, () => {
     const { status, code, message } = refusalFrom(() => join(query))
     assert.deepEqual([status, code], [400, 'bad-query'])
-    assert.ok(message.startsWith(`The stream's query does not fit: ${named}: `), message)
+    assert.ok(message.startsWith(`Invalid stream query: ${named}`), message)
   })
 }
 
-test('a channel’s name is let in as it is, or refused', () => {
+test('a channel’s name is accepted unchanged or rejected', () => {
   for (const name of ['a.b-C_1', '気象', 'हवा', 'x'.repeat(64)]) assert.equal(admitChannel(name), name)
   assert.equal(admitChannel('u\u0308ber'), '\u00fcber')
   for (const name of ['', 'a b', 'a/b', 'a,b', 'x'.repeat(65), '気'.repeat(22), '\ud800', '\u200bmain']) {
@@ -193,7 +193,7 @@ test('a channel’s name is let in as it is, or refused', () => {
   assert.match(probes.message, /^"probes" cannot name a page: .*another name\.$/)
 })
 
-/** PROTOCOL.md, "Messages", without titles and names in other scripts. */
+/** PROTOCOL.md, "Messages", except titles and names in non-Latin scripts. */
 function fits({ id, channel, kind, from, at, body, ...rest }: Record<string, unknown>): boolean {
   const isName = (value: unknown, most: number) =>
     typeof value === 'string' && value.length <= most && /^[A-Za-z0-9_.-]+$/.test(value)
@@ -217,7 +217,7 @@ function fits({ id, channel, kind, from, at, body, ...rest }: Record<string, unk
   )
 }
 
-test('of 20,000 drafts with some wrong fields those are admitted that fit', () => {
+test('accepts exactly the valid ones among 20,000 drafts with random wrong fields', () => {
   const kinds = [good, { ...good, kind: 'update', body: { update: 'AAA=' } }]
   kinds.push({ ...good, kind: 'probe', channel: 'probes', body: { text: '' } } as never)
   const texts = [

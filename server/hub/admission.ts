@@ -1,4 +1,4 @@
-// Admission: checks drafts, awareness reports and queries, and names what does not fit.
+// Admission: validates drafts, awareness reports and queries; errors name the invalid field.
 
 import { cutText } from '../wire/graphemes.ts'
 import {
@@ -19,7 +19,10 @@ import {
 } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 
-/** Where a value does not fit (`body.versions.0.at`; empty for the value itself), and what must be there. */
+/**
+ * `path` locates the invalid value (`body.versions.0.at`; empty for the value itself); `must` says
+ * what is expected.
+ */
 interface Misfit {
   readonly path: string
   readonly must: string
@@ -40,7 +43,7 @@ function within(step: string | number, misfit: Misfit | null): Misfit | null {
   return misfit && { ...misfit, path: misfit.path === '' ? String(step) : `${step}.${misfit.path}` }
 }
 
-/** An object with these fields and no others. */
+/** An object with exactly these fields. */
 function object(required: Fields, optional: Fields = {}): Check {
   const checks = Object.entries(required)
   const further = Object.entries(optional)
@@ -105,7 +108,7 @@ const title = matching(
 const isBase64 = (given: string) => given.length % 4 === 0 && base64Pattern.test(given)
 const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/
 
-/** The body of each kind that a client may send. */
+/** The body of each kind of message that clients may send. */
 const bodies: ReadonlyMap<unknown, Check> = new Map([
   ['edit', object({ html: text })],
   ['update', object({ update: matching('base64 with padding', isBase64) })],
@@ -133,36 +136,42 @@ function misfitOfDraft(given: unknown): Misfit | null {
   const bodyMisfit = within('body', bodies.get(kind)?.(body) ?? null)
   if (bodyMisfit) return bodyMisfit
   if ((channel === probesChannel) !== (kind === 'probe'))
-    return { path: 'channel', must: `"${probesChannel}" for probes, and for nothing else` }
+    return { path: 'channel', must: `"${probesChannel}" for probes, and only for probes` }
   // Responses are matched by id: another sender's prefix could be mistaken for its message.
   if (!isIdOf(from, id))
     return { path: 'id', must: 'the name in from, "-" and a counter without another "-"' }
   return null
 }
 
-/** Reserved, as the log's: a client under these names could make the server's messages look like repeats. */
+/**
+ * Reserved, like the log's name: a client using one could make the server's messages look like
+ * repeats.
+ */
 export const sensorName = 'sensor'
 export const overviewName = 'overview'
 
-/** Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the field. */
+/**
+ * Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the
+ * field.
+ */
 export function admitDraft(given: unknown): Draft {
   const misfit = misfitOfDraft(given)
-  if (misfit) throw badShape('The message', 'the message', misfit, idOf(given))
+  if (misfit) throw badShape('message', 'the message', misfit, idOf(given))
   const draft = given as Draft
   const { id, channel, from } = draft
   if (channel === windChannel || pageOfOverview(channel) !== null) {
-    const sentence = `Channel "${channel}" is written by the server alone; send edits to the page's own channel.`
+    const sentence = `Only the server writes to channel "${channel}"; send edits to the page's own channel.`
     throw new Refusal('read-only-channel', sentence, id)
   }
   if (from === sensorName || from === overviewName || from === logName) {
-    const sentence = `"${from}" is a name of the server's own; give the window another one, in from and id.`
+    const sentence = `"${from}" is reserved for the server; use another name for the window, in from and id.`
     throw new Refusal('reserved-name', sentence, id)
   }
   return draft
 }
 
 function badShape(what: string, whole: string, { path, must }: Misfit, id: string | null = null): Refusal {
-  const sentence = `${what} does not fit: ${path || whole}: must be ${must}. PROTOCOL.md shows its shape.`
+  const sentence = `Invalid ${what}: ${path || whole} must be ${must}. PROTOCOL.md shows its shape.`
   return new Refusal('bad-shape', sentence, id)
 }
 
@@ -171,7 +180,7 @@ export function idOf(given: unknown): string | null {
   return idCheck(given.id) === null ? String(given.id) : null
 }
 
-/** UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */
+/** Maximum length in UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */
 const mostPositionCharacters = 64
 
 const position = orNull(
@@ -206,7 +215,7 @@ const report = object(
 /** Throws a `Refusal` (400 `bad-shape`) that names the field. */
 export function admitAwareness(given: unknown): AwarenessReport {
   const misfit = report(given)
-  if (misfit) throw badShape("The window's state", 'the report', misfit)
+  if (misfit) throw badShape('window state', 'the report', misfit)
   return given as AwarenessReport
 }
 
@@ -215,7 +224,10 @@ const mostCounted = 1000
 
 const mostWindows = 100_000
 
-/** The windows that a heartbeat counts, by their first channel; undefined for a plain heartbeat. Throws a `Refusal` (400 `bad-shape`). */
+/**
+ * Returns a heartbeat's window counts by first channel; undefined for a plain heartbeat. Throws a
+ * `Refusal` (400 `bad-shape`).
+ */
 export function admitBeat(given: unknown): Readonly<Record<string, number>> | undefined {
   const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
   const windows = isObject(given) ? (given as { windows?: unknown }).windows : null
@@ -225,14 +237,17 @@ export function admitBeat(given: unknown): Readonly<Record<string, number>> | un
     ([page, count]) => page.length <= 64 && Number.isInteger(count) && count >= 0 && count <= mostWindows,
   )
   if (fits && counts && counts.length <= mostCounted) return windows as Record<string, number>
-  throw new Refusal('bad-shape', 'A heartbeat may say "windows": how many, by their first channel.')
+  throw new Refusal(
+    'bad-shape',
+    'A heartbeat\'s optional "windows" maps each first channel to a number of windows.',
+  )
 }
 
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
 export function admitChannel(given: string): string {
   const normalized = given.normalize('NFC')
   if (normalized === probesChannel) {
-    const sentence = `"${probesChannel}" cannot name a page: measurements use that channel. Take another name.`
+    const sentence = `"${probesChannel}" cannot name a page: measurements use that channel. Use another name.`
     throw new Refusal('bad-channel', sentence)
   }
   if (isChannelName(normalized)) return normalized
@@ -241,34 +256,37 @@ export function admitChannel(given: string): string {
   throw new Refusal('bad-channel', sentence)
 }
 
-/** `?window=…&opening=…`. Throws a `Refusal` (400 `bad-query`). */
+/** Parses `?window=…&opening=…`. Throws a `Refusal` (400 `bad-query`). */
 export function admitWindow(query: URLSearchParams) {
-  return windowIn(query, 'The query')
+  return windowIn(query, 'query')
 }
 
-/** `?window=…&channels=main,wind&opening=…`. Throws a `Refusal` (400 `bad-query`). */
+/** Parses `?window=…&channels=main,wind&opening=…`. Throws a `Refusal` (400 `bad-query`). */
 export function admitJoining(query: URLSearchParams, maxChannels: number) {
-  const what = "The stream's query"
+  const what = 'stream query'
   const window = windowIn(query, what)
   const channels = new Set((query.get('channels') ?? '').split(',').filter(Boolean))
   const misfit = misfitOfChannels(channels)
   if (misfit) throw badQuery(what, `channels: ${misfit}`)
   if (channels.size <= maxChannels) return { ...window, channels }
-  throw badQuery(what, `channels: ${channels.size} are more than ${maxChannels} (limits.channelsPerWindow)`)
+  throw badQuery(
+    what,
+    `channels: ${channels.size} exceed the limit of ${maxChannels} (limits.channelsPerWindow)`,
+  )
 }
 
 function windowIn(query: URLSearchParams, what: string) {
   const window = query.get('window') ?? ''
   const opening = Number(query.get('opening') ?? 0)
   const misfit = within('window', senderCheck(window)) ?? within('opening', openingCheck(opening))
-  if (misfit) throw badQuery(what, `${misfit.path}: must be ${misfit.must}`)
+  if (misfit) throw badQuery(what, `${misfit.path} must be ${misfit.must}`)
   return { window, opening }
 }
 
 function misfitOfChannels(channels: ReadonlySet<string>): string | null {
   if (channels.size === 0) return 'name at least one channel'
   if (channels.size > 1 && channels.has(probesChannel))
-    return `"${probesChannel}" has cursors of its own; read it over a stream of its own`
+    return `"${probesChannel}" has its own cursors; read it over a stream of its own`
   const misfit = channels
     .values()
     .map(channelCheck)
@@ -277,5 +295,5 @@ function misfitOfChannels(channels: ReadonlySet<string>): string | null {
 }
 
 function badQuery(what: string, why: string): Refusal {
-  return new Refusal('bad-query', `${what} does not fit: ${why}.`)
+  return new Refusal('bad-query', `Invalid ${what}: ${why}.`)
 }

@@ -1,4 +1,4 @@
-// Checks who is shown to whom: on change, in whole to newcomers, until the client has gone.
+// Checks who is shown to whom: changes, the full state for newcomers, removal when a client leaves.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ import {
 
 const at = (anchor: string | null, name = ''): AwarenessState => ({ client: 7, name, anchor, head: anchor })
 
-/** `main: w1 AA, w2 gone`, with `all` for the whole. */
+/** `main: w1 AA, w2 gone`; a full frame begins with `all`. */
 function inWords({ channel, windows, whole }: AwarenessFrame): string {
   const each = windows.map(({ window, state }) => `${window} ${state === null ? 'gone' : state.anchor}`)
   return `${channel}${whole ? ' all' : ''}: ${each.join(', ')}`
@@ -40,7 +40,7 @@ function openPage() {
       await settled()
       return { ...entered, show: (state: AwarenessState | null) => hub.show(entered.window, { state }) }
     },
-    /** Frames since the last call. */
+    /** Frames received since the last call. */
     told({ frames }: FakeConnection) {
       time.advance(60)
       return shownIn(frames.splice(0))
@@ -48,7 +48,7 @@ function openPage() {
   }
 }
 
-test('a state reaches the others on the page, and not the window itself', async () => {
+test('a window’s state is sent to the others on the page, but not to the window itself', async () => {
   const { join, told } = openPage()
   const author = await join({ id: 'w1' })
   const reader = await join({ id: 'w2' })
@@ -61,7 +61,7 @@ test('a state reaches the others on the page, and not the window itself', async 
   assert.deepEqual(told(author.connection), [])
 })
 
-test('a state that is as before is told again once its window has written: the others have moved its caret', async () => {
+test('an unchanged state is sent again after its window has written, because the others have moved its caret', async () => {
   const { hub, join, told } = openPage()
   const author = await join({ id: 'w1' })
   const reader = await join({ id: 'w2' })
@@ -74,7 +74,7 @@ test('a state that is as before is told again once its window has written: the o
   assert.deepEqual(told(reader.connection), [])
 })
 
-test('a state that is as before is not told again', async () => {
+test('an unchanged state is not sent again', async () => {
   const { join, told } = openPage()
   const [author, reader] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
   author.show(at('AA'))
@@ -83,7 +83,7 @@ test('a state that is as before is not told again', async () => {
   assert.deepEqual(told(reader.connection), [])
 })
 
-test('changes of many windows within a moment are one frame', async () => {
+test('changes of many windows within a short time share one frame', async () => {
   const { join, told } = openPage()
   const authors = [await join({ id: 'w1' }), await join({ id: 'w2' }), await join({ id: 'w3' })]
   const reader = await join({ id: 'w4' })
@@ -93,7 +93,7 @@ test('changes of many windows within a moment are one frame', async () => {
   assert.deepEqual(told(reader.connection), ['main: w1 AB, w2 AB, w3 AB'])
 })
 
-test('a newcomer is told all that is shown, and nothing where nobody is', async () => {
+test('a newcomer receives everything shown, and nothing for an empty page', async () => {
   const { join, told } = openPage()
   assert.deepEqual(told((await join({ id: 'w0' })).connection), [])
   const author = await join({ id: 'w1' })
@@ -104,7 +104,7 @@ test('a newcomer is told all that is shown, and nothing where nobody is', async 
   assert.deepEqual(told(late.connection), [])
 })
 
-test('is told to the readers of that channel alone, and no other channel shows anybody', async () => {
+test('a state is sent only to readers of its channel, and special channels show nobody', async () => {
   const { hub, join, told } = openPage()
   const author = await join({ id: 'w1', channels: ['main', 'wind', 'overview.main'] })
   const others = [
@@ -120,7 +120,7 @@ test('is told to the readers of that channel alone, and no other channel shows a
   }
 })
 
-test('a window is gone when it says so, when its stream ends, and when the server closes it', async () => {
+test('a window disappears when it says so, when its stream ends, and when the server closes its stream', async () => {
   const { hub, time, join, told } = openPage()
   const reader = await join({ id: 'w9' })
   const leave = [
@@ -138,7 +138,7 @@ test('a window is gone when it says so, when its stream ends, and when the serve
   }
 })
 
-test('a stream that replaces another shows nothing until it says what', async () => {
+test('a replacement stream shows nothing until it reports a state', async () => {
   const { join, told } = openPage()
   const reader = await join({ id: 'w2' })
   const older = await join({ id: 'w1', opening: 1 })
@@ -150,7 +150,7 @@ test('a stream that replaces another shows nothing until it says what', async ()
   assert.deepEqual(told(reader.connection), ['main: w1 AB'])
 })
 
-test('of two streams under one free name the last to speak is shown; the other’s end changes nothing', async () => {
+test('of two streams with one free name, the latest report is shown, and the end of the other changes nothing', async () => {
   const { hub, join, told } = openPage()
   const reader = await join({ id: 'w2' })
   const [one, other] = [await join({ id: 'c1', owner: null }), await join({ id: 'c1', owner: null })]
@@ -163,7 +163,7 @@ test('of two streams under one free name the last to speak is shown; the other�
   assert.deepEqual(told(reader.connection), ['main: c1 gone'])
 })
 
-test('a shared stream shows the windows of its own key alone, and all are gone with it', async () => {
+test('a shared stream shows only windows of its own key, and all disappear with it', async () => {
   const { hub, join, told } = openPage()
   const owner = 'o'.repeat(22)
   const stream = await join({ id: nameUnder(owner, 's1'), owner, channels: ['main', 'notes'] })
@@ -174,7 +174,7 @@ test('a shared stream shows the windows of its own key alone, and all are gone w
   hub.show(stream.window, report(nameUnder(owner, 'w3')))
   const [one, other] = [nameUnder(owner, 'w1'), nameUnder(owner, 'w3')]
   assert.deepEqual(told(reader.connection), [`main all: ${one} AA, ${other} AA`])
-  // Its own windows know of each other by the server alone.
+  // Its own windows learn of each other only through the server.
   assert.equal(shownIn(stream.connection.frames).length, 2)
   for (const foreign of [nameUnder('p'.repeat(22), 'w1'), 'w1']) {
     const { status, code } = await refusalOf(() => hub.show(stream.window, report(foreign)))
@@ -187,7 +187,7 @@ test('a shared stream shows the windows of its own key alone, and all are gone w
   assert.deepEqual(told(reader.connection), [`main: ${one} gone, ${other} gone`])
 })
 
-test('a stream whose bytes wait is told nothing, and the whole when it reads again', async () => {
+test('a stream with unsent bytes receives no changes, then the full state once it reads again', async () => {
   const { time, join, told } = openPage()
   const [author, going] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
   const slow = await join({ id: 'w3' })
@@ -210,7 +210,7 @@ test('a stream whose bytes wait is told nothing, and the whole when it reads aga
   assert.deepEqual(told(slow.connection), ['main all: w1 A999'])
 })
 
-test('a poll is answered with what changed since the last, and with the whole after a departure', async () => {
+test('a poll returns the changes since the last one, and the full state after a departure', async () => {
   const { hub, join, ask } = openPage()
   const [author, other] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
   author.show(at('AA'))
@@ -229,7 +229,7 @@ test('a poll is answered with what changed since the last, and with the whole af
   assert.deepEqual(await poll(true), [])
 })
 
-test('an answer that nobody read tells nothing', async () => {
+test('a response that nobody read does not count as delivered', async () => {
   const { join, ask } = openPage()
   const author = await join({ id: 'w1' })
   await ask({ id: 'w9' }, { isFirst: true })
@@ -240,7 +240,7 @@ test('an answer that nobody read tells nothing', async () => {
   assert.deepEqual(shownIn(framesOf(answer)), ['main all: w1 AA'])
 })
 
-test('a held poll is answered when somebody moves, but for the window’s own moves', async () => {
+test('a held poll returns when another window moves, but not for the window’s own moves', async () => {
   const { hub, time, join, ask } = openPage()
   const author = await join({ id: 'w1' })
   await ask({ id: 'w9' }, { isFirst: true })
@@ -255,7 +255,7 @@ test('a held poll is answered when somebody moves, but for the window’s own mo
   assert.deepEqual(shownIn(framesOf(answer)), [])
 })
 
-test('a polling window is shown while it polls: not after it leaves, nor while it asks nothing', async () => {
+test('a polling window is shown only while it polls: not after leaving, nor while it is silent', async () => {
   const { hub, time, join, ask, told } = openPage()
   const reader = await join({ id: 'w1' })
   const poll = (isFirst = false) => ask({ id: 'w9', opening: 3 }, { isFirst, cursor: 'life1:0' })
@@ -272,7 +272,7 @@ test('a polling window is shown while it polls: not after it leaves, nor while i
   assert.deepEqual(told(reader.connection), [])
   hub.show('w9', { state: at('AC') }, 3)
   assert.deepEqual(told(reader.connection), ['main: w9 AC'])
-  // From before this opening.
+  // Sent before this opening.
   hub.show('w9', { state: at('AB') }, 2)
   assert.deepEqual(told(reader.connection), [])
   hub.left('w9', 3)
@@ -281,7 +281,7 @@ test('a polling window is shown while it polls: not after it leaves, nor while i
   assert.deepEqual(told(reader.connection), [])
 })
 
-test('invented windows of one stream are bounded, and displace no window of another key', async () => {
+test('invented windows of one stream are limited, and displace no window of another key', async () => {
   const { hub, join, told } = openPage()
   const [owner, mine] = ['o'.repeat(22), 'm'.repeat(22)]
   const person = await join({ id: nameUnder(mine, 'w1'), owner: mine })
@@ -302,7 +302,7 @@ test('invented windows of one stream are bounded, and displace no window of anot
   assert.ok(frame.windows.some(({ state }) => state?.name === 'Ada'))
 })
 
-test('the windows that moved last are shown of more than fit', async () => {
+test('when there are too many windows, those that moved last are shown', async () => {
   const { join } = openPage()
   const windows = []
   for (let index = 0; index < mostShownWindows + 2; index += 1) {
@@ -317,7 +317,7 @@ test('the windows that moved last are shown of more than fit', async () => {
   assert.deepEqual([names.at(-1), names.includes('w1'), names.includes('w2')], ['w0', false, false])
 })
 
-test('nothing is planned while nobody moves', async () => {
+test('schedules no timer while nobody moves', async () => {
   const { time, join, told } = openPage()
   const [author, reader] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
   told(reader.connection)

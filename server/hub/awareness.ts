@@ -1,4 +1,4 @@
-// Who is shown on each page and where: told on change, the whole to newcomers, never logged.
+// Shows who is on each page and where: changes as they happen, the full state to newcomers.
 
 import {
   type AwarenessFrame,
@@ -22,26 +22,26 @@ interface Entry {
   readonly window: string
   readonly state: AwarenessState
   readonly version: number
-  /** It wrote since: the others have moved its caret, so that even the same state is news. */
+  /** It has written since: others have moved its caret, so the same state must be sent again. */
   hasWritten: boolean
 }
 
-/** A client, with the windows that it shows: its own, or those that its shared stream carries. */
+/** A client, with the windows it shows: its own, or those its shared stream carries. */
 interface Holder {
   readonly owner: string | null
-  /** By channel and window. */
+  /** Keyed by channel and window. */
   readonly entries: Map<string, Entry>
-  /** By channel: the version told last. */
+  /** By channel: the last version sent to it. */
   readonly told: Map<string, number>
-  /** In which it showed something last. */
+  /** The opening in which it last showed something. */
   opening: number
-  /** Its entries are kept, and not shown. */
+  /** Its entries are kept but not shown. */
   isSilent: boolean
-  /** A client of this server. */
+  /** Whether it is a client of this server. */
   readonly isOwn: boolean
 }
 
-/** Of a client of this server; null is gone. */
+/** A change by a client of this server; a null state means gone. */
 export interface OwnChange {
   readonly channel: string
   readonly window: string
@@ -56,20 +56,20 @@ interface Room {
   readonly gone: Set<string>
   changedAt: number
   flushedAt: number
-  /** Version of the last departure: older readers need the whole. */
+  /** Version of the last departure: readers of an older one need the full state. */
   leftAt: number
-  /** Ms since the epoch; null while it has entries. */
+  /** Ms since the epoch; null while the room has entries. */
   emptySince: number | null
 }
 
-/** Between frames of a page, ms, and for each stream written to. */
+/** Minimum pause between a page's frames, plus a share for each stream written to, ms. */
 const pauseMs = 50
 const pausePerStreamMs = 1
 
-/** Until a stream whose bytes wait is tried again, ms. */
+/** Delay before retrying a stream with unsent bytes, ms. */
 const retryMs = 500
 
-/** Windows that one stream may show. */
+/** Maximum number of windows shown by one stream. */
 const mostPerHolder = 100
 
 const mostEmptyRooms = 1000
@@ -88,7 +88,7 @@ export class Awareness {
   #plannedAt = Number.POSITIVE_INFINITY
   #cancelFlush: Cancel = nothingPlanned
   #isClosed = false
-  /** For the other servers of the log. */
+  /** Informs the other servers of the log. */
   onOwn: (change: OwnChange) => void = () => undefined
 
   /** `onChange` wakes the held polls of a channel. */
@@ -103,14 +103,15 @@ export class Awareness {
   }
 
   /**
-   * Ignores what a window said before it opened anew. A holder that shows as many windows as it may is not given more. Throws a `Refusal`:
-   * as `checkReport` does, and 400 `bad-shape` for a channel that the client does not read.
+   * Ignores reports from before the window's latest opening, and windows beyond the holder's
+   * maximum. Throws a `Refusal`: as `checkReport` does, and 400 `bad-shape` for a channel that the
+   * client does not read.
    */
   show({ identity, page }: Client, report: AwarenessReport, opening: number): void {
     const { window = identity.id, channel = page, state } = report
     checkReport(identity.id, { window, channel, state })
     if (!identity.channels.has(channel)) {
-      const sentence = `"${identity.id}" does not read channel "${channel}"; a window is shown where it reads.`
+      const sentence = `"${identity.id}" does not read channel "${channel}"; a window is shown only where it reads.`
       throw new Refusal('bad-shape', sentence)
     }
     if (opening < identity.opening) return
@@ -119,7 +120,7 @@ export class Awareness {
     this.#show(holder, { channel, window, state })
   }
 
-  /** What a client of another server shows. */
+  /** Shows the state of another server's client. */
   showFrom(server: string, owner: string | null, report: Required<AwarenessReport>): void {
     this.#show(this.#holderOf(`${server} ${owner ?? ''}`, owner, false), report)
   }
@@ -130,13 +131,13 @@ export class Awareness {
     if (entry) entry.hasWritten = true
   }
 
-  /** Another server is gone, with everything that it showed. */
+  /** Removes another server and everything it showed. */
   serverLeft(server: string): void {
     const isIts = (key: ClientKey) => typeof key === 'string' && key.startsWith(`${server} `)
     for (const [key, { isOwn }] of [...this.#holders]) if (!isOwn && isIts(key)) this.left(key)
   }
 
-  /** Everything that clients of this server show. */
+  /** Returns everything that this server's clients show. */
   ownShown(): OwnChange[] {
     return [...this.#rooms.values()].flatMap(({ entries }) =>
       [...entries.values()].filter(({ holder }) => holder.isOwn).map(changeOf),
@@ -158,7 +159,7 @@ export class Awareness {
     if (!holder.isSilent) this.#putIn(entry)
   }
 
-  /** The client is gone, with every window that it showed. */
+  /** Removes a client and every window it showed. */
   left(key: ClientKey): void {
     const holder = this.#holders.get(key)
     if (!holder) return
@@ -166,7 +167,7 @@ export class Awareness {
     for (const entry of holder.entries.values()) this.#takeOut(entry)
   }
 
-  /** The client still counts, but is shown again only when it polls. */
+  /** Hides the client until its next poll; it still counts. */
   silent(key: ClientKey): void {
     const holder = this.#holders.get(key)
     if (!holder || holder.isSilent) return
@@ -174,14 +175,15 @@ export class Awareness {
     for (const entry of holder.entries.values()) this.#takeOut(entry)
   }
 
-  /** The first poll of a page is told everything anew. */
+  /** The first poll of a page receives everything. */
   polled(client: ClientIdentity, isFirst: boolean): void {
     const holder = this.#holders.get(clientKey(client))
     if (!holder) return
     if (isFirst) holder.told.clear()
     if (!holder.isSilent) return
     holder.isSilent = false
-    // A new page, or connection, says anew where it is. Its first poll may have come to another server.
+    // A new page or connection reports its position itself. Its first poll may have reached another
+    // server.
     if (isFirst || client.opening > holder.opening) holder.entries.clear()
     for (const entry of holder.entries.values()) {
       const renewed = { ...entry, version: this.#nextVersion() }
@@ -190,7 +192,7 @@ export class Awareness {
     }
   }
 
-  /** The stream now takes frames. */
+  /** The stream now accepts frames. */
   joined(stream: Subscriber): void {
     const { identity } = stream
     const holder = this.#holderOf(clientKey(identity), identity.owner)
@@ -212,7 +214,7 @@ export class Awareness {
     })
   }
 
-  /** What a polling client has not been told; counts as told. */
+  /** Returns what a polling client has not received yet, and counts it as received. */
   newsFor(identity: ClientIdentity): Delivery[] {
     const { told } = this.#holderOf(clientKey(identity), identity.owner)
     return Array.from(identity.channels).flatMap((channel) => {
@@ -224,7 +226,10 @@ export class Awareness {
     })
   }
 
-  /** Rooms empty since before then: everybody was told, or has been disconnected. Ms since the epoch. */
+  /**
+   * Forgets rooms that have been empty since before `at` (ms since the epoch): all clients were
+   * notified or disconnected.
+   */
   forgetBefore(at: number): void {
     for (const channel of this.#empty) {
       const since = this.#rooms.get(channel)?.emptySince ?? null
@@ -259,7 +264,7 @@ export class Awareness {
     return this.#rooms.get(entry.channel)?.entries.get(entry.window) === entry
   }
 
-  /** Replaces what another client or server shows of that window, for good. */
+  /** Permanently replaces what another client or server shows for that window. */
   #putIn(entry: Entry): void {
     const { channel, window, holder } = entry
     const room = this.#rooms.getOrInsertComputed(channel, createRoom)
@@ -276,7 +281,7 @@ export class Awareness {
     this.#plan(channel, 0)
   }
 
-  /** Unless another client shows that window by now. */
+  /** Does nothing if another client shows that window by now. */
   #takeOut(entry: Entry): void {
     const { channel, window } = entry
     const room = this.#rooms.get(channel)
@@ -321,7 +326,7 @@ export class Awareness {
     for (const channel of behind) this.#plan(channel, retryMs)
   }
 
-  /** Streams that missed the last changes get the whole. */
+  /** Streams that missed the last changes get the full state. */
   #tellStreams(channel: string, room: Room): { readonly frames: number; readonly isBehind: boolean } {
     const changed = [...room.entries.values()].filter(({ version }) => version > room.flushedAt)
     const gone = Array.from(room.gone, (window) => ({ window, state: null }))
@@ -338,7 +343,7 @@ export class Awareness {
       if (isCurrent && gone.length + changed.length <= mostShownWindows)
         delta ??= new Delivery({ type: 'awareness', channel, windows: [...gone, ...changed.map(shown)] })
       else whole ??= new Delivery(wholeOf(room, channel))
-      // A window knows what it shows itself.
+      // A window knows its own state.
       const isTold =
         (isCurrent && only === stream.identity.id) ||
         stream.offer((isCurrent && delta) || (whole as Delivery))
@@ -356,14 +361,14 @@ export class Awareness {
 export function checkReport(id: string, { window = id, channel }: AwarenessReport): void {
   const owner = fingerprintIn(id)
   if (window !== id && (owner === null || owner !== fingerprintIn(window))) {
-    const sentence = `"${id}" cannot show "${window}", a window of another key; each window shows itself.`
+    const sentence = `"${id}" cannot show "${window}", a window of another key; each window must show itself.`
     throw new Refusal('not-your-name', sentence)
   }
   const isPage =
     channel === undefined ||
     (channel !== windChannel && channel !== probesChannel && pageOfOverview(channel) === null)
   if (isPage) return
-  const sentence = `Nobody is shown on channel "${channel}"; show the window on the page's own.`
+  const sentence = `Channel "${channel}" shows no windows; show the window on the page's own channel.`
   throw new Refusal('read-only-channel', sentence)
 }
 
@@ -384,7 +389,7 @@ function wholeOf({ entries }: Room, channel: string): AwarenessFrame {
   return { type: 'awareness', channel, windows: Array.from(entries.values(), shown), whole: true }
 }
 
-/** Null when there is nothing new but what the window `own` shows itself. */
+/** Null if nothing is new except the state of the window `own`. */
 function changesAfter(
   version: number | undefined,
   room: Room,
@@ -399,7 +404,10 @@ function changesAfter(
   return windows.length === 0 ? null : { type: 'awareness', channel, windows: windows.map(shown) }
 }
 
-/** The oldest entry of the owner with the most, so that one browser cannot displace the others. */
+/**
+ * Returns the oldest entry of the owner with the most, so that one browser cannot displace the
+ * others.
+ */
 function excessOf({ entries }: Room, newcomer: Entry): Entry {
   const ownerOf = ({ holder }: Entry) => holder.owner ?? holder
   const byOwner = Map.groupBy([...entries.values(), newcomer], ownerOf)

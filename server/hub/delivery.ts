@@ -1,9 +1,9 @@
-// Frames to deliver: each encoded once for all its readers, the recent ones kept, the large ones charged once.
+// Deliveries: frames encoded once for all readers; recent ones are cached, large ones charged once.
 
 import type { CatchUp } from '../log/log.ts'
 import { type DownFrame, estimateLength, formatCursor, isKind, type Message } from '../wire/messages.ts'
 
-/** `cursor` is null except for messages; `message`: one as JSON, where it is known. */
+/** `cursor` is null except for messages; `message` is the message as JSON, if known. */
 export interface Framing {
   readonly encode: (frame: DownFrame, cursor: string | null, message?: string) => Buffer
 }
@@ -19,17 +19,17 @@ export class Delivery {
   readonly replacesOlder: boolean
   /** Responds to the client's own frame. */
   readonly isAnswer: boolean
-  /** Of a large one. */
+  /** The clients that hold it, if it is large. */
   holders: Set<HeldDeliveries> | null = null
   readonly #cursor: string | null
-  /** Until it was encoded. */
+  /** Null once encoded. */
   #text: string | undefined
   // More than one framing is rare.
   #framing: Framing | null = null
   #bytes: Buffer | null = null
   #others: Map<Framing, Buffer> | null = null
 
-  /** `text`: of a message, as JSON. */
+  /** `text` is the message as JSON. */
   constructor(frame: DownFrame, cursor: string | null = null, text?: string) {
     const message = frame.type === 'message' ? frame.message : null
     this.frame = frame
@@ -58,17 +58,20 @@ export class Delivery {
   }
 }
 
-/** About: of messages, as text and as bytes. */
+/** Approximate bytes of a message, as text and encoded. */
 const lengthOf = ({ frame }: Delivery) =>
   frame.type === 'message' ? 2 * estimateLength(frame.message.body) : 0
 
 export const bytesHeldBy = (deliveries: readonly Delivery[]) =>
   deliveries.reduce((sum, delivery) => sum + lengthOf(delivery), 0)
 
-/** Characters; smaller ones are charged to each. */
+/** Characters; smaller deliveries are charged to each client. */
 const leastShared = 65_536
 
-/** Deliveries that one client has not read yet. Of clients that hold the same large one the first is charged for it. */
+/**
+ * Deliveries that one client has not read yet. A large one held by several clients is charged to
+ * the first.
+ */
 export class HeldDeliveries {
   readonly #charge: (bytes: number) => void
   #held: readonly Delivery[] = []
@@ -110,11 +113,13 @@ const mostShared = 100
 /** Cache for clients that resume or poll. */
 export class RecentDeliveries {
   readonly #kept = new Map<number, { delivery: Delivery; characters: number }>()
-  /** Large and no longer kept: clients that come while another still has one get the same. */
+  /**
+   * Large deliveries evicted from the cache but still held by a client; later clients share them.
+   */
   readonly #shared = new Map<number, WeakRef<Delivery>>()
   #characters = 0
 
-  /** `text`: the message as JSON. */
+  /** `text` is the message as JSON. */
   add(message: Message, cursor: string, text?: string): Delivery {
     const delivery = new Delivery({ type: 'message', message }, cursor, text)
     const characters = text?.length ?? estimateLength(message.body)
@@ -150,7 +155,10 @@ export class RecentDeliveries {
   }
 }
 
-/** A number and an id may belong to a message and to a base that joins it with older ones, or to a probe. */
+/**
+ * Number and id alone do not identify a message: a base shares those of its newest message, and a
+ * probe may repeat them.
+ */
 function isSame(known: Message, message: Message): boolean {
   if (known.id !== message.id || known.channel !== message.channel) return false
   if (known.body === message.body || !isKind(known, 'update') || !isKind(message, 'update')) return true

@@ -1,4 +1,4 @@
-// Sends heartbeats to streams, and ends those whose client is silent or whose session is over.
+// Sends heartbeats to streams, and ends those whose client is silent or whose session has expired.
 
 import type { Log } from '../log/log.ts'
 import { repeat, type Timers } from '../wire/time.ts'
@@ -15,13 +15,16 @@ interface HeartbeatParts {
   readonly log: Pick<Log, 'heads'>
 }
 
-/** Turns per heartbeat: 10,000 heartbeats at once would delay messages. */
+/** Spreads the streams over this many turns: 10,000 heartbeats at once would delay messages. */
 const turnsPerBeat = 16
 
-/** Heartbeats without a sign of life: two may be late. */
+/**
+ * Heartbeat intervals without a sign of life before a client counts as silent: two heartbeats may
+ * be late.
+ */
 export const beatsMissed = 2.5
 
-/** A polling client that asks nothing for so long is not shown: it may have crashed. */
+/** A polling client that is silent for this long is hidden: it may have crashed. */
 const pollerSilenceMs = 4000
 
 export class Heartbeats {
@@ -54,9 +57,9 @@ export class Heartbeats {
     const { heardAt } = client
     const { expiresAt, channels } = stream.identity
     if (expiresAt !== null && expiresAt <= now)
-      stream.dismiss('expired', 'The session has ended; it has to be renewed.')
+      stream.dismiss('expired', 'The session has expired; renew it.')
     else if (heardAt !== null && now - heardAt > heartbeatMs * beatsMissed)
-      stream.dismiss('silent', 'Nothing was heard of this window for too long.')
+      stream.dismiss('silent', 'This window was silent for too long.')
     else if (this.#isDue(client, now)) {
       const heads = log.heads()
       let newest = 0
@@ -71,7 +74,7 @@ export class Heartbeats {
     const restMs = (heartbeatMs * (turnsPerBeat - 1.5)) / turnsPerBeat
     let lastAt = client.beatAt
     if (lastAt === null) {
-      // Head starts: after a restart all clients join at once.
+      // Staggers first heartbeats: after a restart all clients join at once.
       this.#beginners += 1
       lastAt = now - ((this.#beginners % (turnsPerBeat - 1)) * heartbeatMs) / turnsPerBeat
     }

@@ -33,7 +33,7 @@ export interface FakeConnection {
   isFull: boolean
   /** Thrown by each write. */
   failure: Error | null
-  /** Thrown at the end. */
+  /** Thrown by `end`. */
   failureAtEnd: Error | null
 }
 
@@ -92,7 +92,7 @@ export function createFakeConnection({
   return connection
 }
 
-/** For a subscriber or a registry without a hub. */
+/** Options for a subscriber or a registry without a hub. */
 export function streamsOf({
   queueBytes = 100_000,
   ...on
@@ -105,7 +105,7 @@ export function streamsOf({
   }
 }
 
-/** Of a polling client. */
+/** The identity of a polling client. */
 export function identityOf(place: FakePlace): ClientIdentity {
   const { id, owner, channels, mode, opening, holder } = createFakeConnection(place).joining
   return { id, owner, channels, mode, opening, ...(holder && { holder }) }
@@ -203,7 +203,7 @@ export function slowLog(looksUp: 'when asked' | 'when it answers', log = memoryL
   return {
     log: { ...log, read },
     waiting: () => waiting.length,
-    /** All pending reads, or the oldest `count`. */
+    /** Resolves all pending reads, or the oldest `count`. */
     answer(count = waiting.length) {
       for (const resolve of waiting.splice(0, count)) resolve()
       return settled()
@@ -231,7 +231,7 @@ export const framesOf = ({ deliveries }: PollReply) => deliveries.map(({ frame }
 export const typesIn = (frames: readonly DownFrame[]) => frames.map(({ type }) => type)
 export const byesOf = ({ byes }: FakeConnection) => byes.map(({ code, retryAfterMs }) => [code, retryAfterMs])
 
-/** The refusal that `act` throws; fails without one. */
+/** Returns the refusal that `act` throws; fails if it throws none. */
 export async function refusalOf(act: () => unknown): Promise<Refusal> {
   try {
     await act()

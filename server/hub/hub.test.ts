@@ -19,7 +19,7 @@ import {
 } from './hub-testing.ts'
 import type { Holder } from './subscriber.ts'
 
-test('a message goes to the windows of its channel', async () => {
+test('a message reaches every window of its channel', async () => {
   const { hub, enter } = openHub()
   const [main, other] = [['main', 'wind'], ['other']].map((channels, n) => {
     return enter({ id: `w${n}`, channels }).connection
@@ -31,7 +31,7 @@ test('a message goes to the windows of its channel', async () => {
   assert.deepEqual([idsIn(main?.frames ?? []), idsIn(other?.frames ?? [])], [['w1-1'], ['w1-2']])
 })
 
-test('messages that came at once reach every window in one order', async () => {
+test('messages sent at the same time reach every window in the same order', async () => {
   const { hub, enter } = openHub()
   const connections = countTo(5).map((n) => enter({ id: `w${n}` }).connection)
   await settled()
@@ -40,13 +40,13 @@ test('messages that came at once reach every window in one order', async () => {
   for (const { frames } of connections) assert.deepEqual(idsIn(frames), inOrder)
 })
 
-test('a draft is acknowledged with its number, the same draft again with the same one', async () => {
+test('a draft is acknowledged with its number, and a repeated draft with the same number', async () => {
   const { hub } = openHub()
   const stored = { type: 'stored', id: 'w1-1', seq: 1 }
   assert.deepEqual([await hub.publish(draft('w1-1')), await hub.publish(draft('w1-1'))], [stored, stored])
 })
 
-test('a draft is acknowledged when every window was told, and not before', async () => {
+test('a draft is acknowledged only after it was sent to every window', async () => {
   const { hub, enter } = openHub()
   const { connection } = enter()
   await settled()
@@ -54,7 +54,7 @@ test('a draft is acknowledged when every window was told, and not before', async
   assert.deepEqual(idsIn(connection.frames), ['w1-1'])
 })
 
-test('refuses the window that is one too many, with a time to come back, until another leaves', async () => {
+test('refuses a window beyond the limit, with a time to retry, until another leaves', async () => {
   const { hub, enter, ask } = openHub({ maxWindows: 2 })
   const { window } = enter({ id: 'w1' })
   enter({ id: 'w2' })
@@ -69,7 +69,7 @@ test('refuses the window that is one too many, with a time to come back, until a
   assert.equal(hub.windowCount(), 2)
 })
 
-test('those who came by one invitation hold half of the windows, and begin so many channels, by however many connections', async () => {
+test('the users of one invitation get at most half of the windows and share a quota of new channels, over any number of connections', async () => {
   const { hub, enter, ask } = openHub({
     log: memoryLog(() => 0, { maxChannels: 100 }),
     maxWindows: 20,
@@ -89,7 +89,7 @@ test('those who came by one invitation hold half of the windows, and begin so ma
   await hub.publish(draft('w1-13', '', 'page12'), guest())
 })
 
-test('a polling window counts for the connection that it last came by, and for none once it has left', async () => {
+test('a polling window counts towards its latest connection, and towards none once it has left', async () => {
   const { hub, ask } = openHub({ streamsPerSession: 2 })
   const [one, other] = [1, 2].map(() => ({ connection: {}, invitation: null }))
   assert.ok(one && other)
@@ -103,7 +103,7 @@ test('a polling window counts for the connection that it last came by, and for n
   await ask({ id: 'w5', holder: other })
 })
 
-test('windows are told to come back between 0.3 and 1.5 s later, each at its own time', async () => {
+test('windows are told to reconnect after 0.3 to 1.5 s, each at its own time', async () => {
   const random = createSeededRandom(2)
   const { enter } = openHub({ maxWindows: 0, random })
   const refused = await Promise.all(countTo(200).map((n) => refusalOf(() => enter({ id: `w${n}` }))))
@@ -112,7 +112,7 @@ test('windows are told to come back between 0.3 and 1.5 s later, each at its own
   assert.ok(new Set(times).size > 100)
 })
 
-test('a newer stream of a window takes the place of the older one, which is told so', async () => {
+test('a newer stream of a window replaces the older one, which is told so', async () => {
   const { hub, enter } = openHub()
   const older = enter({ opening: 1 })
   await settled()
@@ -125,7 +125,7 @@ test('a newer stream of a window takes the place of the older one, which is told
   assert.equal(hub.windowCount(), 1)
 })
 
-test('an older stream that comes late is told so and disturbs nobody', async () => {
+test('an older stream that arrives late is told so and replaces nothing', async () => {
   const { hub, enter } = openHub()
   const newer = enter({ opening: 2 })
   const late = enter({ opening: 1 })
@@ -136,7 +136,7 @@ test('an older stream that comes late is told so and disturbs nobody', async () 
   assert.deepEqual([byesOf(newer.connection), idsIn(newer.connection.frames)], [[], ['m-1']])
 })
 
-test('a sender that is too fast is told how long to wait, in whole ms, and that is enough', () => {
+test('a sender that is too fast is told how long to wait, in whole ms, and that wait suffices', () => {
   const { hub, time } = openHub({ messagesPerSecond: 3 })
   const connection = {}
   const waits = countTo(4).map(() => hub.waitMs(connection, 'w1'))
@@ -145,7 +145,7 @@ test('a sender that is too fast is told how long to wait, in whole ms, and that 
   assert.equal(hub.waitMs(connection, 'w1'), 0)
 })
 
-test('gives a window’s stream by its proven name', async () => {
+test('finds a window’s stream by its proven name', async () => {
   const { hub, enter, ask } = openHub()
   const { window } = enter({ id: 'w1' })
   await ask({ id: 'w2' })
@@ -158,11 +158,11 @@ test('gives a window’s stream by its proven name', async () => {
   assert.equal(hub.streamOf('w1'), null)
 })
 
-/** The number of windows that a window was told last. */
+/** The window count that a window received last. */
 const countsIn = ({ connection }: { connection: FakeConnection }) =>
   connection.frames.flatMap((frame) => (frame.type === 'presence' ? [frame.windows] : [])).at(-1)
 
-test('a stream counts for the windows that it carries, of channels that it reads, and for a hundred at most', async () => {
+test('a stream counts for the windows that it carries, only on channels that it reads, and for at most a hundred', async () => {
   const { hub, time, enter } = openHub({ maxWindows: 1000 })
   const [one, other] = [
     enter({ id: 'w1', channels: ['main', 'notes'] }),
@@ -179,7 +179,7 @@ test('a stream counts for the windows that it carries, of channels that it reads
   assert.deepEqual(await told({ notes: 60, main: 60 }), [40, 1])
 })
 
-test('streams carry no more windows together than the server holds', async () => {
+test('streams together count for no more windows than the server allows', async () => {
   const { hub, time, enter } = openHub({ maxWindows: 120 })
   const [reader] = [enter({ id: 'w0' }), enter({ id: 'w1' }), enter({ id: 'w2' }), enter({ id: 'w3' })]
   for (const id of ['w1', 'w2', 'w3']) hub.heard(id, { main: 90 })
@@ -188,7 +188,7 @@ test('streams carry no more windows together than the server holds', async () =>
   assert.equal(reader && countsIn(reader), 120)
 })
 
-test('under a free name a stream speaks for itself alone, and nobody speaks for it', async () => {
+test('a stream with a free name represents only itself, and nobody represents it', async () => {
   const { hub, enter } = openHub()
   const place = { id: 'free', owner: null }
   const [mine, another] = [enter(place), enter({ ...place, opening: 9 })]
@@ -208,14 +208,14 @@ test('under a free name a stream speaks for itself alone, and nobody speaks for 
   assert.deepEqual(typesIn(mine.connection.frames), ['welcome'])
 })
 
-test('invented names leave an honest new sender its pace', () => {
+test('many invented names do not slow an honest new sender', () => {
   const { hub } = openHub({ maxWindows: 4, messagesPerSecond: 5 })
   const flooding = {}
   for (const n of countTo(5000)) hub.waitMs(flooding, `n${n}`)
   assert.equal(hub.waitMs({}, 'honest'), 0)
 })
 
-test('a refusal of the log becomes a Refusal, with or without a time to try again', async () => {
+test('a refusal by the log becomes a Refusal, with or without a time to retry', async () => {
   const { hub, log } = openHub({ log: memoryLog(() => 0, { maxChannels: 1 }) })
   await hub.publish(draft('w1-1'))
   const tooMany = await refusalOf(() => hub.publish(draft('w1-2', '', 'other')))
@@ -238,7 +238,7 @@ test('an error of the store is passed on unchanged', async () => {
   await assert.rejects(async () => hub.publish(draft('w1-1')), /no disk/)
 })
 
-test('lists the clients, and the bytes that wait for each', async () => {
+test('lists the clients and their queued bytes', async () => {
   const { hub, time, enter, ask } = openHub()
   const { connection } = enter({ id: 'w1', channels: ['main', 'wind'] })
   await ask({ id: 'w2', mode: 'polling/1.1' })
@@ -253,7 +253,7 @@ test('lists the clients, and the bytes that wait for each', async () => {
   assert.deepEqual(two, { ...polling, backlogBytes: 0, droppedReadings: 0, heardAt: time.now() })
 })
 
-test('gives the newest of each kind, and its place', async () => {
+test('returns the newest message of each kind, and its cursor', async () => {
   const { hub } = openHub()
   for (const n of [1, 2]) await hub.publish(draft(`m-${n}`))
   const { messages, head } = await hub.snapshot(new Set(['main']))
@@ -265,7 +265,7 @@ function open() {
   return { joined, ...openHub({ onJoined: (channels) => void joined.push([...channels].join(' ')) }) }
 }
 
-test('a channel is read while a stream or a poll of it is here', async () => {
+test('a channel counts as read while a stream or a polling client reads it', async () => {
   const { hub, time, enter, ask } = open()
   const reads = () => ['main', 'wind', 'notes'].map((channel) => hub.isRead(channel))
   assert.deepEqual(reads(), [false, false, false])
@@ -274,12 +274,12 @@ test('a channel is read while a stream or a poll of it is here', async () => {
   assert.deepEqual(reads(), [true, true, true])
   hub.leave(window)
   assert.deepEqual(reads(), [false, true, true])
-  // It does not ask any more.
+  // The client has stopped polling.
   time.advance(60_000)
   assert.deepEqual(reads(), [false, false, false])
 })
 
-test('reports each stream that opens and each window that begins to poll, not each poll', async () => {
+test('reports each stream that opens and each window that begins to poll, but not each poll', async () => {
   const { joined, enter, ask } = open()
   enter({ id: 'w1' })
   enter({ id: 'w1', opening: 1, channels: ['main', 'wind'] })
@@ -289,7 +289,7 @@ test('reports each stream that opens and each window that begins to poll, not ea
   assert.deepEqual(joined, ['main', 'main wind', 'notes', 'notes wind'])
 })
 
-test('does not report a late stream that gives way to a newer one of its name', () => {
+test('does not report a late stream that loses to a newer one of its name', () => {
   const { joined, enter } = open()
   enter({ id: 'w1', opening: 2 })
   enter({ id: 'w1', opening: 1, channels: ['late'] })
@@ -303,7 +303,7 @@ const newestIn = ({ frames }: FakeConnection) =>
   frames.flatMap((frame: DownFrame) => (frame.type === 'heartbeat' ? [frame.newest] : []))
 const beatsOf = (connection: FakeConnection) => newestIn(connection).length
 
-test('sends heartbeats at least as often as promised, from the beginning, and not much more often', async () => {
+test('sends heartbeats at least as often as promised from the start, and not much more often', async () => {
   for (const lateMs of [0, 1, 500, 999]) {
     const { time, enter } = openHub()
     time.advance(lateMs)
@@ -325,7 +325,7 @@ test('timers that fire early or late do not make heartbeats rarer', async () => 
   await settled()
   const beatenAt = [time.now()]
   for (const turn of countTo(200)) {
-    // A process's timers know whole ms only, and wait while it is busy.
+    // A process's timers have a resolution of 1 ms, and run late while it is busy.
     time.setClock(-0.5)
     if (turn % 3 === 0) time.stall(20)
     time.advance(turnMs)
@@ -335,12 +335,12 @@ test('timers that fire early or late do not make heartbeats rarer', async () => 
   assert.ok(pausesMs.length > 10 && Math.max(...pausesMs) <= heartbeatMs, String(pausesMs))
 })
 
-test('ten thousand windows that came at once get their heartbeats a part at a time', async () => {
+test('ten thousand windows that join at once get their heartbeats spread over several turns', async () => {
   const { time, enter } = openHub({ maxWindows: 10_000 })
   const connections = countTo(10_000).map((n) => enter({ id: `w${n}` }).connection)
   await settled()
   time.advance(heartbeatMs)
-  // Who is here was told by now: what still comes are beats.
+  // Presence has been sent by now: the remaining frames are heartbeats.
   const beatsIn = () => connections.reduce((sum, { frames }) => sum + frames.length, 0)
   for (let turn = 0, before = beatsIn(); turn < 32; turn += 1) {
     time.advance(turnMs)
@@ -394,7 +394,7 @@ test('a heartbeat never names a number that the window was not sent', async () =
   }
 })
 
-test('the equal heartbeats of one turn are encoded once', async () => {
+test('equal heartbeats of one turn are encoded once', async () => {
   const { hub, time, enter } = openHub({ maxWindows: 1000 })
   let encoded = 0
   const framing = {
@@ -410,7 +410,7 @@ test('the equal heartbeats of one turn are encoded once', async () => {
   assert.ok(encoded <= 16, `${encoded} times`)
 })
 
-test('a window that sent heartbeats and falls silent is let go; one that never did need not', async () => {
+test('a window that sent heartbeats and falls silent is disconnected, but one that never sent any is not', async () => {
   const { hub, time, enter } = openHub()
   const [beating, quiet, faithful] = ['w1', 'w2', 'w3'].map((id) => enter({ id }).connection)
   assert.ok(beating && quiet && faithful)
@@ -420,7 +420,7 @@ test('a window that sent heartbeats and falls silent is let go; one that never d
   for (const turn of countTo(200)) {
     if (turn % 30 === 0) hub.heard('w3')
     time.advance(turnMs)
-    if (turn === 40) assert.deepEqual(byesOf(beating), [], 'two and a half heartbeats are not over')
+    if (turn === 40) assert.deepEqual(byesOf(beating), [], 'less than two and a half heartbeat intervals')
     if (turn === 41) assert.deepEqual(byesOf(beating), [['silent', 0]])
   }
   assert.deepEqual([byesOf(beating), byesOf(quiet), byesOf(faithful)], [[['silent', 0]], [], []])
@@ -443,7 +443,7 @@ test('a stream ends with its session', async () => {
   assert.ok(!typesIn(ending.frames).includes('message'))
 })
 
-test('windows that polled and fell silent are forgotten, and the others are told', async () => {
+test('polling windows that fell silent are forgotten, and the others are notified', async () => {
   const { hub, time, enter, ask } = openHub()
   const { connection } = enter({ id: 'w1' })
   await ask({ id: 'w2' })
@@ -472,7 +472,7 @@ async function crowdOf(count: number, seed = 1) {
   return { ...opened, entered, left }
 }
 
-test('draining sends a few windows away at once, each once and with its own time to come back', async () => {
+test('draining disconnects a few windows at once, each with its own time to reconnect', async () => {
   const { hub, time, entered } = await crowdOf(5)
   const drained = hub.drain(1000)
   assert.equal(hub.windowCount(), 0)
@@ -484,7 +484,7 @@ test('draining sends a few windows away at once, each once and with its own time
   assert.deepEqual([hub.isDraining(), time.pending()], [true, 0])
 })
 
-test('draining sends many windows away in turns, evenly spread over 2 ms for each', async () => {
+test('draining disconnects many windows in turns, 2 ms apart on average', async () => {
   const { hub, time, left } = await crowdOf(1000)
   const drained = hub.drain(60_000)
   const perTurn: number[] = []
@@ -498,7 +498,7 @@ test('draining sends many windows away in turns, evenly spread over 2 ms for eac
   assert.deepEqual(new Set(perTurn), new Set([10]))
 })
 
-test('draining takes no longer than the time given', async () => {
+test('draining takes no longer than the given time', async () => {
   const { hub, time, left } = await crowdOf(5000)
   let isDone = false
   const drained = hub.drain(500).then(() => {
@@ -512,7 +512,7 @@ test('draining takes no longer than the time given', async () => {
   await drained
 })
 
-test('draining within 0 ms sends all away at once', async () => {
+test('draining within 0 ms disconnects all windows at once', async () => {
   const { hub, left } = await crowdOf(300)
   await hub.drain(0)
   assert.equal(left.length, 300)
@@ -534,7 +534,7 @@ test('streams are drained in random order, each once', async () => {
   assert.equal(one.length, 200)
 })
 
-test('until its turn to drain a window gets messages', async () => {
+test('a window receives messages until its turn to drain', async () => {
   const { hub, time, entered } = await crowdOf(100)
   void hub.drain(1000)
   const staying = entered.filter(({ window }) => !window.isClosed)
@@ -544,7 +544,7 @@ test('until its turn to drain a window gets messages', async () => {
   for (const { connection } of staying) assert.deepEqual(idsIn(connection.frames), ['m-1'])
 })
 
-test('a window that left by itself while the server drains gets no `bye`', async () => {
+test('a window that leaves by itself during draining gets no `bye`', async () => {
   const { hub, time, entered, left } = await crowdOf(100)
   void hub.drain(1000)
   const gone = entered.find(({ window }) => !window.isClosed)
@@ -554,7 +554,7 @@ test('a window that left by itself while the server drains gets no `bye`', async
   assert.deepEqual([gone.connection.byes.length, left.length], [0, 99])
 })
 
-test('while and after draining nobody is let in, and all are told when to come back', async () => {
+test('during and after draining, every client is refused and told when to reconnect', async () => {
   const { hub, time, enter, ask } = await crowdOf(100)
   const refuses = async () => {
     for (const act of [() => enter({ id: 'late' }), () => ask({ id: 'late' })]) {
@@ -571,7 +571,7 @@ test('while and after draining nobody is let in, and all are told when to come b
   assert.deepEqual([hub.windowCount(), hub.windows(), time.pending()], [0, [], 0])
 })
 
-test('draining answers held polls at once, and other windows when they poll again', async () => {
+test('draining answers held polls at once, and other polling windows at their next poll', async () => {
   const { hub, time, ask } = openHub()
   const held = refusalOf(() => ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 20_000 }))
   await ask({ id: 'w2', mode: 'polling/2' })
@@ -590,7 +590,7 @@ test('draining answers held polls at once, and other windows when they poll agai
   assert.deepEqual([hub.windowCount(), time.pending()], [0, 0])
 })
 
-test('draining does not wait longer than it may for windows that do not poll any more', async () => {
+test('draining waits a limited time for windows that have stopped polling', async () => {
   const { hub, time, ask } = openHub()
   await ask({ id: 'w1' })
   let isDone = false
@@ -606,14 +606,14 @@ test('draining does not wait longer than it may for windows that do not poll any
   assert.deepEqual([hub.windowCount(), time.pending()], [0, 0])
 })
 
-test('draining again is the same', async () => {
+test('draining a second time returns the same promise', async () => {
   const { hub, entered } = await crowdOf(3)
   await Promise.all([hub.drain(1000), hub.drain(5)])
   await hub.drain(1000)
   for (const { connection } of entered) assert.equal(connection.byes.length, 1)
 })
 
-test('a window whose log is still being read is sent away like any other', async () => {
+test('a window is drained even while its log is still being read', async () => {
   const { log, answer } = slowLog('when asked')
   const { hub, time, enter } = openHub({ log })
   const { connection } = enter()

@@ -23,16 +23,16 @@ import {
 
 /** Counts traffic. */
 export interface Meter {
-  /** A message, so long after it was admitted. */
+  /** A message was stored, this long after it was admitted. */
   readonly stored: (ms: number) => void
   readonly sent: (messages: number) => void
-  /** A reading or overview was left out of a full queue. */
+  /** A reading or overview was dropped from a full queue. */
   readonly omitted: () => void
-  /** A message that the log, its disk or its broker failed to store. */
+  /** The log, its disk or its broker failed to store a message. */
   readonly failed: () => void
-  /** A client resumed and got a snapshot in place of what it had missed. */
+  /** A client resumed but got a snapshot instead of the messages it had missed. */
   readonly unrecovered: () => void
-  /** A stream, by this server. */
+  /** The server ended a stream. */
   readonly ended: (code: ByeCode) => void
 }
 
@@ -40,14 +40,17 @@ interface HubParts {
   readonly log: Log
   readonly timers: Timers
   readonly random: Random
-  /** Errors that cost one client its stream: its connection threw, or the log was unreadable. */
+  /**
+   * Reports errors that cost one client its stream: its connection threw, or the log was
+   * unreadable.
+   */
   readonly onFailure: (error: unknown) => void
-  /** To the other servers of the log; absent where there are none. */
+  /** The connection to the other servers of the log, if there are any. */
   readonly bus?: Bus | undefined
-  /** Whether it may do what one server of the log has to do. */
+  /** Whether it may take on work that exactly one server must do. */
   readonly mayLead: boolean
   readonly meter: Meter
-  /** Why no client is admitted at the moment; default: null. */
+  /** Why no client is admitted at the moment; null by default. */
   readonly refusal?: () => Refusal | null
   readonly settings: {
     readonly heartbeatMs: number
@@ -75,7 +78,9 @@ export class Hub {
   readonly #rateLimit: RateLimit
   readonly #streams: SubscriberHub
   readonly snapshot: Log['snapshot']
-  /** A client here, or of an overview at another server, begins to read these channels. */
+  /**
+   * Called when a client starts to read these channels, here or (overviews only) at another server.
+   */
   onJoined: (channels: ReadonlySet<string>) => void = () => undefined
   #draining: Promise<void> | null = null
 
@@ -136,7 +141,10 @@ export class Hub {
     })
   }
 
-  /** Sends welcome, missed messages or a snapshot, then new messages. Throws a `Refusal` when full or draining. */
+  /**
+   * Opens a stream: welcome, missed messages or a snapshot, then new messages. Throws a `Refusal`
+   * when full or draining.
+   */
   join(joining: Joining, cursor: Cursor | null): Subscriber {
     this.#admit(joining)
     const stream = new Subscriber(joining, this.#streams)
@@ -145,7 +153,7 @@ export class Hub {
       stream.dismiss('replaced', 'A newer stream of this window is open.')
       return stream
     }
-    joined.replaced?.dismiss('replaced', 'A newer stream of this window was opened.')
+    joined.replaced?.dismiss('replaced', 'A newer stream of this window is open.')
     void stream.open(cursor)
     const { id, owner, opening, channels } = joining
     if (owner !== null) this.#neighbours?.say({ type: 'opened', window: id, opening })
@@ -165,32 +173,38 @@ export class Hub {
     return this.#polls.poll(poll)
   }
 
-  /** A polling client with a proven name leaves. */
+  /** Removes a polling client with a proven name. */
   left(id: string, opening: number): void {
     this.#registry.left(id, opening)
     this.#neighbours?.say({ type: 'left', window: id, opening })
   }
 
   /**
-   * The answer to the sender, once the message is stored and sent to all streams: at once where the log stores it at once,
-   * else a promise. `holder` is its sender; absent for the server's own. Rejects, and never throws, with a `Refusal` or the
-   * store's error.
+   * Returns the answer to the sender once the message is stored and sent to all streams:
+   * synchronously if the log stores it synchronously, else a promise. `holder` is the sender,
+   * absent for the server itself. Never throws; rejects with a `Refusal` or the store's error.
    */
   publish(draft: Draft, holder?: Holder): Stored | Promise<Stored> {
     return this.#publisher.publish(draft, holder)
   }
 
-  /** Ms to wait before the next message; 0 counts it as sent. `connection` is the sender's. */
+  /**
+   * Returns the ms to wait before the next message; 0 counts it as sent. `connection` is the
+   * sender's.
+   */
   waitMs(connection: object, sender = ''): number {
     return Math.ceil(this.#rateLimit.take(connection, sender))
   }
 
-  /** A refused frame of a stream costs its sender as much as it cost the server. */
+  /** Charges the sender for a refused frame of a stream, by its size. */
   refused(connection: object, bytes: number): void {
     this.#rateLimit.charge(connection, Math.floor(bytes / bytesPerToken))
   }
 
-  /** Throws a `Refusal` (403 `not-your-name`) if a free name sets `carries`, the windows of a shared stream. */
+  /**
+   * Throws a `Refusal` (403 `not-your-name`) if a free name sets `carries`, the windows of a shared
+   * stream.
+   */
   heard(from: Subscriber | string, carries?: Readonly<Record<string, number>>): void {
     const client = this.#clientOf(from)
     if (client) this.#registry.heard(client, carries)
@@ -199,16 +213,17 @@ export class Hub {
   }
 
   /**
-   * What a window shows of itself; `from` is its stream, or a proven name. Nothing for one without a stream that does
-   * not poll: it may have left since. Throws a `Refusal`: 403 `not-your-name` or `read-only-channel`, and 400
-   * `bad-shape` for a channel that the window does not read; another server's window is not known here.
+   * Shows a window's state; `from` is its stream or a proven name. Ignored for a client without a
+   * stream that does not poll: it may have left since. Throws a `Refusal`: 403 `not-your-name` or
+   * `read-only-channel`, and 400 `bad-shape` for a channel that the window does not read, which
+   * cannot be checked for another server's window.
    */
   show(from: Subscriber | string, report: AwarenessReport, opening = Number.POSITIVE_INFINITY): void {
     const client = this.#clientOf(from)
     if (client) this.#awareness.show(client, report, opening)
     if (typeof from !== 'string') return
     if (!client) checkReport(from, report)
-    // A client that polls may be known to several servers, and shown by another than this one.
+    // Several servers may know a polling client, and another one may show it.
     const isForOthers = !client || (client.stream === null && report.state === null)
     if (isForOthers) this.#neighbours?.say({ type: 'show', window: from, report, opening })
   }
@@ -217,12 +232,12 @@ export class Hub {
     return this.#registry.named(id)?.stream ?? null
   }
 
-  /** By a client here or, of an overview, at another server. */
+  /** Whether a client reads the channel, here or (overviews only) at another server. */
   isRead(channel: string): boolean {
     return this.#registry.isRead(channel) || this.#registry.elsewhere.counts().overviews.has(channel)
   }
 
-  /** Alone among the servers of the log. */
+  /** Whether this server leads, which exactly one server of the log does. */
   leads(): boolean {
     return this.#neighbours?.leads() ?? true
   }
@@ -243,13 +258,18 @@ export class Hub {
     return this.#draining !== null
   }
 
-  /** Disconnects all that are here, to reconnect after a jittered pause; polling clients are refused at their next poll. */
+  /**
+   * Disconnects all current clients, to reconnect after a jittered delay; polling clients are
+   * refused at their next poll.
+   */
   sendAway(sentence: string): void {
     void this.#drainStreams(drainMsPerStream * this.#registry.size, sentence)
     this.#polls.wakeAll()
   }
 
-  /** Admits no more clients; disconnects all in `withinMs`, to reconnect after a jittered pause. */
+  /**
+   * Admits no more clients; disconnects all within `withinMs`, to reconnect after a jittered delay.
+   */
   drain(withinMs: number): Promise<void> {
     this.#draining ??= this.#drain(withinMs)
     return this.#draining
@@ -259,7 +279,7 @@ export class Hub {
     return typeof from === 'string' ? this.#registry.named(from) : this.#registry.find(from.identity)
   }
 
-  /** Throws a `Refusal` when draining, or when full for a new client. */
+  /** Throws a `Refusal` when draining, or for a new client when full. */
   #admit(identity: ClientIdentity): void {
     if (this.#draining)
       throw this.#unavailable('draining', 'The server is shutting down; try again in a moment.')
@@ -274,7 +294,7 @@ export class Hub {
     return new Refusal(code, sentence, null, this.#streams.reconnectDelayMs())
   }
 
-  /** A sentence; null where there is room for the new client. */
+  /** Returns a sentence; null if there is room for the new client. */
   #whyFull({ holder }: ClientIdentity): string | null {
     const registry = this.#registry
     const { maxWindows, streamsPerSession } = this.#parts.settings
@@ -286,12 +306,12 @@ export class Hub {
     if (held >= streamsPerSession)
       return `This connection holds ${held} windows, its limit (limits.streamsPerSession); close one or open another connection.`
     if (invitation !== null && registry.heldBy(invitation) >= maxWindows / 2)
-      return 'Those who came by your invitation hold half of all windows (limits.maxWindows); close one.'
+      return 'The users of your invitation hold half of all windows (limits.maxWindows); close one.'
     if (held === 0 || registry.size < reserveOf(maxWindows)) return null
-    return `The server is nearly full, and this connection has a window (limits.maxWindows: ${maxWindows}); close one.`
+    return `The server is nearly full, and this connection already has a window (limits.maxWindows: ${maxWindows}); close one.`
   }
 
-  /** What came to another server for a client that is here. */
+  /** Handles a request that reached another server but concerns a client of this one. */
   #hearOfOthers(said: Said): void {
     const client = this.#registry.named(said.window)
     if (!client) return
@@ -304,7 +324,7 @@ export class Hub {
         if (said.type === 'heard') this.#registry.heard(client, said.carries)
         else this.#awareness.show(client, said.report, said.opening)
       } catch (error) {
-        // Its sender was answered without knowing this client.
+        // The other server has already answered the sender.
         if (!(error instanceof Refusal)) throw error
       }
     }
@@ -315,14 +335,14 @@ export class Hub {
     if (identity.opening > opening)
       this.#neighbours?.say({ type: 'opened', window: identity.id, opening: identity.opening })
     else if (identity.opening === opening) return
-    else if (stream) stream.dismiss('replaced', 'A newer stream of this window was opened.')
+    else if (stream) stream.dismiss('replaced', 'A newer stream of this window is open.')
     else this.#registry.left(identity.id, opening - 1)
   }
 
   async #drain(withinMs: number): Promise<void> {
     const endsAt = this.#parts.timers.now() + withinMs
     await this.#drainStreams(withinMs, 'The server is shutting down or restarting.')
-    // Polling clients learn of it at their next poll.
+    // Polling clients are notified at their next poll.
     await this.#polls.drain(endsAt)
     this.#heartbeats.stop()
     this.#neighbours?.close()
@@ -330,7 +350,7 @@ export class Hub {
     this.#registry.close()
   }
 
-  /** In random order over several turns, to spread the load on the next server. */
+  /** Uses random order over several turns, to spread the load on the next server. */
   #drainStreams(withinMs: number, sentence: string): Promise<void> {
     const { timers, random } = this.#parts
     const { reconnectDelayMs } = this.#streams

@@ -1,4 +1,4 @@
-// Checks what servers of one log know of each other's windows, and that a request may come to any of them.
+// What servers of one log know of each other's windows; any of them handles a request.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { type FakeConnection, type FakePlace, memoryLog, openHub, settled } from
 
 const heartbeatMs = 16_000
 
-/** Servers over one log, on one clock; a note arrives at once, as plain data. */
+/** Opens servers with one log and one clock; notes arrive at once, as plain data. */
 function openServers(count: number) {
   const time = createManualTime()
   const log = memoryLog(time.now)
@@ -41,9 +41,9 @@ function openServers(count: number) {
     })
     return {
       ...opened,
-      /** Channels that somebody began to read, here or elsewhere. */
+      /** Channels reported as newly read, here or elsewhere. */
       toldOf,
-      /** From the other servers. */
+      /** Notes from the other servers. */
       notes,
       async join(place: FakePlace = {}) {
         const { connection, window } = opened.enter(place)
@@ -54,7 +54,7 @@ function openServers(count: number) {
           show: (state: AwarenessState | null) => opened.hub.show(window, { state }),
         }
       },
-      /** Its notes are lost in both directions. */
+      /** Loses its notes in both directions. */
       cut: () => void lost.add(bus),
       heal() {
         lost.delete(bus)
@@ -85,7 +85,7 @@ const fingerprint = 'abcdefghij'
 
 const at = (anchor: string): AwarenessState => ({ client: 7, name: 'Ada', anchor, head: anchor })
 
-/** Who is shown on the page, by the frames since the last whole. */
+/** Who is shown on the page, from the frames since the last full one. */
 function shownTo({ frames }: FakeConnection): Record<string, string | null> {
   const shown = new Map<string, string | null>()
   for (const frame of frames) {
@@ -98,7 +98,7 @@ function shownTo({ frames }: FakeConnection): Record<string, string | null> {
   return Object.fromEntries(shown)
 }
 
-test('the windows of a page are counted over all servers', async () => {
+test('a page’s windows are counted over all servers', async () => {
   const { one, other, advance } = two()
   const first = await one.join({ id: 'a' })
   const second = await other.join({ id: 'b' })
@@ -121,7 +121,7 @@ test('the windows of a page are counted over all servers', async () => {
   assert.equal(first.connection.frames.slice(quiet).filter(({ type }) => type === 'presence').length, 0)
 })
 
-test('a server that stops, and one that vanishes, takes its windows along', async () => {
+test('the windows of a server disappear when it stops or crashes', async () => {
   const { servers, advance } = openServers(3)
   const [one, stopping, vanishing] = servers
   assert.ok(one && stopping && vanishing)
@@ -142,7 +142,7 @@ test('a server that stops, and one that vanishes, takes its windows along', asyn
   assert.deepEqual(shownTo(connection), {})
 })
 
-test('a window is shown on all servers, also to those that come later, until it leaves', async () => {
+test('a window is shown on all servers, including later ones, until it leaves', async () => {
   const { one, other, advance, open } = two()
   const author = await one.join({ id: 'a' })
   const reader = await other.join({ id: 'b' })
@@ -159,7 +159,7 @@ test('a window is shown on all servers, also to those that come later, until it 
   for (const { connection } of [reader, newcomer]) assert.deepEqual(shownTo(connection), {})
 })
 
-test('after a broken connection the servers tell each other everything anew', async () => {
+test('after a broken connection the servers exchange their full state', async () => {
   const { one, other, advance } = two()
   const reader = await other.join({ id: 'b' })
   one.cut()
@@ -173,7 +173,7 @@ test('after a broken connection the servers tell each other everything anew', as
   assert.equal(windowsSeenBy(author.connection), 2)
 })
 
-test('a heartbeat and a caret may come to another server than the one with the stream', async () => {
+test('a heartbeat and a caret may reach another server than the one with the stream', async () => {
   const { one, other, advance } = two()
   const place = owned('w1')
   const { connection } = await one.join(place)
@@ -195,7 +195,7 @@ test('a heartbeat and a caret may come to another server than the one with the s
   )
 })
 
-test('polls that go to any server are one window, which is shown while it polls and leaves once', async () => {
+test('polls that reach different servers are one window, which is shown while it polls and leaves once', async () => {
   const { one, other, advance } = two()
   const reader = await one.join({ id: 'b' })
   const place = { ...owned('w1'), mode: 'long-polling/2' }
@@ -207,7 +207,7 @@ test('polls that go to any server are one window, which is shown while it polls 
     advance(1000)
   }
   assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [2, { [name]: 'x' }])
-  // From now on the other alone: it still is one, and shown.
+  // From now on it polls only the other server: it is still one window, and shown.
   for (let round = 0; round < 50; round += 1) {
     await other.ask(place)
     advance(1000)
@@ -218,7 +218,7 @@ test('polls that go to any server are one window, which is shown while it polls 
   assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [1, {}])
 })
 
-/** One that polls both servers, and said at the first that it is at x, then at the other that it is at y. */
+/** A client polls both servers, and reports position x to the first, then y to the other. */
 async function pollAtBoth({ one, other, advance }: ReturnType<typeof two>) {
   const place = { ...owned('w1'), mode: 'polling/1.1' }
   const name = String(place.id)
@@ -229,7 +229,7 @@ async function pollAtBoth({ one, other, advance }: ReturnType<typeof two>) {
   return { place, name }
 }
 
-test('a window that polls may say at any server that it is shown no more, wherever it said where it is', async () => {
+test('a polling window can remove itself from view at any server, wherever it reported its position', async () => {
   const servers = two()
   const { one, other, advance } = servers
   const readers = [await one.join({ id: 'b' }), await other.join({ id: 'c' })]
@@ -242,7 +242,7 @@ test('a window that polls may say at any server that it is shown no more, wherev
   assert.deepEqual(shownNow(), [{}, {}])
 })
 
-test('a window that fell silent is not shown again where it was before it moved at another server', async () => {
+test('a silent window does not reappear at its old position after it moved at another server', async () => {
   const servers = two()
   const { one, advance } = servers
   const reader = await one.join({ id: 'b' })
@@ -253,7 +253,7 @@ test('a window that fell silent is not shown again where it was before it moved 
   assert.deepEqual(shownTo(reader.connection), {})
 })
 
-test('a page that opens anew is not shown as it was before, though its first poll came to another server', async () => {
+test('a reopened page does not appear at its old position, even if its first poll reached another server', async () => {
   const { one, other, advance } = two()
   const reader = await one.join({ id: 'b' })
   const place = { ...owned('w1'), mode: 'long-polling/2' }
@@ -262,7 +262,7 @@ test('a page that opens anew is not shown as it was before, though its first pol
   one.hub.show(name, { state: at('x') }, 1)
   advance(200)
   assert.deepEqual(shownTo(reader.connection), { [name]: 'x' })
-  // Long enough to be taken for silent, not for gone.
+  // Long enough to count as silent, but not as gone.
   for (let passed = 0; passed < heartbeatMs && shownTo(reader.connection)[name]; passed += 500) advance(500)
   assert.deepEqual(shownTo(reader.connection), {})
   const told = reader.connection.frames.length
@@ -278,7 +278,7 @@ test('a page that opens anew is not shown as it was before, though its first pol
   assert.deepEqual(shownTo(reader.connection), { [name]: 'y' })
 })
 
-test('a newer stream of a window at another server takes the older one’s place, and a late older one does not', async () => {
+test('a newer stream of a window at another server replaces the older one, and a late older one does not', async () => {
   const { one, other } = two()
   const older = await one.join({ ...owned('w1'), opening: 1 })
   const newer = await other.join({ ...owned('w1'), opening: 2 })
@@ -294,7 +294,7 @@ test('a newer stream of a window at another server takes the older one’s place
   assert.deepEqual(newer.connection.byes, [])
 })
 
-test('the server with the least name leads; when it is gone the next one does, and is told of the pages', async () => {
+test('the server with the lowest name leads; when it is gone, the next one leads and learns which overviews are read', async () => {
   const { servers, advance } = openServers(3)
   const [first, second, third] = servers
   assert.ok(first && second && third)
@@ -306,7 +306,7 @@ test('the server with the least name leads; when it is gone the next one does, a
   second.toldOf.length = 0
   first.cut()
   advance(heartbeatMs * 2)
-  // The one that was cut off cannot know.
+  // The disconnected server cannot know.
   assert.deepEqual(leading(), [true, true, false])
   assert.deepEqual(second.toldOf, ['overview.main'])
   first.heal()
@@ -314,7 +314,7 @@ test('the server with the least name leads; when it is gone the next one does, a
   assert.deepEqual(leading(), [true, false, false])
 })
 
-test('an overview is read where a window of another server reads it', async () => {
+test('an overview counts as read if a window of another server reads it', async () => {
   const { one, other, advance } = two()
   await other.join({ id: 'a', channels: ['main'] })
   advance(500)
@@ -328,7 +328,7 @@ test('an overview is read where a window of another server reads it', async () =
   assert.equal(one.hub.isRead('overview.main'), false)
 })
 
-test('counts travel as changes, in notes of a bounded size, and are repeated whole for one that missed the first', async () => {
+test('counts are sent as changes in notes of limited size, and in full to a server that missed the first', async () => {
   const { one, other, advance } = two()
   const pages = Array.from({ length: 4500 }, (_, n) => `page-${n}`)
   for (const page of pages) await other.join({ id: page, channels: [page] })
@@ -344,7 +344,7 @@ test('counts travel as changes, in notes of a bounded size, and are repeated who
   assert.equal(windowsSeenBy(reader.connection), 3)
   const changes = one.notes.map(({ pages = {} }) => pages).filter((pages) => Object.keys(pages).length > 0)
   assert.deepEqual(changes, [{ 'page-4499': 2 }])
-  // So long without a sign that it is taken for gone.
+  // Silent for so long that it counts as gone.
   other.cut()
   advance(heartbeatMs * 2)
   assert.equal(windowsSeenBy(reader.connection), 1)

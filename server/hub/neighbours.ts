@@ -1,5 +1,4 @@
-// What the servers of one log tell each other: how many windows they have, who is shown where, and what a request that came to one
-// of them means for a client of another.
+// Exchanges window counts, shown windows and misdirected requests between the servers of one log.
 
 import type { Bus } from '../log/log.ts'
 import type { AwarenessReport } from '../wire/messages.ts'
@@ -7,7 +6,9 @@ import { type Cancel, repeat, type Timers } from '../wire/time.ts'
 import type { Awareness, OwnChange } from './awareness.ts'
 import { type Counts, type Elsewhere, emptyCounts, noCounts, type Registry } from './registry.ts'
 
-/** For a client of another server: a request need not come to the server that has the stream. */
+/**
+ * A request for another server's client: requests need not reach the server that has the stream.
+ */
 export type Said =
   | { readonly type: 'polled'; readonly window: string }
   | { readonly type: 'heard'; readonly window: string; readonly carries?: Readonly<Record<string, number>> }
@@ -28,50 +29,55 @@ type PlainCounts = Readonly<Record<CountsName, Readonly<Record<string, number>>>
 
 type Told =
   | Said
-  /** A server begins, or has missed something: the others tell it everything. */
+  /** A server starts, or has missed something: the others send it their full state. */
   | { readonly type: 'hello' }
-  /** What has changed since the last ones, 0 for nothing left; `isWhole`: forget those from before. */
+  /** Changes since the last counts, 0 for none left; `isWhole` replaces all earlier ones. */
   | ({ readonly type: 'counts'; readonly isWhole: boolean; readonly mayLead: boolean } & PlainCounts)
-  /** Pages of polling clients by their proven names; their next poll may come to any server. */
+  /** Pages of polling clients by proven name; the next poll may reach any server. */
   | { readonly type: 'polls'; readonly pages: Readonly<Record<string, string>> }
   | { readonly type: 'shown'; readonly shown: readonly OwnChange[] }
   | { readonly type: 'gone' }
 
-/** `from` is the server. Others of the same version wrote it: its shape is not checked. */
+/** `from` is the server. Its shape is not checked: only servers of the same version write it. */
 type Note = Told & { readonly from: string }
 
 interface NeighboursParts {
   readonly bus: Bus
-  /** Of this server, unique. */
+  /** This server's unique name. */
   readonly server: string
-  /** Of the servers that may, the one with the least name leads: it does what one of them has to do. */
+  /** Whether this server may lead; of those that may, the one with the lowest name does. */
   readonly mayLead: boolean
   readonly timers: Timers
   readonly heartbeatMs: number
   readonly registry: Registry
   readonly awareness: Awareness
-  /** Where the client is of this server; otherwise nothing. */
+  /** Ignored unless the client belongs to this server. */
   readonly onSaid: (said: Said) => void
-  /** Other servers have more readers of this overview than before, or this server leads from now on. */
+  /**
+   * Other servers have more readers of this overview than before, or this server has begun to lead.
+   */
   readonly onJoined: (overview: string) => void
 }
 
-/** Between notes of the same kind, ms. */
+/** Minimum pause between notes of one kind, ms. */
 const shownPauseMs = 50
 const polledPauseMs = 1000
 
-/** Counts come at least twice a heartbeat, changed or not; a server from which two did not come is gone. */
+/**
+ * Counts are sent at least twice per heartbeat interval, changed or not; a server that misses two
+ * is gone.
+ */
 const countsPerHeartbeat = 2
 const countsMissed = 2.5
 
-/** In one note, which a broker takes up to some size. */
+/** Brokers limit the size of a note. */
 const mostCountsInNote = 2000
 
 export class Neighbours implements Elsewhere {
   readonly #parts: NeighboursParts
   readonly #others = new Map<string, Other>()
   readonly #polling = new Map<string, { readonly page: string; readonly at: number }>()
-  /** Not posted yet, by channel and window; the newest of each. */
+  /** The newest changes not posted yet, by channel and window. */
   readonly #shown = new Map<string, OwnChange>()
   readonly #polled = new Map<string, string>()
   #cancelShown: Cancel | null = null
@@ -107,7 +113,7 @@ export class Neighbours implements Elsewhere {
     this.#post(said)
   }
 
-  /** A poll of a proven name came here. */
+  /** Records a poll of a proven name at this server. */
   polled(window: string, page: string): void {
     this.#polled.set(window, page)
     this.#cancelPolled ??= this.#parts.timers.later(() => {
@@ -214,7 +220,7 @@ export class Neighbours implements Elsewhere {
     const { timers, registry, onJoined } = this.#parts
     const { isWhole, mayLead } = told
     const known = this.#others.get(from)
-    // Of one that was taken for gone, or whose first note was lost.
+    // The server was taken for gone, or its first note was lost.
     if (!known && !isWhole) {
       this.#post({ type: 'hello' })
       return
@@ -233,7 +239,7 @@ export class Neighbours implements Elsewhere {
     for (const [overview] of joined) onJoined(overview)
   }
 
-  /** It polls no more. */
+  /** The window no longer polls. */
   #settle({ type, window }: Said): void {
     if ((type === 'left' || type === 'opened') && this.#polling.delete(window))
       this.#parts.registry.presenceChanged()

@@ -22,7 +22,7 @@ import type { PollReply } from './polls.ts'
 const idsOf = (reply: PollReply) => idsIn(framesOf(reply))
 const typesOf = (reply: PollReply) => typesIn(framesOf(reply))
 
-test('a response contains all after the request’s cursor, and the cursor for the next request', async () => {
+test('a response contains everything after the request’s cursor, and the cursor for the next request', async () => {
   const { hub, ask } = openHub()
   for (const n of countTo(4)) await hub.publish(draft(`m-${n}`, '', n === 3 ? 'other' : 'main'))
   const reply = await ask({}, { cursor: 'life1:1' })
@@ -30,14 +30,10 @@ test('a response contains all after the request’s cursor, and the cursor for t
   const next = await ask({}, { cursor: reply.cursor })
   assert.deepEqual([typesOf(next), next.cursor], [[], 'life1:4'])
   const again = await ask({}, { cursor: 'life1:1' })
-  assert.deepEqual(
-    idsOf(again),
-    ['m-2', 'm-4'],
-    'what a lost answer carried is there when it is asked for again',
-  )
+  assert.deepEqual(idsOf(again), ['m-2', 'm-4'], 'a lost response’s messages are sent again on request')
 })
 
-test('a window that opens is welcomed at once, however long it would wait', async () => {
+test('a window that opens is welcomed at once, however long it is willing to wait', async () => {
   const { hub, ask } = openHub()
   await hub.publish(draft('m-1'))
   const reply = await ask({}, { cursor: 'life1:1', isFirst: true, holdMs: 20_000 })
@@ -45,7 +41,7 @@ test('a window that opens is welcomed at once, however long it would wait', asyn
   assert.deepEqual(framesOf(reply), [{ ...welcome, heartbeatMs: 16_000 }])
 })
 
-test('a cursor that the log does not know is answered with a snapshot at once, marked as not recovered', async () => {
+test('a cursor unknown to the log gets a snapshot at once, marked as not recovered', async () => {
   const { hub, ask } = openHub()
   for (const n of countTo(3)) await hub.publish(draft(`m-${n}`))
   for (const cursor of [null, 'another:2', 'life1:9']) {
@@ -56,7 +52,7 @@ test('a cursor that the log does not know is answered with a snapshot at once, m
   }
 })
 
-test('a cursor of an earlier epoch is answered by a welcome, though no message is missing', async () => {
+test('a cursor of an earlier epoch gets a welcome, even if no message is missing', async () => {
   const kept = memoryLog()
   const read: Log['read'] = (cursor, channels) =>
     kept.read(cursor?.epoch === 'life0' ? { ...cursor, epoch: 'life1' } : cursor, channels)
@@ -68,7 +64,7 @@ test('a cursor of an earlier epoch is answered by a welcome, though no message i
   assert.deepEqual([idsOf(reply), reply.cursor], [['m-1'], 'life1:1'])
 })
 
-test('a held request is answered by the next message on its channels', async () => {
+test('a held request ends with the next message on its channels', async () => {
   const { hub, ask } = openHub()
   const held = watch(ask({ channels: ['main', 'wind'] }, { cursor: 'life1:0', holdMs: 20_000 }))
   await settled()
@@ -81,7 +77,7 @@ test('a held request is answered by the next message on its channels', async () 
   assert.deepEqual([idsOf(held.reply), held.reply.cursor], [['m-2'], 'life1:2'])
 })
 
-test('a held request is answered empty when its time is up, with the cursor to go on from', async () => {
+test('a held request ends empty when its time is up, with a cursor to continue from', async () => {
   const { hub, time, ask } = openHub()
   const held = watch(ask({}, { cursor: 'life1:0', holdMs: 300 }))
   await settled()
@@ -95,14 +91,14 @@ test('a held request is answered empty when its time is up, with the cursor to g
   assert.equal(held.reply?.cursor, 'life1:1')
 })
 
-test('messages that came between two requests are answered at once', async () => {
+test('messages that arrived between two requests are returned at once', async () => {
   const { hub, ask } = openHub()
   const first = await ask({}, { isFirst: true })
   await hub.publish(draft('m-1'))
   assert.deepEqual(idsOf(await ask({}, { cursor: first.cursor, holdMs: 20_000 })), ['m-1'])
 })
 
-test('a message that comes after the log was read and before the request is held is not missed', async () => {
+test('a message that arrives after reading the log and before holding the request is not missed', async () => {
   const { log, answer } = slowLog('when asked')
   const { hub, ask } = openHub({ log })
   const held = watch(ask({}, { cursor: 'life1:0', holdMs: 20_000 }))
@@ -134,7 +130,7 @@ test('each response contains exactly the messages between its two cursors, howev
           idsOf(reply),
           countTo(to - from).map((n) => `m-${from + n}`),
         )
-        // A fifth of the answers is lost on its way.
+        // A fifth of the responses are lost.
         if (random() > 0.2) place = Math.max(place, to)
       })
     }
@@ -158,7 +154,7 @@ test('each response contains exactly the messages between its two cursors, howev
   }
 })
 
-test('a response ends where it has grown too large, and the next one goes on exactly there', async () => {
+test('a response ends when it is too large, and the next one continues exactly there', async () => {
   const { hub, ask } = openHub({ queueBytesPerWindow: 1000 })
   for (const n of countTo(7)) await hub.publish(draft(`m-${n}`, 'x'.repeat(n === 4 ? 5000 : 400)))
   const answers: string[][] = []
@@ -170,7 +166,7 @@ test('a response ends where it has grown too large, and the next one goes on exa
   assert.deepEqual(answers, [['m-1', 'm-2'], ['m-3'], ['m-4'], ['m-5', 'm-6'], ['m-7']])
 })
 
-test('a snapshot is never cut: only all of it together has the cursor’s place', async () => {
+test('a snapshot is never cut: only the whole matches its cursor', async () => {
   const { hub, ask } = openHub({ queueBytesPerWindow: 1000 })
   const channels = ['a', 'b', 'c', 'd']
   for (const channel of channels) await hub.publish(draft(`m-${channel}`, 'x'.repeat(900), channel))
@@ -178,9 +174,9 @@ test('a snapshot is never cut: only all of it together has the cursor’s place'
   assert.deepEqual([idsOf(reply).length, reply.cursor], [4, 'life1:4'])
 })
 
-test('a portion of the log with nothing for the window is no response: the next one is read', async () => {
+test('a portion of the log with nothing for the window produces no response: the next one is read', async () => {
   const kept = memoryLog()
-  // Ten numbers at a time, whatever their channels.
+  // Reads ten numbers at a time, whatever their channels.
   const log: Log = {
     ...kept,
     async read(cursor, channels) {
@@ -235,7 +231,7 @@ test('an aborted request leaves no timer behind', async () => {
   assert.equal(time.pending(), before)
 })
 
-test('neither does a request that was answered at once, was refused, or met a log that cannot be read', async () => {
+test('a request that is answered at once, refused, or fails to read the log leaves no timer behind', async () => {
   const { log, answer } = slowLog('when asked')
   let isBroken = false
   const read: Log['read'] = (...asked) =>
@@ -253,7 +249,7 @@ test('neither does a request that was answered at once, was refused, or met a lo
   assert.equal(time.pending(), before)
 })
 
-test('a window is told of presence when it has changed, and not again', async () => {
+test('a polling window receives presence only when it has changed', async () => {
   const { time, enter, ask } = openHub()
   const first = await ask({ id: 'w1' }, { isFirst: true })
   enter({ id: 'w2' })
@@ -269,7 +265,7 @@ test('a window is told of presence when it has changed, and not again', async ()
   )
 })
 
-test('a window that opens anew is told of presence again: its page may be another', async () => {
+test('a window that opens again receives presence again: it may be another page', async () => {
   const { time, ask } = openHub()
   await ask({ id: 'w1' }, { isFirst: true })
   time.advance(100)
@@ -278,7 +274,7 @@ test('a window that opens anew is told of presence again: its page may be anothe
   assert.deepEqual([presenceIn(told), presenceIn(anew)], [[1], [1]])
 })
 
-test('a response that nobody waits for any more does not count as told', async () => {
+test('a response to an aborted request does not count as delivered', async () => {
   const { time, ask } = openHub()
   const taken = new AbortController()
   const held = watch(ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 20_000, signal: taken.signal }))
@@ -290,7 +286,7 @@ test('a response that nobody waits for any more does not count as told', async (
   assert.deepEqual(presenceIn(await ask({ id: 'w1' }, { cursor: 'life1:0' })), [1])
 })
 
-test('a window whose request is held is here, however long that is', async () => {
+test('a window with a held request is present, however long the hold', async () => {
   const { hub, time, ask } = openHub({ heartbeatMs: 1600 })
   void ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 25_000 })
   await settled()
@@ -304,7 +300,7 @@ test('a window whose request is held is here, however long that is', async () =>
   assert.equal(hub.windowCount(), 0)
 })
 
-test('a window that aborted its request is forgotten like any that fell silent', async () => {
+test('a window that aborted its request is forgotten like any silent one', async () => {
   const { hub, time, ask } = openHub({ heartbeatMs: 1600 })
   const taken = new AbortController()
   void ask({ id: 'w1' }, { cursor: 'life1:0', holdMs: 25_000, signal: taken.signal })
@@ -340,14 +336,14 @@ test('a late request of a window that has a stream by now is answered, and the s
   assert.deepEqual([idsIn(connection.frames), hub.windowCount()], [['m-1', 'm-2'], 1])
 })
 
-test('a window that says that it goes is gone, once', async () => {
+test('a window that leaves is removed once', async () => {
   const { hub, ask } = openHub()
   await ask({ id: 'w1' })
   for (const _time of [1, 2]) hub.left('w1', 0)
   assert.equal(hub.windowCount(), 0)
 })
 
-/** Held requests by name, and which of them were answered since that was asked last. */
+/** Holds requests by name; `answered` lists those answered since its last call. */
 function openHeld() {
   const opened = openHub()
   let answered: string[] = []
@@ -370,7 +366,7 @@ function openHeld() {
   }
 }
 
-test('a message ends the waiting of all requests for its channel, once, and takes back their timers', async () => {
+test('a message ends all held requests for its channel, once, and cancels their timers', async () => {
   const { hub, time, hold, answered } = openHeld()
   const before = time.pending()
   await hold('w1', ['main', 'wind'])
@@ -383,10 +379,10 @@ test('a message ends the waiting of all requests for its channel, once, and take
   await hub.publish(draft('m-4', '', 'wind'))
   await hub.publish(draft('m-5', '', 'main'))
   assert.deepEqual(await answered(), [])
-  assert.equal(time.pending(), before + 2, 'of w3, and of the presence')
+  assert.equal(time.pending(), before + 2, 'the readings of w3, and the presence timer')
 })
 
-test('each request that waited long enough is answered, at its own time', async () => {
+test('each held request ends when its own time is up', async () => {
   const { time, hold, answered } = openHeld()
   await hold('long', ['main'], { holdMs: 300 })
   await hold('short', ['main'], { holdMs: 100 })
@@ -398,8 +394,8 @@ test('each request that waited long enough is answered, at its own time', async 
   assert.deepEqual(await answered(), ['long'])
 })
 
-test('nothing is kept of a channel that no request waits for any more', async (t) => {
-  // That a map has been emptied shows nowhere else.
+test('nothing is kept for a channel without held requests', async (t) => {
+  // Nothing else shows that a map has been emptied.
   const { mock } = t.mock.method(Map.prototype, 'getOrInsertComputed')
   const { hub, time, hold, answered } = openHeld()
   await hold('w1', ['only here'])
@@ -422,7 +418,7 @@ test('nothing is kept of a channel that no request waits for any more', async (t
     assert.equal(Map.prototype.has.call(held, channel), false)
 })
 
-test('draining wakes all requests at once, those for several channels too', async () => {
+test('draining ends all held requests at once, including those for several channels', async () => {
   const { hub, ask } = openHub()
   const held = [['main', 'wind'], ['other']].map((channels, n) =>
     refusalOf(() => ask({ id: `w${n}`, channels }, { cursor: 'life1:0', holdMs: 20_000 })),

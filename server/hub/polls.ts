@@ -10,7 +10,7 @@ import { type ClientIdentity, type SubscriberHub, welcomeTo } from './subscriber
 
 export interface Poll {
   readonly identity: ClientIdentity
-  /** Acknowledges everything up to it; the server keeps no queue. */
+  /** Acknowledges everything up to this cursor; the server keeps no queue. */
   readonly cursor: Cursor | null
   /** Longest wait for messages, ms; 0 responds at once. */
   readonly holdMs: number
@@ -31,7 +31,7 @@ interface PollsParts {
   readonly timers: Timers
   /** Throws a `Refusal` when full or draining. */
   readonly admit: (identity: ClientIdentity) => void
-  /** First poll, or a new client. */
+  /** Called for a first poll or a new client. */
   readonly onJoined: (channels: ReadonlySet<string>) => void
   readonly onSent: (messages: number) => void
 }
@@ -56,10 +56,10 @@ export class Polls {
     const client = registry.polled(identity)
     if (isNew) registry.presenceChanged()
     if (isNew || isFirst) onJoined(identity.channels)
-    // An earlier page of that name got it, not this one.
+    // An earlier page of that name received it, not this one.
     if (client) awareness.polled(identity, isFirst)
     if (client && isFirst) client.lastPresence = null
-    // Before reading, so that messages in between end the hold.
+    // Registered before reading, so that messages in between end the hold.
     const { ended, end } = this.#hold(identity.channels, holdMs, signal)
     try {
       let found = await this.#read(cursor, identity.channels)
@@ -88,7 +88,10 @@ export class Polls {
     for (const channel of this.#held.keys()) this.wake(channel)
   }
 
-  /** Wakes all polls; resolves when all clients are notified, or at `until` (ms since the epoch). */
+  /**
+   * Ends all held polls; resolves when all clients are notified, or at `until` (ms since the
+   * epoch).
+   */
   drain(until: number): Promise<void> {
     const { registry, timers } = this.#parts
     this.wakeAll()
@@ -102,7 +105,7 @@ export class Polls {
     })
   }
 
-  /** A refused client is also removed. */
+  /** Also removes a refused client. */
   #admit(identity: ClientIdentity): void {
     const { registry, admit } = this.#parts
     try {
@@ -148,7 +151,7 @@ export class Polls {
     const { recent, queueBytes, heartbeatMs, on } = streams
     const { recovered, head } = found
     if (cursor && !recovered) on.unrecovered()
-    // Never cut a snapshot: only the whole matches its cursor. The next reply continues a cut one.
+    // Never cut a snapshot: only the whole matches its cursor. Otherwise the next reply continues.
     const messages = recovered ? asManyAsFit(found.messages, queueBytes) : found.messages
     onSent(messages.length)
     const last = messages.length < found.messages.length ? messages.at(-1) : undefined
@@ -169,7 +172,7 @@ export class Polls {
   }
 }
 
-/** At least one, however large. */
+/** Returns at least one message, however large. */
 function asManyAsFit(messages: readonly Message[], mostBytes: number): readonly Message[] {
   let bytes = 0
   const end = messages.findIndex(({ body }, index) => {

@@ -17,7 +17,7 @@ interface PublisherParts {
 
 const hourMs = 3_600_000
 
-/** Stores messages, and lets each sender begin only so many channels. */
+/** Stores messages, and limits the new channels of each sender. */
 export class Publisher {
   readonly #parts: PublisherParts
   readonly #all = {}
@@ -67,7 +67,7 @@ export class Publisher {
       })
   }
 
-  /** Throws a `Refusal` (429 `too-fast`) for a new channel beyond the quota. */
+  /** Throws a `Refusal` (429 `too-fast`) if a new channel exceeds the quota. */
   #mayBegin({ id, channel }: Draft, { connection, invitation }: Holder): void {
     const { log, maxChannels, newChannelsPerHour } = this.#parts
     const heads = log.heads()
@@ -80,8 +80,8 @@ export class Publisher {
       (isReserve && (ofEach.take(connection) || ofAll.take(this.#all))) ||
       0
     if (waitMs === 0) return
-    const few = isReserve ? ', and fewer where little room is left (limits.maxChannels)' : ''
-    const sentence = `Channel "${channel}" would be new, and a connection or invitation may begin ${newChannelsPerHour} an hour (limits.newChannelsPerHour)${few}; write to one that is there, or wait.`
+    const few = isReserve ? ', and fewer when little room is left (limits.maxChannels)' : ''
+    const sentence = `Channel "${channel}" does not exist yet; a connection or invitation may create at most ${newChannelsPerHour} channels an hour (limits.newChannelsPerHour)${few}. Use an existing channel, or wait.`
     throw new Refusal('too-fast', sentence, id, Math.ceil(waitMs))
   }
 }

@@ -8,19 +8,20 @@ interface Bucket {
 }
 
 interface Connection {
-  /** Null before the first that has a name. */
+  /** Null until a sender with a name appears. */
   own: Map<string, Bucket> | null
-  /** Of the sender without a name, and of those without a bucket of their own. */
+  /** For the sender without a name, and for those without a bucket of their own. */
   readonly shared: Bucket
   sweptAt: number
 }
 
-/** Active senders per connection with their own bucket. */
+/** Maximum number of active senders per connection with their own bucket. */
 const ownBuckets = 64
 
 /**
- * `count` messages per sender and period, a second by default, with a burst of one period. Names are free to invent: a client under thousands has
- * the rate of 65 senders, and does not slow other connections. The frames of a stream have the sender "".
+ * Allows `count` messages per sender and period (default: one second), with a burst of one period.
+ * Clients can invent names; one that uses thousands still gets the rate of only 65 senders, and
+ * does not slow other connections. Frames of a stream have the sender "".
  */
 export class RateLimit {
   readonly #count: number
@@ -42,12 +43,12 @@ export class RateLimit {
     return 0
   }
 
-  /** What costs more than a token: the next ones wait for it. */
+  /** Charges any number of tokens; later messages wait for them. */
   charge(connection: object, tokens: number, sender = ''): void {
     this.#filled(connection, sender).tokens -= tokens
   }
 
-  /** Until a connection has tokens again after it was charged more than it had, ms. */
+  /** Ms until a connection has tokens again after it was charged more than it had. */
   debtMs(connection: object): number {
     return (Math.max(0, -this.#filled(connection, '').tokens) / this.#count) * this.#periodMs
   }
@@ -76,7 +77,7 @@ export class RateLimit {
     // At most once a second: unknown senders must not slow every message.
     if (own.size >= ownBuckets && at - known.sweptAt >= 1000) {
       known.sweptAt = at
-      // An idle period fills a bucket, as if new.
+      // An idle period fills a bucket, so forgetting it changes nothing.
       for (const [idle, { filledAt }] of own) if (filledAt < at - this.#periodMs) own.delete(idle)
     }
     if (own.size >= ownBuckets) return shared
@@ -90,11 +91,11 @@ export class RateLimit {
   }
 }
 
-/** The last quarter of windows and channels is for those who have none. */
+/** The last quarter of windows and channels is reserved for clients that have none. */
 export const reserveOf = (most: number) => most * 0.75
 
-/** Of a message's bytes that are refused: the cost of one token. */
+/** Refused bytes that cost one token. */
 export const bytesPerToken = 16_384
 
-/** Tokens, for a refused request. */
+/** Tokens charged for a refused request. */
 export const costOfRefusal = (bytes: number) => 1 + bytes / bytesPerToken

@@ -32,7 +32,7 @@ function gather(mostDepartures = 10) {
     ask: (place: FakePlace) => registry.polled(identityOf(place)),
     on: (channel: string) => [...registry.streamsOn(channel)],
     pollers: () => [...registry.all()].filter(({ stream }) => !stream).length,
-    /** A stream of its own that has caught up, and all that it is told of the others. */
+    /** A stream that has caught up, and the presence it receives. */
     visit(place: FakePlace = {}) {
       visits += 1
       const { connection, window } = enter({ id: `w${visits}`, ...place })
@@ -41,14 +41,14 @@ function gather(mostDepartures = 10) {
       const client = registry.find(window.identity)
       assert.ok(client)
       const said = () => connection.frames as Presence[]
-      /** What it was told: windows, and streams of its browser. */
+      /** The counts it received: windows, and its browser’s streams. */
       const told = () => said().map(({ windows, browserHttp1Streams }) => [windows, browserHttp1Streams])
       return { window, client, told, said }
     },
   }
 }
 
-test('knows its windows by id and by channel', () => {
+test('finds its windows by id and by channel', () => {
   const { registry, enter, on } = gather()
   const { window: one } = enter({ id: 'w1', channels: ['main', 'wind'] })
   const { window: two } = enter({ id: 'w2', channels: ['other', 'wind'] })
@@ -56,7 +56,7 @@ test('knows its windows by id and by channel', () => {
   assert.deepEqual([registry.named('w2')?.stream, registry.named('w3'), registry.size], [two, undefined, 2])
 })
 
-test('forgets a stream that leaves on all channels, once, and keeps no channel without streams', () => {
+test('forgets a stream that leaves on all its channels, once, and keeps no channel without streams', () => {
   const { registry, enter, on } = gather()
   const { window: one } = enter({ id: 'w1', channels: ['main', 'wind'] })
   const { window: two } = enter({ id: 'w2', channels: ['wind'] })
@@ -67,7 +67,7 @@ test('forgets a stream that leaves on all channels, once, and keeps no channel w
   for (const channel of ['main', 'wind']) assert.equal(registry.streamsOn(channel), nobody)
 })
 
-test('a newer stream takes the place of an older one, on the newer one’s channels', () => {
+test('a newer stream replaces an older one, on the newer one’s channels', () => {
   const { registry, enter, on } = gather()
   const { window: older } = enter({ opening: 1, channels: ['main'] })
   const { window: newer, joined } = enter({ opening: 2, channels: ['other'] })
@@ -75,14 +75,14 @@ test('a newer stream takes the place of an older one, on the newer one’s chann
   assert.deepEqual([on('main'), on('other'), registry.size], [[], [newer], 1])
 })
 
-test('of two streams of one opening the later one stays: a browser that came back by itself names no new one', () => {
+test('of two streams with the same opening the later one stays: a browser that reconnects by itself repeats its opening', () => {
   const { enter, on } = gather()
   const { window: first } = enter({ opening: 1 })
   const { window: again, joined } = enter({ opening: 1 })
   assert.deepEqual([joined?.replaced, on('main')], [first, [again]])
 })
 
-test('an older stream that arrives late takes nobody’s place', () => {
+test('an older stream that arrives late replaces nothing', () => {
   const { registry, enter, on } = gather()
   const { window: newer } = enter({ opening: 2 })
   const { window: late, joined } = enter({ opening: 1, channels: ['other'] })
@@ -91,7 +91,7 @@ test('an older stream that arrives late takes nobody’s place', () => {
   assert.deepEqual([on('main'), on('other'), registry.size], [[newer], [], 1])
 })
 
-test('a replaced stream that leaves does not take the newer one with it', () => {
+test('when a replaced stream leaves, the newer one stays', () => {
   const { registry, enter, on } = gather()
   const { window: older } = enter({ opening: 1 })
   const { window: newer } = enter({ opening: 2 })
@@ -99,13 +99,13 @@ test('a replaced stream that leaves does not take the newer one with it', () => 
   assert.deepEqual([on('main'), registry.named('w1')?.stream, registry.size], [[newer], newer, 1])
 })
 
-test('a window that polled and then has a stream, and polls again once that is gone, is one all along', () => {
+test('a window that polls, then opens a stream, then polls again, is one window all along', () => {
   const { registry, enter, ask, on, pollers } = gather()
   ask({ id: 'w1' })
   assert.deepEqual([registry.size, pollers(), on('main')], [1, 1, []])
   const { window, joined } = enter({ id: 'w1' })
   assert.deepEqual([joined?.replaced, registry.size, pollers(), on('main')], [null, 1, 0, [window]])
-  assert.equal(ask({ id: 'w1' }), null, 'a late poll does not take the stream’s place')
+  assert.equal(ask({ id: 'w1' }), null, 'a late poll does not replace the stream')
   registry.dismiss(window.identity)
   assert.equal(registry.named('w1')?.stream, window)
   registry.leave(window)
@@ -113,7 +113,7 @@ test('a window that polled and then has a stream, and polls again once that is g
   assert.deepEqual([registry.size, pollers(), on('main')], [1, 1, []])
 })
 
-test('a window that polls again keeps what is known of it', () => {
+test('a window that polls again keeps its state', () => {
   const { time, registry, ask } = gather()
   const client = ask({ id: 'w1' })
   assert.ok(client)
@@ -126,7 +126,7 @@ test('a window that polls again keeps what is known of it', () => {
   assert.deepEqual([...(registry.named('w1')?.identity.channels ?? [])], ['other'])
 })
 
-test('under a free name nobody takes the place of another, however new it is', () => {
+test('a stream with a free name never replaces another, however new it is', () => {
   const { registry, enter, on } = gather()
   const { window: one } = enter({ opening: 1, owner: null })
   const { window: other, joined } = enter({ opening: 9, owner: null })
@@ -138,7 +138,7 @@ test('under a free name nobody takes the place of another, however new it is', (
   assert.deepEqual(on('main'), [other, owned])
 })
 
-test('polls under a free name are one window where they read the same, and hold back no stream of that name', () => {
+test('polls with one free name and the same channels are one window, and do not hold up a stream of that name', () => {
   const { time, registry, enter, ask, pollers } = gather()
   const place = { id: 'p1', owner: null }
   const { window } = enter(place)
@@ -153,7 +153,7 @@ test('polls under a free name are one window where they read the same, and hold 
   assert.equal(pollers(), 1, 'the one on the other channel is gone; here a request is held')
 })
 
-test('remembers leave requests of windows that were here, up to a limit', () => {
+test('remembers leave requests of known windows, up to a limit', () => {
   const { registry, ask } = gather(2)
   for (const id of ['w1', 'w2', 'w3']) {
     ask({ id })
@@ -163,7 +163,7 @@ test('remembers leave requests of windows that were here, up to a limit', () => 
   for (let n = 0; n < 1000; n += 1) registry.left(`nobody${n}`, 9)
   assert.deepEqual([ask({ id: 'w2' }), ask({ id: 'w3' })], [null, null])
   assert.ok(ask({ id: 'w1' }), 'the oldest is forgotten')
-  assert.ok(ask({ id: 'nobody1' }), 'nothing was kept of a window that never was here')
+  assert.ok(ask({ id: 'nobody1' }), 'unknown windows are not remembered')
 })
 
 test('a late leave request of an earlier opening does not undo a later one', () => {
@@ -174,7 +174,7 @@ test('a late leave request of an earlier opening does not undo a later one', () 
   assert.equal(ask({ id: 'w1', opening: 3 }), null)
 })
 
-test('a poll that arrives after its window left does not bring it back, one of a later opening does', () => {
+test('a poll that arrives after its window left does not bring it back, but one of a later opening does', () => {
   const { time, registry, ask } = gather()
   ask({ id: 'w1', opening: 3 })
   registry.left('w1', 3)
@@ -186,10 +186,10 @@ test('a poll that arrives after its window left does not bring it back, one of a
   registry.left('w1', 4)
   time.advance(1001)
   registry.forgetSilent(1000)
-  assert.ok(ask({ id: 'w1', opening: 4 }), 'leaving is remembered for as long as silence is borne')
+  assert.ok(ask({ id: 'w1', opening: 4 }), 'a departure is remembered as long as silence is tolerated')
 })
 
-test('leaving ends polling windows alone, once', () => {
+test('a leave request removes only a polling window, once', () => {
   const { registry, enter, ask } = gather()
   ask({ id: 'w1' })
   enter({ id: 'w2' })
@@ -197,7 +197,7 @@ test('leaving ends polling windows alone, once', () => {
   assert.deepEqual([registry.size, registry.named('w1')], [1, undefined])
 })
 
-test('forgets polling windows that fell silent, and no stream', () => {
+test('forgets silent polling windows, but no streams', () => {
   const { time, registry, enter, ask, pollers } = gather()
   const { window } = enter({ id: 'w1' })
   const client = registry.named('w1')
@@ -215,7 +215,7 @@ test('forgets polling windows that fell silent, and no stream', () => {
   assert.deepEqual([registry.named('w2'), registry.named('w1')?.stream, pollers()], [undefined, window, 1])
 })
 
-test('a polling window whose request is held is silent only after that', () => {
+test('a polling window counts as silent only after its held request ends', () => {
   const { time, registry, ask } = gather()
   const client = registry.polled(identityOf({ id: 'w1' }), 5000)
   assert.ok(client)
@@ -230,7 +230,7 @@ test('a polling window whose request is held is silent only after that', () => {
   assert.equal(registry.size, 1)
 })
 
-test('closed, it is empty', () => {
+test('a closed registry is empty', () => {
   const { registry, enter, ask, on } = gather()
   enter({ id: 'w1' })
   ask({ id: 'w2' })
@@ -238,7 +238,7 @@ test('closed, it is empty', () => {
   assert.deepEqual([registry.size, [...registry.all()], on('main')], [0, [], []])
 })
 
-test('many changes of presence are told once, a while after the first', () => {
+test('many presence changes are sent once, after a delay', () => {
   const { time, visit } = gather()
   const told = countTo(20).map(() => visit().told)
   time.advance(49)
@@ -249,7 +249,7 @@ test('many changes of presence are told once, a while after the first', () => {
   assert.ok(told.every((frames) => frames().length === 1))
 })
 
-test('a thousand windows that come within a second cause a few presence frames each', () => {
+test('a thousand windows that join within a second cause only a few presence frames each', () => {
   const { time, visit } = gather()
   const first = visit()
   for (const _n of countTo(999)) {
@@ -261,7 +261,7 @@ test('a thousand windows that come within a second cause a few presence frames e
   assert.deepEqual(first.told().at(-1), [1000, 0])
 })
 
-test('a stream that leaves is told to the others, one that has left already is not', () => {
+test('a stream that leaves changes presence, but one that had left already does not', () => {
   const { time, registry, visit } = gather()
   const [{ told }, { window }] = [visit(), visit()]
   time.advance(100)
@@ -275,7 +275,7 @@ test('a stream that leaves is told to the others, one that has left already is n
   ])
 })
 
-test('the more windows, the longer presence waits', () => {
+test('the more windows there are, the longer presence is delayed', () => {
   const { time, visit } = gather()
   const { told } = visit()
   for (const _n of countTo(999)) visit()
@@ -288,7 +288,7 @@ test('the more windows, the longer presence waits', () => {
   assert.equal(told().length, before + 1)
 })
 
-test('a window is told what has changed for it: nothing when others come to another page', () => {
+test('a window receives presence only when its own counts change, not when others join another page', () => {
   const { time, visit } = gather()
   const { told } = visit({ channels: ['main'] })
   time.advance(100)
@@ -303,7 +303,7 @@ test('a window is told what has changed for it: nothing when others come to anot
   ])
 })
 
-test('windows of one page get one presence frame, which is encoded once', () => {
+test('windows of one page share one presence frame, which is encoded once', () => {
   const { time, visit } = gather()
   const encoded: string[] = []
   const framing = {
@@ -329,7 +329,7 @@ test('counts the windows of each page, which is the first channel that a window 
   )
 })
 
-test('counts scarce streams for each browser, of whatever page, in the modes that have a limit', () => {
+test('counts scarce streams per browser over all pages, in the modes that have a limit', () => {
   const { time, visit, ask } = gather()
   const told = [
     visit({ owner: 'b1', mode: 'sse/1.1' }),
@@ -349,7 +349,7 @@ test('counts scarce streams for each browser, of whatever page, in the modes tha
   )
 })
 
-test('a stream that carries several windows counts for all of them, and is told of each of its pages', () => {
+test('a stream that carries several windows counts for all of them, and receives counts for each of its pages', () => {
   const { time, visit } = gather()
   const carrier = visit({ channels: ['main', 'other', 'wind'] })
   const single = visit({ channels: ['main'] })
@@ -368,7 +368,7 @@ test('a stream that carries several windows counts for all of them, and is told 
   ])
 })
 
-test('a polling window is told of presence when it polls, if it is new to it', () => {
+test('a polling window receives presence with a poll, if it has changed', () => {
   const { time, registry, visit, ask } = gather()
   const client = ask({ id: 'p1' })
   assert.ok(client)
@@ -383,7 +383,7 @@ test('a polling window is told of presence when it polls, if it is new to it', (
   assert.ok(registry.presenceNewsFor(client))
 })
 
-test('closed, it tells nobody', () => {
+test('a closed registry sends nothing', () => {
   const { time, registry, visit } = gather()
   const { told } = visit()
   registry.close()

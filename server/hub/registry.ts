@@ -1,4 +1,4 @@
-// Connected clients, streams and polling, and their presence frames.
+// Connected clients, streaming and polling, and their presence frames.
 
 import { type Presence, pageOfOverview } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -13,28 +13,30 @@ export interface Client {
   readonly identity: ClientIdentity
   readonly page: string
   readonly stream: Subscriber | null
-  /** Last sign of life, ms since the epoch; null for a stream without heartbeats, which are optional. */
+  /**
+   * Last sign of life, ms since the epoch; null for a stream without heartbeats, which are
+   * optional.
+   */
   heardAt: number | null
   /** End of a held poll, ms since the epoch: no sign of life is due before. */
   quietUntil: number | null
   /** Clients by first channel on a shared stream. Requires a proven name. */
   carries: ReadonlyMap<string, number> | null
-  /** Shared by clients that were told the same. */
+  /** Shared by clients that received the same frame. */
   lastPresence: Presence | null
   /** When its last heartbeat was due, ms since the epoch; null before the first. */
   beatAt: number | null
 }
 
 export interface Counts {
-  /** Windows by page, without polling ones of proven names. */
+  /** Windows by page, except polling ones with proven names. */
   readonly pages: ReadonlyMap<string, number>
-  /** Streams over connections of which a browser has few, by its fingerprint. */
+  /** Streams over connections of which a browser has few, by the browser's fingerprint. */
   readonly owners: ReadonlyMap<string, number>
   /** Clients that read a page's overview, by the overview's channel. */
   readonly overviews: ReadonlyMap<string, number>
 }
 
-/** Maps to be filled. */
 export const emptyCounts = () => ({
   pages: new Map<string, number>(),
   owners: new Map<string, number>(),
@@ -46,7 +48,7 @@ export const noCounts: Counts = emptyCounts()
 /** The other servers of the log. */
 export interface Elsewhere {
   readonly counts: () => Counts
-  /** This server's own may have changed. */
+  /** Called when this server's own counts may have changed. */
   readonly onCounted: () => void
 }
 
@@ -81,7 +83,10 @@ export class Registry {
     this.#onLeft = onLeft
   }
 
-  /** Returns the older stream that it replaces; null if it is the older one. Streams under a free name coexist. */
+  /**
+   * Returns the older stream that it replaces; null if `stream` itself is the older one. Streams
+   * under a free name coexist.
+   */
   join(stream: Subscriber): { readonly replaced: Subscriber | null } | null {
     const { identity } = stream
     const key = clientKey(identity)
@@ -146,7 +151,7 @@ export class Registry {
     if (this.#clients.get(key)?.stream === null) this.#delete(key)
   }
 
-  /** A client that polls may come by another connection each time. */
+  /** A polling client may use another connection each time. */
   #set(key: ClientKey, client: Client): void {
     this.#count(this.#clients.get(key), -1)
     this.#clients.set(key, client)
@@ -169,12 +174,15 @@ export class Registry {
     }
   }
 
-  /** Clients of a connection, or of all who came by one invitation. */
+  /** Number of clients of a connection, or of all users of an invitation. */
   heldBy(holder: object | string): number {
     return this.#held.get(holder) ?? 0
   }
 
-  /** Later polls of this or an older opening are ignored. Proven names only. */
+  /**
+   * Removes a polling client; later polls of this or an older opening are ignored. Proven names
+   * only.
+   */
   left(id: string, opening: number): void {
     const client = this.#clients.get(id)
     const departure = this.#departures.get(id)
@@ -217,7 +225,9 @@ export class Registry {
     return this.#clients.size
   }
 
-  /** `carries`: see `Client`. Throws a `Refusal` (403 `not-your-name`) if a free name carries any. */
+  /**
+   * `carries`: see `Client`. Throws a `Refusal` (403 `not-your-name`) if a free name carries any.
+   */
   heard(client: Client, carries?: Readonly<Record<string, number>>): void {
     client.heardAt = this.#timers.now()
     if (!carries) return
@@ -254,12 +264,14 @@ export class Registry {
     return windows
   }
 
-  /** As told in the last presence frames. */
+  /** As in the last presence frames. */
   windowsOn(page: string): number {
     return (this.#windowsByPage.get(page) ?? 0) + (this.#elsewhereCounted.pages.get(page) ?? 0)
   }
 
-  /** Of this server, as in the last presence frames, without polling clients of proven names. */
+  /**
+   * This server's counts as in the last presence frames, without polling clients with proven names.
+   */
   counts(): Counts {
     return this.#counts
   }
@@ -275,7 +287,7 @@ export class Registry {
   }
 
   close(): void {
-    // Keeps the cancelled timer set, so that no change plans another.
+    // Leaves the cancelled timer in place, so that no change schedules another.
     this.#cancelPresence?.()
     this.#clients.clear()
     this.#held.clear()
@@ -312,7 +324,7 @@ export class Registry {
     }
     this.#elsewhereCounted = this.elsewhere.counts()
     this.elsewhere.onCounted()
-    // Clients of a page mostly get the same frame: encode it once.
+    // Clients of a page usually get the same frame: encode it once.
     const known = new Map<string, { readonly presence: Presence; readonly delivery: Delivery }>()
     for (const client of this.#clients.values()) {
       const news = client.stream && this.#presenceNews(client)
@@ -331,7 +343,7 @@ export class Registry {
     if (!polls) add(this.#counts.pages, page, windows)
   }
 
-  /** Null if the client was told. Most were: all clients are looked at each time. */
+  /** Null if already notified (the common case). */
   #presenceNews({ identity: { owner }, page, carries, lastPresence: last }: Client): Presence | null {
     const windows = this.windowsOn(page)
     const browserHttp1Streams =
@@ -349,8 +361,8 @@ export class Registry {
 }
 
 /**
- * A proven name is one client over any transport. Under a free name each stream is a client, and polls of the same
- * channels are one, so that they cannot learn of others.
+ * A proven name is one client over any transport. With a free name, each stream is a client, and
+ * polls of the same channels are one, so that they cannot learn of others.
  */
 export function clientKey(identity: ClientIdentity): ClientKey {
   if (identity.owner !== null) return identity.id

@@ -47,7 +47,7 @@ function openWindow({ queueBytes = 100_000 } = {}) {
   return { connection, window, overflows, failures, replay, ids: () => idsIn(connection.frames) }
 }
 
-test('holds everything until it begins, even when the connection could take it', () => {
+test('queues everything until it begins, even if the connection is writable', () => {
   const { window, ids } = openWindow()
   window.send(editOf(1))
   window.drained()
@@ -55,7 +55,7 @@ test('holds everything until it begins, even when the connection could take it',
   assert.ok(window.backlogBytes > 0)
 })
 
-test('begins with the missed messages, part by part, then those sent meanwhile that are not among them, then new ones', async () => {
+test('sends the missed messages part by part, then queued ones that are not among them, then new ones', async () => {
   const { window, ids } = openWindow()
   window.send(editOf(3))
   await window.replay([editOf(1), editOf(2)])
@@ -68,7 +68,7 @@ test('begins with the missed messages, part by part, then those sent meanwhile t
   assert.equal(window.backlogBytes, 0)
 })
 
-test('a replayed part is done when the connection has taken all of it, not when it was handed over', async () => {
+test('a replayed part is complete when the connection has accepted all of it, not when it was handed over', async () => {
   const { connection, window, replay, ids } = openWindow()
   connection.isFull = true
   const part = replay(editOf(1), editOf(2))
@@ -85,7 +85,7 @@ test('a replayed part is done when the connection has taken all of it, not when 
   ])
 })
 
-test('an empty part is done at once, and so is every part of a closed window', async () => {
+test('an empty part completes at once, and so does every part of a closed window', async () => {
   const { window, replay, ids } = openWindow()
   const empty = replay()
   await settled()
@@ -96,7 +96,7 @@ test('an empty part is done at once, and so is every part of a closed window', a
   assert.deepEqual([late.isDone, ids()], [true, []])
 })
 
-test('closed in the midst of a part, or gone, it ends the replay and writes no more', async () => {
+test('closing the window or losing its connection during a part ends the replay and writes nothing more', async () => {
   for (const end of ['close', 'gone'] as const) {
     const { connection, window, replay, ids } = openWindow()
     connection.isFull = true
@@ -111,7 +111,7 @@ test('closed in the midst of a part, or gone, it ends the replay and writes no m
   }
 })
 
-test('a frame that is not in the log waits its turn and is not taken for a repeat', async () => {
+test('a frame outside the log keeps its place in the queue and is not taken for a repeat', async () => {
   const { connection, window } = openWindow()
   window.send(new Delivery({ type: 'stored', id: 'w1-1', seq: 1 }))
   await window.replay([editOf(1)])
@@ -119,7 +119,7 @@ test('a frame that is not in the log waits its turn and is not taken for a repea
   assert.deepEqual(typesIn(connection.frames), ['message', 'stored'])
 })
 
-test('a full connection gets nothing more until it is drained', async () => {
+test('a full connection gets nothing more until it drains', async () => {
   const { connection, window, ids } = openWindow()
   window.begin(0)
   connection.isFull = true
@@ -133,7 +133,7 @@ test('a full connection gets nothing more until it is drained', async () => {
   assert.deepEqual([ids(), window.backlogBytes], [['e1', 'e2', 'e3', 'e4'], 0])
 })
 
-test('a burst of 500 readings waits for a slow connection, and not one is lost', () => {
+test('a burst of 500 readings waits for a slow connection without losing any', () => {
   const { connection, window, ids } = openWindow({ queueBytes: 300_000 })
   window.begin(0)
   connection.isFull = true
@@ -143,7 +143,7 @@ test('a burst of 500 readings waits for a slow connection, and not one is lost',
   assert.deepEqual([ids(), window.dropped], [countTo(500).map((seq) => `r${seq}`), 0])
 })
 
-test('in a full queue the oldest readings give way, and the window is told how many before the next comes', () => {
+test('a full queue drops the oldest readings, and reports their number before the next frame', () => {
   const size = readingOf(10).bytes(createFakeConnection().joining.framing).length
   const { connection, window, overflows } = openWindow({ queueBytes: size * 3 })
   window.begin(0)
@@ -156,7 +156,7 @@ test('in a full queue the oldest readings give way, and the window is told how m
   assert.deepEqual([told, overflows], [['r11', 4, 'r16', 'r17', 'r18', 'r19'], []])
 })
 
-test('a window is behind once answers to it wait unread, whatever else waits', () => {
+test('a window is behind once responses to it are queued unread, whatever else is queued', () => {
   const { connection, window } = openWindow()
   const refused = () =>
     new Delivery({ type: 'refused', id: null, code: 'bad-frame', message: 'x'.repeat(99) })
@@ -171,7 +171,7 @@ test('a window is behind once answers to it wait unread, whatever else waits', (
   assert.deepEqual([...seen, window.isBehind], [false, true, false])
 })
 
-test('missed messages may be more than the queue holds', async () => {
+test('missed messages may exceed the queue’s size', async () => {
   const { connection, window, overflows, replay, ids } = openWindow({ queueBytes: 10 })
   connection.isFull = true
   replay(editOf(1), editOf(2), editOf(3))
@@ -188,7 +188,7 @@ test('is dismissed when its queue overflows', () => {
   assert.deepEqual(overflows, ['w1'])
 })
 
-test('a heartbeat is left out before it begins, while bytes wait and once it is closed', () => {
+test('a heartbeat is skipped before it begins, while bytes are unsent, and once it is closed', () => {
   const { connection, window } = openWindow()
   window.offer(beat())
   window.begin(0)
@@ -226,7 +226,7 @@ test('a window whose connection is gone gets no `bye`', () => {
   assert.deepEqual([connection.byes, connection.frames, window.isClosed], [[], [], true])
 })
 
-test('a connection that throws is reported, at a write and at its end alike', () => {
+test('an exception of a connection is reported, both at a write and at its end', () => {
   const { connection, window, failures } = openWindow()
   window.begin(0)
   connection.failure = new Error('broken')
@@ -237,7 +237,7 @@ test('a connection that throws is reported, at a write and at its end alike', ()
   assert.deepEqual(failures.map(String), ['Error: broken', 'Error: worse'])
 })
 
-test('a connection that throws in the midst of a part is tried once', async () => {
+test('a connection that throws during a part is not tried again', async () => {
   const { connection, failures, replay } = openWindow()
   connection.failure = new Error('broken')
   const part = replay(editOf(1), editOf(2), editOf(3))
@@ -245,7 +245,7 @@ test('a connection that throws in the midst of a part is tried once', async () =
   assert.deepEqual([part.isDone, failures.length, connection.byes.length], [true, 1, 1])
 })
 
-test('whenever the connection fills and drains, all arrives once and in the log’s order, except readings that are counted', async () => {
+test('however the connection fills and drains, everything arrives once and in order, except dropped readings, which are counted', async () => {
   const random = createSeededRandom(11)
   for (let round = 0; round < 200; round += 1) {
     const { connection, window, overflows, ids } = openWindow()
@@ -291,18 +291,18 @@ test('whenever the connection fills and drains, all arrives once and in the log�
 const sizeOf = (delivery: Delivery) => delivery.bytes(jsonFraming).length
 const overviewOf = (seq: number, channel = 'overview.main') => readingOf(seq, channel, 'overview')
 
-/** A window that has not begun, so that all that is sent to it waits. */
+/** A window that has not begun, so that everything sent to it is queued. */
 function openQueue(queueBytes: number) {
   const { connection, window, overflows } = openWindow({ queueBytes })
   return {
     window,
-    /** False when it does not fit. */
+    /** False if it does not fit. */
     push(delivery: Delivery): boolean {
       const before = overflows.length
       window.send(delivery)
       return overflows.length === before
     },
-    /** The numbers of all that waited, in order. */
+    /** Returns the numbers of everything queued, in order. */
     drain(): number[] {
       connection.frames.length = 0
       window.begin(0)
@@ -311,7 +311,7 @@ function openQueue(queueBytes: number) {
   }
 }
 
-test('its queue takes what fits, the frame to be added included, and gives it back in order', () => {
+test('the queue accepts what fits, the new frame included, and returns it in order', () => {
   const queueBytes = 3 * sizeOf(editOf(1))
   const { window, push, drain } = openQueue(queueBytes)
   for (const seq of [1, 2, 3]) assert.equal(push(editOf(seq)), true)
@@ -323,14 +323,14 @@ test('its queue takes what fits, the frame to be added included, and gives it ba
   assert.deepEqual(pushed, [true, true, true, false])
 })
 
-test('its queue counts bytes and not characters', () => {
+test('the queue counts bytes, not characters', () => {
   const wide = editOf(1, '💨'.repeat(50))
   const { push } = openQueue(sizeOf(wide) + sizeOf(editOf(2)) - 1)
   assert.equal(push(wide), true)
   assert.equal(push(editOf(2)), false)
 })
 
-test('its queue holds one frame, however large', () => {
+test('the queue accepts one frame, however large', () => {
   const { push, drain } = openQueue(10)
   assert.equal(push(editOf(1, 'x'.repeat(1000))), true)
   assert.deepEqual(drain(), [1])
@@ -338,7 +338,7 @@ test('its queue holds one frame, however large', () => {
   assert.deepEqual([full.push(editOf(1)), full.push(editOf(2))], [true, false])
 })
 
-test('readings wait side by side while they fit, and in a full queue the oldest give way to any other', () => {
+test('readings queue up while they fit; in a full queue the oldest make room for any other frame', () => {
   const { window, push, drain } = openQueue(3 * sizeOf(readingOf(1)))
   for (const seq of [1, 2, 3]) push(readingOf(seq))
   assert.equal(window.dropped, 0)
@@ -348,7 +348,7 @@ test('readings wait side by side while they fit, and in a full queue the oldest 
   assert.deepEqual(drain(), [3, 4, 5])
 })
 
-test('a newer overview takes the place of the one of its channel that waits, at its own place in the log', () => {
+test('a newer overview replaces the queued one of its channel, at its own place in the log', () => {
   const { window, push, drain } = openQueue(100_000)
   const others = [overviewOf(2, 'overview.notes'), readingOf(3), readingOf(4, 'overview.main', 'sensor')]
   for (const delivery of [overviewOf(1), ...others, overviewOf(5)]) push(delivery)
@@ -360,14 +360,14 @@ test('a newer overview takes the place of the one of its channel that waits, at 
   assert.deepEqual(drain(), [2, 3, 4, 5])
 })
 
-test('any number of readings needs room for one only', () => {
+test('any number of readings fits into the room for one', () => {
   const { push, drain } = openQueue(sizeOf(editOf(1)) + sizeOf(readingOf(10)))
   push(editOf(1))
   for (let seq = 10; seq < 99; seq += 1) assert.equal(push(readingOf(seq)), true)
   assert.deepEqual(drain(), [1, 98])
 })
 
-test('its queue never drops an edit that it took, never leaves the log’s order, never grows beyond its bound', () => {
+test('the queue never drops an accepted edit, never reorders the log, never exceeds its limit', () => {
   const random = createSeededRandom(5)
   const queueBytes = 2000
   let overflowed = 0
@@ -377,7 +377,7 @@ test('its queue never drops an edit that it took, never leaves the log’s order
     connection.isFull = true
     const taken: string[] = []
     for (let seq = 1; seq <= 100 && overflows.length === 0; seq += 1) {
-      // A full connection takes one frame, and is full again.
+      // A full connection accepts one frame, and is full again.
       if (random() < round / 50) window.drained()
       const isEdit = random() < 0.5
       window.send(isEdit ? editOf(seq) : readingOf(seq))
@@ -399,7 +399,7 @@ test('its queue never drops an edit that it took, never leaves the log’s order
 
 const welcomeTo = (frames: readonly object[]) => frames[0]
 
-test('a window is welcomed, gets the messages that it missed, then new ones, its own included', async () => {
+test('a window is welcomed, then gets the messages that it missed, then new ones, including its own', async () => {
   const { hub, enter } = openHub()
   for (const n of [1, 2, 3]) await hub.publish(draft(`w1-${n}`))
   const { connection } = enter({}, 'life1:1')
@@ -416,7 +416,7 @@ test('a window is welcomed, gets the messages that it missed, then new ones, its
   assert.deepEqual(idsIn(connection.frames), ['w1-2', 'w1-3', 'w1-4'])
 })
 
-test('without a cursor that the log knows it gets a snapshot, marked as not recovered', async () => {
+test('without a cursor known to the log, a window gets a snapshot, marked as not recovered', async () => {
   for (const cursor of [null, 'another:1', 'life1:9']) {
     const { hub, enter } = openHub()
     for (const n of [1, 2]) await hub.publish(draft(`w1-${n}`))
@@ -429,7 +429,7 @@ test('without a cursor that the log knows it gets a snapshot, marked as not reco
 })
 
 for (const looksUp of ['when asked', 'when it answers'] as const) {
-  test(`what is appended while the log is read is neither lost nor repeated: it looks up ${looksUp}`, async () => {
+  test(`a message appended while the log is read is neither lost nor repeated: the log looks it up ${looksUp}`, async () => {
     const { log, answer } = slowLog(looksUp)
     const { hub, enter } = openHub({ log })
     await hub.publish(draft('w9-1'))
@@ -444,14 +444,14 @@ for (const looksUp of ['when asked', 'when it answers'] as const) {
   })
 }
 
-test('a window that joins while messages are appended, on any connection, misses nothing and gets nothing twice', async () => {
+test('a window that joins while messages are appended, on any connection, gets every message exactly once', async () => {
   const random = createSeededRandom(8)
   for (const looksUp of ['when asked', 'when it answers'] as const) {
     const { log, answer } = slowLog(looksUp, pagedLog(4))
     const { hub, enter } = openHub({ log })
     const joined: { after: number; entered: ReturnType<typeof enter> }[] = []
     for (let n = 1; n <= 300; n += 1) {
-      // Appends that nobody waits for, as a crowd makes them.
+      // Appends without waiting, as a crowd would.
       void hub.publish(draft(`m-${n}`))
       if (random() < 0.1) {
         const after = Math.floor(random() * n)
@@ -479,7 +479,7 @@ test('a window that joins while messages are appended, on any connection, misses
   }
 })
 
-test('a part of the missed messages is read when the part before has been taken', async () => {
+test('each part of the missed messages is read when the one before has been sent', async () => {
   const { log, answer, waiting } = slowLog('when asked', pagedLog(2))
   const { hub, enter } = openHub({ log })
   for (const n of countTo(5)) await hub.publish(draft(`m-${n}`))
@@ -502,7 +502,7 @@ test('a part of the missed messages is read when the part before has been taken'
   assert.equal(typesIn(connection.frames).filter((type) => type === 'welcome').length, 1)
 })
 
-test('a window that reads slower than the log forgets is sent away to begin anew', async () => {
+test('a window that reads more slowly than the log advances is dismissed to restart', async () => {
   const kept = memoryLog(() => 0, { messages: 4 })
   const { log, answer } = slowLog('when it answers', pagedLog(2, kept))
   const { hub, enter } = openHub({ log })
@@ -515,7 +515,7 @@ test('a window that reads slower than the log forgets is sent away to begin anew
   assert.equal(hub.windowCount(), 0)
 })
 
-test('a window that leaves or is sent away while the log is read gets nothing more, and no more is read for it', async () => {
+test('a window that leaves or is dismissed while the log is read gets nothing more, and the reading stops', async () => {
   const { log, answer, waiting } = slowLog('when asked', pagedLog(1))
   const { hub, enter } = openHub({ log })
   for (const n of countTo(5)) await hub.publish(draft(`m-${n}`))
@@ -526,10 +526,10 @@ test('a window that leaves or is sent away while the log is read gets nothing mo
   await answer()
   assert.deepEqual([left.connection.frames, replaced.connection.frames, waiting()], [[], [], 0])
   assert.deepEqual(typesIn(newer.connection.frames), ['welcome'])
-  assert.deepEqual(left.connection.byes, [], 'its connection is gone: nothing can be said over it')
+  assert.deepEqual(left.connection.byes, [], 'its connection is gone: no `bye` is possible')
 })
 
-test('a window that leaves between two parts is not read for any more', async () => {
+test('a window that leaves between two parts is not read for again', async () => {
   const { log, answer, waiting } = slowLog('when asked', pagedLog(1))
   const { hub, enter } = openHub({ log })
   for (const n of countTo(5)) await hub.publish(draft(`m-${n}`))
@@ -541,7 +541,7 @@ test('a window that leaves between two parts is not read for any more', async ()
   assert.deepEqual([idsIn(connection.frames), waiting()], [['m-1'], 0])
 })
 
-test('a window that falls too far behind is sent away to resume at once, and delays no other', async () => {
+test('a window that falls too far behind is dismissed to resume at once, and delays no other', async () => {
   const { hub, enter } = openHub({ queueBytesPerWindow: 500 })
   const [slow, quick] = [enter({ id: 'w1' }), enter({ id: 'w2' })]
   await settled()
@@ -552,7 +552,7 @@ test('a window that falls too far behind is sent away to resume at once, and del
   assert.equal(hub.windowCount(), 1)
 })
 
-test('a connection that throws costs its own window the stream, and nobody else a message', async () => {
+test('a connection that throws costs only its own window the stream, and nobody a message', async () => {
   const { hub, failures, enter } = openHub()
   const [broken, sound] = [enter({ id: 'w1' }), enter({ id: 'w2' })]
   await settled()
@@ -565,7 +565,7 @@ test('a connection that throws costs its own window the stream, and nobody else 
   assert.deepEqual([failures.map(String), hub.windowCount()], [['Error: broken', 'Error: worse'], 1])
 })
 
-test('a log that cannot be read sends the window away to try again, and is reported', async () => {
+test('a log that cannot be read dismisses the window to retry, and is reported', async () => {
   const log: Log = { ...memoryLog(), read: async () => Promise.reject(new Error('no disk')) }
   const { hub, failures, enter } = openHub({ log })
   const { connection } = enter()
@@ -585,7 +585,7 @@ function countingFraming(): Framing & { readonly cursors: (string | null)[] } {
   }
 }
 
-test('a delivery is encoded once for each framing, however many windows it goes to', () => {
+test('a delivery is encoded once per framing, for any number of windows', () => {
   const [one, other] = [countingFraming(), countingFraming()]
   const delivery = new Delivery({ type: 'heartbeat', newest: 0 })
   for (const framing of [one, other]) {
@@ -603,7 +603,7 @@ test('the framing gets the cursor of a message, and none for other frames', () =
   assert.deepEqual(framing.cursors, ['life1:7', null])
 })
 
-test('readings and overviews are replaceable, edits and frames that are not in the log are not', () => {
+test('readings and overviews are replaceable; edits and frames outside the log are not', () => {
   const overview = readingOf(3, 'overview.main', 'overview')
   const deliveries = [editOf(1), readingOf(2), overview, new Delivery({ type: 'heartbeat', newest: 0 })]
   assert.deepEqual(
@@ -619,7 +619,7 @@ test('readings and overviews are replaceable, edits and frames that are not in t
 
 const large = (seq: number, characters: number) => messageOf({ seq, body: { html: 'x'.repeat(characters) } })
 
-/** As `deliveriesOf` gives it, of the epoch `life1` unless another is named. */
+/** As `deliveriesOf` returns it, with the epoch `life1` by default. */
 function deliveryOf(recent: RecentDeliveries, message: Message, epoch = 'life1'): Delivery {
   const [delivery] = recent.deliveriesOf({ messages: [message], head: { epoch, seq: message.seq } })
   assert.ok(delivery)
@@ -640,7 +640,7 @@ test('a recent message is encoded once, and carries its cursor', () => {
   assert.deepEqual(cursors, ['life1:7'])
 })
 
-test('never gives another message of the same number', () => {
+test('never returns another message with the same number', () => {
   const recent = new RecentDeliveries()
   deliveryOf(recent, messageOf({ seq: 1, id: 'a' }))
   const { frame } = deliveryOf(recent, messageOf({ seq: 1, id: 'b' }), 'life2')
@@ -650,7 +650,7 @@ test('never gives another message of the same number', () => {
   assert.equal(other.type === 'message' && other.message, probe)
 })
 
-test('never gives an update for the base that ends with it, nor the base for the update', () => {
+test('never returns an update for the base that ends with it, or the base for the update', () => {
   const recent = new RecentDeliveries()
   const updateOf = (update: string) => messageOf({ seq: 1, kind: 'update', body: { update } })
   for (const update of ['AAA=', 'AAAAAA==', 'AAA=']) {
@@ -660,11 +660,11 @@ test('never gives an update for the base that ends with it, nor the base for the
   assert.equal(deliveryOf(recent, updateOf('AAA=')), deliveryOf(recent, updateOf('AAA=')))
 })
 
-/** How many of the messages 1 to `count` are still known. */
+/** How many of the messages 1 to `count` are still cached. */
 function keptOf(count: number, characters: number): number {
   const recent = new RecentDeliveries()
   const given = countTo(count).map((seq) => deliveryOf(recent, large(seq, characters)))
-  // The newest first: asking for one that is forgotten keeps it, and forgets another.
+  // Newest first: looking up an evicted one caches it again, and evicts another.
   const isKnown = given.toReversed().map((delivery, back) => {
     return deliveryOf(recent, large(count - back, characters)) === delivery
   })
@@ -675,18 +675,18 @@ test('keeps the newest five hundred', () => {
   assert.equal(keptOf(1200, 10), 500)
 })
 
-test('keeps four million characters at most, of few large messages too', () => {
+test('keeps at most four million characters, even for a few large messages', () => {
   assert.equal(keptOf(100, 50_000), 80)
 })
 
-test('large messages that are displaced are one each for all who have them at a time', () => {
+test('clients that hold a large message evicted from the cache share it', () => {
   const recent = new RecentDeliveries()
   const given = countTo(12).map((seq) => deliveryOf(recent, large(seq, 1_000_000)))
   for (const [place, delivery] of given.entries())
     assert.equal(deliveryOf(recent, large(place + 1, 1_000_000)), delivery)
 })
 
-test('a message larger than all that may be kept is one for all who have it at a time, and displaces none', () => {
+test('clients share a message that is larger than the cache, and it evicts none', () => {
   const recent = new RecentDeliveries()
   const small = deliveryOf(recent, large(1, 10))
   const { frame } = deliveryOf(recent, large(2, 5_000_000))
@@ -696,7 +696,7 @@ test('a message larger than all that may be kept is one for all who have it at a
   assert.equal(deliveryOf(recent, large(1, 10)), small)
 })
 
-test('of clients that hold the same large message the first is charged, and then the next', () => {
+test('when clients hold the same large message, the first is charged, and then the next', () => {
   const shared = deliveryOf(new RecentDeliveries(), large(1, 100_000))
   const own = deliveryOf(new RecentDeliveries(), large(2, 1))
   const charged = [0, 0, 0]

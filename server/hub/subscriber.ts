@@ -1,4 +1,4 @@
-// One client's open stream, from its opening to its end: a bounded queue of frames, sent at the client's pace.
+// One client's open stream: a bounded queue of frames, sent at the client's pace.
 
 import type { CatchUp, Log } from '../log/log.ts'
 import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../wire/messages.ts'
@@ -7,11 +7,11 @@ import { isRefusal } from '../wire/refusal.ts'
 import type { Random } from '../wire/time.ts'
 import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 
-/** For whom quotas count. */
+/** Whose quotas a client counts against. */
 export interface Holder {
   /** The HTTP/2 session or the socket. */
   readonly connection: object
-  /** The same for all who came by one link; null without. */
+  /** The same for everyone with the same link; null without an invitation. */
   readonly invitation: string | null
 }
 
@@ -23,13 +23,13 @@ export interface ClientIdentity {
   readonly mode: Mode
   /** Increases per opening: a stream replaces older ones of its client, never newer ones. */
   readonly opening: number
-  /** Absent where nothing is counted. */
+  /** Absent if nothing is counted. */
   readonly holder?: Holder
 }
 
 /** Where a stream's bytes go. */
 export interface Sink {
-  /** Backpressure: after false no more until `drained()`. */
+  /** Backpressure: after false, do not write until `drained()`. */
   readonly write: (bytes: Buffer) => boolean
 }
 
@@ -38,47 +38,50 @@ export interface Joining extends ClientIdentity {
   readonly expiresAt: number | null
   readonly framing: Framing
   readonly sink: Sink
-  /** Told how many bytes of missed messages wait to be read; false where that is too much, and the stream is cut. */
+  /**
+   * Given the missed messages still unread; returns false if they are too much, which cuts the
+   * stream.
+   */
   readonly holds?: (deliveries: readonly Delivery[]) => boolean
-  /** Called at most once, after the bytes written. */
+  /** Called at most once, after the last write. */
   readonly end: (bye: Bye) => void
 }
 
-/** What the streams of a hub share. */
+/** Shared by the streams of a hub. */
 export interface SubscriberHub {
-  /** In a stream's queue at most, besides one portion of missed messages. */
+  /** Maximum size of a stream's queue, besides one portion of missed messages. */
   readonly queueBytes: number
   readonly heartbeatMs: number
   readonly recent: RecentDeliveries
   readonly log: Pick<Log, 'read'>
-  /** Until a client should come again that has to leave, ms; jittered. */
+  /** Delay before a client that was sent away should reconnect, ms; jittered. */
   readonly reconnectDelayMs: () => number
   readonly on: {
-    /** It has caught up, and takes frames. */
+    /** The client has caught up and accepts frames. */
     readonly live: (subscriber: Subscriber) => void
-    /** A client resumed and gets a snapshot in place of what it had missed. */
+    /** A client resumed but gets a snapshot instead of the messages it missed. */
     readonly unrecovered: () => void
-    /** A reading or overview was left out of a full queue. */
+    /** A reading or overview was dropped from a full queue. */
     readonly omitted: () => void
-    /** By the server; it is about to be told. */
+    /** The server ends the stream and is about to tell the client. */
     readonly ended: (subscriber: Subscriber, code: ByeCode) => void
-    /** An error that nobody expects cost the client its stream. */
+    /** An unexpected error cost the client its stream. */
     readonly failed: (error: unknown) => void
   }
 }
 
-/** Until clients that were sent away come again; jittered, so that they do not come at once. */
+/** Delay before clients that were sent away should reconnect; jittered, to spread them. */
 const reconnectDelay = { leastMs: 300, spreadMs: 1200 }
 
 export const drawReconnectDelayMs = (random: Random) =>
   Math.round(reconnectDelay.leastMs + random() * reconnectDelay.spreadMs)
 
-/** Some hundred acknowledgements, besides the connection's buffer. */
+/** About a hundred acknowledgements, in addition to the connection's buffer. */
 const mostAnswerBytes = 16_384
 
 /**
- * Opens with `open`: welcome, the messages since the client's cursor or a snapshot, then live delivery. Ends with `dismiss`, `end` or
- * `fail`, which say why, or with `gone`.
+ * Starts with `open`: welcome, the messages since the client's cursor or a snapshot, then live
+ * delivery. Ends with `dismiss`, `end` or `fail`, which give a reason, or with `gone`.
  */
 export class Subscriber {
   // Hot fields are adjacent to reduce cache misses.
@@ -115,7 +118,10 @@ export class Subscriber {
     }
   }
 
-  /** In portions, to bound memory. Resolves to the number of the newest message sent; null when the stream has ended. */
+  /**
+   * Reads in portions, to bound memory. Resolves to the number of the newest message sent; null if
+   * the stream has ended.
+   */
   async #catchUp(cursor: Cursor | null): Promise<number | null> {
     const { log, recent, heartbeatMs, on } = this.#hub
     const { channels } = this.identity
@@ -128,7 +134,7 @@ export class Subscriber {
       found = await log.read(found.reached, channels)
       if (!found.recovered) {
         // The client restarts from a snapshot.
-        this.dismiss('overflow', 'The log went on faster than this window read.')
+        this.dismiss('overflow', 'The log advanced faster than this window could read it.')
         return null
       }
       await this.replay(recent.deliveriesOf(found))
@@ -136,7 +142,7 @@ export class Subscriber {
     return found.reached.seq
   }
 
-  /** Sends missed messages. Resolves when the connection has taken them, or on close. */
+  /** Sends missed messages. Resolves when the connection has accepted them, or on close. */
   replay(deliveries: readonly Delivery[]): Promise<void> {
     if (this.identity.holds?.(deliveries) === false) {
       this.gone()
@@ -164,7 +170,7 @@ export class Subscriber {
     else if (!this.#queue.push(delivery)) this.dismiss('overflow', 'This window fell too far behind.')
   }
 
-  /** False while other bytes wait: for what is out of date once they have gone. */
+  /** Sends only if nothing is queued; for frames that would be stale by then. */
   offer(delivery: Delivery): boolean {
     if (!this.#isFlowing()) return false
     this.#write(delivery)
@@ -176,18 +182,18 @@ export class Subscriber {
     this.#flush()
   }
 
-  /** Ends the stream; the client resumes with another one. */
+  /** Ends the stream; the client resumes with a new one. */
   dismiss(code: ByeCode, sentence: string): void {
     // Reconnecting at once would replace the other stream again.
     const afterMs = code === 'replaced' ? this.#hub.reconnectDelayMs() : 0
-    this.end(code, `${sentence} It resumes from where it was.`, afterMs)
+    this.end(code, `${sentence} The window resumes where it left off.`, afterMs)
   }
 
-  /** Ends the stream for an error of the server. */
+  /** Ends the stream because of a server error. */
   fail(error: unknown): void {
     // The log reports its outages itself.
     if (!isRefusal(error, 'log-unavailable')) this.#hub.on.failed(error)
-    const sentence = 'The server failed this window; it resumes from where it was.'
+    const sentence = 'The server failed this window; the window resumes where it left off.'
     this.end('failed', sentence, this.#hub.reconnectDelayMs())
   }
 
@@ -212,7 +218,7 @@ export class Subscriber {
     return this.#isClosed
   }
 
-  /** Unread responses: read no more from the client. */
+  /** Responses are unread: stop reading from the client. */
   get isBehind(): boolean {
     return !this.#isFlowing() && this.#queue.answerBytes > mostAnswerBytes
   }
@@ -242,7 +248,7 @@ export class Subscriber {
     while (this.#isFlowing()) {
       const delivery = this.#queue.shift()
       if (!delivery) return
-      // The dropped deliveries were older than the next.
+      // The dropped deliveries were older than this one.
       const count = this.#queue.omitted - this.#omittedReported
       this.#omittedReported += count
       if (count > 0) this.#write(new Delivery({ type: 'omitted', count }))
@@ -274,7 +280,10 @@ export class Subscriber {
   }
 }
 
-/** At most `maxBytes` of encoded frames, or one larger. When full, drops readings and overviews, never edits. */
+/**
+ * Holds at most `maxBytes` of encoded frames, or one larger frame. When full, drops readings and
+ * overviews, never edits.
+ */
 class SendQueue {
   readonly #framing: Framing
   readonly #maxBytes: number
@@ -291,7 +300,7 @@ class SendQueue {
     this.#onOmitted = onOmitted
   }
 
-  /** False if it does not fit: the subscriber must close and resume. */
+  /** False if it does not fit: the subscriber must close, and the client resumes. */
   push(delivery: Delivery): boolean {
     const { channel } = delivery
     if (delivery.replacesOlder) {

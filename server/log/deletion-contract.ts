@@ -1,4 +1,4 @@
-// Contract tests of every log: documents are deleted, brought back, and erased after a day.
+// Contract tests for all logs: documents are deleted, restored, and erased after a day.
 
 import assert from 'node:assert/strict'
 import { type Draft, deletedForMs, emptyForMs, isKind } from '../wire/messages.ts'
@@ -24,7 +24,7 @@ export function deletionDraft(id: string, deleted: boolean, channel = 'gone'): D
 
 const gone = new Set(['gone', 'overview.gone'])
 
-/** Reads, which erases what is due, and waits until that is done. */
+/** Reads the log, which erases what is due, and waits until that is done. */
 export async function readGone(log: Log) {
   const erased = Promise.withResolvers<void>()
   const leave = log.follow((message) => isKind(message, 'erasure') && erased.resolve())
@@ -37,7 +37,7 @@ export async function readGone(log: Log) {
 const roomy = { messages: 10_000, bytes: 100_000_000, ageMs: 10 * deletedForMs }
 
 export function testDeletion(testLog: TestLog): void {
-  testLog('a deleted document takes nothing, until it is brought back', async ({ log }) => {
+  testLog('a deleted document accepts nothing until it is restored', async ({ log }) => {
     await log.append(updateDraft('w1-1', 'x', 'gone'), startMs)
     await log.append(deletionDraft('w1-2', true), startMs)
     for (const other of [
@@ -50,13 +50,13 @@ export function testDeletion(testLog: TestLog): void {
         (error) => isRefusal(error, 'document-deleted') && /"gone"/.test(error.message),
       )
     assert.equal(await log.append(updateDraft('w1-1', 'x', 'gone'), startMs), 1, 'a repeat is answered')
-    assert.equal(await log.append(draft('w1-3'), startMs), 3, 'another document takes it')
+    assert.equal(await log.append(draft('w1-3'), startMs), 3, 'another document accepts it')
     await log.append(deletionDraft('w1-4', false), startMs)
     assert.equal(await log.append(updateDraft('w1-3', 'y', 'gone'), startMs), 5)
     assert.equal((await readUpdates(log, 'gone')).text, 'xy')
   })
 
-  testLog('what is not there is neither deleted nor brought back', async ({ log, seen }) => {
+  testLog('a missing document can be neither deleted nor restored', async ({ log, seen }) => {
     for (const deleted of [true, false])
       await assert.rejects(
         async () => log.append(deletionDraft('w1-1', deleted), startMs),
@@ -68,7 +68,7 @@ export function testDeletion(testLog: TestLog): void {
 
 export function testErasure(testLog: TestLog): void {
   testLog(
-    'a day after its deletion a document is erased with its overview, and makes room',
+    'a day after its deletion a document is erased with its overview, which makes room',
     async ({ log, advance, seen }) => {
       const text = await fillUpdates(log, foldAt.messages, 'w1', 'gone')
       await log.append({ ...draft('w2-1', 'x', 'gone'), kind: 'sensor' }, startMs)
@@ -87,9 +87,9 @@ export function testErasure(testLog: TestLog): void {
       assert.deepEqual((await log.oldest('gone', 'update')).messages, [])
       assert.equal((await log.oldest('gone', 'update')).base, null)
       assert.equal(await log.find(updateDraft('w1-1', 'x', 'gone')), null)
-      const { kind, channel, acceptedAt } = seen.at(-1) ?? assert.fail('nothing was told')
+      const { kind, channel, acceptedAt } = seen.at(-1) ?? assert.fail('followers were told nothing')
       assert.deepEqual([kind, channel, acceptedAt], ['erasure', 'gone', startMs + deletedForMs])
-      // A client of all that was away the whole time.
+      // As read by a client that was away the whole time.
       const all = await readAll(log, before, new Set([...gone, 'main']))
       assert.deepEqual([all.recovered, idsOf(all.messages)], [true, ['w2-2', seen.at(-1)?.id]])
       assert.deepEqual(idsOf((await readAll(log, before, main)).messages), ['w2-2'])
@@ -107,7 +107,7 @@ export function testErasure(testLog: TestLog): void {
   )
 
   testLog(
-    'a document without text makes room for a new one, an hour after its last message',
+    'an empty document makes room for a new one, an hour after its last message',
     async ({ log, advance, seen }) => {
       const titled = (id: string, channel: string): Draft =>
         ({ ...draft(id, '', channel), kind: 'title', body: { title: channel } }) as const
@@ -149,7 +149,7 @@ export function testErasure(testLog: TestLog): void {
   )
 
   testLog(
-    'one that is brought back stays, and one that is deleted again has its day anew',
+    'a restored document stays, and deleting it again starts a new day',
     async ({ log, advance }) => {
       await log.append(updateDraft('w1-1', 'x', 'gone'), startMs)
       await log.append(deletionDraft('w1-2', true), startMs)
@@ -169,7 +169,7 @@ export function testErasure(testLog: TestLog): void {
   )
 
   testLog(
-    'what is erased counts no more: the others keep their messages',
+    'an erased document no longer counts: the others keep their messages',
     async ({ log, advance }) => {
       await log.append(draft('w1-1', 'x'.repeat(900), 'gone'), startMs)
       await log.append(deletionDraft('w1-2', true), startMs)

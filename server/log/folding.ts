@@ -3,32 +3,38 @@
 import type { Kind, Message } from '../wire/messages.ts'
 import type { Defer, Fold, Folds, OnFailure } from './log.ts'
 
-/** Where bases are kept: one for each channel and kind, with the envelope of the newest message that it contains. */
+/**
+ * Stores one base for each channel and kind, with the envelope of the newest message that it
+ * contains.
+ */
 export interface BaseStore {
   readonly read: (channel: string, kind: Kind) => Message | undefined
-  /** Stored for good when it returns. Returns the size of the body as JSON. */
+  /** Durable when it returns. Returns the size of the body as JSON. */
   readonly write: (base: Message) => number
-  /** Past bases, from which the history of a document is read: numbers, ascending. */
+  /** The numbers of past bases, from which a document's history is read; ascending. */
   readonly past: (channel: string, kind: Kind) => readonly number[]
   readonly readPast: (channel: string, kind: Kind, seq: number) => Message | undefined
   readonly keepPast: (base: Message) => void
   readonly forgetPast: (channel: string, kind: Kind, seq: number) => void
-  /** Of all kinds: bases, past bases and whatever else is stored of the channel before that number. */
+  /**
+   * Erases the channel's bases and past bases of all kinds, and everything else stored before that
+   * number.
+   */
   readonly erase: (channel: string, before: number) => void
 }
 
-/** Of one channel and kind; each may be as large as the document. */
+/** Maximum number of past bases per channel and kind; each may be as large as the document. */
 const mostPast = 8
 
 export interface StoredBase {
   readonly channel: string
   readonly kind: Kind
   readonly seq: number
-  /** Of the body as JSON. */
+  /** Size of the body as JSON. */
   readonly bytes: number
 }
 
-/** Not in a base yet. */
+/** A message that is not in a base yet. */
 interface Loose {
   readonly message: Message
   readonly bytes: number
@@ -40,27 +46,32 @@ interface Pile {
   readonly kind: Kind
   baseSeq: number
   baseBytes: number
-  /** As last read: whoever reads it while another holds it has the same, which may be as large as a document. */
+  /**
+   * The base as last read, which may be as large as a document; concurrent readers share one copy.
+   */
   base: WeakRef<Message> | null
   loose: Loose[]
   looseBytes: number
   isFolding: boolean
-  /** Fewer loose messages are not folded again after a failure. */
+  /** After a failure, not retried below this many loose messages. */
   retryAt: number
 }
 
-/** A pile is folded when it exceeds one of these and a fraction of its base, or when all piles exceed the total. */
+/**
+ * A pile is folded when it exceeds one of these and a fraction of its base, or when all piles
+ * exceed the total.
+ */
 export const foldAt = { messages: 500, bytes: 262_144, ofBase: 1 / 8, totalBytes: 33_554_432 }
 
 interface FoldingParts {
   readonly folds: Folds
   readonly bases: BaseStore
-  /** Runs folds outside of appends. */
+  /** Runs folds outside appends. */
   readonly defer: Defer
   readonly onFailure: OnFailure
-  /** These are in a base now. */
+  /** Called when these messages are in a base. */
   readonly onFolded: (messages: readonly Message[]) => void
-  /** All messages after this number are held. */
+  /** Returns the number after which all messages are held. */
   readonly floor: () => number
 }
 
@@ -71,7 +82,7 @@ export class Folding {
   #looseBytes = 0
   #isClosed = false
 
-  /** `bases` are the stored ones. Messages that follow them are added next, in order. */
+  /** `bases` are the stored ones. The messages after them are added next, in order. */
   constructor(parts: FoldingParts, bases: readonly StoredBase[] = []) {
     this.#parts = parts
     for (const { channel, kind, seq, bytes } of bases) {
@@ -103,12 +114,14 @@ export class Folding {
     else if (this.#looseBytes > foldAt.totalBytes) this.#plan(this.#largest())
   }
 
-  /** Whether only this message has its content: it is in no base. */
+  /** Whether this message's content is in no base. */
   isLoose(seq: number): boolean {
     return this.#bySeq.has(seq)
   }
 
-  /** Whether all messages with these numbers may be erased. Those that may not are folded soon. */
+  /**
+   * Whether all messages with these numbers may be erased. Schedules a fold of those that may not.
+   */
   areErasable(after: number, count: number): boolean {
     const piles = new Set<Pile>()
     for (let seq = after + 1; seq <= after + count; seq += 1) {
@@ -138,8 +151,8 @@ export class Folding {
   }
 
   /**
-   * The oldest content of a channel and kind since which no message was erased: a base, if any was erased, and messages
-   * up to the floor.
+   * The oldest content of a channel and kind since which no message was erased: a base, if any
+   * messages were erased, and messages up to the floor.
    */
   oldest(channel: string, kind: Kind): { base: Message | null; messages: Message[] } {
     const { bases, floor } = this.#parts
@@ -160,7 +173,7 @@ export class Folding {
     return new Map(heads)
   }
 
-  /** Returns the messages that were in no base. */
+  /** Returns the erased messages that were in no base. */
   erase(channel: string, before: number): readonly Message[] {
     const { bases, onFailure } = this.#parts
     const erased: Message[] = []
@@ -175,7 +188,7 @@ export class Folding {
     try {
       bases.erase(channel, before)
     } catch (error) {
-      // The next start finds the erasure in the log.
+      // The erasure is in the log and is repeated at the next start.
       onFailure(error)
     }
     return erased
@@ -185,7 +198,7 @@ export class Folding {
     this.#isClosed = true
   }
 
-  /** While a pile was folded, the log was closed, or its channel erased. */
+  /** Whether the log was closed, or the channel erased, while the pile was being folded. */
   #isOver(pile: Pile): boolean {
     return this.#isClosed || this.#piles.get(pile.channel)?.get(pile.kind) !== pile
   }
@@ -212,18 +225,19 @@ export class Folding {
     this.#parts.defer(() => void this.#fold(pile))
   }
 
-  /** `folded`: the former base, if any, and the messages that the new one joins. */
+  /** `folded` holds the former base, if any, and the messages that the new one joins. */
   async #keepPast(pile: Pile, folded: readonly Message[], isFirst: boolean): Promise<void> {
     const { folds, bases, floor } = this.#parts
     const { channel, kind } = pile
     const fold = folds[kind] as Fold<Kind>
     const [first] = folded
     if (!first) return
-    // Before the first base comes an empty one: the history is whole while its messages are.
+    // An empty base precedes the first one: the history is complete while its messages are held.
     const former = isFirst ? { ...first, seq: first.seq - 1, body: await fold([]) } : first
     if (this.#isOver(pile)) return
     bases.keepPast(former)
-    // Few messages are folded when the first of them is to be erased: the later half stays in the history.
+    // Few messages are folded when the first of them must be erased: the later half stays in the
+    // history.
     const half = folded.slice(0, Math.ceil(folded.length / 2))
     const middle = half.at(-1)
     if (middle && half.length > 1 && folded.length < foldAt.messages) {
@@ -233,7 +247,7 @@ export class Folding {
     }
     const past = bases.past(channel, kind)
     const useful = past.filter((seq) => seq >= floor())
-    // Every second one: the history then loses more at a time.
+    // Forgets every second one, so that the history is lost in larger steps.
     const kept = new Set(useful.length > mostPast ? useful.filter((_seq, place) => place % 2 === 0) : useful)
     for (const seq of past) if (!kept.has(seq)) bases.forgetPast(channel, kind, seq)
   }
@@ -265,7 +279,7 @@ export class Folding {
       await this.#keepPast(pile, joined, isFirst)
     } catch (error) {
       pile.retryAt = loose.length + foldAt.messages
-      const sentence = `Messages of kind "${kind}" on "${channel}" could not be joined, and stay in the log until they can.`
+      const sentence = `Messages of kind "${kind}" on "${channel}" could not be joined; they stay in the log until they can be.`
       if (!this.#isOver(pile)) onFailure(new Error(sentence, { cause: error }))
     } finally {
       pile.isFolding = false

@@ -1,4 +1,4 @@
-// Contract tests of every log.
+// Contract tests for all logs.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -71,13 +71,13 @@ export function testLogContract(
 }
 
 function testOrder(testLog: TestLog): void {
-  testLog('numbers in order, without a gap, whole messages', async ({ log, seen }) => {
+  testLog('numbers messages in order, without a gap, and keeps them whole', async ({ log, seen }) => {
     const seqs = [await log.append(draft('w1-1'), 2000.25), await log.append(draft('w2-1'), 2001)]
     assert.deepEqual(seqs, [1, 2])
     assert.deepEqual(seen[0], { ...draft('w1-1'), seq: 1, acceptedAt: 2000.25 })
   })
 
-  testLog('many appends at once keep the order of the calls', async ({ log, seen }) => {
+  testLog('keeps the order of many concurrent appends', async ({ log, seen }) => {
     const seqs = await Promise.all(countTo(300).map((n) => log.append(draft(`w1-${n}`), startMs)))
     assert.deepEqual(seqs, countTo(300))
     assert.deepEqual(
@@ -86,7 +86,7 @@ function testOrder(testLog: TestLog): void {
     )
   })
 
-  testLog('tells followers before it acknowledges', async ({ log, seen }) => {
+  testLog('notifies followers before it acknowledges', async ({ log, seen }) => {
     const told = await Promise.all(
       countTo(20).map(async (n) => {
         const seq = await log.append(draft(`w1-${n}`), startMs)
@@ -96,14 +96,14 @@ function testOrder(testLog: TestLog): void {
     assert.ok(told.every(Boolean))
   })
 
-  testLog('the same draft is stored once and acknowledged twice', async ({ log, seen }) => {
+  testLog('stores the same draft once and acknowledges it twice', async ({ log, seen }) => {
     await log.append(draft('w1-0'), 1)
     assert.equal(await log.append(draft('w1-1'), 1), await log.append(draft('w1-1'), 2))
     assert.equal(await log.append(draft('w1-2'), 3), 3)
     assert.deepEqual(idsOf(seen), ['w1-0', 'w1-1', 'w1-2'])
   })
 
-  testLog('the same id of another sender or on another channel is another message', async ({ log, seen }) => {
+  testLog('treats an id with another sender or channel as another message', async ({ log, seen }) => {
     const others = [draft('x', 'x', 'notes'), draft('x'), { ...draft('x'), from: 'w2' }]
     const fresh = draft('y', 'y', 'notes')
     for (const [place, one] of others.entries()) assert.equal(await log.append(one, 1), place + 1)
@@ -115,36 +115,33 @@ function testOrder(testLog: TestLog): void {
     )
   })
 
-  testLog(
-    'a used id with anything else in it is refused by name, and nothing is stored',
-    async ({ log, seen }) => {
-      await log.append(draft('w1-1'), 1)
-      const others = [
-        draft('w1-1', 'else'),
-        { ...draft('w1-1'), at: 1001 },
-        { ...draft('w1-1'), kind: 'sensor' } as const,
-      ]
-      for (const other of others) {
-        await assert.rejects(
-          async () => log.append(other, 2),
-          (error) => isRefusal(error, 'id-taken') && /"w1-1".*"w1".*"main"/.test(error.message),
-        )
-      }
-      const atOnce = [
-        log.append(draft('w1-2'), 3),
-        log.append(draft('w1-2', 'else'), 3),
-        log.append(draft('w1-3'), 3),
-      ]
-      const ends = await Promise.allSettled(atOnce)
-      assert.deepEqual(
-        ends.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.code)),
-        [2, 'id-taken', 3],
+  testLog('refuses a used id with any other content by name, and stores nothing', async ({ log, seen }) => {
+    await log.append(draft('w1-1'), 1)
+    const others = [
+      draft('w1-1', 'else'),
+      { ...draft('w1-1'), at: 1001 },
+      { ...draft('w1-1'), kind: 'sensor' } as const,
+    ]
+    for (const other of others) {
+      await assert.rejects(
+        async () => log.append(other, 2),
+        (error) => isRefusal(error, 'id-taken') && /"w1-1".*"w1".*"main"/.test(error.message),
       )
-      assert.deepEqual(idsOf(seen), ['w1-1', 'w1-2', 'w1-3'])
-    },
-  )
+    }
+    const atOnce = [
+      log.append(draft('w1-2'), 3),
+      log.append(draft('w1-2', 'else'), 3),
+      log.append(draft('w1-3'), 3),
+    ]
+    const ends = await Promise.allSettled(atOnce)
+    assert.deepEqual(
+      ends.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.code)),
+      [2, 'id-taken', 3],
+    )
+    assert.deepEqual(idsOf(seen), ['w1-1', 'w1-2', 'w1-3'])
+  })
 
-  testLog('a message is found by id, sender and channel, also while it is being stored', async ({ log }) => {
+  testLog('finds a message by id, sender and channel, even while it is being stored', async ({ log }) => {
     const wanted = draft('w1-1')
     assert.equal(await log.find(wanted), null)
     const stored = log.append(wanted, 1)
@@ -154,7 +151,7 @@ function testOrder(testLog: TestLog): void {
       assert.equal(await log.find({ ...wanted, ...other }), null)
   })
 
-  testLog('the same draft is stored once when both are under way', async ({ log, seen }) => {
+  testLog('stores the same draft once when both appends are in progress', async ({ log, seen }) => {
     const drafts = ['w1-1', 'w1-2', 'w1-1', 'w1-3', 'w1-2'].map((id) => log.append(draft(id), 1))
     assert.deepEqual(await Promise.all(drafts), [1, 2, 1, 3, 2])
     assert.deepEqual(seqsOf(seen), [1, 2, 3])
@@ -162,7 +159,7 @@ function testOrder(testLog: TestLog): void {
 }
 
 function testReading(testLog: TestLog): void {
-  testLog('reads exactly what came after a cursor, of the channels asked for', async ({ log, cursors }) => {
+  testLog('reads exactly what follows a cursor, on the requested channels', async ({ log, cursors }) => {
     await log.append(draft('w1-1'), 1)
     await log.append(draft('w1-2', 'x', 'other'), 1)
     await log.append(draft('w1-3'), 1)
@@ -179,7 +176,7 @@ function testReading(testLog: TestLog): void {
     assert.deepEqual([recovered, messages.length], [true, 1])
   })
 
-  testLog('gives the snapshot where it cannot resume, and says so', async ({ log }) => {
+  testLog('returns the snapshot when it cannot resume, and says so', async ({ log }) => {
     await log.append(draft('w1-1', 'old'), 1)
     await log.append(draft('w1-2', 'new'), 1)
     const beyond = await cursorAt(log, 9)
@@ -189,7 +186,7 @@ function testReading(testLog: TestLog): void {
     }
   })
 
-  testLog('a snapshot is the newest of each channel and kind, in order', async ({ log }) => {
+  testLog('returns a snapshot of the newest of each channel and kind, in order', async ({ log }) => {
     assert.deepEqual((await log.snapshot(main)).messages, [])
     await log.append({ ...draft('w1-1', 'x', 'other'), kind: 'sensor' }, 1)
     await log.append(draft('w1-2', 'x', 'other'), 1)
@@ -200,7 +197,7 @@ function testReading(testLog: TestLog): void {
     assert.deepEqual(idsOf((await log.snapshot(main)).messages), ['w1-3'])
   })
 
-  testLog('says the newest number of each channel', async ({ log }) => {
+  testLog('reports the newest number of each channel', async ({ log }) => {
     await fill(log, 2)
     await log.append(draft('w1-3', 'x', 'other'), 1)
     assert.deepEqual(
@@ -212,7 +209,7 @@ function testReading(testLog: TestLog): void {
     )
   })
 
-  testLog('messages appended during a read are neither missed nor repeated', async ({ log, seen }) => {
+  testLog('neither misses nor repeats messages appended during a read', async ({ log, seen }) => {
     await fill(log, 50)
     const start = await cursorAt(log, 10)
     const appends = countTo(20).map((n) => log.append(draft(`w2-${n}`), 1))
@@ -230,7 +227,7 @@ const roomy = { messages: 10_000, bytes: 100_000_000 }
 
 function testPortions(testLog: TestLog): void {
   testLog(
-    'portions follow each other without a gap or a repeat while messages are appended',
+    'returns portions without a gap or a repeat while messages are appended',
     async ({ log }) => {
       await fillAtOnce(log, 1200)
       const portions: CatchUp[] = []
@@ -246,7 +243,7 @@ function testPortions(testLog: TestLog): void {
   )
 
   testLog(
-    'a portion is of so many bytes, or one message that is larger',
+    'limits a portion by bytes, or to one larger message',
     async ({ log }) => {
       // Two and three bytes per character: distinguishes bytes from characters.
       await fillAtOnce(log, 7, 'w1', 'é'.repeat(200_000))
@@ -268,7 +265,7 @@ function testPortions(testLog: TestLog): void {
   )
 
   testLog(
-    'a portion with nothing for these channels leads on',
+    'returns a portion without messages for these channels, with a cursor to continue',
     async ({ log }) => {
       await fillAtOnce(log, 1200, 'w1', 'x', 'other')
       await log.append(draft('w2-1'), 1)
@@ -283,7 +280,7 @@ function testPortions(testLog: TestLog): void {
   )
 
   testLog(
-    'the next portion may be forgotten between two reads: then there is the snapshot',
+    'returns the snapshot when the next portion was forgotten between two reads',
     async ({ log }) => {
       await fillAtOnce(log, 1200)
       const { recovered, reached } = await log.read(await cursorAt(log, 0), main)
@@ -296,7 +293,7 @@ function testPortions(testLog: TestLog): void {
     { ...roomy, messages: 1200 },
   )
 
-  testLog('a log read to its end, and a snapshot, lead to the head', async ({ log }) => {
+  testLog('ends both a full read and a snapshot at the head', async ({ log }) => {
     await fillAtOnce(log, 3)
     await log.append(draft('w2-1', 'x', 'other'), 1)
     const { head } = await log.snapshot(main)
@@ -313,7 +310,7 @@ function testPortions(testLog: TestLog): void {
 }
 
 function testFollowers(testLog: TestLog): void {
-  testLog('a follower that left hears nothing', async ({ log }) => {
+  testLog('does not notify a follower that left', async ({ log }) => {
     const heard: Message[] = []
     const leave = log.follow((message) => heard.push(message))
     await fill(log, 1)
@@ -322,7 +319,7 @@ function testFollowers(testLog: TestLog): void {
     assert.deepEqual(idsOf(heard), ['w1-1'])
   })
 
-  testLog('a follower that another one removes while a message is told does not hear it', async ({ log }) => {
+  testLog('does not notify a follower that another one removes during a notification', async ({ log }) => {
     const heard: Message[] = []
     const leaving: (() => void)[] = []
     log.follow(() => {
@@ -333,27 +330,33 @@ function testFollowers(testLog: TestLog): void {
     assert.deepEqual(heard, [])
   })
 
-  testLog('a follower that throws costs no number and nobody else', async ({ log, seen, failures }) => {
-    const error = new Error('thrown by a follower')
-    const leave = log.follow(() => {
-      throw error
-    })
-    const heard: Message[] = []
-    log.follow((message) => heard.push(message))
-    assert.deepEqual(await Promise.all([log.append(draft('w1-1'), 1), log.append(draft('w1-2'), 1)]), [1, 2])
-    leave()
-    assert.equal(await log.append(draft('w1-3'), 1), 3)
-    assert.deepEqual(
-      [seqsOf(seen), seqsOf(heard)],
-      [
-        [1, 2, 3],
-        [1, 2, 3],
-      ],
-    )
-    assert.deepEqual(failures, [error, error])
-  })
+  testLog(
+    'loses no number and skips no other follower when a follower throws',
+    async ({ log, seen, failures }) => {
+      const error = new Error('thrown by a follower')
+      const leave = log.follow(() => {
+        throw error
+      })
+      const heard: Message[] = []
+      log.follow((message) => heard.push(message))
+      assert.deepEqual(
+        await Promise.all([log.append(draft('w1-1'), 1), log.append(draft('w1-2'), 1)]),
+        [1, 2],
+      )
+      leave()
+      assert.equal(await log.append(draft('w1-3'), 1), 3)
+      assert.deepEqual(
+        [seqsOf(seen), seqsOf(heard)],
+        [
+          [1, 2, 3],
+          [1, 2, 3],
+        ],
+      )
+      assert.deepEqual(failures, [error, error])
+    },
+  )
 
-  testLog('a follower may append, and all hear both in order', async ({ log }) => {
+  testLog('allows a follower to append, and notifies all of both messages in order', async ({ log }) => {
     const answers: (number | Promise<number>)[] = []
     const leave = log.follow(({ seq }) => {
       leave()
@@ -366,16 +369,19 @@ function testFollowers(testLog: TestLog): void {
     assert.deepEqual(idsOf(heard), ['w1-1', 'answer-1'])
   })
 
-  testLog('a follower added while messages are told begins after the newest told', async ({ log }) => {
-    const heard: Message[] = []
-    const leave = log.follow(({ seq }) => {
-      leave()
-      assert.equal(log.heads().get('main'), seq)
-      log.follow((message) => heard.push(message))
-    })
-    await Promise.all(countTo(5).map((n) => log.append(draft(`w1-${n}`), 1)))
-    assert.deepEqual(seqsOf(heard), [2, 3, 4, 5])
-  })
+  testLog(
+    'notifies a follower that is added during a notification from the next message on',
+    async ({ log }) => {
+      const heard: Message[] = []
+      const leave = log.follow(({ seq }) => {
+        leave()
+        assert.equal(log.heads().get('main'), seq)
+        log.follow((message) => heard.push(message))
+      })
+      await Promise.all(countTo(5).map((n) => log.append(draft(`w1-${n}`), 1)))
+      assert.deepEqual(seqsOf(heard), [2, 3, 4, 5])
+    },
+  )
 }
 
 function testLimits(testLog: TestLog): void {
@@ -407,7 +413,7 @@ function testLimits(testLog: TestLog): void {
   )
 
   testLog(
-    'holds messages for logAgeMs, also while nothing comes',
+    'holds messages for logAgeMs, even when none arrive',
     async ({ log, advance }) => {
       await fill(log, 1)
       await log.append(draft('w1-2'), startMs + 600)
@@ -425,7 +431,7 @@ function testLimits(testLog: TestLog): void {
   )
 
   testLog(
-    'the snapshot outlives the bounds, and its ids are known',
+    'keeps the snapshot beyond the limits, and recognises its ids',
     async ({ log, advance }) => {
       await log.append(draft('w1-0', 'x', 'quiet'), startMs)
       await fill(log, 400)
@@ -441,7 +447,7 @@ function testLimits(testLog: TestLog): void {
   )
 
   testLog(
-    'takes at most maxChannels channels, and stores nothing for one more',
+    'accepts at most maxChannels channels, and stores nothing for another',
     async ({ log, seen }) => {
       await log.append(draft('w1-1', 'x', 'a'), 1)
       const both = [log.append(draft('w1-2', 'x', 'b'), 1), log.append(draft('w1-3', 'x', 'c'), 1)]
@@ -460,20 +466,23 @@ function testLimits(testLog: TestLog): void {
 }
 
 function testFolding(testLog: TestLog): void {
-  testLog('a snapshot has all messages of a cumulative kind, and the newest of others', async ({ log }) => {
-    await log.append(updateDraft('w1-1'), 1)
-    await log.append(draft('w1-2'), 1)
-    await log.append(updateDraft('w1-3'), 1)
-    await log.append(draft('w1-4'), 1)
-    await log.append(updateDraft('w1-5', 'x', 'other'), 1)
-    const { messages } = await log.snapshot(main)
-    assert.deepEqual(idsOf(messages), ['w1-1', 'w1-3', 'w1-4'])
-    assert.deepEqual((await log.read(null, main)).messages, messages)
-    assert.deepEqual(seqsOf((await readAll(log, await cursorAt(log, 2), main)).messages), [3, 4])
-  })
+  testLog(
+    'keeps all messages of a cumulative kind in a snapshot, and the newest of others',
+    async ({ log }) => {
+      await log.append(updateDraft('w1-1'), 1)
+      await log.append(draft('w1-2'), 1)
+      await log.append(updateDraft('w1-3'), 1)
+      await log.append(draft('w1-4'), 1)
+      await log.append(updateDraft('w1-5', 'x', 'other'), 1)
+      const { messages } = await log.snapshot(main)
+      assert.deepEqual(idsOf(messages), ['w1-1', 'w1-3', 'w1-4'])
+      assert.deepEqual((await log.read(null, main)).messages, messages)
+      assert.deepEqual(seqsOf((await readAll(log, await cursorAt(log, 2), main)).messages), [3, 4])
+    },
+  )
 
   testLog(
-    'many are joined in a base with the envelope of its newest; later ones follow',
+    'joins many messages in a base with the envelope of its newest; later ones follow',
     async ({ log }) => {
       const first = await fillUpdates(log, foldAt.messages)
       const { updates: joined } = await readUpdates(log)
@@ -489,14 +498,14 @@ function testFolding(testLog: TestLog): void {
       assert.deepEqual([seqsOf(updates), text], [[500, 501, 502, 503], first + second])
       const third = await fillUpdates(log, 2 * foldAt.messages, 'w3')
       const later = await readUpdates(log)
-      // A log that hears of them one by one may have folded before the last of them.
+      // A log that receives them one by one may fold before the last of them.
       assert.ok(later.updates.length < foldAt.messages, `${later.updates.length} are in no base`)
       assert.equal(later.text, first + second + third)
     },
     roomy,
   )
 
-  testLog('large ones are joined sooner, and a large base later', async ({ log }) => {
+  testLog('joins large messages sooner, and folds into a large base less often', async ({ log }) => {
     const large = 'x'.repeat(foldAt.bytes)
     await log.append(updateDraft('w1-1', large), 1)
     await log.append(updateDraft('w1-2', large), 1)
@@ -508,7 +517,7 @@ function testFolding(testLog: TestLog): void {
   })
 
   testLog(
-    'no limit takes anything from a snapshot: it has each message once, whatever was dropped',
+    'removes nothing from a snapshot, which has each message once, whatever was dropped',
     async ({ log, advance }) => {
       const texts = [await fillUpdates(log, 1, 'w0', 'quiet')]
       let written = ''
@@ -526,7 +535,7 @@ function testFolding(testLog: TestLog): void {
   )
 
   testLog(
-    'the id of a message that no base has yet is known whatever was dropped',
+    'recognises the id of a message that is in no base yet, whatever was dropped',
     async ({ log, advance }) => {
       await log.append(updateDraft('w1-1'), startMs)
       await log.append(updateDraft('w1-2'), startMs)
@@ -542,7 +551,7 @@ function testFolding(testLog: TestLog): void {
 
 function testFoldingAtWork(testLog: TestLog): void {
   testLog(
-    'the history of a cumulative kind begins with a base that no erased message is missing from',
+    'begins the history of a cumulative kind with a base that lacks no erased message',
     async ({ log }) => {
       const whole = async () => {
         const { base, messages: first, after } = await log.oldest('main', 'update')
@@ -570,7 +579,7 @@ function testFoldingAtWork(testLog: TestLog): void {
         assert.ok(count >= limit - foldAt.messages && count <= limit + foldAt.messages, `${count} are there`)
       }
       assert.equal((await log.oldest('elsewhere', 'update')).base, null)
-      // A few in a document that then rests, while others go on.
+      // A few messages in a document that then rests while others change.
       const few = await fillUpdates(log, 20, 'few', 'quiet')
       for (let round = 1; round <= 3; round += 1) {
         await fillAtOnce(log, 490, `e${round}`)
@@ -584,7 +593,7 @@ function testFoldingAtWork(testLog: TestLog): void {
   )
 
   testLog(
-    'what is appended while a fold is under way follows the base',
+    'puts messages appended during a fold after the base',
     async ({ log }) => {
       const first = await fillUpdates(log, foldAt.messages)
       assert.equal((await readUpdates(log)).updates.length, foldAt.messages)
@@ -600,7 +609,7 @@ function testFoldingAtWork(testLog: TestLog): void {
   )
 
   testLog(
-    'a fold that fails is reported and costs nothing',
+    'reports a failed fold and loses nothing',
     async ({ log, failures }) => {
       const written = await fillUpdates(log, 600)
       await fillAtOnce(log, 600, 'w2')
@@ -627,7 +636,7 @@ const textsOf = (messages: readonly (Message | null)[]) =>
 const unfoldable = new Error('thrown by a fold')
 
 function testClosing(testLog: TestLog): void {
-  testLog('closing stores pending drafts, then refuses more', async ({ log, seen }) => {
+  testLog('stores pending drafts when closing, then refuses more', async ({ log, seen }) => {
     const appends = countTo(3).map((n) => log.append(draft(`w1-${n}`), 1))
     const closing = log.close()
     const late = assert.rejects(async () => log.append(draft('w1-4'), 1), { code: 'draining' })

@@ -12,14 +12,14 @@ import type { CatchUp, Folds, Log, LogLimits } from './log.ts'
 import { createSqliteLog, openSqliteLog } from './sqlite-log.ts'
 import { openLogFile } from './sqlite-store.ts'
 
-/** What a contract test has. */
+/** What a contract test works with. */
 interface Bench {
   readonly log: Log
   readonly failures: unknown[]
   /** Messages seen by a follower. */
   readonly seen: Message[]
   readonly cursors: string[]
-  /** Ms, on the log's clock. */
+  /** Advances the log's clock, ms. */
   readonly advance: (byMs: number) => void
 }
 
@@ -40,14 +40,17 @@ export function updateDraft(id: string, update = `${id} `, channel = 'main'): Dr
   return { id, channel, kind: 'update', from: 'w1', at: 1000.5, body: { update } }
 }
 
-/** Joins texts. */
+/** A fold that joins texts. */
 export const toyFolds = {
   update: (messages: readonly Message<'update'>[]) => ({
     update: messages.map(({ body }) => body.update).join(''),
   }),
 } satisfies Folds
 
-/** Appends `PREFIX-1` to `PREFIX-COUNT` at once and lets them be folded. Returns the joined text. */
+/**
+ * Appends `PREFIX-1` to `PREFIX-COUNT` at once and allows them to be folded. Returns the joined
+ * text.
+ */
 export async function fillUpdates(log: Log, count: number, prefix = 'w1', channel = 'main'): Promise<string> {
   const drafts = countTo(count).map((n) => updateDraft(`${prefix}-${n}`, `${prefix}-${n} `, channel))
   await Promise.all(drafts.map((one) => log.append(one, startMs)))
@@ -55,7 +58,7 @@ export async function fillUpdates(log: Log, count: number, prefix = 'w1', channe
   return drafts.map(({ body }) => body.update).join('')
 }
 
-/** What a newcomer gets of the updates on a channel. */
+/** What a new client gets of the updates on a channel. */
 export async function readUpdates(log: Log, channel = 'main') {
   const { messages } = await log.snapshot(new Set([channel]))
   const updates = messages.filter((message) => isKind(message, 'update'))
@@ -102,7 +105,7 @@ export async function cursorAt(log: Log, seq: number): Promise<Cursor> {
   return { epoch: head.epoch, seq }
 }
 
-/** Until the end or the first snapshot. */
+/** Reads until the end or the first snapshot. */
 export async function readPortions(
   log: Log,
   cursor: Cursor | null,
@@ -115,12 +118,12 @@ export async function readPortions(
     await onPortion(portion)
     const { recovered, reached, head } = portion
     if (!recovered || reached.seq === head.seq) return
-    if (from && reached.seq <= from.seq) throw new Error(`Reading on from ${from.seq} led to ${reached.seq}.`)
+    if (from && reached.seq <= from.seq) throw new Error(`Reading from ${from.seq} led to ${reached.seq}.`)
     from = reached
   }
 }
 
-/** All portions joined; or the snapshot alone if the log has forgotten the next message. */
+/** Returns all portions joined, or only the snapshot if the log has forgotten the next message. */
 export async function readAll(
   log: Log,
   cursor: Cursor | null,
@@ -146,7 +149,7 @@ export function newFile(context: Context): string {
 
 type SqliteLogParts = Parameters<typeof openSqliteLog>[0]
 
-/** Defaults; `onFailure` fails the test. */
+/** Default parts; `onFailure` fails the test. */
 export const given = {
   limits: ampleLimits,
   folds: toyFolds,
@@ -161,7 +164,7 @@ export const given = {
 /** Forces most reads to the file. */
 export const littleMemory = { messages: 2, bytes: 100 }
 
-/** The file keeps its size, or may grow again. */
+/** Fixes the file's size, or allows it to grow again. */
 function setDiskFull(database: DatabaseSync, isFull: boolean): void {
   const pages = database.prepare('PRAGMA page_count').get()?.page_count
   database.exec(`PRAGMA max_page_count = ${isFull ? pages : 1_000_000}`)
@@ -182,7 +185,7 @@ export function openByHand(context: Context, change: Partial<SqliteLogParts> = {
   return { file, database, log, endTurn, setDiskFull: (isFull: boolean) => setDiskFull(database, isFull) }
 }
 
-/** What a log has in its files, as if its process were killed here. Returns the copy's name. */
+/** Copies a log's files, as if its process were killed here. Returns the copy's name. */
 export function copyLog(file: string): string {
   const copy = `${file}.copy`
   for (const end of ['', '-wal'])
@@ -193,7 +196,7 @@ export function copyLog(file: string): string {
 export const countRows = (database: DatabaseSync, table: string) =>
   database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.count
 
-/** In place of the folder; null where this user may not mount one. */
+/** Mounts a small disk over the folder; null if this user may not mount one. */
 export function mountSmallDisk(folder: string, bytes: number) {
   mkdirSync(folder, { recursive: true })
   const options = ['-t', 'tmpfs', '-o', `size=${bytes}`, 'crosswind-test', folder]
@@ -217,7 +220,8 @@ export async function appendForever(log: Log, first: number): Promise<void> {
       next += 1
       const body = { html: 'x'.repeat(300) }
       const seq = await log.append({ id, channel: 'main', kind: 'edit', from: 'a', at: 1, body }, Date.now())
-      // Appends may be answered without a turn of the event loop, and a full pipe is written to in the next one.
+      // Appends may complete within one turn of the event loop, but a full pipe drains only in the
+      // next.
       if (!process.stdout.write(`${seq}\n`)) await once(process.stdout, 'drain')
     }
   }

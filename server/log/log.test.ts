@@ -15,7 +15,7 @@ function openMemoryLog(limits = ampleLimits) {
   return createMemoryLog({ epoch: 'life1', limits, now: () => 0, onFailure: () => assert.fail() })
 }
 
-test('memory: followers are told before append returns', () => {
+test('memory: followers are notified before append returns', () => {
   const log = openMemoryLog()
   const cursors: string[] = []
   log.follow((_message, cursor) => cursors.push(cursor))
@@ -23,13 +23,13 @@ test('memory: followers are told before append returns', () => {
   assert.deepEqual(cursors, ['life1:1'])
 })
 
-test('memory: nothing is kept of a draft that the log has forgotten', async () => {
+test('memory: a draft that the log has forgotten leaves nothing behind', async () => {
   const log = openMemoryLog({ ...ampleLimits, messages: 2 })
   for (const id of ['w1-1', 'w1-2', 'w1-3']) await log.append(draft(id), 1)
   assert.equal(await log.append(draft('w1-1'), 1), 4)
 })
 
-test('an epoch fits into a cursor', () => {
+test('an epoch is valid in a cursor', () => {
   for (const draw of [0, 0.5, 1 - Number.EPSILON])
     assert.match(
       newEpoch(() => draw),
@@ -45,7 +45,7 @@ const nats = { servers: [], stream: '', replicas: 0, credentialsFile: null }
 const sqs = { endpoint: null, region: '', queue: '', visibilitySeconds: 1, maxReceives: 1 }
 
 for (const storage of ['memory', 'sqlite'] as const) {
-  test(`${storage}: probes displace no page's message, are forgotten soon, and are numbered apart`, async (context) => {
+  test(`${storage}: probes displace no page's message, are forgotten soon, and are numbered separately`, async (context) => {
     const dataFolder = dirname(newFile(context))
     const limits = { logMessages: 10, logBytes: 1_000_000, logHours: 1, maxChannels: 1 }
     let time = 1000

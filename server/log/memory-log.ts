@@ -1,4 +1,4 @@
-// A log in memory alone.
+// A log that exists only in memory.
 
 import type { Kind, Message } from '../wire/messages.ts'
 import { type BaseStore, Folding } from './folding.ts'
@@ -6,7 +6,10 @@ import type { Defer, Log, LogParts } from './log.ts'
 import { Tail } from './retention.ts'
 import { Sequencer } from './sequencer.ts'
 
-/** A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each process. */
+/**
+ * A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each
+ * process.
+ */
 export function createMemoryLog({ epoch, limits, folds = {}, now, onFailure }: MemoryLogParts): Log {
   const onFolded = (messages: readonly Message[]) =>
     messages.forEach((message) => void tail.superseded(message))
@@ -37,7 +40,7 @@ interface MemoryLogParts extends LogParts {
 }
 
 function createBases(): BaseStore {
-  /** By channel and kind, neither of which has a space. */
+  /** Keyed by channel and kind, which contain no space. */
   const all = new Map<string, { newest?: Message; readonly past: Map<number, Message> }>()
   const find = (channel: string, kind: Kind) => all.get(`${channel} ${kind}`)
   const make = ({ channel, kind }: Message) =>

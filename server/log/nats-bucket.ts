@@ -1,15 +1,18 @@
-// What outlives a stream of NATS, in a bucket: its epoch, and the messages that its bounds erase.
+// The bucket beside a NATS stream: its epoch, and messages that outlive its limits.
 
 import { createHash } from 'node:crypto'
 import type { ObjectInfo, ObjectStore } from '@nats-io/obj'
 import type { Kind, Message } from '../wire/messages.ts'
 import type { BaseStore, StoredBase } from './folding.ts'
 
-/** Of a stream: where it lost messages, numbers are given anew. */
+/**
+ * A period of a stream in which numbers are unique: after losing messages, it assigns their numbers
+ * again.
+ */
 export interface Life {
-  /** When the stream was made; another one has numbers of its own. */
+  /** When the stream was created; a new stream starts its own numbering. */
   readonly created: string
-  /** How often it has lost its newest messages, as far as a server knew. */
+  /** How often it has lost its newest messages, as far as the servers noticed. */
   readonly setBacks: number
   /** Eight letters and digits. */
   readonly epoch: string
@@ -17,14 +20,17 @@ export interface Life {
 
 const lifeName = 'life'
 
-/** The one of a stream that was made at that time. */
+/** Reads the life of the stream with this creation time. */
 export async function readLife(bucket: ObjectStore, created: string): Promise<Life> {
   const { metadata } = (await bucket.info(lifeName)) ?? {}
   if (metadata?.created !== created) return { created, setBacks: 0, epoch: epochOf(created) }
   return { created, setBacks: Number(metadata.setBacks), epoch: String(metadata.epoch) }
 }
 
-/** Begins the next life, unless another server did. Rejects if two servers do at once: the one that failed tries again. */
+/**
+ * Begins the next life, unless another server has. If two servers do so at once, one rejects and
+ * must retry.
+ */
 export async function endLife(bucket: ObjectStore, { created, setBacks }: Life, now: number): Promise<void> {
   if ((await readLife(bucket, created)).setBacks > setBacks) return
   const known = await bucket.info(lifeName)
@@ -51,8 +57,9 @@ interface KeptParts {
 }
 
 /**
- * Messages that outlive the stream's bounds, as objects of a bucket: bases, past bases, and the newest of the other kinds. They are
- * read at the start and written later, one after the other; a newer one of another server stays.
+ * Messages that outlive the stream's limits, as objects of a bucket: bases, past bases, and the
+ * newest of the other kinds. They are read at the start and written one after the other in the
+ * background; newer ones of other servers stay.
  */
 export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
   const own = markOf(life)
@@ -79,7 +86,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
     await bucket.putBlob(meta, Buffer.from(JSON.stringify(message)), options)
   }
 
-  /** Rejects if one of those before it was not written; it is tried again with the next. */
+  /** Rejects if an earlier message could not be written; that one is retried with the next. */
   async function written(): Promise<void> {
     while (writing !== null || unwritten.size > 0) {
       writing ??= writeAll().finally(() => {
@@ -115,7 +122,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
   return {
     bases,
     erase(channel: string, before: number): void {
-      // The newest last: while it is there, the next start finds the channel and erases the rest.
+      // The newest last: while it exists, the next start finds the channel and erases the rest.
       for (const role of ['past', 'base', 'newest'] as const)
         for (const [name, { seq }] of under(`${role}.${tokenOf(channel)}.`)) if (seq < before) set(name, null)
     },
@@ -131,7 +138,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
         .map(([, message]) => message)
         .filter(({ kind }) => isPlain(kind))
         .sort((one, other) => one.seq - other.seq),
-    /** The newest of its channel and kind. */
+    /** Keeps a message that is the newest of its channel and kind. */
     keep(message: Message): void {
       const name = nameOf('newest', message.channel, message.kind)
       if (messages.get(name)?.seq !== message.seq) set(name, message)
@@ -141,8 +148,9 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
 }
 
 /**
- * Those of this stream: another one has given their numbers anew. One of an earlier life may have more than the stream, under numbers
- * that it gave again: it counts as what was before the stream's first message, and what follows is joined to it anew.
+ * Reads only objects of this stream: another one has its own numbering. An object of an earlier
+ * life may contain messages that the stream lost and whose numbers it assigned again: it is placed
+ * before the stream's first message, so that everything after it is folded in again.
  */
 export async function readKept(bucket: ObjectStore, life: Life, floor: number): Promise<KeptMessage[]> {
   const found = (await bucket.list()).filter(
@@ -162,16 +170,16 @@ export async function readKept(bucket: ObjectStore, life: Life, floor: number): 
   return (await Promise.all(found.map(read))).flat()
 }
 
-/** Later ones are greater. */
+/** Later marks sort after earlier ones. */
 const markOf = ({ created, setBacks }: Life) =>
   setBacks === 0 ? created : `${created} ${String(setBacks).padStart(4, '0')}`
 
-/** Of the life in which an object was written; servers of version 0.2 did not say. */
+/** The life in which an object was written; servers of version 0.2 did not record it. */
 function markIn({ metadata, mtime }: ObjectInfo, created: string): string {
   return metadata?.stream ?? (Date.parse(mtime) < Date.parse(created) ? '' : created)
 }
 
-/** A channel may have a dot, which parts the tokens of a subject. */
+/** A channel may contain a dot, which separates the tokens of a subject. */
 const tokenOf = (channel: string) => Buffer.from(channel).toString('base64url')
 
 export const subjectOf = (stream: string, channel: string) => `${stream}.${tokenOf(channel)}`

@@ -1,4 +1,4 @@
-// The connection to NATS: opened when a server answers, watched while it breaks and comes back.
+// The connection to NATS: opens when a server answers, and tracks disconnects and reconnects.
 
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,27 +13,30 @@ import {
 import type { Bus, LogFigures, LogParts } from './log.ts'
 
 export interface NatsSettings {
-  /** `host:port`, of any servers of the cluster. */
+  /** `host:port` of any servers of the cluster. */
   readonly servers: readonly string[]
-  /** Of the pages' log; the others' names begin with it. */
+  /** The stream of the pages' log; the names of the others begin with it. */
   readonly stream: string
-  /** 0: three in a cluster of at least three servers, otherwise one. */
+  /** 0 means three in a cluster of at least three servers, otherwise one. */
   readonly replicas: number
   readonly credentialsFile: string | null
 }
 
 export type Waiting = Pick<LogParts, 'now' | 'print' | 'signal'>
 
-/** What a message has beside that of a window, `acceptedAt`, and NATS' headers. */
+/** Room for what a message adds to that of a window: `acceptedAt`, and NATS' headers. */
 export const envelopeBytes = 1024
 
 const connectWithinMs = 5000
 /** See `LogFigures`. */
 const figuresWithinMs = 300
-/** Two of these pings without an answer, and the connection is broken. */
+/** After two of these pings without an answer, the connection counts as broken. */
 const pingEachMs = 1000
 
-/** Waits until a server answers, and says for what. Rejects with a sentence where NATS does not let this server in. */
+/**
+ * Waits until a server answers, and prints what it waits for. Rejects with a sentence if NATS
+ * denies access.
+ */
 export async function connectToNats(
   { servers, stream, credentialsFile }: Omit<NatsSettings, 'replicas'>,
   waiting: Waiting,
@@ -55,7 +58,7 @@ export async function connectToNats(
   return {
     connection,
     bus: createBus(connection, `${stream}-notes`),
-    /** The largest message that these servers take, bytes as JSON. */
+    /** The largest message that these servers accept, bytes as JSON. */
     mostBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
     async figures(): Promise<LogFigures> {
       const found = await asking.streams.info(stream).catch(() => null)
@@ -71,7 +74,7 @@ export async function connectToNats(
   }
 }
 
-/** Over core NATS, which stores nothing. */
+/** Uses core NATS, which stores nothing. */
 export function createBus(connection: NatsConnection, subject: string): Bus {
   return {
     post: (note) => connection.publish(subject, JSON.stringify(note)),
@@ -84,19 +87,22 @@ export function createBus(connection: NatsConnection, subject: string): Bus {
   }
 }
 
-/** Waiting does not help: a sentence with the way out. */
+/** An error that waiting cannot fix; its message says what to do. */
 export class StreamUnfit extends Error {}
 
-/** Of JetStream's API (nats-server, server/errors.json). */
+/** Error codes of JetStream's API (nats-server, server/errors.json). */
 export const codes = { tooFewPeers: 10_005, unavailable: 10_008, noCluster: 10_074 }
 
 export const codeOf = (error: unknown) => (error instanceof JetStreamApiError ? error.code : null)
 
-/** While JetStream recovers. */
+/** Retry interval while JetStream recovers. */
 export const retryMs = 100
 const sayEachMs = 10_000
 
-/** Tries until it succeeds, and says every ten seconds what it waits for. Rejects where that is no use. */
+/**
+ * Retries until it succeeds, and prints every ten seconds what it waits for. Rejects if retrying is
+ * useless.
+ */
 export async function whenReady<Result>(
   what: string,
   { now, print, signal }: Waiting,
@@ -120,12 +126,12 @@ export async function whenReady<Result>(
   }
 }
 
-/** A clause, in NATS' own words where it has some. */
+/** Returns a clause, in NATS' own words if it has any. */
 export function reasonOf(error: unknown): string {
   if (error instanceof TimeoutError) return 'NATS does not answer'
-  // Nobody listens to the subject; the library does not export the class.
+  // No responders on the subject; the library does not export the error's class.
   if (error instanceof Error && error.name === 'JetStreamNotEnabled')
-    return 'no NATS server has it; JetStream is switched on by nats-server -js or a jetstream block'
+    return 'no NATS server offers it; enable JetStream with nats-server -js or a jetstream block'
   return asError(error).message
 }
 
@@ -136,10 +142,13 @@ interface DoorParts {
   readonly onReopened: () => void
 }
 
-/** Whether the connection stands: what is sent while it does not is lost, with its answer. */
+/**
+ * Tracks whether the connection is up: requests sent while it is down are lost, with their answers.
+ */
 export class Door {
   #open: PromiseWithResolvers<void> | null = null
-  // Not a promise that each of them races with: it would keep them all until the connection breaks.
+  // Not a promise for `Promise.race`, which would keep every racing promise until the connection
+  // breaks.
   readonly #onShut = new Set<() => void>()
 
   constructor(connection: NatsConnection, parts: DoorParts) {
@@ -155,7 +164,7 @@ export class Door {
     })
   }
 
-  /** Rejects at `endsAt`, as `performance.now` has it. */
+  /** Rejects at `endsAt`, on the clock of `performance.now`. */
   async untilOpen(endsAt = Number.POSITIVE_INFINITY): Promise<void> {
     const open = this.#open?.promise
     if (!open || endsAt === Number.POSITIVE_INFINITY) return open
@@ -176,7 +185,7 @@ export class Door {
         parts.onReopened()
       }
     }
-    // Closed: nobody waits any more.
+    // Closed: releases all waiters.
     this.#open?.resolve()
   }
 }

@@ -44,7 +44,10 @@ testLogContract('nats', async (parts, context) => {
   return NatsLog.open({ ...parts, ...natsParts, connection, name: `contract${streams}` })
 })
 
-/** A server's log, with what its followers heard. Opened again under the same name it is another server's, or the same after a restart. */
+/**
+ * A server's log, with what its followers received. Opened again under one name, it is another
+ * server's, or the same after a restart.
+ */
 async function openLog(
   context: TestContext,
   name: string,
@@ -71,7 +74,7 @@ async function openLog(
     onHeard()
   })
   let onHeard = () => undefined as unknown
-  /** Resolves when so many were heard. */
+  /** Resolves when this many messages were received. */
   const heard = (count: number) =>
     new Promise<void>((resolve) => {
       onHeard = () => seen.length >= count && resolve()
@@ -80,7 +83,7 @@ async function openLog(
   return { log, connection, seen, cursors, heard, losses }
 }
 
-test('two servers hear all messages of both in one order, under the same cursors', async (context) => {
+test('two servers receive all messages of both in one order, with the same cursors', async (context) => {
   const [one, other] = [await openLog(context, 'both'), await openLog(context, 'both')]
   const write = (log: typeof one.log, prefix: string) =>
     Promise.all(countTo(100).map((n) => log.append({ ...draft(`${prefix}-${n}`), from: prefix }, startMs)))
@@ -116,7 +119,7 @@ test('the same draft sent to both servers is stored once, and acknowledged by bo
   ])
 })
 
-test('an id that JetStream still remembers and the log does not is stored again', async (context) => {
+test('an id that JetStream remembers but the log has erased is stored again', async (context) => {
   const { log } = await openLog(context, 'forgotten', { messages: 3 })
   assert.equal(await log.append(draft('w1-1'), startMs), 1)
   await fill(log, 300, 'w2')
@@ -140,7 +143,7 @@ test('a server that starts later has the same state', async (context) => {
   assert.equal(lost.recovered, false)
 })
 
-test('documents of a stream that was deleted are not mixed with those of the next one', async (context) => {
+test('documents of a deleted stream are not mixed with those of the next one', async (context) => {
   const first = await openLog(context, 'again')
   await fillUpdates(first.log, foldAt.messages + 10)
   await first.log.close()
@@ -156,7 +159,7 @@ test('documents of a stream that was deleted are not mixed with those of the nex
   assert.ok(read.updates.length < 30, `${read.updates.length} are in no base`)
 })
 
-test('NATS is killed and comes back: what was acknowledged is there, and all goes on in order', async (context) => {
+test('NATS is killed and restarted: acknowledged messages are there, and the log continues in order', async (context) => {
   const { log, seen, heard } = await openLog(context, 'killed')
   await fill(log, 20)
   await nats.kill()
@@ -170,12 +173,12 @@ test('NATS is killed and comes back: what was acknowledged is there, and all goe
   assert.deepEqual(seqsOf(messages), countTo(22))
 })
 
-test('a stream that lost its newest messages goes on under another epoch, and documents keep what was written since', async (context) => {
+test('a stream that lost its newest messages continues with another epoch, and documents keep what was written since', async (context) => {
   const limits = { messages: 300 }
   // A base may be on its way to the bucket when NATS is killed.
   const open = () => openLog(context, 'back', limits, () => undefined)
   const [author, one, other] = [await open(), await open(), await open()]
-  // The oldest are in a base alone.
+  // The oldest are only in a base.
   const early = await fillUpdates(author.log, foldAt.messages + 400)
   await nats.kill()
   nats.save('back')
@@ -183,14 +186,14 @@ test('a stream that lost its newest messages goes on under another epoch, and do
   await fillUpdates(author.log, foldAt.messages + 400, 'w2')
   const { head: cursor } = await author.log.snapshot(main)
   await Promise.all([one.heard(cursor.seq), other.heard(cursor.seq)])
-  // Its base in the bucket has what the stream is about to lose.
+  // Its base in the bucket has the messages that the stream is about to lose.
   await author.log.close()
   await nats.kill()
   nats.setBack('back')
   await nats.restart()
   const reasons = await Promise.all([one.log.lost, other.log.lost])
   assert.deepEqual(new Set(reasons), new Set(['the stream back lost its newest messages']))
-  assert.match([...one.losses, ...other.losses].join(), /^The stream back of NATS has not the newest/)
+  assert.match([...one.losses, ...other.losses].join(), /^The stream back of NATS lost its newest messages/)
   await assert.rejects(async () => one.log.append(draft('w3-0'), startMs), { code: 'log-unavailable' })
   await Promise.all([one.log.close(), other.log.close()])
 
@@ -206,7 +209,7 @@ test('a stream that lost its newest messages goes on under another epoch, and do
   }
 })
 
-test('while NATS is away an append is refused after a while, and stored when it is repeated', async (context) => {
+test('while NATS is away an append is refused after a delay, and stored when it is repeated', async (context) => {
   const { log } = await openLog(context, 'away')
   await fill(log, 3)
   await nats.kill()
@@ -217,7 +220,7 @@ test('while NATS is away an append is refused after a while, and stored when it 
   assert.deepEqual(await Promise.all(again), [4, 5])
 })
 
-test('what NATS has is told, and how often the connection was restored', async (context) => {
+test("reports NATS' storage, and how often the connection was restored", async (context) => {
   const settings = { stream: 'figures', replicas: 0, credentialsFile: null, servers: [nats.address()] }
   const { connection, figures, close } = await connectToNats(settings, { now: () => startMs })
   const log = await NatsLog.open({
@@ -239,14 +242,14 @@ test('what NATS has is told, and how often the connection was restored', async (
   assert.deepEqual((await figures()).reconnects, { nats: 1 })
 })
 
-test('what NATS takes at most is known', async () => {
+test('reports the largest message that NATS accepts', async () => {
   const settings = { stream: 'sizes', replicas: 0, credentialsFile: null, servers: [nats.address()] }
   const { mostBytes, close } = await connectToNats(settings, { now: () => startMs })
   await close()
   assert.equal(mostBytes, 8 * 1024 * 1024 - 1024)
 })
 
-test('a server that starts before its broker waits, and says for what each ten seconds', async (context) => {
+test('a server that starts before its broker waits, and prints every ten seconds what it waits for', async (context) => {
   const broker = await startNatsServer()
   context.after(() => broker.stop())
   await broker.kill()
@@ -267,7 +270,7 @@ test('a server that starts before its broker waits, and says for what each ten s
   assert.ok(said.length < asked / 2, `${said.length} sentences in ${asked} attempts`)
 })
 
-test('a stream that erases pages by itself is refused, with the limit and the way out', async (context) => {
+test('a stream that would erase pages by itself is refused, with the limit and the remedy', async (context) => {
   const connection = await nats.connect()
   context.after(() => connection.close())
   const { streams } = await jetstreamManager(connection)

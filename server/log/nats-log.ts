@@ -1,4 +1,4 @@
-// The log on NATS JetStream: any number of servers append to one stream, and each keeps a view of it.
+// The log on NATS JetStream: servers append to one stream, and each keeps a view of it.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -53,9 +53,11 @@ import { keyOf } from './retention.ts'
 import { isRepeat, TailLog } from './sequencer.ts'
 
 export interface NatsLogParts extends LogParts {
-  /** Outlives the log. */
+  /** Stays open after the log is closed. */
   readonly connection: NatsConnection
-  /** Of the stream, and of the bucket with the bases: letters, digits, "-" and "_". */
+  /**
+   * The name of the stream, and the prefix of the bucket for bases: letters, digits, "-" and "_".
+   */
   readonly name: string
   /** See `NatsSettings`. */
   readonly replicas: number
@@ -63,16 +65,19 @@ export interface NatsLogParts extends LogParts {
   readonly memory?: Memory
 }
 
-/** A repeat within it is found by JetStream, whichever server it comes to; a later one by the view. */
+/**
+ * JetStream detects a repeat within this time, whichever server receives it; the view detects later
+ * ones.
+ */
 const duplicatesMs = 120_000
 
-/** For JetStream's answer, a broken connection included; then the sender tries again. */
+/** Deadline for JetStream's answer, including a reconnect; then the sender tries again. */
 const publishWithinMs = 5000
-/** For a look at what is overdue, and at a stream that was full. */
+/** Interval of checks for overdue messages, and for a stream that was full. */
 const lookEachMs = 500
 const settleMs = 1000
 
-/** A draft on its way, until the view has it. */
+/** A draft in progress, until it is in the view. */
 interface Entry extends PromiseWithResolvers<number> {
   readonly draft: Draft
   readonly key: string
@@ -80,7 +85,7 @@ interface Entry extends PromiseWithResolvers<number> {
   readonly enteredAt: number
 }
 
-/** What a log is opened with, once JetStream answers. */
+/** Available once JetStream answers. */
 interface Opened {
   readonly client: JetStreamClient
   readonly manager: JetStreamManager
@@ -90,8 +95,8 @@ interface Opened {
 }
 
 /**
- * A message is one message of the stream, and its number is the stream's: cursors are valid on every server. All servers must have the
- * same limits.
+ * Each message is one message of the stream, with the stream's number: cursors are valid on every
+ * server. All servers must have the same limits.
  */
 export class NatsLog extends TailLog<Entry> {
   readonly #parts: NatsLogParts
@@ -99,22 +104,24 @@ export class NatsLog extends TailLog<Entry> {
   readonly #onLoss: (sentence: string) => void
   readonly #door: Door
   readonly #setBack: string
-  /** Says that an epoch has ended, to all servers. */
+  /** Tells all servers that an epoch has ended. */
   readonly #livesSubject: string
-  /** By sender: one draft under way at a time, so that a lost one is not overtaken by the next. */
+  /** By sender: sends one draft at a time, so that the next one cannot overtake a lost one. */
   readonly #lines = new Map<string, Entry[]>()
   readonly #lost = Promise.withResolvers<string>()
   #consuming: ConsumerMessages | null = null
   #stop: () => void = () => undefined
   #rejoining: Promise<void> | null = null
-  /** Why this server is cut off from the stream; null while it is not. */
+  /** Why this server is cut off from the stream; null if it is not. */
   #away: string | null = null
   #isLost = false
-  /** Why JetStream did not take the newest draft, since when it takes none, and when that was last seen. */
+  /**
+   * Why JetStream refused the newest draft, since when it has refused drafts, and when it last did.
+   */
   #refused: { readonly reason: string; readonly since: number; readonly at: number } | null = null
   #heardAt: number
 
-  /** Waits for JetStream; rejects where that is no use. */
+  /** Waits for JetStream; rejects if waiting is useless. */
   static async open(parts: NatsLogParts): Promise<NatsLog> {
     const { connection, name, replicas } = parts
     const client = jetstream(connection)
@@ -162,7 +169,7 @@ export class NatsLog extends TailLog<Entry> {
     const hearing = this.#parts.connection.subscribe(this.#livesSubject, {
       callback: () => void this.#rejoin(),
     })
-    // One may have begun before this server heard of it.
+    // An epoch may have begun before this server subscribed.
     this.#mustBeSame().catch((error) => error instanceof StreamLost && this.#lose(error.message))
     const looking = setInterval(() => void this.#look().catch(this.onFailure), lookEachMs)
     this.#stop = () => {
@@ -176,7 +183,10 @@ export class NatsLog extends TailLog<Entry> {
     return this.#refused && { reason: this.#refused.reason, since: this.#refused.since, isCutOff: false }
   }
 
-  /** Resolves to the reason when the stream was replaced, or lost messages: this log is over. */
+  /**
+   * Resolves to the reason when the stream was replaced or lost messages, so that this log must no
+   * longer be used.
+   */
   get lost(): Promise<string> {
     return this.#lost.promise
   }
@@ -186,7 +196,10 @@ export class NatsLog extends TailLog<Entry> {
     return consumer.consume({ ...pulling, callback: (received) => this.#receive(received) })
   }
 
-  /** A consumer is silent when stream or connection are away, and ends when the stream is gone. */
+  /**
+   * A consumer falls silent when the stream or the connection is away, and ends when the stream is
+   * gone.
+   */
   #attend(messages: ConsumerMessages): void {
     const watch = async () => {
       for await (const { type } of messages.status()) {
@@ -232,7 +245,10 @@ export class NatsLog extends TailLog<Entry> {
     }
   }
 
-  /** Another stream of that name has other messages under the same numbers. Rejects with `StreamLost`. */
+  /**
+   * Checks that the stream is the same one: another one has other messages with the same numbers.
+   * Rejects with `StreamLost`.
+   */
   async #mustBeSame(): Promise<void> {
     const { bucket, life } = this.#opened
     const { head, floor, heads } = this.tail
@@ -242,19 +258,19 @@ export class NatsLog extends TailLog<Entry> {
       throw isGone ? new StreamLost(`the stream ${this.#parts.name} was deleted`) : error
     })
     if (found.created !== life.created)
-      throw new StreamLost(`the stream ${this.#parts.name} was made anew at ${found.created}`)
+      throw new StreamLost(`the stream ${this.#parts.name} was created again at ${found.created}`)
     const current = await readLife(bucket, life.created)
     if (current.setBacks > life.setBacks) throw new StreamLost(this.#setBack)
     if (current.epoch === this.epoch && (await this.#reaches(head, newest, found.state))) return
     await endLife(bucket, life, this.#parts.now())
     this.#parts.connection.publish(this.#livesSubject)
     this.#onLoss(
-      `The stream ${this.#parts.name} of NATS has not the newest messages that it took: a server of NATS lost them in a power cut, or was set back to an older copy. Windows get a snapshot.`,
+      `The stream ${this.#parts.name} of NATS lost its newest messages: a NATS server lost them in a power cut, or was restored from an older copy. Windows get a snapshot.`,
     )
     throw new StreamLost(this.#setBack)
   }
 
-  /** True also where the newest was erased since. */
+  /** Also true if the newest message was erased since. */
   async #reaches(
     head: number,
     newest: Message | undefined,
@@ -267,7 +283,7 @@ export class NatsLog extends TailLog<Entry> {
     return !found || (keyOf(found) === keyOf(newest) && found.acceptedAt === newest.acceptedAt)
   }
 
-  /** Everything that waits is refused: its senders repeat it, to the next stream. */
+  /** Refuses everything pending: the senders repeat it, to the next stream. */
   #lose(reason: string): void {
     this.#isLost = true
     this.#away = reason
@@ -305,10 +321,10 @@ export class NatsLog extends TailLog<Entry> {
   #receive(received: JsMsg): void {
     const { head } = this.tail
     if (received.seq <= head || this.#isLost) return
-    // Windows that got this one would not know that they miss those.
+    // Windows that received this message would not notice that they miss the erased ones.
     if (received.seq > head + 1) {
       this.#lose(
-        `the messages from ${head + 1} to ${received.seq - 1} were erased before this server had them`,
+        `the messages from ${head + 1} to ${received.seq - 1} were erased before this server received them`,
       )
       return
     }
@@ -320,7 +336,7 @@ export class NatsLog extends TailLog<Entry> {
     this.#settle(message)
   }
 
-  /** The view has it: answers the draft that waits for it. */
+  /** The message is in the view: answers the pending draft. */
   #settle(message: Message | undefined): void {
     const entry = message && this.pending.get(keyOf(message))
     if (!entry) return
@@ -352,22 +368,25 @@ export class NatsLog extends TailLog<Entry> {
       } catch (cause) {
         const reason = reasonOf(cause)
         if (this.#away === null) this.#notTaken(reason)
-        // Those behind it too: the sender repeats all of them, in order.
+        // Also refuses those behind it: the sender repeats all of them, in order.
         this.#refuse(line.splice(0), reason)
-        // Perhaps it is another stream.
+        // The stream may have been replaced.
         if (!(cause instanceof JetStreamApiError)) void this.#rejoin()
       }
     }
     this.#lines.delete(sender)
   }
 
-  /** Tries until JetStream has it: what was stored and not answered is found by its id. */
+  /**
+   * Retries until JetStream has it: a message that was stored but not acknowledged is found by its
+   * id.
+   */
   async #publish({ draft, key, payload }: Entry, msgID = key): Promise<void> {
     const subject = subjectOf(this.#parts.name, draft.channel)
     const endsAt = performance.now() + publishWithinMs
     for (;;) {
       await this.#door.untilOpen(endsAt)
-      // Another stream may have its name by now.
+      // Another stream may have this name by now.
       if (this.#isLost) throw logUnavailable(this.#away)
       const asked = this.#opened.client.publish(subject, payload, { msgID, timeout: publishWithinMs })
       const answer = await this.#door.untilShut(asked.catch(asError))
@@ -378,7 +397,7 @@ export class NatsLog extends TailLog<Entry> {
         await pause(retryMs)
       } else if (answer) {
         const isPassed = answer.seq <= this.tail.head && !answer.duplicate
-        // Usually the view has it already.
+        // Usually it is in the view already.
         if (isPassed && this.tail.find(draft)?.seq !== answer.seq) void this.#rejoin()
         // JetStream remembers the id of a message that the log has erased.
         const isErased = answer.duplicate && answer.seq <= this.tail.head && this.pending.has(key)
@@ -397,10 +416,10 @@ export class NatsLog extends TailLog<Entry> {
   }
 }
 
-/** The stream of that name is another one, or none. */
+/** The stream was deleted or replaced. */
 class StreamLost extends Error {}
 
-/** As many replicas as can be had, up to those asked for. */
+/** Adds as many replicas as possible, up to the requested number. */
 async function addStream(
   manager: JetStreamManager,
   name: string,
@@ -413,7 +432,7 @@ async function addStream(
       duplicate_window: nanos(duplicatesMs),
     })
     if (info?.cluster === undefined) return added
-    // Of those that add it at the same time a cluster takes one, and answers all.
+    // If several servers add the stream at once, a cluster accepts one of them but answers all.
     await pause(settleMs)
     return manager.streams.info(name)
   }
@@ -426,7 +445,7 @@ async function addStream(
   })
 }
 
-/** Limits of the stream's own take what no base has yet. Throws a `StreamUnfit`. */
+/** The stream's own limits would erase messages that are in no base yet. Throws a `StreamUnfit`. */
 function mustKeepAll({ name, retention, discard, ...limits }: StreamConfig): void {
   const { max_msgs, max_bytes, max_msgs_per_subject, max_age } = limits
   const erasing = Object.entries({
@@ -441,7 +460,7 @@ function mustKeepAll({ name, retention, discard, ...limits }: StreamConfig): voi
   )
 }
 
-/** Of the stream's own limits. */
+/** Checks the stream's own limits. */
 function isFull({ max_msgs, max_bytes }: StreamConfig, { messages, bytes }: StreamInfo['state']): boolean {
   return (max_msgs > 0 && messages >= max_msgs) || (max_bytes > 0 && bytes + envelopeBytes > max_bytes)
 }

@@ -1,4 +1,4 @@
-// For tests, and the lab's several servers: a NATS server with JetStream, on a free port, with a folder of its own.
+// A NATS server with JetStream for tests and the lab, on a free port, with its own folder.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,14 +10,14 @@ import { connect as connectTo, type NatsConnection } from '@nats-io/transport-no
 
 export interface TestNats {
   readonly address: () => string
-  /** 0 while it is not running. */
+  /** 0 while not running. */
   readonly pid: () => number
   readonly connect: () => Promise<NatsConnection>
-  /** Without a farewell, as a crash does. */
+  /** Without a clean shutdown, like a crash. */
   readonly kill: () => Promise<void>
-  /** After `kill`, on the same port, with what it had stored. */
+  /** Call after `kill`: keeps the port and the stored data. */
   readonly restart: () => Promise<void>
-  /** After `kill`: copies what a stream has stored, or puts the copy back. */
+  /** Call after `kill`: `save` copies a stream's stored data, `setBack` restores the copy. */
   readonly save: (stream: string) => void
   readonly setBack: (stream: string) => void
   readonly stop: () => Promise<void>
@@ -28,7 +28,7 @@ const startWithinMs = 20_000
 /** Set by the test suite. */
 const program = process.env.CROSSWIND_NATS_PROGRAM ?? 'nats-server'
 
-/** As docs/cluster.md advises: messages and documents may be larger than NATS takes by default. */
+/** As docs/cluster.md advises: messages and documents may exceed NATS' default limit. */
 const settings = (port: number, folder: string, more: string) => `
 host: 127.0.0.1
 port: ${port}
@@ -38,12 +38,14 @@ jetstream { store_dir: "${join(folder, 'data')}" }
 ${more}
 `
 
-/** `nats-server 2.9.10`. Throws if the program is not installed. */
+/** Returns `nats-server 2.9.10`. Throws if the program is not installed. */
 export function natsServerVersion(): string {
   return execFileSync(program, ['-v'], { encoding: 'utf8' }).trim().replace(': v', ' ')
 }
 
-/** `more`: of its configuration. Rejects if the program is not installed, or does not start. */
+/**
+ * `more` is added to the configuration. Rejects if the program is not installed or does not start.
+ */
 export async function startNatsServer(more = ''): Promise<TestNats> {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-nats-'))
   let child: ChildProcess | null = null
@@ -89,7 +91,7 @@ export async function startNatsServer(more = ''): Promise<TestNats> {
   return { address, pid, connect, kill, restart: start, save, setBack, stop }
 }
 
-/** From the file that the server writes when it listens. */
+/** Reads the file that the server writes when it listens. */
 async function portOf(child: ChildProcess, folder: string): Promise<number> {
   const failed = once(child, 'error').then(([error]) => {
     throw new Error('nats-server does not run here; Debian has it as the package nats-server.', {
@@ -104,7 +106,7 @@ async function portOf(child: ChildProcess, folder: string): Promise<number> {
         const { nats } = JSON.parse(readFileSync(file, 'utf8')) as { nats: string[] }
         if (nats[0]) return Number(new URL(nats[0]).port)
       } catch {
-        // It is not there yet, or not whole.
+        // Missing or incomplete so far.
       }
       await pause(20)
     }

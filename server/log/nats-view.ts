@@ -1,5 +1,5 @@
-// What one server holds of a stream of NATS: the newest messages, the state of every channel, and what may be erased. It loads the
-// stream, reads back what it no longer holds, and catches up.
+// One server's view of a NATS stream: the newest messages, the state of every channel, and what may
+// be erased. Loads the stream, reads back what it no longer holds, and catches up.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager, type JsMsg } from '@nats-io/jetstream'
@@ -15,7 +15,7 @@ import type { Archive } from './sequencer.ts'
 interface ViewParts extends LogParts {
   readonly client: JetStreamClient
   readonly manager: JetStreamManager
-  /** Of the stream. */
+  /** The stream's name. */
   readonly name: string
   readonly life: Life
   readonly bucket: ObjectStore
@@ -23,20 +23,20 @@ interface ViewParts extends LogParts {
   readonly memory?: Memory | undefined
 }
 
-/** What follows is in the stream. */
+/** The state before the stream's first message. */
 interface Start {
   readonly floor: number
   readonly kept: readonly KeptMessage[]
 }
 
-/** A consumer that is silent for two of these heartbeats, ms, is looked for; one that is gone ends. */
+/** A consumer that misses two of these heartbeats (ms) is checked; one that is gone ends. */
 export const pulling = { expires: 5000, idle_heartbeat: 1000, abort_on_missing_resource: true } as const
-/** For the stream to deliver what it took. */
+/** Deadline for the stream to deliver a message that it accepted. */
 export const deliverWithinMs = 5000
-/** For what another server has heard already. */
+/** Deadline for receiving what another server has received already. */
 const hearWithinMs = 2000
 const hearAgainMs = 5
-export const undelivered = 'the stream does not deliver what it took'
+export const undelivered = 'the stream does not deliver messages that it accepted'
 
 export class View implements Archive {
   readonly tail: Tail
@@ -44,11 +44,11 @@ export class View implements Archive {
   readonly #parts: ViewParts
   readonly #kept: ReturnType<typeof createKept>
   readonly #retention: Retention
-  /** After the retention's floor. */
+  /** Messages after the retention's floor. */
   readonly #held = new Map<number, Stored & { readonly channel: string }>()
   #erasing: Promise<void> | null = null
 
-  /** With all that the stream and the bucket have. */
+  /** Loads everything that the stream and the bucket have. */
   static async load(parts: ViewParts): Promise<View> {
     const { client, manager, name, bucket, life } = parts
     const { state } = await manager.streams.info(name)
@@ -64,7 +64,7 @@ export class View implements Archive {
     let seen = loaded.tail.head
     try {
       for await (const received of messages) {
-        // What is missing in between was erased with its document.
+        // Missing messages in between were erased with their document.
         while (loaded.tail.head < received.seq - 1)
           loaded.take(blankAt(loaded.tail.head + 1, messageIn(received).acceptedAt))
         loaded.take(messageIn(received))
@@ -126,7 +126,7 @@ export class View implements Archive {
     return this.#folding.oldest(channel, kind)
   }
 
-  /** Null if another server has erased some of them. */
+  /** Null if another server has erased some of the messages. */
   async after(seq: number, channels: ReadonlySet<string>): Promise<Portion | null> {
     if (seq >= this.tail.floor) return this.tail.after(seq, channels)
     const { client, name, onFailure } = this.#parts
@@ -155,8 +155,9 @@ export class View implements Archive {
   }
 
   /**
-   * A window comes from a server that was ahead of this one: waits until it has heard as much, if there is so much. Rejects when that
-   * takes too long: a snapshot would be older than what the window has.
+   * For a window that comes from a server that was ahead of this one: waits until this server has
+   * received as much, if the stream has it. Rejects when that takes too long, because a snapshot
+   * would be older than what the window has.
    */
   async catchUp({ epoch, seq }: Cursor): Promise<void> {
     const { manager, name, life } = this.#parts
@@ -170,7 +171,7 @@ export class View implements Archive {
     }
   }
 
-  /** Whether the message of that number was erased with its document. */
+  /** Whether the message with that number was erased with its document. */
   #isBlank(seq: number): boolean {
     return this.#held.get(seq)?.channel === ''
   }
@@ -189,7 +190,7 @@ export class View implements Archive {
       this.#held.set(seq, { channel: '', bytes: 0, acceptedAt: stored.acceptedAt })
       if (seq > this.#retention.floor) this.#retention.shrank(stored.bytes)
     }
-    // Last: while it has something, the next start erases the rest.
+    // Last: while something is in the bucket, the next start erases the rest.
     this.#kept
       .written()
       .then(() => manager.streams.purge(name, { filter: subjectOf(name, channel), seq: before }))
@@ -204,7 +205,7 @@ export class View implements Archive {
       const newest = this.tail.newestAt(seq)
       if (newest) this.#kept.keep(newest)
     }
-    // The stream may lose only what is kept elsewhere for good.
+    // The stream may drop only messages that are stored elsewhere.
     await this.#kept.written()
     await this.#parts.manager.streams.purge(this.#parts.name, { seq: after + count + 1 })
     for (let seq = after + 1; seq <= after + count; seq += 1) this.#held.delete(seq)

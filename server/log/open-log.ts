@@ -1,4 +1,4 @@
-// Opens the log that the configuration selects, and beside it the one of the probes.
+// Opens the log that the configuration selects, and a separate one for probes.
 
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +38,10 @@ interface LogConfig {
 interface Surroundings extends Omit<LogParts, 'limits'> {
   readonly dataFolder: string
   readonly random: Random
-  /** Around what stores: behind a queue, so that drafts are checked in the order in which they are stored. */
+  /**
+   * Wraps the storing log; with SQS it sits behind the queue, so that drafts are checked in the
+   * order in which they are stored.
+   */
   readonly guard?: (log: Log) => Log
 }
 
@@ -67,10 +70,10 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
   }
 }
 
-/** For a message and SQLite's pages. */
+/** Room for a message and SQLite's pages. */
 const roomBytes = 262_144
 
-/** Knows from its failures when a log in a file has no room. */
+/** Detects from its failures when a log's file has no room. */
 function watchDisk({ dataFolder, now, onFailure }: Surroundings) {
   let full: { readonly since: number; readonly at: number } | null = null
   return {
@@ -125,7 +128,7 @@ function openEmbedded(config: LogConfig, parts: Surroundings): Log {
   }
 }
 
-/** Of the files of both logs. */
+/** Sizes of the files of both logs. */
 function sizesIn(folder: string): Record<string, number> {
   const names = readdirSync(folder).filter((name) => /^(log|probes)\.db/.test(name))
   // SQLite may have removed one since.
@@ -142,8 +145,8 @@ function limitsOf({ limits }: LogConfig): LogLimits {
 }
 
 /**
- * Probes are stored like other messages, so that they measure what those cost, but apart: no number of them displaces a
- * page's messages. Channels are read either from one log or from the other.
+ * Probes are stored like other messages, so that they measure the same cost, but separately: no
+ * number of them displaces a page's messages. A read covers channels of one log only.
  */
 function withProbes(pages: Log, probes: Log, close?: () => Promise<void>): Log {
   const logOf = (channel: string) => (channel === probesChannel ? probes : pages)

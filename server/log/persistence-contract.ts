@@ -1,4 +1,4 @@
-// Contract tests of logs that outlive their process.
+// Contract tests for logs that outlive their process.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -24,13 +24,16 @@ import {
 interface Place {
   /** Callable repeatedly. */
   readonly open: () => Log | Promise<Log>
-  /** Node arguments of a program that appends until killed and prints acknowledged numbers; the first is added. */
+  /**
+   * Node arguments of a program that appends until killed and prints acknowledged numbers; the
+   * first is added.
+   */
   readonly appender: readonly string[]
 }
 
 /** `createPlace` returns an empty place for at least 100,000 messages. */
 export function testPersistence(name: string, createPlace: (context: TestContext) => Place): void {
-  test(`${name}: opened again it is the same log`, async (context) => {
+  test(`${name}: a reopened log is the same log`, async (context) => {
     const place = createPlace(context)
     const first = await place.open()
     for (const n of [1, 2, 3]) await first.append(draft(`w1-${n}`), 1000.25)
@@ -49,7 +52,7 @@ export function testPersistence(name: string, createPlace: (context: TestContext
     await again.close()
   })
 
-  test(`${name}: opened again it has each message of a cumulative kind, in a base or after it`, async (context) => {
+  test(`${name}: a reopened log has each message of a cumulative kind, in a base or after it`, async (context) => {
     const place = createPlace(context)
     let written = ''
     for (const [round, count] of [700, 10, 600, 0].entries()) {
@@ -63,7 +66,7 @@ export function testPersistence(name: string, createPlace: (context: TestContext
     }
   })
 
-  test(`${name}: opened again it has nothing of an erased document, and what was written there since`, async (context) => {
+  test(`${name}: a reopened log has nothing of an erased document except what was written there since`, async (context) => {
     const place = createPlace(context)
     const first = await place.open()
     const start = await cursorAt(first, 0)
@@ -87,7 +90,7 @@ export function testPersistence(name: string, createPlace: (context: TestContext
     await third.close()
   })
 
-  test(`${name}: killed at any moment it has all that was acknowledged, in order`, async (context) => {
+  test(`${name}: a log killed at any moment has everything acknowledged, in order`, async (context) => {
     const place = createPlace(context)
     const empty = await place.open()
     const { head: start } = await empty.snapshot(main)
@@ -129,7 +132,7 @@ interface Appender {
   /** One acknowledged number each. */
   readonly lines: AsyncIterable<string>
   readonly kill: () => void
-  /** Its locks are gone too. */
+  /** Resolves when the process has ended and released its locks. */
   readonly ended: Promise<unknown>
 }
 

@@ -9,7 +9,7 @@ import { portion, Retention, type Stored, Tail } from './retention.ts'
 
 const ample = { messages: 1000, bytes: 100_000_000, ageMs: 1000 }
 
-/** Messages 1 to `count` of `bytes` each, one a ms. */
+/** Stores messages 1 to `count` of `bytes` each, one per ms. */
 function openRetention(count: number, bytes: number, change: Partial<typeof ample> = {}) {
   const stored: Stored[] = Array.from({ length: count }, (_nothing, n) => ({ bytes, acceptedAt: n + 1 }))
   const clock = { ms: 0 }
@@ -22,7 +22,7 @@ function openRetention(count: number, bytes: number, change: Partial<typeof ampl
   return { retention, stored, clock }
 }
 
-test('retention drops nothing while everything is within bounds', () => {
+test('retention drops nothing within its limits', () => {
   const { retention } = openRetention(1000, 10)
   retention.forget()
   assert.deepEqual([retention.floor, retention.erasable()], [0, 0])
@@ -60,7 +60,7 @@ test('retention erases in portions of many small messages or of few large ones',
   assert.deepEqual(portions, [256, 256, 188])
   assert.deepEqual([retention.floor, retention.erasedTo], [700, 700])
 
-  // One more is less than a portion.
+  // One message more is less than a portion.
   retention.add(10)
   retention.forget()
   assert.deepEqual([retention.floor, retention.erasable()], [701, 0])
@@ -75,7 +75,7 @@ test('retention erases in portions of many small messages or of few large ones',
   assert.deepEqual([large.floor, large.erasable()], [6, 0])
 })
 
-test('retention offers a portion again until it was erased', () => {
+test('retention offers a portion until it is erased', () => {
   const { retention } = openRetention(100, 10, { messages: 10 })
   retention.forget()
   assert.equal(retention.erasable(), 90)
@@ -101,7 +101,7 @@ function fill(tail: Tail, count: number): void {
   for (let n = 1; n <= count; n += 1) tail.add(messageAt(tail.head + 1), 10)
 }
 
-test('a tail reads exactly what it holds after it dropped thousands', () => {
+test('a tail reads exactly what it holds after dropping thousands', () => {
   const tail = openTail(tailBounds, () => 0)
   for (let n = 1; n <= 5000; n += 1) {
     fill(tail, 1)
@@ -111,7 +111,7 @@ test('a tail reads exactly what it holds after it dropped thousands', () => {
   assert.equal(tail.after(tail.floor, main).messages.length, 100)
 })
 
-test('a tail counts the bytes of held messages alone', () => {
+test('a tail counts only the bytes of held messages', () => {
   const tail = openTail({ ...tailBounds, messages: 2000, bytes: 5000 }, () => 0)
   const sizeAt = (seq: number) => (seq % 7) + 1
   for (let seq = 1; seq <= 8000; seq += 1) tail.add(messageAt(seq), sizeAt(seq))
@@ -120,7 +120,7 @@ test('a tail counts the bytes of held messages alone', () => {
   assert.equal(tail.floor, least)
 })
 
-test('a tail knows the ids of held and newest messages, and no others', () => {
+test('a tail finds the ids of held and newest messages, and no others', () => {
   const tail = openTail({ ...tailBounds, messages: 2 }, () => 0)
   tail.add(messageAt(1, 0, 'quiet'), 1)
   fill(tail, 4)
@@ -148,13 +148,14 @@ test('a tail starts at a given floor with the newest messages up to it', () => {
   )
 })
 
-test('a tail reads in portions bounded by messages and bytes, and says how far it looked', () => {
+test('a tail reads in portions limited by messages and bytes, and reports how far it looked', () => {
   const tail = openTail({ ...tailBounds, messages: 5000, bytes: 1e9 }, () => 0)
   fill(tail, 1)
   for (let seq = 2; seq <= 601; seq += 1) tail.add(messageAt(seq, 0, 'other'), 10)
   fill(tail, portion.messages)
   const first = tail.after(0, main)
-  // Up to where the next one of these channels would be too many, not only to the last one that was taken.
+  // Up to where the next message of these channels would exceed the limit, not only to the last one
+  // returned.
   assert.deepEqual([first.messages.length, first.upTo], [500, 1100])
   assert.deepEqual(seqsOf(tail.after(first.upTo, main).messages), [1101])
   assert.deepEqual(tail.after(0, new Set(['never'])), { messages: [], upTo: 1101 })

@@ -1,4 +1,4 @@
-// What the log retains: its bounds, the recent messages in memory, and what leaves a file.
+// What the log retains: its limits, the recent messages in memory, and what a file drops.
 
 import {
   type Draft,
@@ -15,7 +15,7 @@ import type { Clock } from '../wire/time.ts'
 import type { Folding } from './folding.ts'
 import type { Bounds, Identified, Memory } from './log.ts'
 
-/** Whether the oldest must go, which was accepted at `oldestAt` (ms since the epoch). */
+/** Whether the oldest message, accepted at `oldestAt` (ms since the epoch), must go. */
 function exceeds(bounds: Bounds, held: Memory & { readonly oldestAt: number }, now: number): boolean {
   if (held.oldestAt + bounds.ageMs < now) return true
   return held.messages > bounds.messages || (held.bytes > bounds.bytes && held.messages > 1)
@@ -26,7 +26,7 @@ export interface Stored {
   readonly acceptedAt: number
 }
 
-/** Numbers from `floor`, exclusive, to `head`. */
+/** Numbers from `floor` (exclusive) to `head`. */
 export interface Extent {
   readonly floor: number
   readonly head: number
@@ -37,26 +37,32 @@ interface RetentionParts {
   readonly bounds: Bounds
   readonly now: Clock
   readonly extent: Extent
-  /** Some of the oldest after `seq`, in order without a gap. */
+  /** Returns some of the oldest after `seq`, in order without a gap. */
   readonly oldestAfter: (seq: number) => readonly Stored[]
 }
 
-/** Erases from `least` on, so that neighbours leave a page together; at most `most`, so that no append waits long. */
+/**
+ * At least `least`, so that neighbours leave a page together; at most `most`, so that no append
+ * waits long.
+ */
 const erasePortion = {
   least: { messages: 64, bytes: 262_144 },
   most: { messages: 256, bytes: 2_097_152 },
 }
 
-/** Which messages a file holds. Dropped ones count as gone at once and are erased later, in portions. */
+/**
+ * Which messages a file holds. Dropped ones count as gone at once and are erased later, in
+ * portions.
+ */
 export class Retention {
   readonly #parts: RetentionParts
   #floor: number
   #head: number
   #heldBytes: number
-  /** Read-ahead after the floor, and the index of the oldest. */
+  /** Messages read ahead after the floor, and the index of the oldest. */
   #upcoming: readonly Stored[] = []
   #place = 0
-  /** Sizes of those dropped but not erased, oldest first. */
+  /** Sizes of messages dropped but not erased, oldest first. */
   readonly #gone: number[] = []
   #goneBytes = 0
 
@@ -68,12 +74,12 @@ export class Retention {
     this.#heldBytes = bytes
   }
 
-  /** Messages after it are held; earlier ones may not be erased yet. */
+  /** Messages after this number are held; earlier ones may not be erased yet. */
   get floor(): number {
     return this.#floor
   }
 
-  /** Messages after it are still stored. */
+  /** Messages after this number are still stored. */
   get erasedTo(): number {
     return this.#floor - this.#gone.length
   }
@@ -114,7 +120,7 @@ export class Retention {
     for (const size of this.#gone.splice(0, count)) this.#goneBytes -= size
   }
 
-  /** Messages after the floor lost so many bytes. */
+  /** Records that messages after the floor lost this many bytes. */
   shrank(bytes: number): void {
     this.#heldBytes -= bytes
     this.#upcoming = []
@@ -135,7 +141,7 @@ export interface Portion {
   readonly upTo: number
 }
 
-/** A few ms of work. A larger message is a portion of its own. */
+/** Takes a few ms. A larger message is a portion of its own. */
 export const portion = { messages: 500, bytes: 1_048_576 }
 
 /** Ids and senders contain no spaces. */
@@ -146,7 +152,7 @@ interface Held {
   readonly bytes: number
 }
 
-/** Holds the place of a message whose document was erased: on a channel that nobody can read. */
+/** Takes the place of a message whose document was erased, on a channel that nobody can read. */
 export const blankAt = (seq: number, acceptedAt: number): Message<'erasure'> => ({
   ...{ id: '', channel: '', kind: 'erasure', from: '', at: 0, body: { head: 0 } },
   ...{ seq, acceptedAt },
@@ -158,7 +164,7 @@ function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> 
 
 const usualMemory: Memory = { messages: 4096, bytes: 8_388_608 }
 
-/** Of a tail in front of a file or a broker. */
+/** Limits for a tail in front of a file or a broker. */
 export const boundsWithin = (limits: Bounds, { messages, bytes } = usualMemory): Bounds => ({
   messages: Math.min(messages, limits.messages),
   bytes: Math.min(bytes, limits.bytes),
@@ -179,14 +185,14 @@ export class Tail {
   readonly #newest = new Map<string, Map<Kind, Message>>()
   readonly #newestBySeq = new Map<number, Message>()
   readonly #heads = new Map<string, number>()
-  /** The newest of channels that are deleted, in order. */
+  /** The newest message of each deleted channel, in order. */
   readonly #deletions = new Map<string, Message<'deletion'>>()
-  /** The newest of channels without content, in order. */
+  /** The newest message of each channel without content, in order. */
   readonly #empty = new Map<string, Message>()
 
   /**
-   * Begins after `floor`; `newest` are the newest of each channel and kind up to there, in order. `folding` has those of
-   * cumulative kinds.
+   * Begins after `floor`; `newest` are the newest of each channel and kind up to there, in order.
+   * `folding` holds those of cumulative kinds.
    */
   constructor(bounds: Bounds, now: Clock, folding: Folding, floor = 0, newest: readonly Message[] = []) {
     this.#bounds = bounds
@@ -204,7 +210,7 @@ export class Tail {
     }
   }
 
-  /** The newest number, 0 for none. */
+  /** The newest number; 0 if there are none. */
   get head(): number {
     return this.#head
   }
@@ -240,12 +246,15 @@ export class Tail {
     }
   }
 
-  /** The newest deletion of a channel that is deleted. */
+  /** The newest deletion of a deleted channel. */
   deletionOf(channel: string): Message<'deletion'> | undefined {
     return this.#deletions.get(channel)
   }
 
-  /** For the channel that was deleted first, when its time is over: every server of a log makes the same. */
+  /**
+   * Erases the channel that was deleted first, once its time is over: all servers of a log create
+   * the same draft.
+   */
   dueErasure(): Draft<'erasure'> | null {
     const [deletion] = this.#deletions.values()
     if (!deletion) return null
@@ -255,7 +264,10 @@ export class Tail {
     return erasureOf(channel, this.#heads.get(channel) ?? seq, at)
   }
 
-  /** For the channel without content that nobody wrote to for the longest time, an hour or more. */
+  /**
+   * Erases the channel that has been without content for longest, if its last message is at least
+   * an hour old.
+   */
   emptyErasure(isInUse: (channel: string) => boolean): Draft<'erasure'> | null {
     const empty = this.#empty.values().find(({ channel }) => !isInUse(channel))
     if (!empty) return null
@@ -290,7 +302,7 @@ export class Tail {
 
   forget(): void {
     const time = this.#now()
-    // By number: to iterate a Map steps over every deleted entry first.
+    // By number: iterating a Map steps over every deleted entry first.
     for (let oldest = this.#held.get(this.#floor + 1); oldest; oldest = this.#held.get(this.#floor + 1)) {
       const { message, bytes } = oldest
       const { seq } = message
@@ -303,7 +315,7 @@ export class Tail {
     }
   }
 
-  /** Snapshots contain this message no more: below the floor its id is forgotten. */
+  /** Snapshots no longer contain this message: below the floor its id is forgotten. */
   superseded(message: Message): void {
     if (message.seq <= this.#floor) this.#forgetId(message)
   }
@@ -333,7 +345,10 @@ export class Tail {
     return { messages, upTo: this.#head }
   }
 
-  /** The newest of each kind on these channels, and all of cumulative kinds, in order; not subject to the bounds. */
+  /**
+   * The newest of each kind on these channels, and all messages of cumulative kinds, in order; not
+   * subject to the limits.
+   */
   newestOn(channels: Iterable<string>): Message[] {
     const found = Array.from(channels, (channel) => [
       ...(this.#newest.get(channel)?.values() ?? []),

@@ -1,5 +1,5 @@
-// What logs share: which drafts they take, reads from the tail, and followers. And the sequencer, which orders the drafts of one
-// server: stores one or a group in a commit, notifies followers, then answers.
+// What logs share: the drafts they accept, reads from the tail, and followers. And the sequencer, the
+// order of one server's log: stores drafts one by one or in groups, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
 import { type Cursor, type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
@@ -19,7 +19,7 @@ import {
 } from './log.ts'
 import { keyOf, type Portion, type Tail } from './retention.ts'
 
-/** A draft on its way into the log. */
+/** A draft that is being stored. */
 export class Entry {
   readonly draft: Draft
   readonly acceptedAt: number
@@ -42,24 +42,27 @@ export class Entry {
   }
 }
 
-/** What a log has beside its tail. */
+/** The rest of a log, beside its tail. */
 export interface Archive {
-  /** Of what the tail no longer has. */
+  /** Finds a message that the tail no longer has. */
   readonly find?: (wanted: Identified) => Message | null
-  /** Drops what exceeds the bounds; all messages after the returned number are held. */
+  /** Drops what exceeds the limits; returns the number after which all messages are held. */
   readonly floor: () => number
-  /** Whether the log has all messages up to a cursor as its client has them; absent where it has one epoch. */
+  /**
+   * Whether the log has all messages up to the cursor exactly as its client has them; absent if it
+   * has one epoch.
+   */
   readonly continues?: (cursor: Cursor) => boolean
-  /** Waits for what a client with this cursor has, where another server was ahead of this one. */
+  /** Waits until this server has what a client with this cursor has received from another one. */
   readonly catchUp?: (cursor: Cursor) => Promise<void>
-  /** `seq` is from `floor()` to the head. Null where messages cannot be read. */
+  /** `seq` is from `floor()` to the head. Null if messages cannot be read. */
   readonly after: (seq: number, channels: ReadonlySet<string>) => Portion | Promise<Portion | null>
   readonly oldest: (channel: string, kind: Kind) => Omit<OldestContent, 'after'>
 }
 
 export interface TailLogParts {
   readonly epoch: string
-  /** Its owner adds each message before followers are told of it. */
+  /** Its owner adds each message before followers are notified. */
   readonly tail: Tail
   readonly archive: Archive
   readonly maxChannels: number
@@ -71,12 +74,13 @@ interface Pending {
   readonly promise: Promise<number>
 }
 
-/** Answers from the tail, and decides which drafts go into the log; the rest is how they get there. */
+/** Answers from the tail, and decides which drafts go into the log; subclasses store them. */
 export abstract class TailLog<Waiting extends Pending> implements Log {
-  // Private with getters: who wraps a log spreads it, and its own fields would come along.
+  // Private with protected getters: whoever wraps a log spreads it, and fields would come along.
   readonly #epoch: string
   readonly #tail: Tail
   readonly #onFailure: OnFailure
+  /** Unanswered drafts, by `keyOf`. */
   readonly #pending = new Map<string, Waiting>()
   readonly #archive: Archive
   readonly #maxChannels: number
@@ -105,7 +109,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   readonly find: Log['find'] = async (wanted) => {
     this.#mustBeOpen()
-    // If it fails, its sender is told.
+    // If it fails, its sender is told; ignore it here.
     await this.pending.get(keyOf(wanted))?.promise.catch(() => undefined)
     return this.tail.find(wanted) ?? this.#archive.find?.(wanted) ?? null
   }
@@ -144,7 +148,9 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
     return this.#closing
   }
 
-  /** A number where the draft is stored within the call. Throws or rejects if it is not stored. */
+  /**
+   * Returns a number if the draft is stored within the call. Throws or rejects if it is not stored.
+   */
   protected abstract enter(draft: Draft, acceptedAt: number): number | Promise<number>
 
   protected get epoch(): string {
@@ -172,13 +178,13 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
     return { epoch: this.epoch, seq: this.tail.head }
   }
 
-  /** `text`: the message as JSON, where it is known. */
+  /** `text` is the message as JSON, if known. */
   protected tell(message: Message, text?: string): void {
     if (message.kind === 'erasure') this.#leaving.delete(message.channel)
     this.#followers.tell(message, formatCursor({ epoch: this.epoch, seq: message.seq }), text)
   }
 
-  /** Once. Waits for those that are pending; no more come. */
+  /** Called once. Waits for pending drafts; there will be no more. */
   protected async finish(): Promise<void> {
     await Promise.allSettled(Array.from(this.pending.values(), ({ promise }) => promise))
   }
@@ -218,7 +224,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
     throw tooManyChannels(channel, this.#maxChannels)
   }
 
-  /** An empty document goes before the new one comes. */
+  /** Erases an empty document before the new one is stored. */
   #makeRoom(): boolean {
     const isInUse = (channel: string) => this.pending.values().some(({ draft }) => draft.channel === channel)
     const erasure = this.tail.emptyErasure(isInUse)
@@ -228,13 +234,13 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
     return true
   }
 
-  /** What is due is erased before the next message or snapshot. */
+  /** Erases what is due before the next message or snapshot. */
   #eraseDue(): void {
     const due = this.tail.dueErasure()
     if (due && !this.pending.has(keyOf(due))) this.#erase(due)
   }
 
-  /** One that fails is tried again with the next message. */
+  /** A failed erasure is retried with the next message. */
   #erase(erasure: Draft<'erasure'>): void {
     const isOver = () => this.#leaving.delete(erasure.channel)
     try {
@@ -253,11 +259,11 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   }
 }
 
-/** Where a sequencer's messages are. */
+/** Where a sequencer stores its messages. */
 export interface LogStore extends Archive {
   /**
-   * One commit. Returns each entry's number: the next after the tail's head, or a stored repeat's; null if another
-   * message has the id. Throws if nothing was stored.
+   * Commits once. Returns each entry's number: the next after the tail's head, or a stored
+   * repeat's; null if another message has the id. Throws if nothing was stored.
    */
   readonly commit: (group: readonly Entry[]) => readonly (number | null)[]
   readonly close: () => void
@@ -265,7 +271,10 @@ export interface LogStore extends Archive {
 
 interface SequencerParts extends Omit<TailLogParts, 'archive'> {
   readonly store: LogStore
-  /** Drafts appended before `run` is called form one group; absent where each is a commit, within `append`. */
+  /**
+   * Groups drafts appended before `run` is called; absent if each is a commit of its own, within
+   * `append`.
+   */
   readonly defer?: Defer | undefined
 }
 
@@ -274,18 +283,21 @@ interface PendingEntry extends PromiseWithResolvers<number> {
   readonly entry: Entry
 }
 
-/** Each with a group of entries: its commit begins; has ended; all followers were told. */
+/**
+ * Published with a group of entries: when its commit begins, when it has ended, when all followers
+ * were notified.
+ */
 const diagnostics = {
   committing: channel('crosswind:committing'),
   stored: channel('crosswind:stored'),
   told: channel('crosswind:told'),
 }
 
-/** The log of one server: numbers drafts in the order of their calls. */
+/** The log of one server: numbers drafts in call order. */
 export class Sequencer extends TailLog<PendingEntry> {
   readonly #store: LogStore
   readonly #defer: Defer | undefined
-  /** Pending without a group. */
+  /** Pending drafts without a group. */
   #waiting: PendingEntry[] = []
   #isPlanned = false
   #isStoring = false
@@ -357,7 +369,7 @@ export class Sequencer extends TailLog<PendingEntry> {
       diagnostics.stored.publish(group)
       for (const [place, entry] of group.entries()) {
         const seq = seqs[place] ?? 0
-        // Repeats were told before.
+        // Followers already know repeats.
         if (seq > this.tail.head) this.#tell(entry, seq)
       }
       diagnostics.told.publish(group)
@@ -377,9 +389,9 @@ export class Sequencer extends TailLog<PendingEntry> {
   }
 }
 
-/** Told one after the other; one that throws costs the others nothing. */
+/** Notifies followers one after the other; one that throws does not affect the others. */
 export class Followers {
-  /** Replaced when it changes, never altered. */
+  /** Replaced on every change, never modified. */
   #all: readonly OnMessage[] = []
   readonly #onFailure: OnFailure
 
@@ -395,11 +407,11 @@ export class Followers {
     }
   }
 
-  /** `text`: the message as JSON, where it is known. */
+  /** `text` is the message as JSON, if known. */
   tell(message: Message, cursor: string, text?: string): void {
     const all = this.#all
     for (const onMessage of all) {
-      // One that is added now begins with the next message; one that was removed is told no more.
+      // New followers start at the next message; removed ones get no more.
       if (this.#all !== all && !this.#all.includes(onMessage)) continue
       try {
         onMessage(message, cursor, text)
@@ -410,13 +422,13 @@ export class Followers {
   }
 }
 
-/** A repeat has the sender's timestamp too. */
+/** A repeat also has the sender's timestamp. */
 export function isRepeat(draft: Draft, known: Draft): boolean {
   const { kind, at, body } = known
   return draft.kind === kind && draft.at === at && JSON.stringify(draft.body) === JSON.stringify(body)
 }
 
-/** A deleted document takes nothing until it is brought back; one that is not there cannot be deleted. */
+/** A deleted document accepts nothing until it is restored; a missing one cannot be deleted. */
 function mustBeThere({ channel, kind }: Draft, tail: Pick<Tail, 'deletionOf' | 'heads'>): void {
   if (kind === 'deletion') {
     if (!tail.heads.has(channel)) throw notThere(channel)

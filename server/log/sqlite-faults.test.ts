@@ -1,4 +1,4 @@
-// What a log does whose files were set back, damaged, or lost: no client misses a message in silence.
+// Log files that were set back, damaged or lost: no client silently misses a message.
 
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ import { openLog } from './open-log.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { LogFileError } from './sqlite-store.ts'
 
-/** On SQLite, without a broker. */
+/** SQLite without a broker. */
 const embedded = {
   broker: 'embedded',
   nats: { servers: [], stream: 'crosswind', replicas: 0, credentialsFile: null },
@@ -40,7 +40,7 @@ function open(file: string, memory?: typeof littleMemory) {
   return { log, losses }
 }
 
-/** Replaces a log's files by those of another, which may lack some. */
+/** Replaces a log's files with a copy's, some of which may be missing. */
 function restore(copy: string, file: string): void {
   for (const end of ['', '-wal', '-recent']) {
     rmSync(`${file}${end}`, { force: true })
@@ -71,10 +71,10 @@ for (const isRunning of [false, true])
     await restored.log.close()
     assert.deepEqual([after.recovered, before.recovered, before.messages.length], [false, true, 10])
     assert.equal(restored.losses.length, 1)
-    assert.match(restored.losses[0] ?? '', /set back to an older copy/)
+    assert.match(restored.losses[0] ?? '', /restored from an older copy/)
   })
 
-test('the write-ahead log is missing: the start says so, and later cursors get a snapshot', async (context) => {
+test('when the write-ahead log is missing, the start says so, and later cursors get a snapshot', async (context) => {
   const file = newFile(context)
   const first = open(file)
   await fill(first.log, 20)
@@ -91,7 +91,7 @@ test('the write-ahead log is missing: the start says so, and later cursors get a
 })
 
 for (const end of ['-wal', '']) {
-  test(`bytes of log.db${end} are damaged anywhere: it is refused, or nobody misses a message or gets another one`, async (context) => {
+  test(`when bytes of log.db${end} are damaged anywhere, it is refused, or nobody misses a message or gets another one`, async (context) => {
     const file = newFile(context)
     const whole = open(file)
     await fill(whole.log, 40, 'w1', 'x'.repeat(300))
@@ -137,7 +137,7 @@ for (const end of ['-wal', '']) {
   })
 }
 
-test('a message that was damaged since the start costs those who ask for it a snapshot, and nobody else', async (context) => {
+test('a message damaged since the start costs only those who read it a snapshot', async (context) => {
   const file = newFile(context)
   const { log, losses } = open(file, littleMemory)
   await fill(log, 20)
@@ -154,7 +154,7 @@ test('a message that was damaged since the start costs those who ask for it a sn
   assert.match(losses.join(), /damaged between the messages 5 and 18/)
 })
 
-test('a full disk refuses messages by name until there is room, and a start there says what is missing', async (context) => {
+test('a full disk refuses messages by name until there is room, and a start says what is missing', async (context) => {
   const file = newFile(context)
   using disk = mountSmallDisk(dirname(file), 1_048_576)
   if (!disk) return context.skip('this user may not mount a small disk')
@@ -176,7 +176,7 @@ test('a full disk refuses messages by name until there is room, and a start ther
   assert.throws(fillUp, { code: 'ENOSPC' })
   await again.close()
   rmSync(filler)
-  // Nothing is missing: `onFailure` would throw.
+  // Nothing was reported: `onFailure` would throw.
   await openSqliteLog({ ...given, file }).close()
   assert.throws(fillUp, { code: 'ENOSPC' })
   assert.throws(() => openSqliteLog({ ...given, file }), {
@@ -185,7 +185,7 @@ test('a full disk refuses messages by name until there is room, and a start ther
   })
 })
 
-test('a full disk is an outage of the log, until there is room again', async (context) => {
+test('a full disk is an outage of the log until there is room again', async (context) => {
   const dataFolder = dirname(newFile(context))
   using disk = mountSmallDisk(dataFolder, 1_048_576)
   if (!disk) return context.skip('this user may not mount a small disk')

@@ -41,7 +41,7 @@ testPersistence('sqlite', (context) => {
   return { open: () => openSqliteLog({ ...given, limits, file }), appender: appenderFor(file) }
 })
 
-test('drafts of one turn are committed at its end', async (context) => {
+test('drafts of one turn are committed together at its end', async (context) => {
   const { log, database, endTurn } = openByHand(context)
   const seen: number[] = []
   log.follow(({ seq }) => seen.push(seq))
@@ -53,7 +53,7 @@ test('drafts of one turn are committed at its end', async (context) => {
   assert.deepEqual(await Promise.all(appends), [1, 2])
 })
 
-test('a commit that fails rejects its group alone, and its numbers are given again', async (context) => {
+test('a failed commit rejects only its group, and its numbers are assigned again', async (context) => {
   const failures: unknown[] = []
   const onFailure = (error: unknown) => void failures.push(error)
   const { log, setDiskFull, endTurn } = openByHand(context, { onFailure })
@@ -76,7 +76,7 @@ test('a commit that fails rejects its group alone, and its numbers are given aga
   assert.equal(await again, 3)
 })
 
-test('a draft that only the file knows keeps its number, beside new ones, and its id is taken', async (context) => {
+test('a draft that is only in the file keeps its number, beside new ones, and its id is taken', async (context) => {
   const limits = { ...ampleLimits, messages: 12 }
   const log = openSqliteLog({ ...given, limits, file: newFile(context), memory: littleMemory })
   await fillAtOnce(log, 10)
@@ -91,7 +91,7 @@ test('a draft that only the file knows keeps its number, beside new ones, and it
   await log.close()
 })
 
-test('the file is pruned a portion at a time and keeps the snapshot', async (context) => {
+test('the file is pruned in portions and keeps the snapshot', async (context) => {
   const limits = { ...ampleLimits, messages: 10 }
   const { file, log, database, endTurn } = openByHand(context, { limits })
   void log.append(draft('w0-1', 'x', 'quiet'), 2000)
@@ -117,7 +117,7 @@ test('the file is pruned a portion at a time and keeps the snapshot', async (con
   await again.close()
 })
 
-test('messages of a cumulative kind are erased once a base has them, and wait for it', async (context) => {
+test('messages of a cumulative kind are erased only once they are in a base', async (context) => {
   const limits = { ...ampleLimits, messages: 10 }
   const { file, log, database, endTurn } = openByHand(context, { limits })
   const append = (id: string) => {
@@ -130,7 +130,7 @@ test('messages of a cumulative kind are erased once a base has them, and wait fo
   endTurn()
   endTurn()
   assert.deepEqual([countRows(database, 'message'), countRows(database, 'survivor')], [401, 0])
-  // What could not be erased planned the fold.
+  // What could not be erased scheduled the fold.
   endTurn()
   await settled()
   assert.deepEqual([countRows(database, 'message'), countRows(database, 'survivor')], [401, 1])
@@ -149,13 +149,13 @@ test('messages of a cumulative kind are erased once a base has them, and wait fo
   endTurn()
   assert.equal(countRows(database, 'message'), 146)
 
-  // The base and the rows that it joins are both in the file.
+  // Both the base and the rows that it joins are in the file.
   const again = openSqliteLog({ ...given, limits, file: copyLog(file) })
   assert.deepEqual(await readUpdates(again), { updates, text })
   await again.close()
 })
 
-test('clients that read a base at the same time get one copy of it, and the next base once there is one', async (context) => {
+test('clients that read a base at the same time share one copy, and get the next base once it exists', async (context) => {
   const { log, endTurn } = openByHand(context)
   const baseOf = async () => (await readUpdates(log)).updates[0]
   for (const round of [1, 2]) {
@@ -169,7 +169,7 @@ test('clients that read a base at the same time get one copy of it, and the next
   }
 })
 
-test('a base that was never written costs nothing: the file still has all of its messages', async (context) => {
+test('a base that was never written loses nothing: the file still has all of its messages', async (context) => {
   const { file, log, endTurn } = openByHand(context)
   for (const n of countTo(600)) void log.append(updateDraft(`w1-${n}`), 2000)
   endTurn()
@@ -186,7 +186,7 @@ test('a base that was never written costs nothing: the file still has all of its
 
 const limits = { ...ampleLimits, messages: 3000 }
 
-test('each portion of the file takes a turn, so that others have theirs', async (context) => {
+test('each portion of the file takes a turn, so that others get theirs', async (context) => {
   const { log, endTurn } = openByHand(context, { limits, memory: littleMemory })
   void fillAtOnce(log, 1750)
   endTurn()
@@ -210,14 +210,14 @@ test('each portion of the file takes a turn, so that others have theirs', async 
   }
 })
 
-test('recent messages are answered at once', async (context) => {
+test('recent messages are returned at once', async (context) => {
   const { log, endTurn } = openByHand(context, { limits })
   void fillAtOnce(log, 10)
   endTurn()
   assert.deepEqual(seqsOf((await log.read(await cursorAt(log, 8), main)).messages), [9, 10])
 })
 
-test('a portion that was begun is answered as it was, whatever happens meanwhile', async (context) => {
+test('a portion that is being read is returned unchanged, whatever happens meanwhile', async (context) => {
   const { log, endTurn } = openByHand(context, { limits, memory: littleMemory })
   void fillAtOnce(log, 3000)
   endTurn()
@@ -230,7 +230,7 @@ test('a portion that was begun is answered as it was, whatever happens meanwhile
   await assert.rejects(log.read(reached, main), { code: 'draining' })
 })
 
-test('the snapshot outlives the bounds after the log was opened again', async (context) => {
+test('the snapshot outlives the limits after the log is reopened', async (context) => {
   const file = newFile(context)
   const limits = { ...ampleLimits, messages: 10 }
   for (const round of [1, 2, 3]) {
@@ -242,7 +242,7 @@ test('the snapshot outlives the bounds after the log was opened again', async (c
   }
 })
 
-test('numbers go on where all but the snapshot has grown old', async (context) => {
+test('numbers continue when all but the snapshot has expired', async (context) => {
   const file = newFile(context)
   const limits = { ...ampleLimits, ageMs: 10 }
   const log = openSqliteLog({ ...given, limits, file })
@@ -258,7 +258,7 @@ test('numbers go on where all but the snapshot has grown old', async (context) =
   }
 })
 
-test('commits wait for the disk with durability "machine" only', (context) => {
+test('commits wait for the disk only with durability "machine"', (context) => {
   const synchronous = (durability: 'process' | 'machine') =>
     openByHand(context, { durability }).database.prepare('PRAGMA synchronous').get()?.synchronous
   assert.deepEqual([synchronous('process'), synchronous('machine')], [1, 2])
@@ -275,7 +275,7 @@ test('the write-ahead log stays small', async (context) => {
   await log.close()
 })
 
-test('a repeat that is only in the file is known, whatever its id looks like', async (context) => {
+test('a repeat that is only in the file is recognised, whatever its id looks like', async (context) => {
   const memory = { messages: 1, bytes: 1 }
   const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9, maxChannels: 10 }
   const log = openSqliteLog({ ...given, limits, file: newFile(context), memory })

@@ -1,4 +1,4 @@
-// The log in an SQLite file: outlives the process, optionally a power cut.
+// The log in an SQLite file: survives a killed process, optionally also a power cut.
 
 import type { Cursor, Kind, Message } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
@@ -25,21 +25,24 @@ interface SqliteLogParts extends LogParts {
   readonly file: string
   readonly durability: Durability
   readonly random: Random
-  /** Drafts appended before `run` is called are committed together; default: each alone, or with `machine` those of a turn. */
+  /**
+   * Groups drafts appended before `run` is called into one commit. By default each is a commit;
+   * with `machine`, those of one turn.
+   */
   readonly defer?: Defer
   /** See `boundsWithin`. */
   readonly memory?: Memory
 }
 
 /**
- * SQLite's default is a checkpoint within the commit that reaches 1000 pages, which delays that append by two disk flushes. 500
- * pages, some 170 messages, take 7 to 15 ms on a busy virtual disk, and twice as many three times as long; in a turn of their own
- * they delay no response.
+ * By default SQLite runs a checkpoint in the commit that reaches 1000 pages, which delays that
+ * append by two disk flushes. 500 pages, about 170 messages, take 7 to 15 ms on a busy virtual
+ * disk, and twice as many take three times as long; in a turn of their own they delay no response.
  */
 const checkpointPages = 500
 const pageBytes = 4096
 
-/** Throws a `LogFileError`, one sentence with the file and the remedy. */
+/** Throws a `LogFileError`: one sentence with the file and the remedy. */
 export function openSqliteLog(parts: SqliteLogParts): Log {
   const file = openLogFile(parts.file)
   try {
@@ -50,13 +53,15 @@ export function openSqliteLog(parts: SqliteLogParts): Log {
   }
 }
 
-/** Each start begins an epoch, which continues the earlier ones as far as the file has what was stored in them. */
+/**
+ * Each start begins an epoch. It continues the earlier ones as far as the file has their messages.
+ */
 export function createSqliteLog(file: LogFile, parts: Omit<SqliteLogParts, 'file'>): Log {
   const { limits, durability, onFailure } = parts
   const store = new SqliteLogStore(file, parts)
   return new Sequencer({
     ...{ epoch: store.epoch, tail: store.tail, store, maxChannels: limits.maxChannels, onFailure },
-    // Waiting for others gains nothing where a commit does not wait for the disk.
+    // Grouping gains nothing if a commit does not wait for the disk.
     defer: parts.defer ?? (durability === 'machine' ? setImmediate : undefined),
   })
 }
@@ -90,7 +95,7 @@ class SqliteLogStore implements LogStore {
     this.#store = store
     this.#reaches = store.beginEpoch(this.epoch, extent.head)
     if (durability === 'process') store.stopWaitingForDisk()
-    if (loss) this.#onLoss(`${loss} It goes on after message ${extent.head}.`)
+    if (loss) this.#onLoss(`${loss} The log continues after message ${extent.head}.`)
     const retention = new Retention({
       bounds: limits,
       now,
@@ -125,7 +130,7 @@ class SqliteLogStore implements LogStore {
     for (const { message, bytes } of recent) this.tail.add(message, bytes)
   }
 
-  /** In one transaction; a single one is a transaction by itself. */
+  /** Uses one transaction; a single insert is one by itself. */
   commit(group: readonly Entry[]): (number | null)[] {
     this.#retention.forget()
     const added: Entry[] = []
@@ -140,7 +145,7 @@ class SqliteLogStore implements LogStore {
     )
     for (const { bytes } of added) {
       this.#retention.add(bytes)
-      // Pages of the table and of the index, which the messages of a transaction share.
+      // Pages of the table and of the index, shared by the messages of a transaction.
       this.#pagesWritten += 3 / group.length + bytes / pageBytes
     }
     if (this.#pagesWritten >= checkpointPages) this.#plan(this.#checkpoint)
@@ -148,7 +153,7 @@ class SqliteLogStore implements LogStore {
     return seqs
   }
 
-  /** Throws a `Refusal` (503 `log-full`) where there is no room. */
+  /** Throws a `Refusal` (503 `log-full`) if there is no room. */
   #hasRoom<Result>(write: () => Result): Result {
     try {
       return write()
@@ -160,7 +165,7 @@ class SqliteLogStore implements LogStore {
     }
   }
 
-  /** In a turn of its own. One that fails leaves its work to the next. */
+  /** Runs `work` in a later turn. If it fails, the next run does its work. */
   #plan(work: () => void): void {
     if (this.#planned.has(work)) return
     this.#planned.add(work)
@@ -177,7 +182,7 @@ class SqliteLogStore implements LogStore {
   /** Erases what the log has dropped. */
   readonly #prune = () => {
     if (!this.#database.isOpen) return
-    // The newest stays: the file's numbers go on from it.
+    // The newest stays: the file's numbering continues from it.
     const dropped = Math.max(
       0,
       Math.min(this.#retention.erasable(), this.tail.head - 1 - this.#retention.erasedTo),
@@ -196,27 +201,27 @@ class SqliteLogStore implements LogStore {
     this.#store.checkpoint('PASSIVE')
   }
 
-  /** Null if messages there are damaged. */
+  /** Null if some of these messages are damaged. */
   #readPortion(after: number, upTo: number, channels: ReadonlySet<string>): Portion | null {
     try {
       return this.#store.between(after, upTo, channels, portion.bytes)
     } catch (error) {
       if (!isDamage(error)) throw error
       this.#onLoss(
-        `The log's file is damaged between the messages ${after} and ${upTo}. Clients that ask for them get a snapshot.`,
+        `The log's file is damaged between the messages ${after} and ${upTo}. Clients that read them get a snapshot.`,
       )
       return null
     }
   }
 
-  /** Whether the log has all that a client with this cursor has. */
+  /** Whether the log has everything that a client with this cursor has. */
   continues({ epoch: name, seq }: Cursor): boolean {
     const reach = name === this.epoch ? this.tail.head : this.#reaches.get(name)
     if (reach !== undefined && seq <= reach) return true
     this.#onLoss(
       reach === undefined
-        ? 'A client has messages of an epoch that the log does not continue: its file was replaced, or set back to an older copy. Such clients get a snapshot.'
-        : `A client has messages of epoch ${name} after number ${reach}, where the log has others or none: its file was set back to an older copy, or lost its end in a power cut. Such clients get a snapshot.`,
+        ? 'A client has messages of an epoch that the log does not continue: its file was replaced, or restored from an older copy. Such clients get a snapshot.'
+        : `A client has messages of epoch ${name} after number ${reach}, but the log has others or none: its file was restored from an older copy, or lost its end in a power cut. Such clients get a snapshot.`,
     )
     return false
   }
@@ -248,7 +253,7 @@ class SqliteLogStore implements LogStore {
     try {
       this.#prune()
       this.#hasRoom(() => {
-        // On a full disk this makes the room that the next step needs.
+        // On a full disk this frees the room that the next step needs.
         this.#store.checkpoint('TRUNCATE')
         this.#store.closeEpoch()
       })

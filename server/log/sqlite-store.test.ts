@@ -21,7 +21,7 @@ function open(file: string) {
   return openSqliteLog({ ...given, file, limits: ampleLimits })
 }
 
-/** Opening must fail with one sentence that names the file, and says `expected`. */
+/** Asserts that opening fails with one sentence that names the file, and matches `expected`. */
 function assertRefused(file: string, expected: RegExp): void {
   assert.throws(
     () => open(file),
@@ -45,7 +45,7 @@ async function makeLog(file: string, count = 300): Promise<void> {
   await log.close()
 }
 
-test('a new file is for its owner alone, and so is what lies beside it', async (context) => {
+test('only the owner may read a new file and the files beside it', async (context) => {
   const file = newFile(context)
   const log = open(file)
   await log.append(draft('w1-1'), 1)
@@ -62,40 +62,43 @@ test('an empty file becomes a log', async (context) => {
   await log.close()
 })
 
-test('a file that is no database is refused and left as it is', (context) => {
+test('a file that is not a database is refused and left unchanged', (context) => {
   for (const text of ['hello', 'x'.repeat(10_000)]) {
     const file = newFile(context)
     writeTo(file, text)
-    assertRefused(file, /is no log: move it away, or set storage: 'memory'\.$/)
+    assertRefused(file, /is not a log: move it away, or set storage: 'memory'\.$/)
     assert.equal(readFileSync(file, 'utf8'), text)
   }
 })
 
-test('a database of something else is refused and left as it is', (context) => {
+test('another program’s database is refused and left unchanged', (context) => {
   const file = newFile(context)
   writeTo(file, '')
   const other = new DatabaseSync(file)
   other.exec('CREATE TABLE message (text TEXT)')
   other.close()
   const before = readFileSync(file)
-  assertRefused(file, /a database of something else: move it away, or set storage: 'memory'\.$/)
+  assertRefused(file, /is another program's database: move it away, or set storage: 'memory'\.$/)
   assert.deepEqual(readFileSync(file), before)
 })
 
-test('a log of a newer Crosswind is refused, and the copy is named that an older one can open', async (context) => {
+test('a log of a newer Crosswind is refused, and the error names the copy that an older one can open', async (context) => {
   const file = newFile(context)
   await makeLog(file, 1)
   alter(file, 'PRAGMA user_version = 5')
   assertRefused(
     file,
-    /is of a newer Crosswind \(.*\): start that Crosswind, or put back the copy .*log\.db\.version4\.$/,
+    /is of a newer Crosswind \(.*\): start that Crosswind, or restore the copy .*log\.db\.version4\.$/,
   )
 })
 
 const oldColumns = `seq INTEGER NOT NULL, id TEXT NOT NULL, channel TEXT NOT NULL, kind TEXT NOT NULL, sender TEXT NOT NULL,
   at REAL NOT NULL, accepted_at REAL NOT NULL, body TEXT NOT NULL`
 
-/** As earlier versions made it: in the first an id was unique among all senders, and only the third had past bases. */
+/**
+ * As earlier versions created it: in version 1 an id was unique among all senders, and only version
+ * 3 had past bases.
+ */
 const oldLog = (version: number) => `
 CREATE TABLE message (${oldColumns}, PRIMARY KEY (seq), UNIQUE (${version === 1 ? 'id' : 'id, sender, channel'})) STRICT;
 CREATE TABLE survivor (${oldColumns}, PRIMARY KEY (channel, kind)) STRICT;
@@ -110,7 +113,7 @@ INSERT INTO life VALUES ('oldlife1', 'boot', 'process', 1);
 `
 
 for (const version of [1, 2, 3])
-  test(`a log of version ${version} is taken up with its cursors, messages, numbers and snapshot, and saved before`, async (context) => {
+  test(`a log of version ${version} is migrated with its cursors, messages, numbers and snapshot, after a copy was saved`, async (context) => {
     const file = newFile(context)
     writeTo(file, '')
     alter(file, oldLog(version))
@@ -132,7 +135,7 @@ for (const version of [1, 2, 3])
     assert.deepEqual([seqsIn(saved), statSync(saved).mode & 0o077], [[7, 8], 0])
   })
 
-test('a log that cannot be migrated stays as it was', (context) => {
+test('a log that cannot be migrated is left unchanged', (context) => {
   const file = newFile(context)
   writeTo(file, '')
   alter(file, `${oldLog(1)}; CREATE TABLE message_1 (seq INTEGER);`)
@@ -140,7 +143,7 @@ test('a log that cannot be migrated stays as it was', (context) => {
   assert.deepEqual(seqsIn(file), [7, 8])
 })
 
-test('a log that an older Crosswind left without closing it is refused while its journal is there', (context) => {
+test('a log that an older Crosswind did not close is refused while its journal exists', (context) => {
   const file = newFile(context)
   writeTo(file, '')
   alter(file, oldLog(3))
@@ -180,21 +183,21 @@ function alter(file: string, sql: string): void {
   database.close()
 }
 
-test('a path where no file can be made is refused', (context) => {
+test('a path where no file can be created is refused', (context) => {
   const file = newFile(context)
   mkdirSync(file, { recursive: true })
   assertRefused(file, /cannot be opened \(/)
   assertRefused(`${newFileIn(context)}/log.db`, /cannot be opened \(/)
 })
 
-/** A file, as if it were a folder. */
+/** A path below a file, as if that were a folder. */
 function newFileIn(context: Parameters<typeof newFile>[0]): string {
   const file = newFile(context)
   writeTo(file, 'x')
   return file
 }
 
-test('a second log on the same file is refused, until the first is closed', async (context) => {
+test('a second log on the same file is refused until the first is closed', async (context) => {
   const file = newFile(context)
   const first = open(file)
   assertRefused(file, /Another server has the log's file .* open/)
@@ -203,7 +206,7 @@ test('a second log on the same file is refused, until the first is closed', asyn
   await open(file).close()
 })
 
-test('another process is refused too, and a killed one has let go', async (context) => {
+test('another process is refused too, and a killed one releases the file', async (context) => {
   const file = newFile(context)
   const appender = startAppender(appenderFor(file), 1)
   for await (const _line of appender.lines) break

@@ -1,4 +1,4 @@
-// A log's file: a database in SQLite, what it lacks, and the epochs that it continues.
+// The log's SQLite database: its file, what the file has lost, and the epochs that it continues.
 
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -30,10 +30,11 @@ const pastBaseTable = `CREATE TABLE past_base (${columns}, PRIMARY KEY (channel,
 const epochTable = `CREATE TABLE epoch (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, after INTEGER NOT NULL, is_closed INTEGER NOT NULL) STRICT;`
 
 /**
- * `message` has no gaps. `survivor` gets the newest of a channel and kind when its row in `message` is erased, so that
- * snapshots cost appends nothing; the greater number of both counts. Of a cumulative kind it has the base, and rows of
- * `message` with greater numbers follow it: version 2 would replace the base with the newest. `past_base` has
- * earlier ones. `checksum` is null in rows of version 3. `epoch` has one row for each start.
+ * `message` has no gaps. `survivor` gets the newest of a channel and kind when its row in `message`
+ * is erased, so that snapshots cost appends nothing; of both rows, the one with the greater number
+ * is valid. For a cumulative kind `survivor` has the base, followed by rows of `message` with
+ * greater numbers: version 2 would replace the base with the newest. `past_base` has earlier bases.
+ * `checksum` is null in rows of version 3. `epoch` has one row per start.
  */
 const schema = `
 ${messageTable}
@@ -42,7 +43,10 @@ ${pastBaseTable}
 ${epochTable}
 `
 
-/** In version 1 ids were unique among all senders; SQLite drops a constraint only with its table. */
+/**
+ * In version 1, ids were unique among all senders; SQLite can drop a constraint only with its
+ * table.
+ */
 const fromVersion1 = `
 ALTER TABLE message RENAME TO message_1;
 ${messageTable}
@@ -50,7 +54,7 @@ INSERT INTO message SELECT *, NULL FROM message_1 ORDER BY seq;
 DROP TABLE message_1;
 `
 
-/** Steps to the current schema from an earlier version. */
+/** Statements that migrate an earlier version to the current schema. */
 const migration = (version: number) => `
 ${version === 1 ? fromVersion1 : 'ALTER TABLE message ADD COLUMN checksum INTEGER;'}
 ALTER TABLE survivor ADD COLUMN checksum INTEGER;
@@ -71,7 +75,7 @@ export class LogFileError extends Error {
 
 export interface LogFile {
   readonly database: DatabaseSync
-  /** A sentence about committed messages that the file lost; null if it lacks none. */
+  /** A sentence about committed messages that the file lost; null if it lost none. */
   readonly loss: string | null
   readonly close: () => void
 }
@@ -80,8 +84,8 @@ const wayOut = `move it away, or set storage: 'memory'`
 const wayBack = 'restore a backup (npm run restore), or move the file away to begin an empty log'
 
 /**
- * Creates a missing file. Other servers are refused while it is open; other processes may read it. Throws a `LogFileError`;
- * another program's file stays unchanged.
+ * Creates a missing file. Other servers are refused while it is open; other processes may read it.
+ * Throws a `LogFileError`; another program's file is left unchanged.
  */
 export function openLogFile(file: string): LogFile {
   const opened: DatabaseSync[] = []
@@ -102,7 +106,7 @@ export function openLogFile(file: string): LogFile {
   }
 }
 
-/** Released when the process ends. A lock on the file itself would keep backups from reading it. */
+/** Released when the process ends. A lock on the file itself would prevent backups. */
 function lockFile(file: string): DatabaseSync {
   const name = `${file}-lock`
   makeFile(name)
@@ -127,7 +131,10 @@ export function isLocked(file: string): boolean {
   }
 }
 
-/** A whole copy, also while a server writes to the file. Returns the number of its newest message. Throws a `LogFileError`. */
+/**
+ * Makes a complete copy, even while a server writes to the file. Returns the number of its newest
+ * message. Throws a `LogFileError`.
+ */
 export function copyLogFile(file: string, copy: string): number {
   try {
     makeFile(copy)
@@ -139,7 +146,7 @@ export function copyLogFile(file: string, copy: string): number {
     }
     const copied = new DatabaseSync(copy)
     try {
-      // It needs no write-ahead log.
+      // The copy needs no write-ahead log.
       if (copied.prepare('PRAGMA user_version').get()?.user_version === schemaVersion)
         copied.exec('UPDATE epoch SET is_closed = 1')
       return Number(copied.prepare('SELECT max(seq) AS head FROM message').get()?.head ?? 0)
@@ -151,7 +158,7 @@ export function copyLogFile(file: string, copy: string): number {
   }
 }
 
-/** While a server opens or closes the file. */
+/** How long to wait while a server opens or closes the file. */
 const busyMs = 5000
 
 /** SQLite gives its auxiliary files the file's mode. */
@@ -169,16 +176,18 @@ function prepareFile(database: DatabaseSync, file: string): void {
   const read = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
   const isNew = read('SELECT count(*) FROM sqlite_schema') === 0 && read('PRAGMA application_id') === 0
   if (!isNew && read('PRAGMA application_id') !== applicationId) {
-    throw new LogFileError(`The file ${file} is a database of something else: ${wayOut}.`)
+    throw new LogFileError(`The file ${file} is another program's database: ${wayOut}.`)
   }
   const version = isNew ? schemaVersion : Number(read('PRAGMA user_version'))
   if (version > schemaVersion) {
     throw new LogFileError(
-      `The log's file ${file} is of a newer Crosswind (version ${version} of the schema, this one knows ${schemaVersion}): start that Crosswind, or put back the copy that it saved before it changed the file, ${savedName(file, schemaVersion)}.`,
+      `The log's file ${file} is of a newer Crosswind (schema version ${version}; this one knows ${schemaVersion}): start that Crosswind, or restore the copy that it saved before it changed the file, ${savedName(file, schemaVersion)}.`,
     )
   }
   if (read('PRAGMA journal_mode = WAL') !== 'wal') {
-    throw new LogFileError(`The log's file ${file} is where SQLite can keep no write-ahead log: ${wayOut}.`)
+    throw new LogFileError(
+      `The log's file ${file} is in a place where SQLite cannot keep a write-ahead log: ${wayOut}.`,
+    )
   }
   database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL')
   if (isNew) inTransaction(database, () => database.exec(schema + schemaMark))
@@ -188,11 +197,11 @@ function prepareFile(database: DatabaseSync, file: string): void {
 
 const savedName = (file: string, version: number) => `${file}.version${version}`
 
-/** Saves a copy first, which an older Crosswind can open. */
+/** First saves a copy, which an older Crosswind can open. */
 function migrate(database: DatabaseSync, file: string, version: number): void {
   if (existsSync(`${file}-recent`)) {
     throw new LogFileError(
-      `The log's file ${file} was not closed by the older Crosswind that wrote it, and its newest messages are in ${file}-recent, which this one cannot read: start and stop that Crosswind once.`,
+      `The log's file ${file} was not closed by the older Crosswind that wrote it, and its newest messages are in ${file}-recent, which this version cannot read: start and stop that Crosswind once.`,
     )
   }
   const saved = savedName(file, version)
@@ -202,13 +211,13 @@ function migrate(database: DatabaseSync, file: string, version: number): void {
   inTransaction(database, () => database.exec(migration(version) + schemaMark))
 }
 
-/** `writeAheadLog`: its bytes before the database was opened; null without one. */
+/** `writeAheadLog` holds its bytes before the database was opened; null if there was none. */
 function lossIn(file: string, database: DatabaseSync, writeAheadLog: Buffer | null): string | null {
   const newest = database.prepare('SELECT is_closed FROM epoch ORDER BY number DESC LIMIT 1').get()
   const wasOpen = newest?.is_closed === 0
   const { log: frames = 0 } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? {}
   if (writeAheadLog === null) {
-    return wasOpen ? `The file ${file}-wal is missing, with the newest messages of the log.` : null
+    return wasOpen ? `The file ${file}-wal is missing; it had the newest messages of the log.` : null
   }
   const lost = commitsAfter(writeAheadLog, Number(frames))
   if (lost === 0) return null
@@ -216,8 +225,8 @@ function lossIn(file: string, database: DatabaseSync, writeAheadLog: Buffer | nu
 }
 
 /**
- * Commits in a write-ahead log after a number of frames; null if its header is damaged, and nothing can be counted
- * (sqlite.org/fileformat2.html, 4.1 and 4.2).
+ * The number of commits in a write-ahead log after a number of frames; null if its header is
+ * damaged, so that nothing can be counted (sqlite.org/fileformat2.html, 4.1 and 4.2).
  */
 function commitsAfter(writeAheadLog: Buffer, frames: number): number | null {
   if (writeAheadLog.length < walHeaderBytes) return 0
@@ -230,7 +239,8 @@ function commitsAfter(writeAheadLog: Buffer, frames: number): number | null {
     at + frameBytes <= writeAheadLog.length;
     at += frameBytes
   ) {
-    // Frames of former rounds have other salts; only the last of a transaction has the size of the database.
+    // Frames of earlier rounds have other salts; only the last frame of a transaction has the size
+    // of the database.
     const isOfThisRound = salts.equals(writeAheadLog.subarray(at + 8, at + 16))
     if (isOfThisRound && writeAheadLog.readUInt32BE(at + 4) > 0) commits += 1
   }
@@ -240,7 +250,7 @@ function commitsAfter(writeAheadLog: Buffer, frames: number): number | null {
 const walHeaderBytes = 32
 const frameHeaderBytes = 24
 
-/** Whether the header fits its checksum. */
+/** Whether the header matches its checksum. */
 function isWhole(writeAheadLog: Buffer): boolean {
   const magic = writeAheadLog.readUInt32BE(0)
   const word = (at: number) => (magic & 1 ? writeAheadLog.readUInt32BE(at) : writeAheadLog.readUInt32LE(at))
@@ -253,7 +263,7 @@ function isWhole(writeAheadLog: Buffer): boolean {
 }
 
 function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
-  // Left by a failed rollback.
+  // Left open by a failed rollback.
   rollBack(database)
   database.exec('BEGIN')
   try {
@@ -282,14 +292,14 @@ function codeOf(error: unknown): number | null {
   return error.errcode === fullForSharedMemory ? codes.full : Number(error.errcode) & 0xff
 }
 
-/** There is no room on the disk. */
+/** Whether the disk has no room. */
 export function isFull(error: unknown): boolean {
   return (
     codeOf(error) === codes.full || (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
   )
 }
 
-/** What was read is not what was written. */
+/** Whether something was read that differs from what was written. */
 export function isDamage(error: unknown): boolean {
   return error instanceof SyntaxError || codeOf(error) === codes.corrupt
 }
@@ -308,17 +318,17 @@ export function explain(file: string, error: unknown): LogFileError {
     )
   }
   if (isDamage(error)) return refusal(`The log's file ${file} is damaged: ${wayBack}.`)
-  if (codeOf(error) === codes.notADatabase) return refusal(`The file ${file} is no log: ${wayOut}.`)
+  if (codeOf(error) === codes.notADatabase) return refusal(`The file ${file} is not a log: ${wayOut}.`)
   const reason = error instanceof Error ? error.message : String(error)
   return refusal(
     `The log's file ${file} cannot be opened (${reason}): let this user write there, name another dataFolder, or set storage: 'memory'.`,
   )
 }
 
-/** Epochs whose cursors are accepted. */
+/** Maximum number of epochs whose cursors are accepted. */
 const mostEpochs = 1000
 
-/** Sizes read ahead for retention. */
+/** Number of sizes read ahead for retention. */
 const readAhead = 256
 
 /** Throws SQLite's error for damaged tables; see `explain`. */
@@ -348,7 +358,9 @@ export class SqliteStore {
     return inTransaction(this.#database, work)
   }
 
-  /** Returns the message's number: of a repeat that of the stored one; null if another message has the id. */
+  /**
+   * Returns the message's number, or a repeat's stored number; null if another message has the id.
+   */
   insert(seq: number, { draft, acceptedAt, body }: Entry): number | null {
     const { id, channel, kind, from, at } = draft
     const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
@@ -368,7 +380,10 @@ export class SqliteStore {
     this.#sql.erase.run(after + count)
   }
 
-  /** All of a channel before that number; its messages leave their places empty. Returns the bytes of their bodies after `floor`. */
+  /**
+   * Erases a channel before that number; its messages leave empty rows. Returns the bytes freed
+   * after `floor`.
+   */
   eraseChannel(channel: string, before: number, floor: number): number {
     const freed = `SELECT total(octet_length(body) - octet_length(?)) AS bytes FROM message WHERE channel = ? AND seq > ? AND seq < ?`
     const { body, ...blank } = blankAt(0, 0)
@@ -381,7 +396,7 @@ export class SqliteStore {
     return Number(row.bytes)
   }
 
-  /** At most `mostBytes`, but at least one message. */
+  /** Returns at most `mostBytes`, but at least one message. */
   between(after: number, upTo: number, channels: ReadonlySet<string>, mostBytes: number): Portion {
     const messages: Message[] = []
     let left = mostBytes
@@ -413,7 +428,7 @@ export class SqliteStore {
     return found.reverse()
   }
 
-  /** The newest of each channel and kind, but erasures and of none of these kinds, in order. */
+  /** The newest of each channel and kind, except erasures and the kinds in `without`, in order. */
   newest(without: readonly string[] = []): Message[] {
     // SQLite returns the row that has the `max` (lang_select.html, 2.5).
     const rows = this.#database.prepare(
@@ -424,7 +439,7 @@ export class SqliteStore {
     return rows.all(JSON.stringify([...without, 'erasure'])).map(messageOf)
   }
 
-  /** Throws a `SyntaxError` if one is damaged: without it a document is. */
+  /** Throws a `SyntaxError` if one is damaged: its document would be incomplete. */
   survivors(kinds: readonly string[]): StoredBase[] {
     const rows = this.#database.prepare(
       `SELECT *, octet_length(body) AS bytes FROM survivor
@@ -464,8 +479,8 @@ export class SqliteStore {
   }
 
   /**
-   * Begins an epoch that continues the log after `head`, on the disk. Returns how far the log has what was stored in each earlier
-   * one, by name.
+   * Begins an epoch that continues the log after `head`, durably. Returns, by name, up to which
+   * number the log has each earlier epoch's messages.
    */
   beginEpoch(name: string, head: number): ReadonlyMap<string, number> {
     inTransaction(this.#database, () => {
@@ -490,7 +505,7 @@ export class SqliteStore {
     this.#database.exec('UPDATE epoch SET is_closed = 1')
   }
 
-  /** From now on commits survive the process, not the machine. */
+  /** From now on commits survive a killed process, but not a power cut. */
   stopWaitingForDisk(): void {
     this.#database.exec('PRAGMA synchronous = NORMAL')
   }
@@ -500,7 +515,7 @@ export class SqliteStore {
   }
 }
 
-/** Those of every message or fold. */
+/** Statements used for every message or fold. */
 function prepareStatements(database: DatabaseSync) {
   const into = (table: string) =>
     database.prepare(`INSERT OR REPLACE INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
@@ -552,12 +567,12 @@ type MessageRow = Pick<Message, 'seq' | 'id' | 'channel' | 'kind' | 'at'> & {
   readonly checksum: number | null
 }
 
-/** Throws a `SyntaxError` if it is not what was stored. */
+/** Throws a `SyntaxError` if it differs from what was stored. */
 function messageOf(row: Row): Message {
-  // STRICT tables, written only by `insert`.
+  // The tables are STRICT, and only `insert` writes to them.
   const { seq, id, channel, kind, sender, at, accepted_at, body, checksum } = row as unknown as MessageRow
   if (checksum !== null && checksum !== checksumOf([seq, id, channel, kind, sender, at, accepted_at, body]))
-    throw new SyntaxError(`Message ${seq} does not fit its checksum.`)
+    throw new SyntaxError(`Message ${seq} does not match its checksum.`)
   return { id, channel, kind, from: sender, at, body: JSON.parse(body), seq, acceptedAt: accepted_at }
 }
 

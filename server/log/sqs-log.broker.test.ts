@@ -1,4 +1,4 @@
-// The log behind a queue, on a real server for it, which this file starts and stops.
+// The log behind a queue, on a real SQS server, which this file starts and stops.
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
@@ -46,7 +46,9 @@ interface Change {
   readonly failures?: unknown[]
 }
 
-/** A server's log behind the queue, with what its followers heard and a clock that stands. */
+/**
+ * A server's log behind the queue, with what its followers received and a clock that stands still.
+ */
 async function openBehind(context: TestContext, settings: SqsSettings, { own, failures }: Change = {}) {
   let time = startMs
   const onFailure = (error: unknown) => {
@@ -69,7 +71,7 @@ async function openBehind(context: TestContext, settings: SqsSettings, { own, fa
   const advance = (byMs: number) => {
     time += byMs
   }
-  /** Resolves when so many were heard. */
+  /** Resolves when this many messages were received. */
   const heard = (count: number) =>
     new Promise<void>((resolve) => {
       onHeard = () => seen.length >= count && resolve()
@@ -84,10 +86,10 @@ async function strangerAt(context: TestContext, settings: SqsSettings) {
   return stranger
 }
 
-/** As a server sends them. */
+/** As a server sends it. */
 const bodyOf = (...ids: string[]) => JSON.stringify(ids.map((id) => ({ ...draft(id), acceptedAt: startMs })))
 
-/** Opens the queue and leaves it, as a server that stopped. */
+/** Opens the queue and abandons it, like a stopped server. */
 async function makeQueue(context: TestContext) {
   const settings = newSettings()
   const { log } = await openBehind(context, settings)
@@ -95,13 +97,13 @@ async function makeQueue(context: TestContext) {
   return settings
 }
 
-/** Resolves when the queue is empty, of received messages too. */
+/** Resolves when the queue is empty, including received messages. */
 async function untilEmpty(stranger: { readonly size: () => Promise<number> }): Promise<void> {
   const late = AbortSignal.timeout(10_000)
   while ((await stranger.size()) > 0) late.throwIfAborted()
 }
 
-test('drafts of many senders at once arrive once each, and those of one in order', async (context) => {
+test('drafts sent by many senders at once arrive once each, and those of one sender in order', async (context) => {
   const settings = newSettings()
   const { log, seen } = await openBehind(context, settings)
   const senders = countTo(40).map((n) => `s${n}`)
@@ -141,11 +143,11 @@ test('a sender has one message in the queue, and what it appends meanwhile follo
   assert.deepEqual(idsOf(seen.filter(({ from }) => from === 'w1')), ['w1-1', 'w1-2', 'w1-3'])
 })
 
-test('what was received and not deleted comes again and is stored once', async (context) => {
+test('a received message that is not deleted arrives again and is stored once', async (context) => {
   const settings = await makeQueue(context)
   const stranger = await strangerAt(context, settings)
   const { log, seen, heard } = await openBehind(context, settings)
-  // As the queue gives it to one that stored it and ended before it deleted it.
+  // As if a server stored it and ended before deleting it.
   for (const _twice of [1, 2]) await stranger.send(bodyOf('w1-1', 'w1-2'))
   await heard(2)
   await untilEmpty(stranger)
@@ -153,7 +155,7 @@ test('what was received and not deleted comes again and is stored once', async (
   assert.equal(await log.append(draft('w1-2'), startMs), 2)
 })
 
-test('a thief’s messages come again after the visibility time-out, and their senders are answered', async (context) => {
+test('messages taken by another consumer arrive again after the visibility time-out, and their senders are answered', async (context) => {
   const settings = newSettings()
   const { log, seen } = await openBehind(context, settings)
   const thief = await startThief(settings)
@@ -172,7 +174,7 @@ test('a thief’s messages come again after the visibility time-out, and their s
   assert.equal(new Set(idsOf(seen)).size, appends.length)
 })
 
-test('what another run left in the queue is taken at the next start', async (context) => {
+test('messages left in the queue by an earlier run are stored at the next start', async (context) => {
   const settings = await makeQueue(context)
   const stranger = await strangerAt(context, settings)
   await stranger.send(bodyOf('w1-1', 'w1-2'))
@@ -186,7 +188,7 @@ test('what another run left in the queue is taken at the next start', async (con
   await thief.stop()
 })
 
-test('garbage becomes dead letters and harms nobody', async (context) => {
+test('invalid messages become dead letters and harm nobody', async (context) => {
   const settings = newSettings({ maxReceives: 1 })
   const { log, seen, queued } = await openBehind(context, settings)
   const stranger = await strangerAt(context, settings)
@@ -202,7 +204,7 @@ test('garbage becomes dead letters and harms nobody', async (context) => {
   assert.deepEqual(idsOf(seen), ['w1-1'])
 })
 
-test('a refusal reaches the sender as the log said it, and nothing stays in the queue', async (context) => {
+test('a refusal by the log reaches the sender unchanged, and nothing stays in the queue', async (context) => {
   const settings = newSettings({ maxReceives: 1000 })
   const { log, seen } = await openBehind(context, settings)
   await log.append(draft('w1-1'), startMs)
@@ -211,14 +213,14 @@ test('a refusal reaches the sender as the log said it, and nothing stays in the 
   assert.deepEqual(idsOf(seen), ['w1-1'])
 })
 
-test('characters that XML lacks go through the queue', async (context) => {
+test('characters that XML cannot contain pass through the queue', async (context) => {
   const { log, seen } = await openBehind(context, newSettings())
   const html = '\u0000\u000b\u001f\ufffe\uffff\ud800 é€😀\u2028'
   await log.append(draft('w1-1', html), startMs)
   assert.deepEqual(seen[0]?.body, { html })
 })
 
-test('of a message that does not come its sender is told, with all that wait behind it', async (context) => {
+test('when a message does not arrive, its sender is told, and everything queued behind it fails too', async (context) => {
   const settings = newSettings({ visibilitySeconds: 600 })
   const { log, seen, advance } = await openBehind(context, settings)
   const thief = await startThief(settings)
@@ -246,14 +248,14 @@ test('while the queue is away an append is refused, and stored when it is repeat
   await Promise.all(appends.map((append) => assert.rejects(append, { code: 'log-unavailable' })))
   assert.match(outage()?.reason ?? '', /queue/)
   await sqs.restart()
-  // The first one may find that the queue is lost.
+  // The first one may discover that the queue is lost.
   await log.append(draft('w1-2'), startMs).catch(() => undefined)
   const again = ['w1-2', 'w1-3'].map((id) => log.append(draft(id), startMs))
   assert.deepEqual(await Promise.all(again), [2, 3])
   assert.equal(outage(), null)
 })
 
-test('closing answers what is under way and closes the log', async (context) => {
+test('closing answers what is in progress and closes the log', async (context) => {
   const settings = newSettings()
   const { log } = await openBehind(context, settings)
   const appends = countTo(30).map((n) => log.append({ ...draft('x'), from: `s${n}` }, startMs))
@@ -262,7 +264,7 @@ test('closing answers what is under way and closes the log', async (context) => 
   await untilEmpty(await strangerAt(context, settings))
 })
 
-test('where nothing answers, or without credentials, the start fails with a sentence', async (context) => {
+test('without a server or without credentials, the start fails with a sentence', async (context) => {
   const refused = (change: Partial<SqsSettings>, sentence: RegExp) => {
     const log = createMemoryLog({ ...given, epoch: 'life1' })
     return assert.rejects(SqsLog.open(newSettings(change), { ...given, log }), sentence)
@@ -274,7 +276,7 @@ test('where nothing answers, or without credentials, the start fails with a sent
   const known = { ...process.env }
   context.after(() => void Object.assign(process.env, known))
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
-  // Nor are there any from files or from Amazon's machines.
+  // Nor are there any in files or from EC2.
   Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', HOME: '/none' })
   await refused({}, /^Error: There are no credentials for SQS at http.* Set AWS_ACCESS_KEY_ID and/)
 })

@@ -1,4 +1,4 @@
-// The log behind a queue of Amazon SQS: a draft goes through the queue before the server's own log stores it.
+// The log behind an Amazon SQS queue, which each draft passes before the server's log stores it.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -28,33 +28,39 @@ import { keyOf } from './retention.ts'
 import { isRepeat } from './sequencer.ts'
 
 export interface SqsSettings {
-  /** Of a server that speaks SQS's API; null: AWS in the region. */
+  /** A server with SQS's API; null means AWS in the region. */
   readonly endpoint: string | null
   readonly region: string
-  /** Made if absent; that of the dead letters has "-dead" after it. */
+  /** Created if missing; the dead-letter queue has the suffix "-dead". */
   readonly queue: string
-  /** What was received and not deleted comes again after this time. */
+  /** A message that was received but not deleted arrives again after this time. */
   readonly visibilitySeconds: number
-  /** What was received as often and not deleted becomes a dead letter. */
+  /** A message that was received this often without being deleted becomes a dead letter. */
   readonly maxReceives: number
 }
 
 interface SqsLogParts {
-  /** Stores, numbers and fans out what comes through the queue; closed with the log in front of it. */
+  /**
+   * Stores, numbers and delivers what arrives through the queue; closed together with the log in
+   * front of it.
+   */
   readonly log: Log
   readonly now: Clock
   readonly random: Random
   readonly onFailure: OnFailure
 }
 
-/** Long receives at the same time: two, so that one waits while the other's messages are on their way; more under load. */
+/**
+ * Concurrent long receives: two, so that one waits while the other's messages arrive; more under
+ * load.
+ */
 const receivers = { least: 2, most: 8 }
 const receivePauses = { firstMs: 100, longestMs: 2000 }
-/** For a message to come again after its visibility time-out. */
+/** Extra time for a message to arrive again after its visibility time-out. */
 const graceMs = 5000
 const watchMs = 250
 
-/** A draft on its way, until the log behind the queue has answered. */
+/** A draft in progress, until the log behind the queue has answered. */
 interface Entry extends PromiseWithResolvers<number> {
   readonly draft: Draft
   readonly key: string
@@ -68,18 +74,18 @@ interface Line {
   sent: readonly Entry[]
   /** When it was sent; null until the queue has it. */
   sentAt: number | null
-  /** For the next message. */
+  /** Queued for the next message. */
   waiting: Entry[]
 }
 
 /**
- * A message of the queue is a JSON array of the drafts of one
- * sender, each with `acceptedAt`.
+ * Each message of the queue is a JSON array with drafts of one sender, each with `acceptedAt`.
  *
- * A standard queue keeps no order, and a message that was lost by its receiver comes much later than the next one. A
- * sender therefore has one message in the queue at a time; what it appends meanwhile goes together in the next. Holding
- * early messages back at the receiver would save a sender that waits one round trip, but a crash would leave messages in the
- * queue of which the later ones come first.
+ * A standard queue does not preserve order, and a message that its receiver lost arrives much later
+ * than the next one. So a sender has only one message in the queue at a time; what it appends
+ * meanwhile goes together in the next. Holding early messages back at the receiver would save a
+ * waiting sender one round trip, but a crash would leave messages in the queue that arrive out of
+ * order.
  */
 export class SqsLog {
   readonly #settings: SqsSettings
@@ -91,14 +97,14 @@ export class SqsLog {
   readonly #receiving = new Set<Promise<void>>()
   readonly #comesWithinMs: number
   readonly #watching: Promise<void>
-  /** When the queue last had more than one receive could take. */
+  /** When a receive last returned as many messages as possible. */
   #fullAt = Number.NEGATIVE_INFINITY
   #outage: Outage | null = null
   #isClosed = false
   #closing: Promise<void> | null = null
   #restoring: Promise<void> | null = null
 
-  /** Rejects with a sentence when the queue cannot be used. */
+  /** Rejects with a sentence if the queue cannot be used. */
   static async open(settings: SqsSettings, parts: SqsLogParts): Promise<SqsLog> {
     return new SqsLog(settings, parts, await openQueue(settings, parts.onFailure))
   }
@@ -112,7 +118,7 @@ export class SqsLog {
     this.#watching = this.#watch()
   }
 
-  /** The log behind the queue, to which drafts come by the queue. */
+  /** The log in front of the queue: appends go through the queue. */
   get log() {
     return {
       ...this.#parts.log,
@@ -162,7 +168,7 @@ export class SqsLog {
     else {
       const begun = { sent: [], sentAt: null, waiting: [entry] }
       this.#lines.set(draft.from, begun)
-      // What the sender appends at once goes together.
+      // Sends together what the sender appends at once.
       queueMicrotask(() => void this.#sendNext(draft.from, begun))
     }
     return entry.promise
@@ -186,7 +192,10 @@ export class SqsLog {
     }
   }
 
-  /** All of the line: the sender repeats them, in order. A copy that comes after all is recognised as a repeat. */
+  /**
+   * Refuses all drafts of the line: the sender repeats them, in order. A late copy is recognised as
+   * a repeat.
+   */
   #refuse(sender: string, { sent, waiting }: Line, cause: unknown): void {
     this.#lines.delete(sender)
     for (const { key, reject } of [...sent, ...waiting]) {
@@ -195,7 +204,10 @@ export class SqsLog {
     }
   }
 
-  /** Stays in the queue, to come again and become a dead letter, if it cannot be read or stored and nobody can be told why. */
+  /**
+   * A message stays in the queue, to arrive again and become a dead letter, if it cannot be read or
+   * stored and no sender can be told why.
+   */
   async #take({ body, handle }: Received): Promise<void> {
     const drafts = readDrafts(body)
     if (!drafts) return
@@ -220,7 +232,7 @@ export class SqsLog {
     const line = this.#lines.get(draft.from)
     if (!line) return
     const others = (one: Entry) => one !== entry
-    // A copy of an earlier attempt may have come before the draft was sent again.
+    // A copy of an earlier attempt may have arrived before the draft was sent again.
     line.waiting = line.waiting.filter(others)
     if (!line.sent.includes(entry)) return
     line.sent = line.sent.filter(others)
@@ -260,7 +272,7 @@ export class SqsLog {
     }
   }
 
-  /** What was in a queue that was deleted is lost: its senders repeat it. */
+  /** Messages of a deleted queue are lost: their senders repeat them. */
   async #restore(cause: unknown): Promise<void> {
     this.#restoring ??= this.#queue
       .restore()
@@ -280,7 +292,7 @@ export class SqsLog {
       const before = this.#parts.now() - this.#comesWithinMs
       if (this.#fullAt > before) continue
       const cause = new Error(
-        `A message did not come through the queue ${this.#settings.queue} within ${this.#comesWithinMs} ms.`,
+        `A message did not arrive through the queue ${this.#settings.queue} within ${this.#comesWithinMs} ms.`,
       )
       for (const [sender, line] of [...this.#lines])
         if (line.sentAt !== null && line.sentAt < before) this.#refuse(sender, line, cause)
@@ -297,13 +309,13 @@ export class SqsLog {
   }
 }
 
-/** What a draft has in the queue beside its JSON from a window: `acceptedAt` and the array. */
+/** Room for what the queue adds to a draft's JSON: `acceptedAt` and the array. */
 const envelopeBytes = 1024
 
-/** SQS takes the characters of XML 1.0: these are all that JSON leaves of the others. */
+/** SQS accepts the characters of XML 1.0: of the others, JSON leaves only these unescaped. */
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16)}`
 
-/** At least one. */
+/** Returns at least one. */
 function countWithin(entries: readonly Entry[], mostBytes: number): number {
   let bytes = 2
   for (const [place, { text }] of entries.entries()) {
@@ -315,7 +327,7 @@ function countWithin(entries: readonly Entry[], mostBytes: number): number {
 
 type SentDraft = Draft & { readonly acceptedAt: number }
 
-/** Null for what no server has written. */
+/** Null for anything that no server has written. */
 function readDrafts(body: string): readonly SentDraft[] | null {
   try {
     const read: unknown = JSON.parse(body)
@@ -341,25 +353,26 @@ interface Received {
   readonly handle: string
 }
 
-/** SQS takes and gives as many in one request. */
+/** SQS accepts and returns up to this many in one request. */
 const mostInBatch = 10
 const receiveSeconds = 20
 const deadDays = 14
-/** For an answer, beyond the time that a receive waits. */
+/** Deadline for an answer, beyond the time that a receive waits. */
 const answerWithinMs = 5000
 /** See `LogFigures`. */
 const countsWithinMs = 300
-/** Of a service that does not say; AWS says more. */
+/** For a service that does not state it; AWS states more. */
 const usualMostBytes = 262_144
 
-/** The queue with its dead letters, both made if absent. */
+/** The queue and its dead-letter queue, both created if missing. */
 type Queue = Awaited<ReturnType<typeof openQueue>>
 
 async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
   const { endpoint, region, queue: name, visibilitySeconds, maxReceives } = settings
   const client = new SQSClient({
     region,
-    // Behind a port of another machine or a container the address in a queue's URL may not be the endpoint's.
+    // Behind a port of another machine or a container, the address in a queue's URL may differ from
+    // the endpoint.
     ...(endpoint !== null && { endpoint, useQueueUrlAsEndpoint: false }),
     requestHandler: { connectionTimeout: answerWithinMs },
   })
@@ -373,7 +386,7 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     const read = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })
     const { Attributes } = await client.send(read, soon())
     const has: Readonly<Record<string, string | undefined>> = Attributes ?? {}
-    // Asks for no permission that it does not need.
+    // Avoids asking for a permission that it does not need.
     const other = Object.entries(wanted).filter(([attribute, value]) => !isSameValue(has[attribute], value))
     if (other.length > 0)
       await client.send(
@@ -396,7 +409,7 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     return { ...opened, deadUrl: dead.QueueUrl }
   }
 
-  /** Undefined for a queue that does not tell in time. */
+  /** Undefined for a queue that does not answer in time. */
   async function countsOf(QueueUrl: string | undefined) {
     const read = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })
     const abortSignal = AbortSignal.timeout(countsWithinMs)
@@ -428,7 +441,7 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     mostBytes,
     /** Resolves when the queue has it. */
     send: (body: string) => sends.add(body),
-    /** Resolves as soon as there are messages, to none after some time. */
+    /** Resolves as soon as there are messages, or to an empty list after a while. */
     async receive(stopping: AbortSignal): Promise<Received[]> {
       const abortSignal = AbortSignal.any([
         stopping,
@@ -442,9 +455,9 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
       )
       return Messages.map(({ Body = '', ReceiptHandle = '' }) => ({ body: Body, handle: ReceiptHandle }))
     },
-    /** Soon. One that stays comes again, and is recognised. */
+    /** Deletes soon. A message that stays arrives again, and is recognised. */
     remove: (handle: string) => void removals.add(handle).catch(onFailure),
-    /** After it was deleted. */
+    /** Call after the queue was deleted. */
     async restore(): Promise<void> {
       ;({ QueueUrl, deadUrl } = await openBoth())
     },
@@ -459,21 +472,24 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
   }
 }
 
-/** Of an attribute; a policy is JSON, whose spelling differs between services. */
+/** Compares an attribute; a policy is JSON, whose spelling differs between services. */
 function isSameValue(has: string | undefined, wanted: string): boolean {
   if (has === undefined || !wanted.startsWith('{')) return has === wanted
   const known = JSON.parse(has) as Readonly<Record<string, unknown>>
   return Object.entries(JSON.parse(wanted)).every(([key, value]) => String(known[key]) === String(value))
 }
 
-/** Those that failed have their place as `Id`. */
+/** Failed entries are identified by their index as `Id`. */
 type SendBatch = (
   entries: readonly string[],
 ) => Promise<{ readonly Failed?: BatchResultErrorEntry[] | undefined }>
 
 const mostRequests = 8
 
-/** Gathers entries over a turn of the event loop, or for as long as there are enough requests under way. */
+/**
+ * Gathers entries during one turn of the event loop, or for as long as enough requests are in
+ * progress.
+ */
 class Batches {
   readonly #mostBytes: number
   readonly #send: SendBatch
@@ -481,7 +497,7 @@ class Batches {
   readonly #requests = new Set<Promise<void>>()
   #isPlanned = false
 
-  /** `mostBytes`: of the entries of one request. */
+  /** `mostBytes` limits the entries of one request. */
   constructor(mostBytes: number, send: SendBatch) {
     this.#mostBytes = mostBytes
     this.#send = send
@@ -528,7 +544,7 @@ class Batches {
     try {
       const { Failed = [] } = await this.#send(batch.map(({ entry }) => entry))
       for (const { Id, Code, Message } of Failed)
-        batch[Number(Id)]?.reject(new Error(`SQS did not take an entry: ${Message ?? Code}.`))
+        batch[Number(Id)]?.reject(new Error(`SQS refused an entry: ${Message ?? Code}.`))
       for (const { resolve } of batch) resolve()
     } catch (error) {
       for (const { reject } of batch) reject(error)
@@ -542,17 +558,17 @@ interface SdkError extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number }
 }
 
-/** One sentence about what is wrong and one about what to do. */
+/** One sentence about the problem and one about what to do. */
 function explain(cause: unknown, { endpoint, region, queue }: SqsSettings): string {
   const { name, message, code, $metadata } = cause as SdkError
   const where = endpoint ?? `AWS in ${region}`
   const why = (message || code || name).replace(/\.$/, '')
   if (name === 'CredentialsProviderError')
-    return `There are no credentials for SQS at ${where}: ${why}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; a local server takes any.`
+    return `There are no credentials for SQS at ${where}: ${why}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; a local server accepts any.`
   const status = $metadata?.httpStatusCode
   if (status === undefined)
     return `No SQS server answers at ${where} (sqs.endpoint): ${why}. Start one, or name another.`
   if (status === 401 || status === 403 || /AccessDenied|Signature|InvalidClientTokenId/.test(name))
-    return `SQS at ${where} refuses the queue ${queue} (sqs.queue) to these credentials: ${why}. Allow them to create, read and write it and ${queue}-dead, or name another.`
+    return `SQS at ${where} denies these credentials access to the queue ${queue} (sqs.queue): ${why}. Allow them to create, read and write it and ${queue}-dead, or name another.`
   return `The queue ${queue} (sqs.queue) of SQS at ${where} cannot be used: ${name}: ${why}.`
 }

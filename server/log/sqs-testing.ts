@@ -1,4 +1,4 @@
-// For tests, and the lab: a server that speaks the API of SQS, on a free port; strangers at its queues; a program that appends.
+// For tests and the lab: an SQS server, other users of its queues, and a program that appends.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,18 +18,21 @@ import { openSqliteLog } from './sqlite-log.ts'
 import { SqsLog, type SqsSettings } from './sqs-log.ts'
 
 export interface TestSqs {
-  /** With an empty queue of this name. */
+  /** Settings for an empty queue of this name. */
   readonly settings: (queue: string) => SqsSettings
-  /** Without a farewell; its queues are lost. */
+  /** Without a clean shutdown; its queues are lost. */
   readonly kill: () => Promise<void>
-  /** After `kill`, on the same port. */
+  /** Call after `kill`; keeps the port. */
   readonly restart: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 const startWithinMs = 30_000
 
-/** `scripts/preparation.mjs` installs ElasticMQ. Starts sooner than with Java's defaults, and in less memory. */
+/**
+ * `scripts/preparation.mjs` installs ElasticMQ. These options start it sooner than Java's defaults,
+ * with less memory.
+ */
 const root = join(import.meta.dirname, '../..')
 const elasticMqFolder = join(root, 'node_modules/.elasticmq')
 const elasticMq = [
@@ -37,20 +40,23 @@ const elasticMq = [
   ...['-cp', join(elasticMqFolder, '*'), join(root, 'scripts/elasticmq/Start.java')],
 ]
 
-/** The port is added. */
+/** The port is appended. */
 const [program = '', ...args] = process.env.CROSSWIND_SQS_PROGRAM?.split(' ') ?? elasticMq
 
-/** A local server takes any. */
+/** A local server accepts any. */
 const credentials = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
 
-/** `ElasticMQ 1.6.15`, or the program that takes its place. Throws if it is not installed. */
+/** Returns `ElasticMQ 1.6.15`, or the program used instead. Throws if it is not installed. */
 export function sqsServerVersion(): string {
   if (process.env.CROSSWIND_SQS_PROGRAM) return process.env.CROSSWIND_SQS_PROGRAM
   const names = readdirSync(elasticMqFolder).map((name) => /^elasticmq-rest-sqs_.*-([\d.]+)\.jar$/.exec(name))
   return `ElasticMQ ${names.find((found) => found !== null)?.[1] ?? 'of an unknown version'}`
 }
 
-/** Rejects if the program is not installed, or does not start. Gives this process and its children credentials. */
+/**
+ * Rejects if the program is not installed or does not start. Gives this process and its children
+ * credentials.
+ */
 export async function startSqsServer(): Promise<TestSqs> {
   Object.assign(process.env, credentials)
   const port = await freePort()
@@ -102,7 +108,7 @@ async function listening(endpoint: string): Promise<void> {
     if (answer) return
     await pause(50)
   }
-  throw new Error(`The server for SQS did not listen at ${endpoint} within ${startWithinMs / 1000} s.`)
+  throw new Error(`The SQS server did not listen at ${endpoint} within ${startWithinMs / 1000} s.`)
 }
 
 /** Another program that reads and writes the queue. */
@@ -112,13 +118,13 @@ export async function openStranger({ endpoint, region, queue }: SqsSettings) {
   const read = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })
   return {
     send: (MessageBody: string) => client.send(new SendMessageCommand({ QueueUrl, MessageBody })),
-    /** Resolves to the bodies that come within a second. */
+    /** Resolves to the bodies that arrive within a second. */
     async receive(): Promise<string[]> {
       const given = { QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 }
       const { Messages = [] } = await client.send(new ReceiveMessageCommand(given))
       return Messages.map(({ Body = '' }) => Body)
     },
-    /** Messages in the queue, the received ones among them. */
+    /** Messages in the queue, including received ones. */
     async size(): Promise<number> {
       const { Attributes } = await client.send(read)
       const { ApproximateNumberOfMessages = 0, ApproximateNumberOfMessagesNotVisible = 0 } = Attributes ?? {}
@@ -128,7 +134,7 @@ export async function openStranger({ endpoint, region, queue }: SqsSettings) {
   }
 }
 
-/** A consumer that receives what it can, up to `most` messages, and deletes none. */
+/** A consumer that receives up to `most` messages, and deletes none. */
 export async function startThief(settings: SqsSettings, most = Number.POSITIVE_INFINITY) {
   const stranger = await openStranger(settings)
   let taken = 0
@@ -145,9 +151,9 @@ export async function startThief(settings: SqsSettings, most = Number.POSITIVE_I
   })()
   return {
     taken: () => taken,
-    /** Resolves when it takes some more. */
+    /** Resolves when it receives more. */
     next: () => next.promise,
-    /** Resolves when it has taken so many. */
+    /** Resolves when it has received `most`. */
     done,
     async stop(): Promise<void> {
       isStopped = true

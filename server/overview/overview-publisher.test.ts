@@ -1,4 +1,4 @@
-// Checks overviews over a real hub and log: what readers are told and when, what it costs nobody else, and a restart.
+// Overviews over a real hub and log: what readers receive and when, and a restart.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ type Parts = Parameters<typeof startOverview>[0]
 
 interface Change extends Partial<Pick<Parts, 'documents' | 'hub' | 'maxChannels'>> {
   readonly log?: Log
-  /** In place of the log's own. */
+  /** Replaces the log's own. */
   readonly snapshot?: Log['snapshot']
 }
 
@@ -127,7 +127,7 @@ test('publishes changes at most once a second, and drops edits older than a minu
   assert.deepEqual([newestTo(connection)?.editsLastMinute, newestTo(connection)?.edits], [0, 40])
 })
 
-test('without readers nothing is published or planned, but edits are counted', async () => {
+test('without readers nothing is published or scheduled, but edits are counted', async () => {
   const { enter, write, blow, pass, time, log } = open()
   const { connection } = enter({ channels: ['main', 'wind'] })
   await pass(200)
@@ -260,7 +260,7 @@ test('after a restart words come from the log, and edits are counted from zero',
   assert.deepEqual([newestTo(connection)?.words, newestTo(connection)?.edits], [3, 1])
 })
 
-test('a page that nobody wrote on has one too, but such pages cannot fill the log with channels', async () => {
+test('a page that nobody has written has an overview too, but such pages cannot fill the log with channels', async () => {
   const { enter, write, pass, log, failures } = open({ maxChannels: 10 })
   const names = Array.from({ length: 9 }, (_nothing, place) => `overview.none${place}`)
   enter({ channels: names })
@@ -272,13 +272,13 @@ test('a page that nobody wrote on has one too, but such pages cannot fill the lo
   assert.deepEqual([newestTo(connection)?.words, failures], [1, []])
 })
 
-/** When each was told, ms after the first. */
+/** When each overview arrived, ms after the first. */
 function timesOf(connection: FakeConnection): number[] {
   const times = toldTo(connection).map(({ at }) => at)
   return times.map((at) => at - (times[0] ?? 0))
 }
 
-test('the first reader is told at once, then the newest change, once a second at most', async () => {
+test('the first reader gets the overview at once, then the newest change, at most once a second', async () => {
   const { enter, write, pass } = open()
   const { connection } = enter(reader)
   for (let words = 1; words <= 40; words += 1) {
@@ -290,7 +290,7 @@ test('the first reader is told at once, then the newest change, once a second at
   assert.deepEqual(wordsTold(connection).slice(0, 3), [0, 20, 40])
 })
 
-test('a count that waits for others is followed by the next after a second, one that is long itself later', async () => {
+test('a slow count delays the next one: a second if it waited for others, longer if it is slow itself', async () => {
   const waiting: (() => void)[] = []
   let cpuMs = 2
   const documents: Documents = {
@@ -358,7 +358,7 @@ test('a reader that joins during a computation gets its result, once', async () 
   assert.deepEqual(timesOf(late), [0, 1000])
 })
 
-test('edits are counted by the second for a minute, and move back by a place a second', async () => {
+test('edits are counted by the second for a minute, and move back one place a second', async () => {
   const { enter, write, pass, time } = open()
   const { connection } = enter(reader)
   const second = (at: number) => Math.floor(at / 1000)

@@ -1,4 +1,4 @@
-// Publishes the overview of each page that has readers, from its edits and the wind: one server of a log does, for all.
+// Publishes the overview of each page that has readers, from its edits and the wind.
 
 import { type Documents, isTooCostly } from '../document/document-worker.ts'
 import { overviewName } from '../hub/admission.ts'
@@ -25,7 +25,7 @@ interface OverviewParts {
   /** Keeps ids unique across restarts. */
   readonly run: string
   readonly maxChannels: number
-  /** An overview failed and is retried in a second. Repeated failures are reported once. */
+  /** An overview failed and is retried after a second. Repeated failures are reported once. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -89,14 +89,17 @@ interface Shared extends OverviewParts {
 
 const shortestPauseMs = 1000
 
-/** Times the processor time that a count took: a long document is counted less often. */
+/**
+ * The pause after a count, as a multiple of its processor time: a long document is counted less
+ * often.
+ */
 const pauseOfCount = 20
 
 type Page = ReturnType<typeof createPage>
 
 /**
- * Publishes to the first reader at once, then at most once a second on a change, and at least every `longestPauseMs`.
- * Without readers it only counts edits; `onForgotten` if it has none.
+ * Publishes to the first reader at once, then at most once a second on a change, and at least every
+ * `longestPauseMs`. Without readers it only counts edits; calls `onForgotten` if it has none.
  */
 function createPage(shared: Shared, name: string, channel: string, onForgotten: () => void) {
   const { documents, log, hub, timers, run, maxChannels, onFailure, wind, countedSince, newChannels } = shared
@@ -142,7 +145,8 @@ function createPage(shared: Shared, name: string, channel: string, onForgotten: 
   }
 
   async function publish(): Promise<void> {
-    // The server does not see clients that join a shared stream; a heartbeat also tells quiet from stuck.
+    // The server does not see clients that join a shared stream; a regular overview also
+    // distinguishes quiet from stuck.
     const isDue = hasNewcomer || timers.now() - publishedAt >= longestPauseMs
     hasNewcomer = false
     const body = hasRoom() ? await computeBody() : null
@@ -157,7 +161,9 @@ function createPage(shared: Shared, name: string, channel: string, onForgotten: 
     failure = ''
   }
 
-  /** Readers may name any number of nonexistent pages, which must not fill the log with channels. */
+  /**
+   * Readers may name any number of nonexistent pages, which must not fill the log with channels.
+   */
   function hasRoom(): boolean {
     const heads = log.heads()
     if (heads.has(name) || heads.has(channel)) return true

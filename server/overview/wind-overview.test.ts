@@ -56,7 +56,7 @@ test('a sensor without readings has no figures', () => {
   })
 })
 
-test('the mean is of two minutes and right across north, the gust of three seconds, rounded to what a sensor resolves', () => {
+test('the mean covers two minutes and is correct across north, the gust three seconds; both are rounded to the sensor’s resolution', () => {
   const { blow, figures, take, wind, time } = open()
   take('sensor', connected)
   blow(60, measured(4, 350))
@@ -65,7 +65,7 @@ test('the mean is of two minutes and right across north, the gust of three secon
   const [mean, direction, gust] = figures()
   assert.equal(mean, 4.13)
   assert.equal(direction, 5)
-  // A gust's three seconds go on a little way to both sides.
+  // A gust's three seconds extend slightly to both sides.
   assert.ok(Number(gust) > 8 && Number(gust) <= 9.02, `${gust}`)
   assert.equal(wind.overview()?.readingAt, time.now())
   assert.equal(wind.overview()?.trouble, null)
@@ -79,7 +79,7 @@ test('a little west of north is 0 degrees, never 360', () => {
   assert.equal(figures()[1], 0)
 })
 
-test('it says how much of its time readings stand for', () => {
+test('reports how much of its time readings cover', () => {
   const { blow, wind, time } = open()
   const covers = () => [wind.overview()?.meanCoversSeconds, wind.overview()?.gustCoversSeconds]
   blow(30, measured(4, 90))
@@ -89,14 +89,14 @@ test('it says how much of its time readings stand for', () => {
   assert.deepEqual(covers(), [120, 229])
 })
 
-test('a calm has a mean and no direction', () => {
+test('calm has a mean and no direction', () => {
   const { blow, figures, wind } = open()
   blow(120, calm(0))
   assert.deepEqual(figures(), [0, null, 0])
   assert.equal(wind.overview()?.state, 'calm')
 })
 
-test('a fault leaves the numbers as they were, and says what it is', () => {
+test('a fault leaves the numbers unchanged, and says what it is', () => {
   const { blow, figures, take, wind } = open()
   blow(20, measured(4, 90))
   const before = figures()
@@ -105,7 +105,7 @@ test('a fault leaves the numbers as they were, and says what it is', () => {
   assert.deepEqual([wind.overview()?.state, wind.overview()?.status], ['fault', fault.status])
 })
 
-test('a silent sensor’s numbers leave with their time', () => {
+test('a silent sensor’s numbers expire with their period', () => {
   const { blow, figures, time, wind, take } = open()
   blow(20, measured(4, 90))
   const at = time.now()
@@ -117,7 +117,7 @@ test('a silent sensor’s numbers leave with their time', () => {
   assert.deepEqual(figures(), [null, null, null])
 })
 
-test('other messages say nothing of the wind', () => {
+test('other messages do not affect the wind', () => {
   const { wind } = open()
   const body = { html: '' }
   wind.take({ id: 'a', channel: 'main', kind: 'edit', from: 'a', at: 0, acceptedAt: 0, seq: 1, body })

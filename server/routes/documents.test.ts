@@ -27,7 +27,9 @@ import { Budget } from '../transports/budget.ts'
 import { isKind } from '../wire/messages.ts'
 import { mountDocuments } from './documents.ts'
 
-/** Requests and their answers. `documentSeconds` of each thread, `bytes` of a full document. */
+/**
+ * Starts the routes. `documentSeconds` applies to each thread, `documentBytes` to a full document.
+ */
 async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) {
   const { now } = processTimers
   const onFailure = (error: unknown) => assert.fail(String(error))
@@ -75,7 +77,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     return `p-${ids}`
   }
 
-  /** The text or the number, or the refusal. */
+  /** Resolves to the text, the number, or the refusal. */
   async function ask(path: string, given: RequestInit): Promise<unknown> {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, given)
     const text = await answer.text()
@@ -92,7 +94,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       const headers = { 'content-type': type, accept: 'application/json' }
       return ask(`/api/documents/${channel}?id=${nextId()}&from=p`, { method, headers, body })
     },
-    /** Unchecked, as an older server did. */
+    /** Unchecked, as by an older server. */
     store: (update: Uint8Array, from = 'eve') =>
       stored.append(
         {
@@ -104,7 +106,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   }
 }
 
-test('a page is written as Markdown, HTML and plain text, and read as each', async (t) => {
+test('writes and reads a page as Markdown, HTML and plain text', async (t) => {
   const { read, write } = await start(t)
   assert.equal(await write('PUT', 'text/markdown', '# Plan\n\n1. a *b*\n2. c\n'), 1)
   assert.equal(await write('POST', 'text/html; charset=utf-8', '<p><b>d</b></p>'), 2)
@@ -114,23 +116,23 @@ test('a page is written as Markdown, HTML and plain text, and read as each', asy
   assert.match(String(await write('PUT', 'text/rtf', 'f')), /^415 wrong-type: .*text\/markdown/)
 })
 
-test('Markdown that takes too long to read is refused, nothing of it is stored, and the next text is', async (t) => {
+test('Markdown that takes too long to read is refused, none of it is stored, and the next text is accepted', async (t) => {
   const { read, write } = await start(t, 0.3)
   assert.match(
     String(await write('PUT', 'text/markdown', '*_'.repeat(50_000))),
-    /^422 too-costly: To read the text takes more than 0\.3 s of processor time \(limits\.documentSeconds\): send it in parts/,
+    /^422 too-costly: Reading the text takes more than 0\.3 s of processor time \(limits\.documentSeconds\): send it in parts/,
   )
   assert.equal(await write('PUT', 'text/markdown', '*next*'), 1)
   assert.equal(await read('text/plain'), 'next\n')
 })
 
-test('a document that takes too long to read is quarantined: others have their turn, its updates are stored and joined', async (t) => {
+test('a document that takes too long to read is quarantined: others are served, and its updates are stored and merged', async (t) => {
   const { log, read, write, ask, store, quarantined } = await start(t, 0.3)
   await write('PUT', 'text/plain', 'other\n', 'notes')
   await store(integrationBomb(15_000))
   let turns = 0
   const turning = setInterval(() => (turns += 1), 10)
-  const refused = /^422 too-costly: To read the document "main" takes more than 0\.3 s of processor time/
+  const refused = /^422 too-costly: Reading the document "main" takes more than 0\.3 s of processor time/
   const [first, other] = await Promise.all([read('text/plain'), read('text/plain', 'notes')])
   clearInterval(turning)
   assert.match(String(first), refused)

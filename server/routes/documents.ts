@@ -34,7 +34,7 @@ interface DocumentParts {
   readonly log: Pick<Log, 'snapshot' | 'find' | 'oldest' | 'read'>
   readonly directory: Directory
   readonly documents: Documents
-  /** Reads what programs send: no text holds up the documents. */
+  /** Reads what programs send, separately so that no text delays the documents. */
   readonly texts: Documents
   readonly access: Access
   readonly bodies: Bodies
@@ -54,7 +54,7 @@ function typeSent(given: string): TextType {
   const charset = parameters.find((one) => one.startsWith('charset='))?.slice('charset='.length)
   const known = textTypes.find((name) => name === type)
   if (known && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return known
-  const sentence = `A document is sent as ${types} in UTF-8, not as ${given || 'nothing named'}.`
+  const sentence = `A document must be sent as ${types} in UTF-8; this request has ${given ? `Content-Type ${given}` : 'no Content-Type'}.`
   throw new Refusal('wrong-type', sentence)
 }
 
@@ -63,7 +63,7 @@ const exports: Readonly<Record<string, { readonly type: TextType; readonly wrap:
   md: { type: 'text/markdown', wrap: (_title, text) => text },
 }
 
-/** An exported page that is shown after all runs nothing, loads nothing and has no origin. */
+/** If an exported page is displayed after all, it runs nothing, loads nothing and has no origin. */
 const exportHeaders = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
@@ -95,15 +95,15 @@ function attachment(name: string): string {
   return `attachment; filename="${file.replaceAll(/[^ -~]|%/g, '_')}"; filename*=UTF-8''${encoded}`
 }
 
-/** Throws a `Refusal` (429 `too-fast`) if there is anything to wait for. */
+/** Throws a `Refusal` (429 `too-fast`) unless `tokenMs` is 0. */
 export function mustWait(sentence: string, tokenMs: number): void {
   const waitMs = Math.ceil(tokenMs)
   if (waitMs > 0) throw new Refusal('too-fast', `${sentence}; try again in a moment.`, null, waitMs)
 }
 
-const enoughTexts = 'Ten texts a second, read or written, are enough'
+const enoughTexts = 'Reading or writing is limited to ten texts a second'
 
-/** Newest first. */
+/** The newest documents are listed. */
 const mostListed = 1000
 
 const mostInvitationBytes = 1024
@@ -150,7 +150,7 @@ function mountExports(router: Router, { log, directory, documents, timers }: Doc
       const channel = admitChannel(ctx.params.channel ?? '')
       const refusal = refuseReading(grantOf(ctx), [channel])
       if (refusal) throw refusal
-      mustWait('Two exports a second are enough', exportRate.take(connectionOf(ctx.req)))
+      mustWait('Exports are limited to two a second', exportRate.take(connectionOf(ctx.req)))
       const title = (await directory.titleOf(channel)) || channel
       ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
       ctx.type = `${type}; charset=utf-8`
@@ -175,7 +175,7 @@ function mountTexts(router: Router, parts: DocumentParts): void {
     const accepted = ctx.accepts([...textTypes])
     const type = textTypes.find((name) => name === accepted)
     if (!type) {
-      const sentence = `A document can be had as ${types}; name one of them in Accept.`
+      const sentence = `A document is available as ${types}; name one of them in Accept.`
       throw new Refusal('not-acceptable', sentence)
     }
     mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
@@ -210,7 +210,7 @@ function mountTexts(router: Router, parts: DocumentParts): void {
     })
 }
 
-/** Of a request that writes: `kind` and `body` are made later, or those of a deletion. */
+/** The draft of a writing request: `kind` and `body` are a deletion's, or replaced later. */
 function draftFor(ctx: ParameterizedContext, kind: Kind, body: object): Draft {
   const query = queryOf(ctx)
   const draft = admitDraft({
@@ -233,7 +233,7 @@ async function linesSent(texts: Documents, type: TextType, text: string, id: str
     return await texts.run('linesFrom', type, text)
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error
-    const sentence = `To read the text ${error.message}: send it in parts, the later ones by POST, or as text/plain.`
+    const sentence = `Reading the text ${error.message}: send it in parts, the later ones by POST, or as text/plain.`
     throw new Refusal('too-costly', sentence, id)
   }
 }
@@ -244,10 +244,10 @@ function mountHistory(router: Router, { log, timers }: DocumentParts): void {
     const channel = admitChannel(queryOf(ctx).get('channel') ?? '')
     const refusal = refuseReading(grantOf(ctx), [channel])
     if (refusal) throw refusal
-    mustWait('Ten portions a second are enough', historyRate.take(connectionOf(ctx.req)))
+    mustWait('The history is limited to ten portions a second', historyRate.take(connectionOf(ctx.req)))
     const history = await readHistory(log, channel, parseCursor(queryOf(ctx).get('after')))
     if (history === null) {
-      const sentence = 'The log has erased what follows there; begin again without "after".'
+      const sentence = 'The log has erased the updates after that; start again without "after".'
       throw new Refusal('history-erased', sentence)
     }
     ctx.set('Cache-Control', 'no-store')
@@ -263,13 +263,13 @@ function mountInvitations(router: Router, { access, bodies, timers }: DocumentPa
     const { data, error } = invitationSchema.safeParse(asked)
     if (error) {
       const [issue] = error.issues
-      const sentence = `The invitation does not fit: ${issue?.path.join('.') || 'it'}: ${issue?.message}.`
+      const sentence = `Invalid invitation: ${issue?.path.join('.') || 'it'}: ${issue?.message}.`
       throw new Refusal('bad-shape', sentence)
     }
     const channel = admitChannel(data.channel)
     const refusal = refuseWriting(grantOf(ctx), channel)
     if (refusal) throw refusal
-    mustWait('One invitation a second is enough', invitationRate.take(connectionOf(ctx.req)))
+    mustWait('Invitations are limited to one a second', invitationRate.take(connectionOf(ctx.req)))
     const permission = { channels: [channel], may: data.may }
     const { cookie, authorization } = ctx.req.headers
     const { token, expiresAt } = await access.invite(cookie, authorization, permission, data.hours)

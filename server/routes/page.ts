@@ -1,4 +1,4 @@
-// The page: the built file with its settings and a snapshot, from which its stream resumes; and its assets.
+// The page, with its settings and a snapshot from which its stream resumes; and its assets.
 
 import { existsSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
@@ -31,7 +31,7 @@ import { mustWait } from './documents.ts'
 
 const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
 
-/** Needed by these views only; written by the build. */
+/** Needed only by these views; written by the build. */
 const preload = /<link rel="(?:module)?preload"[^>]* data-views="([^"]*)">\s*/g
 
 interface PageParts {
@@ -49,7 +49,7 @@ export function mountPage(router: Router, parts: PageParts): void {
   const { webFolder, settings, origins, hub, documents, timers, budget } = parts
   const file = join(webFolder, 'index.html')
   if (!existsSync(file))
-    throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` makes it.`)
+    throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` creates it.`)
   const page = readFileSync(file, 'utf8')
   const limit = new RateLimit(pageTokensPerSecond, timers.now)
 
@@ -84,10 +84,10 @@ export function mountPage(router: Router, parts: PageParts): void {
     const grant = grantOf(ctx)
     const refusal = refuseReading(grant, [channel])
     if (refusal) throw refusal
-    // It would take a browser longer still.
+    // A browser would take even longer.
     if (!queryOf(ctx).has('open')) documents.mustBeReadable(channel)
     const connection = connectionOf(ctx.req)
-    mustWait('Pages were read faster than the server makes them', limit.take(connection))
+    mustWait('Pages were requested faster than the server creates them', limit.take(connection))
     const start = await startFor(channel, grant)
     const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), page.length)
     limit.charge(connection, characters / bytesPerToken)
@@ -101,7 +101,10 @@ export function mountPage(router: Router, parts: PageParts): void {
   }
 }
 
-/** Of a connection, by the bytes of its pages: 16 MB a second, and as much at once, or one larger. */
+/**
+ * Per connection, by the size of its pages: 16 MB a second and as much in a burst, or one larger
+ * page.
+ */
 const pageTokensPerSecond = 1000
 
 function* partsOf(page: string, start: PageStart): Generator<string> {
@@ -118,8 +121,8 @@ const assetPath = /^\/assets\/[\w-]+(?:\.[\w-]+)+$/
 const isAsset = (path: string) => assetPath.test(path) && !path.endsWith('.br') && !path.endsWith('.gz')
 
 /**
- * Only assets and wind history are compressed: compression delays streams, and the compressed length leaks
- * the text (BREACH).
+ * Only assets and wind history are compressed: compression delays streams, and the compressed length
+ * leaks the text (BREACH).
  */
 export function serveAssets(folder: string, ports: () => readonly number[]): Middleware {
   const setHeaders = (response: ServerResponse, path: string) => {
@@ -131,7 +134,7 @@ export function serveAssets(folder: string, ports: () => readonly number[]): Mid
   const filesIn = { br: files(true, false), gzip: files(false, true), identity: files(false, false) }
   return async (ctx, next) => {
     if (!isAsset(ctx.path)) return next()
-    // A worker runs under the policy of its script's response.
+    // A worker is subject to the policy in its script's response.
     if (ctx.path.endsWith('.js')) ctx.set(workerHeaders(ctx.hostname, ports()))
     ctx.vary('Accept-Encoding')
     await filesIn[encodingFor(ctx.get('Accept-Encoding'))](ctx, next)

@@ -1,4 +1,4 @@
-// The list of runs and the files of a report, over HTTP: order, damage, bounds, types, policies, who may see them.
+// The list of runs and the files of reports: order, damage, limits, types, policies, access.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -55,7 +55,7 @@ async function start(t: TestContext, files: Files | null, { isOpen = true } = {}
   const { port } = server.address() as AddressInfo
   const ask = (path: string, headers: Readonly<Record<string, string>> = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, { headers })
-  /** As it stands: fetch resolves dots. */
+  /** Sends the path unchanged: fetch resolves dots. */
   async function statusOf(path: string): Promise<number | undefined> {
     const asked = request({ host: '127.0.0.1', port, path, agent: false }).end()
     const [response] = await once(asked, 'response')
@@ -68,7 +68,7 @@ async function start(t: TestContext, files: Files | null, { isOpen = true } = {}
   return { folder, reports, access, write, ask, statusOf, list, rows }
 }
 
-test('runs are listed, the newest first, with date, finding, commit and files; damaged ones last', async (t) => {
+test('lists runs, newest first, with date, finding, commit and files, and damaged ones last', async (t) => {
   const { list } = await start(t, {
     '2026-11-20-100000-keystrokes/summary.json': summaryOf({ startedAt: '2026-11-20T10:00:00.000Z' }),
     'reference/summary.json': summaryOf({ finding: '<b>5 & 6</b>', scenario: 'windcomm' }),
@@ -103,7 +103,7 @@ test('runs are listed, the newest first, with date, finding, commit and files; d
   )
 })
 
-test('without the folder, and with an empty one, the page says how to make a report', async (t) => {
+test('without the folder, and with an empty one, the page says how to create a report', async (t) => {
   const { list, reports } = await start(t, null)
   const words = async () => (await list()).querySelector('main')?.textContent ?? ''
   assert.match(await words(), /There is no report yet\..*npm run lab -- keystrokes/s)
@@ -111,7 +111,7 @@ test('without the folder, and with an empty one, the page says how to make a rep
   assert.match(await words(), /There is no report yet\./)
 })
 
-test('a summary that changed is read again, and a run that is gone leaves the list', async (t) => {
+test('a changed summary is read again, and a removed run leaves the list', async (t) => {
   const { rows, write, reports } = await start(t, {
     'a/summary.json': summaryOf(),
     'b/summary.json': summaryOf(),
@@ -125,7 +125,7 @@ test('a summary that changed is read again, and a run that is gone leaves the li
   assert.deepEqual(others, [])
 })
 
-test('of a large folder the newest by name are looked at, and the others counted', async (t) => {
+test('in a large folder, only the newest by name are read, and the others are counted', async (t) => {
   const names = Array.from({ length: 205 }, (_, place) => `run-${String(place).padStart(3, '0')}`)
   const { list } = await start(
     t,
@@ -135,12 +135,12 @@ test('of a large folder the newest by name are looked at, and the others counted
   const words = page.querySelector('main')?.textContent ?? ''
   assert.equal(page.querySelectorAll('li').length, 200)
   assert.ok(words.includes('run-204') && !words.includes('run-004'))
-  assert.match(words, /5 more folders were not looked at/)
+  assert.match(words, /5 more folders were not read/)
 })
 
 const report = '<!doctype html><style>p{color:red}</style><p style="margin:0">x</p>'
 
-test('files of a report have their types and a policy that lets in inline style alone', async (t) => {
+test('a report’s files have their types and a policy that allows only inline style', async (t) => {
   const { ask } = await start(t, {
     'run 1/summary.json': summaryOf(),
     'run 1/report.html': report,
@@ -171,7 +171,7 @@ test('files of a report have their types and a policy that lets in inline style 
   assert.equal(await (await ask('/lab/run%201/report.html')).text(), report)
 })
 
-test('the list’s policy lets in its one style', async (t) => {
+test('the list’s policy allows only its own style', async (t) => {
   const { ask } = await start(t, { 'a/summary.json': summaryOf() })
   const answer = await ask('/lab')
   const [, style = ''] = /<style>([^<]*)<\/style>/.exec(await answer.text()) ?? []
@@ -179,7 +179,7 @@ test('the list’s policy lets in its one style', async (t) => {
   assert.ok(answer.headers.get('content-security-policy')?.includes(`style-src 'sha256-${hash}';`))
 })
 
-test('nothing outside the folder, hidden, of another type or no file is served', async (t) => {
+test('nothing is served that is outside the folder, hidden, of another type or not a file', async (t) => {
   const { folder, reports, statusOf } = await start(t, {
     'run/summary.json': summaryOf(),
     'run/.hidden.json': '{}',
@@ -217,7 +217,7 @@ test('nothing outside the folder, hidden, of another type or no file is served',
     assert.ok([400, 404].includes((await statusOf(path)) ?? 0), path)
 })
 
-test('by invitation: only those who may see every page', async (t) => {
+test('with an invitation, only people who may see every page see reports', async (t) => {
   const { ask, access } = await start(t, { 'a/summary.json': summaryOf() }, { isOpen: false })
   const statuses = async (permission?: Permission) => {
     const headers: Record<string, string> = permission

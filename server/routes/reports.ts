@@ -16,7 +16,7 @@ interface ReportsParts {
   readonly reportsFolder: string
 }
 
-/** Every report may name pages: for those who may see all of them. */
+/** A report may name any page: only people who may see all pages may read it. */
 export function mountReports(router: Router, { reportsFolder }: ReportsParts): void {
   const reports = new Reports(reportsFolder)
   router.get('/lab', async (ctx) => {
@@ -47,7 +47,10 @@ function requireAll(ctx: ParameterizedContext): void {
 /** `fault`: why the run is unreadable, as the end of a sentence; absent if it is readable. */
 type Run = Awaited<ReturnType<typeof readSummary>>
 
-/** Folders looked at in one request, files listed of one, and names read from a large directory. */
+/**
+ * Maximum number of folders read in one request, of files listed per folder, and of names read from
+ * a large directory.
+ */
 const most = { runs: 200, files: 20, names: 10_000 }
 const mostSummaryBytes = 8 * 1024 * 1024
 const mostFindingLength = 1000
@@ -68,7 +71,7 @@ const fileName = /^(?:[\w-][\w.-]{0,99}\.(html|md|csv|gz|json|txt)|figures\/[\w-
 
 const time = z.iso.datetime()
 
-/** Of a run, or of a comparison of two, which began with the later one. */
+/** The summary of a run or of a comparison of two; `startedAt` is the later run's. */
 const summarySchema = z.object({
   scenario: z.string().min(1).max(100),
   finding: z.string().transform((words) => cutText(words, mostFindingLength)),
@@ -81,14 +84,16 @@ type Cache = Map<string, { readonly stamp: string; readonly run: Run }>
 
 class Reports {
   readonly #folder: string
-  /** Of summary.json by its path; as many as the folders last listed. */
+  /** By path of summary.json; contains as many as the folders last listed. */
   #read: Cache = new Map()
 
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  /** The newest runs first, unreadable ones last. `omitted`: folders that were not looked at. */
+  /**
+   * Lists the newest runs first, unreadable ones last. `omitted` counts folders that were not read.
+   */
   async list() {
     const names = await this.#names()
     const looked = names.slice(0, most.runs)
@@ -103,12 +108,12 @@ class Reports {
     }
   }
 
-  /** Throws a `Refusal` (404) for what is no file of a report, or lies outside the folder by a link. */
+  /**
+   * Throws a `Refusal` (404) for anything that is not a report's file, or that a link places
+   * outside the folder.
+   */
   async find(run: string, file: string): Promise<{ path: string; size: number; type: string }> {
-    const notFound = new Refusal(
-      'not-found',
-      `There is no such file of a report: ${cutText(`${run}/${file}`, 200)}.`,
-    )
+    const notFound = new Refusal('not-found', `No report has the file ${cutText(`${run}/${file}`, 200)}.`)
     const [, plain, drawn] = fileName.exec(file) ?? []
     const type = types[plain ?? drawn ?? '']
     if (!type || !runName.test(run)) throw notFound
@@ -116,7 +121,7 @@ class Reports {
       const folder = await realpath(this.#folder)
       const path = await realpath(join(folder, run, file))
       const found = await stat(path)
-      // Not a pipe, which would never end.
+      // A pipe, for example, would never end.
       if (path.startsWith(folder + sep) && found.isFile()) return { path, size: found.size, type }
     } catch (error) {
       if (!isMissing(error)) throw error
@@ -124,7 +129,7 @@ class Reports {
     throw notFound
   }
 
-  /** Names that begin with a date are the lab's own: the newest first. */
+  /** Names that begin with a date are the lab's own; sorted newest first. */
   async #names(): Promise<readonly string[]> {
     const names: string[] = []
     try {
@@ -166,7 +171,7 @@ async function readSummary(name: string, folder: string, size: number) {
   if (!success || startedAt === undefined)
     return {
       name,
-      fault: 'summary.json is damaged: it is no JSON, or scenario, finding or startedAt is missing',
+      fault: 'summary.json is damaged: it is not JSON, or scenario, finding or startedAt is missing',
     }
   const { scenario, finding, environment, after } = data
   const commit = environment?.commit ?? after?.commit ?? 'unknown'
@@ -188,7 +193,7 @@ function pageFor({ runs, omitted }: Awaited<ReturnType<Reports['list']>>): strin
   const omission =
     omitted === 0
       ? ''
-      : `<p class="soft">${omitted} more folders were not looked at: the newest ${most.runs} by name are.</p>`
+      : `<p class="soft">${omitted} more folders were not read: only the newest ${most.runs} by name are.</p>`
   const list =
     runs.length === 0
       ? '<p>There is no report yet.</p>'

@@ -1,4 +1,4 @@
-// Checks invitations, sessions and grants: ends, forgeries, renewal, the bounded cache, and what a grant allows.
+// Invitations, sessions and grants: expiry, forgeries, renewal, the cache, and what a grant allows.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ interface Change {
   readonly cachedSessions?: number
 }
 
-/** Its clock stands until it is moved. */
+/** Uses a clock that stands still until it is moved. */
 function accessAt(
   start: number,
   { isOpen = false, signedWith = key, sessionMs = hourMs, cachedSessions = 100 }: Change = {},
@@ -45,7 +45,7 @@ test('an invitation opens a session, and the session gives a grant', async () =>
   assert.deepEqual(await access.grantFor(`theme=dark; ${cookieIn(setCookie)}`), grant)
 })
 
-test('everybody who joins by the same link shares one invitation id', async () => {
+test('everyone who joins with the same link shares one invitation id', async () => {
   const { access, clock } = accessAt(noon)
   const token = (may: 'read' | 'write', hours: number) =>
     makeInvitation({ ...toWrite, may, expiresAt: noon + hours * hourMs }, key)
@@ -167,7 +167,7 @@ test('a renewed session has no more rights than its invitation', async () => {
   assert.deepEqual([grant.channels, grant.may], [new Set(['main']), 'read'])
 })
 
-test('an open server admits everybody, and invitation links still work', async () => {
+test('an open server admits everyone, and invitation links still work', async () => {
   const { access } = accessAt(noon, { isOpen: true })
   assert.equal(await access.grantFor(undefined), openGrant)
   assert.equal(await access.grantFor('__Host-crosswind=nonsense'), openGrant)
@@ -222,7 +222,7 @@ const refused = async (token: string, code: string, now = noon) => {
   await assert.rejects(redeem(token, now), { status: 401, code, message: wayOut }, token)
 }
 
-/** A token that is right in everything but what is changed. */
+/** A token that is valid except for what is changed. */
 function forged(change: { typ?: string; aud?: string; alg?: string; claims?: object; exp?: number | null }) {
   const { typ = 'crosswind-invitation+jwt', aud = 'crosswind:invitation', alg = 'HS256' } = change
   const { claims = toWrite, exp = expiresAt / 1000 } = change
@@ -244,11 +244,11 @@ test('an invitation expires to the millisecond', async () => {
   await refused(await make(), 'invitation-expired', expiresAt)
 })
 
-test('a correctly forged token is accepted (so the next tests fail for their one change)', async () => {
+test('an unchanged forged token is accepted, so that the next tests fail only for their one change', async () => {
   assert.deepEqual((await redeem(await forged({}))).grant, invited)
 })
 
-test('without the key no token can be made, changed or extended', async () => {
+test('without the key no token can be created, changed or extended', async () => {
   const [head = '', body = '', signature = ''] = (await make()).split('.')
   const more = Buffer.from(
     JSON.stringify({ ...JSON.parse(String(Buffer.from(body, 'base64url'))), channels: 'all' }),
@@ -371,7 +371,8 @@ test('an overview is readable exactly by readers of its page', () => {
   }
   assert.equal(refuseReading(writer, ['overview.notes']), null)
   assert.match(refuseReading(reader, ['main', 'overview.notes'])?.message ?? '', /"overview\.notes"/)
-  // An invitation to a page of that name is none to what it would be about.
+  // An invitation to a page with such a name does not cover the page that the overview would be
+  // about.
   const sly = grantFrom({ channels: ['overview.secret'], may: 'read' }, noon)
   assert.equal(refuseReading(sly, ['overview.secret'])?.code, 'not-invited-there')
 })
@@ -384,7 +385,7 @@ test('a write grant allows writing to its channels', () => {
   assert.match(refusal?.message ?? '', /"secret"/)
 })
 
-test('a read grant allows no writing', () => {
+test('a read grant does not allow writing', () => {
   for (const grant of [reader, guide]) {
     const refusal = refuseWriting(grant, 'main', 'w1-4')
     assert.deepEqual([refusal?.status, refusal?.code, refusal?.id], [403, 'read-only-invitation', 'w1-4'])

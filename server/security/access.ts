@@ -35,13 +35,13 @@ export interface Grant {
   readonly may: 'read' | 'write'
   /** End of the session, ms since the epoch; null for never. */
   readonly expiresAt: number | null
-  /** The same for all who came by one link; null on an open server. */
+  /** The same for everyone with the same link; null on an open server. */
   readonly invitation: string | null
 }
 
 export const openGrant: Grant = { channels: 'all', may: 'write', expiresAt: null, invitation: null }
 
-/** `until`: end of the invitation. */
+/** `until` is the end of the invitation. */
 export function grantFrom(
   { channels, may }: Permission,
   expiresAt: number,
@@ -53,12 +53,12 @@ export function grantFrom(
 
 export const hasEnded = ({ expiresAt }: Grant, now: number) => expiresAt !== null && expiresAt <= now
 
-/** What takes a while outlives its session. Throws a `Refusal`, 401 `session-expired`. */
+/** Call after slow work: the session may have ended. Throws a `Refusal`, 401 `session-expired`. */
 export function mustLast(grant: Grant, now: number): void {
   if (hasEnded(grant, now)) throw refusalOf('session-expired')
 }
 
-/** Whether whoever has the one may do all that the other allows, for as long. */
+/** Whether `one` allows everything that `other` does, for as long. */
 export function includes(one: Grant, other: Grant): boolean {
   const channels = other.channels === 'all' ? null : [...other.channels]
   return (
@@ -68,12 +68,12 @@ export function includes(one: Grant, other: Grant): boolean {
   )
 }
 
-/** Undefined if all are covered. */
+/** Undefined if all channels are covered. */
 export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undefined : [...channels][0])
 
 /**
- * Null if allowed; else 403 `not-invited-there`, naming the first channel that is not. An overview is readable if its
- * page is, the wind and probes with every grant.
+ * Null if allowed; else 403 `not-invited-there`, naming the first channel that is not covered. An
+ * overview is readable if its page is; the wind and probes are readable with every grant.
  */
 export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal | null {
   for (const channel of channels) {
@@ -84,12 +84,12 @@ export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal
   return null
 }
 
-/** Null if allowed, as probes are with every grant; else a 403 with the draft's `id`. */
+/** Null if allowed, as it always is for probes; else a 403 with the draft's `id`. */
 export function refuseWriting(grant: Grant, channel: string, id: string | null = null): Refusal | null {
   if (channel === probesChannel) return null
   if (!isCovered(grant, channel)) return notInvitedThere(channel, id)
   if (grant.may === 'write') return null
-  const sentence = 'Your invitation is for reading only; ask for one that lets you write.'
+  const sentence = 'Your invitation is read-only; ask for one that lets you write.'
   return new Refusal('read-only-invitation', sentence, id)
 }
 
@@ -100,13 +100,16 @@ function notInvitedThere(channel: string, id: string | null): Refusal {
   return new Refusal('not-invited-there', sentence, id)
 }
 
-/** The prefix of the names that a query's key proves; null without a key. Throws a `Refusal` (400 `bad-query`). */
+/**
+ * Returns the prefix of the names that a query's key proves; null without a key. Throws a `Refusal`
+ * (400 `bad-query`).
+ */
 export function fingerprintFor(query: URLSearchParams): string | null {
   const key = query.get('key')
   if (key === null) return null
   if (keyPattern.test(key)) return hash('sha256', key, 'base64url').slice(0, fingerprintLength)
   // Omits the secret: responses may be logged.
-  const sentence = `The key does not fit: it has ${key.length} characters, and must have 22 to 64 letters, digits, "-" or "_".`
+  const sentence = `Invalid key: it has ${key.length} characters, but must have 22 to 64 letters, digits, "-" or "_".`
   throw new Refusal('bad-query', sentence)
 }
 
@@ -114,14 +117,14 @@ export function fingerprintFor(query: URLSearchParams): string | null {
 export function refuseName(name: string, fingerprint: string | null, id: string | null = null) {
   const needed = fingerprintIn(name)
   if (needed === null || needed === fingerprint) return null
-  const sentence = `The name "${name}" belongs to a key that did not come with this; send its key (key=…), or take a name of your own.`
+  const sentence = `The name "${name}" belongs to a key that this request did not send; add it (key=…), or use a name of your own.`
   return new Refusal('not-your-name', sentence, id)
 }
 
-/** As `refuseName`, but refuses free names too. */
+/** Like `refuseName`, but refuses free names too. */
 export function refuseSpeaking(name: string, fingerprint: string | null): Refusal | null {
   if (fingerprintIn(name) !== null) return refuseName(name, fingerprint)
-  const sentence = `"${name}" is a free name, and nobody can speak for it; make a key, and take the name that it gives (PROTOCOL.md, "Names").`
+  const sentence = `"${name}" is a free name, and nobody can speak for it; create a key, and use the name that it gives (PROTOCOL.md, "Names").`
   return new Refusal('not-your-name', sentence)
 }
 
@@ -129,7 +132,7 @@ export function isOpenTo({ access, host }: Pick<Config, 'access' | 'host'>): boo
   return { auto: isLoopback(host), open: true, invited: false }[access]
 }
 
-/** The address for people; a wildcard has no name of its own. `host` may be an IP address. */
+/** The address for people; `localhost` for a wildcard. `host` may be an IP address. */
 export function originFor(host: string, port: number): string {
   const name = isWildcard(host) ? 'localhost' : host
   return `https://${isIPv6(name) ? `[${name}]` : name}:${port}`
@@ -145,8 +148,8 @@ export function isLoopback(host: string): boolean {
 export const joinPath = '/join'
 
 /**
- * `expiresAt`: ms since the epoch, rounded down to a second. Rejects for an invalid channel name, no channel, or more
- * than 32.
+ * `expiresAt`: ms since the epoch, rounded down to a second. Rejects for an invalid channel name,
+ * no channel, or more than 32.
  */
 export function makeInvitation(
   { expiresAt, ...permission }: Permission & { readonly expiresAt: number },
@@ -161,7 +164,10 @@ export function invitationLink(origin: string, token: string): string {
 
 export const invitationPath = (token: string) => `${joinPath}?invitation=${token}`
 
-/** `__Host-`: TLS and this host only (RFC 6265bis). Cookies ignore ports, so both listeners receive it. */
+/**
+ * `__Host-`: TLS and this host only (RFC 6265bis). Cookies ignore ports, so both listeners receive
+ * it.
+ */
 const cookieName = '__Host-crosswind'
 const cookiePattern = new RegExp(`(?:^|;\\s*)${cookieName}=([^;]*)`)
 
@@ -174,10 +180,10 @@ export interface Entry {
 interface AccessParts {
   readonly isOpen: boolean
   readonly key: KeyObject
-  /** Unless the invitation ends earlier. */
+  /** The session's duration, unless the invitation ends earlier. */
   readonly sessionMs: number
   readonly now: () => number
-  /** Cached verified sessions; a few hundred bytes each. */
+  /** Maximum number of cached verified sessions; a few hundred bytes each. */
   readonly cachedSessions?: number
 }
 
@@ -198,14 +204,15 @@ export class Access {
     this.#parts = parts
   }
 
-  /** Null where one needs a session or an invitation. */
+  /** Null if a session or an invitation is needed. */
   get grantOfAll(): Grant | null {
     return this.#parts.isOpen ? openGrant : null
   }
 
   /**
-   * By a session, or a program's invitation (`Bearer …`, RFC 6750). Throws a `Refusal`: 401 `no-session`, `session-expired`,
-   * `invitation-invalid` or `invitation-expired`. Sessions are cached after the first check.
+   * Checks a session, or a program's invitation (`Bearer …`, RFC 6750). Throws a `Refusal`: 401
+   * `no-session`, `session-expired`, `invitation-invalid` or `invitation-expired`. Sessions are
+   * cached after the first check.
    */
   async grantFor(cookieHeader: string | undefined, authorization?: string): Promise<Grant> {
     return this.grantOfAll ?? (await this.#credentialIn(cookieHeader, authorization)).grant
@@ -217,7 +224,7 @@ export class Access {
     return this.#openSession(claims, endsAt)
   }
 
-  /** Of a session that has not ended; null without one. */
+  /** The grant of a session that has not ended; null without one. */
   sessionIn(cookieHeader: string | undefined): Promise<Grant | null> {
     return this.#sessionFor(cookieHeader).then(
       ({ grant }) => grant,
@@ -236,8 +243,8 @@ export class Access {
   }
 
   /**
-   * Ends with the caller's own invitation at the latest. Throws as `grantFor` does, and 409 `open-access` on an open
-   * server. The caller checks what it may pass on.
+   * Creates an invitation, which ends no later than the caller's own. Throws as `grantFor` does,
+   * and 409 `open-access` on an open server. The caller must check what it may pass on.
    */
   async invite(
     cookieHeader: string | undefined,
@@ -254,7 +261,7 @@ export class Access {
 
   async #openSession(permission: Permission, until: number): Promise<Entry> {
     const now = this.#parts.now()
-    // Whole seconds, as in the token, so that both ends agree.
+    // In whole seconds, as in the token, so that both ends agree.
     const expiresAt = Math.min(Math.floor((now + this.#parts.sessionMs) / 1000) * 1000, until)
     const token = await sign('session', { ...permission, until }, expiresAt, this.#parts.key)
     const seconds = Math.max(0, Math.floor((expiresAt - now) / 1000))
@@ -263,7 +270,7 @@ export class Access {
     return { grant: grantFrom(permission, expiresAt, until), setCookie }
   }
 
-  /** One alone decides: a bearer's invitation, else the session. */
+  /** A bearer's invitation takes precedence over the session. */
   async #credentialIn(cookieHeader?: string, authorization = ''): Promise<Session> {
     const invitation = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
     if (invitation === undefined) return this.#sessionFor(cookieHeader)
@@ -295,15 +302,15 @@ export class Access {
 const askForOne = '(`npm run invite` makes one).'
 const sentences = {
   'no-session': `This server is by invitation; open the link that you were given, or ask for a new one ${askForOne}`,
-  'session-expired': `Your session has ended; open your link once more, or ask for a new one ${askForOne}`,
-  'invitation-invalid': `This is no invitation of this server, or a part of the link got lost; ask for a new link ${askForOne}`,
+  'session-expired': `Your session has ended; open your link again, or ask for a new one ${askForOne}`,
+  'invitation-invalid': `This is not an invitation to this server, or part of the link is missing; ask for a new link ${askForOne}`,
   'invitation-expired': `This invitation has ended; ask for a new link ${askForOne}`,
   'open-access':
-    'Everybody who reaches this server may read and write without an invitation; share the address, or start the server with access: invited.',
+    'Everyone who reaches this server may read and write without an invitation; share the address, or start the server with access: invited.',
 }
 const refusalOf = (code: keyof typeof sentences) => new Refusal(code, sentences[code])
 
-/** JWTs (RFC 7519) for one purpose each: kinds are not interchangeable. */
+/** Kinds of JWTs (RFC 7519), which are not interchangeable. */
 const shapes = {
   invitation: permissionSchema,
   session: permissionSchema.extend({ until: z.int() }),
@@ -315,7 +322,7 @@ const algorithm = 'HS256'
 const typeOf = (kind: Kind) => `crosswind-${kind}+jwt`
 const audienceOf = (kind: Kind) => `crosswind:${kind}`
 
-/** Rejects claims of a wrong shape. `endsAt`: ms since the epoch, rounded down to a second. */
+/** Rejects invalid claims. `endsAt` is in ms since the epoch, rounded down to a second. */
 async function sign<Of extends Kind>(kind: Of, claims: Claims<Of>, endsAt: number, key: KeyObject) {
   return new SignJWT({ ...shapes[kind].parse(claims) })
     .setProtectedHeader({ alg: algorithm, typ: typeOf(kind) })
@@ -356,9 +363,10 @@ const leastKeyBytes = 32
 const keyAdvice = '`openssl rand -base64 32` makes a good one'
 
 /**
- * The secret that signs invitations and sessions, as a KeyObject, which logs do not reveal. Its file holds base64 or
- * base64url; without `accessKeyFile`, `access.key` in the data folder is generated. Paths are relative to `root`.
- * Rejects with one sentence if it is unreadable, too short or readable by others.
+ * Loads the secret that signs invitations and sessions, as a KeyObject, which logs do not reveal.
+ * Its file contains base64 or base64url; without `accessKeyFile`, `access.key` in the data folder
+ * is generated. Paths are relative to `root`. Rejects with one sentence if it is unreadable, too
+ * short or readable by others.
  */
 export async function loadKey(
   { accessKeyFile, dataFolder }: Pick<Config, 'accessKeyFile' | 'dataFolder'>,
@@ -370,17 +378,17 @@ export async function loadKey(
   const { text, mode } = await readKey(file).catch((cause: unknown) => {
     const sentence =
       codeOf(cause) === 'ENOENT'
-        ? `is missing; ${keyAdvice}, or leave accessKeyFile out and one is made in the data folder.`
-        : `cannot be read (${codeOf(cause)}); give it to the user that runs the server, or name another in accessKeyFile.`
+        ? `is missing; ${keyAdvice}, or leave accessKeyFile out to have one created in the data folder.`
+        : `cannot be read (${codeOf(cause)}); give the server's user access, or name another in accessKeyFile.`
     throw new Error(`The key file ${file} ${sentence}`, { cause })
   })
   // Does not repair the mode: others may have read the secret. Windows has no such modes.
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw new Error(
-      `The key file ${file} can be read by others, who could write invitations; run \`chmod 600\` on it, or delete it if they may have read it.`,
+      `The key file ${file} can be read by others, who could create invitations; run \`chmod 600\` on it, or delete it if they may have read it.`,
     )
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(text))
-    throw new Error(`The key file ${file} holds something else than one line of base64; ${keyAdvice}.`)
+    throw new Error(`The key file ${file} contains something other than one line of base64; ${keyAdvice}.`)
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length >= leastKeyBytes) return createSecretKey(bytes)
   throw new Error(
@@ -394,7 +402,7 @@ const isMissing = (file: string) =>
     (cause) => codeOf(cause) === 'ENOENT',
   )
 
-/** The mode is the opened file's, not its path's: no race. */
+/** The mode comes from the opened file, not from its path: no race. */
 async function readKey(file: string) {
   await using handle = await open(file)
   return { text: (await handle.readFile('utf8')).trim(), mode: (await handle.stat()).mode }
@@ -411,7 +419,7 @@ async function makeKey(file: string): Promise<void> {
     // Not a rename, which would replace another process's key.
     await link(draft, file)
   } catch (cause) {
-    const sentence = `The key file ${file} cannot be made (${codeOf(cause)}); give a writable dataFolder, or name a key in accessKeyFile.`
+    const sentence = `The key file ${file} cannot be created (${codeOf(cause)}); give a writable dataFolder, or name a key in accessKeyFile.`
     if (codeOf(cause) !== 'EEXIST') throw new Error(sentence, { cause })
   } finally {
     await rm(draft, { force: true })

@@ -1,4 +1,4 @@
-// The key file of access.ts: the signing secret is private and made once, and the sentence for each bad one.
+// The key file of access.ts: created once, private, and a sentence for each bad one.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -25,7 +25,7 @@ const loadOwn = (root: string) => loadKey({ accessKeyFile: 'own.key', dataFolder
 
 const good = Buffer.alloc(32, 7).toString('base64')
 
-test('the first start makes a 256-bit key file readable by its owner only; the second start uses it', async (t) => {
+test('the first start creates a 256-bit key file readable only by its owner; the second start uses it', async (t) => {
   const root = await emptyFolder(t)
   const first = await textOf('deep/data', root)
   const file = join(root, 'deep/data/access.key')
@@ -62,7 +62,7 @@ test('a key file that appears meanwhile is used', async (t) => {
   const root = await emptyFolder(t)
   const file = join(root, 'access.key')
   const loading = textOf('.', root)
-  // From its draft on, this maker believes that there is no key.
+  // Once its draft exists, this process believes that there is no key.
   while (readdirSync(root).length === 0) await nextTurn()
   writeFileSync(file, good, { mode: 0o600, flag: 'wx' })
   assert.equal(Buffer.from(await loading, 'base64url').toString('base64'), good)
@@ -83,7 +83,7 @@ test('inspecting the key does not print the secret', async (t) => {
 })
 
 for (const mode of [0o640, 0o604, 0o620, 0o602]) {
-  test(`a secret with mode ${mode.toString(8)} is refused, and stays as it is`, async (t) => {
+  test(`a secret with mode ${mode.toString(8)} is refused and left unchanged`, async (t) => {
     const root = await folderWithKey(t, good, mode)
     await assert.rejects(loadOwn(root), /own\.key can be read by others, .* `chmod 600` .* delete it .*\.$/)
     assert.equal((await stat(join(root, 'own.key'))).mode & 0o777, mode)
@@ -99,7 +99,7 @@ test('an unusable key file is named in the error, with a remedy', async (t) => {
   await assert.rejects(loadOwn(await folderWithKey(t, '')), /holds 0 bytes/)
   await assert.rejects(
     loadOwn(await folderWithKey(t, 'no base64!')),
-    /something else than one line of base64/,
+    /something other than one line of base64/,
   )
 })
 
@@ -109,11 +109,11 @@ test('a configured key file that is missing is not created', async (t) => {
   assert.deepEqual(await readdir(root), [])
 })
 
-test('an unreadable key path, or a folder that is not writable, gives an error that says so', async (t) => {
+test('an unreadable key path or a read-only folder gives an error that says so', async (t) => {
   const root = await emptyFolder(t)
   await mkdir(join(root, 'own.key'))
   await assert.rejects(loadOwn(root), /own\.key cannot be read \(EISDIR\); .*\.$/)
   await writeFile(join(root, 'file'), '')
   await assert.rejects(textOf('file', root), /access\.key cannot be read \(ENOTDIR\)/)
-  await assert.rejects(textOf('file/data', root), /access\.key cannot be (read|made) \(ENOTDIR\)/)
+  await assert.rejects(textOf('file/data', root), /access\.key cannot be (read|created) \(ENOTDIR\)/)
 })

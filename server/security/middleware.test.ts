@@ -1,4 +1,4 @@
-// Checks origins, and with real requests links, sessions, open paths and refusals.
+// Origins; and links, sessions, open paths and refusals, with real requests.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -42,7 +42,7 @@ test('a link for all pages redirects to the main page', async (t) => {
   assert.equal(response.headers.get('location'), '/')
 })
 
-test('a link that gives less than the session asks before it replaces it, and a foreign page cannot answer', async (t) => {
+test('a link that gives less than the session asks before it replaces the session, and a foreign page cannot answer', async (t) => {
   const { ask, access } = await start(t)
   const cookie = await cookieAfter(access)
   const less = await linkTo({ channels: ['main'], may: 'read' })
@@ -68,7 +68,7 @@ test('a link that gives less than the session asks before it replaces it, and a 
   assert.equal(((await session.json()) as { may: string }).may, 'read')
 })
 
-test('a link that gives as much as the session, or comes after its end, is taken at once', async (t) => {
+test('a link that gives as much as the session, or is opened after the session’s end, is accepted at once', async (t) => {
   const { ask, clock, access } = await start(t)
   const cookie = await cookieAfter(access)
   for (const permission of [toWrite, { channels: 'all', may: 'write' } as const])
@@ -80,7 +80,7 @@ test('a link that gives as much as the session, or comes after its end, is taken
   )
 })
 
-test('a broken or ended link: a program gets the refusal', async (t) => {
+test('a broken or expired link gives a program the refusal', async (t) => {
   const { ask } = await start(t)
   for (const [path, code] of [
     [await linkTo(toWrite, noon), 'invitation-expired'],
@@ -96,7 +96,7 @@ test('a broken or ended link: a program gets the refusal', async (t) => {
   }
 })
 
-test('a broken or ended link: a person gets a page that says what to do', async (t) => {
+test('a broken or expired link gives a person a page that says what to do', async (t) => {
   const { ask } = await start(t)
   for (const [path, heading] of [
     [await linkTo(toWrite, noon), 'This link has ended'],
@@ -114,7 +114,7 @@ test('a broken or ended link: a person gets a page that says what to do', async 
   }
 })
 
-test('the page’s policy lets in its one style and nothing else', async (t) => {
+test('the page’s policy allows only its one style', async (t) => {
   const { ask } = await start(t)
   const response = await ask('/', { headers: asBrowser })
   const policy = response.headers.get('content-security-policy') ?? ''
@@ -130,7 +130,7 @@ test('the page’s policy lets in its one style and nothing else', async (t) => 
   ])
 })
 
-test('without a session the page itself is closed, to a person with a page of its own', async (t) => {
+test('without a session the page itself is closed, and a person gets a page that says so', async (t) => {
   const { ask, clock, access } = await start(t)
   const cookie = await cookieAfter(access)
   const closed = await ask('/', { headers: asBrowser })
@@ -215,7 +215,7 @@ test('a session is renewed by a POST, and refused when it has ended', async (t) 
   assert.equal(await codeIn(old), 'session-expired')
 })
 
-test('an open server has a session for everybody, that never ends', async (t) => {
+test('an open server has an endless session for everyone', async (t) => {
   const { ask } = await start(t, { isOpen: true })
   const open = { may: 'write', channels: 'all', expiresAt: null }
   const renewed = await ask('/api/session', { method: 'POST' })
@@ -225,9 +225,9 @@ test('an open server has a session for everybody, that never ends', async (t) =>
   assert.equal((await ask(await linkTo(toWrite))).headers.get('location'), '/d/main')
 })
 
-test('the other port’s page brings the cookie along, and is told about a refusal', async (t) => {
+test('the other port’s page may send the cookie, and sees refusals', async (t) => {
   const { ask, access } = await start(t)
-  // The host that `ask` asks has a free port; the page is on one of the server's own two.
+  // The host that `ask` uses has a free port; the page is on one of the server's own two.
   const origin = 'https://127.0.0.1:8444'
   const preflight = await ask('/api/session', { method: 'OPTIONS', headers: { origin } })
   assert.equal(preflight.status, 204)
@@ -242,7 +242,7 @@ test('the other port’s page brings the cookie along, and is told about a refus
   }
 })
 
-test('a foreign page renews nothing, and is not told that it may bring cookies', async (t) => {
+test('a foreign page renews nothing, and may not send cookies', async (t) => {
   const { ask, access } = await start(t)
   const headers = { origin: 'https://evil.example', cookie: await cookieAfter(access) }
   const response = await ask('/api/session', { method: 'POST', headers })
@@ -293,7 +293,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['wss://localhost:8443', 'localhost:8443', false],
     ['chrome-extension://localhost', 'localhost', false],
   ],
-  'what is no origin': [
+  'what is not an origin': [
     ['null', 'localhost:8443', false],
     ['null', 'null', false],
     ['', 'localhost:8443', false],
@@ -312,11 +312,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['http://wind.example.org', 'localhost:8443', false],
     ['https://a.wind.example.org', 'localhost:8443', false],
   ],
-  'no Origin at all comes from no foreign page': [
+  'a request without an Origin does not come from a foreign page': [
     [undefined, 'localhost:8443', true],
     [undefined, undefined, true],
   ],
-  'a request without a usable host is nobody’s own': [
+  'a request without a usable host belongs to nobody': [
     ['https://localhost:8443', undefined, false],
     ['https://localhost:8443', '', false],
     ['https://localhost:8443', 'local host', false],
@@ -331,7 +331,7 @@ for (const [title, rows] of Object.entries(cases)) {
   })
 }
 
-test('a foreign page is refused with the key that would let it in', () => {
+test('the refusal of a foreign page names the setting that would allow it', () => {
   const refusal = refuseForeign('https://evil.example', 'localhost:8443', usual)
   assert.deepEqual([refusal?.status, refusal?.code], [403, 'foreign-origin'])
   assert.match(refusal?.message ?? '', /https:\/\/evil\.example .* allowedOrigins/)

@@ -9,7 +9,10 @@ import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Access, type Entry, firstChannel, type Grant, includes, joinPath } from './access.ts'
 
-/** Of every response. No Strict-Transport-Security: on localhost it would bind all servers of this machine. */
+/**
+ * Sent with every response. No Strict-Transport-Security: on localhost it would affect all servers
+ * of this machine.
+ */
 export const securityFields = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
@@ -66,7 +69,10 @@ export interface OriginRules {
   readonly allowedOrigins: readonly string[]
 }
 
-/** Null if allowed; else 403 `foreign-origin`. Requests without Origin pass; see `refuseForeignFetch`. */
+/**
+ * Null if allowed; else 403 `foreign-origin`. Requests without Origin pass; see
+ * `refuseForeignFetch`.
+ */
 export function refuseForeign(origin: string | undefined, host: string | undefined, rules: OriginRules) {
   const { ports, allowedOrigins } = rules
   if (origin === undefined || origin === `https://${host}` || allowedOrigins.includes(origin)) return null
@@ -74,7 +80,7 @@ export function refuseForeign(origin: string | undefined, host: string | undefin
   const to = host ? URL.parse(`https://${host}`) : null
   const isSameHost = from?.protocol === 'https:' && from.hostname === to?.hostname
   if (isSameHost && (from.host === to.host || ports().includes(Number(from.port || 443)))) return null
-  const sentence = `Pages of ${origin} may not talk to this server; name that origin in allowedOrigins to let them.`
+  const sentence = `Pages of ${origin} may not use this server; name that origin in allowedOrigins to allow them.`
   return new Refusal('foreign-origin', sentence)
 }
 
@@ -84,13 +90,13 @@ interface Asked {
 }
 
 /**
- * Addresses and policies are made of the Host, which health checks of HTTP/1.0 do not send. Throws a `Refusal`: 400 `bad-request`, 403
- * `foreign-origin`.
+ * Addresses and policies contain the Host, which health checks over HTTP/1.0 do not send. Throws a
+ * `Refusal`: 400 `bad-request`, 403 `foreign-origin`.
  */
 export function mustBeAllowed(request: Asked, rules: OriginRules): void {
   const { host, ':authority': authority = host, origin } = request.headers
   if (authority && !authorityPattern.test(authority)) {
-    const sentence = `"${cutText(authority, 80)}" is no host: the Host header, :authority in HTTP/2, is HOST or HOST:PORT.`
+    const sentence = `"${cutText(authority, 80)}" is not a valid host: the Host header, :authority in HTTP/2, must be HOST or HOST:PORT.`
     throw new Refusal('bad-request', sentence)
   }
   const refusal = origin ? refuseForeign(origin, authority, rules) : refuseForeignFetch(request)
@@ -98,19 +104,20 @@ export function mustBeAllowed(request: Asked, rules: OriginRules): void {
 }
 
 /**
- * Browsers send no Origin with what a page loads without CORS, images for instance, but say whose page it is (W3C Fetch
- * Metadata Request Headers); programs say nothing. A foreign page may only link to pages.
+ * Browsers send no Origin for what a page loads without CORS, such as images, but say whether the
+ * page is foreign (W3C Fetch Metadata Request Headers); programs say nothing. A foreign page may
+ * only link to pages.
  */
 function refuseForeignFetch({ url = '', headers }: Asked): Refusal | null {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = headers
   if (site !== 'cross-site' && site !== 'same-site') return null
   if (mode === 'navigate' && dest === 'document' && !url.startsWith('/api/')) return null
   const sentence =
-    'A page of another site asked for this; open the address itself, or name that origin in allowedOrigins.'
+    'A page of another site requested this; open the address itself, or name that origin in allowedOrigins.'
   return new Refusal('foreign-origin', sentence)
 }
 
-/** Of a response to an allowed origin. */
+/** Fields of a response to an allowed origin. */
 export function originFields(origin: string): Readonly<Record<string, string>> {
   return {
     Vary: 'Origin',
@@ -165,13 +172,13 @@ function servedPath(path: string): string {
 /** Throws on paths that need no session. */
 export function grantOf({ path, state }: Pick<ParameterizedContext, 'path' | 'state'>): Grant {
   const grant: Grant | undefined = state.grant
-  if (grant === undefined) throw new Error(`${path} asks for a grant, but nothing let this request in`)
+  if (grant === undefined) throw new Error(`No grant on ${path}: requireSession does not cover this path`)
   return grant
 }
 
 /**
- * Redeems an invitation; shows and renews a session. Requires `requireSession` before it, and `crossOrigin` against
- * foreign renewals.
+ * Redeems an invitation; shows and renews a session. Requires `requireSession` before it, and
+ * `crossOrigin` against foreign renewals.
  */
 export function mountSession(router: Router, access: Access): void {
   const join = async (ctx: ParameterizedContext, isConfirmed: boolean) => {
@@ -186,7 +193,7 @@ export function mountSession(router: Router, access: Access): void {
     ctx.redirect(first === undefined ? '/' : documentPath(first))
   }
   router.get(joinPath, (ctx) => join(ctx, false))
-  // From a page of this server alone: others are refused by their Origin.
+  // Only from a page of this server: others are refused because of their Origin.
   router.post(joinPath, (ctx) => join(ctx, true))
   router.get('/api/session', (ctx) => answerGrant(ctx, grantOf(ctx)))
   router.post('/api/session', async (ctx) => {
@@ -195,7 +202,7 @@ export function mountSession(router: Router, access: Access): void {
 }
 
 const otherSession =
-  'This browser has a session here already, which allows something that this link does not; confirm that the link replaces it (POST), or keep it.'
+  'This browser already has a session here, which allows something that this link does not; confirm that the link replaces it (POST), or keep it.'
 
 function enter(ctx: ParameterizedContext, { grant, setCookie }: Entry): Grant {
   if (setCookie !== null) ctx.set('Set-Cookie', setCookie)

@@ -1,4 +1,4 @@
-// Checks that frames are found in any pieces, and that damage costs no more than the frames it touched.
+// Frames are found in chunks of any size, and damage costs no more than the frames it touched.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { createSeededRandom, type Random } from '../wire/time.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
 import { below, drawFrames, oneOf, vectors, wireOf } from './testing.ts'
 
-/** Each chunk is stamped with its first byte's place. */
+/** Each chunk is stamped with the position of its first byte. */
 function feed(text: string, pieceLength = text.length, splitter = createFrameSplitter()): Split[] {
   const bytes = Buffer.from(text, 'latin1')
   const splits: Split[] = []
@@ -28,7 +28,7 @@ const next = 'Q,231,002.81,M,00,'
 const first = wireOf(polar)
 const second = wireOf(next)
 
-test('all vectors come out of every chunking, with CR LF and with CR alone', () => {
+test('all vectors are read from every chunking, with CR LF and with CR alone', () => {
   const bodies = vectors.map(({ body }) => body)
   for (const ending of ['\r\n', '\r']) {
     const text = bodies.map((body) => wireOf(body, ending)).join('')
@@ -39,7 +39,7 @@ test('all vectors come out of every chunking, with CR LF and with CR alone', () 
   }
 })
 
-test('cut in two at any byte, a stream says the same', () => {
+test('a stream split in two at any byte reads the same', () => {
   const text = `\xfe$II${first}${wireOf(uv)}${wireOf(nmea, '\r')}Q,22${first.slice(0, 9)}${wireOf(tunnel)}`
   const bytes = Buffer.from(text, 'latin1')
   const whole = createFrameSplitter()
@@ -53,14 +53,14 @@ test('cut in two at any byte, a stream says the same', () => {
   }
 })
 
-test('a frame is told with its CR, and the LF behind it is nothing', () => {
+test('a frame is reported at its CR, and the LF after it is ignored', () => {
   const splitter = createFrameSplitter()
   assert.deepEqual(outline(feed(first.slice(0, -1), 100, splitter)), [polar])
   assert.deepEqual(feed('\n', 1, splitter), [])
   assert.deepEqual(outline(feed(wireOf(nmea, '\r'), 100, splitter)), [nmea])
 })
 
-test('a frame bears the stamp of the chunk that held its first byte', () => {
+test('a frame has the timestamp of the chunk that contained its first byte', () => {
   const splitter = createFrameSplitter()
   const bytes = Buffer.from(first + wireOf(nmea), 'latin1')
   assert.deepEqual(splitter.push(bytes.subarray(0, 5), 100.25), [])
@@ -70,7 +70,7 @@ test('a frame bears the stamp of the chunk that held its first byte', () => {
   assert.deepEqual([late?.kind, late?.at], ['frame', 130])
 })
 
-test('a read that starts in the middle loses that frame alone', () => {
+test('a read that starts in the middle loses only that frame', () => {
   for (const body of [polar, uv, nmea, tunnel]) {
     const wire = wireOf(body)
     for (let start = 1; start < wire.length; start++)
@@ -78,7 +78,7 @@ test('a read that starts in the middle loses that frame alone', () => {
   }
 })
 
-test('a frame cut anywhere is refused once, and the next is read, whichever formats they are', () => {
+test('a frame cut anywhere is refused once, and the next is read, in any formats', () => {
   for (const body of [polar, uv, nmea, tunnel]) {
     for (const after of [polar, uv, nmea, tunnel]) {
       const wire = wireOf(body)
@@ -97,15 +97,15 @@ test('a line end inside a frame ends it at once', () => {
   assert.deepEqual(outline(feed('$IIMWV,284,R,001.26,K,A*1\r\n')), ['cut'])
 })
 
-test('LF alone ends a frame as CR does, in any pieces', () => {
+test('LF alone ends a frame like CR, in any chunks', () => {
   const bodies = vectors.map(({ body }) => body)
   const text = bodies.map((body) => wireOf(body, '\n')).join('')
   for (let length = 1; length <= 60; length++)
     assert.deepEqual(outline(feed(text, length)), bodies, `in pieces of ${length}`)
 })
 
-test('a sum in lower case is read', () => {
-  // Characters of a body are below 0x80, so that the first digit of its sum is never a letter.
+test('a checksum in lower case is accepted', () => {
+  // Characters of a body are below 0x80, so the first digit of its checksum is never a letter.
   const heated = 'Q,229,002.15,F,60,'
   for (const ending of ['\r\n', '\r', '\n']) {
     assert.deepEqual(outline(feed(wireOf(nmea, ending, '1d'))), [nmea])
@@ -114,14 +114,14 @@ test('a sum in lower case is read', () => {
   }
 })
 
-test('neither CR nor LF behind the sum is refused, and so is a third digit', () => {
+test('a frame without CR or LF after the checksum is refused, and so is a third digit', () => {
   assert.deepEqual(outline(feed(`\x02${polar}\x0316 \n${second}`)), ['ending', next])
   assert.deepEqual(outline(feed(`\x02${polar}\x03160\r\n${second}`)), ['ending', next])
   assert.deepEqual(outline(feed(`$${nmea}*1D;\n${second}`)), ['ending', next])
 })
 
-test('whole frames of other Gill instruments are another format, not damage', () => {
-  // WindObserver II, WindMaster and MaxiMet, as their manuals have them; their sums are by the rule.
+test('intact frames of other Gill instruments count as another format, not as damage', () => {
+  // WindObserver II, WindMaster and MaxiMet, from their manuals; their checksums follow the rule.
   for (const body of [
     'A,121,000.08,M,+344.66,+021.76,00,',
     'Q,090,000.02,+000.01,M,+344.06,+021.55,00,+1.1111,+2.2222,+3.3333,+4.4444,+23.13C,',
@@ -150,7 +150,7 @@ test('each refusal is counted under its code', () => {
   )
 })
 
-test('clearing forgets the frame begun, so that two openings are never stitched', () => {
+test('clearing discards the partial frame, so that two openings are never stitched together', () => {
   for (const wire of [first, wireOf(nmea)]) {
     const splitter = createFrameSplitter()
     feed(wire.slice(0, 12), 12, splitter)
@@ -176,7 +176,7 @@ const banner = [
 ].join('\r\n')
 const answers = 'CONFIGURATION MODE\r\nD3\r\nM2,U1,O1,L1,P1,B3,H1,NQ,F1,E3,T1,S4,C2,G0,K50,\r\nQ\r\n'
 
-test('banner and answers are no refusals, and cost no frame', () => {
+test('banners and answers are not refusals, and cost no frame', () => {
   for (const talk of [banner, answers]) {
     const splitter = createFrameSplitter()
     assert.deepEqual(outline(feed(wireOf(polar) + talk + wireOf(nmea) + talk, 5, splitter)), [polar, nmea])
@@ -188,7 +188,7 @@ test('a banner in the middle of a frame costs that frame', () => {
   assert.deepEqual(outline(feed(wireOf(polar).slice(0, 9) + banner + wireOf(polar), 5)), ['cut', polar])
 })
 
-test('bursts of shifted bytes between frames are passed over', () => {
+test('bursts of shifted bytes between frames are skipped', () => {
   const garbage = '\xfe\x82\x92\xff\x8a'.repeat(50)
   const splitter = createFrameSplitter()
   const text = garbage + wireOf(polar) + garbage + wireOf(nmea) + garbage
@@ -207,7 +207,7 @@ test('a burst inside a frame costs that frame, wherever it is', () => {
   }
 })
 
-test('a $ in garbage is no refusal, and the frame behind it is read', () => {
+test('a $ in garbage is not a refusal, and the frame after it is read', () => {
   for (const start of ['$', '$$', '$I', '$IIMWV', '$IIM$', '$GPRMC,1234*55\r\n', 'x$\r\n']) {
     for (const body of [polar, nmea]) {
       const splitter = createFrameSplitter()
@@ -217,7 +217,7 @@ test('a $ in garbage is no refusal, and the frame behind it is read', () => {
   }
 })
 
-test('a frame in the middle of one of the other kind costs that one alone', () => {
+test('a frame in the middle of one of the other kind costs only that one', () => {
   for (const [outer, inner] of [
     [polar, nmea],
     [nmea, polar],
@@ -232,7 +232,7 @@ test('a frame in the middle of one of the other kind costs that one alone', () =
   }
 })
 
-test('a $ or an STX that hit a frame costs that frame alone', () => {
+test('a $ or an STX inside a frame costs only that frame', () => {
   for (const body of [polar, nmea]) {
     for (const mark of ['$', '\x02']) {
       for (let at = 1; at < wireOf(body).length - 1; at++) {
@@ -245,7 +245,7 @@ test('a $ or an STX that hit a frame costs that frame alone', () => {
   }
 })
 
-test('700 bytes and a megabyte without a frame leave nothing behind but counts', () => {
+test('700 bytes and a megabyte without a frame leave only counts behind', () => {
   for (const length of [700, 1_000_000]) {
     for (const start of ['', '\x02', '\x02Q,229,', '$IIMWV,', `\x02${polar}\x03`]) {
       const splitter = createFrameSplitter()
@@ -256,7 +256,7 @@ test('700 bytes and a megabyte without a frame leave nothing behind but counts',
   }
 })
 
-test('a megabyte of marks is refused one by one and kept nowhere', () => {
+test('a megabyte of start marks is refused one by one and not stored', () => {
   const splitter = createFrameSplitter()
   for (let i = 0; i < 1000; i++) splitter.push(Buffer.from('\x02$'.repeat(500)), i)
   assert.equal(splitter.refused.cut, 500_000)
@@ -268,7 +268,10 @@ const [before, after] = ['Q,156,000.05,M,00,', 'WIMWV,120,R,002.10,M,00']
 const endings = ['\r\n', '\r', '\n']
 const isLineEnd = (byte: number | undefined) => byte === 0x0d || byte === 0x0a
 
-/** What comes out between two unhurt frames, which must both be read whatever stands between them. */
+/**
+ * What is read between two undamaged frames, both of which must be read whatever stands between
+ * them.
+ */
 function between(hit: Uint8Array, ending: string, why: string): string[] {
   const wire = Buffer.concat([Buffer.from(wireOf(before, ending)), hit, Buffer.from(wireOf(after, ending))])
   const [first, ...rest] = outline(createFrameSplitter().push(wire, 0))
@@ -284,14 +287,14 @@ function everyPlace(each: (whole: Buffer, at: number, body: string, ending: stri
     }
 }
 
-/** The frame itself arrives, or nothing does but refusals. */
+/** Whether the frame itself is read; otherwise nothing but refusals may be. */
 function arrives(bytes: Uint8Array, body: string, ending: string, why: string): boolean {
   const frames = between(bytes, ending, why).filter((split) => split.includes(','))
   assert.ok(frames.length === 0 || (frames.length === 1 && frames[0] === body), `${why}: ${frames}`)
   return frames.length === 1
 }
 
-test('a wrong byte costs the frame it hit and no neighbour, but for line ends and the case of a sum; nothing is invented', () => {
+test('a wrong byte costs only its own frame, except in line ends and the case of a checksum; nothing is invented', () => {
   everyPlace((whole, at, body, ending) => {
     const isSpare = ending === '\r\n' && at === whole.length - 1
     const isSum = at >= whole.length - ending.length - 2 && !isLineEnd(whole[at])
@@ -306,7 +309,7 @@ test('a wrong byte costs the frame it hit and no neighbour, but for line ends an
   })
 })
 
-test('a lost byte costs its frame alone, and one of CR and LF nothing', () => {
+test('a lost byte costs only its frame, and one of CR and LF costs nothing', () => {
   everyPlace((whole, at, body, ending) => {
     const hit = Buffer.concat([whole.subarray(0, at), whole.subarray(at + 1)])
     const why = `${body} without ${at}`
@@ -314,7 +317,7 @@ test('a lost byte costs its frame alone, and one of CR and LF nothing', () => {
   })
 })
 
-test('a byte too many costs the frame it is in, unless it repeats its first mark or its line end', () => {
+test('an extra byte costs its frame, unless it repeats the frame’s first mark or its line end', () => {
   everyPlace((whole, at, body, ending) => {
     for (let byte = 0; byte < 256; byte++) {
       const hit = Buffer.concat([whole.subarray(0, at), Uint8Array.of(byte), whole.subarray(at)])
@@ -326,7 +329,7 @@ test('a byte too many costs the frame it is in, unless it repeats its first mark
   })
 })
 
-test('two stitched halves fail their sum; the few that agree in it are let through', () => {
+test('two stitched halves fail their checksum; the few that match are accepted', () => {
   const [left, right] = [wireOf('Q,229,002.74,M,00,'), wireOf('Q,118,004.99,M,00,')]
   assert.deepEqual(between(Buffer.from(left.slice(0, 12) + right.slice(12)), '\r', 'stitched'), ['checksum'])
   const twin = wireOf('Q,292,002.15,M,00,')
@@ -341,7 +344,7 @@ interface Damaged {
 }
 
 type Bytes = readonly number[]
-/** Takes the frame that is hit; a stitched one goes on with the `next` of the same sensor. */
+/** Damages a frame; a stitched one continues with the `next` frame of the same sensor. */
 type Damage = (frame: Bytes, random: Random, next: Bytes) => Damaged
 
 const noise = (random: Random, length: number) => Array.from({ length }, () => below(256, random))
@@ -380,7 +383,7 @@ const damages = {
     const place = below(frame.length - 1, random)
     return { bytes: frame.with(place, at(frame, place + 1)).with(place + 1, at(frame, place)), hurt: 2 }
   },
-  /** Half the time the bytes lost between are just as many as a frame has. */
+  /** In half of the cases exactly one frame's worth of bytes is lost between them. */
   stitched(frame, random, next) {
     const end = 1 + below(frame.length - 1, random)
     const start = random() < 0.5 ? Math.min(end, next.length) : below(next.length, random)
@@ -398,27 +401,31 @@ const seed = 1405
 const damagedBytes = 1_000_000
 
 /**
- * `mayPass`: the share of a kind's damaged frames that an 8-bit XOR with exact widths must let through at most, and why.
- * `invented`: how many readings of this seed get through without having been sent.
+ * `mayPass` is the maximum share of a kind's damaged frames that an 8-bit XOR with exact widths
+ * must accept, derived below. `invented` is the number of readings that this seed gets accepted
+ * without having been sent.
  *
- * - oneBit, wrongByte, doubled: none. One byte that changes, or one more, changes the XOR.
- * - lost: none. A body has six fields, so no comma may go: what is lost without a trace empties one field, and that is
- *   three digits, `ddd.dd`, the same with a sign, or a polarity. Digits have 3 in their high nibble, the point and signs
- *   have 2: the nibbles of each of these have an XOR that is not 0.
- * - burst, added: 1 in 256. Whatever the other bytes of noise are, one value of the last makes the sum right at most. The
- *   widths ask for digits where digits were, which makes it far less. Where the noise ends in the sum itself, two values
- *   may do, a letter in either case, but then ETX or the sum's other digit is noise too: 2 in 256 of 1 in 128.
- * - CR or LF behind the sum, and its letter in either case, let nothing through by themselves: they are no part of what is
- *   summed, so a frame that they make readable is the frame that was sent.
- * - twoBits: 1 in 32. The first flip must leave a byte of the same kind: 12 of a polar frame's 24 are digits of body or
- *   sum, and 3 of a digit's 8 bits leave a digit, which is 0.19, and with the letters less than 1 in 4. The second must
- *   then hit that same bit of another byte: 1 in 8.
- * - stitched: 1 in 14. The first halves of both frames must have the same XOR without being the same. Digits are spread
- *   over 4 bits, unevenly: the squares of the shares of each XOR add up to 0.071 for two free digits and to less for more
- *   (1 in 16 if they were even). A single digit agrees only if it is the same.
- * - swapped: 6 in 22. XOR is blind to order, so what counts is how many neighbours are digits both: in a polar frame that
- *   ends with CR alone two pairs of the direction, three of the speed and the status, of 22 pairs; in others fewer. Pairs of
- *   like digits change nothing, which makes it half of that.
+ * - oneBit, wrongByte, doubled: none. One changed or added byte changes the XOR.
+ * - lost: none. A body has six fields, so no comma may be lost: an undetected loss empties one
+ *   field, which has three digits, `ddd.dd`, the same with a sign, or a polarity. Digits have a
+ *   high nibble of 3, the point and signs one of 2: in each case the nibbles' XOR is not 0.
+ * - burst, added: 1 in 256. Whatever the other noise bytes are, at most one value of the last one
+ *   makes the checksum right. The widths require digits where digits were, which makes it far less
+ *   likely. If the noise ends in the checksum itself, two values may match, a letter in either
+ *   case, but then ETX or the checksum's other digit is noise too: 2 in 256 of 1 in 128.
+ * - CR or LF after the checksum, and its letter's case, cause no acceptance by themselves: they are
+ *   not summed, so a frame that they make readable is the frame that was sent.
+ * - twoBits: 1 in 32. The first flip must leave a byte of the same kind: 12 of a polar frame's 24
+ *   bytes are digits of body or checksum, and 3 of a digit's 8 bits leave a digit, which is 0.19,
+ *   and with the letters less than 1 in 4. The second flip must then hit the same bit of another
+ *   byte: 1 in 8.
+ * - stitched: 1 in 14. The first halves of both frames must differ but have the same XOR. Digits
+ *   are spread unevenly over 4 bits: the squared shares of the XORs add up to 0.071 for two free
+ *   digits, and to less for more (1 in 16 if they were even). A single digit matches only itself.
+ * - swapped: 6 in 22. XOR ignores order, so what counts is how many pairs of neighbours are digits:
+ *   in a polar frame that ends with CR alone, two pairs of the direction, three of the speed and
+ *   one of the status, of 22 pairs; in others fewer. Pairs of equal digits change nothing, which
+ *   halves it.
  */
 const kinds: Readonly<Record<DamageKind, { readonly mayPass: number; readonly invented: number }>> = {
   oneBit: { mayPass: 0, invented: 0 },
@@ -433,7 +440,7 @@ const kinds: Readonly<Record<DamageKind, { readonly mayPass: number; readonly in
 }
 const names = Object.keys(kinds) as DamageKind[]
 
-test('a million damaged bytes cost no unhurt frame, and invent no more than the sum must let through', (t) => {
+test('a million damaged bytes cost no undamaged frame, and invent no more than the checksum must accept', (t) => {
   const { invented, damagedFrames, refused } = fuzz(createSeededRandom(seed))
   t.diagnostic(`${damagedFrames} damaged frames of each kind, invented: ${JSON.stringify(invented)}`)
   t.diagnostic(`refused: ${JSON.stringify(refused)}`)
@@ -443,7 +450,7 @@ test('a million damaged bytes cost no unhurt frame, and invent no more than the 
   }
 })
 
-/** Each turn is a frame that arrives unhurt, and one of the same sensor that does not. */
+/** In each turn, an undamaged frame is followed by a damaged one of the same sensor. */
 function fuzz(random: Random) {
   const sensors = Array.from({ length: 300 }, () => drawFrames(40, random))
   const splitter = createFrameSplitter()
@@ -463,7 +470,7 @@ function fuzz(random: Random) {
   return { invented, damagedFrames, refused: splitter.refused }
 }
 
-/** Arriving in two pieces. */
+/** Arrives in two chunks. */
 function readAll(
   splitter: ReturnType<typeof createFrameSplitter>,
   wire: readonly number[],

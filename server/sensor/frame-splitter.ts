@@ -14,10 +14,16 @@ const codes = { STX: 0x02, ETX: 0x03, LF: 0x0a, CR: 0x0d, dollar: 0x24, asterisk
 
 /** The longest body has 28 bytes: UV in ft/min with a padded status. */
 const longestBody = 32
-/** Other Gill instruments frame longer bodies alike: their checksum tells them from a damaged frame. */
+/**
+ * Other Gill instruments have longer bodies in the same frames: their checksum distinguishes them
+ * from a damaged frame.
+ */
 const longestForeignBody = 400
 
-/** Pure, and holds at most one frame. STX and `$` occur only at a frame's start, so each starts a new one. */
+/**
+ * Pure, and holds at most one frame. STX and `$` occur only at a frame's start, so each starts a
+ * new one.
+ */
 export function createFrameSplitter() {
   const refused = { checksum: 0, layout: 0, range: 0, cut: 0, 'too-long': 0, ending: 0 }
   /** In `head`, the `$` may still prove stray. */
@@ -92,7 +98,7 @@ export function createFrameSplitter() {
   }
 
   return {
-    /** Counts by code. */
+    /** Number of refusals by code. */
     refused: refused as Readonly<Record<RefusalCode, number>>,
     push(chunk: Uint8Array, at: number): Split[] {
       const splits: Split[] = []
@@ -103,7 +109,7 @@ export function createFrameSplitter() {
       }
       return splits
     },
-    /** For a port that opens: old bytes may survive a cable. Keeps the counts. */
+    /** For a port that opens, since a cable may have kept old bytes. Keeps the counts. */
     clear(): void {
       part = 'outside'
     },

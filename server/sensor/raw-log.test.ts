@@ -1,4 +1,4 @@
-// Checks the shapes of lines that loggers write.
+// The forms of lines that loggers write.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ async function entryOf(line: string, layout: TimeLayout | null) {
   return (await Array.fromAsync(entriesOf(chunks, layout)))[0]
 }
 
-/** As the first layout that finds a time. */
+/** Uses the first layout that finds a time. */
 async function read(line: string): Promise<{ at: number; message: string } | null> {
   for (const layout of layouts) {
     const entry = await entryOf(line, layout)
@@ -31,7 +31,7 @@ const timeOf = async (line: string, layout: TimeLayout) => (await entryOf(line, 
 const frame = '\x02Q,229,002.74,M,00,\x0316'
 const at = Date.UTC(2026, 4, 2, 8, 0, 0, 250)
 
-test('a time, a separator, a frame', async () => {
+test('reads a time, a separator and a frame', async () => {
   for (const stamp of [
     '2026-05-02T08:00:00.250Z',
     '2026-05-02T08:00:00.25',
@@ -46,14 +46,14 @@ test('a time, a separator, a frame', async () => {
       assert.deepEqual(await read(stamp + separator + frame), { at, message: frame }, stamp + separator)
 })
 
-test('times without fractions, and with more in front than needed', async () => {
+test('reads times without fractions, and with more text before them', async () => {
   assert.deepEqual(await read(`1777708800 ${frame}`), { at: at - 250, message: frame })
   const line = `2026-05-02 08:00:00,UTC,2026-05-02T08:00:00.250 ${frame}`
   assert.deepEqual(await read(line), { at, message: frame })
   assert.deepEqual(await read(`port3,1777708800.25,${frame}`), { at, message: frame })
 })
 
-test('times and frames that a logger quotes, brackets or sets a colon behind', async () => {
+test('reads times and frames that a logger quotes, brackets or follows with a colon', async () => {
   const iso = '2026-05-02 08:00:00.250'
   for (const line of [
     `"${iso}","${frame}"`,
@@ -68,14 +68,14 @@ test('times and frames that a logger quotes, brackets or sets a colon behind', a
     assert.deepEqual(await read(line), { at, message: frame }, line)
 })
 
-test('NMEA, and what is no message at all', async () => {
+test('reads NMEA, and ignores other text', async () => {
   const nmea = '$IIMWV,284,R,001.26,K,A*1D'
   assert.deepEqual(await read(`2026-05-02T08:00:00.25Z ${nmea}`), { at, message: nmea })
   for (const line of ['1777708800.25\tCONFIGURATION MODE', '1777708800.25,Q,229,002.74,M,00,16'])
     assert.equal(await entryOf(line, { kind: 'epoch' }), undefined)
 })
 
-test('no time, or none that exists', async () => {
+test('finds no time in lines without one, or with an impossible one', async () => {
   for (const line of [
     frame,
     '',
@@ -90,7 +90,7 @@ test('no time, or none that exists', async () => {
     assert.equal(await read(line), null, line)
 })
 
-test('what a clock shows is checked, and a fraction is no further column', async () => {
+test('checks what a clock shows, and does not read a fraction as a further column', async () => {
   const noonMs = 12 * 3_600_000
   for (const [text, expected] of [
     ['12:00:00', noonMs],
@@ -119,7 +119,7 @@ test('a clock passes midnight', async () => {
   )
 })
 
-test('a date is read as the layout says, unless there is no such date', async () => {
+test('reads a date as the layout says, unless there is no such date', async () => {
   const dayOf = async (text: string, isDayFirst: boolean) => {
     const time = await timeOf(`${text} 00:00:00 ${frame}`, { kind: 'date', isDayFirst })
     return time && new Date(time.at).toISOString().slice(0, 10)
@@ -137,7 +137,7 @@ test('a date is read as the layout says, unless there is no such date', async ()
     assert.deepEqual([await dayOf(text, true), await dayOf(text, false)], [dayFirst, monthFirst], text)
 })
 
-test('a zone is counted and noticed', async () => {
+test('reads and reports a time zone', async () => {
   const read = (zone: string) => timeOf(`2026-05-02 08:00:00.25${zone} ${frame}`, date)
   for (const [zone, hours] of [
     ['Z', 0],
@@ -149,7 +149,7 @@ test('a zone is counted and noticed', async () => {
   assert.deepEqual(await read(''), { at, isLocal: true })
 })
 
-test('numbers before a message are those that stand alone', async () => {
+test('uses only separate numbers before a message', async () => {
   for (const [column, at] of [12_500, 7000, 8000, 1500].entries()) {
     const time = await timeOf(`[   12.500000] 7,port3,-4,+8,1,5 ${frame}`, {
       kind: 'count',
@@ -161,7 +161,7 @@ test('numbers before a message are those that stand alone', async () => {
   assert.equal(await timeOf(`7,${frame}`, { kind: 'count', column: 1, unitMs: 1000 }), null)
 })
 
-test('what a logger puts behind a message is left out, what a line adds to it is not', async () => {
+test('drops what a logger appends to a message, but keeps what belongs to its line', async () => {
   const messageOf = async (line: string) => (await entryOf(line, null))?.message
   for (const behind of ['', '"', ' ', ',ok', '","ok",17', ';1', "'"])
     assert.equal(await messageOf(frame + behind), frame)

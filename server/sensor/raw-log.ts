@@ -1,9 +1,12 @@
-// Reads raw logs of a sensor: messages and the timestamps that a logger put before them.
+// Reads a sensor's raw logs: messages and the timestamps that a logger put before them.
 
 import { createFrameSplitter } from './frame-splitter.ts'
 import { isIntact, type RefusalCode } from './windsonic-frame.ts'
 
-/** `date`: with time of day. `epoch`: in s, ms, µs or ns. `clock`: time of day. `count`: since the start. */
+/**
+ * `date`: with time of day. `epoch`: in s, ms, µs or ns. `clock`: time of day. `count`: since the
+ * start.
+ */
 type TimeLayout =
   | { readonly kind: 'epoch' | 'clock' }
   /** How 03/04/2020 is read; an impossible date is read the other way. */
@@ -15,13 +18,14 @@ interface Entry {
   /** Latin1, without line end and logger's quotes. */
   readonly message: string
   /**
-   * Null without one, or without a `layout`. `at`: ms since the epoch, the first midnight or the start; without a zone
-   * as in UTC. `isLocal`: without a zone, daylight-saving time shifts it.
+   * Null without a timestamp or without a `layout`. `at` is in ms since the epoch, the first
+   * midnight or the start; without a zone, as if in UTC. `isLocal`: it has no zone, so
+   * daylight-saving time shifts it.
    */
   readonly time: { readonly at: number; readonly isLocal: boolean } | null
 }
 
-/** Of each line the first message. Times of day are unwrapped at midnight. */
+/** Yields the first message of each line. Unwraps times of day at midnight. */
 export async function* entriesOf(
   chunks: AsyncIterable<Uint8Array>,
   layout: TimeLayout | null,
@@ -43,7 +47,7 @@ export async function* entriesOf(
 
 const dayMs = 86_400_000
 
-/** Longer than any frame and timestamp; bounds the memory if there are no line ends. */
+/** Longer than any frame and timestamp; bounds memory if there are no line ends. */
 const longestLine = 1024
 
 /** Latin1, without line ends. */
@@ -70,7 +74,10 @@ function stripLogger(raw: string): string {
   return raw.replace(/[\s"']+$/, '').replace(furtherColumns, '$1')
 }
 
-/** A comma starts a fraction, not a column, if 3 or 6 digits follow, as in most loggers, or no comma does. */
+/**
+ * A comma starts a fraction, not a column, if 3 or 6 digits follow, as in most loggers, or no comma
+ * does.
+ */
 const commaFraction = String.raw`,(?:\d{3}(?!\d)|\d{6}(?!\d)|\d{1,9}(?![\d,]))`
 const hourAndMinute = String.raw`(?<hour>\d\d?):(?<minute>\d\d)`
 const secondPart = String.raw`:(?<second>\d\d)(?<fraction>[.:]\d+|${commaFraction})?`
@@ -102,7 +109,7 @@ const stampsOf = {
 
 type Stamp = RegExpExecArray & { readonly groups: Readonly<Record<string, string | undefined>> }
 
-/** The nearest before a message, or the column's. */
+/** The timestamp nearest to a message, or that of the column. */
 function stampIn(prefix: string, layout: TimeLayout): Stamp | undefined {
   const stamps = stampsIn(prefix, layout.kind)
   return layout.kind === 'count' ? stamps[layout.column] : stamps.at(-1)
@@ -184,8 +191,9 @@ const maxHintLines = 5000
 const damagedShare = 0.1
 
 /**
- * Reads 20,000 messages, or 64 MB if none is valid. `layout`: null if no times are recognized. `notes`: sentences for
- * people about assumed, invented or omitted times. Rejects with an Error that says why nothing can be replayed.
+ * Reads 20,000 messages, or 64 MB if none is valid. `layout` is null if no times are recognized.
+ * `notes` are sentences for people about assumed, invented or omitted times. Rejects with an Error
+ * that says why nothing can be replayed.
  */
 export async function surveyLog(chunks: AsyncIterable<Uint8Array>, rateHz: number) {
   const times = new TimeSurvey()
@@ -201,17 +209,17 @@ export async function surveyLog(chunks: AsyncIterable<Uint8Array>, rateHz: numbe
   return { layout, notes: [...times.notes(layout, rateHz), ...content.notes()] }
 }
 
-/** Columns of numbers before a message that may be times. */
+/** Maximum number of number columns before a message that may be times. */
 const maxColumns = 4
 
 class TimeSurvey {
   messages = 0
   readonly #found = { date: 0, epoch: 0, clock: 0 }
-  /** Such as 03/04/2020, read in both orders. */
+  /** Dates such as 03/04/2020, read in both orders. */
   readonly #dates: { order: 'day' | 'month' | 'either'; day: number; month: number }[] = []
   readonly #columns: number[][] = Array.from({ length: maxColumns }, () => [])
 
-  /** `prefix`: the text before a message. */
+  /** `prefix` is the text before a message. */
   add(prefix: string): void {
     this.messages += 1
     for (const kind of ['epoch', 'clock'] as const) {
@@ -244,7 +252,7 @@ class TimeSurvey {
     return kind === 'date' ? { kind, isDayFirst: this.#isDayFirst() ?? true } : { kind }
   }
 
-  /** By the dates that have one order, then by the smaller gaps; null if undecidable. */
+  /** Decides by dates that allow only one order, then by the smaller gaps; null if undecidable. */
   #isDayFirst(): boolean | null {
     const [days, months] = [this.#datesIn('day'), this.#datesIn('month')]
     if (days !== months) return days > months
@@ -270,18 +278,18 @@ class TimeSurvey {
   notes(layout: TimeLayout | null, rateHz: number): string[] {
     if (layout === null)
       return [
-        `No times are understood in it: it is played at a made-up rate, ${rateHz} messages a second (sensor.rateHz).`,
+        `No timestamps were recognised: the log is played at an assumed rate, ${rateHz} messages a second (sensor.rateHz).`,
       ]
     const notes: string[] = []
     if (layout.kind === 'date' && this.#datesIn('either') > 0 && this.#isDayFirst() === null)
-      notes.push('Its dates are taken as day/month/year, which nothing in it decides.')
+      notes.push('Its dates are assumed to be day/month/year, which the log does not show.')
     if (layout.kind === 'count')
-      notes.push(`The numbers before its messages are taken as ${unitNames[layout.unitMs]} since the start.`)
+      notes.push(`The numbers before its messages are read as ${unitNames[layout.unitMs]} since the start.`)
     const timed = layout.kind === 'count' ? this.#columns[layout.column]?.length : this.#found[layout.kind]
     const untimed = this.messages - (timed ?? 0)
     if (untimed > 0)
       notes.push(
-        `${untimed} of ${this.messages} messages in it have no time: they are played between their neighbours in time.`,
+        `${untimed} of ${this.messages} messages have no timestamp: they are spread between their neighbours.`,
       )
     return notes
   }
@@ -313,9 +321,9 @@ function unitOf(times: readonly number[], hasFraction: boolean): number {
 const failures: Readonly<Record<RefusalCode, string>> = {
   cut: 'cut before the checksum or line end',
   checksum: 'with a wrong checksum',
-  ending: 'without a line end behind the checksum',
-  layout: 'in a format that is not read here',
-  range: 'with values that no wind has',
+  ending: 'without a line end after the checksum',
+  layout: 'in an unsupported format',
+  range: 'with impossible wind values',
   'too-long': 'too long',
 }
 
@@ -354,7 +362,7 @@ class ContentSurvey {
     const damaged = this.#messages - this.frames
     return damaged < damagedShare * this.#messages
       ? []
-      : [`${damaged} of ${this.#messages} messages in it cannot be read (${this.#failures()}).`]
+      : [`${damaged} of ${this.#messages} messages cannot be read (${this.#failures()}).`]
   }
 
   refusal(): string {
@@ -362,15 +370,15 @@ class ContentSurvey {
     const encoding = encodingOf(this.#firstLine)
     if (encoding !== null) return encoding
     if (written !== '')
-      return `its control characters are written out as text (${excerptOf(written)}); log every byte as it comes`
+      return `its control characters are written as text (${excerptOf(written)}); log every byte unchanged`
     const { refused } = this.#splitter
     if (intact !== '' && refused.layout + refused.range >= this.#messages / 2)
-      return `its messages are whole, but in a format that is not read here (${excerptOf(intact)}); if they come from a WindSonic, set its message format to M2`
+      return `its messages are intact, but in an unsupported format (${excerptOf(intact)}); if they come from a WindSonic, set its message format to M2`
     if (this.#messages > 0)
-      return `${this.#messages} messages begin in it, but none is whole (${this.#failures()}); log every byte as it comes`
+      return `${this.#messages} messages start in it, but none is complete (${this.#failures()}); log every byte unchanged`
     if (stripped !== '')
-      return `the marks around its messages, STX and ETX or $, were left out (${excerptOf(stripped)}); log every byte as it comes (in PuTTY, "All session output")`
-    return `no message of a WindSonic begins in it (its first line is ${excerptOf(this.#firstLine)}); name a raw log of one`
+      return `the marks around its messages, STX and ETX or $, were left out (${excerptOf(stripped)}); log every byte unchanged (in PuTTY, "All session output")`
+    return `it contains no WindSonic message (its first line is ${excerptOf(this.#firstLine)}); name a raw log of a WindSonic`
   }
 
   /** `299 cut before the checksum or line end, 1 with a wrong checksum` */
@@ -386,7 +394,7 @@ class ContentSurvey {
 /** Magic numbers: gzip, zip, bzip2, xz, zstd. */
 const packed = ['\x1f\x8b', 'PK\x03\x04', 'BZh', '\xfd7zXZ', '\x28\xb5\x2f\xfd']
 
-/** By the log's first line, latin1. */
+/** Detects by the log's first line (latin1). */
 function encodingOf(text: string): string | null {
   if (packed.some((start) => text.startsWith(start))) return 'it is compressed; unpack it first'
   const zeros = text.split('\0').length - 1

@@ -1,4 +1,4 @@
-// Plays each log to a pseudo-terminal that the serial source reads, and as a recorded log: the readings are the same.
+// Logs played to a pseudo-terminal and replayed as recorded logs give the same readings.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
@@ -17,10 +17,10 @@ import { drawFrames, logLayouts, logStartAt } from './testing.ts'
 
 const skip = spawnSync('socat', ['-V']).error ? 'socat is not installed' : false
 const boundMs = 30_000
-/** Played so many times as fast as recorded. */
+/** Playback speed. */
 const pace = 1000
 
-/** What one source says; resolves the waiting once it is so. */
+/** What one source reports, and a wait until a condition is true. */
 function listen(sensor: Partial<Config['sensor']>) {
   const news = new EventEmitter()
   const readings: Array<Omit<ReadingBody, 'source'>> = []
@@ -48,7 +48,7 @@ function listen(sensor: Partial<Config['sensor']>) {
   }
 }
 
-/** A line with two ends, of which the sensor's takes what is written to this program. */
+/** A line whose sensor's end is socat's stdin: what `write` sends arrives at `path`. */
 async function plugIn(t: TestContext, folder: string): Promise<{ path: string; write(text: string): void }> {
   const path = join(folder, 'host')
   const line: ChildProcess = spawn('socat', ['-d', '-d', '-u', 'STDIN', `pty,raw,echo=0,link=${path}`], {
@@ -80,7 +80,7 @@ async function playedFrom(file: string, count: number) {
   return { readings: recorded.readings.slice(0, count), states: recorded.states }
 }
 
-test('every layout of a log gives the readings that the sensor gave', { skip }, async (t) => {
+test('every layout of a log gives the sensor’s readings', { skip }, async (t) => {
   const folder = await folderFor(t)
   const { path, write } = await plugIn(t, folder)
   const serial = listen({ source: 'serial', path })
@@ -89,7 +89,7 @@ test('every layout of a log gives the readings that the sensor gave', { skip }, 
   const random = createSeededRandom(17)
   for (const layout of logLayouts)
     for (const stampsEach of [1, 3]) {
-      // Each log is of another sensor: any format, unit and line end.
+      // Each log comes from another sensor: any format, unit and line end.
       const messages = drawFrames(30, random).map(({ bytes }) => Buffer.from(bytes).toString('latin1'))
       const before = serial.readings.length
       write(messages.join(''))
@@ -111,7 +111,7 @@ const cutLog = join(records, 'ncas-cape-verde-uv-2017-08-30.txt')
 const skipRecord = (file: string) =>
   skip || (existsSync(file) ? false : 'the real records are not on this machine')
 
-/** What came over the line when this log was written. */
+/** The bytes on the line when this log was written. */
 async function wireOf(file: string): Promise<string> {
   const messages = (await readFile(file, 'latin1')).match(/\p{Cc}[A-Z].*/gu) ?? []
   return messages.map((message) => `${message.trimEnd()}\r\n`).join('')
@@ -146,6 +146,6 @@ test('a log of messages cut before their checksum gives none either way, and bot
   assert.match(serial.states.at(-1)?.sentence ?? '', /Pieces of readings/)
   assert.match(
     states.at(-1)?.sentence ?? '',
-    /cannot be played: .* none is whole \(2\d\d cut before the checksum/,
+    /cannot be played: .* none is complete \(2\d\d cut before the checksum/,
   )
 })

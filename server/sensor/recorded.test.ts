@@ -1,4 +1,4 @@
-// Checks how a log of any shape is replayed: at what pace, again or once, and why it ends.
+// How logs of any form are replayed: pace, repetition, and reasons for ending.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -14,12 +14,12 @@ import { type LogLayout, logLayouts, logStartAt, wireOf } from './testing.ts'
 
 const stamped = (seconds: number, text: string) => `${1_777_708_800 + seconds} ${text}\n`
 
-/** Told from others by the node letter, which is what the tests hear of it. */
+/** Frames that the tests distinguish by their node letter. */
 const frame = (node: string) => wireOf(`${node},229,002.74,M,00,`, '')
 
 const log = stamped(0, frame('A')) + stamped(0.25, frame('B')) + stamped(2, frame('C'))
 
-/** The survey and one round. */
+/** Allows the survey and one round. */
 function once(read: () => AsyncIterable<Uint8Array>) {
   let readings = 0
   return () => {
@@ -29,7 +29,9 @@ function once(read: () => AsyncIterable<Uint8Array>) {
   }
 }
 
-/** All that is ready happens within one turn of the event loop, since this log is no file. */
+/**
+ * Everything that is ready happens within one turn of the event loop, since this log is not a file.
+ */
 function replay(text: string, options: Partial<Parameters<typeof openRecorded>[0]> = {}) {
   const time = createManualTime()
   const startAt = time.now()
@@ -74,9 +76,9 @@ const forEver = (text: string) =>
 
 const ended = 'the log has ended'
 
-test('at its own distances, with the stamps of now', async () => {
+test('plays with its own gaps and current timestamps', async () => {
   const { heard, pass } = replay(log)
-  assert.deepEqual(heard, [], 'nothing is heard before the opening call returned')
+  assert.deepEqual(heard, [], 'reports nothing before the opening call has returned')
   await pass(0)
   assert.deepEqual(heard, ['open', 'A@0'])
   await pass(1950)
@@ -85,7 +87,7 @@ test('at its own distances, with the stamps of now', async () => {
   assert.deepEqual(heard, ['open', 'A@0', 'B@250', 'C@2000', ended])
 })
 
-test('ten times as fast, and half as fast', async () => {
+test('plays ten times as fast, and half as fast', async () => {
   const fast = replay(log, { pace: 10 })
   await fast.pass(200)
   assert.deepEqual(fast.heard, ['open', 'A@0', 'B@25', 'C@200', ended])
@@ -94,14 +96,14 @@ test('ten times as fast, and half as fast', async () => {
   assert.deepEqual(slow.heard, ['open', 'A@0', 'B@500', 'C@4000', ended])
 })
 
-test('over and over, with a pause between', async () => {
+test('repeats the log, with a pause in between', async () => {
   const { heard, pass, source } = replay(log, { read: forEver(log) })
   await pass(3000)
   assert.deepEqual(heard, ['open', 'A@0', 'B@250', 'C@2000', 'A@2250', 'B@2500'])
   await source.stop()
 })
 
-test('bare bytes come at the rate', async () => {
+test('plays bytes without times at the given rate', async () => {
   const { heard, pass } = replay(['A', 'B', 'C'].map((node) => `${frame(node)}\r\n`).join(''), {
     rateHz: 2,
     pace: 2,
@@ -110,7 +112,7 @@ test('bare bytes come at the rate', async () => {
   assert.deepEqual(heard, ['open', 'A@0', 'B@250', 'C@500', ended])
 })
 
-test('late timers make nothing drift; a short stall is caught up with, a long one is not', async () => {
+test('late timers cause no drift; a short stall is caught up, a long one is not', async () => {
   const bare = `${frame('X')}\r\n`.repeat(1000)
   const { heard, pass, time } = replay(bare)
   await pass(1000)
@@ -122,13 +124,13 @@ test('late timers make nothing drift; a short stall is caught up with, a long on
   assert.ok(heard.length < 40, `${heard.length}`)
 })
 
-test('lines in which no message begins are passed over', async () => {
+test('skips lines without a message', async () => {
   const { heard, pass } = replay(`when what\n${log}\n${stamped(9, 'CONFIGURATION MODE')}no time\n`)
   await pass(2000)
   assert.deepEqual(heard, ['open', 'A@0', 'B@250', 'C@2000', ended])
 })
 
-/** Sixty messages in 15 s, told from each other by node and speed. */
+/** Sixty messages in 15 s, distinguished by node and speed. */
 const sixty = Array.from({ length: 60 }, (_, index) => {
   return wireOf(`${String.fromCharCode(0x41 + (index % 26))},229,002.${String(10 + index)},M,00,`, '')
 })
@@ -140,7 +142,7 @@ function logOf({ heading = '', line }: LogLayout, hasTime: (index: number) => bo
   return heading + lines.map((text) => `${text}\n`).join('')
 }
 
-/** When each of the sixty was played, ms since the first. */
+/** When each of the sixty was played, ms after the first. */
 async function timesIn(text: string, rateHz = 4) {
   const { heard, notes, pass } = replay(text, { rateHz })
   await pass(16_000)
@@ -149,7 +151,7 @@ async function timesIn(text: string, rateHz = 4) {
 }
 
 for (const layout of logLayouts) {
-  test(`times are read: ${layout.name}`, async () => {
+  test(`reads times: ${layout.name}`, async () => {
     const { times, notes } = await timesIn(logOf(layout), 1)
     assert.equal(times.length, 60)
     for (const [index, time] of times.entries())
@@ -161,7 +163,7 @@ for (const layout of logLayouts) {
   })
 }
 
-test('what counts since the start is said in its unit', async () => {
+test('names the unit of times since the start', async () => {
   for (const [name, unit] of [
     ['seconds since the start', 'seconds'],
     ['ms since the start', 'milliseconds'],
@@ -169,11 +171,11 @@ test('what counts since the start is said in its unit', async () => {
   ] as const) {
     const layout = logLayouts.find((one) => one.name === name) ?? assert.fail(name)
     const { notes } = await timesIn(logOf(layout))
-    assert.deepEqual(notes, [`The numbers before its messages are taken as ${unit} since the start.`])
+    assert.deepEqual(notes, [`The numbers before its messages are read as ${unit} since the start.`])
   }
 })
 
-test('messages without a time are played between their neighbours, wherever they are, and said to be', async () => {
+test('spreads messages without a time between their neighbours, wherever they are, and reports it', async () => {
   for (const layout of logLayouts.filter(({ resolutionMs }) => resolutionMs === undefined))
     for (const hasTime of [
       (index: number) => index % 3 !== 2,
@@ -187,19 +189,19 @@ test('messages without a time are played between their neighbours, wherever they
       const untimed = sixty.filter((_, index) => !hasTime(index)).length
       assert.equal(
         notes.at(-1),
-        `${untimed} of 60 messages in it have no time: they are played between their neighbours in time.`,
+        `${untimed} of 60 messages have no timestamp: they are spread between their neighbours.`,
       )
     }
 })
 
-test('a log without times, or with none that are understood, is said to be played at a made-up rate', async () => {
+test('reports that a log without times, or with unrecognised ones, is played at an assumed rate', async () => {
   for (const before of ['', 'wind: ', 'day 31 of month one, noon; '])
     assert.deepEqual((await timesIn(sixty.map((message) => `${before}${message}\r\n`).join(''))).notes, [
-      'No times are understood in it: it is played at a made-up rate, 4 messages a second (sensor.rateHz).',
+      'No timestamps were recognised: the log is played at an assumed rate, 4 messages a second (sensor.rateHz).',
     ])
 })
 
-test('a heading of any length is passed over', async () => {
+test('skips a heading of any length', async () => {
   const iso = logLayouts[0] ?? assert.fail()
   for (const lines of [21, 30_000]) {
     const heading = Array.from({ length: lines }, (_, i) => `# setting ${i} = 2020\n`).join('')
@@ -208,7 +210,7 @@ test('a heading of any length is passed over', async () => {
   }
 })
 
-test('which of day and month comes first is what the log shows, or is said to be assumed', async () => {
+test('finds the order of day and month in the log, or reports an assumption', async () => {
   const hourMs = 3_600_000
   const log = (dates: readonly string[]) => dates.map((date, i) => `${date} ${sixty[i] ?? ''}\n`).join('')
   for (const [dates, gapMs, isAssumed] of [
@@ -222,12 +224,12 @@ test('which of day and month comes first is what the log shows, or is said to be
     const { heard, notes, pass } = replay(log(dates), { pace: 100 })
     await pass((3 * hourMs) / 100)
     assert.equal(heard[2], `B@${gapMs / 100}`, dates.join())
-    const note = 'Its dates are taken as day/month/year, which nothing in it decides.'
+    const note = 'Its dates are assumed to be day/month/year, which the log does not show.'
     assert.deepEqual(notes, isAssumed ? [note] : [])
   }
 })
 
-test('a clock that daylight-saving time sets on or back makes no gap, nor does one that is set back', async () => {
+test('a daylight-saving change of the clock makes no gap, nor does a clock that is set back', async () => {
   const log = (clocks: readonly string[]) => clocks.map((clock, i) => `${clock} ${sixty[i] ?? ''}\n`).join('')
   for (const clocks of [
     ['01:59:58', '01:59:59', '03:00:00', '03:00:01'],
@@ -255,28 +257,28 @@ async function refusalOf(log: string | Uint8Array): Promise<string> {
   return (heard[0] ?? '').replace(/^.*can be replayed: /, '')
 }
 
-test('a log of which nothing can be played closes at once, never opens and says why', async () => {
+test('a log that cannot be replayed closes at once, never opens and says why', async () => {
   const body = 'Q,229,002.74,M,00,'
   const utf16 = Buffer.from(`\ufeff${sixty.join('\r\n')}`, 'utf16le')
   for (const [log, why] of [
-    ['\n\n', /^no message of a WindSonic begins in it \(its first line is ""\)/],
-    ['no wind here\n', /^no message .* \(its first line is "no wind here"\); name a raw log/],
-    [stamped(0, 'no wind here'), /^no message of a WindSonic begins in it/],
+    ['\n\n', /^it contains no WindSonic message \(its first line is ""\)/],
+    [
+      'no wind here\n',
+      /^it contains no WindSonic message \(its first line is "no wind here"\); name a raw log/,
+    ],
+    [stamped(0, 'no wind here'), /^it contains no WindSonic message/],
     [
       stamped(0, `\x02${body}\x03`),
-      /^1 messages begin in it, but none is whole \(1 cut before the checksum or line end\); log/,
+      /^1 messages start in it, but none is complete \(1 cut before the checksum or line end\); log/,
     ],
     [
       `${`\x02${body}\x03\n`.repeat(29)}\x02${body}\x0317\n`,
       /^30 messages .*\(29 cut before .*, 1 with a wrong checksum\)/,
     ],
-    [
-      `\\x02${body}\\x0316\\r\\n\n`.repeat(3),
-      /^its control characters are written out as text \("\\x02Q,229/,
-    ],
-    [`<STX>${body}<ETX>16<CR><LF>\n`, /^its control characters are written out as text \("<STX>/],
-    [`^B${body}^C16^M\n`, /^its control characters are written out/],
-    ['$IIMWV,284,R,001.26,K,A*1D\\r\\n\n', /^its control characters are written out/],
+    [`\\x02${body}\\x0316\\r\\n\n`.repeat(3), /^its control characters are written as text \("\\x02Q,229/],
+    [`<STX>${body}<ETX>16<CR><LF>\n`, /^its control characters are written as text \("<STX>/],
+    [`^B${body}^C16^M\n`, /^its control characters are written as text/],
+    ['$IIMWV,284,R,001.26,K,A*1D\\r\\n\n', /^its control characters are written as text/],
     [
       `2020-01-31 12:00:00 ${body}16\n`,
       /^the marks around its messages, STX and ETX or \$, were left out \("2020-01-31 12:00:00 Q,229,/,
@@ -284,7 +286,7 @@ test('a log of which nothing can be played closes at once, never opens and says 
     ['12:00:00 IIMWV,284,R,001.26,K,A*1D\n', /^the marks around its messages/],
     [
       wireOf('A,121,000.08,M,+344.66,+021.76,00,'),
-      /^its messages are whole, but in a format that is not read here \("·A,121,000\.08/,
+      /^its messages are intact, but in an unsupported format \("·A,121,000\.08/,
     ],
     [utf16, /^it is UTF-16 text, as Windows PowerShell writes; convert it: iconv/],
     [Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0), /^it is compressed; unpack it first/],
@@ -292,7 +294,7 @@ test('a log of which nothing can be played closes at once, never opens and says 
     assert.match(await refusalOf(log), why)
 })
 
-test('a log is not looked through for ever', async () => {
+test('stops searching a log after a limit', async () => {
   let chunks = 0
   const { heard, pass } = replay('', {
     async *read() {
@@ -304,13 +306,13 @@ test('a log is not looked through for ever', async () => {
   assert.ok(chunks <= 70, `${chunks} MB`)
 })
 
-test('a good part of the messages damaged is said', async () => {
+test('reports that many messages are damaged', async () => {
   const damaged = sixty.map((message, i) => (i % 5 === 0 ? message.replace('229', '228') : message))
   const { notes } = await timesIn(damaged.map((message, i) => stamped(i / 4, message)).join(''))
-  assert.deepEqual(notes, ['12 of 60 messages in it cannot be read (12 with a wrong checksum).'])
+  assert.deepEqual(notes, ['12 of 60 messages cannot be read (12 with a wrong checksum).'])
 })
 
-test('stopped, nothing more is heard and no timer waits', async () => {
+test('after stop, reports nothing and leaves no timer', async () => {
   const { heard, pass, source, time } = replay(log)
   await pass(300)
   await source.stop()
@@ -319,7 +321,7 @@ test('stopped, nothing more is heard and no timer waits', async () => {
   assert.equal(time.pending(), 0)
 })
 
-test('stopped before it began, nothing is heard', async () => {
+test('reports nothing if it is stopped before it begins', async () => {
   const { heard, pass, source } = replay(log)
   await source.stop()
   await pass(1000)
@@ -346,7 +348,7 @@ async function folderFor(t: TestContext): Promise<string> {
   return folder
 }
 
-test('a file that is missing, empty or none says so', async (t) => {
+test('reports a file that is missing, empty or not a file', async (t) => {
   const folder = await folderFor(t)
   const [missing, empty] = [join(folder, 'missing'), join(folder, 'empty')]
   await writeFile(empty, '')
@@ -355,17 +357,17 @@ test('a file that is missing, empty or none says so', async (t) => {
     `the log cannot be read, there is no such file: check sensor.file (--sensor-file)`,
   )
   assert.equal(await closing(empty), 'the log is empty')
-  assert.equal(await closing(folder), 'this is no file: name a raw log of a WindSonic')
+  assert.equal(await closing(folder), 'this is not a file: name a raw log of a WindSonic')
 })
 
-test('a file that this user may not read says so, and what to do', {
+test('reports a file that this user may not read, with a remedy', {
   skip: process.platform === 'win32' ? 'Windows has no modes' : false,
 }, async (t) => {
   const folder = await folderFor(t)
   const path = join(folder, 'secret.log')
   await writeFile(path, log, { mode: 0o000 })
   await chmod(folder, 0o755)
-  // Root may read everything: for this test it is nobody.
+  // Root may read everything: become nobody for this test.
   const isRoot = process.geteuid?.() === 0
   if (isRoot) process.seteuid?.(65_534)
   try {
@@ -378,7 +380,7 @@ test('a file that this user may not read says so, and what to do', {
   }
 })
 
-test('a file is read', async (t) => {
+test('reads a file', async (t) => {
   const path = join(await folderFor(t), 'wind.txt')
   await writeFile(path, stamped(0, frame('A')) + stamped(0, frame('B')), 'latin1')
   const heard: string[] = []
@@ -400,7 +402,7 @@ test('a file is read', async (t) => {
   assert.deepEqual(heard, ['open', `${frame('A')}\r\n`, `${frame('B')}\r\n`])
 })
 
-/** A frame of another speed than others. */
+/** A frame with another speed than the others. */
 const faster = (speed: string) => wireOf(`Q,229,00${speed},M,00,`, '')
 
 async function* inPieces(text: string, pieceLength: number) {
@@ -408,7 +410,7 @@ async function* inPieces(text: string, pieceLength: number) {
   for (let i = 0; i < bytes.length; i += pieceLength) yield bytes.subarray(i, i + pieceLength)
 }
 
-/** Plays a log once, in a time that jumps to each timer. Rows are `gap:text`, gaps in ms. */
+/** Plays a log once, with a time that jumps to each timer. Rows are `gap:text`, gaps in ms. */
 async function playedAtOnce(text: string, { rateHz = 4, pieceLength = text.length || 1 } = {}) {
   const rows: string[] = []
   const notes: string[] = []
@@ -450,7 +452,7 @@ const stampedLines = [
 ]
 const said = [`0:${faster('1.00')}\r\n`, `250:${faster('2.00')}\r\n`, `1750:${faster('3.00')}\r\n`]
 
-test('a stamped log, whatever its line ends and pieces', async () => {
+test('plays a log with timestamps, whatever its line ends and chunks', async () => {
   for (const ending of ['\n', '\r\n', '\r'])
     for (const pieceLength of [1, 7, 1000]) {
       const text = stampedLines.map((line) => line + ending).join('')
@@ -459,7 +461,7 @@ test('a stamped log, whatever its line ends and pieces', async () => {
   assert.deepEqual(await outline(stampedLines.join('\n')), said, 'no line end at the end')
 })
 
-test('messages without a time share the gap; before the first and after the last time they come at the rate', async () => {
+test('messages without a time share the gap; before the first time and after the last they follow the rate', async () => {
   const [first = '', second = '', third = ''] = [faster('1.00'), faster('2.00'), faster('3.00')]
   const text = [
     first,
@@ -480,7 +482,7 @@ test('messages without a time share the gap; before the first and after the last
   )
 })
 
-test('of messages without a time no more wait than are kept, and none is lost', async () => {
+test('no more messages without a time wait than are kept, and none is lost', async () => {
   const count = 10_000
   const text = [
     stampedLines[0],
@@ -491,7 +493,7 @@ test('of messages without a time no more wait than are kept, and none is lost', 
   assert.equal(rows.length, count + 2)
 })
 
-test('a clock that went back is no distance', async () => {
+test('a clock that went back makes no gap', async () => {
   const [first, second] = [stampedLines[2], stampedLines[1]]
   assert.deepEqual(await outline(`${first}\n${second}\n`), [
     `0:${faster('3.00')}\r\n`,
@@ -499,7 +501,7 @@ test('a clock that went back is no distance', async () => {
   ])
 })
 
-test('a clock that was set is an hour at most, and one that stands is no clock', async () => {
+test('a clock change is at most an hour, and a clock that stands still is not used', async () => {
   const [first = '', line = ''] = [`1970-01-01T00:00:05Z ${faster('1.00')}`, stampedLines[2]]
   const rows = await outline([first, ...Array.from({ length: 6 }, () => line)].join('\n'))
   assert.deepEqual(
@@ -508,7 +510,7 @@ test('a clock that was set is an hour at most, and one that stands is no clock',
   )
 })
 
-test('a log without times comes message by message at the rate, whatever its line ends', async () => {
+test('a log without times is played message by message at the rate, whatever its line ends', async () => {
   for (const ending of ['\r\n', '\r', '\n'])
     for (const pieceLength of [1, 10, 1000]) {
       const text = ['02.74,M,00,\x0316', faster('1.00'), faster('2.00'), '\x02Q,1'].map(
@@ -522,7 +524,7 @@ test('a log without times comes message by message at the rate, whatever its lin
     }
 })
 
-test('garbage without an end is cut and not gathered', async () => {
+test('endless garbage is cut, not collected', async () => {
   const rows = await outline(`${faster('1.00')}\r\n${`\x02${'x'.repeat(10_000)}`.repeat(3)}`, {
     pieceLength: 100,
   })
@@ -531,28 +533,28 @@ test('garbage without an end is cut and not gathered', async () => {
 
 const hourMs = 3_600_000
 
-/** The gaps that a log with these times is played with; a local clock names no zone. */
+/** The gaps with which a log with these times is played; a local clock has no zone. */
 async function gapsOf(times: readonly number[], { rateHz = 4, isLocal = false } = {}): Promise<number[]> {
   const stamps = times.map((at) => new Date(at).toISOString().slice(0, isLocal ? -1 : undefined))
   const rows = await outline(stamps.map((stamp) => `${stamp} ${faster('1.00')}\n`).join(''), { rateHz })
   return rows.map((row) => Number.parseFloat(row))
 }
 
-test('gaps are those of the times, none where the clock went back', async () => {
+test('gaps follow the times, and are zero where the clock went back', async () => {
   assert.deepEqual(await gapsOf([5000, 5250, 9000, 8000, 8250]), [0, 250, 3750, 0, 250])
 })
 
-test('a frame an hour is a pace; over a day, or since 1970, the replay waits no longer than that', async () => {
+test('plays one frame an hour at its pace, and limits longer gaps, such as a day or since 1970, to an hour', async () => {
   assert.deepEqual(await gapsOf([0, hourMs, 2 * hourMs]), [0, hourMs, hourMs])
   assert.deepEqual(await gapsOf([5000, Date.UTC(2026, 4, 2)]), [0, hourMs])
 })
 
-test('a second’s worth of frames with one time comes at once', async () => {
+test('frames with equal times are played at once, up to one second’s worth', async () => {
   assert.deepEqual(await gapsOf([0, 0, 0, 0, 1000, 1000, 1000, 1000]), [0, 0, 0, 0, 1000, 0, 0, 0])
   assert.deepEqual(await gapsOf([0, 0, 0, 0, 0, 0], { rateHz: 6 }), [0, 0, 0, 0, 0, 0])
 })
 
-test('more of them are spread, and the log takes no longer for it', async () => {
+test('more frames with equal times are spread, and the log takes no longer', async () => {
   assert.deepEqual(await gapsOf([0, 0, 0, 0, 0, 0, 1000]), [0, 0, 0, 0, 250, 250, 500])
   const minutes = await gapsOf(Array.from({ length: 721 }, (_, i) => 60_000 * Math.floor(i / 240)))
   assert.equal(Math.max(...minutes), 1000)
@@ -562,7 +564,7 @@ test('more of them are spread, and the log takes no longer for it', async () => 
   )
 })
 
-test('one time for all lines is none: they come at the rate', async () => {
+test('one time for all lines is ignored: the rate applies', async () => {
   const gaps = await gapsOf(
     Array.from({ length: 100 }, () => 7),
     { rateHz: 2 },
@@ -570,13 +572,13 @@ test('one time for all lines is none: they come at the rate', async () => {
   assert.deepEqual(gaps, [0, 0, 0, 0, ...Array.from({ length: 96 }, () => 500)])
 })
 
-test('a local clock set by an hour makes no gap among frequent lines; an hour between others is one', async () => {
+test('a local clock change of an hour makes no gap among frequent lines, but does among hourly ones', async () => {
   const local = (times: readonly number[]) => gapsOf(times, { isLocal: true })
   assert.deepEqual(await local([0, 250, hourMs + 500, hourMs + 750]), [0, 250, 250, 250])
   assert.deepEqual(await local([hourMs, hourMs + 250, 500, 750]), [0, 250, 250, 250])
   assert.deepEqual(await local([0, hourMs, 2 * hourMs]), [0, hourMs, hourMs])
   assert.deepEqual(await local([0, 250, hourMs / 2]), [0, 250, hourMs / 2 - 250], 'half an hour is a hole')
-  assert.deepEqual(await gapsOf([0, 250, hourMs + 500]), [0, 250, hourMs], 'not where the clock has a zone')
+  assert.deepEqual(await gapsOf([0, 250, hourMs + 500]), [0, 250, hourMs], 'not if the clock has a zone')
 })
 
 const folder = resolve(import.meta.dirname, '../../../shared/data/wind')
@@ -584,7 +586,7 @@ const shipLog = resolve(folder, 'sikuliaq-gill-polar-2018-12-06.txt')
 const cutLog = resolve(folder, 'ncas-cape-verde-uv-2017-08-30.txt')
 const absent = (path: string) => (existsSync(path) ? false : 'the real records are not on this machine')
 
-test('all 1,000 frames of a ship are replayed, over their 16 minutes', {
+test('all 1,000 frames of a ship are replayed over their 16 minutes', {
   skip: absent(shipLog),
 }, async () => {
   const { rows, notes, seconds } = await playedAtOnce(await readFile(shipLog, 'latin1'))
@@ -597,8 +599,8 @@ test('all 1,000 frames of a ship are replayed, over their 16 minutes', {
   assert.ok(Math.abs(seconds - 999.064) < 0.01, `${seconds} s`)
 })
 
-test('of UV frames cut before their checksum none is played', { skip: absent(cutLog) }, async () => {
+test('no UV frame cut before its checksum is played', { skip: absent(cutLog) }, async () => {
   const { rows, reason } = await playedAtOnce(await readFile(cutLog, 'latin1'))
   assert.deepEqual(rows, [])
-  assert.match(reason, /: 2\d\d messages begin in it, but none is whole \(2\d\d cut before the checksum/)
+  assert.match(reason, /: 2\d\d messages start in it, but none is complete \(2\d\d cut before the checksum/)
 })

@@ -1,4 +1,4 @@
-// Replays a raw log of a sensor at its recorded speed or faster.
+// Replays a sensor's raw log at its recorded speed or faster.
 
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -9,14 +9,16 @@ interface RecordedOpening {
   readonly path: string
   /** Playback speed. */
   readonly pace: number
-  /** Messages per second of a log without times, before `pace`. */
+  /** Messages per second of a log without times, before applying `pace`. */
   readonly rateHz: number
   readonly timers: Timers
-  /** `notes`: sentences about assumed, invented or omitted times. */
+  /** `notes` are sentences about assumed, invented or omitted times. */
   onOpen(notes: readonly string[]): void
-  /** A message with CR LF. `at`: time of the replay, ms since the epoch, fractional. */
+  /** A message with CR LF. `at` is the time of the replay, ms since the epoch, fractional. */
   onBytes(bytes: Uint8Array, at: number): void
-  /** Nothing can be replayed, or a read error: nothing follows. `reason` is for people. */
+  /**
+   * Called if nothing can be replayed, or on a read error; nothing follows. `reason` is for people.
+   */
   onClose(reason: string): void
   /** For tests. */
   readonly read?: (path: string) => AsyncIterable<Uint8Array>
@@ -89,7 +91,7 @@ const reasons: Readonly<Record<string, string>> = {
 async function* readLogFile(path: string): AsyncGenerator<Uint8Array> {
   try {
     const found = await stat(path)
-    if (!found.isFile()) throw new Error('this is no file: name a raw log of a WindSonic')
+    if (!found.isFile()) throw new Error('this is not a file: name a raw log of a WindSonic')
     if (found.size === 0) throw new Error('the log is empty')
     // Small chunks keep the event loop responsive.
     yield* createReadStream(path, { highWaterMark: pieceBytes })
@@ -104,8 +106,8 @@ async function* readLogFile(path: string): AsyncGenerator<Uint8Array> {
 const maxPending = 4096
 
 /**
- * Messages without a time are spread between their neighbours; outside of these, or in a log without times, they are
- * `1000 / rateHz` apart. `gapMs`: since the previous message.
+ * Spreads messages without a time between their neighbours; outside of these, or in a log without
+ * times, they are `1000 / rateHz` apart. `gapMs` is the time since the previous message.
  */
 async function* pacedMessages(
   entries: ReturnType<typeof entriesOf>,
@@ -130,7 +132,10 @@ async function* pacedMessages(
   for (const message of pending) yield { message, gapMs: usualMs }
 }
 
-/** Polling loggers keep a frame at least hourly. A longer gap is a hole or a clock change; the page shows one hour. */
+/**
+ * Polling loggers keep a frame at least hourly. A longer gap is a hole or a clock change; the page
+ * shows one hour.
+ */
 const longestGapMs = 3_600_000
 /** A WindSonic's highest rate (P3). */
 const fastestHz = 4
@@ -141,9 +146,10 @@ const usualGaps = 2
 const leastUsualMs = 2000
 
 /**
- * Maps a line's time, ms, to the gap before it, ms: 0 if the clock went back, at most an hour. A step of an hour in a
- * local clock with frequent lines is daylight-saving time, not a gap. Of lines with equal times, one second's worth
- * plays at once; the rest, from a logger with coarse times, play at `rateHz` and shorten the next gap.
+ * Maps a line's time, ms, to the gap before it, ms: 0 if the clock went back, at most an hour. A
+ * step of an hour in a local clock with frequent lines is daylight-saving time, not a gap. Of lines
+ * with equal times, one second's worth plays at once; the rest, from a logger with coarse times,
+ * play at `rateHz` and shorten the next gap.
  */
 function createPacing(rateHz: number): (at: number, isLocal: boolean) => number {
   const mostAtOnce = Math.max(fastestHz, rateHz)

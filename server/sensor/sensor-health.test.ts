@@ -1,4 +1,4 @@
-// Checks what bad bytes are taken for, and when a sensor's state is reported and when not.
+// How bad bytes are classified, and when a change of the sensor's state is reported.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ function start({ isPolled = false, silentAfterMs = 3000 } = {}) {
   return { watch, time, said, sentences }
 }
 
-test('nothing is said twice, however long it lasts', () => {
+test('repeats no sentence, however long the state lasts', () => {
   const { watch, time, said } = start()
   watch.opened()
   time.advance(60_000)
@@ -42,7 +42,7 @@ test('nothing is said twice, however long it lasts', () => {
   assert.deepEqual(said, ['silent', 'connected'])
 })
 
-test('another reason is said again', () => {
+test('reports a new reason', () => {
   const { watch, time, said, sentences } = start()
   watch.opened()
   for (const bytes of [garbage, text, text]) {
@@ -54,7 +54,7 @@ test('another reason is said again', () => {
   assert.match(sentences[1] ?? '', /"hello, this is a GPS"/)
 })
 
-test('how long a silence must be follows the sensor’s own pace, not an outage', () => {
+test('the silence needed for a report depends on the sensor’s own pace, not on outages', () => {
   const { watch, time, said } = start()
   watch.opened()
   watch.push(frame, 0)
@@ -67,7 +67,7 @@ test('how long a silence must be follows the sensor’s own pace, not an outage'
   time.advance(60_000)
   watch.push(frame, 0)
   time.advance(5000)
-  assert.deepEqual(said.slice(2), ['connected', 'silent'], 'a minute is no pace')
+  assert.deepEqual(said.slice(2), ['connected', 'silent'], 'a minute does not count as a pace')
   watch.push(frame, 0)
   time.advance(250)
   watch.push(frame, 0)
@@ -75,7 +75,7 @@ test('how long a silence must be follows the sensor’s own pace, not an outage'
   assert.deepEqual(said.slice(4), ['connected', 'silent'], 'P3, which a second frame shows')
 })
 
-test('at a frame in four seconds neither the first nor one after a lost one is followed by silence', () => {
+test('at one frame in four seconds, neither the first frame nor one after a lost frame is followed by a report of silence', () => {
   const { watch, time, said } = start()
   watch.opened()
   for (let i = 0; i < 12; i++) {
@@ -87,7 +87,7 @@ test('at a frame in four seconds neither the first nor one after a lost one is f
   assert.deepEqual(said, ['connected', 'silent'])
 })
 
-test('the gap that a lost cable left is no pace', () => {
+test('the gap that a lost cable left does not count as the pace', () => {
   const { watch, time, said } = start()
   watch.opened()
   watch.push(frame, 0)
@@ -102,7 +102,7 @@ test('the gap that a lost cable left is no pace', () => {
   assert.deepEqual(said, ['connected', 'unplugged', 'connected', 'silent'])
 })
 
-test('a polled sensor’s silence counts the questions since its last answer', () => {
+test('a polled sensor’s silence counts the polls since its last answer', () => {
   const { watch, time, sentences } = start({ isPolled: true })
   watch.opened()
   watch.missed()
@@ -112,7 +112,7 @@ test('a polled sensor’s silence counts the questions since its last answer', (
   assert.match(sentences.at(-1) ?? '', /has not answered 12 questions in a row/)
 })
 
-test('while it is unplugged, and after it was stopped, nothing is judged', () => {
+test('judges nothing while unplugged or after stop', () => {
   const { watch, time, said, sentences } = start()
   watch.opened()
   watch.closed('the port closed')
@@ -131,8 +131,9 @@ interface Uart {
 }
 
 /**
- * The bytes that `receiver` makes of `sent`. Frames of characters: start, 8 data bits from the lowest, parity if any, one
- * stop bit. Characters with a wrong stop bit or parity are dropped, as serialport asks the driver (IGNPAR); some keep them.
+ * The bytes that `receiver` reads when `sender` sends them. Characters consist of a start bit, 8
+ * data bits from the lowest, parity if any, and one stop bit. Characters with a wrong stop bit or
+ * parity are dropped, as serialport asks the driver (IGNPAR); some drivers keep them.
  */
 function hearAs(sent: Uint8Array, sender: Uart, receiver: Uart): Uint8Array {
   const levels = [1, ...Array.from(sent, (byte) => character(byte, sender.parity)).flat()]
@@ -148,7 +149,10 @@ function hearAs(sent: Uint8Array, sender: Uart, receiver: Uart): Uint8Array {
   }
   return Uint8Array.from(heard)
 
-  /** The next fall of the line, to an eighth of a bit, as a receiver that samples eight times a bit sees it. */
+  /**
+   * The next falling edge, to an eighth of a bit, as seen by a receiver that samples eight times a
+   * bit.
+   */
   function nextStart(from: number): number {
     let at = from
     while (at < endAt && levelAt(at) === 0) at += bit / 8
@@ -184,7 +188,7 @@ const readings = Array.from({ length: 12 }, (_, i) =>
   bytes(wireOf(`Q,${200 + 7 * i},00${(2.74 + i / 7).toFixed(2)},M,00,`)),
 )
 
-/** Three seconds of a sensor at 4 Hz, as `hear` passes each reading on. */
+/** Three seconds of a sensor at 4 Hz, with each reading passed through `hear`. */
 function judgeAs(hear: (reading: Uint8Array) => Uint8Array): string {
   const evidence = new Evidence()
   for (const reading of readings)
@@ -199,21 +203,21 @@ const wrongRates = rates
   .flatMap((sent) => rates.map((heard) => [sent, heard] as const))
   .filter(([sent, heard]) => sent !== heard)
 
-test('the model of the receiver hears what is sent to it', () => {
+test('the model of the receiver reads what is sent at its own settings', () => {
   for (const parity of ['none', 'even', 'odd'] as const) {
     const uart: Uart = { baudRate: 9600, parity }
     assert.deepEqual(Buffer.from(hearAs(readings[0] ?? bytes(''), uart, uart)), readings[0])
   }
 })
 
-test('another rate is known as such from a driver that keeps every character', () => {
+test('another rate is recognised with a driver that keeps every character', () => {
   for (const [sent, heard] of wrongRates) {
     const verdict = judgeAs((reading) => misread(reading, { startBits: 0, ratio: heard / sent }))
     assert.equal(verdict, 'baud-rate', `${sent} heard at ${heard}`)
   }
 })
 
-test('from a driver that drops those without a stop bit it is that or nothing, never text or damage', () => {
+test('with a driver that drops characters without a stop bit, another rate looks like itself or like silence, never like text or damage', () => {
   const verdicts = wrongRates.map(([sent, heard]) =>
     judge({ baudRate: sent, parity: 'none' }, { baudRate: heard, parity: 'none' }),
   )
@@ -221,7 +225,7 @@ test('from a driver that drops those without a stop bit it is that or nothing, n
   assert.ok(verdicts.filter((verdict) => verdict === 'baud-rate').length >= 15, `${verdicts}`)
 })
 
-test('so a sensor at four times the rate is mute', () => {
+test('a sensor at four times the rate is silent', () => {
   assert.equal(judge({ baudRate: 38400, parity: 'none' }, { baudRate: 9600, parity: 'none' }), 'nothing')
 })
 
@@ -247,7 +251,7 @@ function judgeText(...pieces: readonly string[]) {
   return evidence.judge()
 }
 
-test('line ends alone are nothing, and so is what is old', () => {
+test('line ends alone count as nothing, and so do old bytes', () => {
   assert.deepEqual(judgeText('\r', '\n'), { kind: 'nothing' })
   const evidence = new Evidence()
   evidence.push(bytes('\xfe\x82\x92\xff\x8a\xfe\x82\x92'), 0)
@@ -268,7 +272,7 @@ test('another instrument is quoted', () => {
   })
 })
 
-test('what the sensor says of itself is understood in pieces, kept, and overtaken by what it says later', () => {
+test('the sensor’s announcements are understood in chunks, remembered, and replaced by later ones', () => {
   const banner = '\r\nWINDSONIC (Gill Instruments Ltd)\r\n2368-103\r\nCHECKSUM ROM:4651 4651 *PASS*\r\n'
   assert.deepEqual(judgeText('Q,229,0CONFIGUR', 'ATION MO', 'DE\r\n'), { kind: 'configuration' })
   assert.deepEqual(judgeText(banner), { kind: 'started' })
@@ -282,7 +286,7 @@ test('what the sensor says of itself is understood in pieces, kept, and overtake
   assert.deepEqual(evidence.judge(), { kind: 'nothing' })
 })
 
-test('intact frames that are not read here are another format, and quoted', () => {
+test('intact frames of an unsupported format are recognised and quoted', () => {
   const evidence = new Evidence()
   const other = wireOf('A,121,000.08,M,+344.66,+021.76,00,')
   evidence.push(bytes(`21,000.08,M,00,\x0316\r\n${other}\x02A,12`), 0)
@@ -292,7 +296,7 @@ test('intact frames that are not read here are another format, and quoted', () =
   })
 })
 
-test('a damaged frame whose sum happens to be right, one in 256, makes no other format', () => {
+test('a damaged frame whose checksum happens to be right, one in 256, is not taken for another format', () => {
   const evidence = new Evidence()
   for (let i = 0; i < 12; i++) {
     evidence.push(bytes(i === 5 ? wireOf('Q,22,002.74,M,00,') : '\x02Q,22,002.74,M,00,\x0399\r\n'), 0)
@@ -300,7 +304,7 @@ test('a damaged frame whose sum happens to be right, one in 256, makes no other 
   assert.deepEqual(evidence.judge(), { kind: 'damaged' })
 })
 
-test('a single intact frame weighs nothing after a long spell of garbage', () => {
+test('a single intact frame does not outweigh a long spell of garbage', () => {
   const evidence = new Evidence()
   evidence.push(bytes(wireOf('Q,22,002.74,M,00,')), 0)
   for (let i = 0; i < 200; i++) evidence.push(bytes('\xfe\x82\x92\xff\x8a'), 0)

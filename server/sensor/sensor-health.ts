@@ -15,7 +15,7 @@ type SensorHealth = Pick<SensorBody, 'state' | 'sentence'>
 
 interface WatchOpening extends LineSettings {
   readonly timers: Timers
-  /** Without a valid frame; longer for a slow sensor. */
+  /** Maximum time without a valid frame; longer for a slow sensor. */
   readonly silentAfterMs: number
   onChange(health: SensorHealth): void
 }
@@ -25,14 +25,18 @@ const slowestMs = 4500
 /** Frame intervals before a frame is late. */
 const toleratedIntervals = 2.5
 
-/** Messages over which damage is judged. */
+/** Number of messages over which damage is judged. */
 const messagesKept = 40
-/** Damage is reported from this count and share on, if enough messages are good, down to `endsAt`. */
+/**
+ * Damage is reported from this count and share on, if enough messages are good, until only `endsAt`
+ * are damaged.
+ */
 const partialDamage = { damaged: 8, share: 0.2, good: 4, endsAt: 2 }
 
 /**
- * Reports `connected` at the first valid frame, `silent` or `garbled` after `silentAfterMs` without one, `garbled` also
- * while many frames are damaged, `unplugged` without an open port; again when the reason changes.
+ * Reports `connected` at the first valid frame; `silent` or `garbled` after `silentAfterMs` without
+ * one; `garbled` also while many frames are damaged; `unplugged` without an open port. Reports
+ * again when the reason changes.
  */
 export class SensorWatch {
   readonly #opening: WatchOpening
@@ -71,7 +75,7 @@ export class SensorWatch {
     this.#note(false)
     if (this.#isPartlyDamaged) {
       const damaged = this.#damages.filter(Boolean).length
-      const sentence = `Of the last ${this.#damages.length} messages from ${path} ${damaged} came damaged and are not shown: check the cable and its ground, and the parity (now ${parity}).`
+      const sentence = `Of the last ${this.#damages.length} messages from ${path} ${damaged} were damaged and are not shown: check the cable and its ground, and the parity (now ${parity}).`
       this.#report('garbled', sentence, 'partly')
     } else this.#report('connected', `The sensor on ${path} is sending readings.`)
     this.#learnPace()
@@ -87,7 +91,7 @@ export class SensorWatch {
     this.#cancel()
     this.#frameAt = null
     this.#forgetDamage()
-    // Not the pause before the next attempt: the sentence stays while the pauses change.
+    // States the longest pause, not the next one, so that the sentence stays the same.
     const next = `trying again at least every ${seconds(portPauses.longestMs)}`
     this.#report('unplugged', `No sensor at ${this.#opening.path}: ${reason}; ${next}.`, reason)
   }
@@ -149,7 +153,7 @@ export class SensorWatch {
 /** `nothing`: no recent bytes. The others classify those since the last valid frame. */
 interface Verdict {
   readonly kind: 'nothing' | 'configuration' | 'started' | 'few' | 'baud-rate' | 'damaged' | 'format' | 'text'
-  /** Of other formats and other text. */
+  /** Quotes other formats and other text. */
   readonly excerpt?: string
 }
 
@@ -157,17 +161,20 @@ const silentVerdicts: ReadonlySet<Verdict['kind']> = new Set(['nothing', 'config
 
 /** The shortest frame has 15. */
 const fewestBytes = 8
-/** Bytes that are judged, the newest. */
+/** Number of newest bytes that are judged. */
 const mostBytes = 512
-/** The newest, of which the longest line is quoted. */
+/** Number of newest bytes, of which the longest line is quoted. */
 const excerptBytes = 96
-/** A wrong rate yields far more bytes that no instrument sends than a bad cable. */
+/** A wrong rate yields far more bytes that no instrument sends than a bad cable does. */
 const implausibleShare = 0.2
 const plainBytes = /[\w ,.:;$*+\-/()=]/g
-/** The last one wins (manual 1405-PS-0019: configuration mode, power-up banner). */
+/** The last one counts (manual 1405-PS-0019: configuration mode, power-up banner). */
 const announcements = /CONFIGURATION MODE|WINDSONIC|\*PASS\*/g
 
-/** Splits a line's bytes and classifies those since the last valid frame. Pure: no clock. Memory is bounded. */
+/**
+ * Splits a line's bytes and classifies those since the last valid frame. Pure: no clock. Memory is
+ * bounded.
+ */
 export class Evidence {
   readonly #splitter = createFrameSplitter()
   #text = ''
@@ -185,7 +192,7 @@ export class Evidence {
     return splits
   }
 
-  /** For a port that opens. */
+  /** Call when a port opens. */
   clear(): void {
     this.#splitter.clear()
     this.#forget()
@@ -197,7 +204,9 @@ export class Evidence {
     this.#announced = null
   }
 
-  /** `judge` returns `nothing` until more bytes arrive, unless the sensor announced a reason. */
+  /**
+   * Makes `judge` return `nothing` until more bytes arrive, unless the sensor announced a reason.
+   */
   age(): void {
     this.#isNew = false
   }
@@ -226,7 +235,7 @@ export class Evidence {
   }
 }
 
-/** Without a full stop. `missed`: polls without a reply. */
+/** A sentence without a full stop. `missed` is the number of unanswered polls. */
 export function complaint(
   { path, baudRate, parity, polling }: LineSettings,
   verdict: Verdict,
@@ -236,14 +245,15 @@ export function complaint(
   const excerpt = JSON.stringify(verdict.excerpt)
   switch (verdict.kind) {
     case 'nothing': {
-      // A wrong rate or parity may look like silence: some drivers drop characters without a stop bit.
+      // A wrong rate or parity may look like silence: some drivers drop characters without a stop
+      // bit.
       if (polling === null)
         return `The sensor on ${path} has sent nothing for ${seconds(forMs)}: check its power and cable, its baud rate and parity (here ${baudRate}, ${parity}), and that it is not set to be polled (M3, M4)`
       const questions = missed === 1 ? 'a question' : `${missed} questions in a row`
       return `The sensor on ${path} has not answered ${questions}: check its power and cable, its baud rate (here ${baudRate}), that it is set to be polled (M3, M4), and its node letter (here ${polling.node})`
     }
     case 'configuration':
-      return `The sensor on ${path} is in configuration mode and sends no readings: stop the server and say npm run sensor -- --configure D3, or switch the sensor off and on`
+      return `The sensor on ${path} is in configuration mode and sends no readings: stop the server and run npm run sensor -- --configure D3, or switch the sensor off and on`
     case 'started':
       return polling === null
         ? `The sensor on ${path} has started but sends no readings: it is probably set to be polled (M3, M4); set M2, or sensor.mode to polled`
@@ -251,13 +261,13 @@ export function complaint(
     case 'few':
       return `Only a few bytes and no reading from ${path} for ${seconds(forMs)}: check the baud rate (now ${baudRate}), the parity (now ${parity}) and the cable`
     case 'baud-rate':
-      return `What comes from ${path} makes no sense at ${baudRate} baud, parity ${parity}: the sensor is probably set otherwise; try ${othersThan(baudRate)} (sensor.baudRate), then another parity (sensor.parity)`
+      return `The data from ${path} makes no sense at ${baudRate} baud, parity ${parity}: the sensor is probably set otherwise; try ${othersThan(baudRate)} (sensor.baudRate), then another parity (sensor.parity)`
     case 'damaged':
-      return `Pieces of readings come from ${path}, but no whole one for ${seconds(forMs)}: check the parity (now ${parity}), the cable and its ground`
+      return `Pieces of readings arrive from ${path}, but no complete one for ${seconds(forMs)}: check the parity (now ${parity}), the cable and its ground`
     case 'format':
-      return `What comes from ${path} is whole, but in a format that is not read here (${excerpt}): if it is a WindSonic, set the sensor's message format to M2`
+      return `The data from ${path} is intact, but in an unsupported format (${excerpt}): if it is a WindSonic, set the sensor's message format to M2`
     case 'text':
-      return `What comes from ${path} are no readings of a WindSonic (${excerpt}): check what is connected to this port`
+      return `The data from ${path} is not from a WindSonic (${excerpt}): check what is connected to this port`
   }
 }
 
@@ -274,9 +284,9 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`
 }
 
-/** Working this long ends an incident. */
+/** An incident ends after working for this long. */
 const settledMs = 5000
-/** Between lines of one incident; doubles with each. */
+/** Pauses between lines about one incident; doubled each time. */
 const printPauses = { firstMs: 10_000, longestMs: 1_800_000 }
 
 type TroublePrinting = (code: OutputCode, sentence: string) => void
@@ -284,7 +294,7 @@ type TroublePrinting = (code: OutputCode, sentence: string) => void
 export class TroubleReport {
   readonly #print: TroublePrinting
   readonly #timers: Timers
-  /** Without its numbers; null without an incident. */
+  /** The sentence without its numbers; null without an incident. */
   #printed: string | null = null
   #nextAt = 0
   #pauseMs = printPauses.firstMs

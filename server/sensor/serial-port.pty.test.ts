@@ -58,7 +58,7 @@ function frames(from: number, count: number): Uint8Array {
   )
 }
 
-/** Keeps what is published and wakes whoever waits for some of it. */
+/** Records what is published, and wakes those that wait for it. */
 function listen() {
   const news = new EventEmitter()
   const speeds: Array<number | null> = []
@@ -78,7 +78,7 @@ function listen() {
   }
 }
 
-test('readings come in order, an unplugged line is said to be so, and goes on when it is back', {
+test('readings arrive in order, an unplugged line is reported, and readings resume when it is back', {
   skip,
 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-pty-'))
@@ -116,7 +116,7 @@ test('readings come in order, an unplugged line is said to be so, and goes on wh
   assert.equal(states.at(-1), 'connected')
 })
 
-test('a terminal stays the same while it is used, and is gone when another takes its place', {
+test('a terminal remains the same device while in use, and counts as gone when another replaces it', {
   skip,
 }, async (t) => {
   const plugInPty = () => openPty({ timers: processTimers, onInput: () => undefined, onEnd: () => undefined })
@@ -145,7 +145,7 @@ test('a terminal stays the same while it is used, and is gone when another takes
   time.advance(3000)
   assert.deepEqual(closings, [])
   await first.stop()
-  // The system gives the number of the first, which is free again, to the second.
+  // The system gives the second terminal the number of the first, which is free again.
   const second = await plugInPty()
   time.advance(1000)
   assert.deepEqual(closings, ['the device is gone'])

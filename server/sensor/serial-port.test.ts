@@ -1,4 +1,4 @@
-// Checks a serial port's life, and what a polled sensor is asked, on ports that never touch a device.
+// A serial port's life, and what a polled sensor receives, on ports that never touch a device.
 
 import assert from 'node:assert/strict'
 import { chmodSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const noSuchPort =
 const notAllowed =
   'this user may not use it; on Linux run sudo usermod -aG dialout $USER, or the group that ls -l shows, and log in again'
 
-/** A stop that never ends is a failure, not a wait. */
+/** A stop that never ends counts as a failure. */
 const bounded = { timeout: 5000 }
 
 interface FakeOpening {
@@ -136,7 +136,7 @@ test('notices a device that disappears silently, also through a link, and closes
     }
 })
 
-test('a change of the device’s mode is no disappearance, also through a link', async (t) => {
+test('a change of the device’s mode does not count as a disappearance, also through a link', async (t) => {
   for (const name of ['device', 'link'] as const) {
     const { device, ...paths } = pathsFor(t)
     const { newest, heard, time, source } = openFake({ path: { device, ...paths }[name] })
@@ -145,7 +145,7 @@ test('a change of the device’s mode is no disappearance, also through a link',
     time.advance(5000)
     assert.deepEqual(heard, ['open'])
     await source.stop()
-    assert.equal(time.pending(), 0, 'it is watched no longer')
+    assert.equal(time.pending(), 0, 'it is no longer watched')
   }
 })
 
@@ -209,7 +209,7 @@ test('stopping during a retry pause ends the retries', bounded, async () => {
 test('serialport’s errors become sentences for people', () => {
   const rows = [
     ['Error Resource temporarily unavailable Cannot lock port', 'another program has it open'],
-    ['Error: Inappropriate ioctl for device setting custom baud rate of 9600', 'it is no serial port'],
+    ['Error: Inappropriate ioctl for device setting custom baud rate of 9600', 'it is not a serial port'],
     ['Error: Permission denied, cannot open /dev/wind', notAllowed],
     ['Error: No such file or directory, cannot open /dev/wind', noSuchPort],
   ] as const
@@ -222,32 +222,28 @@ test('serialport’s errors become sentences for people', () => {
 
 const polling = { node: 'B', rateHz: 2 }
 
-test(
-  'a polled sensor is enabled and asked at every opening, and told to be quiet at the end',
-  bounded,
-  async () => {
-    const { source, newest, heard, time, ports } = openFake({ polling })
-    newest().succeed()
-    time.advance(130)
-    newest().receive('\x02B')
-    time.advance(500)
-    newest().unplug()
-    time.advance(500)
-    newest().succeed()
-    await source.stop()
-    time.advance(60_000)
-    assert.deepEqual(
-      ports.map(({ written }) => written),
-      [
-        ['?', 'B', 'B'],
-        ['?', '!'],
-      ],
-    )
-    assert.deepEqual(heard, ['open', '\x02B@130', 'the port closed, 500', 'open'])
-    assert.equal(newest().closings, 1)
-    assert.equal(time.pending(), 0)
-  },
-)
+test('a polled sensor is enabled and polled at every opening, and disabled at the end', bounded, async () => {
+  const { source, newest, heard, time, ports } = openFake({ polling })
+  newest().succeed()
+  time.advance(130)
+  newest().receive('\x02B')
+  time.advance(500)
+  newest().unplug()
+  time.advance(500)
+  newest().succeed()
+  await source.stop()
+  time.advance(60_000)
+  assert.deepEqual(
+    ports.map(({ written }) => written),
+    [
+      ['?', 'B', 'B'],
+      ['?', '!'],
+    ],
+  )
+  assert.deepEqual(heard, ['open', '\x02B@130', 'the port closed, 500', 'open'])
+  assert.equal(newest().closings, 1)
+  assert.equal(time.pending(), 0)
+})
 
 test('a write that never drains does not block the close', bounded, async () => {
   const { source, newest, time } = openFake({ polling })
@@ -291,7 +287,7 @@ test('a poll without the start of a frame within 130 ms is missed', () => {
   time.advance(121)
   port.receive('Q')
   time.advance(130)
-  assert.deepEqual(missed(), ['missed@510'], 'the echo of the letter is no answer')
+  assert.deepEqual(missed(), ['missed@510'], 'the echo of the letter does not count as an answer')
   time.advance(120)
   port.receive('\r\n$IIMWV')
   time.advance(200)
@@ -319,7 +315,7 @@ test('polls skipped during a stall are not made up for', () => {
   assert.deepEqual(times, [130, 380, 3500, 3630, 3880])
 })
 
-test('polls nothing more once stopped', async () => {
+test('sends no polls after stop', async () => {
   const { source, time, written, missed } = startPolled()
   time.advance(200)
   await source.stop()

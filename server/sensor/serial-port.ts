@@ -46,9 +46,9 @@ export function createSerialPort({ path, baudRate, parity }: PortSettings): Port
 const wakeUpMs = 4
 
 /**
- * On Node 26.4 and later, serialport 13 reads arriving bytes only in an event-loop turn that something else starts,
- * possibly seconds later (serialport/node-serialport, issue 3148). Each poller event starts a turn, or a timer on
- * Windows, which has no poller.
+ * On Node 26.4 and later, serialport 13 reads arriving bytes only in an event-loop turn that
+ * something else starts, possibly seconds later (serialport/node-serialport, issue 3148). Each
+ * poller event starts a turn, or a timer on Windows, which has no poller.
  */
 function readAtOnce(port: SerialPort): void {
   const nothing = () => undefined
@@ -71,12 +71,13 @@ interface SerialPortOpening extends Omit<LineOpening, 'onClose'> {
   onClose(reason: string, retryInMs: number): void
 }
 
-/** Between attempts to open a port. */
+/** Pauses between attempts to open a port. */
 export const portPauses: RetryPauses = { firstMs: 1000, longestMs: 10_000 }
 
 /**
- * A missing path, a failed opening and a lost cable call `onClose`, with the next attempt planned. Never throws. No
- * callback runs before it returns or after `stop()`, which resolves when the port is closed.
+ * Opens the port, and again after a missing path, a failed opening or a lost cable, each of which
+ * calls `onClose`. Never throws. No callback runs before it returns or after `stop()`, which
+ * resolves when the port is closed.
  */
 export function openSerialPort(opening: SerialPortOpening): { stop(): Promise<void> } {
   const { path, timers, random, onOpen, onBytes, onClose } = opening
@@ -126,8 +127,9 @@ export function openSerialPort(opening: SerialPortOpening): { stop(): Promise<vo
 const watchEveryMs = 1000
 
 /**
- * Calls `onGone` once if the path is missing or leads to another device. On Linux, serialport 13 does not close an
- * unplugged device that reads as empty, but loops and leaks memory (serialport/bindings-cpp, issue 162).
+ * Calls `onGone` once if the path is missing or leads to another device. On Linux, serialport 13
+ * does not close an unplugged device that reads as empty, but loops and leaks memory
+ * (serialport/bindings-cpp, issue 162).
  */
 function watchPath(path: string, timers: Timers, onGone: () => void): Cancel {
   const opened = deviceAt(path)
@@ -142,8 +144,9 @@ function watchPath(path: string, timers: Timers, onGone: () => void): Cancel {
 }
 
 /**
- * Null without a device or where paths are not files (COM3). A replugged port has a new inode, whatever its owner and
- * mode. A pseudo-terminal reuses its inode number (devpts), so only its change time tells.
+ * Null if there is no device, or if paths are not files (COM3). A replugged port has a new inode,
+ * whatever its owner and mode. A pseudo-terminal reuses its inode number (devpts), so only its
+ * change time tells.
  */
 function deviceAt(path: string): string | null {
   try {
@@ -156,14 +159,14 @@ function deviceAt(path: string): string | null {
 }
 
 interface LineOpening extends PortSettings {
-  /** Null for a sensor that sends continuously: nothing is written. */
+  /** Null for a sensor that sends continuously, to which nothing is written. */
   readonly polling: Polling | null
   readonly timers: Timers
   /** For tests. */
   readonly createPort?: typeof createSerialPort
   /** Partial frames received earlier are void. */
   onOpen(): void
-  /** `at`: arrival time, ms since the epoch, fractional. */
+  /** `at` is the arrival time, ms since the epoch, fractional. */
   onBytes(bytes: Uint8Array, at: number): void
   /** A poll was not answered. */
   onMissed?(): void
@@ -173,7 +176,7 @@ interface LineOpening extends PortSettings {
 
 export type Line = ReturnType<typeof openLine>
 
-/** From the attempt to open a port to its close. Does not throw. */
+/** Covers the time from the attempt to open a port to its close. Does not throw. */
 export function openLine(opening: LineOpening) {
   const { path, baudRate, parity, polling, timers, createPort = createSerialPort } = opening
   const closed = Promise.withResolvers<void>()
@@ -227,7 +230,7 @@ export function openLine(opening: LineOpening) {
       return !isOver && port?.isOpen === true
     },
     write,
-    /** Stops all callbacks; resolves when the port is closed. A polled sensor is told to be quiet. */
+    /** Stops all callbacks; resolves when the port is closed. Disables a polled sensor. */
     async close(lastWords = polling === null ? '' : disable): Promise<void> {
       if (lastWords !== '' && !isOver && port?.isOpen) {
         isOver = true
@@ -247,7 +250,7 @@ const lastWordsMs = 500
 
 const reasons: ReadonlyArray<readonly [begins: RegExp, reason: string]> = [
   [/cannot lock port/i, 'another program has it open'],
-  [/^Inappropriate ioctl/, 'it is no serial port'],
+  [/^Inappropriate ioctl/, 'it is not a serial port'],
   [
     /^No such file/,
     'there is no such port; plug the sensor in, or name another with --sensor-path (npm run sensor -- --list shows them)',
@@ -266,7 +269,7 @@ function reasonOf(error: unknown): string {
   return reason ?? bare.charAt(0).toLowerCase() + bare.slice(1)
 }
 
-/** For a polled sensor (M3, M4). */
+/** Settings for a polled sensor (M3, M4). */
 export interface Polling {
   /** Factory setting `Q`. */
   readonly node: string
@@ -280,12 +283,18 @@ const disable = '!'
 
 /** A reply begins within this time (same section). */
 const replyMs = 130
-/** A sensor is ready this long after power-up (same section), unannounced; hence enabling is repeated. */
+/**
+ * A sensor is ready this long after power-up (same section), unannounced; hence enabling is
+ * repeated.
+ */
 const readyMs = 5000
 
 const frameStarts = Buffer.from('\x02$')
 
-/** Poll n is due at start + n / rate; polls that a stall delays are skipped. Writes only `?` and the node letter. */
+/**
+ * Poll n is due at start + n / rate; polls that a stall delays are skipped. Writes only `?` and the
+ * node letter.
+ */
 function startPolling(
   { node, rateHz }: Polling,
   { timers, onMissed = () => undefined }: LineOpening,
@@ -319,7 +328,7 @@ function startPolling(
   plan()
   return {
     heard(bytes: Uint8Array): void {
-      // A two-wire adapter echoes what is written: a node letter alone is no reply.
+      // A two-wire adapter echoes what is written: a node letter alone is not a reply.
       if (!frameStarts.some((start) => bytes.includes(start))) return
       cancelMissed()
       lastActiveAt = timers.now()

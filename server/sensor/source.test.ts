@@ -1,4 +1,4 @@
-// Checks what each source publishes: every reading, and the sensor's state whenever it changes; and what is printed.
+// What each source publishes, readings and changes of the sensor's state; and what is printed.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -52,7 +52,7 @@ function start(sensor: Partial<Config['sensor']>, root = '/srv', onState?: () =>
   }
 }
 
-test('the default is simulated wind, which says so, and 4 readings a second', async () => {
+test('the default is simulated wind, which is identified as such, with 4 readings a second', async () => {
   const { source, time, readings, states } = start({})
   time.advance(60_000)
   const sentence = 'Simulated wind: no sensor is attached.'
@@ -64,14 +64,14 @@ test('the default is simulated wind, which says so, and 4 readings a second', as
   assert.equal(readings.length, 240)
 })
 
-test('no sensor says nothing', async () => {
+test('without a sensor nothing is reported', async () => {
   const { source, time, readings, states } = start({ source: 'none' })
   time.advance(60_000)
   await source.stop()
   assert.deepEqual([readings, states], [[], []])
 })
 
-test('a serial sensor is opened as it is set, never written to unless it is polled', async () => {
+test('a serial sensor is opened with its settings, and written to only if it is polled', async () => {
   const rows = [
     [{}, 'none', ''],
     [{ parity: 'odd', node: 'K', rateHz: 2 }, 'odd', ''],
@@ -109,11 +109,11 @@ async function startRecorded(t: TestContext, text: string, name = 'breeze.log') 
   return line
 }
 
-test('a recorded log says that it is one, by its name alone, and sends at its pace', async (t) => {
+test('a recorded log is identified as such, by its name only, and plays at its pace', async (t) => {
   const { source, time, readings, states, printed } = await startRecorded(t, log)
   const sentence = 'Recorded wind, breeze.log 10 times as fast: no sensor is attached.'
   const note =
-    'No times are understood in it: it is played at a made-up rate, 4 messages a second (sensor.rateHz).'
+    'No timestamps were recognised: the log is played at an assumed rate, 4 messages a second (sensor.rateHz).'
   assert.deepEqual(states, [{ source: 'recorded', state: 'connected', sentence, note }])
   assert.deepEqual(printed, [`Wind: ${note}`])
   while (readings.length < 7) {
@@ -122,11 +122,11 @@ test('a recorded log says that it is one, by its name alone, and sends at its pa
   }
   await source.stop()
   assert.equal(readings[1]?.state, 'calm')
-  assert.equal(readings[3]?.state, 'measured', 'it begins anew')
+  assert.equal(readings[3]?.state, 'measured', 'it begins again')
   assert.ok(readings.every((reading) => reading.source === 'recorded'))
 })
 
-test('a log that cannot be read is a state', async (t) => {
+test('an unreadable log is reported as a state', async (t) => {
   const { states, printed } = await startRecorded(t, '', 'none.log')
   const sentence =
     'The recorded wind cannot be played: none.log: the log cannot be read, there is no such file: check sensor.file (--sensor-file).'
@@ -141,7 +141,7 @@ function startPrinting() {
 
 const missing = 'Error: No such file or directory, cannot open /dev/wind'
 
-test('trouble with the sensor is said in the terminal too, once, and that it is over', () => {
+test('trouble with the sensor is printed in the terminal too, once, and so is its end', () => {
   const { port, time, printed, ports } = startPrinting()
   port().fail(missing)
   assert.match(
@@ -165,7 +165,7 @@ test('trouble with the sensor is said in the terminal too, once, and that it is 
   assert.deepEqual(printed(), ['Wind: The sensor on /dev/wind is sending readings.'])
 })
 
-test('a sensor that works is no news', () => {
+test('a working sensor is not reported', () => {
   const { port, time, printed } = startPrinting()
   port().succeed()
   for (let i = 0; i < 400; i++) {
@@ -175,7 +175,7 @@ test('a sensor that works is no news', () => {
   assert.deepEqual(printed(), [])
 })
 
-test('a loose cable, for an hour, is a few lines and no flood, and its end is said', () => {
+test('an hour of a loose cable gives a few lines, and a report when it ends', () => {
   const { port, time, printed } = startPrinting()
   for (let i = 0; i < 1800; i++) {
     port().succeed()
@@ -195,7 +195,7 @@ test('a loose cable, for an hour, is a few lines and no flood, and its end is sa
   assert.deepEqual(printed(), ['Wind: The sensor on /dev/wind is sending readings.'])
 })
 
-test('another trouble is said as well, and after the end nothing', async () => {
+test('prints another trouble as well, and nothing after the end', async () => {
   const { port, time, printed, source } = startPrinting()
   port().fail(missing)
   time.advance(10_000)
@@ -211,12 +211,12 @@ test('another trouble is said as well, and after the end nothing', async () => {
   assert.deepEqual([printed(), time.pending()], [[], 0])
 })
 
-/** A serial sensor, that sends by itself or is polled, on a port without a device. */
+/** A serial sensor, continuous or polled, on a port without a device. */
 function startSerial(polling: Partial<Config['sensor']> = {}) {
   return start({ source: 'serial', path: '/dev/no-such-wind', ...polling })
 }
 
-test('repeated frames are all passed on, stamped with their first byte', () => {
+test('repeated frames are all passed on, with the timestamp of their first byte', () => {
   const { time, port, readings, names } = startSerial()
   port().succeed()
   const startAt = time.now()
@@ -234,7 +234,7 @@ test('repeated frames are all passed on, stamped with their first byte', () => {
   assert.ok(readings.every(({ raw }) => raw === 'Q,229,002.74,M,00,'))
 })
 
-test('a converter that stalls and delivers its backlog at once loses nothing, stamped on arrival', () => {
+test('a converter that stalls and delivers its backlog at once loses nothing; timestamps are of arrival', () => {
   const { time, port, readings, names } = startSerial()
   port().succeed()
   port().receive(frame.repeat(2))
@@ -248,7 +248,7 @@ test('a converter that stalls and delivers its backlog at once loses nothing, st
   assert.deepEqual(names(), ['connected', 'silent', 'connected'])
 })
 
-test('an unplugged sensor says where, why and when it is tried again, once for each reason', () => {
+test('an unplugged sensor’s report says where, why and when it is retried, once for each reason', () => {
   const { time, port, states } = startSerial()
   const missing = 'Error: No such file or directory, cannot open /dev/no-such-wind'
   port().fail(missing)
@@ -268,7 +268,7 @@ test('an unplugged sensor says where, why and when it is tried again, once for e
   assert.match(states[1]?.sentence ?? '', /this user may not use it; on Linux run sudo usermod/)
 })
 
-test('what was half received before a cable was lost is not stitched to what comes after', () => {
+test('bytes received before a cable was lost are not joined to those after', () => {
   const { time, port, readings, names } = startSerial()
   port().succeed()
   port().receive(frame + frame.slice(0, 10))
@@ -315,20 +315,20 @@ test('a sensor that sends once in four seconds is slow, not silent', () => {
     time.advance(4000)
     port().receive(frame)
   }
-  // Before the first reading nobody can know.
+  // Unknown before the first reading.
   assert.deepEqual(names(), ['silent', 'connected'])
   time.advance(10_000)
   assert.equal(names().at(-1), 'silent')
 })
 
-test('a port that never says anything is silent', () => {
+test('a port that never sends anything is silent', () => {
   const { time, port, names } = startSerial()
   port().succeed()
   time.advance(3000)
   assert.deepEqual(names(), ['silent'])
 })
 
-test('steady garbage asks for the baud rate, once', () => {
+test('steady garbage suggests another baud rate, once', () => {
   const { time, port, states, readings } = startSerial()
   port().succeed()
   for (let i = 0; i < 100; i++) {
@@ -357,15 +357,15 @@ const once = { times: 1, everyMs: 10_000, state: 'silent' }
 const troubles: readonly Trouble[] = [
   {
     ...often,
-    what: 'intact frames that are not read here',
+    what: 'intact frames of an unsupported format',
     text: wireOf('Q,012.3,M,'),
-    sentence: /in a format that is not read here/,
+    sentence: /in an unsupported format/,
   },
   {
     ...often,
     what: 'a WindObserver',
     text: wireOf('A,121,000.08,M,+344.66,+021.76,00,'),
-    sentence: /is whole, but in a format that is not read here \("A,121,000.08,M,\+344.66,/,
+    sentence: /is intact, but in an unsupported format \("A,121,000.08,M,\+344.66,/,
   },
   {
     ...often,
@@ -377,7 +377,7 @@ const troubles: readonly Trouble[] = [
     ...often,
     what: 'another instrument',
     text: '$GPGGA,123519,4807.038,N\r\n',
-    sentence: /no readings of a WindSonic \("\$GPGGA,/,
+    sentence: /is not from a WindSonic \("\$GPGGA,/,
   },
   {
     ...often,
@@ -401,7 +401,7 @@ const troubles: readonly Trouble[] = [
   },
 ]
 for (const { what, text, times, everyMs, state, sentence } of troubles) {
-  test(`${what}: said as that, once`, () => {
+  test(`${what}: reported as such, once`, () => {
     const { time, port, states } = startSerial()
     port().succeed()
     for (let i = 0; i < times; i++) {
@@ -416,7 +416,7 @@ for (const { what, text, times, everyMs, state, sentence } of troubles) {
   })
 }
 
-test('a polled sensor that does not answer is said to have been asked', () => {
+test('the report of a silent polled sensor says that it was polled', () => {
   const { time, port, states } = startSerial({ mode: 'polled', node: 'B', rateHz: 2 })
   port().succeed()
   time.advance(3000)
@@ -429,7 +429,7 @@ test('a polled sensor that does not answer is said to have been asked', () => {
   assert.equal(states.at(-1)?.state, 'connected')
 })
 
-test('one that is asked every ten seconds is not silent in between', () => {
+test('a sensor polled every ten seconds is not silent in between', () => {
   const { time, port, names } = startSerial({ mode: 'polled', rateHz: 0.1 })
   port().succeed()
   for (let i = 0; i < 10; i++) {
@@ -439,7 +439,7 @@ test('one that is asked every ten seconds is not silent in between', () => {
   assert.deepEqual(names(), ['connected'])
 })
 
-/** One message each 250 ms: good, or with one bit flipped. */
+/** One message every 250 ms: good, or with one bit flipped. */
 function send(
   line: ReturnType<typeof startSerial>,
   count: number,
@@ -451,28 +451,28 @@ function send(
   }
 }
 
-test('a good part of the messages damaged is said, though readings come; once, until nearly all are good', () => {
+test('many damaged messages are reported although readings arrive; once, until nearly all are good', () => {
   const line = startSerial()
   line.port().succeed()
   send(line, 200, (index) => index % 3 === 1)
   assert.deepEqual(line.names(), ['connected', 'garbled'])
   assert.equal(
     line.states[1]?.sentence,
-    'Of the last 24 messages from /dev/no-such-wind 8 came damaged and are not shown: check the cable and its ground, and the parity (now none).',
+    'Of the last 24 messages from /dev/no-such-wind 8 were damaged and are not shown: check the cable and its ground, and the parity (now none).',
   )
   assert.ok(line.readings.length > 130)
   send(line, 60, () => false)
   assert.deepEqual(line.names(), ['connected', 'garbled', 'connected'])
 })
 
-test('a damaged message now and then is no trouble', () => {
+test('an occasional damaged message is not reported', () => {
   const line = startSerial()
   line.port().succeed()
   send(line, 2000, (index) => index % 10 === 0)
   assert.deepEqual(line.names(), ['connected'])
 })
 
-test('where damage leaves no message whole for a while, and readings come again, it is one trouble', () => {
+test('if damage leaves no intact message for a while, and then readings resume, it is reported as one trouble', () => {
   const line = startSerial()
   line.port().succeed()
   send(line, 30, (index) => index % 2 === 1)
@@ -480,10 +480,10 @@ test('where damage leaves no message whole for a while, and readings come again,
   send(line, 10, (index) => index % 2 === 1)
   assert.deepEqual(line.names(), ['connected', 'garbled'])
   send(line, 60, () => true)
-  assert.match(line.states.at(-1)?.sentence ?? '', /no whole one for/)
+  assert.match(line.states.at(-1)?.sentence ?? '', /no complete one for/)
 })
 
-test('before a cable is lost is no evidence of what comes after', () => {
+test('bytes from before a cable was lost are no evidence of what comes after', () => {
   const line = startSerial()
   line.port().succeed()
   send(line, 30, (index) => index % 2 === 1)
@@ -512,7 +512,7 @@ function live(line: ReturnType<typeof startSerial>, random: () => number): void 
   line.time.advance(random() * 2000)
 }
 
-test('to a sensor that sends by itself nothing is ever written, whatever happens', async () => {
+test('nothing is ever written to a continuous sensor, whatever happens', async () => {
   const line = startSerial()
   const random = createSeededRandom(2012)
   for (let i = 0; i < 5000; i++) live(line, random)
@@ -524,7 +524,7 @@ test('to a sensor that sends by itself nothing is ever written, whatever happens
   )
 })
 
-test('to a polled sensor ?, its letter and at the end ! are written, and nothing else', async () => {
+test('only ?, the letter and a final ! are written to a polled sensor', async () => {
   const line = startSerial({ mode: 'polled', node: 'K' })
   const random = createSeededRandom(2012)
   for (let i = 0; i < 5000; i++) live(line, random)

@@ -14,7 +14,10 @@ import { type createSerialPort, openSerialPort } from './serial-port.ts'
 import { WindSonic } from './simulator/windsonic.ts'
 import type { FrameReading } from './windsonic-frame.ts'
 
-/** `at`: ms since the epoch, fractional; the arrival of a reading's first byte, or the time a state was detected. */
+/**
+ * `at`: ms since the epoch, fractional; the arrival of a reading's first byte, or the time a state
+ * was detected.
+ */
 type Publish = <Kind extends 'reading' | 'sensor'>(kind: Kind, body: Bodies[Kind], at: number) => void
 
 /** `run` keeps ids unique across restarts. */
@@ -31,12 +34,12 @@ export function publishReadings(hub: Pick<Hub, 'publish'>, run: string): Publish
 
 interface SourceOpening {
   readonly sensor: Config['sensor']
-  /** Folder of a relative log file. */
+  /** Folder to which a relative log file belongs. */
   readonly root: string
   readonly publish: Publish
   readonly random: Random
   readonly timers: Timers
-  /** Without a valid frame. */
+  /** Maximum time without a valid frame. */
   readonly silentAfterMs?: number
   readonly print?: (code: OutputCode, sentence: string) => void
   /** For tests. */
@@ -49,8 +52,8 @@ interface Source {
 }
 
 /**
- * Publishes every reading, repeats included, and every change of the sensor's state. A silent, garbled or unplugged sensor is
- * a state, not an error.
+ * Publishes every reading, including repeats, and every change of the sensor's state. A silent,
+ * garbled or unplugged sensor is a state, not an error.
  */
 export function startSource(opening: SourceOpening): Source {
   const { publish, timers, print = () => undefined } = opening
@@ -133,7 +136,7 @@ function publishFrames(splits: readonly Split[], output: Output): void {
   for (const split of splits) if (split.kind === 'frame') output.reading(split.reading, split.at)
 }
 
-/** A port's path is not relative to a folder: it need not be a file (COM3). */
+/** A port's path is not resolved against a folder: it need not be a file (COM3). */
 function startSerial(opening: SourceOpening, output: Output): Source {
   const { timers, silentAfterMs = 3000 } = opening
   const { path, baudRate, parity, mode, node, rateHz } = opening.sensor

@@ -14,7 +14,7 @@ import {
   writeFrame,
 } from './windsonic-frame.ts'
 
-/** Opens when told. */
+/** Opens on command. */
 export class FakePort extends EventEmitter implements Port {
   readonly settings: PortSettings
   readonly written: string[] = []
@@ -23,7 +23,7 @@ export class FakePort extends EventEmitter implements Port {
   closings = 0
   /** Never drains. */
   isStuck = false
-  /** Closes only by `finishClosing`. */
+  /** Closes only with `finishClosing`. */
   isSlowToClose = false
   /** Simulates the other end. */
   onWrite: (text: string) => void = () => undefined
@@ -146,7 +146,7 @@ export function below(end: number, random: Random): number {
 
 const hundredths = (value: number) => Math.round(value * 100) / 100
 
-/** The frames of one sensor: one in six a calm, one in thirty a fault. */
+/** The frames of one sensor: one in six is a calm, one in thirty a fault. */
 export function drawFrames(count: number, random: Random): readonly SentFrame[] {
   const style: FrameStyle = {
     format: oneOf(formats, random),
@@ -214,11 +214,11 @@ function parts(at: number) {
 
 export interface LogLayout {
   readonly name: string
-  /** `at`: ms since the epoch. `index` counts from 0. */
+  /** `at` is in ms since the epoch. `index` counts from 0. */
   line(message: string, at: number, index: number): string
   /** Before the first line. */
   readonly heading?: string
-  /** Default 1. */
+  /** 1 by default. */
   readonly resolutionMs?: number
 }
 

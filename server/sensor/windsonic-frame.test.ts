@@ -1,4 +1,4 @@
-// Checks what bodies of each format say, which ones are refused, and that frames are written byte for byte.
+// What bodies of each format mean, which are refused, and that frames are written byte for byte.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,13 +18,13 @@ function verdictOn(body: string) {
   return readBody(body, /^(II|WI)MWV/.test(body))
 }
 
-/** Fails the test when the body is refused. */
+/** Fails the test if the body is refused. */
 function read(body: string): FrameReading {
   const verdict = verdictOn(body)
   return typeof verdict === 'string' ? assert.fail(`${body} was refused: ${verdict}`) : verdict
 }
 
-/** `none` when the body is read. */
+/** `none` if the body is read. */
 function refusal(body: string): string {
   const verdict = verdictOn(body)
   return typeof verdict === 'string' ? verdict : 'none'
@@ -46,7 +46,7 @@ for (const { body, sum, format, state, directionDegrees, speed } of vectors) {
   })
 }
 
-test('of the 256 sums one is right, in either case', () => {
+test('of the 256 checksums one is right, in either case', () => {
   for (const { body, sum } of vectors) {
     const sums = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
     const taken = sums.filter((other) => split(wireOf(body, '\r', other.toUpperCase()))[0]?.kind === 'frame')
@@ -55,7 +55,7 @@ test('of the 256 sums one is right, in either case', () => {
   }
 })
 
-test('sums that the manual prints against its own rule are refused', () => {
+test('checksums that the manual prints against its own rule are refused', () => {
   const misprints = [
     ['Q,,000.03,M,00,', '1C'],
     ['Q,,,M,04,', '24'],
@@ -85,7 +85,7 @@ test('a measured polar frame gives every field', () => {
   })
 })
 
-test('every direction and every hundredth is the number that it says', () => {
+test('every direction and every hundredth is read as its number', () => {
   for (let direction = 0; direction < 360; direction++)
     assert.equal(read(`Q,${String(direction).padStart(3, '0')},002.74,M,00,`).directionDegrees, direction)
   for (let hundredths = 0; hundredths <= 7500; hundredths++) {
@@ -135,7 +135,7 @@ test('a fault shows its status and never a number', () => {
   }
 })
 
-test('of all statuses good, good with heating and gain at maximum let the values stand', () => {
+test('values are valid only with the statuses good, good with heating and gain at maximum', () => {
   const statuses = Array.from({ length: 100 }, (_, code) => String(code).padStart(2, '0'))
   const sound = statuses.filter((status) => {
     const reading = read(`Q,229,002.74,M,${status},`)
@@ -155,7 +155,7 @@ test('a status may be padded with a space', () => {
     assert.equal(refusal(`Q,229,002.74,M,${status},`), 'layout', `status "${status}"`)
 })
 
-test('any node letter is one', () => {
+test('any letter is a valid node', () => {
   for (const node of 'ABCDEFGHIJKLMNOPQRSTUVWXYZ') assert.equal(read(`${node},229,002.74,M,00,`).node, node)
   for (const node of ['q', '@', '[', '1', ''])
     assert.equal(refusal(`${node},229,002.74,M,00,`), 'layout', `node "${node}"`)
@@ -176,7 +176,7 @@ test('ranges end at 359 degrees and 75 metres per second', () => {
   for (const body of beyond) assert.equal(refusal(body), 'range', body)
 })
 
-test('feet per minute alone need more digits than three', () => {
+test('only feet per minute need more than three digits', () => {
   assert.ok(Math.abs(Number(read('Q,229,14763.00,F,00,').speedMetresPerSecond) - 74.996) < 0.001)
   assert.equal(read('Q,229,1000.00,F,00,').speed, 1000)
   assert.equal(refusal('Q,229,14764.00,F,00,'), 'range')
@@ -185,7 +185,7 @@ test('feet per minute alone need more digits than three', () => {
   assert.equal(refusal('Q,229,100000.00,F,00,'), 'layout')
 })
 
-test('polar bodies of other widths are refused though their sum is right', () => {
+test('polar bodies of other widths are refused even with a correct checksum', () => {
   const intact = [
     'Q,29,002.74,M,00,',
     'Q,0229,002.74,M,00,',
@@ -209,7 +209,7 @@ test('polar bodies of other widths are refused though their sum is right', () =>
   for (const body of intact) assert.equal(refusal(body), 'layout', body)
 })
 
-test('two digits that changed places pass, unless a range catches them: XOR is blind to order', () => {
+test('two swapped digits are accepted, unless out of range: XOR ignores order', () => {
   assert.equal(checksum('Q,359,002.74,M,00,'), checksum('Q,359,002.47,M,00,'))
   assert.equal(refusal('Q,539,002.74,M,00,'), 'range')
   assert.equal(refusal('Q,359,002.47,M,00,'), 'none')
@@ -230,7 +230,7 @@ test('both heads and both kinds of status are read, and there is no node letter'
   }
 })
 
-test('calm and fault of NMEA are what they are in polar frames', () => {
+test('calm and fault of NMEA equal those of polar frames', () => {
   for (const [body, state] of [
     ['IIMWV,,R,000.04,M,A', 'calm'],
     ['IIMWV,170,R,000.04,M,A', 'calm'],
@@ -246,7 +246,7 @@ test('calm and fault of NMEA are what they are in polar frames', () => {
   }
 })
 
-test('an NMEA body that no WindSonic sends is refused though its sum is right', () => {
+test('an NMEA body that no WindSonic sends is refused even with a correct checksum', () => {
   const intact = [
     'IIMWV,284,T,001.26,K,A',
     'IIMWV,284.0,R,001.26,K,A',
@@ -269,7 +269,7 @@ const uvStyle = { format: 'uv', ending: '\r\n', talker: 'II', hasGillStatus: fal
 const common = { node: 'Q', unit: 'M', status: '00' } as const
 const hundredths = (value: number) => Math.round(value * 100) / 100
 
-test('a measured UV frame keeps its axes as sent, beside the wind made of them', () => {
+test('a measured UV frame keeps its axes as sent, and the wind derived from them', () => {
   const { directionDegrees, speed, speedMetresPerSecond, ...rest } = read('B,-003.00,+004.00,N,60,')
   assert.deepEqual(rest, {
     format: 'uv',
@@ -285,7 +285,7 @@ test('a measured UV frame keeps its axes as sent, beside the wind made of them',
   assert.ok(Math.abs(Number(speedMetresPerSecond) - 2.5722) < 1e-4)
 })
 
-test('written and read, every wind of the circle comes back as near as hundredths allow', () => {
+test('every wind direction survives writing and reading, as closely as hundredths allow', () => {
   for (let tenths = 0; tenths < 3600; tenths++) {
     const sent = axesOf(tenths / 10, 10)
     const axes = { u: hundredths(sent.u), v: hundredths(sent.v) }
@@ -321,7 +321,7 @@ test('a UV fault has no number, whatever its fields hold', () => {
     const { format, state, directionDegrees, speed, axes } = read(body)
     assert.deepEqual([format, state, directionDegrees, speed, axes], ['uv', 'fault', null, null, null], body)
   }
-  assert.equal(read('Q,,,M,04,').format, 'polar', 'nothing tells the two apart')
+  assert.equal(read('Q,,,M,04,').format, 'polar', 'nothing distinguishes the two')
 })
 
 test('the range of UV is that of the two axes together', () => {
@@ -330,7 +330,7 @@ test('the range of UV is that of the two axes together', () => {
   assert.equal(refusal('Q,+999.99,+001.00,M,00,'), 'range')
 })
 
-test('UV bodies of other widths or without signs are refused though their sum is right', () => {
+test('UV bodies of other widths or without signs are refused even with a correct checksum', () => {
   const intact = [
     'Q,001.59,-002.74,M,00,',
     'Q,+001.59,002.74,M,00,',
@@ -385,7 +385,7 @@ test('tunnel: polarity 1 is from the south and +U, 0 from the north and -U', () 
   assert.deepEqual([north.directionDegrees, north.speed, north.axes], [0, 1.59, { u: -1.59, v: null }])
 })
 
-test('tunnel: a sign is kept as sent, and the direction is still by the polarity', () => {
+test('tunnel: a sign is kept as sent, but the polarity determines the direction', () => {
   for (const [body, direction, u] of [
     ['Q,+001.59,1,00,M,', 180, 1.59],
     ['Q,-001.59,0,00,M,', 0, -1.59],
@@ -421,7 +421,7 @@ test('a tunnel fault has no number, whatever its fields hold', () => {
   }
 })
 
-test('what no tunnel frame says is refused though its sum is right', () => {
+test('a body that no tunnel frame has is refused even with a correct checksum', () => {
   for (const body of [
     'Q,001.59,2,00,M,',
     'Q,001.59,9,00,M,',
@@ -450,7 +450,7 @@ function written(some: Partial<FrameValues>, other: Partial<FrameStyle> = {}): s
   return Buffer.from(writeFrame({ ...values, ...some }, { ...style, ...other })).toString('latin1')
 }
 
-test('each format has its fields, its sum and its length', () => {
+test('each format has its fields, its checksum and its length', () => {
   for (const [other, body, length] of [
     [{ format: 'polar' }, 'Q,229,002.74,M,00,', 24],
     [{ format: 'uv' }, 'Q,+001.59,-002.74,M,00,', 29],
@@ -501,7 +501,7 @@ test('a zero is positive, from whichever side it was rounded', () => {
   assert.equal(frame, wireOf('Q,+000.00,+000.00,M,00,'))
 })
 
-test('NMEA says A where the values stand, V where not', () => {
+test('NMEA has A for valid values, V otherwise', () => {
   const last = (status: string) => written({ status }, { format: 'nmea' }).at(-6)
   assert.deepEqual(['00', '60', '10', '01', '04', '08'].map(last), ['A', 'A', 'A', 'V', 'V', 'V'])
 })

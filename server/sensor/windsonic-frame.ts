@@ -11,14 +11,14 @@ type BodyRefusal = 'layout' | 'range'
 /** `cut`: another frame or a line end came too early. `ending`: no line end after the checksum. */
 export type RefusalCode = BodyRefusal | 'checksum' | 'cut' | 'too-long' | 'ending'
 
-/** The checksum was right: undamaged, but another format or impossible values. */
+/** Whether the checksum was right: undamaged, but another format or impossible values. */
 export function isIntact(code: RefusalCode): boolean {
   return code === 'layout' || code === 'range'
 }
 
 /**
- * XOR of all characters as two upper-case hex digits (manual 1405-PS-0019, section 9.1; its later examples contradict
- * the rule, real units follow it). Text is latin1.
+ * XOR of all characters as two upper-case hex digits (manual 1405-PS-0019, section 9.1; its later
+ * examples contradict the rule, which real units follow). Text is latin1.
  */
 export function checksum(body: string): string {
   let sum = 0
@@ -38,15 +38,19 @@ const layouts = {
   /** M1 and M3, `Q,+001.59,-002.74,M,00,` */
   uv: new RegExp(`^([A-Z]),([+-]${size})?,([+-]${size})?,([A-Z]),${status},$`),
   /**
-   * M12, `Q,001.59,1,00,M,`: polarity 0 from the north, 1 from the south (manual 1405-PS-0019, issue 28, section 9.6).
-   * The manual describes a signed size but shows an unsigned one: both are read.
+   * M12, `Q,001.59,1,00,M,`: polarity 0 from the north, 1 from the south (manual 1405-PS-0019,
+   * issue 28, section 9.6). The manual describes a signed size but shows an unsigned one: both are
+   * read.
    */
   tunnel: new RegExp(String.raw`^([A-Z]),([+-]?${size})?,(\d)?,${status},([A-Z]),$`),
   /** M5, M14, M15 and M16, `IIMWV,284,R,001.26,K,A` */
   nmea: new RegExp(String.raw`^(?:II|WI)MWV,(\d{3})?,R,(${size})?,([A-Z]),(?:([AV])|${status})$`),
 }
 
-/** Expects a valid checksum. XOR accepts two spliced halves and ignores order: swapped digits remain undetected. */
+/**
+ * Expects a valid checksum. XOR accepts two spliced halves and ignores order: swapped digits remain
+ * undetected.
+ */
 export function readBody(raw: string, isNmea: boolean): FrameReading | BodyRefusal {
   if (isNmea) {
     const [whole, direction, speed, unit, letter, status = letter] = layouts.nmea.exec(raw) ?? []
@@ -99,10 +103,10 @@ function directionAndSpeed(directionDegrees: number | null, speed: number | null
 }
 
 /**
- * The manual defines "U (= South - North)" and "V (= East - West)", positive along the arrows of its figure 5
- * (1405-PS-0019, issue 28, section 9.2); in tunnel frames +U "is a wind from the South" (section 9.6). So u < 0 comes
- * from the north, v > 0 from the east. Meteorology's u and v differ in order and sign. The signs of a fault's nines are
- * undocumented.
+ * The manual defines "U (= South - North)" and "V (= East - West)", positive along the arrows of
+ * its figure 5 (1405-PS-0019, issue 28, section 9.2); in tunnel frames +U "is a wind from the
+ * South" (section 9.6). So u < 0 comes from the north, v > 0 from the east. Meteorology's u and v
+ * differ in order and sign. The signs of a fault's nines are undocumented.
  */
 function alongAxes(u: number | null, v: number | null): Values {
   if (u === null || v === null) return 'incomplete'
@@ -130,23 +134,29 @@ function alongTunnel(field: string | undefined, polarity: number | null): Values
 }
 
 /**
- * Good, good with heating (heated models), maximum gain (old units), NMEA acceptable (manual 1405-PS-0019, issue 28,
- * sections 9.4 and 11.5). Otherwise the values are meaningless.
+ * Good, good with heating (heated models), maximum gain (old units), NMEA acceptable (manual
+ * 1405-PS-0019, issue 28, sections 9.4 and 11.5). Otherwise the values are meaningless.
  */
 const soundStatuses: ReadonlySet<string> = new Set(['00', '60', '10', 'A'])
 
-/** Below it the direction is meaningless: command K, default K50 (manual 1405-PS-0019, issue 28, page 53). */
+/**
+ * Below it the direction is meaningless: command K, default K50 (manual 1405-PS-0019, issue 28,
+ * page 53).
+ */
 const calmMetresPerSecond = 0.05
 /** The highest value of K (same page); an empty direction above it is damage. */
 const highestCalmMetresPerSecond = 5
-/** The 75 model; others end at 60. */
+/** Limit of the 75 model; others end at 60. */
 const highestMetresPerSecond = 75
 /** Absorbs the rounding of unit conversion. */
 const rounding = 1e-9
 
 const nothing = { directionDegrees: null, speed: null, speedMetresPerSecond: null, axes: null }
 
-/** A fault overrides all other fields. Below the threshold the wind is calm, even with a direction (format O2). */
+/**
+ * A fault overrides all other fields. Below the threshold the wind is calm, even with a direction
+ * (format O2).
+ */
 function readingOf(
   { format, raw, node }: Pick<FrameReading, 'format' | 'raw' | 'node'>,
   unit = '',
@@ -175,7 +185,10 @@ export interface FrameValues {
   readonly directionDegrees: number | null
   /** In `unit`; in a fault null (O1) or 999.99 (O2). */
   readonly speed: number | null
-  /** In `unit`; null in a fault. Tunnel frames write the size of `u`, with polarity 1 if positive (from the south), else 0. */
+  /**
+   * In `unit`; null in a fault. Tunnel frames write the size of `u`, with polarity 1 if positive
+   * (from the south), else 0.
+   */
   readonly axes: Axes | null
   readonly unit: WindUnit
   /** Two digits. NMEA without the Gill status derives `A` or `V`. */
@@ -184,7 +197,7 @@ export interface FrameValues {
 
 export interface FrameStyle {
   readonly format: FrameFormat
-  /** L1 and L2. */
+  /** L1 or L2. */
   readonly ending: '\r\n' | '\r'
   /** NMEA: `II` in M5 and M16, `WI` in M14 and M15. */
   readonly talker: 'II' | 'WI'
@@ -192,7 +205,7 @@ export interface FrameStyle {
   readonly hasGillStatus: boolean
 }
 
-/** Byte for byte as a WindSonic. Throws a RangeError for values that no WindSonic sends. */
+/** Writes the same bytes as a WindSonic. Throws a RangeError for values that no WindSonic sends. */
 export function writeFrame(values: FrameValues, style: FrameStyle): Uint8Array {
   const body = bodyOf(values, style)
   const isNmea = style.format === 'nmea'

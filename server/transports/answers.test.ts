@@ -1,10 +1,10 @@
-// Checks that JSON in pieces is the JSON of the whole, and that no piece is large.
+// JSON in pieces equals the JSON of the whole, and no piece is large.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jsonPieces } from './answers.ts'
 
-test('pieces of JSON make the JSON of the whole, and none is large', () => {
+test('pieces of JSON concatenate to the JSON of the whole, and none is large', () => {
   for (const value of [
     {},
     [],

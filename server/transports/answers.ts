@@ -1,4 +1,4 @@
-// Answers: large ones are made as they are read, and each is charged until it has been read.
+// Responses: large ones are generated as they are read, and each is charged until it has been read.
 
 import type { ServerResponse } from 'node:http'
 import { constants, type ServerHttp2Stream } from 'node:http2'
@@ -10,18 +10,19 @@ import type { Refusal } from '../wire/refusal.ts'
 import { connectionOf } from './bodies.ts'
 import type { Budget } from './budget.ts'
 
-/** Larger answers are made in pieces of that size. */
+/** Larger responses are generated in pieces of this size. */
 const pieceLength = 65_536
 
-/** What a stream holds whose size is not known, a file's for instance. */
+/** What a stream of unknown size, such as a file, is assumed to hold. */
 const streamBytes = 2 * pieceLength
 
-/** That have a charge. */
+/** Responses that have a charge. */
 const charged = new WeakSet<object>()
 
 /**
- * Answers with parts: at once if they are small. `held`: about how many bytes until they were read, or what may be shared. Throws a `Refusal` (503
- * `too-much-begun`) before anything is made of them.
+ * Responds with parts: at once if they are small. `held` is the approximate number of bytes held
+ * until they are read, or what may be shared. Throws a `Refusal` (503 `too-much-begun`) before
+ * generating anything.
  */
 export function answerParts(
   ctx: ParameterizedContext,
@@ -57,7 +58,7 @@ function charge(ctx: ParameterizedContext, budget: Budget, given: number | reado
   if (refused) throw refused
 }
 
-/** The JSON of a value, in pieces: no string of it is copied as a whole. */
+/** Yields a value's JSON in pieces, without copying any string as a whole. */
 export function* jsonPieces(value: unknown): Generator<string> {
   let piece = ''
   for (const token of tokensOf(value)) {
@@ -72,7 +73,7 @@ export function* jsonPieces(value: unknown): Generator<string> {
 function* tokensOf(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > pieceLength) {
     yield '"'
-    // Half a surrogate pair is escaped, and read as one with the other half.
+    // Half a surrogate pair is escaped; parsers join it with the other half.
     for (let place = 0; place < value.length; place += pieceLength)
       yield JSON.stringify(value.slice(place, place + pieceLength)).slice(1, -1)
     yield '"'
@@ -91,7 +92,7 @@ function* tokensOf(value: unknown): Generator<string> {
   }
 }
 
-/** Charges the other answers: text, JSON and files. */
+/** Charges all other responses: text, JSON and files. */
 export function chargeAnswers(budget: Budget): Middleware {
   return async (ctx, next) => {
     await next()
@@ -104,7 +105,7 @@ export function chargeAnswers(budget: Budget): Middleware {
           ? body
           : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
         charge(ctx, budget, bytes.length)
-        // The text is not held beside its bytes.
+        // Avoids holding the text in addition to its bytes.
         if (typeof body !== 'string' || ctx.type) ctx.body = bytes
       }
     } catch (error) {
@@ -119,10 +120,10 @@ const isCharged = (body: unknown) => typeof body === 'object' && body !== null &
 const hasGone = (res: ServerResponse) =>
   'stream' in res ? (res.stream as ServerHttp2Stream).destroyed : res.destroyed
 
-/** Ms. Cut at once, a client that reads nothing would come again at once. */
+/** Delay before cutting a connection, ms: a client that reads nothing would reconnect at once. */
 const lingerMs = 1000
 
-/** Ends an answer in the middle. */
+/** Aborts a partial response. */
 export function cut({ req, body }: Pick<ParameterizedContext, 'req' | 'body'>): void {
   if (body instanceof Readable) body.destroy()
   if ('stream' in req) (req.stream as ServerHttp2Stream).close(constants.NGHTTP2_CANCEL)
@@ -135,7 +136,7 @@ export function cut({ req, body }: Pick<ParameterizedContext, 'req' | 'body'>): 
   }
 }
 
-/** Of bytes that are shared: a connection that reads nothing holds one of them beside. */
+/** For shared bytes: a connection that reads nothing holds only one piece in addition. */
 export function* piecesOf(bytes: Buffer): Generator<Buffer> {
   for (let place = 0; place < bytes.length; place += pieceLength)
     yield bytes.subarray(place, place + pieceLength)

@@ -1,4 +1,4 @@
-// Bodies of requests: bounded in size, time and by the budget, and no longer than their sender's session.
+// Request bodies: limited in size, in time, by the budget, and by their sender's session.
 
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
@@ -18,7 +18,7 @@ interface BodiesParts {
   readonly penalties: RateLimit
 }
 
-/** Whoever may only read sends probes alone. */
+/** A client that may only read sends nothing but probes. */
 const mostProbeBytes = 4096
 
 export const mostBytesFor = ({ may }: Grant, { maxMessageBytes }: BodiesParts['limits']) =>
@@ -26,7 +26,10 @@ export const mostBytesFor = ({ may }: Grant, { maxMessageBytes }: BodiesParts['l
 
 export type AnyRequest = IncomingMessage | Http2ServerRequest
 
-/** Large bodies of one connection; the next ones wait in their flow-control windows (RFC 9113, section 5.2). */
+/**
+ * Large bodies read at once per connection; more wait in their flow-control windows (RFC 9113,
+ * section 5.2).
+ */
 const mostAtOnce = 4
 
 interface Reading {
@@ -43,14 +46,18 @@ export class Bodies {
   }
 
   /**
-   * Rejects with a `Refusal` as soon as the body is too large (413), too slow (408) or longer than the session (401), and
-   * discards it; the listener handles the rest. `mostBytes` is for a body that is no message.
+   * Rejects with a `Refusal` as soon as the body is too large (413), too slow (408) or outlasts the
+   * session (401), and discards the rest up to a limit. `mostBytes` is for a body that is not a
+   * message.
    */
   async text(request: AnyRequest, grant: Grant, mostBytes?: number): Promise<string> {
     return (await this.#read(request, grant, mostBytes)).toString('utf8')
   }
 
-  /** As `text`. Rejects a body that is not UTF-8 with a `Refusal` (400 `bad-shape`); leaves out a byte order mark. */
+  /**
+   * Like `text`, but rejects a body that is not UTF-8 with a `Refusal` (400 `bad-shape`), and
+   * removes a byte order mark.
+   */
   async strictText(request: AnyRequest, grant: Grant): Promise<string> {
     const bytes = await this.#read(request, grant)
     try {
@@ -91,12 +98,12 @@ export class Bodies {
         charge.set(0)
         request.on('data', take)
       }
-      // The window holds all of a small one.
+      // A small body fits into the flow-control window.
       const isSmall = Number(request.headers['content-length'] ?? Infinity) <= mostUnreadBytes
       const leave = isSmall ? () => undefined : this.#takePlace(connection, begin)
       if (isSmall) begin()
       const stopTimer = timers.later(() => {
-        const sentence = `A request's body has to be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`
+        const sentence = `A request's body must be complete within ${bodySeconds} s (limits.bodySeconds); send it again.`
         end(new Refusal('too-slow', sentence))
       }, bodySeconds * 1000)
 
@@ -128,7 +135,10 @@ export class Bodies {
     })
   }
 
-  /** Calls `begin`, at once or when it is its turn. Returns what gives the place to the next; idempotent. */
+  /**
+   * Calls `begin`, at once or in turn. Returns a function that passes the place on to the next;
+   * idempotent.
+   */
   #takePlace(connection: object, begin: () => void): () => void {
     const { penalties, timers } = this.#parts
     const reading = this.#reading.getOrInsertComputed(connection, () => ({ count: 0, waiting: new Set() }))
@@ -159,7 +169,7 @@ export class Bodies {
   }
 }
 
-/** HTTP/2: the response does not need the rest. */
+/** On HTTP/2 the client gets the response without the rest being read. */
 const mostDiscardedBytes = 65_536
 
 /** Reads a little more, so that the sender of a slightly larger body sees the response. */
@@ -172,14 +182,14 @@ function discard(request: AnyRequest, mostBytes: number): void {
 }
 
 export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
-  const sentence = `A message may have ${maxBytes} bytes at most (limits.maxMessageBytes).`
+  const sentence = `A message may have at most ${maxBytes} bytes (limits.maxMessageBytes).`
   return new Refusal('too-large', sentence, id)
 }
 
-/** Of a message from whoever has that grant. */
+/** The refusal of a message that is too large for its sender's grant. */
 export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: string | null = null): Refusal {
   if (grant.may === 'write') return tooLarge(limits.maxMessageBytes, id)
-  const sentence = `Your invitation is for reading only, and lets you send probes of ${mostBytesFor(grant, limits)} bytes at most; ask for one that lets you write.`
+  const sentence = `Your invitation is read-only and allows only probes of at most ${mostBytesFor(grant, limits)} bytes; ask for one that lets you write.`
   return new Refusal('read-only-invitation', sentence, id)
 }
 
@@ -190,5 +200,5 @@ export function connectionOf(request: AnyRequest): object {
 }
 
 export function aborted(): Refusal {
-  return new Refusal('aborted', 'The request ended before its body did.')
+  return new Refusal('aborted', 'The request was aborted before its body was complete.')
 }

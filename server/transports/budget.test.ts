@@ -1,4 +1,4 @@
-// Checks who is refused when too much is begun, what a finished one frees, and how long a frame may take.
+// Which item is refused over a limit, what a finished one frees, and how long a frame may take.
 
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
@@ -14,7 +14,7 @@ function openBudget() {
   return { budget, refused, open }
 }
 
-test('beyond the limit of a connection the newest is refused, and the others go on', () => {
+test('over the limit of a connection, the newest item is refused and the others continue', () => {
   const { refused, open } = openBudget()
   const [connection, another] = [{}, {}]
   const first = open(connection, 'first')
@@ -32,7 +32,7 @@ test('beyond the limit of a connection the newest is refused, and the others go 
   assert.deepEqual(refused, ['second too-much-begun'])
 })
 
-test('an item larger than the limits is accepted while it is alone', () => {
+test('an item larger than the limits is accepted if it is the only one', () => {
   const { refused, open } = openBudget()
   const [connection, another] = [{}, {}]
   const large = open(connection, 'large')
@@ -45,7 +45,7 @@ test('an item larger than the limits is accepted while it is alone', () => {
   assert.equal(refused.length, 1)
 })
 
-test('beyond the total limit, the largest item of the largest connection is refused', () => {
+test('over the total limit, the largest item of the largest connection is refused', () => {
   const { refused, open } = openBudget()
   const [greedy, usual, newcomer] = [{}, {}, {}]
   for (const [name, bytes] of [
@@ -100,7 +100,7 @@ test('a source paused for two reasons resumes when both are gone', () => {
   assert.equal(source.isPaused(), false)
 })
 
-test('an unfinished frame has a time limit; complete frames have none', () => {
+test('an incomplete frame has a time limit; complete frames have none', () => {
   const { budget } = openBudget()
   const time = createManualTime()
   const refused: string[] = []

@@ -1,10 +1,10 @@
-// Memory for what clients have begun and not finished: bodies, frames, answers that wait to be read.
+// Memory for items in progress: incomplete bodies and frames, and responses that are not read yet.
 
 import type { Config } from '../config/config.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 
-/** Bytes; one that is larger is taken where it is alone. */
+/** In bytes; a larger item is accepted if it is the only one. */
 export type BudgetLimits = Pick<Config['limits'], 'connectionBytes' | 'unfinishedBytes'>
 
 interface Account {
@@ -15,24 +15,24 @@ interface Account {
 const againAfterMs = 1000
 const burstMs = 1000
 
-/** What Node holds at most of a body that nobody reads yet: the flow-control window of its stream. */
+/** Maximum that Node holds of a body that is not being read: its stream's flow-control window. */
 export const mostUnreadBytes = 65_536
 
-/** What a kept chunk costs beside its bytes. */
+/** Overhead of a kept chunk. */
 export const chunkBytes = 256
 
-/** Of what is larger than that more comes in turns, so that the processor has time for what is small. */
+/** Larger bodies are paced, so that small ones still get CPU time. */
 const smallBytes = 65_536
 /** At 300 MB/s, the event loop does nothing else. */
 const largeBytesPerSecond = 33_554_432
 
-/** What is being received. */
+/** Something being received that can be paused. */
 export interface Source {
   readonly pause: () => unknown
   readonly resume: () => unknown
 }
 
-/** A source that is paused for several reasons. */
+/** Allows a source to be paused for several reasons. */
 export class Valve implements Source {
   readonly #source: Source
   #reasons = 0
@@ -52,13 +52,19 @@ export class Valve implements Source {
   }
 }
 
-/** Beyond the limit of a connection the newest is refused, beyond that of all the largest item of the largest connection. */
+/**
+ * Over one connection's limit its newest item is refused; over the total limit, the largest item of
+ * the largest connection.
+ */
 export class Budget {
   readonly #limits: BudgetLimits
   readonly #timers: Timers
-  /** When what has come of the large ones would have come at their rate, ms since the epoch. */
+  /**
+   * Time at which the large bodies received so far would have arrived at the paced rate, ms since
+   * the epoch.
+   */
   #largeUntil = 0
-  /** By HTTP/2 session or socket; of those that hold anything. */
+  /** By HTTP/2 session or socket, if it holds anything. */
   readonly #accounts = new Map<object, Account>()
   #bytes = 0
 
@@ -68,8 +74,8 @@ export class Budget {
   }
 
   /**
-   * `onRefused` frees what was begun: a `Refusal` (503 `too-much-begun`) says why. Called at most once. A large one's `source` is
-   * paused while others are received.
+   * `onRefused` must free the item; its `Refusal` (503 `too-much-begun`) gives the reason. Called
+   * at most once. The `source` of a large item is paused while others are received.
    */
   open(connection: object, onRefused: (refusal: Refusal) => void, source: Source | null = null): Charge {
     const change = (charge: Charge, bytes: number) => {
@@ -110,11 +116,11 @@ const largest = <One extends { readonly bytes: number }>(all: Iterable<One>): On
   Iterator.from(all).reduce((one, other) => (other.bytes > one.bytes ? other : one))
 
 function tooMuch(most: number, limit: string): Refusal {
-  const sentence = `More than ${most} bytes are begun and not finished or not read (${limit}); finish something first, then send it again.`
+  const sentence = `More than ${most} bytes are in progress (${limit}: unfinished uploads or unread answers); let some finish, then retry.`
   return new Refusal('too-much-begun', sentence, null, againAfterMs)
 }
 
-/** What one request, frame or answer holds. */
+/** The bytes that one request, frame or response holds. */
 export class Charge {
   /** Set by its budget. */
   bytes = 0
@@ -142,7 +148,10 @@ export class Charge {
   }
 }
 
-/** Bytes of a frame with a message of that size; slightly larger messages get an explicit error. */
+/**
+ * Maximum size of a frame for a message of this size; slightly larger messages get an explicit
+ * error.
+ */
 export const largestFrame = (maxMessageBytes: number) => maxMessageBytes * 2 + 64 * 1024
 
 interface FrameParts {
@@ -154,7 +163,7 @@ interface FrameParts {
   readonly onRefused: (refusal: Refusal) => void
 }
 
-/** The frame of a stream that has begun to come: bounded in time and by the budget. */
+/** The incomplete frame of a stream, limited in time and by the budget. */
 export class UnfinishedFrame {
   readonly #parts: FrameParts
   readonly #charge: Charge
@@ -165,13 +174,16 @@ export class UnfinishedFrame {
     this.#charge = parts.budget.open(parts.connection, parts.onRefused, parts.source)
   }
 
-  /** `bytes` have come. `isNew`: they may be of another frame, since one has ended with them. Returns the frame's size so far. */
+  /**
+   * Adds received bytes. `isNew`: a frame ended with them, so they may belong to a new one. Returns
+   * the frame's size so far.
+   */
   add(bytes: number, isNew: boolean): number {
     const { timers, mostSeconds } = this.#parts
     if (isNew) this.#stop()
     else
       this.#stopTimer ??= timers.later(() => {
-        const sentence = `A frame has to be complete within ${mostSeconds} s (limits.bodySeconds); send it again.`
+        const sentence = `A frame must be complete within ${mostSeconds} s (limits.bodySeconds); send it again.`
         this.#charge.refuse(new Refusal('too-slow', sentence))
       }, mostSeconds * 1000)
     const total = bytes + (isNew ? 0 : this.#charge.bytes + chunkBytes)

@@ -1,4 +1,4 @@
-// Frames that clients send in a stream, over WebSocket or in a streamed body: checked, stored and answered in order.
+// Frames from clients, over WebSocket or in a streamed body: checked, stored and answered in order.
 
 import { counted } from '../http/refusals.ts'
 import { admitAwareness, admitBeat, admitDraft, idOf } from '../hub/admission.ts'
@@ -19,35 +19,41 @@ interface InboundParts {
   readonly timers: Timers
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
   readonly grant: Grant
-  /** Counts as the sender, for the rate limit and heartbeats. */
+  /** The sender, for the rate limit and heartbeats. */
   readonly window: Subscriber
-  /** Of the stream's key. */
+  /** Fingerprint of the stream's key. */
   readonly fingerprint: string | null
-  /** Takes the answers; null when it has ended. */
+  /** Receives the answers; null once it has ended. */
   readonly stream: () => Pick<Subscriber, 'send' | 'isBehind' | 'isClosed'> | null
-  /** Paused for backpressure, instead of a refusal. */
+  /** Paused for backpressure, instead of refusing frames. */
   readonly source: Source
 }
 
-/** A function answers a PING; null for a frame that nothing answers. */
+/** A function answers a PING; null is a frame that needs no answer. */
 type Received = string | Refusal | (() => void) | null
 
 const lookAgainMs = 50
 
-/** For a client to repeat what the log refused, beyond the time that it was told to wait. */
+/**
+ * How long a client may take to repeat what the log refused, in addition to the retry delay it was
+ * given.
+ */
 const repeatWithinMs = 5000
 
 /** Processes frames of one stream in order, with rate limit and backpressure. */
 export class InboundFrames {
   readonly #parts: InboundParts
-  /** Frames already read before the pause: at most one read. */
+  /** Frames that had been read before the pause: at most one read's worth. */
   #held: Received[] = []
   #stopTimer: (() => void) | null = null
   #isPaused = false
   #hasBeaten = false
-  /** The last answer that waits, for the log or for those before it. */
+  /** The last pending answer, which waits for the log or for earlier answers. */
   #answered: Promise<void> | null = null
-  /** Refused by the log, and to be repeated: until then what the client had sent after it must not overtake it. */
+  /**
+   * A message that the log refused and the client must repeat: until then, messages it sent later
+   * are refused too.
+   */
   #awaited: { readonly id: string; readonly refusal: Refusal; readonly endsAt: number } | null = null
 
   constructor(parts: InboundParts) {
@@ -96,9 +102,9 @@ export class InboundFrames {
 
   #takeNow(received: Received): void {
     const { hub, timers, grant, window, stream } = this.#parts
-    // `ws` goes on reading after `bye` until its peer closes too. Nothing of that is acknowledged.
+    // `ws` continues reading after `bye` until its peer closes too. None of that is acknowledged.
     if (stream()?.isClosed || hasEnded(grant, timers.now())) return
-    // Its heartbeats wait in this queue: earlier frames count as signs of life.
+    // The client's heartbeats wait in this queue: earlier frames count as signs of life.
     if (this.#hasBeaten) hub.heard(window)
     if (received === null) return
     if (typeof received === 'function') return void received()
@@ -109,7 +115,7 @@ export class InboundFrames {
         hub.heard(window, admitBeat(frame))
         this.#hasBeaten = true
       }
-      // Immediately: it acknowledges nothing, and would age in the queue.
+      // Immediately: it acknowledges nothing, and would be stale after the queue.
       else if (frame.type === 'clock') this.#say(answerClock(frame, timers.now()))
       else if (frame.type === 'awareness') this.#show(frame)
       else this.#publish(frame.message, Buffer.byteLength(received))
@@ -168,13 +174,13 @@ const againAfterMs = 1000
 
 function refusalFor(error: unknown, id: string | null = null): DownFrame {
   if (error instanceof Refusal) return counted(error).toJSON()
-  output.incident('frame-failed', 'A frame could not be taken', error)
+  output.incident('frame-failed', 'A frame could not be handled', error)
   // A retry may succeed: the disk may have been full.
   const again = id === null ? null : againAfterMs
   return counted(new Refusal('internal', 'The server failed on that frame.', id, again)).toJSON()
 }
 
-/** Its type only; the rest is unchecked. */
+/** Checks only the type; the rest is validated later. */
 function frameIn(text: string): UpFrame {
   const frame = parseJson(text)
   if (typeof frame === 'object' && frame !== null && 'type' in frame) {
@@ -187,8 +193,11 @@ function frameIn(text: string): UpFrame {
   throw new Refusal('bad-frame', `A frame is ${forms}.`)
 }
 
-/** `now` is both receipt and response, ms since the epoch. */
+/** `now` is both the time of receipt and of response, ms since the epoch. */
 function answerClock({ at }: { readonly at?: unknown }, now: number): DownFrame {
   if (Number.isFinite(at)) return { type: 'clock', sent: at as number, received: now, at: now }
-  throw new Refusal('bad-shape', 'Who asks for the time says "at": its own, in ms since the epoch.')
+  throw new Refusal(
+    'bad-shape',
+    'A clock request must contain "at": the client\'s time, in ms since the epoch.',
+  )
 }

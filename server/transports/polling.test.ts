@@ -1,4 +1,4 @@
-// Checks how long polls are held, and that an answer is one JSON text whatever its messages say.
+// How long polls are held, and that a response is valid JSON whatever its messages contain.
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
@@ -11,7 +11,7 @@ import type { DownFrame, PollAnswer } from '../wire/messages.ts'
 import { Budget } from './budget.ts'
 import { longPolling } from './polling.ts'
 
-/** Mounts it on a router and asks it, without a socket; `res` is the answer's way out. */
+/** Mounts it on a router and requests it without a socket; `res` is the response stream. */
 function openPolling(holdMs: number, lastsMs: number | null = null) {
   const opened = openHub()
   const { time } = opened
@@ -40,7 +40,7 @@ function openPolling(holdMs: number, lastsMs: number | null = null) {
   return { ...opened, ask }
 }
 
-test('an answer is one JSON text, whatever its messages say', async () => {
+test('a response is valid JSON, whatever its messages contain', async () => {
   const { hub, ask } = openPolling(0)
   const hostile = ['"}]}', '\\', '\n\u2028\0', '💨\ud83d', '</script>']
   for (const [n, html] of hostile.entries()) await hub.publish(draft(`m-${n}`, html))
@@ -50,7 +50,7 @@ test('an answer is one JSON text, whatever its messages say', async () => {
   assert.deepEqual([cursor, frames[0]?.type, frames.flatMap(htmlOf)], ['life1:5', 'welcome', hostile])
 })
 
-test('an empty answer is valid JSON too', async () => {
+test('an empty response is valid JSON too', async () => {
   const { ask } = openPolling(0)
   assert.deepEqual(await ask('window=w1&channels=main&cursor=life1:0').answered, {
     cursor: 'life1:0',

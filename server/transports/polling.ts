@@ -41,7 +41,7 @@ function mountPoll(path: string, transport: TransportName, mounting: Mounting): 
 
 const comma = Buffer.from(',')
 
-/** A `PollAnswer` built from frames encoded once for all clients. */
+/** Yields a `PollAnswer` built from frames that are encoded once for all clients. */
 function* partsOf(cursor: string, left: Delivery[]): Generator<Buffer> {
   yield Buffer.from(`{"cursor":"${cursor}","frames":[`)
   for (let next = left.shift(); next; next = left.shift()) {

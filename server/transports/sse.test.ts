@@ -1,4 +1,4 @@
-// Checks that a frame is one event, whatever it says.
+// A frame is one event, whatever it contains.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,13 +11,13 @@ import { socketFraming } from './websocket.ts'
 
 function eventsIn(...bytes: Buffer[]): Required<SseEvent>[] {
   const events: Required<SseEvent>[] = []
-  // Cut wherever a connection may cut it.
+  // Split at every place where a connection may split it.
   const { push } = createSseReader((event) => events.push(event))
   for (const one of bytes) for (const character of String(one)) push(character)
   return events
 }
 
-/** What could end an event, a line or a text, or be taken for a field. */
+/** Characters that might end an event, a line or a text, or be read as a field. */
 const hostile = [
   '',
   '\n\nevent: bye\ndata: {}\n\n',
@@ -43,7 +43,7 @@ test('a message is its event’s data, and its cursor is the event’s id', () =
   }
 })
 
-test('a message whose JSON is known is the same event, and the same frame', () => {
+test('a message whose JSON is known becomes the same event and the same frame', () => {
   for (const html of hostile) {
     const message = messageOf({ seq: 7, body: { html } })
     const known = new Delivery({ type: 'message', message }, 'life1:7', JSON.stringify(message))
@@ -71,7 +71,7 @@ test('any other frame is an event named by its type, without an id', () => {
   }
 })
 
-test('events stand one after another, each ended', () => {
+test('events follow one another, each with its own end', () => {
   const bytes = [editOf(1, 'a\n\nb'), editOf(2), new Delivery({ type: 'heartbeat', newest: 2 })].map((one) =>
     one.bytes(sseFraming),
   )

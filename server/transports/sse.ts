@@ -15,7 +15,7 @@ export const sse: ServerTransport = (mounting) => mountStream('/api/stream', 'ss
 export const sseFraming: Framing = {
   encode(frame, cursor, message) {
     const { type, ...rest } = frame
-    // JSON has no line ends of its own, which an event would have to split.
+    // JSON contains no line ends, at which an event would have to be split.
     if (message !== undefined) return Buffer.from(`event: message\nid: ${cursor}\ndata: ${message}\n\n`)
     const data = frame.type === 'message' ? JSON.stringify(frame.message) : JSON.stringify(rest)
     return Buffer.from(formatEvent({ event: type, id: cursor ?? '', data }))
@@ -42,7 +42,7 @@ export function mountStream(
       {
         ...identity,
         holds(deliveries) {
-          // Over HTTP/1.1 they are encrypted for each client.
+          // Over HTTP/1.1 the bytes are encrypted for each client.
           if ('stream' in res) held.set(deliveries)
           else replay.set(bytesHeldBy(deliveries))
           return !replay.isOver
@@ -74,8 +74,8 @@ const streamHeaders = {
 }
 
 /**
- * HTTP/2: the stream, which skips the checks of Node's response. HTTP/1.1: the response, unchunked, ended by the connection
- * (RFC 9112, 6.3).
+ * HTTP/2: the stream, which skips the checks of Node's response. HTTP/1.1: the response, unchunked,
+ * ended by the connection (RFC 9112, 6.3).
  */
 function bytesDown(response: ServerResponse): Pick<Writable, 'write' | 'on'> {
   if ('stream' in response) return response.stream as Writable

@@ -1,4 +1,4 @@
-// Server-sent events down; up, one endless request body with a JSON frame per line.
+// Server-sent events down; up, one endless request body with one JSON frame per line.
 
 import type { IncomingMessage } from 'node:http'
 import { beatsMissed } from '../hub/heartbeats.ts'
@@ -12,10 +12,16 @@ import { mountStream } from './sse.ts'
 import { admitOwner, type Mounting, queryOf, type ServerTransport } from './transport.ts'
 import { mustBeOfType } from './uplink.ts'
 
-/** Heartbeats. Silent clients are disconnected earlier; this ends requests without a client. */
+/**
+ * In heartbeat intervals. Silent clients are disconnected earlier; this ends requests without a
+ * client.
+ */
 const longestSilence = beatsMissed * 2
 
-/** Acknowledged on the event stream: browsers expose a response only after the request (half duplex). */
+/**
+ * Acknowledged on the event stream: browsers expose a response only after the request (half
+ * duplex).
+ */
 export const streaming: ServerTransport = (mounting) => {
   const { router, hub, timers, limits, heartbeatMs } = mounting
   mountStream('/api/streaming', 'streaming', mounting)
@@ -25,7 +31,7 @@ export const streaming: ServerTransport = (mounting) => {
     const { window: name, fingerprint } = admitOwner(queryOf(ctx))
     const window = hub.streamOf(name)
     if (!window) {
-      const sentence = `No event stream of window "${name}" is open, down which to acknowledge; open that first.`
+      const sentence = `Window "${name}" has no open event stream for acknowledgements; open one first.`
       throw new Refusal('no-stream', sentence)
     }
     const grant = grantOf(ctx)
@@ -59,13 +65,16 @@ interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
   readonly onLine: (line: string) => void
 }
 
-/** Rejects for a line that is too long, slow or large for the budget, `silenceMs` without data, an aborted body, and what `onLine` throws. */
+/**
+ * Rejects for a line that is too long, too slow or too large for the budget, after `silenceMs`
+ * without data, for an aborted body, and with errors of `onLine`.
+ */
 function readLines(
   request: IncomingMessage,
   { timers, budget, limits, mostBytes, silenceMs, source, onLine }: Lines,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    /** Of the line that has begun. */
+    /** Pieces of the incomplete line. */
     let pieces: string[] = []
     let heardAt = timers.now()
     let stopTimer = timers.later(look, silenceMs)
@@ -77,7 +86,7 @@ function readLines(
     function look(): void {
       const leftMs = heardAt + silenceMs - timers.now()
       if (leftMs > 0) stopTimer = timers.later(look, leftMs)
-      else fail(new Refusal('silent', 'Nothing came in this request for too long.'))
+      else fail(new Refusal('silent', 'This request was silent for too long.'))
     }
 
     function stop(): void {

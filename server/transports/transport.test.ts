@@ -1,4 +1,4 @@
-// Checks requests to join, and requests beside a stream.
+// Requests to join, and requests beside a stream.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -66,7 +66,7 @@ const key = 'a-key_of-22-characters'
 const mine = fingerprintFor(new URLSearchParams({ key }))
 const another = fingerprintFor(new URLSearchParams({ key: 'b'.repeat(64) }))
 
-test('a proven name needs its key, with any suffix; a free name takes any key or none', async () => {
+test('a proven name, with any suffix, needs its key; a free name may have any key or none', async () => {
   for (const window of [mine, `${mine}.w1`]) {
     const { identity, fingerprint } = ask(`window=${window}&channels=main&key=${key}`)
     assert.deepEqual([identity.id, identity.owner, fingerprint], [window, mine, mine])
@@ -79,7 +79,7 @@ test('a proven name needs its key, with any suffix; a free name takes any key or
   }
 })
 
-test('a key that does not fit is refused, and not repeated', async () => {
+test('an invalid key is refused, and not repeated in the error', async () => {
   for (const bad of ['', 'short', 'k'.repeat(21), 'k'.repeat(65), 'k'.repeat(14_000), `${'k'.repeat(22)}!`]) {
     const { status, code, message } = await refusalOf(() => ask(`window=w1&channels=main&key=${bad}`))
     assert.deepEqual([status, code], [400, 'bad-query'])
@@ -87,7 +87,7 @@ test('a key that does not fit is refused, and not repeated', async () => {
   }
 })
 
-test('a request beside the stream needs the key of the name', async () => {
+test('a request beside the stream needs the name’s key', async () => {
   const speak = (query: string) => admitOwner(new URLSearchParams(query))
   assert.deepEqual(speak(`window=${mine}.w1&key=${key}&opening=3`), {
     window: `${mine}.w1`,

@@ -35,17 +35,17 @@ export type SocketHandler = (socket: WebSocket, opening: SocketOpening) => void
 
 export interface Opening {
   readonly query: URLSearchParams
-  /** The version in use. */
+  /** The HTTP version in use. */
   readonly http: HttpVersion
   readonly grant: Grant
   /** The HTTP/2 session or the socket. */
   readonly connection: object
 }
 
-/** `source`: what the WebSocket reads. */
+/** `source` is what the WebSocket reads. */
 export type SocketOpening = Opening & { readonly source: Readable }
 
-/** `ctx.URL` would put a whole address together, of the Host too, and parse it. */
+/** Cheaper than `ctx.URL`, which builds and parses the whole address. */
 export function queryOf({ querystring }: Pick<ParameterizedContext, 'querystring'>): URLSearchParams {
   return new URLSearchParams(querystring)
 }
@@ -59,12 +59,13 @@ export function openingIn(ctx: ParameterizedContext): Opening {
   }
 }
 
-/** For poll responses, and refusals over WebSocket. */
+/** For poll responses and refusals over WebSocket. */
 export const jsonFraming: Framing = { encode: (frame) => Buffer.from(JSON.stringify(frame)) }
 
 /**
- * `cursorText` overrides the query's cursor: `Last-Event-ID` of a browser's own reconnect. Throws a `Refusal`: 400
- * `bad-query`, 403 `not-your-name` or `not-invited-there`, 505 `http-version`.
+ * `cursorText` overrides the query's cursor: it is `Last-Event-ID` when a browser reconnects by
+ * itself. Throws a `Refusal`: 400 `bad-query`, 403 `not-your-name` or `not-invited-there`, 505
+ * `http-version`.
  */
 export function admit(
   { query, http, grant, connection }: Opening,
@@ -89,12 +90,15 @@ export function admit(
       holder: { connection, invitation: grant.invitation },
     },
     cursor: parseCursor(cursorText || query.get('cursor')),
-    /** Of the query's key; null without one. */
+    /** Fingerprint of the query's key; null without one. */
     fingerprint,
   }
 }
 
-/** The client and opening of a separate request. Requires the name's key, as names are public. Throws a `Refusal`: 400 `bad-query`, 403 `not-your-name`. */
+/**
+ * The client and opening of a separate request. Requires the name's key, because names are public.
+ * Throws a `Refusal`: 400 `bad-query`, 403 `not-your-name`.
+ */
 export function admitOwner(query: URLSearchParams) {
   const admitted = admitWindow(query)
   const fingerprint = fingerprintFor(query)

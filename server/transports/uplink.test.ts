@@ -1,4 +1,4 @@
-// Checks the inbound of a stream's frames (order, rate limit, backpressure), and heartbeats.
+// Inbound frames of a stream (order, rate limit, backpressure), and heartbeats.
 
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
@@ -62,7 +62,7 @@ async function openInbound({
     stream: () => reader,
     source: { pause: () => void flow.push('pause'), resume: () => void flow.push('resume') },
   })
-  /** What was answered, as `stored ID` or `CODE ID`. */
+  /** The answers, as `stored ID` or `CODE ID`. */
   const said = () =>
     answers.map((frame) => {
       if (frame.type === 'stored') return `stored ${frame.id}`
@@ -106,7 +106,7 @@ const misfits: [text: string, answer: string][] = [
 ]
 
 for (const [text, answer] of misfits) {
-  test(`refuses a malformed frame by name, and goes on: ${text.slice(0, 80)}`, async () => {
+  test(`refuses a malformed frame by name, and continues: ${text.slice(0, 80)}`, async () => {
     const grant: Grant = { ...openGrant, channels: new Set(['main']) }
     const { inbound, said } = await openInbound({ grant })
     inbound.take(text)
@@ -123,7 +123,7 @@ test('refuses messages under a read-only invitation', async () => {
   assert.deepEqual(said(), ['read-only-invitation w1-1'])
 })
 
-test('after the end of its session, and after its `bye`, nothing of a stream is stored', async () => {
+test('stores nothing of a stream after the end of its session, or after its `bye`', async () => {
   const time = createManualTime()
   const grant = { ...openGrant, expiresAt: time.now() + 1000 }
   const { inbound, numbers } = await openInbound({ grant, messagesPerSecond: 2, time })
@@ -144,7 +144,7 @@ test('after the end of its session, and after its `bye`, nothing of a stream is 
   assert.deepEqual(closing.numbers(), [1])
 })
 
-test('a draft under a proven name takes the key that the stream came with; one key has many names', async () => {
+test('a draft with a proven name needs the key that opened the stream; one key has many names', async () => {
   const fingerprint = fingerprintFor(new URLSearchParams({ key: 'k'.repeat(22) }))
   const another = fingerprintFor(new URLSearchParams({ key: 'l'.repeat(22) }))
   const { inbound, said } = await openInbound({ fingerprint })
@@ -160,7 +160,7 @@ test('a draft under a proven name takes the key that the stream came with; one k
   ])
 })
 
-test('answers in the order of what came, though storing takes a while and refusing does not', async () => {
+test('answers in order of arrival, although storing takes a while and refusing does not', async () => {
   const storing: (() => void)[] = []
   const slow: Hub['publish'] = ({ id }) =>
     new Promise((resolve) => storing.push(() => resolve({ type: 'stored', id, seq: 1 })))
@@ -168,7 +168,7 @@ test('answers in the order of what came, though storing takes a while and refusi
   inbound.take(publish(1))
   inbound.take('{')
   inbound.take(publish(2))
-  inbound.take(new Refusal('wrong-type', 'Frames are texts.'))
+  inbound.take(new Refusal('wrong-type', 'Frames must be text.'))
   storing[1]?.()
   await settled()
   assert.deepEqual(said(), [])
@@ -177,7 +177,7 @@ test('answers in the order of what came, though storing takes a while and refusi
   assert.deepEqual(said(), ['stored w1-1', 'not-json null', 'stored w1-2', 'wrong-type null'])
 })
 
-test('names the message that the server failed on, and keeps the reason in the terminal', async (t) => {
+test('names the message on which the server failed, and prints the reason in the terminal', async (t) => {
   const { mock } = t.mock.method(output, 'incident', () => undefined)
   const { inbound, answers } = await openInbound({
     instead: { publish: () => Promise.reject(new Error('no disk')) },
@@ -189,7 +189,7 @@ test('names the message that the server failed on, and keeps the reason in the t
   assert.match(String(mock.calls[0]?.arguments[2]), /no disk/)
 })
 
-test('after the log refused a message, refuses later ones until that one is repeated', async () => {
+test('after the log refused a message, refuses later ones until it is repeated', async () => {
   let refusal: Refusal | null = new Refusal('log-unavailable', 'The log is away.', 'w1-1', 1000)
   const append: Hub['publish'] = ({ id }) =>
     refusal ? Promise.reject(refusal.about(id)) : { type: 'stored', id, seq: 1 }
@@ -204,21 +204,21 @@ test('after the log refused a message, refuses later ones until that one is repe
   assert.equal(await take(2), 'log-unavailable w1-2')
   for (const n of [1, 2, 3]) assert.equal(await take(n), `stored w1-${n}`)
 
-  // One that gives up is not refused for ever.
+  // A sender that gives up is not refused for ever.
   refusal = new Refusal('log-full', 'The disk is full.', null, 1000)
   assert.equal(await take(4), 'log-full w1-4')
   refusal = null
   time.advance(20_000)
   assert.equal(await take(5), 'stored w1-5')
 
-  // A document that is full takes deletions.
+  // A full document accepts deletions.
   refusal = new Refusal('document-full', 'Delete something.', null, 1000)
   await take(6)
   refusal = null
   assert.equal(await take(7), 'stored w1-7')
 })
 
-test('a sender that is too fast is held back: not a message is lost, refused or out of order', async () => {
+test('delays a sender that is too fast, and loses, refuses or reorders no message', async () => {
   const { inbound, time, flow, said, numbers } = await openInbound({ messagesPerSecond: 10 })
   for (const n of countTo(30)) inbound.take(publish(n))
   await settled()
@@ -226,7 +226,7 @@ test('a sender that is too fast is held back: not a message is lost, refused or 
   time.advance(1000)
   await settled()
   assert.deepEqual([numbers(), flow], [countTo(20), ['pause']])
-  // What had arrived when the connection was paused comes all the same, and stands behind.
+  // What had arrived before the pause is still handled, in its order.
   inbound.take(publish(31))
   time.advance(1100)
   await settled()
@@ -258,7 +258,7 @@ test('each pause is followed by one resume, however often it has to wait', async
   assert.equal(flow.at(-1), 'resume')
 })
 
-test('frames that are no messages count against the rate', async () => {
+test('frames that are not messages count against the rate', async () => {
   const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
   for (const text of ['{', heartbeat, '7', clock, publish(1)]) inbound.take(text)
   await settled()
@@ -267,13 +267,13 @@ test('frames that are no messages count against the rate', async () => {
 
 test('unread and empty frames count against the rate', async () => {
   const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
-  const binary = new Refusal('wrong-type', 'Frames are texts.')
+  const binary = new Refusal('wrong-type', 'Frames must be text.')
   for (const frame of [binary, null, null, binary, binary, null]) inbound.take(frame)
   await settled()
   assert.deepEqual([said(), flow], [['wrong-type null', 'wrong-type null'], ['pause']])
 })
 
-test('stops reading a sender that does not read its answers, and loses nothing', async () => {
+test('stops reading from a sender that does not read its answers, and loses nothing', async () => {
   const { inbound, time, reader, flow, numbers } = await openInbound()
   inbound.take(publish(1))
   reader.isBehind = true
@@ -293,7 +293,7 @@ test('stops reading a sender that does not read its answers, and loses nothing',
   )
 })
 
-test('answers a clock request at once, with the sender’s own stamp', async () => {
+test('answers a clock request at once, with the sender’s own timestamp', async () => {
   const storing: Hub['publish'] = () => new Promise(() => undefined)
   const { inbound, time, answers } = await openInbound({ instead: { publish: storing } })
   inbound.take(publish(1))
@@ -341,7 +341,7 @@ test('a window that never sent a heartbeat need not start because it sends messa
   assert.deepEqual(connection.byes, [])
 })
 
-test('takes nothing more once stopped, and leaves no timer', async () => {
+test('accepts nothing after stop, and leaves no timer', async () => {
   const { inbound, time, flow, numbers } = await openInbound({ messagesPerSecond: 2 })
   time.advance(500)
   const before = time.pending()
@@ -354,7 +354,7 @@ test('takes nothing more once stopped, and leaves no timer', async () => {
   assert.deepEqual([numbers(), flow], [[1, 2], ['pause']])
 })
 
-/** Posts a heartbeat without a socket; resolves to what the hub heard. */
+/** Posts a heartbeat without a socket; resolves to what the hub received. */
 async function postHeartbeat(body: string): Promise<unknown> {
   const { time } = openHub()
   const heard: unknown[] = []
@@ -384,7 +384,7 @@ async function postHeartbeat(body: string): Promise<unknown> {
   return heard.flat()[1]
 }
 
-test('a heartbeat by POST may count the windows that it carries', async () => {
+test('a posted heartbeat may count the windows that it carries', async () => {
   assert.equal(await postHeartbeat(''), undefined)
   assert.equal(await postHeartbeat('{"type":"heartbeat"}'), undefined)
   assert.deepEqual(await postHeartbeat('{"windows":{"main":3,"other":0}}'), { main: 3, other: 0 })

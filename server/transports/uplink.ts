@@ -1,4 +1,4 @@
-// Messages from clients by POST: checked, stored and acknowledged; heartbeats, states and departures likewise.
+// Posted messages: checked, stored and acknowledged; also heartbeats, states and departures.
 
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -10,7 +10,10 @@ import { Refusal } from '../wire/refusal.ts'
 import { type AnyRequest, connectionOf } from './bodies.ts'
 import { admitOwner, type Mounting, queryOf } from './transport.ts'
 
-/** A frame has arrived, with its stream; a draft was admitted, with the request or stream it came by. */
+/**
+ * Published when a frame arrives, with its stream; and when a draft is admitted, with its request
+ * or stream.
+ */
 export const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
 
 const mostBeatBytes = 16_384
@@ -20,9 +23,12 @@ type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies'>
 
 export const messagesPath = '/api/messages'
 
-/** Returns what takes a message by POST, over either version of HTTP: the handler of its route. */
+/** Returns the handler for posted messages, for both HTTP versions. */
 export function mountUplink({ router, hub, bodies }: UplinkParts) {
-  /** The last query of each connection, and what its key proves: a window sends the same with each message. */
+  /**
+   * The last query of each connection, and the fingerprint of its key: a window sends the same
+   * query with each message.
+   */
   const proofs = new WeakMap<object, { readonly query: string; readonly fingerprint: string | null }>()
 
   function fingerprintIn(query: string, connection: object): string | null {
@@ -43,7 +49,7 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
     const stored = await hub.publish(draft, { connection, invitation: grant.invitation })
-    // Node flushes at the end of a turn: the subscribers' bytes go first.
+    // Node flushes at the end of a turn: let the subscribers' bytes go first.
     await nextTurn()
     return stored
   }
@@ -78,18 +84,24 @@ export function mountUplink({ router, hub, bodies }: UplinkParts) {
   return takeMessage
 }
 
-/** Throws a `Refusal` (429 `too-fast`) if there is anything to wait for. */
+/** Throws a `Refusal` (429 `too-fast`) unless `waitMs` is 0. */
 export function refuseHaste(waitMs: number, id: string | null): void {
   if (waitMs === 0) return
-  const sentence = `This window sends faster than it may (limits.messagesPerSecond); try again in ${waitMs} ms.`
+  const sentence = `This window is sending too fast (limits.messagesPerSecond); try again in ${waitMs} ms.`
   throw new Refusal('too-fast', sentence, id, waitMs)
 }
 
-/** Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as absent. */
+/**
+ * Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as
+ * absent.
+ */
 export function mustBeOfType({ headers }: AnyRequest, what: string, type: string): void {
   const given = headers['content-type'] ?? ''
   if (given === type || given.split(';', 1)[0] === type) return
-  throw new Refusal('wrong-type', `${what} are sent as ${type}, not as ${given || 'nothing named'}.`)
+  throw new Refusal(
+    'wrong-type',
+    `${what} must be sent as ${type}; this request has ${given ? `Content-Type ${given}` : 'no Content-Type'}.`,
+  )
 }
 
 /** Throws a `Refusal` (403). */

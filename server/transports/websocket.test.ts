@@ -1,4 +1,4 @@
-// Checks the heads of WebSocket frames with the parser of `ws`.
+// Headers of WebSocket frames, read by the parser of `ws`.
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
@@ -12,7 +12,7 @@ import { Budget } from './budget.ts'
 import type { Mounting, SocketHandler } from './transport.ts'
 import { socketFraming, websocket } from './websocket.ts'
 
-/** `ws` has it; its types do not. */
+/** `ws` exports it; its types do not. */
 const { Receiver } = ws as unknown as { Receiver: new (options: object) => Writable }
 
 function readByWs(bytes: Buffer): Promise<string> {
@@ -24,8 +24,8 @@ function readByWs(bytes: Buffer): Promise<string> {
   })
 }
 
-test('a frame of any length reads as the text that it was', async () => {
-  // Around each change of the head: 125 and 126, 65,535 and 65,536 bytes (RFC 6455, 5.2).
+test('a frame of any length reads as its original text', async () => {
+  // Around each change of the header: 125 and 126, 65,535 and 65,536 bytes (RFC 6455, 5.2).
   const around = JSON.stringify({ type: 'refused', id: null, code: 'x', message: '' }).length
   for (const length of [125, 126, 127, 65_535, 65_536, 200_000]) {
     const frame = { type: 'refused', id: null, code: 'x', message: 'm'.repeat(length - around) } as const
@@ -38,7 +38,7 @@ test('the length of a frame is in bytes, not characters', async () => {
   assert.deepEqual(JSON.parse(await readByWs(socketFraming.encode(frame, null))), frame)
 })
 
-/** A socket that keeps what is written to it, a list of texts for each write. */
+/** A socket that records what is written to it: a list of texts for each write. */
 class FakeSocket extends EventEmitter {
   readonly OPEN = 1
   readyState = 1

@@ -16,16 +16,19 @@ const socketPath = '/api/socket'
 /** Close codes by status of a refusal; 1008 for others. */
 const closeCodes: Readonly<Record<number, number>> = { 500: 1011, 503: 1013 }
 
-const internal = new Refusal('internal', 'The server failed on this WebSocket; its terminal says why.')
+const internal = new Refusal(
+  'internal',
+  "The server failed on this WebSocket; the server's terminal shows why.",
+)
 
-const notText = new Refusal('wrong-type', 'Frames are JSON texts, not binary.')
+const notText = new Refusal('wrong-type', 'Frames must be JSON text, not binary.')
 
-/** Beyond it messages wait in the client's queue. */
+/** Above this, messages wait in the client's queue. */
 const fullBytes = 64 * 1024
 
 export const websocket: ServerTransport = (mounting) => {
   mounting.router.get(socketPath, () => {
-    throw new Refusal('upgrade-required', 'A WebSocket is opened here, with an Upgrade header.')
+    throw new Refusal('upgrade-required', 'Open this address as a WebSocket, with an Upgrade header.')
   })
   mounting.onSocket(socketPath, (socket, opening) => {
     try {
@@ -48,7 +51,10 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   const { hub, limits, timers, budget } = mounting
   const { identity, cursor, fingerprint } = admit(opening, 'websocket', limits)
   const { _sender: sender } = socket as unknown as FrameWriting
-  /** While a frame is taken: what it causes for its own window, and the answer to it, leave in one write. */
+  /**
+   * Non-null while a frame is handled: its answer, and what it causes for its own window, are sent
+   * in one write.
+   */
   let gathered: Buffer[] | null = null
   let gatheredBytes = 0
   const write = (bytes: Buffer) => {
@@ -73,7 +79,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   const window = hub.join(
     {
       ...identity,
-      // Encrypted for each of them.
+      // The bytes are encrypted for each client.
       holds(deliveries) {
         replay.set(bytesHeldBy(deliveries))
         return !replay.isOver
@@ -95,11 +101,12 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   const frame = new UnfinishedFrame({
     ...{ budget, timers, connection, source: valve },
     mostSeconds: limits.bodySeconds,
-    // Without Close: `ws` would keep what has come until the peer closes too.
+    // Without a Close frame, for which `ws` would keep the received bytes until the peer closes
+    // too.
     onRefused: () => socket.terminate(),
   })
   let hasEnded = false
-  // After `ws`, which tells of whole frames while it reads.
+  // Runs after `ws`, which reports whole frames while it reads.
   source.on('data', (chunk: Buffer) => {
     // `ws` keeps nothing more, and the peer should see why it was closed.
     if (socket.readyState !== socket.OPEN) return frame.end()
@@ -127,7 +134,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     if (socket.readyState === socket.OPEN && socket.bufferedAmount <= fullBytes) socket.pong(ping)
     ping = null
   }
-  // Of several that wait the newest is answered (RFC 6455, 5.5.3); all count.
+  // Of several pending PINGs the newest is answered (RFC 6455, 5.5.3); all count.
   socket.on('ping', (data) => {
     hasEnded = true
     const isFirst = ping === null

@@ -1,4 +1,4 @@
-// Clocks that are wrong, drift and jump, over slow ways: the true offset always lies in the bound.
+// Clocks that drift and jump, over slow paths: the true offset always lies within the bound.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,7 +24,7 @@ interface World extends ClockSettings {
   readonly settings?: Settings
 }
 
-/** Exchanges now and then, the estimate held against the truth four times a second all the while. */
+/** Makes exchanges now and then, and compares the estimate with the truth four times a second. */
 function live({ ways = evenWays, seed = 1, settings = {}, ...clockSettings }: World = {}) {
   const random = createSeededRandom(seed)
   const clock = createWrongClock(clockSettings)
@@ -51,7 +51,7 @@ function live({ ways = evenWays, seed = 1, settings = {}, ...clockSettings }: Wo
     return fits
   }
 
-  /** As a window does it. True when all of them fitted. */
+  /** Follows the schedule of a window. True if all exchanges were consistent. */
   function follow(ms: number): boolean {
     const startMs = sinceMs
     let fit = true
@@ -76,14 +76,14 @@ const worlds: Readonly<Record<string, World>> = {
   'right and steady': {},
   '5 s ahead and 200 ppm fast': { aheadMs: 5000, fastPpm: 200 },
   '5 s behind and 200 ppm slow': { aheadMs: -5000, fastPpm: -200 },
-  'as fast as clocks may be': { aheadMs: 5000, fastPpm: 499 },
-  '200 ppm fast, over ways that are slow one way only': { aheadMs: 5000, fastPpm: 200, ways: uneven },
+  'at the largest allowed drift': { aheadMs: 5000, fastPpm: 499 },
+  '200 ppm fast, over paths that are slow in one direction': { aheadMs: 5000, fastPpm: 200, ways: uneven },
   '200 ppm fast, all of the delay on the way there': {
     aheadMs: 5000,
     fastPpm: 200,
     ways: { there: fixed(80), back: fixed(0) },
   },
-  '200 ppm fast, over ways of 1 to 400 ms': { aheadMs: 5000, fastPpm: 200, ways: wild },
+  '200 ppm fast, over paths of 1 to 400 ms': { aheadMs: 5000, fastPpm: 200, ways: wild },
   'a drift that wanders by 14 ppm in a minute': {
     aheadMs: 5000,
     fastPpm: 200,
@@ -116,7 +116,7 @@ for (const [name, world] of Object.entries(worlds)) {
   })
 }
 
-test('over ways of 5 to 10 ms the estimate comes to within 1 ms of a clock 5 s ahead that runs 200 ppm fast', () => {
+test('over paths of 5 to 10 ms the estimate comes within 1 ms of a clock 5 s ahead that runs 200 ppm fast', () => {
   for (let seed = 1; seed <= 100; seed += 1) {
     const { follow, exchange, now, errorMs } = live({ aheadMs: 5000, fastPpm: 200, seed })
     follow(10 * minuteMs)
@@ -129,7 +129,7 @@ test('over ways of 5 to 10 ms the estimate comes to within 1 ms of a clock 5 s a
   }
 })
 
-test('on a fast way the bound comes below 1 ms, and grows by little until the next exchange', () => {
+test('on a fast path the bound falls below 1 ms, and grows little until the next exchange', () => {
   const near: Ways = { there: { leastMs: 0.3, spreadMs: 1 }, back: { leastMs: 0.3, spreadMs: 1 } }
   const { follow, exchange, pass, now } = live({ aheadMs: 5000, fastPpm: 200, ways: near })
   follow(2 * minuteMs)
@@ -139,7 +139,7 @@ test('on a fast way the bound comes below 1 ms, and grows by little until the ne
   assert.ok(now().boundMs < 1.3, `± ${now().boundMs} ms`)
 })
 
-test('one exchange is worth half of its round trip, and what the server took for itself does not count', () => {
+test('one exchange gives a bound of half its round trip, without the server’s own time', () => {
   const estimate = createClockEstimate({ resolutionMs: 0 })
   assert.equal(estimate.at(startMs), null)
   const exchange = {
@@ -150,13 +150,14 @@ test('one exchange is worth half of its round trip, and what the server took for
   }
   assert.equal(estimate.take(exchange), true)
   const { offsetMs, boundMs, exchanges } = estimate.at(startMs + 910) ?? assert.fail('nothing is known')
-  // 5004 ms at most when the question left, 910 ms before; 4994 ms at least when the answer was here.
+  // At most 5004 ms when the question left, 910 ms before; at least 4994 ms when the answer
+  // arrived.
   assert.ok(Math.abs(offsetMs - 4999) < 1e-3, `${offsetMs} ms`)
   assert.ok(Math.abs(boundMs - 5 - 910 * 507.5e-6) < 1e-3, `± ${boundMs} ms`)
   assert.equal(exchanges, 1)
 })
 
-test('slow exchanges take nothing from what a fast one said', () => {
+test('slow exchanges do not weaken the result of a fast one', () => {
   const { exchange, now } = live()
   exchange({ there: fixed(0.2), back: fixed(0.2) })
   const { boundMs } = now()
@@ -165,7 +166,7 @@ test('slow exchanges take nothing from what a fast one said', () => {
 })
 
 for (const byMs of [3000, -3000, 40, -40]) {
-  test(`a clock set by ${byMs} ms does not fit: all begins anew, and the truth is within the bound at once`, () => {
+  test(`a clock set by ${byMs} ms is detected: the estimate restarts, and the truth is within the bound at once`, () => {
     const { clock, exchange, follow, now, errorMs } = live({ fastPpm: 200 })
     follow(5 * minuteMs)
     clock.step(byMs)
@@ -176,7 +177,7 @@ for (const byMs of [3000, -3000, 40, -40]) {
   })
 }
 
-test('a clock that slept for an hour begins anew', () => {
+test('after an hour of sleep the estimate restarts', () => {
   const { clock, pass, exchange, follow, at } = live({ fastPpm: 50 })
   follow(minuteMs)
   const before = at()
@@ -186,7 +187,7 @@ test('a clock that slept for an hour begins anew', () => {
   assert.ok(at() > before)
 })
 
-test('an answer that came late, in a window that was busy for three seconds, changes nothing', () => {
+test('a late answer, in a window that was busy for three seconds, changes nothing', () => {
   const { exchange, follow, now } = live({ aheadMs: 5000, fastPpm: 200 })
   follow(2 * minuteMs)
   const { boundMs } = now()
@@ -194,7 +195,7 @@ test('an answer that came late, in a window that was busy for three seconds, cha
   assert.ok(now().boundMs < boundMs + 0.5)
 })
 
-test('a clock that was set between question and answer leaves nothing known, and the next exchange begins', () => {
+test('after a clock was set between question and answer nothing is known, and the next exchange starts again', () => {
   const { estimate, exchange, follow, now } = live()
   follow(minuteMs)
   const impossible = {
@@ -209,7 +210,7 @@ test('a clock that was set between question and answer leaves nothing known, and
   assert.equal(now().exchanges, 1)
 })
 
-test('what was is bounded too: a stamp of a while ago is put right as well as one of now', () => {
+test('the past is bounded too: an earlier timestamp is corrected as well as a current one', () => {
   const { clock, estimate, follow, at } = live({ aheadMs: 5000, fastPpm: 200 })
   follow(5 * minuteMs)
   for (let sinceMs = 0; sinceMs < at(); sinceMs += 1000) {
@@ -219,7 +220,7 @@ test('what was is bounded too: a stamp of a while ago is put right as well as on
   }
 })
 
-test('of more than it may keep it lets the slowest go, and what is old in any case', () => {
+test('drops the slowest exchange beyond the maximum, and old ones in any case', () => {
   const { estimate, exchange, pass, now } = live({ settings: { mostExchanges: 4, keepMs: 30_000 } })
   exchange({ there: fixed(1), back: fixed(1) })
   for (let count = 0; count < 9; count += 1) exchange({ there: fixed(30), back: fixed(30) })
@@ -232,7 +233,7 @@ test('of more than it may keep it lets the slowest go, and what is old in any ca
   assert.equal(estimate.at(startMs), null)
 })
 
-/** The offset was between `least` and `most` at that moment of this side's clock. */
+/** The offset was between `least` and `most` at that moment of the local clock. */
 const limits = (at: number, least: number, most: number): Exchange => ({
   sentAt: at,
   receivedAt: at + most,
@@ -255,14 +256,14 @@ const near = (actual: number, expected: number) =>
 /** Offset 100 ± 1 ms at 0 s, 102 ± 1 ms at 10 s. */
 const apart = [limits(0, 99, 101), limits(10_000, 101, 103)]
 
-test('one moment says nothing of the drift', () => {
+test('a single moment says nothing about the drift', () => {
   const { offsetMs, boundMs, driftPpm } = estimateOf(apart.slice(0, 1)).at(10_000)
   near(driftPpm, 0)
   near(offsetMs, 100)
   near(boundMs, 1 + 5)
 })
 
-test('two moments say the more, the further they are apart; what may wander widens it', () => {
+test('two moments say more the further apart they are; wander widens the range', () => {
   const steady = estimateOf(apart)
   near(steady.at(0).driftPpm, 200)
   // A drift of 0 to 400 ppm: 101 to 107 ms.
@@ -274,7 +275,7 @@ test('two moments say the more, the further they are apart; what may wander wide
   near(wandering.at(20_000).boundMs, 3.2)
 })
 
-test('no clock drifts by more than it may, whatever the moments leave room for', () => {
+test('no drift exceeds its maximum, whatever the moments allow', () => {
   near(estimateOf(apart, { mostDriftPpm: 100 }).at(0).driftPpm, 50)
 })
 
@@ -284,7 +285,7 @@ test('a floor above a ceiling, at one moment or further apart than any drift exp
   assert.equal(estimateOf([limits(0, 99, 100), limits(3000, 101, 102)]).fits, true)
 })
 
-test('between, before and after the moments the range is as wide as the drift leaves it', () => {
+test('between, before and after the moments the range is as wide as the drift allows', () => {
   const { at } = estimateOf(apart)
   for (const [ms, offsetMs, boundMs] of [
     [0, 100, 1],
@@ -297,7 +298,7 @@ test('between, before and after the moments the range is as wide as the drift le
   }
 })
 
-test('a clock that drifted by 0.2 ms is off by at most its reading’s doubt and half of that', () => {
+test('a clock that drifted by 0.2 ms is off by at most its reading’s bound plus half of that', () => {
   const { offsetMs, boundMs } = combine({ offsetMs: 5, boundMs: 0.01 }, { offsetMs: 5.2, boundMs: 0.02 })
   assert.ok(Math.abs(offsetMs - 5.1) < 1e-9)
   assert.ok(Math.abs(boundMs - 0.12) < 1e-9)
@@ -309,7 +310,7 @@ function exchangesWithin(ms: number, random: () => number): number {
   return count
 }
 
-test('a handful at first, then one in ten to twenty seconds', () => {
+test('makes a handful of exchanges at first, then one every ten to twenty seconds', () => {
   const middle = () => 0.5
   assert.equal(exchangesWithin(2000, middle), 8)
   assert.equal(exchangesWithin(60_000, middle), 23)

@@ -2,7 +2,10 @@
 
 import type { Random } from './time.ts'
 
-/** T1 to T4 of RFC 5905, 8: first and last by the local clock, the others by the remote one; ms since the epoch. */
+/**
+ * T1 to T4 of RFC 5905, 8: first and last by the local clock, the others by the remote one; ms
+ * since the epoch.
+ */
 export interface Exchange {
   readonly sentAt: number
   readonly receivedAt: number
@@ -20,7 +23,10 @@ const shortestPauseMs = 250
 /** Jittered, so that clients that opened together spread out. */
 const meanPauseMs = 15_000
 
-/** `sinceMs` is the time since the first exchange: the drift is known well enough to extrapolate for a quarter of it. */
+/**
+ * `sinceMs` is the time since the first exchange: the drift is known well enough to extrapolate for
+ * a quarter of it.
+ */
 export function exchangePauseMs(sinceMs: number, random: Random): number {
   const pauseMs = Math.max(shortestPauseMs, sinceMs / 4)
   return pauseMs < meanPauseMs ? pauseMs : meanPauseMs * (2 / 3 + (2 / 3) * random())
@@ -43,12 +49,15 @@ export function combine(before: ClockReading, after: ClockReading): ClockReading
 }
 
 interface ClockEstimateSettings {
-  /** Beyond this the slowest exchange is dropped. */
+  /** Above this number the slowest exchange is dropped. */
   readonly mostExchanges?: number
   readonly keepMs?: number
   /** Largest drift, ppm. 500 is the most that NTP corrects (RFC 5905, appendix A: MAXFREQ). */
   readonly mostDriftPpm?: number
-  /** Largest change of the drift while exchanges are kept, ppm. 15 is NTP's TOLERANCE (RFC 5905, 7.2). */
+  /**
+   * Largest change of the drift while exchanges are kept, ppm. 15 is NTP's TOLERANCE (RFC 5905,
+   * 7.2).
+   */
   readonly wanderPpm?: number
   /** Local clock resolution, ms: 5 µs in an isolated page of Chromium, 20 µs in Firefox. */
   readonly resolutionMs?: number
@@ -59,10 +68,11 @@ export type ClockEstimate = ReturnType<typeof createClockEstimate>
 const million = 1e6
 
 /**
- * Each exchange bounds the offset from above when the request left and from below when the response arrived, whatever
- * the delays (Cristian, Distributed Computing 3, 1989). All bounds together limit the drift, and so the offset now.
- * `boundMs` covers that whole range: it holds for asymmetric delays, grows with age, and shrinks as longer observation
- * narrows the drift. Exception: a clock jump smaller than the round trip looks like a slower path.
+ * Each exchange bounds the offset from above when the request left and from below when the response
+ * arrived, whatever the delays (Cristian, Distributed Computing 3, 1989). All bounds together limit
+ * the drift, and so the offset now. `boundMs` covers that whole range: it holds for asymmetric
+ * delays, grows with age, and shrinks as longer observation narrows the drift. Exception: a clock
+ * jump smaller than the round trip looks like a slower path.
  */
 export function createClockEstimate(settings: ClockEstimateSettings = {}) {
   const { mostExchanges = 64, keepMs = 600_000, resolutionMs = 0.02 } = settings
@@ -74,12 +84,12 @@ export function createClockEstimate(settings: ClockEstimateSettings = {}) {
   let drift: Range | null = null
   let usualDrift = 0
 
-  /** False when the exchanges contradict each other. */
+  /** False if the exchanges contradict each other. */
   function keep(exchanges: readonly Exchange[]): boolean {
     kept = exchanges
     marks = kept.map((exchange) => marksOf(exchange, resolutionMs))
     drift = driftBetween(marks, mostDrift, wander)
-    // Best fit without wander where one exists.
+    // Best fit without wander, if there is one.
     if (drift) usualDrift = middleOf(driftBetween(marks, mostDrift, 0) ?? drift)
     return drift !== null
   }
@@ -89,7 +99,7 @@ export function createClockEstimate(settings: ClockEstimateSettings = {}) {
     take(exchange: Exchange): boolean {
       const young = kept.filter(({ returnedAt }) => exchange.returnedAt - returnedAt <= keepMs)
       if (keep(withoutSlowest([...young, exchange], mostExchanges))) return true
-      // After a jump during this exchange it contradicts itself.
+      // An exchange that contains a jump contradicts itself.
       if (!keep([exchange])) keep([])
       return false
     },
@@ -120,8 +130,8 @@ function withoutSlowest(exchanges: readonly Exchange[], most: number): readonly 
 type Marks = ReturnType<typeof marksOf>
 
 /**
- * An upper bound of the offset when the request left, a lower one when the response arrived; widened by the resolution,
- * which affects both the timestamp and a later reading.
+ * An upper bound of the offset when the request left, a lower one when the response arrived;
+ * widened by the resolution, which affects both the timestamp and a later reading.
  */
 function marksOf({ sentAt, receivedAt, answeredAt, returnedAt }: Exchange, resolutionMs: number) {
   return {
@@ -137,7 +147,10 @@ interface Range {
 
 const middleOf = ({ least, most }: Range) => (least + most) / 2
 
-/** Drifts consistent with all marks, ms per ms; null after a jump. `wander`: largest deviation from a constant. */
+/**
+ * The drifts consistent with all marks, ms per ms; null after a jump. `wander` is the largest
+ * deviation from a constant.
+ */
 function driftBetween(marks: readonly Marks[], mostDrift: number, wander: number): Range | null {
   let [least, most] = [-mostDrift, mostDrift]
   for (const { ceiling } of marks) {
@@ -152,7 +165,7 @@ function driftBetween(marks: readonly Marks[], mostDrift: number, wander: number
   return least <= most ? { least, most } : null
 }
 
-/** Range of the offset at any time; `drift` is from `driftBetween`. */
+/** The range of the offset at any time; `drift` is from `driftBetween`. */
 function offsetAt(marks: readonly Marks[], drift: Range, wander: number, at: number): Range {
   let [least, most] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   for (const { ceiling, floor } of marks) {

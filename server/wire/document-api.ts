@@ -1,4 +1,4 @@
-// What the document endpoints answer.
+// Responses of the document endpoints.
 
 export const documentsPath = '/d/'
 
@@ -9,35 +9,38 @@ export function documentPath(channel: string): string {
 }
 
 export interface DocumentList {
-  /** Last changed first, after the main page if nothing is in it yet. */
+  /** Last changed first, preceded by the main page while it is empty. */
   readonly documents: readonly ListedDocument[]
-  /** Older ones that are not listed. */
+  /** Number of older documents that are not listed. */
   readonly omitted: number
   readonly mayCreate: boolean
 }
 
 export interface ListedDocument {
   readonly channel: string
-  /** Empty until somebody names it. */
+  /** Empty until the document is named. */
   readonly title: string
   /** Time of the last change, ms since the epoch; null before the first. */
   readonly at: number | null
-  /** Open now. */
+  /** Number of windows open now. */
   readonly windows: number
-  /** Whether who asks may change it, delete it, and bring it back. */
+  /** Whether the requester may change, delete and restore it. */
   readonly mayWrite: boolean
   /** Time of its deletion, ms since the epoch; null unless it is deleted. */
   readonly deletedAt: number | null
-  /** It takes the server too long to read: it is only relayed. */
+  /** Whether it takes the server too long to read, so that it is only relayed. */
   readonly isTooCostly: boolean
 }
 
 /** A portion of a document's history. */
 export interface HistoryPortion {
-  /** In the first portion: everything before the first update; null when the log has that too, or has nothing. */
+  /**
+   * In the first portion: everything before the first update; null if the log has that too, or has
+   * nothing.
+   */
   readonly base: HistoryUpdate | null
   readonly updates: readonly HistoryUpdate[]
-  /** Ask for the next portion after it; null when there is none. */
+  /** Cursor for the next portion; null at the end. */
   readonly next: string | null
 }
 
@@ -57,6 +60,6 @@ export interface InvitationAnswer {
   readonly expiresAt: number
 }
 
-/** What a program may read and write a document as; the first without asking. */
+/** Types as which a program may read and write a document; the first is the default. */
 export const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
 export type TextType = (typeof textTypes)[number]

@@ -1,4 +1,4 @@
-// Cursors and names, as texts that anybody may send.
+// Cursors and names, as text that anybody may send.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import {
   parseCursor,
 } from './messages.ts'
 
-test('a cursor comes back as it was', () => {
+test('a cursor survives formatting and parsing', () => {
   for (const cursor of [
     { epoch: 'life1', seq: 0 },
     { epoch: 'A'.repeat(32), seq: 999_999_999_999_999 },
@@ -24,7 +24,7 @@ test('a cursor comes back as it was', () => {
   }
 })
 
-test('what is no cursor is none', () => {
+test('an invalid cursor parses to null', () => {
   const misfits = [
     null,
     undefined,
@@ -49,7 +49,7 @@ test('what is no cursor is none', () => {
 
 const fingerprint = 'ab-cd_efghijklmnopqrst'
 
-test('a proven name begins with a fingerprint, alone or with a dot behind it', () => {
+test('a proven name begins with a fingerprint, alone or followed by a dot', () => {
   for (const name of [fingerprint, `${fingerprint}.`, `${fingerprint}.w1`, nameUnder(fingerprint, 'a.b')]) {
     assert.equal(fingerprintIn(name), fingerprint)
   }
@@ -65,12 +65,12 @@ test('a proven name begins with a fingerprint, alone or with a dot behind it', (
   }
 })
 
-test('beside a name stands one of the same key, or a free one beside a free one', () => {
+test('a name beside another has the same key, and one beside a free name is free', () => {
   assert.equal(nameBeside(`${fingerprint}.w1`, 's1'), `${fingerprint}.s1`)
   assert.equal(nameBeside('w1', 's1'), 's1')
 })
 
-test('no sender makes an id of another, whose name may begin as its own does', () => {
+test('no sender can create an id of another, even one whose name begins with its own', () => {
   const victim = `${fingerprint}.w1`
   assert.ok(isIdOf(victim, `${victim}-12`))
   for (const sender of ['ab', fingerprint, `${fingerprint}.w`, '', `${victim}-12`]) {
@@ -88,7 +88,7 @@ test('an overview’s channel names its page, and is never longer than a channel
   assert.equal(overviewChannel('a'.repeat(56)), null)
 })
 
-test('of each version the newest name counts, however often it comes, and the newest names are kept', () => {
+test('the newest name of each version counts, even if repeated, and the newest names are kept', () => {
   const named = (...versions: [at: number, name: string][]) => ({
     versions: versions.map(([at, name]) => ({ at, name })),
   })

@@ -6,7 +6,7 @@ import type { WindUnit } from './wind-units.ts'
 
 // Messages
 
-/** A new kind is one line here and one schema in `hub/admission.ts`. */
+/** A new kind needs one line here and one schema in `hub/admission.ts`. */
 export interface Bodies {
   edit: EditBody
   update: UpdateBody
@@ -29,13 +29,15 @@ export interface Draft<K extends Kind = Kind> {
   readonly channel: string
   readonly kind: K
   readonly from: string
-  /** Sender's clock, ms since the epoch, with fractions, like `acceptedAt` by the server's. */
+  /**
+   * Sender's clock, ms since the epoch, with fractions; `acceptedAt` is the same by the server's.
+   */
   readonly at: number
   readonly body: Bodies[K]
 }
 
 export interface Message<K extends Kind = Kind> extends Draft<K> {
-  /** Consecutive integers, assigned by the log alone. */
+  /** Consecutive integers, assigned only by the log. */
   readonly seq: number
   readonly acceptedAt: number
 }
@@ -44,7 +46,10 @@ export function isKind<K extends Kind>(message: Message, kind: K): message is Me
   return message.kind === kind
 }
 
-/** An estimate of a body's size, in characters of JSON: only edits, updates, probes and names of versions are large. */
+/**
+ * Estimates a body's size in characters of JSON: only edits, updates, probes and names of versions
+ * are large.
+ */
 export function estimateLength(body: Bodies[Kind]): number {
   if ('html' in body) return body.html.length
   if ('text' in body) return body.text.length
@@ -59,19 +64,22 @@ interface EditBody extends Written {
 }
 
 interface Written {
-  /** Only of a text that the server made a message of: by it a repeat is known. */
+  /** Only in a message that the server created from a text: identifies a repeat. */
   readonly digest?: string
 }
 
 /** A change of the shared document. */
 export interface UpdateBody extends Written {
-  /** A Yjs update (version 1) in base64 (RFC 4648, 4). In a snapshot one update may hold the whole document. */
+  /**
+   * A Yjs update (version 1) in base64 (RFC 4648, 4). In a snapshot one update may hold the whole
+   * document.
+   */
   readonly update: string
-  /** Only in a snapshot: the Yjs clients in the document by their owner, a fingerprint or a free name. */
+  /** Only in a snapshot: the document's Yjs clients by owner, a fingerprint or a free name. */
   readonly owners?: Readonly<Record<string, readonly number[]>>
 }
 
-/** The newest names the document; empty, the channel does. */
+/** The newest one names the document; if that is empty, the channel is its name. */
 interface TitleBody {
   /** See `isTitle`. */
   readonly title: string
@@ -80,20 +88,25 @@ interface TitleBody {
 /** In UTF-16 units. */
 export const mostTitleLength = 80
 
-/** One line without spaces at its ends, without control characters, and without marks that reverse its direction. */
+/**
+ * A title is one line without spaces at its ends, control characters, or marks that reverse its
+ * direction.
+ */
 export function isTitle(text: string): boolean {
   return text.length <= mostTitleLength && text === text.trim() && !titleExcludes.test(text)
 }
 
 const titleExcludes = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u
 
-/** What remains of any text as a title. */
+/** Turns any text into a title. */
 export function titleFrom(text: string): string {
   const line = text.replaceAll(new RegExp(titleExcludes, 'gu'), ' ').trim()
   return cutText(line, mostTitleLength).trim()
 }
 
-/** Names versions of the shared document; a snapshot may have one message that joins the older ones. */
+/**
+ * Names versions of the shared document; a snapshot may have one message that joins the older ones.
+ */
 interface VersionsBody {
   readonly versions: readonly NamedVersion[]
 }
@@ -101,11 +114,11 @@ interface VersionsBody {
 export interface NamedVersion {
   /** The `acceptedAt` of the version's last update. */
   readonly at: number
-  /** See `isTitle`. Empty, the version has no name any more. */
+  /** See `isTitle`. If empty, the version no longer has a name. */
   readonly name: string
 }
 
-/** Of one document: beyond it the ones named first are forgotten. */
+/** Limit per document; above it the names set first are forgotten. */
 export const mostNamedVersions = 500
 
 /** In the log's order. The newest name of a version counts; repeats change nothing. */
@@ -118,25 +131,31 @@ export function joinVersions(bodies: readonly VersionsBody[]): VersionsBody {
   return { versions: Array.from(names, ([at, name]) => ({ at, name })).slice(-mostNamedVersions) }
 }
 
-/** The newest counts. */
+/** The newest one counts. */
 interface DeletionBody {
-  /** False brings the document back. */
+  /** False restores the document. */
   readonly deleted: boolean
 }
 
-/** A deleted document can be brought back for so long after the `acceptedAt` of its deletion, ms. */
+/** How long after the `acceptedAt` of its deletion a document can be restored, ms. */
 export const deletedForMs = 86_400_000
 
-/** A document without content is erased when a new one needs its place, if nobody wrote to it for so long, ms. */
+/**
+ * A document without content may be erased to make room for a new one after this time without
+ * messages, ms.
+ */
 export const emptyForMs = 3_600_000
 
-/** What the newest of a kind says of its channel. */
+/** Whether the newest message of a kind means that its channel has content. */
 export function hasContent(message: Message): boolean {
   if (isKind(message, 'edit')) return message.body.html !== ''
   return !isKind(message, 'title') && !isKind(message, 'deletion')
 }
 
-/** By the log alone: if nothing newer than `head` came before, it no longer has anything of this channel and its overview's. */
+/**
+ * Only the log writes it. If the channel's previous message is not newer than `head`, the log
+ * erases the channel and its overview.
+ */
 interface ErasureBody {
   /** The newest number on the channel. */
   readonly head: number
@@ -215,16 +234,19 @@ export const longestPauseMs = 5000
 /** The page at `/`. */
 export const mainChannel = 'main'
 
-/** Written by the sensor's source alone. */
+/** Written only by the sensor's source. */
 export const windChannel = 'wind'
 
-/** Takes probes alone, from readers too. Has cursors of its own, so a stream reads no other channel with it. */
+/**
+ * Accepts only probes, from readers too. Has its own cursors, so a stream cannot combine it with
+ * other channels.
+ */
 export const probesChannel = 'probes'
 
 /** Largest channel name, in bytes of UTF-8. */
 export const mostChannelBytes = 64
 
-/** The rule of `isChannelName`, to follow "must be". */
+/** The rule of `isChannelName`; follows "must be". */
 export const channelNameRule = `1 to ${mostChannelBytes} bytes of letters and digits of any script, "-", "_" and ".", in Unicode normalization form C`
 
 /** Requires NFC (UAX #15), so that names that look alike are equal. */
@@ -233,7 +255,7 @@ export function isChannelName(text: string): boolean {
   return channelLetters.test(text) && text === text.normalize('NFC') && fitsChannel(text)
 }
 
-/** Most names, checked at a tenth of the cost. */
+/** Matches most names at a tenth of the cost. */
 const plainChannelName = new RegExp(`^[A-Za-z0-9_.-]{1,${mostChannelBytes}}$`)
 
 const channelLetters = /^[\p{L}\p{M}\p{N}_.-]+$/u
@@ -246,7 +268,7 @@ function fitsChannel(name: string): boolean {
 
 const overviewPrefix = 'overview.'
 
-/** Null when the page's name is too long. */
+/** Null if the page's name is too long. */
 export function overviewChannel(page: string): string | null {
   const channel = overviewPrefix + page
   return fitsChannel(channel) ? channel : null
@@ -276,16 +298,19 @@ export function nameUnder(fingerprint: string, suffix: string): string {
   return `${fingerprint}.${suffix}`
 }
 
-/** A name under the same key as `name`; the free name `suffix` if `name` is free. */
+/** A name with the same key as `name`; the free name `suffix` if `name` is free. */
 export function nameBeside(name: string, suffix: string): string {
   const fingerprint = fingerprintIn(name)
   return fingerprint === null ? suffix : nameUnder(fingerprint, suffix)
 }
 
-/** Writes erasures; no client may have the name. */
+/** Writes erasures; reserved, so that no client can use it. */
 export const logName = 'log'
 
-/** The counter has no hyphen, so that no sender can make an id of another whose name begins with its own. */
+/**
+ * The counter has no hyphen, so that no sender can create an id of another whose name begins with
+ * its own.
+ */
 export function isIdOf(sender: string, id: string): boolean {
   return id.startsWith(`${sender}-`) && /^[A-Za-z0-9_.]+$/.test(id.slice(sender.length + 1))
 }
@@ -296,7 +321,7 @@ export function isIdOf(sender: string, id: string): boolean {
 export interface Cursor {
   /** One life of the log; changes when contents are lost. 1 to 32 letters and digits. */
   readonly epoch: string
-  /** Last message received, 0 for none. */
+  /** Last message received; 0 for none. */
   readonly seq: number
 }
 
@@ -312,7 +337,8 @@ export function parseCursor(text: string | null | undefined): Cursor | null {
 
 const cursorPattern = /^([A-Za-z0-9]{1,32}):(\d{1,15})$/
 
-// Frames. SSE: `type` is the event name. WebSocket: one JSON text each. Polling: a list in the response.
+// Frames. SSE: `type` is the event name. WebSocket: one JSON text each. Polling: a list in the
+// response.
 
 export type DownFrame =
   | Welcome
@@ -360,13 +386,13 @@ export interface Presence {
 export interface AwarenessFrame {
   readonly type: 'awareness'
   readonly channel: string
-  /** Null: the window has gone. */
+  /** A null state means that the window has gone. */
   readonly windows: readonly { readonly window: string; readonly state: AwarenessState | null }[]
-  /** These are all windows of the channel: any other has gone. */
+  /** The frame lists all windows of the channel: any other has gone. */
   readonly whole?: true
 }
 
-/** What a window shows of itself. */
+/** What a window shows about itself. */
 export interface AwarenessState {
   /** Yjs client id; 0 for none. */
   readonly client: number
@@ -380,10 +406,10 @@ export interface AwarenessState {
 /** UTF-16 units. */
 export const mostNameCharacters = 40
 
-/** The most windows shown on a channel: the newest. */
+/** Maximum number of windows shown on a channel; the newest are shown. */
 export const mostShownWindows = 200
 
-/** Null leaves. `window` and `channel` default to the stream's name and first channel. */
+/** A null state leaves. `window` and `channel` default to the stream's name and first channel. */
 export interface AwarenessReport {
   readonly state: AwarenessState | null
   readonly window?: string
@@ -397,7 +423,7 @@ export interface Bye {
   readonly retryAfterMs: number
 }
 
-/** With the WebSocket close codes (RFC 6455, 7.4). */
+/** With their WebSocket close codes (RFC 6455, 7.4). */
 export const byeCodes = {
   draining: 1012,
   failed: 1011,
@@ -416,7 +442,7 @@ export interface ClockAnswer {
   readonly at: number
 }
 
-/** Over WebSocket and in a streamed body; over XHR the draft alone is the body. */
+/** Used over WebSocket and in a streamed body; over XHR the body is just the draft. */
 export type UpFrame =
   | { readonly type: 'publish'; readonly message: Draft }
   | Beat
@@ -441,14 +467,14 @@ export interface PageSettings {
   readonly ports: Readonly<Record<HttpVersion, number>>
   readonly polling: Polling
   readonly editor: EditorName
-  /** Window of time in which a window merges its updates of the shared document, ms; 0 sends each. */
+  /** Time for which a window collects its updates of the shared document, ms; 0 sends each. */
   readonly mergeMs: number
   /** Whether a browser's tabs share a connection. */
   readonly share: Share
   readonly hasSensor: boolean
   readonly limits: {
     readonly maxMessageBytes: number
-    /** The client's queue while it cannot send. */
+    /** Limits of the client's queue while it cannot send. */
     readonly outboxMessages: number
     readonly outboxBytes: number
   }
@@ -459,7 +485,7 @@ export const editorNames = ['shared', 'mirror'] as const
 export type EditorName = (typeof editorNames)[number]
 
 export interface Polling {
-  /** From a response to the next poll. */
+  /** Pause between a response and the next poll. */
   readonly intervalMs: number
   /** Longest hold of a long poll. */
   readonly holdMs: number
@@ -467,11 +493,11 @@ export interface Polling {
 
 export interface PageStart extends PageSettings {
   readonly channel: string
-  /** The cursor after `messages`: the stream resumes there. */
+  /** The cursor after `messages`, from which the stream resumes. */
   readonly cursor: string
   /** The newest of each kind on the page's channels. */
   readonly messages: readonly Message[]
-  /** On the page's channel. */
+  /** Whether the client may write to the page's channel. */
   readonly mayWrite: boolean
   /** Expiry unless renewed, ms since the epoch; null for open access. */
   readonly sessionEndsAt: number | null

@@ -17,33 +17,40 @@ export interface Mode {
   readonly http: HttpVersion
   readonly label: string
   readonly explanation: string
-  /** Windows of one browser it carries before requests hang without an error; null for no limit. */
+  /** Windows that one browser can open before requests hang without an error; null for no limit. */
   readonly windowsPerBrowser: number | null
   readonly whenFull: string | null
-  /** False where the server only responds to requests. */
+  /** False if the server only responds to requests. */
   readonly isPush: boolean
-  /** How drafts are sent: a POST each, or over the open connection. */
+  /** How drafts are sent: one POST each, or over the open connection. */
   readonly uplink: 'xhr' | 'streamed' | 'socket'
-  /** Drafts of a window under way at a time: a POST waits for the one before anyway, and what waits can be merged. */
+  /**
+   * Maximum number of a window's drafts in flight: a POST waits for the one before anyway, and
+   * queued drafts can be merged.
+   */
   readonly mostUnderWay: number
-  /** Requires an existing HTTP/2 connection; it opens none itself. */
+  /** Requires an existing HTTP/2 connection; opens none itself. */
   readonly joinsConnection: boolean
-  /** The mode to use when this one fails to open or keeps failing; null for the last. */
+  /** The mode to use if this one fails to open or keeps failing; null for the last. */
   readonly fallback: string | null
 }
 
 export const shareNames = ['auto', 'browser', 'none'] as const
 export type Share = (typeof shareNames)[number]
 
-/** Whether the windows of a browser share a connection in this mode: `auto` lifts the limit on their number. */
+/**
+ * Whether the windows of a browser share a connection in this mode; `auto` shares where their
+ * number is limited.
+ */
 export function isShared({ windowsPerBrowser }: Pick<Mode, 'windowsPerBrowser'>, share: Share): boolean {
   return share === 'browser' || (share === 'auto' && windowsPerBrowser !== null)
 }
 
-/** A long outbox must not flood a server that just restarted. */
+/** A long outbox must not flood a server that has just restarted. */
 const mostUnderWay = 32
 
-// Browsers allow six connections to a host (Chromium, Firefox, Safari): five held leave one for the uplink.
+// Browsers allow six connections to a host (Chromium, Firefox, Safari): five held leave one for the
+// uplink.
 const heldOverHttp1 = 5
 
 const usual = {
@@ -69,7 +76,7 @@ const rows: readonly Row[] = [
     transport: 'sse',
     http: '1.1',
     label: 'SSE + XHR, HTTP/1.1',
-    explanation: 'Server-sent events down, XHR up, a connection for each stream and each request',
+    explanation: 'Server-sent events down, XHR up, one connection for each stream and each request',
     windowsPerBrowser: heldOverHttp1,
     whenFull: 'sse/2',
     fallback: 'long-polling/1.1',
@@ -106,7 +113,7 @@ const rows: readonly Row[] = [
     transport: 'long-polling',
     http: '2',
     label: 'Long polling, HTTP/2',
-    explanation: 'A request that the server holds until there is something to say, XHR up',
+    explanation: 'A request that the server holds until it has messages, XHR up',
     isPush: false,
     fallback: 'long-polling/1.1',
   },
@@ -124,7 +131,7 @@ const rows: readonly Row[] = [
     transport: 'polling',
     http: '2',
     label: 'Polling, HTTP/2',
-    explanation: 'A request every now and then, XHR up',
+    explanation: 'Periodic requests, XHR up',
     isPush: false,
     fallback: 'polling/1.1',
   },
@@ -132,7 +139,7 @@ const rows: readonly Row[] = [
     transport: 'polling',
     http: '1.1',
     label: 'Polling, HTTP/1.1',
-    explanation: 'The same over connections that are used in turns',
+    explanation: 'The same over a limited set of connections',
     isPush: false,
     fallback: null,
   },
@@ -147,7 +154,7 @@ export function modeNamed(name: string): Mode | undefined {
   return modes.find((mode) => mode.name === name)
 }
 
-/** A transport that lacks the version uses the one it has. Undefined for an unknown transport. */
+/** If a transport lacks the version, uses the one it has. Undefined for an unknown transport. */
 export function modeFor(transport: string, http: string): Mode | undefined {
   const candidates = modes.filter((mode) => mode.transport === transport)
   return candidates.find((mode) => mode.http === http) ?? candidates[0]

@@ -1,25 +1,28 @@
-// A server's load, second by second and process by process, as its monitor tells it and the page shows it.
+// A server's load per second and process, as reported by its monitor and shown on its page.
 
 export interface MonitorSecond {
-  /** Its end, ms since the epoch. */
+  /** End of the second, ms since the epoch. */
   readonly at: number
-  /** Processor time over time: 1 is a core at full load. */
+  /** Processor time divided by elapsed time: 1 is a core at full load. */
   readonly cpu: number
   readonly rssBytes: number
   readonly heapBytes: number
-  /** How late the event loop fired a timer, ms; null where it fired none. */
+  /** How late the event loop fired a timer, ms; null if it fired none. */
   readonly loopDelayMs: Quantiles | null
-  /** Streams, and clients that poll, by mode. */
+  /** Streams and polling clients, by mode. */
   readonly windows: Readonly<Record<string, number>>
-  /** Messages that the log took. */
+  /** Messages stored by the log. */
   readonly stored: number
   /** Messages written to windows. */
   readonly sent: number
   /** Readings and overviews not sent to windows that read too slowly. */
   readonly omitted: number
-  /** Waiting for windows to read. */
+  /** Bytes that windows have not read yet. */
   readonly backlogBytes: number
-  /** From a message's admission until it was stored and written to its windows; null without any. */
+  /**
+   * From a message's admission until it was stored and written to its windows; null if there was
+   * none.
+   */
   readonly latencyMs: Quantiles | null
   readonly isLogUp: boolean
   /** Documents that take too long to read. */
@@ -37,15 +40,15 @@ export interface MonitorReply {
   readonly node: string
   /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
-  /** One, or several that serve windows and one with the log. */
+  /** A single process, or several that serve windows and one with the log. */
   readonly processes: readonly MonitorProcess[]
 }
 
 export interface MonitorProcess {
-  /** `server` if it is the only one, else `log`, `worker-1` … */
+  /** `server` if it is the only one, otherwise `log`, `worker-1` … */
   readonly name: string
   readonly uptimeMs: number
-  /** In order. The first look starts them. */
+  /** In order. The first request starts the sampling. */
   readonly seconds: readonly MonitorSecond[]
 }
 

@@ -60,7 +60,7 @@ export type RefusalCode = keyof typeof statuses
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode
-  /** Of the draft, if it is known. */
+  /** Id of the draft, if known. */
   readonly id: string | null
   /** Pause before a retry, ms; null when a retry is useless. */
   readonly retryAfterMs: number | null
@@ -72,7 +72,7 @@ export class Refusal extends Error {
     retryAfterMs: number | null = null,
     cause?: unknown,
   ) {
-    // It is an answer, not a fault: floods of refused requests would be spent on capturing stacks.
+    // Refusals are normal answers: a flood of them must not spend its time on capturing stacks.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(sentence, { cause })
@@ -86,7 +86,7 @@ export class Refusal extends Error {
     return statuses[this.code]
   }
 
-  /** The same, which names the draft. */
+  /** The same refusal with the draft's id. */
   about(id: string): Refusal {
     const { code, message, retryAfterMs, cause } = this
     return new Refusal(code, message, id, retryAfterMs, cause)

@@ -43,7 +43,7 @@ test('a line end in the name or id is refused', () => {
   assert.throws(() => formatEvent({ id: 'a\rb', data: '' }), /SSE id must be one line/)
 })
 
-test('the reader takes any line end, comments, a BOM, a missing space, and keeps the id', () => {
+test('the reader accepts any line end, comments, a BOM, a missing space, and keeps the id', () => {
   assert.deepEqual(read(['\uFEFF: hello\r\rid:7\r\ndata:a\r', '\n\r\n', 'data: b\n\n', 'event: x\n\n']), [
     { event: 'message', id: '7', data: 'a' },
     { event: 'message', id: '7', data: 'b' },

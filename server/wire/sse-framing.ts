@@ -10,7 +10,10 @@ export interface SseEvent {
 
 const lineEnd = /\r\n|\r|\n/
 
-/** Throws a `TypeError` when `event` or `id` contains a line end or NUL, which would end the field early. */
+/**
+ * Throws a `TypeError` if `event` or `id` contains a line end or NUL, which would end the field
+ * early.
+ */
 export function formatEvent({ event, id, data }: SseEvent): string {
   const lines = data.split(lineEnd).map((line) => `data: ${line}\n`)
   return `${field('event', event)}${field('id', id)}${lines.join('')}\n`
@@ -22,7 +25,10 @@ function field(name: string, value = ''): string {
   return value === '' ? '' : `${name}: ${value}\n`
 }
 
-/** Parses a stream as browsers do; `push` accepts chunks cut anywhere. An id persists for later events. */
+/**
+ * Parses a stream as browsers do; `push` accepts chunks cut anywhere. An id persists for later
+ * events.
+ */
 export function createSseReader(onEvent: (event: Required<SseEvent>) => void) {
   let rest = ''
   let isFirst = true

@@ -1,11 +1,11 @@
-// Student's t against tables and closed forms, intervals against known truths, Holm's correction by hand.
+// Student's t against tables and closed forms, intervals against known truths, Holm's correction.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { criticalT, holm, mean, meanOfClusters, twoSidedP } from './t-test.ts'
 import { createSeededRandom, drawNormal } from './time.ts'
 
-test('Student’s t is that of the tables', () => {
+test('Student’s t equals the tables', () => {
   // E. S. Pearson and H. O. Hartley, "Biometrika Tables for Statisticians" I (1966), table 12.
   for (const [degrees, five, one] of [
     [1, 12.706, 63.657],
@@ -21,7 +21,7 @@ test('Student’s t is that of the tables', () => {
   }
 })
 
-test('its p has closed forms for one and two degrees of freedom, in the middle and far out', () => {
+test('its p equals the closed forms for one and two degrees of freedom, in the middle and far out', () => {
   for (const t of [1e-6, 0.1, 1, 3, 100, 1e50]) {
     const [one, two] = [(2 / Math.PI) * Math.atan(1 / t), 2 / (2 + t ** 2 + t * Math.sqrt(2 + t ** 2))]
     assert.ok(Math.abs(twoSidedP(t, 1) / one - 1) < 1e-12, `t ${t}, one degree`)
@@ -34,12 +34,12 @@ test('its p has closed forms for one and two degrees of freedom, in the middle a
 test('clusters by hand: 1, 2, 3, 4 have mean 2.5, standard error √(5/12) and 3 degrees of freedom', () => {
   const { difference, interval, degreesOfFreedom } = meanOfClusters([1, 2, 3, 4])
   assert.deepEqual([difference, degreesOfFreedom], [2.5, 3])
-  // Student's t for 0.975 and 3 degrees of freedom: 3.182446, of any table.
+  // Student's t for 0.975 and 3 degrees of freedom is 3.182446 in any table.
   assert.ok(Math.abs(interval[1] - (2.5 + 3.182446 * Math.sqrt(5 / 12))) < 1e-5)
   assert.throws(() => meanOfClusters([1]), /2 clusters or more; got 1/)
 })
 
-test('95 % of the intervals of five clusters hold the true mean; those of their samples would not', () => {
+test('95 % of the intervals of five clusters contain the true mean; those of their samples would not', () => {
   const random = createSeededRandom(13)
   const listOf = <Value>(length: number, one: () => Value) => Array.from({ length }, one)
   const draw = () =>
@@ -50,7 +50,7 @@ test('95 % of the intervals of five clusters hold the true mean; those of their 
   const shareHolding = (trials: number, values: () => readonly number[]) =>
     listOf(trials, () => meanOfClusters(values()).interval).filter(([low, high]) => low <= 0 && 0 <= high)
       .length / trials
-  // Within 3.5 standard errors: a right interval fails this once in 2,000 seeds.
+  // Within 3.5 standard errors: a correct interval fails this once in 2,000 seeds.
   const share = shareHolding(4000, () => draw().map(mean))
   assert.ok(Math.abs(share - 0.95) < 3.5 * Math.sqrt((0.95 * 0.05) / 4000), `${share}`)
   const ofSamples = shareHolding(1000, () => draw().flat())
@@ -88,7 +88,7 @@ for (const [given, expected] of cases) {
   })
 }
 
-test('what is no probability is named', () => {
+test('a value that is not a probability is named', () => {
   assert.throws(() => holm([0.1, 1.2]), /got 1.2/)
   assert.throws(() => holm([Number.NaN]), /got NaN/)
 })

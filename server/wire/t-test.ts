@@ -1,14 +1,15 @@
-// Student's t, intervals of means and Holm's correction, for the lab's reports and the page's comparison.
+// Student's t, intervals of means and Holm's correction, for the lab and the page's comparison.
 
 /** NaN for an empty list. */
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** Of a sample (n - 1); NaN below two values. */
+/** Of a sample (n - 1); NaN for fewer than two values. */
 export function standardDeviation(values: readonly number[]): number {
   const centre = mean(values)
-  // In two passes: a single pass over squares loses precision when the mean is large beside the spread.
+  // Uses two passes: a single pass over squares loses precision if the mean is large compared with
+  // the spread.
   const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0)
   return values.length < 2 ? Number.NaN : Math.sqrt(squares / (values.length - 1))
 }
@@ -21,8 +22,8 @@ interface MeanError {
 }
 
 /**
- * Two-sided test and interval from a standard error. For a standard error of 0 the interval is the difference itself; p
- * is 1 and t is 0 for equal means, else p is 0 and t infinite.
+ * Two-sided test and interval from a standard error. For a standard error of 0 the interval is the
+ * difference itself; for equal means p is 1 and t is 0, otherwise p is 0 and t infinite.
  */
 export function differenceOfMeans(
   difference: number,
@@ -39,15 +40,16 @@ export function intervalAround(
   { standardError, degreesOfFreedom }: MeanError,
   level: number,
 ): Interval {
-  if (!(level > 0 && level < 1)) throw new RangeError(`A level lies between 0 and 1, like 0.95; got ${level}`)
+  if (!(level > 0 && level < 1))
+    throw new RangeError(`A level must be between 0 and 1, like 0.95; got ${level}`)
   const reach = criticalT(1 - level, degreesOfFreedom) * standardError
   return [centre - reach, centre + reach]
 }
 
 /**
- * Mean of independent values with Student's t: one figure for each cluster, such as a session, in place of all the samples
- * in it, which resemble each other (R. J. Hayes and L. H. Moulton, "Cluster Randomised Trials", 2nd ed., 2017, chapter 10).
- * Throws RangeError below 2 values.
+ * Mean of independent values with Student's t: one figure for each cluster, such as a session,
+ * instead of all its samples, which resemble each other (R. J. Hayes and L. H. Moulton, "Cluster
+ * Randomised Trials", 2nd ed., 2017, chapter 10). Throws RangeError for fewer than 2 values.
  */
 export function meanOfClusters(values: readonly number[], level = 0.95) {
   const n = values.length
@@ -56,14 +58,20 @@ export function meanOfClusters(values: readonly number[], level = 0.95) {
   return differenceOfMeans(mean(values), error, level)
 }
 
-/** Geometric mean of one ratio for each cluster, with its interval, and p of a ratio of 1: `meanOfClusters` of their logarithms. */
+/**
+ * Geometric mean of one ratio for each cluster, with its interval, and p of a ratio of 1:
+ * `meanOfClusters` of their logarithms.
+ */
 export function meanOfRatios(ratios: readonly number[], level = 0.95) {
   const { difference, interval, p } = meanOfClusters(ratios.map(Math.log), level)
   const [low, high] = interval
   return { ratio: Math.exp(difference), interval: [Math.exp(low), Math.exp(high)] as const, p }
 }
 
-/** Two-sided p of Student's t; degrees of freedom may be fractional. Keeps its digits down to about 1e-300. */
+/**
+ * Two-sided p of Student's t; degrees of freedom may be fractional. Keeps its precision down to
+ * about 1e-300.
+ */
 export function twoSidedP(t: number, degreesOfFreedom: number): number {
   if (t === 0) return 1
   if (!Number.isFinite(t)) return 0
@@ -83,9 +91,11 @@ export function criticalT(p: number, degreesOfFreedom: number): number {
   return high
 }
 
-/** Regularized, at `x` from 0 to 1 with `rest` = 1 - x (Abramowitz and Stegun, 6.6.2 and 26.5.8). */
+/**
+ * Regularized, at `x` from 0 to 1 with `rest` = 1 - x (Abramowitz and Stegun, 6.6.2 and 26.5.8).
+ */
 function incompleteBeta([x, rest]: readonly [number, number], a: number, b: number): number {
-  // The continued fraction converges fast on this side alone.
+  // The continued fraction converges fast only on this side.
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta([rest, x], b, a)
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log(rest))
   // Evaluated by Lentz's method: W. J. Lentz, Applied Optics 15 (1976), 668.
@@ -105,7 +115,10 @@ function incompleteBeta([x, rest]: readonly [number, number], a: number, b: numb
   return (front * fraction) / a
 }
 
-/** C. Lanczos, "A Precision Approximation of the Gamma Function" (SIAM J. Numer. Anal. B 1, 1964), g = 7; for x above 0. */
+/**
+ * C. Lanczos, "A Precision Approximation of the Gamma Function" (SIAM J. Numer. Anal. B 1, 1964), g
+ * = 7; for x above 0.
+ */
 function logGamma(x: number): number {
   const sum = lanczos.reduce((total, coefficient, place) => total + coefficient / (x + place), leading)
   const t = x + 6.5
@@ -119,13 +132,14 @@ const lanczos = [
 ]
 
 /**
- * Corrected p's in the given order, which bound the family-wise error rate. S. Holm, "A Simple Sequentially Rejective
- * Multiple Test Procedure" (Scand. J. Statist. 6, 1979): the k-th smallest of m times m - k + 1, at least its
- * predecessor, at most 1. Throws RangeError for values outside 0 to 1.
+ * Corrected p's in the given order, which bound the family-wise error rate. S. Holm, "A Simple
+ * Sequentially Rejective Multiple Test Procedure" (Scand. J. Statist. 6, 1979): the k-th smallest
+ * of m times m - k + 1, at least its predecessor, at most 1. Throws RangeError for values outside 0
+ * to 1.
  */
 export function holm(probabilities: readonly number[]): readonly number[] {
   const wrong = probabilities.find((p) => !(p >= 0 && p <= 1))
-  if (wrong !== undefined) throw new RangeError(`A p lies from 0 to 1; got ${wrong}`)
+  if (wrong !== undefined) throw new RangeError(`A p must be between 0 and 1; got ${wrong}`)
   const smallestFirst = [...probabilities.entries()].sort(([, a], [, b]) => a - b)
   const corrected = new Array<number>(probabilities.length)
   let floor = 0

@@ -1,10 +1,10 @@
-// The manual clock and timers that other tests rely on.
+// The manual clock and timers on which other tests rely.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualTime } from './testing.ts'
 
-test('what falls due runs in order, at its own time, also what is planned meanwhile', () => {
+test('due timers run in order, at their own times, including those set meanwhile', () => {
   const time = createManualTime(0)
   const ran: [name: string, at: number][] = []
   const plan = (name: string, delayMs: number) => time.later(() => ran.push([name, time.now()]), delayMs)
@@ -29,7 +29,7 @@ test('what falls due runs in order, at its own time, also what is planned meanwh
   assert.deepEqual([ran.at(-1), time.pending()], [['late', 30], 0])
 })
 
-test('while the process is busy nothing runs; afterwards it is late', () => {
+test('nothing runs while the process is busy; afterwards it is late', () => {
   const time = createManualTime(0)
   const ran: number[] = []
   time.later(() => ran.push(time.now()), 10)
@@ -39,7 +39,7 @@ test('while the process is busy nothing runs; afterwards it is late', () => {
   assert.deepEqual(ran, [50])
 })
 
-test('the clock may be set without a timer noticing', () => {
+test('the clock may be set without affecting timers', () => {
   const time = createManualTime(1000)
   let isDone = false
   time.later(() => {

@@ -61,7 +61,7 @@ export interface ClockSettings {
   readonly aheadMs?: number
   /** Rate error, ppm. */
   readonly fastPpm?: number
-  /** Amplitude, ppm, and period, ms, of the rate's variation. */
+  /** Amplitude (ppm) and period (ms) of the rate's variation. */
   readonly swingPpm?: number
   readonly swingMs?: number
   /** Resolution, ms; 0 for exact. */
@@ -71,7 +71,9 @@ export interface ClockSettings {
 /** Server time, ms since the epoch. */
 export const startMs = 1_763_715_600_000
 
-/** A client clock against the server's, which is exact; `sinceMs` is the time since the start. */
+/**
+ * A client clock compared with the server's, which is exact; `sinceMs` is the time since the start.
+ */
 export function createWrongClock({
   aheadMs = 0,
   fastPpm = 0,
@@ -149,7 +151,7 @@ const plain = [
 ]
 const halves = ['\ud83d', '\ude00', '\udfff', '\ud800']
 
-/** Texts of characters that are easily halved, and of halves. */
+/** Texts of characters that are easily cut in half, and of halves. */
 export const randomTexts = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, seed) => {
     const random = createSeededRandom(seed + 1)
@@ -160,6 +162,6 @@ export const randomTexts = (count: number): readonly string[] =>
     }).join('')
   })
 
-/** How often U+FFFD stands in a text, in an address too. */
+/** Number of U+FFFD in a text, including in addresses. */
 export const replacementsIn = (text: string): number =>
   text.split('\ufffd').length + text.split(/%EF%BF%BD/i).length - 2

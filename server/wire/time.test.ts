@@ -1,4 +1,4 @@
-// The seeded generator repeats itself and is even; retry pauses grow and are jittered; tasks repeat.
+// The seeded generator is repeatable and uniform; retry pauses grow and are jittered; tasks repeat.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ test('a seed gives one sequence, another seed another', () => {
   assert.notDeepEqual(draw(7), draw(8))
 })
 
-test('draws are even over [0, 1)', () => {
+test('draws are uniform over [0, 1)', () => {
   const drawn = Array.from({ length: draws }, createSeededRandom(3))
   const { mean, sd } = meanAndSd(drawn)
   assert.ok(Math.abs(mean - 0.5) < 0.006)
@@ -41,12 +41,12 @@ test('pauses double up to the longest and stay there, however often it fails', (
   assert.deepEqual(longest, [1000, 2000, 4000, 8000, 10_000, 10_000, 10_000, 10_000])
 })
 
-test('the jitter is the upper half', () => {
+test('the jitter affects the upper half', () => {
   const spread = [0, 0.5, 1].map((draw) => retryPauseMs(1, pauses, () => draw))
   assert.deepEqual(spread, [1000, 1500, 2000])
 })
 
-test('a repeated task runs after each pause until it is cancelled, from within too', () => {
+test('a repeated task runs after each pause until it is cancelled, even from within', () => {
   const time = createManualTime()
   let runs = 0
   const cancel = repeat(time, () => void runs++, 100)

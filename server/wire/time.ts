@@ -3,7 +3,7 @@
 /** Ms since the epoch, with fractions. */
 export type Clock = () => number
 
-/** No effect after the task ran. */
+/** Has no effect after the task ran. */
 export type Cancel = () => void
 
 export interface Timers {
@@ -13,7 +13,7 @@ export interface Timers {
 
 export const nothingPlanned: Cancel = () => undefined
 
-/** Runs again and again, `pauseMs` after each time, until it is cancelled. */
+/** Runs repeatedly, `pauseMs` after each run, until cancelled. */
 export function repeat({ later }: Pick<Timers, 'later'>, run: () => void, pauseMs: number): Cancel {
   let isOver = false
   let cancel = later(runAgain, pauseMs)
@@ -30,7 +30,9 @@ export function repeat({ later }: Pick<Timers, 'later'>, run: () => void, pauseM
 /** Uniform in [0, 1). */
 export type Random = () => number
 
-/** Mulberry32 (Tommy Ettinger, 2017, public domain): seed modulo 2^32, period 2^32; not for secrets. */
+/**
+ * Mulberry32 (Tommy Ettinger, 2017, public domain): seed modulo 2^32, period 2^32; not for secrets.
+ */
 export function createSeededRandom(seed: number): Random {
   let state = seed >>> 0
   return () => {
@@ -41,7 +43,9 @@ export function createSeededRandom(seed: number): Random {
   }
 }
 
-/** Fisher and Yates, as R. Durstenfeld, "Algorithm 235: Random permutation" (Commun. ACM 7, 1964). */
+/**
+ * Fisher and Yates, as R. Durstenfeld, "Algorithm 235: Random permutation" (Commun. ACM 7, 1964).
+ */
 export function shuffled<Value>(values: readonly Value[], random: Random): Value[] {
   const drawn = [...values]
   for (let last = drawn.length - 1; last > 0; last -= 1) {
@@ -63,8 +67,8 @@ export interface RetryPauses {
 }
 
 /**
- * Exponential backoff, ms: `firstMs` doubled per earlier failure, up to `longestMs`. The upper half is random, so that
- * clients that failed together do not reconnect together.
+ * Exponential backoff, ms: `firstMs` doubled per earlier failure, up to `longestMs`. The upper half
+ * is random, so that clients that failed together do not reconnect together.
  */
 export function retryPauseMs(failures: number, { firstMs, longestMs }: RetryPauses, random: Random): number {
   const wholeMs = Math.min(longestMs, firstMs * 2 ** failures)

@@ -1,4 +1,4 @@
-// The last hour of wind: bounded, with its gaps, and the same again after it was sent.
+// The last hour of wind: bounded, with its gaps, and equal after transfer.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -35,14 +35,14 @@ function startsOf(history: WindHistory): number[] {
 }
 
 describe('stretches', () => {
-  test('the last minute is there in full', () => {
+  test('keeps every reading of the last minute', () => {
     const stretches = recorded(1000, 250).since(startAt + 999 * 250 - 60_000, true)
     assert.equal(stretches.length, 240)
     assert.ok(stretches.every(({ sums }) => sums.count === 1))
     assert.equal(stretches.at(-1)?.lastAt, startAt + 999 * 250)
   })
 
-  test('the last hour is there by the second', () => {
+  test('keeps the last hour by the second', () => {
     const stretches = recorded(8 * 3600, 250).since(startAt + 3_600_000, false)
     assert.equal(stretches.length, 3600)
     assert.ok(stretches.slice(1).every(({ sums }) => sums.count === 4))
@@ -50,20 +50,20 @@ describe('stretches', () => {
     assert.deepEqual([second?.lowestMetresPerSecond, second?.highestMetresPerSecond], [4, 7])
   })
 
-  test('20 readings a second for two hours take no more room than its bounds', () => {
+  test('takes no more room than its limits for 20 readings a second over two hours', () => {
     const history = recorded(20 * 7200, 50)
     assert.ok(history.since(0, true).length <= 1221)
     assert.ok(history.since(0, false).length <= 3602)
     assert.equal(history.since(0, false)[0]?.firstAt, startAt + 7_200_000 - 3_601_000)
   })
 
-  test('repeats at the same stamp are joined, not lost', () => {
+  test('joins, and does not lose, repeats with the same timestamp', () => {
     const [stretch, ...others] = recorded(36, 0).since(0, true)
     assert.equal(stretch?.sums.count, 36)
     assert.deepEqual(others, [])
   })
 
-  test('a gap stays a gap, within a second too, and a joined stretch has the higher gust', () => {
+  test('keeps a gap, even within a second; a joined stretch has the higher gust', () => {
     const history = new WindHistory()
     const steady = (fromMs: number, speed: number) => {
       for (let ms = fromMs; ms < fromMs + 4000; ms += 250) history.take(measured(speed, 90), startAt + ms)
@@ -86,7 +86,7 @@ describe('stretches', () => {
 })
 
 describe('figures', () => {
-  test('those of a sensor that fell silent leave with their time', () => {
+  test('a silent sensor’s figures expire with their period', () => {
     const history = new WindHistory()
     for (let index = 0; index < 40; index += 1) history.take(measured(6, 90), startAt + index * 250)
     const later = history.figures(startAt + 200_000)
@@ -96,7 +96,7 @@ describe('figures', () => {
   })
 })
 
-describe('an hour at 4 Hz that was sent', () => {
+describe('an hour at 4 Hz after transfer', () => {
   const first = new WindHistory()
   let now = startAt
   for (const { reading, at } of gustyWind(3700, 4)) now = first.take(reading, at)
@@ -131,7 +131,7 @@ describe('an hour at 4 Hz that was sent', () => {
     }
   })
 
-  test('has gusts like those that were', () => {
+  test('has gusts like the original ones', () => {
     const gusts = (history: WindHistory) =>
       history.since(now - 3_000_000, false).map(({ gustMetresPerSecond }) => gustMetresPerSecond ?? 0)
     const [had, has] = [gusts(first), gusts(second)]
@@ -140,7 +140,7 @@ describe('an hour at 4 Hz that was sent', () => {
   })
 })
 
-describe('gaps that were sent', () => {
+describe('gaps after transfer', () => {
   const breeze = measured(3, 200)
 
   function told(readings: readonly (readonly [ReadingBody, number])[], faultAt: number | null = null) {
@@ -150,12 +150,12 @@ describe('gaps that were sent', () => {
     return { starts: startsOf(history), newestAt }
   }
 
-  test('an outage stays one, long ago and in the last minute, and slow readings have none', () => {
+  test('an outage remains one, long ago and in the last minute, and slow readings have none', () => {
     const { starts } = told([0, 4, 8, 13.1, 17, 100, 104, 108.9, 114].map((at) => [breeze, at]))
     assert.deepEqual(starts, [0, 13, 100, 114])
   })
 
-  test('a fault stays a gap, and one at the end parts the next reading', () => {
+  test('a fault remains a gap, and one at the end separates the next reading', () => {
     const faultAt = startAt + 3000
     const readings = [breeze, fault, breeze, fault].map((reading, at) => [reading, at] as const)
     assert.deepEqual(told(readings, faultAt), { starts: [0, 2], newestAt: faultAt })
@@ -172,8 +172,8 @@ describe('gaps that were sent', () => {
   })
 })
 
-describe('joined with what is there already', () => {
-  /** A reading each second, the last included. */
+describe('joined with what it has already', () => {
+  /** One reading per second, the last included. */
   function between(first: number, last: number): WindHistory {
     const history = new WindHistory()
     for (let at = first; at <= last; at += 1) history.take(measured(5, 90), startAt + at * 1000)
@@ -182,7 +182,7 @@ describe('joined with what is there already', () => {
   const seconds = (history: WindHistory) =>
     history.since(0, false).map(({ firstAt, sums }) => [Math.floor((firstAt - startAt) / 1000), sums.count])
 
-  test('nothing is there twice, nothing is missing, and the beginning of theirs is no gap', () => {
+  test('repeats nothing, misses nothing, and the start of the received part is not a gap', () => {
     const { history } = again(sent(between(100, 300)), between(0, 200))
     assert.deepEqual(
       seconds(history),
@@ -191,19 +191,19 @@ describe('joined with what is there already', () => {
     assert.deepEqual(startsOf(history), [0])
   })
 
-  test('a time that neither has stays a gap', () => {
+  test('a period that neither has remains a gap', () => {
     const { history } = again(sent(between(20, 30)), between(0, 10))
     assert.deepEqual(startsOf(history), [0, 20])
   })
 
-  test('none of theirs leaves all as it was', () => {
+  test('an empty snapshot changes nothing', () => {
     const own = between(0, 5)
     const { history } = again(sent(new WindHistory()), own)
     assert.deepEqual(seconds(history), seconds(own))
   })
 })
 
-describe('what is no snapshot is refused', () => {
+describe('an invalid snapshot is refused', () => {
   const empty = new WindHistory().snapshot({ seq: 9, faultAt: null })
   const columns = {
     after: [5],

@@ -10,15 +10,15 @@ import {
 } from './wind-statistics.ts'
 
 interface WindEntry {
-  /** Its readings are spread evenly between these times, ms. */
+  /** The readings are spread evenly between these times, ms. */
   readonly fromAt: number
   readonly toAt: number
   readonly count: number
-  /** Mean, calms included. */
+  /** Mean, including calms. */
   readonly speedMetresPerSecond: number
   readonly lowestMetresPerSecond: number
   readonly highestMetresPerSecond: number
-  /** Of the mean vector; null for calm. */
+  /** Direction of the mean vector; null for calm. */
   readonly directionDegrees: number | null
   readonly startsAnew: boolean
 }
@@ -57,7 +57,9 @@ export class WindHistory {
   readonly #minute = new Stretches(minuteMs + secondMs, 50)
   readonly #hour = new Stretches(hourMs + secondMs, secondMs)
 
-  /** Returns `stampedAt` (ms since the epoch) in the history's monotonic time. A fault leaves a gap. */
+  /**
+   * Returns `stampedAt` (ms since the epoch) in the history's monotonic time. A fault leaves a gap.
+   */
   take(reading: BareReading, stampedAt: number): number {
     const { at, stretch } = this.#statistics.take(reading, stampedAt)
     if (stretch) {
@@ -71,7 +73,10 @@ export class WindHistory {
     return this.#statistics.figures(now)
   }
 
-  /** Entries after `at`, oldest first: readings of the last minute if `isFull`, else seconds of the last hour. */
+  /**
+   * Entries after `at`, oldest first: readings of the last minute if `isFull`, else seconds of the
+   * last hour.
+   */
   since(at: number, isFull: boolean): readonly Stretch[] {
     return (isFull ? this.#minute : this.#hour).since(at)
   }
@@ -87,8 +92,8 @@ export class WindHistory {
   }
 
   /**
-   * Joins `past` to this history's entries before it. Yields after each entry, so that a page can work in slices. Ends
-   * with the new history and its newest time; null when empty.
+   * Joins `past` to this history's entries before it. Yields after each entry, so that a page can
+   * work in slices. Returns the new history and its newest time; null if empty.
    */
   *joinedWith(past: PastWind) {
     const history = new WindHistory()
@@ -121,7 +126,10 @@ export class WindHistory {
     }
   }
 
-  /** Replays an entry with its count, mean, lowest and highest. Order and spread of direction are lost. */
+  /**
+   * Replays an entry with its count, mean, lowest and highest. Order and spread of direction are
+   * lost.
+   */
   #repeat(entry: WindEntry): number {
     const { fromAt, toAt, count, directionDegrees, startsAnew } = entry
     // A fault separates readings that are close in time.
@@ -195,7 +203,10 @@ function entryOf(
   return { fromAt, toAt, count: sums.count, ...meanOf(sums), ...extremes, startsAnew }
 }
 
-/** `received`, preceded by what `own` has from before it. The start of `received` is no gap by itself. */
+/**
+ * Returns `received`, preceded by `own` entries from before it. The start of `received` alone is
+ * not a gap.
+ */
 function joinEntries(own: readonly WindEntry[], received: readonly WindEntry[]): readonly WindEntry[] {
   const [first, ...others] = received
   if (!first) return own
@@ -213,7 +224,7 @@ function speedsOf(entry: WindEntry): number[] {
   return [lowest, ...Array<number>(count - 2).fill(within), highest]
 }
 
-/** `unitMs`: time resolution. */
+/** `unitMs` is the time resolution. */
 function columnsOf(entries: readonly WindEntry[], unitMs: number): WindColumns {
   const times = entries.map(({ fromAt }) => Math.floor(fromAt / unitMs))
   const centi = (speedMetresPerSecond: number) => Math.round(speedMetresPerSecond * 100)
@@ -232,11 +243,11 @@ function columnsOf(entries: readonly WindEntry[], unitMs: number): WindColumns {
 export function readSnapshot(given: unknown): PastWind {
   const { seq, faultAt, seconds, full } = given as WindSnapshot
   if (!isCount(seq) || !(faultAt === null || Number.isFinite(faultAt)))
-    throw new TypeError('A snapshot of the wind has a "seq", and a "faultAt" or null.')
+    throw new TypeError('A wind snapshot must have a "seq", and a "faultAt" that may be null.')
   return { seq, faultAt, entries: [...entriesIn(seconds, secondMs, secondMs), ...entriesIn(full, 1, 0)] }
 }
 
-/** `spanMs`: duration of each entry. */
+/** `spanMs` is the duration of each entry. */
 function entriesIn(columns: WindColumns, unitMs: number, spanMs: number): readonly WindEntry[] {
   mustBeSound(columns)
   const { after, count, speed, lowest, highest, direction, gaps } = columns
@@ -275,8 +286,7 @@ function mustBeSound({ after, count, speed, lowest, highest, direction, gaps }: 
     [speed, lowest, highest].every((column) => isColumn(column, isSpeed)) &&
     isColumn(direction, isNumberOrNull) &&
     Array.isArray(gaps)
-  if (!isSound)
-    throw new RangeError('The columns of a wind snapshot are no lists of one length that are wind.')
+  if (!isSound) throw new RangeError('The columns of a wind snapshot must be valid lists of equal length.')
 }
 
 function isCount(value: unknown): value is number {

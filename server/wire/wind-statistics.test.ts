@@ -1,4 +1,4 @@
-// Wind statistics worked out by hand, beside brute force, and at the borders of their spans.
+// Wind statistics compared with hand calculations and brute force, and at span limits.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -7,19 +7,19 @@ import { createSeededRandom, drawNormal } from './time.ts'
 import { noFigures, WindAggregator } from './wind-statistics.ts'
 import { assertNear, calm, fault, measured, startAt } from './wind-testing.ts'
 
-/** Figures of these readings, `everyMs` apart, as of the last. */
+/** The figures after these readings, `everyMs` apart. */
 function figuresOf(readings: readonly ReadingBody[], everyMs = 250) {
   const aggregator = new WindAggregator()
   for (const [place, reading] of readings.entries()) aggregator.take(reading, startAt + place * everyMs)
   return aggregator.figures(startAt + (readings.length - 1) * everyMs)
 }
 
-describe('which readings count, for how long, and in what time', () => {
+describe('which readings count, for how long, and at what time', () => {
   test('before the first reading there are no figures', () => {
     assert.deepEqual(new WindAggregator().figures(startAt), noFigures)
   })
 
-  test('a reading stands for the time since the one before', () => {
+  test('a reading covers the time since the one before', () => {
     const aggregator = new WindAggregator()
     assert.equal(aggregator.take(measured(5, 90), startAt).stretch?.sums.coversMs, 0)
     const { at, stretch } = aggregator.take(measured(6, 90), startAt + 250)
@@ -35,7 +35,7 @@ describe('which readings count, for how long, and in what time', () => {
     assertNear(stretch?.sums.sine, 1)
   })
 
-  test('a calm has its speed and no direction, even where the sensor repeats the last one', () => {
+  test('a calm has its speed and no direction, even if the sensor repeats the last one', () => {
     const { stretch } = new WindAggregator().take({ ...calm(0.03), directionDegrees: 160 }, startAt)
     assert.deepEqual([stretch?.sums.speed, stretch?.sums.directed], [0.03, 0])
   })
@@ -49,21 +49,21 @@ describe('which readings count, for how long, and in what time', () => {
     assert.deepEqual([stretch?.startsAnew, stretch?.sums.coversMs], [true, 0])
   })
 
-  test('so does a reading after more than 5 s of nothing', () => {
+  test('a reading after more than 5 s of silence starts anew', () => {
     const aggregator = new WindAggregator()
     aggregator.take(measured(5, 90), startAt)
     assert.equal(aggregator.take(measured(5, 90), startAt + 5000).stretch?.startsAnew, false)
     assert.equal(aggregator.take(measured(5, 90), startAt + 10_001).stretch?.startsAnew, true)
   })
 
-  test('a clock that is set back does not take the time along', () => {
+  test('setting the clock back does not set back the time', () => {
     const aggregator = new WindAggregator()
     const stamps = [0, 1000, -3_599_000, -3_598_750, -3_598_500]
     const times = stamps.map((stamp) => aggregator.take(measured(5, 90), startAt + stamp).at - startAt)
     assert.deepEqual(times, [0, 1000, 1000, 1250, 1500])
   })
 
-  test('faults count in nothing, calms in speed alone, and identical readings each', () => {
+  test('faults never count, calms only for speed, and identical readings each count', () => {
     const { twoMinutes } = figuresOf([measured(6, 90), measured(6, 90), fault, fault, calm(0)])
     assertNear(twoMinutes?.speedMetresPerSecond, 4)
     assertNear(twoMinutes?.directionDegrees, 90)
@@ -97,7 +97,7 @@ describe('means', () => {
     assertNear(mean.directionDegrees, 45)
   })
 
-  test('a direction counts by its speed: 3 m/s from north and 4 from east', () => {
+  test('a direction is weighted by its speed: 3 m/s from north and 4 from east', () => {
     const mean = meanWind([3, 0], [4, 90])
     assertNear(mean.speedMetresPerSecond, 3.5)
     assertNear(mean.directionDegrees, 53.13010235415598)
@@ -124,7 +124,8 @@ describe('means', () => {
     assertNear(twoMinutes?.speedMetresPerSecond, 8)
     assertNear(twoMinutes?.directionDegrees, 10)
     assertNear(tenMinutes?.speedMetresPerSecond, (8 * 4 + 2 * 8) / 10)
-    // 8 min × 4 m/s from 350 and 2 min × 8 from 10: atan(tan 10° × (16 − 32) / 48) to the west of north.
+    // 8 min × 4 m/s from 350 and 2 min × 8 from 10: atan(tan 10° × (16 − 32) / 48) to the west of
+    // north.
     assertNear(tenMinutes?.directionDegrees, 360 - 3.3637, 1e-3)
     assertNear(gustMetresPerSecond, 8)
     assertNear(spread?.deviationDegrees, 0, 1e-5)
@@ -158,16 +159,16 @@ describe('spread, by Yamartino’s estimate', () => {
     assertNear(result?.deviationDegrees, 47.4613, 1e-4)
   })
 
-  test('all directions alike are the most', () => {
+  test('directions spread all around have the most', () => {
     assertNear(spread(0, 90, 180, 270)?.deviationDegrees, 103.923, 1e-3)
   })
 
-  test('one direction is no spread, and calms have none', () => {
+  test('one direction has no spread, and calms have none', () => {
     assert.equal(spread(90), null)
     assert.equal(spread(90, null, null), null)
   })
 
-  test('within 2 % of the standard deviation for winds as they are', () => {
+  test('is within 2 % of the standard deviation for realistic winds', () => {
     for (const deviation of [5, 15, 30]) {
       const random = createSeededRandom(deviation)
       const directions = Array.from({ length: 20_000 }, () => deviation * drawNormal(random))
@@ -181,7 +182,7 @@ describe('spread, by Yamartino’s estimate', () => {
 })
 
 describe('sliding spans', () => {
-  test('a reading leaves when its span has passed, to the millisecond', () => {
+  test('a reading expires when its span has passed, to the millisecond', () => {
     const aggregator = new WindAggregator()
     aggregator.take(measured(6, 90), startAt)
     aggregator.take(measured(8, 90), startAt + 1000)
@@ -194,20 +195,20 @@ describe('sliding spans', () => {
     assert.equal(aggregator.figures(startAt + 700_000).twoMinutes?.speedMetresPerSecond, 4)
   })
 
-  test('readings within a 240th of the span leave with their last', () => {
+  test('readings within a 240th of the span expire together with the last', () => {
     const aggregator = new WindAggregator()
     for (const afterMs of [0, 100, 450]) aggregator.take(measured(6, 90), startAt + afterMs)
     assert.equal(aggregator.figures(startAt + 120_449).twoMinutes?.coversMs, 450)
     assert.equal(aggregator.figures(startAt + 120_450).twoMinutes, null)
   })
 
-  test('sums are like sums made anew, at irregular times and over outages', () => {
+  test('sums equal recomputed sums, at irregular times and over outages', () => {
     const random = createSeededRandom(5)
     const aggregator = new WindAggregator()
     const all: { at: number; speed: number; coversMs: number }[] = []
     let at = startAt
     for (let index = 0; index < 5000; index += 1) {
-      // Never two within a 240th of the span, and now and then an outage.
+      // Never two within a 240th of the span, with an occasional outage.
       const pauseMs = random() < 0.01 ? 150_000 * random() : 1000 + 2000 * random()
       at += pauseMs
       const speed = Math.floor(1000 * random()) / 100
@@ -226,7 +227,7 @@ describe('sliding spans', () => {
     }
   })
 
-  test('maxima are like maxima made anew', () => {
+  test('maxima equal recomputed maxima', () => {
     const random = createSeededRandom(7)
     const aggregator = new WindAggregator()
     const speeds: number[] = []
@@ -235,14 +236,14 @@ describe('sliding spans', () => {
       speeds.push(Math.floor(1000 * random()) / 100)
       const { stretch } = aggregator.take(measured(speeds.at(-1) ?? 0, 90), startAt + second * 1000)
       means.push(speeds.slice(-3).reduce((sum, speed) => sum + speed, 0) / 3)
-      // The first reading stands for no time: three that cover 2.5 s are there from the fourth on.
+      // The first reading covers no time: three that cover 2.5 s exist from the fourth on.
       const whole = means.slice(3).slice(-60)
       if (whole.length > 0) assertNear(stretch?.gustMetresPerSecond, Math.max(...whole))
     }
   })
 
   test('a reading costs at most four joins for each maximum, at 20 a second over ten minutes', (t) => {
-    // Maxima join by Math.max, which the time of a reading takes once more.
+    // Maxima join with Math.max, which the time of a reading uses once more.
     const max = t.mock.method(Math, 'max')
     const aggregator = new WindAggregator()
     const readings = 100_000
@@ -257,7 +258,10 @@ describe('sliding spans', () => {
 })
 
 describe('gusts: the highest 3 s mean, and what is none', () => {
-  /** Takes speeds in metres per second, `everyMs` apart; `take` returns the gust of ten minutes as of the last. */
+  /**
+   * Adds speeds in metres per second, `everyMs` apart; `take` returns the ten-minute gust after the
+   * last.
+   */
   function record() {
     const aggregator = new WindAggregator()
     let now = startAt
@@ -281,13 +285,13 @@ describe('gusts: the highest 3 s mean, and what is none', () => {
 
   const seconds = (count: number, speed: number): number[] => Array.from({ length: count * 4 }, () => speed)
 
-  test('there is none before 2.5 s are covered', () => {
+  test('there is none until 2.5 s are covered', () => {
     const anemometer = record()
     assert.equal(anemometer.take(seconds(2, 5)), null)
     assert.equal(anemometer.take(seconds(1, 5)), 5)
   })
 
-  test('three seconds of 11 are a gust of 11; one second of 20 is 3 s of 10', () => {
+  test('three seconds of 11 are a gust of 11; one second of 20 gives a 3 s mean of 10', () => {
     const anemometer = record()
     anemometer.take(seconds(10, 5))
     anemometer.take(seconds(3, 11))
@@ -299,7 +303,7 @@ describe('gusts: the highest 3 s mean, and what is none', () => {
     assertNear(other.take(seconds(10, 5)), 10)
   })
 
-  test('leaves after ten minutes, and the gust of the last minute after one', () => {
+  test('expires after ten minutes, and the gust of the last minute after one', () => {
     const anemometer = record()
     anemometer.take(seconds(3, 9))
     anemometer.take(seconds(57, 2))
@@ -310,7 +314,7 @@ describe('gusts: the highest 3 s mean, and what is none', () => {
     assert.equal(anemometer.wait(600_000), null)
   })
 
-  test('after a pause the gust of the last minute is none', () => {
+  test('after a pause the last minute has no gust', () => {
     const anemometer = record()
     anemometer.take(seconds(3, 9))
     anemometer.wait(60_000)
@@ -318,13 +322,13 @@ describe('gusts: the highest 3 s mean, and what is none', () => {
     assert.equal(anemometer.gustOfMinute(), null)
   })
 
-  test('one reading a second is enough, one in two seconds too, one in four is not', () => {
+  test('one reading a second is enough, and so is one in two seconds, but one in four is not', () => {
     assert.equal(record().take([5, 5, 5, 5], 1000), 5)
     assert.equal(record().take([5, 5, 5], 2000), 5)
     assert.equal(record().take([5, 5, 5, 5, 5], 4000), null)
   })
 
-  test('a backlog that comes all at once is no gust', () => {
+  test('a backlog that arrives all at once is not a gust', () => {
     const anemometer = record()
     anemometer.take(seconds(5, 5))
     anemometer.wait(9000)
@@ -335,18 +339,18 @@ describe('gusts: the highest 3 s mean, and what is none', () => {
     assert.ok(after !== null && after < 14, `${after}`)
   })
 
-  test('two readings around a pause are no gust, however long the pause is', () => {
+  test('two readings around a pause are not a gust, however long the pause is', () => {
     for (const pauseMs of [2400, 3250, 4000]) {
       const anemometer = record()
       anemometer.take(seconds(10, 3))
       anemometer.take([3], pauseMs)
       anemometer.take([12])
-      // The highest that 3 s of whole readings can be: one of 12 among eleven of 3.
+      // The highest possible mean of 3 s of whole readings: one of 12 among eleven of 3.
       assertNear(anemometer.take(seconds(10, 3)), (12 + 11 * 3) / 12, 0.1)
     }
   })
 
-  test('a stall whose readings come all at once is no gust of the first two', () => {
+  test('a stall whose readings arrive all at once gives no gust from the first two', () => {
     const anemometer = record()
     anemometer.take(seconds(10, 3))
     anemometer.take([12], 4000)
@@ -355,7 +359,7 @@ describe('gusts: the highest 3 s mean, and what is none', () => {
     assert.ok(gust !== null && gust < 4.5, `${gust}`)
   })
 
-  test('stamps that come in pairs, and a sensor that is set to another rate, keep their gusts', () => {
+  test('paired timestamps, and a sensor that is set to another rate, keep their gusts', () => {
     const pairs = record()
     for (let pair = 0; pair < 20; pair += 1) {
       pairs.take([7], 450)

@@ -6,7 +6,10 @@ import { directionOf, vectorOf } from './wind-units.ts'
 export type BareReading = Pick<ReadingBody, 'state' | 'speedMetresPerSecond' | 'directionDegrees'>
 
 export interface WindFigures {
-  /** Of the last 3 s: the speed to show beside a gust, which is the highest of these. Null while readings cover less. */
+  /**
+   * Mean of the last 3 s: the speed to show beside a gust, which is the highest of these. Null if
+   * readings cover less.
+   */
   readonly threeSecondMetresPerSecond: number | null
   readonly twoMinutes: WindMean | null
   readonly tenMinutes: WindMean | null
@@ -16,11 +19,11 @@ export interface WindFigures {
 }
 
 export interface WindMean {
-  /** Arithmetic mean of the speeds, calms included (WMO-No. 8, I, 5.1). */
+  /** Arithmetic mean of the speeds, including calms (WMO-No. 8, I, 5.1). */
   readonly speedMetresPerSecond: number
   /** Direction of the mean vector, weighted by speed; null for calm. */
   readonly directionDegrees: number | null
-  /** Time covered by readings, less than the span after a start or an outage. */
+  /** Time covered by readings; less than the span after a start or an outage. */
   readonly coversMs: number
 }
 
@@ -42,14 +45,20 @@ export const noFigures: WindFigures = {
 /** Averaging periods: 10 minutes, and 2 for aviation (WMO-No. 8, I, 5.1.1). */
 export const meanMs = { twoMinutes: 120_000, tenMinutes: 600_000 }
 
-/** A longer silence is an outage: the slowest rate is one in 4 s (1405-PS-0019, command P20), plus 1 s of delay. */
+/**
+ * A longer silence is an outage: the slowest rate is one in 4 s (1405-PS-0019, command P20), plus 1
+ * s of delay.
+ */
 export const gapMs = 5000
 
 /** Peak gusts are means over 3 s (WMO-No. 8, I, 5.1.1; WMO-No. 306, FM 15, 15.5.5). */
 const gustMs = 3000
 /** Less coverage is a spike after an outage, or a backlog that arrived at once. */
 export const leastGustCoverMs = 2500
-/** A pause of more usual intervals adds no coverage: otherwise two readings would pass for a 3 s mean. */
+/**
+ * A pause of several usual intervals adds no coverage: otherwise two readings would pass for a 3 s
+ * mean.
+ */
 const longestPauseInPaces = 3
 /** Smoothing of the usual interval, in readings. */
 const paceReadings = 8
@@ -59,11 +68,11 @@ const leastVectorMetresPerSecond = 0.01
 
 interface WindSums {
   readonly count: number
-  /** Speeds, calms included, and their vectors, m/s. */
+  /** Sums of the speeds, including calms, and of their vectors, m/s. */
   readonly speed: number
   readonly east: number
   readonly north: number
-  /** Readings with a direction, and their unit vectors. */
+  /** Number of readings with a direction, and the sums of their unit vectors. */
   readonly directed: number
   readonly sine: number
   readonly cosine: number
@@ -80,13 +89,14 @@ export interface Stretch {
   readonly highestMetresPerSecond: number
   /** Highest 3 s mean of the minute before its end, m/s; null for none. */
   readonly gustMetresPerSecond: number | null
-  /** First, or after an outage or a fault. */
+  /** Whether it is the first, or follows an outage or a fault. */
   readonly startsAnew: boolean
 }
 
 /**
- * Keeps running totals: constant cost per reading, fewer than 2000 numbers per total. Its time follows the readings'
- * timestamps but never runs back: after the host's clock is set back, it continues from the newest timestamp.
+ * Keeps running totals: constant cost per reading, fewer than 2000 numbers per total. Its time
+ * follows the readings' timestamps but never runs backwards: after the host's clock is set back, it
+ * continues from the newest timestamp.
  */
 export class WindAggregator {
   readonly #minute = new SlidingTotal(60_000, addSums)
@@ -102,8 +112,9 @@ export class WindAggregator {
   #paceMs: number | null = null
 
   /**
-   * Returns `stampedAt` (ms since the epoch) in the aggregator's time, and the reading's stretch; null for a fault.
-   * Repeated readings count. A calm counts with its speed and without a direction.
+   * Returns `stampedAt` (ms since the epoch) in the aggregator's time, and the reading's stretch;
+   * null for a fault. Repeated readings count. A calm counts with its speed and without a
+   * direction.
    */
   take({ state, speedMetresPerSecond, directionDegrees }: BareReading, stampedAt: number) {
     this.#setBackMs = Math.max(this.#setBackMs, this.#newestAt - stampedAt)
@@ -159,7 +170,7 @@ export class WindAggregator {
 
   #threeSecondMean(now: number): number | null {
     const last = this.#threeSeconds.before(now)
-    // Readings slower than one in 2.5 s yield none: a single reading is no mean.
+    // Readings slower than one in 2.5 s yield none: a single reading is not a mean.
     return last && last.count >= 2 && last.coversMs >= leastGustCoverMs ? last.speed / last.count : null
   }
 }
@@ -178,8 +189,8 @@ export function meanOf({ count, speed, east, north, coversMs }: WindSums): WindM
 const evenSpreadTerm = 2 / Math.sqrt(3) - 1
 
 /**
- * Standard deviation of the direction from sums alone: Yamartino, J. Climate Appl. Meteor. 23 (1984), 1362, equation
- * 10; within 2 % of the two-pass value. Null for fewer than two directions.
+ * Standard deviation of the direction from sums alone: Yamartino, J. Climate Appl. Meteor. 23
+ * (1984), 1362, equation 10; within 2 % of the two-pass value. Null for fewer than two directions.
  */
 function spreadOf({ directed, sine, cosine }: WindSums): Spread | null {
   if (directed < 2) return null
@@ -209,7 +220,7 @@ export function addSums(one: WindSums, other: WindSums): WindSums {
   }
 }
 
-/** Most values kept per span; closer ones are merged. */
+/** Maximum number of values kept per span; closer ones are merged. */
 const grains = 240
 
 interface Entry<Value> {
@@ -218,14 +229,14 @@ interface Entry<Value> {
 }
 
 /**
- * The total over the last `spanMs`, up to 1/240 more. A queue of two stacks with totals: it only joins and never
- * subtracts, so that a maximum slides like a sum and rounding errors do not accumulate. At most three joins per value;
- * at most 242 values.
+ * The total over the last `spanMs`, or up to 1/240 more. A queue of two stacks with totals: it only
+ * joins and never subtracts, so that a maximum slides like a sum and rounding errors do not
+ * accumulate. At most three joins per value; at most 242 values.
  */
 class SlidingTotal<Value> {
   readonly #spanMs: number
   readonly #join: (one: Value, other: Value) => Value
-  /** The older part, oldest last; each entry holds the total of itself and all younger ones here. */
+  /** The older part, oldest last; each entry has the total of itself and all younger ones here. */
   readonly #older: Entry<Value>[] = []
   /** The younger part, youngest last, unaggregated. */
   #younger: Entry<Value>[] = []

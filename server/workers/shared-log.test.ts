@@ -1,4 +1,4 @@
-// Runs the log's contract over a stream, and checks what several processes of one log hear of it and of each other.
+// The log's contract over a stream, and what several processes of one log receive.
 
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
@@ -34,7 +34,7 @@ function openHost(parts: LogParts = given) {
   return { own, host, join }
 }
 
-test('all processes hear the same messages in one order, under the same cursors', async () => {
+test('all processes receive the same messages in one order, with the same cursors', async () => {
   const { join } = openHost()
   const joined = [await join(), await join()]
   const heard = joined.map(({ log }) => {
@@ -64,7 +64,7 @@ test('all processes hear the same messages in one order, under the same cursors'
   assert.deepEqual([recovered, seqsOf(messages)], [true, countTo(100).slice(60)])
 })
 
-test('an outage of the log is known to all processes, one that joins later too, until it is over', async () => {
+test('all processes know an outage of the log until it is over, including one that joins later', async () => {
   const { host, join } = openHost()
   const early = await join()
   assert.equal(early.outage(), null)
@@ -77,7 +77,7 @@ test('an outage of the log is known to all processes, one that joins later too, 
   assert.equal(late.outage(), null)
 })
 
-test('one that joins later knows the heads, and the same draft sent to two is stored once', async () => {
+test('a process that joins later knows the heads, and the same draft sent to two is stored once', async () => {
   const { own, join } = openHost()
   await own.append(draft('w1-1'), startMs)
   await own.append(draft('w1-2', 'x', 'other'), startMs)
@@ -121,7 +121,7 @@ test('a refusal is the same on both sides', async () => {
   await assert.rejects(async () => log.append(draft('w1-5'), startMs), { code: 'draining' })
 })
 
-test('the process with the log ends: what waits is to be sent again', async () => {
+test('when the process with the log ends, pending drafts must be sent again', async () => {
   const { own } = openHost()
   const host = hostLog({ ...own, append: () => new Promise(() => undefined) })
   const [near, far] = duplexPair()
@@ -133,7 +133,7 @@ test('the process with the log ends: what waits is to be sent again', async () =
   await assert.rejects(async () => log.append(draft('w1-2'), startMs), { code: 'log-unavailable' })
 })
 
-test('a note goes to all others, and the will of one that ends too', async () => {
+test('a note goes to all others, and so does the will of a process that ends', async () => {
   const { host, join } = openHost()
   const notes: Record<string, unknown[]> = { host: [], one: [], other: [] }
   host.bus.follow((note) => notes.host?.push(note))
@@ -164,7 +164,7 @@ test('a note goes to all others, and the will of one that ends too', async () =>
   assert.deepEqual(notes.host?.at(-1), { type: 'gone', from: 'one' })
 })
 
-test('one that does not read is cut off, and the others go on', async () => {
+test('a process that does not read is cut off, and the others continue', async () => {
   const { own, host, join } = openHost({ ...given, limits: { ...ampleLimits, bytes: 1e9 } })
   const { log } = await join()
   const [, stuck] = duplexPair()
@@ -172,7 +172,7 @@ test('one that does not read is cut off, and the others go on', async () => {
   const body = 'x'.repeat(1_000_000)
   for (const n of countTo(70)) {
     await own.append(draft(`w1-${n}`, body), startMs)
-    // The one that reads gets its turn.
+    // Lets the one that reads take its turn.
     await log.snapshot(new Set())
   }
   assert.ok(stuck.destroyed)

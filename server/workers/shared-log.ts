@@ -1,5 +1,4 @@
-// One log for several processes of a machine: its host answers what the others ask over a stream, a line of JSON each, and
-// tells all of them what the log takes.
+// One log for several processes of a machine, over a stream with one JSON object per line.
 
 import type { Duplex } from 'node:stream'
 import { type Bus, type Identified, type Log, logClosed, logUnavailable, type Outage } from '../log/log.ts'
@@ -15,7 +14,10 @@ import {
 } from '../wire/messages.ts'
 import { Refusal, type RefusalCode } from '../wire/refusal.ts'
 
-/** Arguments as plain data: a set of channels is a list. Both ends are of one version: shapes are not checked. */
+/**
+ * Arguments as plain data; a set of channels is a list. Both ends have the same version: shapes are
+ * not checked.
+ */
 interface Calls {
   readonly append: [draft: Draft, acceptedAt: number]
   readonly find: [wanted: Identified]
@@ -48,10 +50,10 @@ type Told =
   | { readonly note: object }
   | { readonly outage: Outage | null }
 
-/** Of one process that does not read, 64 MiB; then it is cut off. */
+/** Unread data of one process, 64 MiB, above which it is cut off. */
 const mostWaitingBytes = 67_108_864
 
-/** Notes that come to `bus` were written by the joined processes; those posted to it go to all of them. */
+/** Notes received on `bus` come from the joined processes; those posted to it go to all of them. */
 export function hostLog(log: Log, mostBytes?: number) {
   const links = new Map<Duplex, { will: object | null }>()
   const notes = new Set<(note: unknown) => void>()
@@ -97,7 +99,7 @@ export function hostLog(log: Log, mostBytes?: number) {
   }
 
   return {
-    /** Tells the process at the other end of the stream from now on. */
+    /** Serves the process at the other end of the stream. */
     attach(link: Duplex): void {
       const known = { will: null as object | null }
       links.set(link, known)
@@ -113,7 +115,7 @@ export function hostLog(log: Log, mostBytes?: number) {
         if (known.will) spread(known.will)
       })
     },
-    /** Of the log, from now on. */
+    /** Reports the log's outage from now on. */
     tellOutage(now: Outage | null): void {
       outage = now
       tellAll({ outage })
@@ -125,7 +127,10 @@ export function hostLog(log: Log, mostBytes?: number) {
   }
 }
 
-/** The log at the other end of the stream. Rejects if that ends before it has answered. */
+/**
+ * Returns the log at the other end of the stream. Rejects if the stream ends before the host has
+ * answered.
+ */
 export async function joinLog(link: Duplex, onFailure: (error: unknown) => void) {
   const heads = new Map<string, number>()
   const followers = new Followers(onFailure)
@@ -137,7 +142,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   let isClosed = false
   let closing: Promise<void> | null = null
 
-  /** What is asked in one turn leaves in one write: a window that joins asks twice. */
+  /** Requests of one turn are sent in one write: a window that joins makes two. */
   function write(line: Asked): void {
     if (!link.writable) return
     if (link.writableCorked === 0) {
@@ -233,7 +238,7 @@ function readLines<Line>(link: Duplex, onLine: (line: Line) => void): void {
   })
 }
 
-/** A refusal; or an error that nobody expects, without a code. */
+/** A refusal, or an unexpected error, which has no code. */
 interface SentError {
   readonly code?: RefusalCode
   readonly id?: string | null

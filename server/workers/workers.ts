@@ -1,4 +1,4 @@
-// Several processes on the same ports: starts them, replaces those that end, stops them, and passes their notes on.
+// Several processes on the same ports: starts, replaces and stops them, and forwards their notes.
 
 import cluster, { type Worker } from 'node:cluster'
 import { randomBytes } from 'node:crypto'
@@ -10,39 +10,48 @@ import { endsWithin } from '../process.ts'
 import type { HttpVersion } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
 
-/** With other processes of the same server, each with listening sockets of its own on the same ports (SO_REUSEPORT). */
+/**
+ * Several processes of one server, each with its own listening sockets on the same ports
+ * (SO_REUSEPORT).
+ */
 export interface PortSharing {
-  /** It makes sure that no other program has the ports. */
+  /** Whether it makes sure that no other program uses the ports. */
   readonly isFirst: boolean
-  /** Of all of them, so that TLS sessions resume at any. */
+  /** Shared by all, so that TLS sessions resume at any of them. */
   readonly ticketKeys: Buffer
 }
 
-/** The processes of one server, to each of them: what one posts, all others get. */
+/** The processes of one server: what one posts, all others receive. */
 export interface Siblings {
-  /** Of this process: `log`, `worker-1` …; that of one that ended passes to the one that takes its place. */
+  /**
+   * This process's name: `log`, `worker-1` …; a replacement takes over the name of the process that
+   * ended.
+   */
   readonly name: string
-  /** All, this one included. */
+  /** Number of processes, including this one. */
   readonly count: number
   /** Plain data. */
   readonly post: (note: object) => void
   readonly follow: (onNote: (note: unknown) => void) => void
-  /** Null where `node:cluster` opens the ports, or where there are none. */
+  /** Null if `node:cluster` opens the ports, or if there are none. */
   readonly sharing: PortSharing | null
 }
 
-/** Between processes of a server, any number of times. */
+/** Sent between processes of a server, any number of times. */
 interface Noted {
   readonly type: 'note'
   readonly note: object
 }
 
-/** In a worker's environment: its number, that it waits to be told the ports, and the ticket keys. */
+/**
+ * A worker's environment variables: its number, whether it waits to be told the ports, and the
+ * ticket keys.
+ */
 const numberVariable = 'WORKER_NUMBER'
 const waitsVariable = 'WORKER_WAITS'
 const ticketKeysVariable = 'WORKER_TICKET_KEYS'
 
-/** In the first process, which passes on what workers post. */
+/** For the first process, which forwards what workers post. */
 export function hostSiblings(count: number) {
   const followers = new Set<(note: unknown) => void>()
   function spread(note: object, from?: Worker): void {
@@ -64,10 +73,10 @@ export function hostSiblings(count: number) {
   } satisfies Siblings & { take: (said: unknown, from: Worker) => void }
 }
 
-/** In a worker. */
+/** Call in a worker. */
 export const workerName = () => `worker-${process.env[numberVariable]}`
 
-/** In a worker. */
+/** Call in a worker. */
 export function joinSiblings(count: number): Siblings {
   const { [waitsVariable]: waits, [ticketKeysVariable]: ticketKeys } = process.env
   return {
@@ -87,22 +96,25 @@ const isNoted = (said: unknown): said is Noted => typeIn(said) === 'note'
 const typeIn = (said: unknown) =>
   typeof said === 'object' && said !== null && 'type' in said ? said.type : undefined
 
-/** A worker that has just ended takes nothing: its replacement asks anew. */
+/** A worker that has just ended receives nothing: its replacement asks again. */
 const ignoreEnd = () => undefined
 
-/** Of a worker's file descriptors, after the terminal's three and Node's own channel. */
+/** A worker's file descriptor after the terminal's three and Node's own channel. */
 const linkDescriptor = 4
 
-/** One that ended sooner than this, ms, is replaced after as long: its reason may still be there. */
+/**
+ * A worker that ended sooner than this (ms) is replaced only after this delay: the cause may
+ * persist.
+ */
 const shortLifeMs = 2000
 
-/** Beyond the time to drain, ms. */
+/** Added to the time to drain, ms. */
 const graceMs = 3000
 
 interface WorkersParts {
   readonly count: number
   readonly siblings: ReturnType<typeof hostSiblings>
-  /** Serves the log over the stream; absent where workers have it from a broker. */
+  /** Serves the log over the stream; absent if workers get it from a broker. */
   readonly attach: ((link: Duplex) => void) | undefined
   readonly drainMs: number
   readonly timers: Timers
@@ -110,30 +122,33 @@ interface WorkersParts {
 
 type Ports = Readonly<Record<HttpVersion, number>>
 
-/** From a worker, once. */
+/** Sent by a worker, once. */
 type Said =
   | { readonly type: 'ready'; readonly ports: Ports }
   | { readonly type: 'failed'; readonly why: string }
 
-/** To a worker. */
+/** Sent to a worker. */
 export const stopWord = 'stop'
 
-/** To a worker that waits: another one has opened them. */
+/** Sent to a worker that waits: another one has opened the ports. */
 interface Opened {
   readonly type: 'opened'
   readonly ports: Ports
 }
 
-/** Of Node's `ticketKeys`. */
+/** Length of Node's `ticketKeys`. */
 const ticketKeysBytes = 48
 
 /**
- * Each worker listens for itself, and the kernel deals connections out evenly (SO_REUSEPORT). Elsewhere, or where Node's
- * variable asks for it, `node:cluster` opens the ports for all.
+ * Each worker listens for itself, and the kernel distributes connections evenly (SO_REUSEPORT). On
+ * other systems, or if Node's variable requests it, `node:cluster` opens the ports for all.
  */
 const kernelDeals = process.platform === 'linux' && process.env.NODE_CLUSTER_SCHED_POLICY === undefined
 
-/** In a worker: those that another one has opened; null for the settings'. To be asked for at once: told once. */
+/**
+ * In a worker: the ports that another one has opened; null for those of the settings. Must be
+ * called at once: they are sent only once.
+ */
 export function portsOpened(): Promise<Ports | null> {
   if (process.env[waitsVariable] === undefined) return Promise.resolve(null)
   return new Promise((resolve) => {
@@ -148,8 +163,8 @@ export async function startWorkers(
   parts: WorkersParts,
 ): Promise<{ readonly ports: Ports; readonly close: () => Promise<void> }> {
   const { count, siblings, attach, drainMs, timers } = parts
-  // Without the kernel's help workers accept as they have time. A connection that the first process hands on costs both of
-  // them, and is lost with a worker that was about to end.
+  // Without the kernel's help workers accept connections as they have time. A connection that the
+  // first process passes on costs both processes, and is lost if the worker is about to end.
   if (process.env.NODE_CLUSTER_SCHED_POLICY === undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] })
   const workers = new Set<Worker>()
@@ -184,7 +199,7 @@ export async function startWorkers(
   function replace(number: number, livedMs: number, how: string): void {
     if (isStopping) return
     const fields = { worker: `worker-${number}`, reason: how }
-    output.say('worker-ended', `A worker ended (${how}); another one takes its place.`, fields)
+    output.say('worker-ended', `A worker ended (${how}); another one replaces it.`, fields)
     timers.later(() => void beginAgain(number), livedMs < shortLifeMs ? shortLifeMs : 0)
   }
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { configure } from './configure.ts'
 import { portSettings, reading, type SensorOptions, scriptSensor, setStage } from './testing.ts'
 
-/** A wait that never ends is a failure. */
+/** A wait that never ends counts as a failure. */
 const bounded = { timeout: 10_000 }
 
 function start(commands: readonly string[], sensor: SensorOptions = {}) {
@@ -16,7 +16,7 @@ function start(commands: readonly string[], sensor: SensorOptions = {}) {
 
 const failure = (message: string | RegExp) => ({ name: 'SensorFailure', message })
 
-test('the whole conversation is shown, and the settings in words', bounded, async () => {
+test('shows the whole dialogue, and explains the settings', bounded, async () => {
   const { done, printed, written, ports } = start(['P3', 'M2'])
   await done()
   assert.equal(written(), '*P3\rM2\rD3\rQ\r')
@@ -39,7 +39,7 @@ test('the whole conversation is shown, and the settings in words', bounded, asyn
 
   The sensor is now set to
 
-  M2    message          Gill, polar, sent by itself
+  M2    message          Gill, polar, continuous
   U1    unit             metres per second
 `),
     text,
@@ -47,13 +47,13 @@ test('the whole conversation is shown, and the settings in words', bounded, asyn
   assert.ok(text.endsWith('\n  It measures again: 229°   2.74 m/s\n'), text)
 })
 
-test('D3 is not asked twice, and alone changes nothing', bounded, async () => {
+test('sends D3 only once, and changes nothing with D3 alone', bounded, async () => {
   const { done, written } = start(['D1', 'D3'])
   await done()
   assert.equal(written(), '*D1\rD3\rQ\r')
 })
 
-test('a polled sensor is called by its letter, and asked for a reading afterwards', bounded, async () => {
+test('calls a polled sensor by its letter, and polls it for a reading afterwards', bounded, async () => {
   const { done, written, printed } = start(['M4', 'NB'], { isPolled: true })
   await done()
   assert.equal(written(), '**QM4\rNB\rD3\rQ\r?B')
@@ -64,33 +64,26 @@ test('a polled sensor is called by its letter, and asked for a reading afterward
   )
 })
 
-test('one that was left in configuration mode is found there', bounded, async () => {
+test('finds a sensor that was left in configuration mode', bounded, async () => {
   const { done, written } = start(['M2'], { isConfiguring: true })
   await done()
-  // The star and the call were the beginning of a line; D3 is asked on a line of its own.
+  // The star and the call were the beginning of a line; D3 is sent on a line of its own.
   assert.equal(written(), '**Q\rD3\rM2\rD3\rQ\r')
 })
 
-test(
-  'a new baud rate is followed and confirmed, and what follows for the server is said',
-  bounded,
-  async () => {
-    const { done, ports, printed } = start(['B5', 'P3'])
-    await done()
-    const said = ports.map(({ settings, written }) => [settings.baudRate, written.join('')])
-    assert.deepEqual(said, [
-      [9600, '*B5\r'],
-      [38400, 'B\rP3\rD3\rQ\r'],
-    ])
-    assert.ok(
-      printed.includes('            (the port is open anew: 38400 baud, parity none)'),
-      printed.join('\n'),
-    )
-    assert.ok(printed.includes('  From now on start the server with --sensor-baud-rate 38400'))
-  },
-)
+test('follows and confirms a new baud rate, and prints the server’s new flags', bounded, async () => {
+  const { done, ports, printed } = start(['B5', 'P3'])
+  await done()
+  const said = ports.map(({ settings, written }) => [settings.baudRate, written.join('')])
+  assert.deepEqual(said, [
+    [9600, '*B5\r'],
+    [38400, 'B\rP3\rD3\rQ\r'],
+  ])
+  assert.ok(printed.includes('            (reopened the port: 38400 baud, parity none)'), printed.join('\n'))
+  assert.ok(printed.includes('  From now on start the server with --sensor-baud-rate 38400'))
+})
 
-test('a sensor that changes its rate only when it leaves is found there', bounded, async () => {
+test('finds a sensor that changes its rate only when it leaves configuration mode', bounded, async () => {
   const onOpened = (count: number) => (count === 4 ? reading : '')
   const stage = setStage(scriptSensor({ isSlowToChange: true, measures: '' }), { onOpened })
   await stage.play(configure({ port: portSettings, node: 'Q', commands: ['B5'] }, stage.context))
@@ -104,19 +97,19 @@ test('a sensor that changes its rate only when it leaves is found there', bounde
   assert.ok(stage.printed.includes('  From now on start the server with --sensor-baud-rate 38400'))
 })
 
-test('a sensor that does not measure afterwards is said to be silent', bounded, async () => {
+test('reports a sensor that does not measure afterwards', bounded, async () => {
   const { done, time } = start(['P3'], { measures: '' })
   await assert.rejects(done(), failure('It is set, but sends no readings.'))
   assert.equal(time.pending(), 0)
 })
 
-test('the rate that it has already is no change', bounded, async () => {
+test('does not treat the current rate as a change', bounded, async () => {
   const { done, ports } = start(['B3'])
   await done()
   assert.equal(ports.length, 1)
 })
 
-test('a silent sensor is said to be silent, within seconds', bounded, async () => {
+test('reports a silent sensor within seconds', bounded, async () => {
   const stage = setStage(() => '')
   const startAt = stage.time.now()
   const running = configure({ port: portSettings, node: 'Q', commands: ['D3'] }, stage.context)
@@ -130,41 +123,45 @@ test('a silent sensor is said to be silent, within seconds', bounded, async () =
   assert.deepEqual([stage.ports[0]?.closings, stage.time.pending()], [1, 0])
 })
 
-test('one that sends readings and is deaf has a wire to look at', bounded, async () => {
+test('suggests checking the wire if a sensor sends readings but does not react', bounded, async () => {
   const stage = setStage((written) => (written === '*' ? reading.repeat(3) : ''))
   const running = configure({ port: portSettings, node: 'Q', commands: ['D3'] }, stage.context)
-  await assert.rejects(stage.play(running), failure(/sends readings but takes no commands: check the wire/))
+  await assert.rejects(stage.play(running), failure(/sends readings but accepts no commands: check the wire/))
 })
 
-test('garbage asks for another rate', bounded, async () => {
+test('suggests another rate for garbage', bounded, async () => {
   const stage = setStage(() => '\xfe\x82\x92\xff\x8a\xfe\x82\x92\xff')
   const running = configure({ port: portSettings, node: 'Q', commands: ['D3'] }, stage.context)
   await assert.rejects(stage.play(running), failure(/makes no sense at 9600 baud.*--baud 38400, 19200/))
 })
 
-test('what the sensor did not take is named', bounded, async () => {
+test('names the commands that the sensor did not accept', bounded, async () => {
   const { done, printed } = start(['M5', 'U2', 'P3', 'P2'], { refuses: ['M5', 'U2'] })
-  await assert.rejects(done(), failure('The sensor did not take M5, U2.'))
+  await assert.rejects(done(), failure('The sensor did not accept M5, U2.'))
   assert.ok(printed.includes('            ILLEGAL'))
 })
 
-test('a sensor that falls silent half-way is told to leave all the same', bounded, async () => {
-  const sensor = scriptSensor()
-  const stage = setStage((written, port) => (written === 'M2\r' ? '' : sensor(written, port)))
-  const running = configure({ port: portSettings, node: 'Q', commands: ['M2', 'P3'] }, stage.context)
-  await assert.rejects(stage.play(running), failure('The sensor did not answer M2 within 3 s.'))
-  assert.equal(stage.written(), '*M2\rQ\r')
-  assert.equal(stage.printed.at(-1), '  Q ⏎       (so that it measures again)')
-})
+test(
+  'tells a sensor that falls silent half-way to leave configuration mode all the same',
+  bounded,
+  async () => {
+    const sensor = scriptSensor()
+    const stage = setStage((written, port) => (written === 'M2\r' ? '' : sensor(written, port)))
+    const running = configure({ port: portSettings, node: 'Q', commands: ['M2', 'P3'] }, stage.context)
+    await assert.rejects(stage.play(running), failure('The sensor did not answer M2 within 3 s.'))
+    assert.equal(stage.written(), '*M2\rQ\r')
+    assert.equal(stage.printed.at(-1), '  Q ⏎       (so that it measures again)')
+  },
+)
 
-test('Ctrl-C in the middle leaves configuration mode', bounded, async () => {
+test('leaves configuration mode on Ctrl-C', bounded, async () => {
   const { done, written, ending, time } = start(['M2', 'D6'])
   time.later(() => ending.abort(), 500)
   await assert.rejects(done(), failure('Stopped.'))
   assert.equal(written(), '*M2\rQ\r')
 })
 
-test('nothing is written to a port that cannot be opened, or is gone', bounded, async () => {
+test('writes nothing to a port that cannot be opened or is gone', bounded, async () => {
   const missing = 'Error: No such file or directory, cannot open /dev/wind'
   const stage = setStage(() => '', { refusals: [missing] })
   const running = configure({ port: portSettings, node: 'Q', commands: ['M2'] }, stage.context)
@@ -180,7 +177,7 @@ test('nothing is written to a port that cannot be opened, or is gone', bounded, 
   assert.match(lost.printed.at(-3) ?? '', /may still be in configuration mode/)
 })
 
-test('a sensor that cannot be told to leave is said to be left there', bounded, async () => {
+test('warns if a sensor cannot be told to leave configuration mode', bounded, async () => {
   const stage = setStage(scriptSensor())
   const { createPort } = stage.context
   const context = {
@@ -199,7 +196,7 @@ test('a sensor that cannot be told to leave is said to be left there', bounded, 
   assert.match(text, /on \/dev\/wind may still be in configuration mode, .* --configure D3, or switch/s)
 })
 
-test('a port that needs a moment to be opened again is given it', bounded, async () => {
+test('retries a port that cannot be reopened at once', bounded, async () => {
   const stage = setStage(scriptSensor(), { refusals: [] })
   const busy = 'Error: No such file or directory, cannot open /dev/wind'
   const { createPort } = stage.context
@@ -216,7 +213,7 @@ test('a port that needs a moment to be opened again is given it', bounded, async
   assert.equal(openings, 4)
 })
 
-test('settings that are listed with blanks are read, and the last list counts', bounded, async () => {
+test('reads settings that are listed with spaces, and uses the last list', bounded, async () => {
   const sensor = scriptSensor()
   const stage = setStage((written, port) => {
     const answer = sensor(written, port)
@@ -226,9 +223,9 @@ test('settings that are listed with blanks are read, and the last list counts', 
   assert.ok(stage.printed.includes('  P3    readings         4 a second'), stage.printed.join('\n'))
 })
 
-test('a sensor that does not list its settings is said not to', bounded, async () => {
+test('reports a sensor that does not list its settings', bounded, async () => {
   const sensor = scriptSensor()
   const stage = setStage((written, port) => (written === 'D3\r' ? 'D3\r\nQ\r\n' : sensor(written, port)))
   const running = configure({ port: portSettings, node: 'Q', commands: ['P3'] }, stage.context)
-  await assert.rejects(stage.play(running), failure(/did not list its settings when it was asked \(D3\)/))
+  await assert.rejects(stage.play(running), failure(/did not list its settings \(D3\)/))
 })

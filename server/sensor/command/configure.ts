@@ -25,8 +25,9 @@ interface ConfigureOptions {
 }
 
 /**
- * Prints the dialogue, then the sensor's settings. Rejects with SensorFailure if the sensor does not answer, refuses a
- * command or does not resume measuring; it leaves configuration mode even then.
+ * Prints the dialogue, then the sensor's settings. Rejects with SensorFailure if the sensor does
+ * not answer, refuses a command or does not resume measuring; it leaves configuration mode even
+ * then.
  */
 export async function configure(
   { port, node, commands }: ConfigureOptions,
@@ -42,8 +43,7 @@ export async function configure(
     for (const command of commands.at(-1) === 'D3' ? commands : [...commands, 'D3'])
       answer = await dialogue.send(command)
     const settings = settingsIn(answer)
-    if (settings === null)
-      throw new SensorFailure('The sensor did not list its settings when it was asked (D3).')
+    if (settings === null) throw new SensorFailure('The sensor did not list its settings (D3).')
     const reading = await dialogue.leave(settings)
     const inWords = settings.map((setting) => [setting, ...describeSetting(setting)])
     print('', '  The sensor is now set to', '', ...inColumns(inWords), '')
@@ -59,11 +59,11 @@ function check(commands: readonly string[], settings: readonly string[], reading
   const refused = [...last.values()].filter(
     (command) => !questions.includes(command) && !settings.includes(command),
   )
-  if (refused.length > 0) throw new SensorFailure(`The sensor did not take ${refused.join(', ')}.`)
+  if (refused.length > 0) throw new SensorFailure(`The sensor did not accept ${refused.join(', ')}.`)
   if (reading !== null) return
   throw new SensorFailure(
     isPolled(settings)
-      ? 'It is set, but did not answer when it was asked for a reading.'
+      ? 'It is set, but did not answer when it was polled for a reading.'
       : 'It is set, but sends no readings.',
   )
 }
@@ -78,10 +78,10 @@ function hints(before: PortSettings, after: PortSettings, settings: readonly str
   return flags.length === 0 ? [] : [`  From now on start the server with ${flags.join(' ')}`]
 }
 
-/** The manual's ENTER. */
+/** The manual calls it ENTER. */
 const Enter = '\r'
 const announcement = 'CONFIGURATION MODE'
-/** An answer may have more lines; this silence ends it. */
+/** An answer may have more lines; a silence of this length ends it. */
 const quietMs = 300
 const enterMs = 2500
 const answerMs = 3000
@@ -89,12 +89,12 @@ const selfTestMs = 10_000
 /** Banner, then the first reading at the lowest rate (P20), with a margin. */
 const continuousMs = 15_000
 const bannerMs = 3000
-/** This silence ends the banner. */
+/** A silence of this length ends the banner. */
 const bannerQuietMs = 700
 const replyMs = 1000
 const pollTries = 3
 
-/** A port just closed: some devices need a moment. */
+/** Some devices cannot be reopened at once. */
 const reopenings = { tries: 10, pauseMs: 100 }
 
 /** Fits the longest command and the ENTER sign. */
@@ -102,7 +102,7 @@ const sentWidths = [7]
 
 interface Expectation {
   isComplete(text: string): boolean
-  /** More may follow: this long a silence ends the answer. */
+  /** For an answer that may continue: a silence of this length ends it. */
   readonly quietMs?: number
   /** Deadline. */
   readonly timeoutMs: number
@@ -116,9 +116,9 @@ class Dialogue {
   #port: PortSettings
   #line: Line | null = null
   #failure: SensorFailure | null = null
-  /** Since the last `#send`, latin1. */
+  /** Text since the last `#send`, latin1. */
   #text = ''
-  /** The newest since the last `#send`. */
+  /** The newest reading since the last `#send`. */
   #reading: FrameReading | null = null
   #hasReadings = false
   #onChange = nothingPlanned
@@ -160,8 +160,9 @@ class Dialogue {
   }
 
   /**
-   * A continuous sensor takes `*`, a polled one `*` and its node letter (manual 1405-PS-0019, section 10.4). One
-   * already in configuration mode takes neither but answers D3. Rejects with SensorFailure otherwise.
+   * Enters configuration mode: with `*` for a continuous sensor, with `*` and the node letter for a
+   * polled one (manual 1405-PS-0019, section 10.4). One already in configuration mode ignores both
+   * but answers D3. Rejects with SensorFailure otherwise.
    */
   async enter(): Promise<void> {
     this.#isConfiguring = true
@@ -187,7 +188,7 @@ class Dialogue {
     return lines
   }
 
-  /** Resolves to the first reading in words, null without one. `settings`: as D3 listed them. */
+  /** Resolves to the first reading in words; null without one. `settings` are as D3 listed them. */
   async leave(settings: readonly string[]): Promise<string | null> {
     this.#isConfiguring = false
     this.#send(`Q${Enter}`)
@@ -216,8 +217,8 @@ class Dialogue {
   }
 
   /**
-   * A new rate applies at once and must be confirmed at that rate by its bare letter (the same maker's WindObserver,
-   * manual 1390-PS-0004, command B). Otherwise reverts to the old rate.
+   * A new rate applies at once and must be confirmed at that rate by its bare letter (the same
+   * maker's WindObserver, manual 1390-PS-0004, command B). Otherwise reverts to the old rate.
    */
   async #follow(command: string, changed: PortSettings): Promise<void> {
     const before = this.#port
@@ -243,7 +244,7 @@ class Dialogue {
         await new Promise<void>((resolve) => void timers.later(resolve, reopenings.pauseMs))
       }
     }
-    print(rowOf(['', `(the port is open anew: ${lineWords(port)})`], sentWidths))
+    print(rowOf(['', `(reopened the port: ${lineWords(port)})`], sentWidths))
   }
 
   /** Resolves to the lines up to the first reading. */
@@ -262,7 +263,7 @@ class Dialogue {
     return this.#receive(expectation)
   }
 
-  /** Discards what arrived before, as no part of the answer. */
+  /** Discards earlier text, which is not part of the answer. */
   #send(text: string): void {
     this.#text = ''
     this.#reading = null
@@ -308,10 +309,10 @@ class Dialogue {
   #refusal(): string {
     const { path, baudRate, parity } = this.#port
     if (this.#hasReadings)
-      return `The sensor on ${path} sends readings but takes no commands: check the wire that leads to it.`
+      return `The sensor on ${path} sends readings but accepts no commands: check the wire that leads to it.`
     if (this.#evidence.judge().kind === 'baud-rate')
-      return `What comes from ${path} makes no sense at ${baudRate} baud, parity ${parity}: try --baud ${othersThan(baudRate)}.`
-    return `No sensor answers on ${path} at ${baudRate} baud, parity ${parity}: check its power and cable, try another --baud, and say by --node what letter a polled one has (here ${this.#node}).`
+      return `The data from ${path} makes no sense at ${baudRate} baud, parity ${parity}: try --baud ${othersThan(baudRate)}.`
+    return `No sensor answers on ${path} at ${baudRate} baud, parity ${parity}: check its power and cable, try another --baud, and give the letter of a polled one with --node (here ${this.#node}).`
   }
 }
 
@@ -319,7 +320,7 @@ function stillConfiguring(path: string): string[] {
   return [
     '',
     `  The sensor on ${path} may still be in configuration mode, where it sends no readings: once the port`,
-    '  can be used again say npm run sensor -- --configure D3, or switch the sensor off and on.',
+    '  can be used again run npm run sensor -- --configure D3, or switch the sensor off and on.',
     '',
   ]
 }

@@ -24,7 +24,7 @@ function start({
   return { ...stage, send, done: () => stage.play(running) }
 }
 
-test('each line stands beside what it was read as, and all are counted', bounded, async () => {
+test('prints and counts each line beside the reading that it became', bounded, async () => {
   const { send, done, printed, written } = start()
   send(reading.slice(0, 10), 100)
   send(`${reading.slice(10)}${calm}`, 110)
@@ -56,7 +56,7 @@ test('each line stands beside what it was read as, and all are counted', bounded
   assert.equal(written(), '')
 })
 
-test('nothing, and garbage, end with the sentence that windows would show', bounded, async () => {
+test('for silence and for garbage, ends with the sentence that windows would show', bounded, async () => {
   const silent = start()
   await assert.rejects(silent.done(), { name: 'SensorFailure', message: /has sent nothing for 2 s: check/ })
   const garbled = start()
@@ -65,16 +65,16 @@ test('nothing, and garbage, end with the sentence that windows would show', boun
   assert.deepEqual([silent.written(), garbled.written()], ['', ''])
 })
 
-test('whole frames of another format are said to be that', bounded, async () => {
+test('reports whole frames of another format', bounded, async () => {
   const { send, done, printed } = start()
   for (let i = 1; i < 7; i++) send(otherFormat, i * 250)
   await assert.rejects(done(), {
-    message: /is whole, but in a format that is not read here \(.*\): .* set .* to M2\.$/,
+    message: /is intact, but in an unsupported format \(.*\): .* set .* to M2\.$/,
   })
   assert.equal(printed.at(-2), '  6 refused (layout)')
 })
 
-test('a polled sensor is asked, and told to be quiet afterwards', bounded, async () => {
+test('polls a polled sensor, and disables it afterwards', bounded, async () => {
   const { done, written, printed } = start({
     polling: { node: 'Q', rateHz: 2 },
     forSeconds: 1,
@@ -86,12 +86,12 @@ test('a polled sensor is asked, and told to be quiet afterwards', bounded, async
   assert.equal(printed.at(-2), '  2 measured')
 })
 
-test('one that does not answer is said to have been asked', bounded, async () => {
+test('reports that a silent sensor was polled', bounded, async () => {
   const { done } = start({ polling: { node: 'Q', rateHz: 2 }, forSeconds: 2 })
   await assert.rejects(done(), { message: /has not answered 4 questions in a row: .*\(here Q\)\.$/ })
 })
 
-test('Ctrl-C ends it with what was counted', bounded, async () => {
+test('prints the counts when Ctrl-C ends it', bounded, async () => {
   const { send, ending, done, printed, time } = start({ forSeconds: 3600 })
   send(reading, 100)
   time.later(() => ending.abort(), 1000)
@@ -100,7 +100,7 @@ test('Ctrl-C ends it with what was counted', bounded, async () => {
   assert.equal(time.pending(), 0)
 })
 
-test('a port that goes is named with the reason', bounded, async () => {
+test('names a port that disappears, with the reason', bounded, async () => {
   const { send, done, ports, time } = start()
   send(reading, 100)
   time.later(() => ports[0]?.unplug(), 300)

@@ -15,12 +15,15 @@ import {
 
 interface ListenOptions {
   readonly port: PortSettings
-  /** Null for a sensor that sends continuously: nothing is written. */
+  /** Null for a sensor that sends continuously, to which nothing is written. */
   readonly polling: Polling | null
   readonly forSeconds: number
 }
 
-/** Ends after the time or at the signal. Rejects with SensorFailure if the port closes or no reading arrived. */
+/**
+ * Ends after the time or at the signal. Rejects with SensorFailure if the port closes or no reading
+ * arrived.
+ */
 export async function listen(
   { port, polling, forSeconds }: ListenOptions,
   context: SensorContext,

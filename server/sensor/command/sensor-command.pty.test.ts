@@ -17,7 +17,7 @@ import { runSensorCommand } from './sensor-command.ts'
 const skip = spawnSync('socat', ['-V']).error ? 'socat is not installed' : false
 const boundMs = 15_000
 
-/** `isReady` once the path can be opened; rejects when it cannot. */
+/** `isReady` resolves once the path can be opened, and rejects if it cannot. */
 function simulate(path: string, ...words: readonly string[]) {
   const stopping = new AbortController()
   const ready = Promise.withResolvers<void>()
@@ -51,7 +51,7 @@ async function play(t: TestContext, ...words: readonly string[]) {
   return { path, stop }
 }
 
-/** The port as a host has it, which waits for what it wants to hear. */
+/** The port as opened by a host, with a wait for expected text. */
 async function connect(t: TestContext, path: string) {
   const port = new SerialPort({ path, baudRate: 9600, autoOpen: false })
   const news = new EventEmitter()
@@ -76,7 +76,7 @@ async function connect(t: TestContext, path: string) {
   }
 }
 
-/** Begins to look before `act`, and resolves when a new terminal has taken the old one's place. */
+/** Starts to watch before `act`, and resolves when a new terminal has replaced the old one. */
 async function untilReplaced(path: string, act: () => Promise<void>): Promise<void> {
   const changes = watch(dirname(path), { signal: AbortSignal.timeout(boundMs) })
   const replaced = (async () => {
@@ -88,7 +88,7 @@ async function untilReplaced(path: string, act: () => Promise<void>): Promise<vo
 
 const hasReadings = (count: number) => (text: string) => readingsIn(text).length >= count
 
-test('frames come, * configures, D3 answers, Q goes on', { skip }, async (t) => {
+test('frames arrive, * configures, D3 answers, Q resumes', { skip }, async (t) => {
   const { path } = await play(t, '--settings', 'P3 U4')
   const host = await connect(t, path)
   const readings = readingsIn(await host.until(hasReadings(4)))
@@ -104,7 +104,7 @@ test('frames come, * configures, D3 answers, Q goes on', { skip }, async (t) => 
   assert.ok(readingsIn(after).every(({ unit }) => unit === 'M'))
 })
 
-test('a host may close it and open it again at once, as for another baud rate', { skip }, async (t) => {
+test('a host may close and reopen it at once, as for another baud rate', { skip }, async (t) => {
   const { path } = await play(t, '--settings', 'P3 H2')
   const first = await connect(t, path)
   await first.until(hasReadings(1))
@@ -118,7 +118,7 @@ test('a host may close it and open it again at once, as for another baud rate', 
   await second.until(hasReadings(2))
 })
 
-test('closed for longer it is a new terminal under the same path', { skip }, async (t) => {
+test('after a longer close, the same path leads to a new terminal', { skip }, async (t) => {
   const { path } = await play(t, '--settings', 'P3', '--trouble', 'blocked@0+3600')
   const host = await connect(t, path)
   await host.until(hasReadings(1))
@@ -128,26 +128,26 @@ test('closed for longer it is a new terminal under the same path', { skip }, asy
   assert.ok(readings.every(({ state, status }) => state === 'fault' && status === '04'))
 })
 
-test('noise damages the share that is asked for', { skip }, async (t) => {
+test('noise damages the requested share', { skip }, async (t) => {
   const { path } = await play(t, '--settings', 'P3', '--noise', '1')
   const host = await connect(t, path)
   const text = await host.until((heard) => heard.length > 200)
   assert.ok(readingsIn(text).length <= 2, text)
 })
 
-test('at its end the link is gone; another’s file is left alone', { skip }, async (t) => {
+test('at its end the link is removed; another program’s file is left alone', { skip }, async (t) => {
   const { path, stop } = await play(t)
   assert.ok((await lstat(path)).isSymbolicLink())
   await stop()
   await assert.rejects(lstat(path), /ENOENT/)
   await writeFile(path, 'precious')
-  await assert.rejects(simulate(path).isReady, /exists and is no link to a pseudo-terminal/)
+  await assert.rejects(simulate(path).isReady, /exists and is not a link to a pseudo-terminal/)
   await rm(path)
   await symlink('/etc/hostname', path)
-  await assert.rejects(simulate(path).isReady, /exists and is no link to a pseudo-terminal/)
+  await assert.rejects(simulate(path).isReady, /exists and is not a link to a pseudo-terminal/)
 })
 
-test('a link that an earlier run left behind is replaced', { skip }, async (t) => {
+test('replaces a link that an earlier run left behind', { skip }, async (t) => {
   const { path, stop } = await play(t)
   await stop()
   await symlink('/dev/pts/99999', path)
@@ -157,7 +157,7 @@ test('a link that an earlier run left behind is replaced', { skip }, async (t) =
   await again.stop()
 })
 
-test('without socat it says how to get it', async () => {
+test('without socat it says how to install it', async () => {
   const { PATH } = process.env
   process.env.PATH = '/nowhere'
   const path = join(tmpdir(), `crosswind-no-socat-${process.pid}`)

@@ -1,4 +1,4 @@
-// The sensor command: each action, wrong words, and real runs on a pseudo-terminal.
+// The sensor command: each action, invalid flags, and real runs on a pseudo-terminal.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
@@ -23,7 +23,7 @@ function run(argv: readonly string[], script = scriptSensor(), options: Paramete
   return { ...stage, done: () => stage.play(runSensorCommand({ argv, env: {}, cwd }, stage.context)) }
 }
 
-test('without flags it explains itself in 100 columns, each action and flag among it', bounded, async () => {
+test('without flags it prints help in 100 columns, with each action and flag', bounded, async () => {
   const { done, printed, ports } = run([])
   await done()
   const help = printed.join('\n')
@@ -36,7 +36,7 @@ test('without flags it explains itself in 100 columns, each action and flag amon
   assert.equal(ports.length, 0)
 })
 
-test('each action is taken to its end', bounded, async () => {
+test('each action runs to its end', bounded, async () => {
   const list = run(['--list'])
   await list.done()
   assert.ok(list.printed.some((line) => line.includes('/dev/ttyUSB0')))
@@ -49,7 +49,7 @@ test('each action is taken to its end', bounded, async () => {
   assert.equal(heard.printed.at(-2), '  1 measured')
 })
 
-test('the port is the one that is named, with its rate and parity', bounded, async () => {
+test('uses the named port, with its rate and parity', bounded, async () => {
   const { done, ports } = run(
     ['--configure', 'D3', '--path', 'COM3', '--baud', '38400', '--parity', 'odd'],
     () => '',
@@ -58,14 +58,14 @@ test('the port is the one that is named, with its rate and parity', bounded, asy
   assert.deepEqual(ports[0]?.settings, { path: 'COM3', baudRate: 38_400, parity: 'odd' })
 })
 
-test('flags may stand in any order, and with an equals sign', bounded, async () => {
+test('accepts flags in any order, and with an equals sign', bounded, async () => {
   const { done, ports, written } = run(['--path=/dev/wind', '--node', 'Q', '--configure=P3,m2  nQ'])
   await done()
   assert.equal(ports[0]?.settings.path, '/dev/wind')
   assert.equal(written(), '*P3\rM2\rNQ\rD3\rQ\r')
 })
 
-test('no port is opened before the words are understood', bounded, async () => {
+test('opens no port before the flags are understood', bounded, async () => {
   const rows: readonly (readonly [readonly string[], RegExp])[] = [
     [['--lisst'], /^There is no flag --lisst; did you mean --list\?$/],
     [
@@ -83,11 +83,11 @@ test('no port is opened before the words are understood', bounded, async () => {
     [['--listen', '--secnds', '3'], /^There is no flag --secnds; did you mean --seconds\?$/],
     [['--configure', '  '], /^--configure needs commands, such as "P3 M2"/],
     ...['Q', '*', '*Q'].map(
-      (word) => [['--configure', `M2 ${word}`], /is sent by itself, at the right moment/] as const,
+      (word) => [['--configure', `M2 ${word}`], /is sent automatically, at the right moment/] as const,
     ),
     ...'M6 M13 B6 X1 M 2 P4 K4 K5001 D4 F4 N1 HELLO ?'
       .split(' ')
-      .map((word) => [['--configure', `P3 ${word}`], /^"\S+" is no command of a WindSonic/] as const),
+      .map((word) => [['--configure', `P3 ${word}`], /^"\S+" is not a WindSonic command/] as const),
     [
       ['--simulate', '/tmp/wind', '--format', 'json'],
       /^--format is "json"; allowed are polar, uv, nmea, tunnel\.$/,
@@ -95,13 +95,13 @@ test('no port is opened before the words are understood', bounded, async () => {
     [['--simulate', '/tmp/wind', '--seed', '-1'], /^--seed is "-1"; allowed are whole numbers from 0\.$/],
     [['--simulate', '/tmp/wind', '--noise', '1.5'], /^--noise is "1\.5"; allowed are numbers from 0 to 1\.$/],
     [['--simulate', '/tmp/wind', '--noise', 'much'], /^--noise is "much";/],
-    [['--simulate', '/tmp/wind', '--trouble', 'rain@1+2'], /"rain@1\+2" is no trouble/],
-    [['--configure', 'M2 X9', '--path', '/dev/wind'], /^"X9" is no command of a WindSonic/],
-    [['--configure', 'M2'], /^No port is named; say which, such as --path \/dev\/ttyUSB0/],
+    [['--simulate', '/tmp/wind', '--trouble', 'rain@1+2'], /"rain@1\+2" is not a fault/],
+    [['--configure', 'M2 X9', '--path', '/dev/wind'], /^"X9" is not a WindSonic command/],
+    [['--configure', 'M2'], /^No port is given; name one, such as --path \/dev\/ttyUSB0/],
     [['--listen', '--path', '/dev/wind', '--seconds', 'soon'], /^--seconds is "soon"; allowed are numbers/],
-    [['--listen', '--path', '/dev/wind', '--mode', 'polled', '--rate', '9'], /7 times a second at most/],
-    [['--list', 'main'], /^"main" is no flag/],
-    [['--simulate', '/tmp/wind', '--settings', 'X9'], /^"X9" is no setting of a WindSonic/],
+    [['--listen', '--path', '/dev/wind', '--mode', 'polled', '--rate', '9'], /at most 7 times a second/],
+    [['--list', 'main'], /^"main" is not a flag/],
+    [['--simulate', '/tmp/wind', '--settings', 'X9'], /^"X9" is not a WindSonic setting/],
   ]
   for (const [argv, message] of rows) {
     const { done, ports } = run(argv)
@@ -116,7 +116,7 @@ async function list(ports: readonly ListedPort[] | Error): Promise<string[]> {
   return printed
 }
 
-test('converters come first, with who made them, and how to read the first is said', bounded, async () => {
+test('lists converters first, with their makers, and says how to read the first', bounded, async () => {
   const printed = await list([
     { path: '/dev/ttyS10' },
     { path: '/dev/ttyS2', manufacturer: undefined },
@@ -129,24 +129,28 @@ test('converters come first, with who made them, and how to read the first is sa
     '  /dev/ttyS2     –       –',
     '  /dev/ttyS10    –       –',
     '',
-    '  See what comes from one:     npm run sensor -- --listen --path /dev/ttyUSB0',
+    '  See what one sends:          npm run sensor -- --listen --path /dev/ttyUSB0',
     '  Show it in every window:     npm start -- --sensor-source serial --sensor-path /dev/ttyUSB0',
     '',
   ])
 })
 
-test('no port is a sentence, and a list that cannot be made is a failure', bounded, async () => {
-  assert.match((await list([])).join('\n'), /There is no serial port\. Plug the converter in/)
-  await assert.rejects(list(new Error('spawn udevadm ENOENT')), {
-    name: 'SensorFailure',
-    message: /cannot be listed \(spawn udevadm ENOENT\); name yours by --path/,
-  })
-})
+test(
+  'without a port it prints a sentence, and a list that cannot be made is a failure',
+  bounded,
+  async () => {
+    assert.match((await list([])).join('\n'), /There is no serial port\. Plug the converter in/)
+    await assert.rejects(list(new Error('spawn udevadm ENOENT')), {
+      name: 'SensorFailure',
+      message: /cannot be listed \(spawn udevadm ENOENT\); name yours with --path/,
+    })
+  },
+)
 
 const skip = spawnSync('socat', ['-V']).error ? 'socat is not installed' : false
 const boundMs = 30_000
 
-/** One run of the command, and what it has said so far. */
+/** One run of the command, and its output so far. */
 function start(t: TestContext, ...words: readonly string[]) {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'sensor-command.ts'), ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -218,9 +222,9 @@ const configured = `
 
   The sensor is now set to
 
-  M2    message          Gill, polar, sent by itself
+  M2    message          Gill, polar, continuous
   U1    unit             metres per second
-  O1    calm             in a calm the direction is left empty
+  O1    calm             the direction is left empty in a calm
   L1    line end         CR LF
   P2    readings         2 a second
   B3    baud rate        9600 baud
@@ -250,10 +254,10 @@ test('a simulated sensor is configured, and the whole conversation shown', { ski
   assert.equal(said, configured)
   sensor.interrupt()
   assert.equal(await sensor.exit(), 0)
-  assert.equal(existsSync(path), false, 'the link is taken away')
+  assert.equal(existsSync(path), false, 'the link is removed')
 })
 
-test('lines are shown as they come, with nothing else to wake the process', { skip }, async (t) => {
+test('prints lines as they arrive, even if nothing else wakes the process', { skip }, async (t) => {
   const { path } = await play(t, '--settings', 'P3', '--strength', 'gale', '--seed', '7')
   const run = start(t, '--listen', '--path', path, '--seconds', '3600')
   const rows = /^ +\d+\.\d{3} {3}<STX>Q,\d{3},\d{3}\.\d\d,M,00,<ETX>[\dA-F]{2} +\d+° +\d+\.\d\d m\/s$/gm
@@ -263,9 +267,9 @@ test('lines are shown as they come, with nothing else to wake the process', { sk
   assert.match(run.said(), /\n {2}\d+ measured\n\n$/)
 })
 
-test('a path that is taken, and one that is missing, are a sentence and a failure', { skip }, async (t) => {
+test('a path that is taken, and one that is missing, give a sentence and a failure', { skip }, async (t) => {
   const rows = [
-    [['--simulate', import.meta.filename], /exists and is no link to a pseudo-terminal/],
+    [['--simulate', import.meta.filename], /exists and is not a link to a pseudo-terminal/],
     [
       ['--configure', 'D3', '--path', '/dev/no-such-wind'],
       /cannot be used: there is no such port; plug the sensor in, .*\.\n$/,
@@ -279,9 +283,9 @@ test('a path that is taken, and one that is missing, are a sentence and a failur
   }
 })
 
-const linuxOnly = { ...bounded, skip: process.platform === 'linux' ? false : 'udevadm is of Linux' }
+const linuxOnly = { ...bounded, skip: process.platform === 'linux' ? false : 'udevadm exists only on Linux' }
 
-test('ports are listed where udevadm is not installed', linuxOnly, () => {
+test('lists ports even where udevadm is not installed', linuxOnly, () => {
   const command = join(import.meta.dirname, 'sensor-command.ts')
   const { status, stderr } = spawnSync(process.execPath, [command, '--list'], { env: { PATH: '' } })
   assert.equal(String(stderr), '')
@@ -296,19 +300,19 @@ function startProcess() {
   return { process, time, exits, signal }
 }
 
-test('a signal that comes twice at once, as to a process group, ends it once', () => {
+test('a signal that arrives twice at once, as in a process group, ends it once', () => {
   for (const name of ['SIGINT', 'SIGTERM']) {
     const { process, time, exits, signal } = startProcess()
     assert.equal(signal.aborted, false)
     process.emit(name)
     assert.equal(signal.aborted, true)
     time.advance(400)
-    assert.ok(process.emit(name), 'nobody but the command decides what it does')
+    assert.ok(process.emit(name), 'only the command decides what the signal does')
     assert.deepEqual(exits, [])
   }
 })
 
-test('a signal that comes later exits', () => {
+test('a later second signal exits', () => {
   const { process, time, exits } = startProcess()
   process.emit('SIGTERM')
   time.advance(501)

@@ -88,7 +88,7 @@ function text(allowed: string, pattern = /^/) {
   return field(z.string().regex(pattern).optional(), allowed)
 }
 
-/** A short name: results in the setting's own flag with the value. */
+/** A flag that is short for a setting: results in the setting's own flag with the value. */
 function setting(key: string) {
   const known = configKeys.find((one) => one.key === key)
   if (known === undefined) throw new TypeError(`${key} is no setting`)
@@ -124,7 +124,7 @@ export async function runSensorCommand(
   }
 }
 
-/** Refuses a second action, and flags of another. */
+/** Rejects a second action, and flags of another one. */
 function actionIn(argv: readonly string[]): Action {
   const given = argv.filter((word) => word.startsWith('--')).map((word) => word.slice(2).split('=')[0] ?? '')
   const names = Object.keys(actions) as Action[]
@@ -137,7 +137,10 @@ function actionIn(argv: readonly string[]): Action {
   throw new ConfigError(`--${stray} does not go with --${action}; --help lists what does.`)
 }
 
-/** `"P3 M2"` as `['P3', 'M2']`. Throws ConfigError for an unknown word, and for what the dialogue sends itself. */
+/**
+ * Splits `"P3 M2"` into `['P3', 'M2']`. Throws ConfigError for an unknown word, and for what the
+ * dialogue sends itself.
+ */
 function commandsIn(words: string): string[] {
   const known = `there are ${messageCommands.join(', ')}, U1 to U5, O1, O2, L1, L2, P1, P2, P3, P20, P21, B1 to B5, F1 to F3, H1, H2, NA to NZ, K50 to K5000, E, T, S, C, and the questions ${questions.join(', ')}`
   const commands = words
@@ -147,9 +150,9 @@ function commandsIn(words: string): string[] {
   if (commands.length === 0) throw new ConfigError(`--configure needs commands, such as "P3 M2"; ${known}.`)
   for (const word of commands) {
     if (word === 'Q' || word.startsWith('*'))
-      throw new ConfigError(`"${word}" is sent by itself, at the right moment; leave it out.`)
+      throw new ConfigError(`"${word}" is sent automatically, at the right moment; leave it out.`)
     if (!questions.includes(word) && WindSonicSettings.factory.changedBy(word) === null)
-      throw new ConfigError(`"${word}" is no command of a WindSonic; ${known}.`)
+      throw new ConfigError(`"${word}" is not a WindSonic command; ${known}.`)
   }
   return commands
 }
@@ -157,7 +160,7 @@ function commandsIn(words: string): string[] {
 function portIn({ path, baudRate, parity }: Config['sensor']): PortSettings {
   if (path !== null) return { path, baudRate, parity }
   throw new ConfigError(
-    'No port is named; say which, such as --path /dev/ttyUSB0, or set sensor.path (--list shows the ports).',
+    'No port is given; name one, such as --path /dev/ttyUSB0, or set sensor.path (--list shows the ports).',
   )
 }
 
@@ -165,7 +168,7 @@ function portIn({ path, baudRate, parity }: Config['sensor']): PortSettings {
 async function listPorts({ print, listPorts }: SensorContext): Promise<void> {
   const ports = await listPorts().catch((error: unknown) => {
     throw new SensorFailure(
-      `The ports of this machine cannot be listed (${messageOf(error)}); name yours by --path.`,
+      `The ports of this machine cannot be listed (${messageOf(error)}); name yours with --path.`,
     )
   })
   const text = ports.length === 0 ? noPort : tableOf(ports.toSorted(byKnownMaker))
@@ -187,12 +190,12 @@ function tableOf(ports: readonly ListedPort[]): string[] {
   return [
     ...inColumns([['path', 'maker', 'serial number'], ...rows]),
     '',
-    `  See what comes from one:     npm run sensor -- --listen --path ${first}`,
+    `  See what one sends:          npm run sensor -- --listen --path ${first}`,
     `  Show it in every window:     npm start -- --sensor-source serial --sensor-path ${first}`,
   ]
 }
 
-/** A machine's own sockets have no maker; a USB converter has one. */
+/** A machine's built-in ports have no maker; a USB converter has one. */
 function byKnownMaker(a: ListedPort, b: ListedPort): number {
   const rank = ({ manufacturer }: ListedPort) => (manufacturer === undefined ? 1 : 0)
   return rank(a) - rank(b) || a.path.localeCompare(b.path, 'en', { numeric: true })
@@ -205,8 +208,9 @@ const messages = { polar: 'M2', uv: 'M1', nmea: 'M5', tunnel: 'M12' }
 const portBufferBytes = 16
 
 /**
- * The sensor always measures; output is dropped while the path is closed. Any baud rate works. Resolves after the
- * signal. Rejects with SensorFailure if no pseudo-terminal can be made.
+ * Simulates a sensor that always measures; output is dropped while the path is closed. Any baud
+ * rate works. Resolves after the signal. Rejects with SensorFailure if no pseudo-terminal can be
+ * created.
  */
 async function simulate(
   { simulate: path = '', format, settings = '', seed, noise, trouble }: OwnFlags,
@@ -238,8 +242,8 @@ async function simulate(
     const inFile = `sensor: { source: 'serial', path: '${path}'${polled && ", mode: 'polled'"} }`
     const lines = [
       '',
-      `  A made-up WindSonic is on ${path}: ${strength}, ${initial.list()}`,
-      '  Whoever opens it takes it for a real one.',
+      `  A simulated WindSonic is on ${path}: ${strength}, ${initial.list()}`,
+      '  Programs that open it cannot tell it from a real one.',
       '',
       `  See what it sends:          npm run sensor -- --listen --path ${path}${polled && ' --mode polled'}`,
       `  Show it in every window:    npm start -- --sensor-source serial --sensor-path ${path}${polled}`,
@@ -266,7 +270,7 @@ function asConfigError<Value>(read: () => Value): Value {
   }
 }
 
-/** Many containers have no udevadm; there converters are known by their names alone. */
+/** Many containers have no udevadm; there, converters are recognised only by name. */
 async function listDevices(error: unknown): Promise<ListedPort[]> {
   if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
   const names = await readdir('/dev')
@@ -279,12 +283,12 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Signals closer together are one: a process group gets it, and npm forwards it. */
+/** Signals closer together count as one: a process group gets it, and npm forwards it too. */
 const sameSignalMs = 500
 
 interface SignalOptions {
   readonly process: { on(signal: NodeJS.Signals, listener: () => void): unknown }
-  /** Ms, monotonic. */
+  /** Monotonic, in ms. */
   readonly now: () => number
   exit(): void
 }

@@ -5,7 +5,7 @@ import type { WindUnit } from '../../wire/wind-units.ts'
 import type { createSerialPort, PortSettings } from '../serial-port.ts'
 import type { FrameReading } from '../windsonic-frame.ts'
 
-/** As the operating system lists it. */
+/** As listed by the operating system. */
 export interface ListedPort {
   readonly path: string
   readonly manufacturer?: string | undefined
@@ -19,7 +19,7 @@ export interface SensorContext {
   readonly random: Random
   readonly listPorts: () => Promise<readonly ListedPort[]>
   readonly createPort: typeof createSerialPort
-  /** Ctrl-C. */
+  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal
 }
 

@@ -21,11 +21,11 @@ interface StageOptions {
   readonly ports?: readonly ListedPort[] | Error
   /** Errors of the next attempts to open a port. */
   readonly refusals?: string[]
-  /** Sent by an opened port, by number of ports created. */
+  /** Sent by an opened port, depending on the number of ports created so far. */
   readonly onOpened?: (count: number) => string
 }
 
-/** A context whose ports open by themselves and whose time advances in `play`. */
+/** Creates a context whose ports open by themselves and whose time advances in `play`. */
 export function setStage(
   script: Script,
   { ports = [], refusals = [], onOpened = () => '' }: StageOptions = {},
@@ -63,7 +63,10 @@ export function setStage(
     signal: ending.signal,
   }
 
-  /** Advances time until `running` settles, but only while timers are pending: files are read in real time. */
+  /**
+   * Advances time until `running` settles, but only while timers are pending: files are read in
+   * real time.
+   */
   async function play<Value>(running: Promise<Value>): Promise<Value> {
     let isOver = false
     const over = () => {
@@ -95,12 +98,12 @@ const factory = ['M2', 'U1', 'O1', 'L1', 'P1', 'B3', 'H1', 'NQ', 'F1', 'E3', 'T1
 export interface SensorOptions {
   /** Commands it refuses. */
   readonly refuses?: readonly string[]
-  /** Takes `*Q` only and sends nothing unpolled. */
+  /** Accepts only `*Q`, and sends nothing unless polled. */
   readonly isPolled?: boolean
   readonly isConfiguring?: boolean
   /** Applies a new rate only when it leaves configuration mode. */
   readonly isSlowToChange?: boolean
-  /** Sent after configuration mode; default: a reading. */
+  /** Sent after configuration mode; a reading by default. */
   readonly measures?: string
 }
 

@@ -1,4 +1,4 @@
-// Fault notation and schedule, the line's speed, and what a port makes of misread bytes.
+// Fault notation and schedule, the line's speed, and how a port misreads bytes.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,11 +13,11 @@ test('a fault is read as kind, second and duration', () => {
 })
 
 test('refuses unknown faults and impossible times by name', () => {
-  assert.throws(() => readFault('fire@1+1'), /RangeError: "fire@1\+1" is no trouble: .*stall@30\+9.*silence/)
+  assert.throws(() => readFault('fire@1+1'), /RangeError: "fire@1\+1" is not a fault: .*stall@30\+9.*silence/)
   for (const text of ['', 'stall', 'stall@1', 'stall@-1+2', 'stall@1+2 ', 'cut@x+1'])
-    assert.throws(() => readFault(text), /is no trouble/)
+    assert.throws(() => readFault(text), /is not a fault/)
   assert.throws(() => readFault('stall@1+9.5'), /stall@1\+9\.5 is too long: a stall lasts up to 9 s/)
-  assert.throws(() => readFault('cut@1+0'), /cut@1\+0 is no time/)
+  assert.throws(() => readFault('cut@1+0'), /cut@1\+0 is not a valid time/)
 })
 
 test('a fault lasts from its start to its end', () => {
@@ -123,7 +123,7 @@ test('a host may write while it receives', () => {
   assert.deepEqual(heard, ['first', 'again', 'again'])
 })
 
-test('delivers nothing once stopped', () => {
+test('delivers nothing after stop', () => {
   const { send, time, heard, line } = open()
   send('abc', 10, 3)
   line.stop()
@@ -140,16 +140,17 @@ test('bytes read in step at the sender’s rate are unchanged', () => {
   assert.equal(hex(misread(frame, { startBits: 30, ratio: 1 })), hex(frame.subarray(3)))
 })
 
-test('single bytes, worked out by hand', () => {
+test('misreads single bytes as worked out by hand', () => {
   const misheard = (byte: number, startBits: number, ratio: number) =>
     hex(misread(Uint8Array.of(byte), { startBits, ratio }))
-  // 0 10000010 1 on the line; from the third bit on: start 0, then 0000 1 0, the stop bit and idle: 1 1.
+  // 0 10000010 1 on the line; from the third bit on: start 0, then 0000 1 0, the stop bit and idle:
+  // 1 1.
   assert.equal(misheard(0x41, 2, 1), 'd0')
   // Four times as fast the start bit is a start bit and three zeros.
   assert.equal(misheard(0xff, 0, 4), 'f8')
-  // Half as fast the nine low bits are a start bit and three zeros, and a half that nobody looks at.
+  // Half as fast, the nine low bits are a start bit, three zeros, and a half that is not sampled.
   assert.equal(misheard(0x00, 0, 0.5), 'f8')
-  // Half as fast a start bit alone is over before it is looked at again.
+  // Half as fast, a start bit alone is over before it is sampled again.
   assert.equal(misheard(0xff, 0, 0.5), '')
 })
 
@@ -161,14 +162,14 @@ test('reading from mid-character yields bytes that no frame has, as in the field
   assert.ok([...seen].filter((byte) => byte >= 0x80).length > 10)
 })
 
-test('a pause realigns it', () => {
+test('a pause restores alignment', () => {
   const idle = Uint8Array.of(0xff, 0xff)
   const bytes = Uint8Array.from([...frame, ...idle, ...frame])
   const heard = hex(misread(bytes, { startBits: 5, ratio: 1 }))
   assert.ok(heard.endsWith(hex(frame)), heard)
 })
 
-test('a wrong baud rate is steady garbage, fast or slow', () => {
+test('a wrong baud rate gives steady garbage, fast or slow', () => {
   for (const ratio of [8, 4, 2, 0.5, 0.25]) {
     const heard = misread(frame, { startBits: 0, ratio })
     assert.ok(heard.length > 0)

@@ -4,7 +4,7 @@ import { nothingPlanned, type Random, type Timers } from '../../wire/time.ts'
 
 /**
  * - `blocked-u`, `blocked-v`, `blocked`: one or both axes fail; status 01, 02 or 04, no values.
- * - `cut`, `shifted`, `flipped`: every message loses bytes, is read from mid-character, has wrong bits.
+ * - `cut`, `shifted`, `flipped`: messages lose bytes, are read from mid-character, have wrong bits.
  * - `stall`: the converter buffers everything, then delivers it at once.
  * - `silence`: nothing is delivered or kept.
  * - `wrong-baud`: the host reads at four times the sensor's rate.
@@ -42,9 +42,10 @@ export function readFault(text: string): Fault {
   const forSeconds = Number(duration)
   if (!kind)
     throw new RangeError(
-      `"${text}" is no trouble: write one like stall@30+9, with one of ${faultKinds.join(', ')}.`,
+      `"${text}" is not a fault: write one like stall@30+9, with one of ${faultKinds.join(', ')}.`,
     )
-  if (forSeconds === 0) throw new RangeError(`${text} is no time: begin at 0 s or later, for more than 0 s.`)
+  if (forSeconds === 0)
+    throw new RangeError(`${text} is not a valid time: begin at 0 s or later, for more than 0 s.`)
   if (kind === 'stall' && forSeconds > longestStallSeconds)
     throw new RangeError(`${text} is too long: a stall lasts up to ${longestStallSeconds} s.`)
   return { kind, atSeconds: Number(at), forSeconds }
@@ -77,7 +78,7 @@ interface FaultyLineOpening {
   readonly random: Random
   /** Its times count from construction. */
   readonly faults: readonly Fault[]
-  /** Share of damaged messages, 0 to 1; which damage is drawn. */
+  /** Share of damaged messages, 0 to 1; the kind of damage is random. */
   readonly noise: number
   /** Chunk size: 16 for a 16550's buffer, or more. */
   readonly pieceBytes: number
@@ -85,8 +86,8 @@ interface FaultyLineOpening {
 }
 
 /**
- * Delivers a chunk when its last byte has left the line. Real ports gather bytes before an interrupt, and a frame then
- * costs two timers in place of 24. Overdue chunks follow at once.
+ * Delivers a chunk when its last byte has left the line. Like real ports, it gathers bytes before
+ * an interrupt, so that a frame needs two timers instead of 24. Overdue chunks follow at once.
  */
 export class FaultyLine {
   readonly #opening: FaultyLineOpening
@@ -102,7 +103,10 @@ export class FaultyLine {
     this.#startAt = opening.timers.now()
   }
 
-  /** The last byte leaves at `endAt` (ms of the timers' clock) or as soon as the line is free. Drops what exceeds the send buffer. */
+  /**
+   * The last byte leaves at `endAt` (ms of the timers' clock) or as soon as the line is free. Drops a
+   * message that exceeds the send buffer.
+   */
   send(message: Uint8Array, endAt: number, byteMs: number): void {
     const { pieceBytes } = this.#opening
     const arriving = this.#damaged(message, (endAt - this.#startAt) / 1000)
@@ -119,7 +123,7 @@ export class FaultyLine {
     this.#planDelivery()
   }
 
-  /** When everything is sent, ms of the timers' clock; not before now. */
+  /** When everything will have been sent, ms of the timers' clock; not before now. */
   freeAt(): number {
     return Math.max(this.#opening.timers.now(), this.#queue.at(-1)?.dueAt ?? 0)
   }
@@ -204,11 +208,11 @@ function below(random: Random, end: number): number {
 const places = [0, 1, 2, 3, 4, 5, 6, 7]
 
 /**
- * What a serial port reads from mid-character or at another rate. Samples the line (start bit low, eight bits from the
- * lowest, stop bit high, idle) as a port does: waits for low, checks half a bit later, reads eight bits at their
- * middles. Keeps bytes with a wrong stop bit, as most drivers do. The results match the shifted bytes of the field
- * (0xFE, 0x82, 0x92 …). `startBits`: sender bits after the first start bit began. `ratio`: the host's baud rate over
- * the sender's.
+ * What a serial port reads from mid-character or at another rate. Samples the line (start bit low,
+ * eight bits from the lowest, stop bit high, idle) as a port does: waits for low, checks half a bit
+ * later, reads eight bits at their middles. Keeps bytes with a wrong stop bit, as most drivers do.
+ * The results match the shifted bytes of the field (0xFE, 0x82, 0x92 …). `startBits` counts sender
+ * bits after the first start bit began. `ratio` is the host's baud rate divided by the sender's.
  */
 export function misread(bytes: Uint8Array, { startBits = 0, ratio = 1 }): Uint8Array {
   const levels = Array.from(bytes, (byte) => [0, ...places.map((place) => (byte >> place) & 1), 1]).flat()

@@ -13,7 +13,7 @@ const units = ['U1', 'U2', 'U3', 'U4', 'U5']
 const ways = ['O1 L1', 'O2 L2']
 const stylesOf = (message: string) => units.flatMap((unit) => ways.map((way) => `${message} ${unit} ${way}`))
 
-/** Up to where ft/min still fit their field. */
+/** Up to the limit where ft/min still fits its field. */
 const speeds = [0, 0.012, 0.049, 0.05, 0.051, 0.3, 1, 4.9]
 const directions = [0, 0.4, 89.6, 90, 135.5, 180, 270, 359.4, 359.6]
 const winds = speeds.flatMap((speedMetresPerSecond) =>
@@ -32,7 +32,7 @@ function sent(configuration: string) {
   }
 }
 
-/** What a frame of this format says of the wind; -0 is 0. */
+/** What a frame of this format says about the wind; -0 is 0. */
 function said({ axes, speed, directionDegrees }: Said, format: FrameReading['format'], isCalm: boolean) {
   if (format === 'uv') return JSON.stringify([axes?.u, axes?.v])
   if (format === 'tunnel') return JSON.stringify(axes?.u)
@@ -108,7 +108,7 @@ test('below the threshold O1 leaves the direction empty, O2 repeats the last one
   assert.deepEqual(raws('K100'), ['Q,,000.05,M,00,', 'Q,,000.04,M,00,', 'Q,,000.06,M,00,', 'Q,,000.01,M,00,'])
 })
 
-test('the threshold is met in the unit that is sent', () => {
+test('the threshold applies to the speed in the unit that is sent', () => {
   for (const unit of units) {
     const send = sent(unit)
     for (let thousandths = 40; thousandths <= 60; thousandths++) {
@@ -129,7 +129,7 @@ test('a fault is empty with O1 and nines with O2', () => {
   assert.equal(raw('M5 O2'), 'IIMWV,999,R,999.99,M,V')
 })
 
-test('what the sensor cannot measure, or its field not say, is a fault and never a number', () => {
+test('what the sensor cannot measure or its field cannot hold is a fault, never a number', () => {
   const state = (configuration: string, speedMetresPerSecond: number) =>
     sent(configuration)({ speedMetresPerSecond, directionDegrees: 10 }).reading.state
   assert.equal(state('U1', 60), 'measured')

@@ -1,4 +1,4 @@
-// When a pseudo-terminal takes bytes, loses them and is given up, with a fake socat.
+// When a pseudo-terminal accepts bytes, loses them and is abandoned, with a fake socat.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -72,7 +72,7 @@ test('ends once when the device stays closed', async () => {
   assert.equal(time.pending(), 0)
 })
 
-test('goes on after a quick reopening, once the host has written', async () => {
+test('continues after a quick reopening, once the host has written', async () => {
   const { time, socat, write, written, heard } = await open()
   socat.onOpened()
   socat.onClosed()
@@ -88,7 +88,7 @@ test('goes on after a quick reopening, once the host has written', async () => {
   assert.deepEqual(heard, ['*'])
 })
 
-test('ends when the host reopens it and writes nothing', async () => {
+test('ends if the host reopens it and writes nothing', async () => {
   const { time, socat, heard } = await open()
   socat.onOpened()
   socat.onClosed()
@@ -121,7 +121,7 @@ test('reports the end when socat dies, but not when it was stopped', async () =>
   assert.deepEqual(stopped.heard, [])
 })
 
-test('rejects if socat makes no terminal', async () => {
+test('rejects if socat creates no terminal', async () => {
   const opening = openPty({
     timers: createManualTime(),
     onInput: () => undefined,

@@ -7,17 +7,20 @@ import { createInterface } from 'node:readline'
 import { nothingPlanned, type Timers } from '../../wire/time.ts'
 
 interface TerminalOpening {
-  /** Of the link, such as /tmp/windsonic. */
+  /** Path of the link, such as /tmp/windsonic. */
   readonly path: string
   readonly timers: Timers
   onInput(bytes: Uint8Array): void
-  /** A new terminal cannot be made. */
+  /** Called when a new terminal cannot be created. */
   onFailure(error: Error): void
 }
 
 export type Terminal = Awaited<ReturnType<typeof openTerminal>>
 
-/** The path can be opened repeatedly. Rejects if socat is missing, or the path is taken or cannot be made. */
+/**
+ * The path can be opened repeatedly. Rejects if socat is missing, or the path is taken or cannot be
+ * created.
+ */
 export async function openTerminal({ path, timers, onInput, onFailure }: TerminalOpening) {
   const link = resolve(path)
   let pty: Awaited<ReturnType<typeof openPty>> | null = null
@@ -58,7 +61,7 @@ async function refuseOthers(link: string): Promise<void> {
   const found = await lstat(link).catch(() => null)
   if (found === null || /^\/dev\/(pts\/|tty)/.test((await targetOf(link)) ?? '')) return
   throw new Error(
-    `${link} exists and is no link to a pseudo-terminal: name a path that is free, or remove it first.`,
+    `${link} exists and is not a link to a pseudo-terminal: name a free path, or remove it first.`,
   )
 }
 
@@ -74,29 +77,33 @@ async function pointAt(link: string, device: string): Promise<void> {
     await symlink(device, fresh)
     await rename(fresh, link)
   } catch (error) {
-    throw new Error(`${link} cannot be made: ${error instanceof Error ? error.message : error}`)
+    throw new Error(`${link} cannot be created: ${error instanceof Error ? error.message : error}`)
   }
 }
 
 export interface PtyOpening {
   readonly timers: Timers
   onInput(bytes: Uint8Array): void
-  /** The device was opened and closed for good, or socat ended. Runs once. */
+  /** Called once, when the device was opened and closed for good, or socat ended. */
   onEnd(): void
   /** For tests. */
   readonly start?: typeof startSocat
 }
 
-/** A host reopens the device to change its baud rate: number and interval of checks. */
+/**
+ * Number and interval of checks whether a host, which may be changing the baud rate, reopens the
+ * device.
+ */
 const checks = 5
 const checkMs = 30
-/** For the reopening host's first write, before which socat passes nothing on. */
+/** How long to wait for the reopening host's first write, before which socat passes nothing on. */
 const writeTimeoutMs = 1000
 
 /**
- * A pseudo-terminal for one opening. Rejects if socat is missing or fails. Drops what is written before the opening, so
- * that no host reads stale bytes; a closed terminal is useless, since only writing would show that it is open. A host
- * may reopen it at once if it then writes, as one that configures does.
+ * Creates a pseudo-terminal for one opening. Rejects if socat is missing or fails. Drops what is
+ * written before the opening, so that no host reads stale bytes; a closed terminal is useless,
+ * since only writing would show that it is open. A host may reopen it at once if it then writes, as
+ * one that configures does.
  */
 export async function openPty({ timers, onInput, onEnd, start = startSocat }: PtyOpening) {
   const made = Promise.withResolvers<string>()
@@ -166,7 +173,10 @@ export async function openPty({ timers, onInput, onEnd, start = startSocat }: Pt
   }
 }
 
-/** `ignoreeof`: closing the terminal does not end socat. `wait-slave`: data starts at the first opening. */
+/**
+ * `ignoreeof`: closing the terminal does not end socat. `wait-slave`: data starts at the first
+ * opening.
+ */
 const socatArguments = ['-d', '-d', 'PTY,raw,echo=0,wait-slave,pty-interval=0.02,ignoreeof', 'STDIO']
 
 interface SocatEvents {
@@ -181,13 +191,16 @@ interface SocatEvents {
 }
 
 const noSocat =
-  'A pseudo-terminal is made by socat, which was not found: install it (Debian, Ubuntu: apt install socat), then try again.'
+  'A pseudo-terminal needs socat, which was not found: install it (Debian, Ubuntu: apt install socat), then try again.'
 
-/** Its own process group lets socat survive Ctrl-C for the cleanup; it ends with this process, except on SIGKILL. */
+/**
+ * Its own process group lets socat survive Ctrl-C for the cleanup; it ends with this process,
+ * except on SIGKILL.
+ */
 function startSocat({ onMade, onOpened, onClosed, onInput, onEnd }: SocatEvents) {
   const socat = spawn('socat', socatArguments, { detached: true })
   const kill = () => void socat.kill()
-  let failure = new Error('socat, which makes the pseudo-terminal, has ended.')
+  let failure = new Error('socat, which provides the pseudo-terminal, has ended.')
 
   process.once('exit', kill)
   createInterface(socat.stderr).on('line', (line) => {

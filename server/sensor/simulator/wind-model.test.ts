@@ -1,4 +1,4 @@
-// The simulated wind against real ones and against Kaimal's spectrum: mean, gusts, memory, lulls, direction.
+// The simulated wind compared with real winds and Kaimal's spectrum.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,14 +29,14 @@ const sd = (values: readonly number[]) => {
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
-/** The highest mean over 3 s over the mean of it all. */
+/** The highest 3-second mean divided by the overall mean. */
 function gustFactor(speeds: readonly number[]): number {
   const window = 3 / stepSeconds
   const gusts = speeds.slice(window).map((_, i) => mean(speeds.slice(i, i + window)))
   return Math.max(...gusts) / mean(speeds)
 }
 
-/** Ten minutes each. */
+/** Stretches of ten minutes each. */
 function stretches(strength: WindStrength, count: number): number[][] {
   return Array.from({ length: count }, (_, seed) => speedsOf(blow(strength, tenMinutes, seed)))
 }
@@ -58,7 +58,7 @@ for (const [strength, metresPerSecond] of [
     assert.ok(Math.max(...speeds) < 60)
   })
 
-  test(`${strength}: a day has no calm, and no half minute of half its mean`, () => {
+  test(`${strength}: a day has no calm, and no half minute at half its mean`, () => {
     const speeds = speedsOf(blow(strength, 86_400, 7, 1))
     assert.ok(Math.min(...speeds) > 0.05, `down to ${Math.min(...speeds)} m/s`)
     const means = speeds.flatMap((_, i) => (i % 30 === 0 ? [mean(speeds.slice(i, i + 30))] : []))
@@ -66,14 +66,14 @@ for (const [strength, metresPerSecond] of [
   })
 }
 
-test('a breeze has more gusts for its speed, and a calm no more than 35 %', () => {
+test('a breeze is gustier for its speed, and a calm has at most 35 %', () => {
   const breeze = mean(stretches('breeze', 15).map((speeds) => sd(speeds) / mean(speeds)))
   assert.ok(Math.abs(breeze / expectedIntensity(4.5) - 1) < 0.15, `intensity ${breeze}`)
   const strongest = Math.max(...speedsOf(blow('calm', 12 * tenMinutes)))
   assert.ok(strongest > 0.5 && strongest < 0.4 * (1 + 6 * 0.35), `${strongest} m/s in a calm`)
 })
 
-test('the 3-second gust factor over ten minutes is about 1.3 to 1.6, and less in more wind', () => {
+test('the 3-second gust factor over ten minutes is about 1.3 to 1.6, and lower in more wind', () => {
   const middle = (strength: WindStrength) => median(stretches(strength, 15).map(gustFactor))
   const [breeze, strong, gale] = [middle('breeze'), middle('strong'), middle('gale')]
   const text = `breeze ${breeze}, strong ${strong}, gale ${gale}`
@@ -104,7 +104,7 @@ test('gusts are forgotten after the time that their eddies take to pass', () => 
   assert.ok(kept(1) > 0.5 && kept(60) < 0.2, `${kept(1)} after 1 s, ${kept(60)} after a minute`)
 })
 
-test('directions go from 0 to below 360, and are the more restless the lighter the wind', () => {
+test('directions range from 0 to below 360, and vary more in lighter wind', () => {
   const turns = (strength: WindStrength) => {
     const winds = blow(strength, tenMinutes)
     assert.ok(winds.every(({ directionDegrees }) => directionDegrees >= 0 && directionDegrees < 360))
@@ -118,7 +118,7 @@ test('directions go from 0 to below 360, and are the more restless the lighter t
   assert.ok(breeze > gale && gale > 0.1 && breeze < 15, `${breeze} in a breeze, ${gale} in a gale`)
 })
 
-test('a day’s wind comes from everywhere, across north too', () => {
+test('a day’s wind comes from everywhere, including across north', () => {
   const day = blow('strong', 86_400 / 4, 2012, 4)
   const quarters = new Set(day.map(({ directionDegrees }) => Math.floor(directionDegrees / 90)))
   assert.equal(quarters.size, 4)
@@ -130,7 +130,7 @@ test('a calm is calm for most of the time', () => {
   assert.ok(share > 0.5 && share < 0.9, `${share}`)
 })
 
-test('the same seed makes the same wind, another seed another', () => {
+test('the same seed gives the same wind, another seed another', () => {
   assert.deepEqual(blow('breeze', 100, 1), blow('breeze', 100, 1))
   assert.notDeepEqual(blow('breeze', 100, 1), blow('breeze', 100, 2))
 })
@@ -150,7 +150,7 @@ function integral(of: (y: number) => number, from: number, to: number): number {
   return sum
 }
 
-test('the processes of all corners have all of the variance and make Kaimal’s spectrum', () => {
+test('the processes of all corners have all of the variance and produce Kaimal’s spectrum', () => {
   assert.ok(Math.abs(integral(shareAt, 1e-6, 1e9) - 1) < 1e-5)
   for (const y of [0.01, 0.1, 1, 10, 100]) {
     const sum = integral(
@@ -195,7 +195,7 @@ function draw(stepSeconds: number, count: number, seed: number): number[] {
   return Array.from({ length: count }, () => next(stepSeconds))
 }
 
-test('mean 0 and standard deviation 1, whatever the step', () => {
+test('the mean is 0 and the standard deviation 1, whatever the step', () => {
   for (const stepSeconds of [0.1, 0.25, 1, 4, 60]) {
     const values = draw(stepSeconds, Math.round(20_000 / Math.min(stepSeconds, 1)), 5)
     assert.ok(Math.abs(mean(values)) < 0.08, `mean ${mean(values)} at ${stepSeconds} s`)
@@ -204,12 +204,12 @@ test('mean 0 and standard deviation 1, whatever the step', () => {
   }
 })
 
-test('it begins as it goes on', () => {
+test('it starts in its stationary state', () => {
   const firsts = Array.from({ length: 4000 }, (_, seed) => draw(0.25, 1, seed)[0] ?? 0)
   assert.ok(Math.abs(mean(firsts.map((value) => value ** 2)) - 1) < 0.07)
 })
 
-test('what is remembered after a while is the sum of what each part remembers', () => {
+test('the correlation after a while is the sum of each part’s correlation', () => {
   const values = draw(0.25, 400_000, 11)
   for (const lag of [1, 4, 12, 40, 120]) {
     const products = values.slice(lag).map((value, i) => value * (values[i] ?? 0))
@@ -225,7 +225,7 @@ test('what is remembered after a while is the sum of what each part remembers', 
   }
 })
 
-test('it begins blowing, drops and rises within five seconds, and lulls for its share of the time', () => {
+test('it starts blowing, drops and rises within five seconds, and lulls for its share of the time', () => {
   const next = createLulls(createSeededRandom(3), { everySeconds: 60, lastSeconds: 30 })
   const shares = Array.from({ length: 400_000 }, () => next(0.25))
   assert.equal(shares[0], 1)

@@ -13,12 +13,12 @@ interface Message extends Partial<Omit<MessageStyle, 'ending'>> {
 
 /** All values below: manual 1405-PS-0019, section 10.7. */
 const messages: Readonly<Record<string, Message>> = {
-  1: { format: 'uv', words: 'Gill, U and V, sent by itself' },
-  2: { format: 'polar', words: 'Gill, polar, sent by itself' },
-  3: { format: 'uv', isPolled: true, words: 'Gill, U and V, when asked' },
-  4: { format: 'polar', isPolled: true, words: 'Gill, polar, when asked' },
+  1: { format: 'uv', words: 'Gill, U and V, continuous' },
+  2: { format: 'polar', words: 'Gill, polar, continuous' },
+  3: { format: 'uv', isPolled: true, words: 'Gill, U and V, polled' },
+  4: { format: 'polar', isPolled: true, words: 'Gill, polar, polled' },
   5: { format: 'nmea', words: 'NMEA $IIMWV, status A or V' },
-  12: { format: 'tunnel', words: 'Gill, tunnel, sent by itself' },
+  12: { format: 'tunnel', words: 'Gill, tunnel, continuous' },
   14: { format: 'nmea', talker: 'WI', words: 'NMEA $WIMWV, status A or V' },
   15: { format: 'nmea', talker: 'WI', hasGillStatus: true, words: 'NMEA $WIMWV, Gill status' },
   16: { format: 'nmea', hasGillStatus: true, words: 'NMEA $IIMWV, Gill status' },
@@ -36,8 +36,9 @@ interface Letter {
 }
 
 /**
- * In D3's order (section 10.6); factory values of an option 1 unit. G is reserved; T, S and C set the analogue output
- * of option 3 and do nothing here. Values of E besides E2 and E3 are unverified.
+ * In D3's order (section 10.6); factory values of an option 1 unit. G is reserved; T, S and C set
+ * the analogue output of option 3 and do nothing here. Values of E besides E2 and E3 are
+ * unverified.
  */
 const letters: Readonly<Record<string, Letter>> = {
   M: { name: 'message', factory: '2', values: mapped(messages, ({ words }) => words) },
@@ -55,7 +56,7 @@ const letters: Readonly<Record<string, Letter>> = {
   O: {
     name: 'calm',
     factory: '1',
-    values: { 1: 'in a calm the direction is left empty', 2: 'in a calm the last direction is repeated' },
+    values: { 1: 'the direction is left empty in a calm', 2: 'the last direction is repeated in a calm' },
   },
   L: { name: 'line end', factory: '1', values: { 1: 'CR LF', 2: 'CR alone' } },
   P: {
@@ -85,7 +86,7 @@ export const messageCommands: readonly string[] = Object.keys(messages).map((val
 /** Commands that change nothing (section 10.8). */
 export const questions: readonly string[] = ['D1', 'D2', 'D3', 'D5', 'D6']
 
-/** UV, or NMEA with the Gill status, with CR LF. */
+/** A UV frame, or NMEA with the Gill status, with CR LF. */
 export const longestFrameBytes = 29
 
 /** Immutable. */
@@ -99,14 +100,17 @@ export class WindSonicSettings {
     this.#values = values
   }
 
-  /** Reads `"M5 U2 P3"`, also with commas, as changes to the factory settings. Throws at the first invalid word. */
+  /**
+   * Reads `"M5 U2 P3"`, also with commas, as changes to the factory settings. Throws at the first
+   * invalid word.
+   */
   static parse(text: string): WindSonicSettings {
     let settings = WindSonicSettings.factory
     for (const word of text.split(/[\s,]+/).filter(Boolean)) {
       const next = settings.changedBy(word)
       if (!next)
         throw new Error(
-          `"${word}" is no setting of a WindSonic: write words such as M2, U1 or P3, parted by spaces.`,
+          `"${word}" is not a WindSonic setting: write words such as M2, U1 or P3, separated by spaces.`,
         )
       settings = next
     }
@@ -124,7 +128,7 @@ export class WindSonicSettings {
     return Object.hasOwn(this.#values, letter) ? letter + this.#values[letter] : null
   }
 
-  /** As D3 answers, with a trailing comma. */
+  /** In D3's form, with a trailing comma. */
   list(): string {
     return Object.entries(this.#values)
       .map(([letter, value]) => `${letter}${value},`)
@@ -169,7 +173,7 @@ export class WindSonicSettings {
   }
 }
 
-/** `M2` as `['message', 'Gill, polar, sent by itself']`; empty if unknown. */
+/** Explains `M2` as `['message', 'Gill, polar, continuous']`; empty if unknown. */
 export function describeSetting(setting: string): readonly [name: string, meaning: string] {
   const [letter, value] = [setting.slice(0, 1), setting.slice(1)]
   const { name = '', values = {} } = letters[letter] ?? {}
@@ -178,7 +182,7 @@ export function describeSetting(setting: string): readonly [name: string, meanin
   return [name, values instanceof RegExp ? '' : (values[value] ?? '')]
 }
 
-/** Null for all commands but B and F. */
+/** Null for all commands except B and F. */
 export function lineChange(command: string): { baudRate: number } | { parity: Parity } | null {
   if (!isAllowed(command)) return null
   if (command.startsWith('B')) return { baudRate: known(baudRates, command.slice(1)) }

@@ -9,7 +9,7 @@ import { readFault } from './faulty-line.ts'
 import { WindSonicSettings } from './windsonic-settings.ts'
 import { plugIn, readingsIn } from './windsonic-testing.ts'
 
-/** The facts sheet's. */
+/** From the fact sheet. */
 const banner = [
   'WINDSONIC (Gill Instruments Ltd)',
   '2368-103',
@@ -21,7 +21,7 @@ const banner = [
   '',
 ].join('\r\n')
 
-test('at power-up comes the banner, then frames at the rate', () => {
+test('at power-up it sends the banner, then frames at the rate', () => {
   const { hear } = plugIn({ isPoweredUp: true })
   const bannerMs = (banner.length * 10_000) / 9600
   assert.equal(hear(bannerMs + 0.1), banner)
@@ -29,12 +29,12 @@ test('at power-up comes the banner, then frames at the rate', () => {
   assert.equal(readingsIn(hear(9010)).length, 10)
 })
 
-test('with H2 there is no banner, and one that has been running says none', () => {
+test('with H2 there is no banner, and a running sensor sends none', () => {
   for (const options of [{ isPoweredUp: true, configuration: 'H2' }, { isPoweredUp: false }])
     assert.match(plugIn(options).hear(1000), /^.Q,\d/)
 })
 
-test('every output rate of the manual', () => {
+test('supports every output rate of the manual', () => {
   for (const [rate, count] of [
     ['P1', 60],
     ['P2', 120],
@@ -45,7 +45,7 @@ test('every output rate of the manual', () => {
     assert.equal(readingsIn(plugIn({ configuration: rate }).hear(60_000)).length, count, rate)
 })
 
-test('a frame comes in pieces of the port’s buffer, each as late as the line is slow', () => {
+test('a frame arrives in chunks of the port’s buffer, delayed by the line’s speed', () => {
   for (const [baud, bitsPerSecond, bitsPerByte] of [
     ['B1', 2400, 10],
     ['B3', 9600, 10],
@@ -64,11 +64,11 @@ test('a frame comes in pieces of the port’s buffer, each as late as the line i
   }
 })
 
-test('the last byte has come at start + n / rate, however long the frame is', () => {
+test('the last byte arrives at start + n / rate, however long the frame is', () => {
   const { hear, pieces } = plugIn({ configuration: 'P3', strength: 'calm' })
   hear(60_000)
   const lengths = new Set(pieces.map(({ text }) => text.length))
-  assert.ok(lengths.has(8) && lengths.has(5), 'some frames are of calms, and shorter')
+  assert.ok(lengths.has(8) && lengths.has(5), 'some frames are calms, and shorter')
   const ends = pieces.filter(({ text }) => text.endsWith('\n')).map(({ at }) => Math.round(at * 100) / 100)
   assert.deepEqual(
     ends,
@@ -94,7 +94,7 @@ test('timers that always fire late do not make the rate drift', () => {
   assert.equal(readingsIn(Buffer.concat(heard).toString('latin1')).length, 240)
 })
 
-test('a short stall is caught up with, a long one is not', () => {
+test('a short stall is caught up, a long one is not', () => {
   const { hear, time } = plugIn({ rateHz: 4 })
   hear(1000)
   time.stall(5000)
@@ -103,7 +103,7 @@ test('a short stall is caught up with, a long one is not', () => {
   assert.ok(readingsIn(hear(1000)).length <= 5)
 })
 
-test('an hour of it has a mean, gusts, every direction and no calm; the same seed makes the same', () => {
+test('an hour of it has a mean, gusts, every direction and no calm; the same seed gives the same', () => {
   const hour = () => plugIn({ rateHz: 4, random: createSeededRandom(2012) }).hear(3_600_000)
   const text = hour()
   const readings = readingsIn(text)
@@ -118,12 +118,12 @@ test('an hour of it has a mean, gusts, every direction and no calm; the same see
   assert.equal(hour(), text)
 })
 
-test('a rate that no sensor has is carried by a line as fast as it needs', () => {
+test('for a rate that no sensor has, the line is as fast as needed', () => {
   const { hear } = plugIn({ rateHz: 500, configuration: 'M1' })
   assert.ok(Math.abs(readingsIn(hear(2000)).length - 1000) <= 1)
 })
 
-test('a stopped one is quiet in the middle of a frame, and leaves no timer', () => {
+test('a stopped sensor is quiet in the middle of a frame, and leaves no timer', () => {
   const { hear, device, time } = plugIn({ isPoweredUp: true })
   hear(50)
   device.stop()
@@ -133,17 +133,17 @@ test('a stopped one is quiet in the middle of a frame, and leaves no timer', () 
 
 const polled = (options = {}) => plugIn({ configuration: 'M4', ...options })
 
-/** Longer than any reply takes with its frame, even at 2400 baud. */
+/** Longer than any reply takes, including its frame, even at 2400 baud. */
 const replied = 300
 
-test('nothing comes unasked, nor before it is enabled', () => {
+test('a polled sensor sends nothing unasked, nor before it is enabled', () => {
   const { hear, type } = polled()
   assert.equal(hear(60_000), '')
   type('Q')
   assert.equal(hear(1000), '')
 })
 
-test('enabled, its letter asks for one frame, other letters for none', () => {
+test('once enabled, its letter polls one frame, other letters none', () => {
   const { hear, type } = polled()
   type('?Q')
   assert.match(hear(replied), /^.Q,\d{3},\d{3}\.\d\d,M,00,.[\dA-F]{2}\r\n$/)
@@ -183,13 +183,13 @@ test('a reply begins within 130 ms, at every baud rate', () => {
   }
 })
 
-test('questions that come faster than replies get one reply', () => {
+test('polls that arrive faster than replies get one reply', () => {
   const { hear, type } = polled()
   type('?QQQ')
   assert.equal(readingsIn(hear(replied)).length, 1)
 })
 
-test('a reply is of the last sample, the same again until the next', () => {
+test('a reply has the last sample, the same again until the next', () => {
   const { hear, type } = polled({ configuration: 'M4 P20' })
   type('?')
   const ask = () => {
@@ -203,7 +203,7 @@ test('a reply is of the last sample, the same again until the next', () => {
   assert.notEqual(ask(), first)
 })
 
-test('after power-up it is deaf for five seconds', () => {
+test('after power-up it ignores polls for five seconds', () => {
   const { hear, type } = polled({ isPoweredUp: true })
   hear(4999)
   type('?Q')
@@ -226,7 +226,7 @@ test('* and the letter configure, * alone does not; after Q it waits to be enabl
   assert.equal(readingsIn(hear(replied)).length, 1)
 })
 
-test('set to M4 it falls silent until asked, set to M2 it sends again', () => {
+test('M4 silences it until it is polled, M2 makes it send again', () => {
   const { hear, type } = plugIn({ configuration: 'H2' })
   type('*M4\rQ\r')
   assert.equal(hear(60_000), 'CONFIGURATION MODE\r\nM4\r\nQ\r\n')
@@ -234,13 +234,13 @@ test('set to M4 it falls silent until asked, set to M2 it sends again', () => {
   assert.equal(readingsIn(hear(10_100)).length, 10)
 })
 
-test('a reply that was asked for is not given in configuration mode', () => {
+test('a pending reply is not sent in configuration mode', () => {
   const { hear, type } = polled()
   type('?Q*Q')
   assert.equal(hear(1000), 'CONFIGURATION MODE\r\n')
 })
 
-/** A sensor that said `CONFIGURATION MODE`, and a way to ask it something. */
+/** A sensor that sent `CONFIGURATION MODE`, and a way to send it commands. */
 function configure(configuration = '') {
   const sensor = plugIn({ configuration })
   sensor.type('*')
@@ -254,21 +254,21 @@ function configure(configuration = '') {
   }
 }
 
-test('a stray * stops the stream, for good', () => {
+test('a stray * stops the stream for good', () => {
   const { hear, type } = plugIn({ configuration: 'P3' })
   assert.equal(readingsIn(hear(10_000)).length, 40)
   type('*')
   assert.equal(hear(60_000), 'CONFIGURATION MODE\r\n')
 })
 
-test('a frame that is on its way is finished first', () => {
+test('a frame in transit is finished first', () => {
   const { hear, type } = plugIn()
   hear(985)
   type('*')
   assert.match(hear(1000), /^.Q,\d{3},\d{3}\.\d\d,M,00,.[\dA-F]{2}\r\nCONFIGURATION MODE\r\n$/)
 })
 
-test('D3 lists the factory’s settings exactly', () => {
+test('D3 lists the factory settings exactly', () => {
   assert.equal(configure().ask('D3'), 'D3\r\nM2,U1,O1,L1,P1,B3,H1,NQ,F1,E3,T1,S4,C2,G0,K50,\r\n')
 })
 
@@ -308,7 +308,7 @@ for (const [letter, values] of Object.entries(accepted)) {
   })
 }
 
-test('what is not allowed is said to be so, and changes nothing', () => {
+test('rejects an invalid value, and changes nothing', () => {
   const { ask } = configure()
   const before = ask('D3')
   const wrong =
@@ -324,7 +324,7 @@ test('a bare letter shows its setting', () => {
   assert.equal(ask('N'), 'N\r\nNX\r\n')
 })
 
-test('Enter is CR, LF or both, and alone it is nothing', () => {
+test('Enter is CR, LF or both, and ignored on its own', () => {
   const { type, hear } = configure()
   type('\r\n\r\n\n')
   assert.equal(hear(1000), '')
@@ -332,7 +332,7 @@ test('Enter is CR, LF or both, and alone it is nothing', () => {
   assert.equal(hear(1000), 'U2\r\nU3\r\nU4\r\n')
 })
 
-test('Q leaves: banner, then data as they were set', () => {
+test('Q leaves: banner, then data with the new settings', () => {
   const { ask, hear } = configure()
   for (const command of ['M1', 'U2', 'P3', 'NX']) ask(command)
   assert.match(ask('Q'), /^Q\r\nWINDSONIC [\s\S]*CHECKSUM CAL:\w+ \w+ \*PASS\*\r\n(.X,[+-]|$)/)
@@ -341,12 +341,12 @@ test('Q leaves: banner, then data as they were set', () => {
   assert.ok(readings.every(({ format, unit, node }) => format === 'uv' && unit === 'N' && node === 'X'))
 })
 
-test('with H2 only the echo comes before the data', () => {
+test('with H2 only the echo precedes the data', () => {
   const { ask, hear } = configure('H2')
   assert.match(ask('Q') + hear(1000), /^Q\r\n.Q,\d/)
 })
 
-test('a baud rate holds from the next word on; its echo still goes at the old one', () => {
+test('a baud rate applies from the next word on; its echo is still sent at the old one', () => {
   const { ask, pieces } = configure()
   const tookMs = (command: string) => {
     const begunAt = 1000 * Math.ceil(Number(pieces.at(-1)?.at) / 1000)
@@ -358,7 +358,7 @@ test('a baud rate holds from the next word on; its echo still goes at the old on
   assert.equal(tookMs('U1'), 1.04)
 })
 
-test('a rate typed in takes the place of one that no sensor has', () => {
+test('a typed rate replaces one that no sensor has', () => {
   const { hear, type } = plugIn({ rateHz: 10 })
   assert.equal(readingsIn(hear(10_000)).length, 100)
   type('*U1\rQ\r')
@@ -369,13 +369,13 @@ test('a rate typed in takes the place of one that no sensor has', () => {
 
 const messages = ['M1', 'M2', 'M5', 'M12', 'M14', 'M15', 'M16']
 const ways = ['O1 L1', 'O2 L2']
-/** All units, in turn; each with each format is checked in measurement.test.ts. */
+/** All units, in turn; measurement.test.ts checks each unit with each format. */
 const configurations = messages.flatMap((message, i) =>
   ways.map((way, j) => `${message} U${1 + ((2 * i + j) % 5)} ${way}`),
 )
 const fault = { kind: 'blocked', atSeconds: 20, forSeconds: 10 } as const
 
-/** An empty fault of UV is that of polar, to the byte. */
+/** An empty UV fault is identical to a polar one. */
 for (const configuration of configurations) {
   test(`${configuration}: calm, breeze and fault are all read`, () => {
     const { hear } = plugIn({ configuration: `${configuration} P3`, strength: 'calm', faults: [fault] })
@@ -406,7 +406,7 @@ test('talkers and statuses are those of the command', () => {
   assert.match(beginning('M1 L2'), /^.Q,[+-]\d{3}\.\d\d,[+-]\d{3}\.\d\d,M,00,.[\dA-F]{2}\r$/)
 })
 
-/** 88 s at 4 Hz, with one fault from second 40 on: before it, while it lasts, after it. */
+/** 88 s at 4 Hz, with one fault from second 40 on: before it, during it, after it. */
 function suffer(fault: string) {
   const { hear, pieces } = plugIn({ configuration: 'P3', faults: [readFault(fault)] })
   const [before, meanwhile, after] = [hear(39_990), hear(8000), hear(40_010)]
@@ -415,7 +415,7 @@ function suffer(fault: string) {
   return { before, meanwhile, after, pieces }
 }
 
-test('a blocked axis: frames go on, with its status and without a value', () => {
+test('a blocked axis: frames continue, with its status and without a value', () => {
   for (const [kind, status] of [
     ['blocked-u', '01'],
     ['blocked-v', '02'],
@@ -427,22 +427,22 @@ test('a blocked axis: frames go on, with its status and without a value', () => 
   }
 })
 
-test('silence: nothing comes, and nothing is made up for', () => {
+test('silence: nothing arrives, and nothing is made up for', () => {
   const { meanwhile, after } = suffer('silence@40+8')
   assert.equal(meanwhile, '')
   assert.equal(readingsIn(after).length, 161)
 })
 
-test('stall: nothing comes, then all of it at once', () => {
+test('stall: nothing arrives, then all of it at once', () => {
   const { meanwhile, after, pieces } = suffer('stall@40+8')
   assert.equal(readingsIn(meanwhile).length, 0)
   assert.equal(readingsIn(meanwhile + after).length, 32 + 161)
   const backlog = pieces.find(({ text }) => text.length > 16)
-  assert.equal(readingsIn(String(backlog?.text)).length, 31, 'the first had begun to come')
+  assert.equal(readingsIn(String(backlog?.text)).length, 31, 'the first had begun to arrive')
   assert.ok(Math.abs(Number(backlog?.at) - 48_000) < 1)
 })
 
-test('cut, shifted, flipped, wrong baud rate: bytes come, hardly a reading', () => {
+test('cut, shifted, flipped, wrong baud rate: bytes arrive, but hardly a reading', () => {
   for (const kind of ['cut', 'shifted', 'flipped', 'wrong-baud']) {
     const { meanwhile } = suffer(`${kind}@40+8`)
     assert.ok(meanwhile.length > 100, kind)
@@ -450,14 +450,14 @@ test('cut, shifted, flipped, wrong baud rate: bytes come, hardly a reading', () 
   }
 })
 
-test('a wrong baud rate has no reading at all, and takes no longer', () => {
+test('a wrong baud rate gives no reading at all, and takes no longer', () => {
   const { meanwhile, pieces } = suffer('wrong-baud@40+8')
   assert.equal(readingsIn(meanwhile).length, 0)
   const garbage = pieces.filter(({ at }) => at > 40_000 && at < 48_000)
   assert.ok(garbage.length > 32 * 3)
   assert.ok(
     garbage.every(({ at }) => at % 250 === 0 || at % 250 > 225),
-    'it comes in the 25 ms of the frame',
+    'it arrives in the 25 ms of the frame',
   )
 })
 
@@ -465,14 +465,14 @@ function noisy(noise: number, seed: number, configuration = 'P3') {
   return plugIn({ configuration, noise, random: createSeededRandom(seed) }).hear(600_000)
 }
 
-test('noise hits the share that it is told to, and frees the next frame', () => {
+test('noise hits the requested share, and spares the next frame', () => {
   for (const noise of [0.1, 0.3]) {
     const good = readingsIn(noisy(noise, 3)).length
     assert.ok(Math.abs(good / 2400 - (1 - noise)) < 0.025, `${noise}: ${good}`)
   }
 })
 
-test('the same seed makes the same noise, and noise changes no wind', () => {
+test('the same seed gives the same noise, and noise does not change the wind', () => {
   const noise = 0.06
   assert.equal(noisy(noise, 5), noisy(noise, 5))
   assert.notEqual(noisy(noise, 5), noisy(noise, 6))
@@ -482,13 +482,13 @@ test('the same seed makes the same noise, and noise changes no wind', () => {
   assert.ok(strangers.length <= 2, `${strangers.length} readings were not sent`)
 })
 
-test('answers in configuration mode suffer too', () => {
+test('answers in configuration mode are damaged too', () => {
   const { type, hear } = plugIn({ faults: [readFault('silence@0+10')] })
   type('*')
   assert.equal(hear(1000), '')
 })
 
-test('the reader of frames holds its own against all of it', () => {
+test('the frame reader copes with all of it', () => {
   const splitter = createFrameSplitter()
   const text = noisy(0.3, 8)
   const splits = splitter.push(Buffer.from(text, 'latin1'), 0)

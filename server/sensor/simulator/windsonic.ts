@@ -8,19 +8,19 @@ import { createWind, type Wind, type WindStrength } from './wind-model.ts'
 import { longestFrameBytes, WindSonicSettings } from './windsonic-settings.ts'
 
 export interface WindSonicOpening {
-  /** As typed in configuration mode: `"M5 U2 P3"`; default: factory settings. */
+  /** As typed in configuration mode, such as `"M5 U2 P3"`; factory settings by default. */
   readonly configuration?: string
-  /** Frames per second in place of P, until a P is typed. */
+  /** Frames per second, which override P until a P is typed. */
   readonly rateHz?: number
-  /** Default `breeze`. */
+  /** `breeze` by default. */
   readonly strength?: WindStrength
   readonly faults?: readonly Fault[]
-  /** Share of damaged messages, 0 to 1; default 0. */
+  /** Share of damaged messages, 0 to 1; 0 by default. */
   readonly noise?: number
   readonly timers: Timers
   /** Seeds separate streams, so that noise does not change the wind. */
   readonly random: Random
-  /** Sends the banner and ignores polls for 5 s; otherwise already running. */
+  /** Whether to send the banner and ignore polls for 5 s; otherwise it is already running. */
   readonly isPoweredUp: boolean
   /** 16 for a serial port's buffer, or more for whole frames. */
   readonly pieceBytes: number
@@ -32,12 +32,16 @@ interface Mode {
   stop(): void
 }
 
-/** "Allow 5 seconds from switch on before sending poll commands" (manual 1405-PS-0019, section 9.3). */
+/**
+ * "Allow 5 seconds from switch on before sending poll commands" (manual 1405-PS-0019, section 9.3).
+ */
 const ignorePollsMs = 5000
 /** A reply begins within 130 ms (section 9.3); the distribution is unverified. */
 const soonestReplyMs = 10
 const latestReplyMs = 50
-/** Shorter stalls are caught up, as a serial converter does; longer ones restart. */
+/**
+ * Shorter stalls are caught up, as by a serial converter; after longer ones the schedule restarts.
+ */
 const longestBacklogMs = 10_000
 /** Share of the line's capacity that frames may use at a custom rate. */
 const highestLoad = 0.9
@@ -56,7 +60,10 @@ const checksums = [
   'CHECKSUM CAL:CC55 CC55 *PASS*',
 ]
 
-/** At power-up and after configuration mode, unless H2 (command H; wording and blank lines vary). */
+/**
+ * Sent at power-up and after configuration mode, unless H2 (command H; wording and blank lines
+ * vary).
+ */
 const banner = ['WINDSONIC (Gill Instruments Ltd)', firmware, 'RS232 (CFG)', ...checksums]
 
 /** D6 in still air (section 10.8). */
@@ -70,7 +77,10 @@ const selfTest = [
 /** From the maker's SDI-12 model (section 14.8); unverified here. */
 const illegal = 'ILLEGAL COMMAND LINE'
 
-/** Unverified: in configuration mode lines end with CR LF whatever L says, and settings apply at once. */
+/**
+ * Unverified: in configuration mode lines end with CR LF whatever L says, and settings apply at
+ * once.
+ */
 export class WindSonic {
   readonly #timers: Timers
   readonly #random: Random
@@ -121,7 +131,9 @@ export class WindSonic {
     return this.#settings.message.isPolled ? this.#waitForPolls() : this.#sendContinuously()
   }
 
-  /** Frame n has left at `freeAt() + n / rateHz` whatever the timers do, unless they stall. */
+  /**
+   * Frame n has left at `freeAt() + n / rateHz`, however late the timers are, unless they stall.
+   */
   #sendContinuously(): Mode {
     const timers = this.#timers
     const rateHz = this.#rateHz
@@ -156,9 +168,9 @@ export class WindSonic {
   }
 
   /**
-   * Section 9.3: `?` enables, `!` disables, the node letter polls while enabled, `&` after `?` returns the letter, `*`
-   * and the letter start configuration mode. A reply holds the last sample, perhaps repeated. A poll during a reply is
-   * dropped; unverified.
+   * Section 9.3: `?` enables, `!` disables, the node letter polls while enabled, `&` after `?`
+   * returns the letter, `*` and the letter start configuration mode. A reply has the last sample,
+   * perhaps repeated. A poll during a reply is dropped; unverified.
    */
   #waitForPolls(): Mode {
     const timers = this.#timers
@@ -216,7 +228,10 @@ export class WindSonic {
     }
   }
 
-  /** Echoes it at the old baud rate (section 10.7). Unverified: also an illegal command, such as small letters. */
+  /**
+   * Echoes the command at the old baud rate (section 10.7). Unverified: also an illegal command,
+   * such as small letters.
+   */
   #execute(command: string): void {
     const byteMs = this.#byteMs
     const answer = this.#answer(command)
@@ -240,7 +255,8 @@ export class WindSonic {
       D6: selfTest,
     }
     if (Object.hasOwn(answers, command)) return answers[command] ?? null
-    // As the maker's WindObserver answers after a change of baud rate (1390-PS-0004, command B); unverified here.
+    // As the maker's WindObserver answers after a change of baud rate (1390-PS-0004, command B);
+    // unverified here.
     const setting = this.#settings.named(command)
     return setting === null ? null : [setting]
   }
