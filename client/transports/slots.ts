@@ -9,13 +9,14 @@ import { websocket } from './websocket.ts'
 
 const full: Closing = {
   code: 'full',
-  sentence: 'Other windows of this browser hold all the connections that it opens over HTTP/1.1.',
+  sentence: "This browser's other windows already hold all its HTTP/1.1 connections.",
   retryAfterMs: null,
 }
 
 /**
- * In a mode with `windowsPerBrowser` an opening takes one of that many slots or ends with `full`. A slot is a
- * Web Lock, which the browser releases even if the window crashes. Without locks there is no limit.
+ * In a mode with `windowsPerBrowser` an opening takes one of that many slots or ends with `full`. A
+ * slot is a Web Lock, which the browser releases even if the window crashes. Without locks there is
+ * no limit.
  */
 export function limitToSlots(
   real: Transports,
@@ -57,7 +58,7 @@ function openInSlot(transport: WebTransport, opening: Opening, slot: Promise<Rel
     }
   }
 
-  // Where locks fail, nothing is limited.
+  // If locks fail, nothing is limited.
   slot.catch(() => release).then(begin)
 
   return {
