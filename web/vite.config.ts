@@ -17,7 +17,7 @@ const partFiles: Readonly<Record<Part, string>> = {
   monitor: 'monitor/Monitor.tsx',
 }
 
-/** Preloads the scripts of every view; the server keeps those of the requested view. */
+/** Preloads the scripts of every view; the server keeps only those of the requested view. */
 const preloadParts: Plugin = {
   name: 'crosswind-preload-parts',
   apply: 'build',
@@ -27,7 +27,7 @@ const preloadParts: Plugin = {
       const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
       const scriptsOf = (part: Part) => {
         const chunk = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(partFiles[part]))
-        if (!chunk) this.error(`${partFiles[part]} is no file of its own; App.tsx is to import() it.`)
+        if (!chunk) this.error(`${partFiles[part]} is not a separate chunk; App.tsx must import() it.`)
         return [chunk.fileName, ...chunk.imports]
       }
       const entries = chunks.filter(({ isEntry }) => isEntry)
@@ -61,7 +61,9 @@ const compressedFiles: Plugin = {
   },
 }
 
-/** Module ids that every view has: what the entry imports. One file for all of them compresses best. */
+/**
+ * Module ids common to all views: what the entry imports. One file for all of them compresses best.
+ */
 const commonModules = new Set<string>()
 
 const commonFile: Plugin = {

@@ -9,7 +9,7 @@ import { websocket } from './websocket.ts'
 
 const full: Closing = {
   code: 'full',
-  sentence: "This browser's other windows already hold all its HTTP/1.1 connections.",
+  sentence: 'Other windows of this browser hold all the connections that it opens over HTTP/1.1.',
   retryAfterMs: null,
 }
 

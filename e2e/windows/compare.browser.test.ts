@@ -61,7 +61,7 @@ test('every mode has a median or a reason, a link shows the same, and no page’
     if (browserModes.some((one) => one.name === name)) {
       assert.match(row?.figure ?? '', /^[\d.]+ ms/, name)
       assert.match(row?.note ?? '', /\d arrived/, name)
-    } else assert.match(row?.note ?? '', /Not in this browser/, name)
+    } else assert.match(row?.note ?? '', /Not supported by this browser/, name)
   }
   const verdict = await window.run(shown, '.comparison-verdict')
   assert.match(verdict, /^(The fastest:|Undecided between) /)
@@ -73,7 +73,7 @@ test('every mode has a median or a reason, a link shows the same, and no page’
   const choice = await window.run(shown, '.comparison-findings + p')
   assert.match(
     choice,
-    /^To choose for everybody on this network: .*, because every browser opens it, it delivers at once/,
+    /^Best choice for everyone on this network: .*, because it works in every browser, it delivers at once/,
   )
 
   const reader = await stage.browser.newWindow()
@@ -115,7 +115,7 @@ test('a damaged link is refused in a sentence', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin[mode.http]}/d/measured?record&view=compare#compared=1~x`)
   await untilOpen(window, mode)
-  assert.match(await window.run(shown, '.comparison-fault'), /^This link carries no result that can be read/)
+  assert.match(await window.run(shown, '.comparison-fault'), /^This link carries no readable result/)
   await window.close()
 })
 

@@ -69,7 +69,7 @@ test('the list asks before it deletes; all windows are told, take no text, and t
   await askForDeletion(one, 'doomed')
   assert.equal(
     await one.run(shown, '.document-question legend'),
-    'Delete “doomed” for everybody? For a day it can be brought back.',
+    'Delete “doomed” for everyone? It can be brought back for a day.',
   )
   assert.equal(await other.run(isThere, '.notice'), false, 'it did not wait for the answer')
   await one.run(press, '.document-question button', 'Keep')

@@ -422,7 +422,7 @@ test('success looks like success, a partial one like information, and a failure 
   for (const [text, name, kind, words] of [
     ['<p>all of it</p>', 'whole.html', 'success', /whole\.html is imported at the end of the document\.D/],
     ['<p>some</p><video></video>', 'part.html', 'information', /part\.html is imported.* Not kept: /],
-    ['a\0b', 'none.txt', 'warning', /none\.txt is no text/],
+    ['a\0b', 'none.txt', 'warning', /none\.txt is not text/],
   ] as const) {
     await window.run(chooseFile, text, name)
     await until(async () => words.test((await window.run(notice)).words), `nothing is said of ${name}`)
