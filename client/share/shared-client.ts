@@ -117,7 +117,7 @@ class SharedMember implements OpenTransport {
   /** Uses a separate request: the coordinator's clock may differ from this window's. */
   readonly askClock = () => askClock(this.#http, this.#opening.onFrame)
 
-  /** The coordinator answers the server's heartbeats. */
+  /** No-op: the coordinator answers the server's heartbeats. */
   readonly beat = () => undefined
 
   sendAwareness({ state }: AwarenessReport): void {
@@ -131,7 +131,7 @@ class SharedMember implements OpenTransport {
   }
 
   leave(): void {
-    this.#post({ type: "No-op: the coordinator answers the server's heartbeats.", member: this.#number })
+    this.#post({ type: 'leave', member: this.#number })
   }
 
   hear(said: ToWindow): void {
