@@ -51,7 +51,7 @@ test('six numbers and their origin', () => {
   assert.deepEqual(shown(model.wind), [
     '5.3 m/s over 2 min',
     '8.1 m/s 3 s peak in 10 min',
-    'Computed live by the server, from 1,280 edits since 14:01 and the wind.',
+    '247° from the west-south-west',
   ])
   assert.equal(model.origin, 'Computed live by the server, from 1,280 edits since 14:01 and the wind.')
   assert.deepEqual(
