@@ -45,7 +45,7 @@ test('counts what windows write', async (context) => {
 
 const metricsOf = async (http: HttpClient) => textOf((await http.ask({ path: '/metrics' })).body)
 
-test('counts refused, closed and unrecovered streams, and connections, document sizes and files', async (context) => {
+test('counts refused, closed and unrecovered streams, and reports connections, log head and files', async (context) => {
   const http = connect(context, await start(context, { storage: 'sqlite' }))
   const edit = { id: 'w-1', channel: 'main', from: 'w', at: 1, kind: 'edit', body: { html: 'x' } }
   const headers = { 'content-type': 'application/json' }

@@ -1,4 +1,4 @@
-// "Compare here": every mode has a figure or a reason, a link shows the same, and pages stay as they were.
+// "Compare here": every mode gets a figure or a reason, and a link shows the same.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -99,7 +99,7 @@ test('every mode has a median or a reason, a link shows the same, and no page’
   await reader.close()
 })
 
-test('the mode menu leads there, and a row’s button switches to its mode', async () => {
+test('the mode menu leads to the comparison, and a row’s button switches to its mode', async () => {
   const window = await openView(1, 'editor')
   await window.click('.mode-button')
   await window.click('.mode-view[href*="view=compare"]')
@@ -111,7 +111,7 @@ test('the mode menu leads there, and a row’s button switches to its mode', asy
   await window.close()
 })
 
-test('a damaged link is refused in a sentence', async () => {
+test('a damaged link is refused with a sentence', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin[mode.http]}/d/measured?record&view=compare#compared=1~x`)
   await untilOpen(window, mode)
@@ -119,6 +119,6 @@ test('a damaged link is refused in a sentence', async () => {
   await window.close()
 })
 
-test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+test('no policy violations and no other errors occurred', async () => {
   assert.deepEqual(await stage.browser.consoleMessages(), [])
 })
