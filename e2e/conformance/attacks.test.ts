@@ -96,7 +96,9 @@ for (const [what, setting, fill, own] of attacked)
         const p99 = attacked[Math.ceil(attacked.length * 0.99) - 1] ?? Number.NaN
         const memory = [atStart.held, atEnd.held, atEnd.peak].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
         t.diagnostic(
-          `${connections} connections; memory at start, at the end and peak: ${memory.join(', ')}; median ` + `latency ${median(quiet).toFixed(1)} ms, under attack ${median(attacked).toFixed(1)} ms, ` + `${ratio.toFixed(2)} times; 99th percentile ${p99.toFixed(0)} ms`,
+          `${connections} connections; memory at start, at the end and peak: ${memory.join(', ')}; median ` +
+            `latency ${median(quiet).toFixed(1)} ms, under attack ${median(attacked).toFixed(1)} ms, ` +
+            `${ratio.toFixed(2)} times; 99th percentile ${p99.toFixed(0)} ms`,
         )
         assert.deepEqual(calm.failures, [])
         assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} before`)

@@ -226,8 +226,7 @@ class Round {
 
   #account(editor: number, action: string, before: string, after: string, typed: string): void {
     const present = new Set(after)
-    for (const character of typed)
-      assert.ok(present.has(character), `${character} was typed and is missing`)
+    for (const character of typed) assert.ok(present.has(character), `${character} was typed and is missing`)
     const gone = [...before].filter((character) => this.#typed.has(character) && !present.has(character))
     if (action === 'undo') {
       for (const character of gone)

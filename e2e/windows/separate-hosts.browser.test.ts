@@ -10,7 +10,9 @@ import { measureOnHosts, whyNoHosts } from './separate-hosts.ts'
 
 const reason = browserName === 'chromium' ? await whyNoHosts() : 'runs once, in Chromium'
 
-test('the measurement finds a delay added between two hosts with wrong clocks', { skip: reason ?? false }, async (t) => {
+test('the measurement finds a delay added between two hosts with wrong clocks', {
+  skip: reason ?? false,
+}, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-hosts-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const addedMs = 40

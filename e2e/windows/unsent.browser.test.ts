@@ -197,10 +197,7 @@ test('mirror: a page too large to share is not called stored, and the notice goe
     if (editor) editor.innerHTML = `${html}<p>${'x'.repeat(90 * 1024)}</p>`
   }, before)
   const header = () => window.run(textOf, '.header')
-  await until(
-    async () => /Too large to share \(90\.\d of 64 kB\)/.test(await header()),
-    'no notice about it',
-  )
+  await until(async () => /Too large to share \(90\.\d of 64 kB\)/.test(await header()), 'no notice about it')
   assert.doesNotMatch(await header(), /All changes stored/)
   assert.match(await noticeText(window), /too large to share/)
   assert.equal(await window.run(asksBeforeClosing), true)

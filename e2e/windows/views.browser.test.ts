@@ -74,10 +74,7 @@ test('the switch changes views without a reload, and shows what was typed meanwh
   await untilShows(reader, 'nobody looks')
   await reader.click('#document')
   await typeText(reader, 'I do: ')
-  await until(
-    async () => /I do: /.test(await writer.run(textOf, '#document')),
-    "the reader's text is lost",
-  )
+  await until(async () => /I do: /.test(await writer.run(textOf, '#document')), "the reader's text is lost")
 })
 
 test('an unknown view shows everything, and says so until dismissed', async () => {
