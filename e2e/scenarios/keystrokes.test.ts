@@ -1,4 +1,4 @@
-// The flags of `keystrokes` that do not fit, each with its sentence.
+// Invalid flags of `keystrokes`, each with its sentence.
 
 import { testRefusals } from '../lab/testing.ts'
 import { keystrokes } from './keystrokes.ts'

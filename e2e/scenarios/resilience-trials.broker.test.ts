@@ -1,4 +1,5 @@
-// Named faults under real servers: nothing acknowledged is missing without a word, comes twice or out of order.
+// Named faults on real servers: no acknowledged message is missing unreported, repeated or
+// reordered.
 
 import assert from 'node:assert/strict'
 import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
@@ -21,11 +22,14 @@ import {
 const read = (...flags: string[]) => optionsOf(namedFaults, ...flags)
 const { signal } = new AbortController()
 
-/** Damage is tried in sqlite-faults.test.ts, most outages of NATS in outages.broker.test.ts; others take longer. */
+/**
+ * Damage is tested in sqlite-faults.test.ts, most NATS outages in outages.broker.test.ts; others
+ * take longer.
+ */
 const quick = ['copy-restored', 'disk-full', 'broker-frozen', 'stream-purged'].join()
 
 for (const trial of planTrials(read('--faults', quick, '--windows', '8', '--seed', '5')))
-  test(`${trial.name}: nothing acknowledged is missing without a word`, {
+  test(`${trial.name}: no acknowledged message is missing without notice`, {
     timeout: 300_000,
   }, async (context) => {
     const row = await goThrough(trial, read('--faults', trial.name), signal)
@@ -37,7 +41,7 @@ for (const trial of planTrials(read('--faults', quick, '--windows', '8', '--seed
 
 const seen = (...numbers: number[]): Seen[] => numbers.map((n) => ({ id: `a-${n}`, seq: n }))
 
-/** A writer has sent four messages, and a reader has missed the second and third. */
+/** A writer sent four messages, and a reader missed the second and third. */
 function missing(
   fault: FaultName,
   logged: readonly Seen[],
@@ -85,7 +89,7 @@ test('schedules are two to four faults of one kind of log, the same for the same
   assert.deepEqual(planTrials(read('--schedules', '90', '--seed', '1')).slice(0, 60), trials)
 })
 
-test('a run that was stopped goes on where it was', { timeout: 300_000 }, async (context) => {
+test('a stopped run continues where it was', { timeout: 300_000 }, async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-trials-'))
   context.after(() => rm(folder, { recursive: true }))
   const [whole, stopped] = [join(folder, 'whole'), join(folder, 'stopped')]
@@ -105,7 +109,7 @@ test('a run that was stopped goes on where it was', { timeout: 300_000 }, async 
   await assert.rejects(run('--resume', stopped), /nothing to resume/)
 })
 
-test('a wrong flag is named, with the way out', () => {
+test('a wrong flag is named, and how to fix it', () => {
   assert.throws(
     () => read('--faults', 'disk-fall'),
     /--faults is "disk-fall": must be all, or of copy-restored/,

@@ -1,4 +1,4 @@
-// Named faults, one after the other, each on fresh servers: what the windows are told of what is missing.
+// Named faults, one after the other, each on fresh servers: how windows learn what is missing.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
@@ -32,7 +32,7 @@ import {
 import { RestartingServer, readLog, type ServerUnderTest, startCluster } from './resilience-server.ts'
 import { acceptedOf, accountFor, accountsOf, type Seen, type WindowRecord } from './resilience-summary.ts'
 
-/** Faults by name, each of one kind of log. */
+/** Faults by name, each for one kind of log. */
 export const faultNames = {
   sqlite: ['copy-restored', 'wal-missing', 'wal-damaged', 'database-damaged', 'disk-full'],
   nats: [
@@ -46,22 +46,18 @@ export type FaultName = (typeof faultNames)[LogName][number]
 
 const allFaults: readonly FaultName[] = Object.values(faultNames).flat()
 
-/** Of these alone; the others are those of the scenario. */
+/** Flags of these only; the others are the scenario's. */
 export const trialFlags = {
   faults: flag(
     wordsOnce
       .transform((names) => (names.join() === 'all' ? allFaults : names))
-      .pipe(z.array(z.enum(allFaults, `must be all, or of ${allFaults.join(', ')}`)))
+      .pipe(z.array(z.enum(allFaults, `must be all, or among ${allFaults.join(', ')}`)))
       .optional(),
     'LIST',
     `${allFaults.join(', ')}; or all`,
   ),
-  schedules: flag(whole(1, 1000).optional(), 'N', 'random schedules in place of single faults'),
-  resume: flag(
-    file,
-    'DIR',
-    'goes on with a run of these that was stopped; its other flags are in the folder',
-  ),
+  schedules: flag(whole(1, 1000).optional(), 'N', 'random schedules instead of single faults'),
+  resume: flag(file, 'DIR', 'continues a stopped run of these; its other flags are in the folder'),
 }
 
 interface TrialRun extends Circumstances {
@@ -79,7 +75,7 @@ export const namedFaults = defineExperiment({
       'LIST',
       'modes',
     ),
-    windows: flag(whole(1, 500).default(12), 'N', 'windows in all; 60 for rolling-restart alone'),
+    windows: flag(whole(1, 500).default(12), 'N', 'windows in total; 60 for rolling-restart alone'),
     rate: flag(whole(1, 50).default(3), 'N', 'messages a second from each of two writers in each mode'),
     seed,
   },
@@ -95,7 +91,7 @@ export const namedFaults = defineExperiment({
   },
   resumed: ({ resume }) => resume,
 
-  /** With `resume` what its folder has already is not tried again. */
+  /** With `resume`, trials already in the folder are not repeated. */
   async measure(given, lab): Promise<TrialRun> {
     const folder = lab.folder ?? ''
     const results = join(unfinishedName(folder), 'trials.jsonl')
@@ -152,7 +148,7 @@ export const namedFaults = defineExperiment({
       { title: 'What the server said', tables: [saidTable(trials)] },
     ],
     method: [
-      'Told is what was acknowledged and is missing in a window that got a snapshot in its place (recovered: false), or is missing in the log after a line of the server that names the loss. An outage has the fault itself in it.',
+      'Told is what was acknowledged and is missing in a window that got a snapshot in its place (recovered: false), or is missing in the log after a line of the server that names the loss. An outage includes the fault itself.',
     ],
     tables: [trialTable(trials)],
     isFailure: trials.some(({ failures }) => failures.length > 0),
@@ -187,7 +183,10 @@ interface Trial {
 const logOf = (fault: FaultName): LogName =>
   (faultNames.sqlite as readonly FaultName[]).includes(fault) ? 'sqlite' : 'nats'
 
-/** One for each fault, or for each schedule: two to four faults of one kind of log, in turn. Deterministic for a seed. */
+/**
+ * One per fault, or per schedule: two to four faults of one kind of log, in sequence. Deterministic
+ * for a seed.
+ */
 export function planTrials({ faults, schedules, seed, windows }: TrialOptions): Trial[] {
   if (schedules === undefined)
     return faults.map((fault) => {
@@ -214,14 +213,14 @@ export function planTrials({ faults, schedules, seed, windows }: TrialOptions): 
 
 /** Before the first fault, and after the last one. */
 const writeMs = 1500
-/** Of a fault; longer than a server waits before it sends its windows away. */
+/** Duration of a fault; longer than a server waits before it sends its windows away. */
 const lasts = { least: 3000, spread: 4000 }
-/** To the next fault: it meets windows and servers that are not yet back. */
+/** Until the next fault, which then hits windows and servers that are not yet back. */
 const mostGapMs = 2000
 /** Many reconnect attempts, at most 3 s apart. */
 const settleWithinMs = 45_000
 
-/** Content of a row. Rejects on abort alone. */
+/** Content of a row. Rejects only on abort. */
 export async function goThrough(
   trial: Trial,
   { modes, rate }: Pick<TrialOptions, 'modes' | 'rate'>,
@@ -253,7 +252,7 @@ export async function goThrough(
         await meet(fault, { ...servers, random, pause })
       }
       await timeUntil(() => windows.every(({ isOpen }) => isOpen), settleWithinMs, pause)
-      // Whoever missed something without a word shows it by what follows.
+      // A window that missed something without notice reveals it by the messages that follow.
       await pause(writeMs)
     } finally {
       stopWriting()
@@ -267,7 +266,7 @@ export async function goThrough(
     else failures.push(error instanceof Error ? error.message : String(error))
   }
   if (settledAfterMs === null && untried === null && failures.length === 0)
-    failures.push('The windows did not all come to the log’s end in time.')
+    failures.push('Not all windows reached the end of the log in time.')
   const crashes = servers?.server.crashes ?? []
   if (crashes.length > 0) failures.push(`Server crashes: ${crashes.length}.`)
   const lines = servers?.servers.flatMap((server) => server.lines) ?? []
@@ -316,8 +315,8 @@ interface Outcome {
 const usual = new Set<string>(['started', 'stopping', 'stopped'])
 
 /**
- * `told`: acknowledged and missing, but named: by a snapshot in its place, or, if the log lacks it, by a line of the server
- * or a snapshot to the reader of the log.
+ * `told`: acknowledged and missing, but reported: by a snapshot in its place or, if the log lacks
+ * it, by a line of the server or a snapshot to the reader of the log.
  */
 export function countTrial(faults: readonly FaultName[], { windows, log, lines, lastedMs }: Outcome) {
   const losses = faults.flatMap((fault) => catalogue[fault].losses ?? [])
@@ -352,8 +351,8 @@ export function countTrial(faults: readonly FaultName[], { windows, log, lines, 
   const mayLose = faults.some((fault) => catalogue[fault].losses !== null)
   const mayReorder = faults.some((fault) => catalogue[fault].mayReorder)
   const wrong: readonly [number: number, what: string][] = [
-    [row.lost, 'acknowledged and missing without a word'],
-    [mayLose ? 0 : row.told, 'acknowledged and missing, though nothing may be'],
+    [row.lost, 'acknowledged and missing without notice'],
+    [mayLose ? 0 : row.told, 'acknowledged and missing, although nothing may be'],
     [row.duplicated, 'twice'],
     [mayReorder ? 0 : row.reordered, 'out of order or under another number'],
     [row.unacknowledged, 'never acknowledged'],
@@ -405,7 +404,7 @@ const verdictOf = ({ failures, untried }: TrialRow) =>
 
 function trialTable(rows: readonly TrialRow[]): Table {
   return table(
-    'Of what was acknowledged: missing without a word, missing and told, twice, out of order; and the longest outage of a window',
+    'Of what was acknowledged: missing without notice, missing and told, twice, out of order; and the longest outage of a window',
     [
       ...['Trial', text('Held'), 'Ackn.', 'Untold', 'Told', 'Twice', 'Disorder', 'Outage, s'],
       text('The server said'),
@@ -430,7 +429,7 @@ function saidTable(rows: readonly TrialRow[]): Table {
   )
 }
 
-/** Of a server with its log in SQLite; or of three over one NATS stream, each behind a relay. */
+/** One with its log in SQLite, or three over one NATS stream, each behind a relay. */
 interface FaultedServers {
   readonly server: ServerUnderTest
   readonly servers: readonly RestartingServer[]
@@ -442,18 +441,20 @@ interface FaultedServers {
 interface Parts extends FaultedServers {
   readonly random: Random
   readonly pause: (ms: number) => Promise<void>
-  /** How long the fault is to last. */
+  /** How long the fault should last. */
   readonly lastsMs: number
 }
 
 interface NamedFault {
-  /** Codes of the lines that name lost messages; null where none may be missing, told or not. */
+  /** Codes of the lines that name lost messages; null if none may be missing, told or not. */
   readonly losses: readonly OutputCode[] | null
-  /** What was on its way may be stored again, after later messages of its sender (docs/cluster.md). */
+  /**
+   * Messages in flight may be stored again, after later messages of their sender (docs/cluster.md).
+   */
   readonly mayReorder?: true
-  /** Of a run of this fault alone. */
+  /** Default when this fault is run alone. */
   readonly windows?: number
-  /** Resolves to a function that ends the fault, unless it is over by then. */
+  /** Resolves to a function that ends the fault, unless it is already over. */
   readonly begin: (parts: Parts) => Promise<unknown>
 }
 
@@ -462,7 +463,7 @@ const diskBytes = 48 * 1024 ** 2
 
 class Untried extends Error {}
 
-/** Throws `Untried` where this machine does not allow it. */
+/** Throws `Untried` if this machine does not allow it. */
 async function openServers(
   log: LogName,
   faults: readonly FaultName[],
@@ -493,14 +494,14 @@ const sources = (parts: Parts, flag: string, folder: string) => ({
   cwd: join(import.meta.dirname, '../..'),
 })
 
-/** Resolves to what puts the copy back. */
+/** Resolves to a function that restores the copy. */
 async function copyOf(parts: Parts) {
   const folder = `${parts.dataFolder}-copy-${Math.floor(parts.random() * 1e9)}`
   await backup(sources(parts, '--to', folder))
   return () => restore(sources(parts, '--from', folder), Date.now())
 }
 
-/** Seven bytes at a random place. */
+/** Changes seven bytes at a random place. */
 function damage(file: string, random: Random): void {
   const bytes = readFileSync(file)
   const place = Math.floor(random() * bytes.length)
@@ -532,10 +533,13 @@ function freeze(pid: number) {
   return () => process.kill(pid, 'SIGCONT')
 }
 
-/** Of a stream that is about to be full: more than is on its way, less than a second's messages. */
+/**
+ * Room in a stream that is about to be full: more than what is in flight, less than a second's
+ * messages.
+ */
 const roomBytes = 4000
 
-/** NATS 2.9 goes on erasing a deleted stream, and loses messages of one that is made at once. */
+/** NATS 2.9 continues erasing a deleted stream, and loses messages of one created immediately. */
 const erasedWithinMs = 1000
 
 /** The order is that of the report. */
