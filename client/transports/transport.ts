@@ -170,7 +170,7 @@ export function createAnswers() {
     },
     abandon(): void {
       for (const { reject } of unanswered.values())
-        reject(new Error('The connection ended before the answer came.'))
+        reject(new Error('The connection ended before the answer arrived.'))
       unanswered.clear()
     },
     size: () => unanswered.size,

@@ -1,5 +1,4 @@
-// `bench scaling`: measures message, delivery and window costs, validates the model, computes
-// plans.
+// `bench scaling`: measures message, delivery and window costs, checks the model, computes plans.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { startNatsServer } from '../../server/log/nats-testing.ts'

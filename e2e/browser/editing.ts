@@ -1,5 +1,4 @@
-// Single pages under Puppeteer: real keys, and compositions (IME), which WebDriver lacks, and
-// costs.
+// Single pages under Puppeteer: real keys, costs, and compositions (IME), which WebDriver lacks.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

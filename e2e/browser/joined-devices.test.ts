@@ -257,7 +257,7 @@ test('the wait for devices times out with the number that joined', async (t) => 
   const alone = other.listener.gather(new AbortController().signal, () => undefined)
   const refused = assert.rejects(
     alone,
-    /0 of 2 devices are here after 10 minutes: --join names how many to wait for\./,
+    /0 of 2 devices are here after 10 minutes: --join sets how many to wait for\./,
   )
   other.pass(600_000)
   await refused

@@ -81,7 +81,7 @@ function connectHttp2(origin: string, trust: Trust, cookieHeader: Headers): Http
 function headersOf(stream: http2.ClientHttp2Stream): Promise<http2.IncomingHttpHeaders> {
   return new Promise((resolve, reject) => {
     stream.once('response', resolve)
-    stream.once('close', () => reject(new Error('The connection ended before the response.')))
+    stream.once('close', () => reject(new Error('The connection ended before the response arrived.')))
   })
 }
 

@@ -45,7 +45,7 @@ test("no proxy: every mode gets through, and the table's first is chosen", async
     [],
   )
   assert.equal(choice?.name, 'sse/2')
-  assert.match(reason, /^every browser opens it, .* share one connection; it stayed open for /)
+  assert.match(reason, /^it works in every browser, .* share one connection; it stayed open for /)
   for (const words of [
     /^HTTP\/2 arrives\.$/,
     /^Streams \(SSE\) flow/,
@@ -53,7 +53,7 @@ test("no proxy: every mode gets through, and the table's first is chosen", async
     /^Idle connections stay open/,
   ])
     said(findings, words)
-  said(findings, /^8 streams at once over HTTP\/1\.1 all open/)
+  said(findings, /^All 8 simultaneous streams over HTTP\/1\.1 opened/)
   said(findings, /certificate \(/)
   // Both ends have one clock.
   said(findings, /^The clocks agree within \d+(\.\d)? ms/)
@@ -129,7 +129,7 @@ test('a server by invitation: one sentence without the invitation; with it, exam
   opened.push(() => invited.close())
   await assert.rejects(
     find(invited.origin['2']),
-    /asks for an invitation; give its whole link with --invitation/,
+    /requires an invitation; give its whole link with --invitation/,
   )
   const invitation = await invited.invite({ channels: ['notes'], may: 'read' })
   const options = { url: invited.origin['2'], invitation, idleMs: 200, patienceMs: 2000 }

@@ -76,7 +76,7 @@ test('after a failure nothing looks like a report, and a folder in use is refuse
   closed.length = 0
   await writeFile(join(folder, 'mine.txt'), '')
   const given = { options: { throws: 1 }, out: folder }
-  await assert.rejects(runExperiment(dice, given, '', t.signal), /is there already/)
+  await assert.rejects(runExperiment(dice, given, '', t.signal), /already exists/)
   assert.deepEqual(closed, [])
 })
 

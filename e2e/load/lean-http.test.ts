@@ -46,7 +46,7 @@ test('a connection that closes or breaks within the head is an error', async () 
     stream.write('HTTP/1.1 200 OK\r\n')
     const reading = readUntil(stream, parseHead)
     stream.destroy(error)
-    await assert.rejects(reading, error ?? /closed before the answer was there/)
+    await assert.rejects(reading, error ?? /closed before the response was complete/)
   }
 })
 
@@ -96,5 +96,5 @@ test('posts do not wait for each other, and a connection that closes is an error
     })
   })
   const posts = [1, 2].map(() => browser.post('/', 'text/plain', ''))
-  await Promise.all(posts.map((post) => assert.rejects(post, /closed before the answer was there/)))
+  await Promise.all(posts.map((post) => assert.rejects(post, /closed before the response was complete/)))
 })

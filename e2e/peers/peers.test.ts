@@ -58,14 +58,14 @@ for (const [words, sentence] of [
     ['mercure'],
     /--peers names "mercure" without its address: write mercure=https:\/\/host:port, where it runs\./,
   ],
-  [['ws+5ms'], /faults are those of bare, such as bare\+5ms/],
-  [['bare+5'], /faults are those of bare/],
+  [['ws+5ms'], /only bare has faults, such as bare\+5ms/],
+  [['bare+5'], /only bare has faults/],
   [['bare+5ms', 'bare+5ms'], /names bare\+5ms twice/],
   [['centrifugo='], /without its address: write centrifugo=https/],
   [['centrifugo=localhost:8000'], /write its address as centrifugo=https:\/\/host:port/],
   [['ws=https://host'], /ws is started for the run; write ws alone/],
   [['hocuspocus=http://host:1234'], /a browser opens http only on its own machine; write hocuspocus=https/],
-  [['mercure=https://host/?authorization=secret'], /leave out what follows the path/],
+  [['mercure=https://host/?authorization=secret'], /leave out everything after the path/],
   [['mercure=https://a', 'mercure=https://b'], /--peers names mercure twice/],
 ] as const) {
   test(`${words.join(',')}: one sentence`, () => assert.throws(() => readPeers(words), sentence))

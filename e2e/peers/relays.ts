@@ -1,5 +1,4 @@
-// `node relays.ts NAME [ADDRESS] [FAULT]`: relays and their pages to measure, without log or
-// checks.
+// `node relays.ts NAME [ADDRESS] [FAULT]`: relays with pages to measure, without log or checks.
 
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'

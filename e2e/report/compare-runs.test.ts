@@ -116,7 +116,7 @@ test('reads a report, and says what a folder lacks', async () => {
   assert.equal(run.modes.find(({ mode }) => mode === 'sse/2')?.sessionMeansMs.length, 5)
   assert.equal(compareRuns(run, run).modes.length, run.modes.length)
   await assert.rejects(readRun(join(folder, 'none')), /is no folder; name the folder of a report/)
-  await assert.rejects(readRun(folder), /holds no summary\.json/)
+  await assert.rejects(readRun(folder), /contains no summary\.json/)
   await writeFile(join(folder, 'summary.json'), '{"scenario":"windcomm"}')
   await assert.rejects(readRun(folder), /has no times by session/)
 })

@@ -45,7 +45,7 @@ export async function readRun(folder: string): Promise<ComparedRun> {
       (found) => found.isDirectory(),
       () => false,
     )
-    const why = isFolder ? 'holds no summary.json' : 'is no folder'
+    const why = isFolder ? 'contains no summary.json' : 'is no folder'
     throw new Error(`${folder} ${why}; name the folder of a report, such as reports/reference-keystrokes.`)
   })
   const parsed = runSchema.safeParse(JSON.parse(words))

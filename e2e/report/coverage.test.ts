@@ -70,9 +70,9 @@ test('the report and its data give this for each run', () => {
 })
 
 test('a single run, and runs of different modes, are rejected by name', () => {
-  assert.throws(() => coverageOf(runs.slice(0, 1)), /Two runs or more/)
+  assert.throws(() => coverageOf(runs.slice(0, 1)), /At least two runs/)
   assert.throws(
     () => coverageOf([...runs, runOf('4', [1, 2], [1, 2], 'sse/1.1')]),
-    /^Error: 4 compares other modes than 1/,
+    /^Error: 4 compares different modes from 1/,
   )
 })

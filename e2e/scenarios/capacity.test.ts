@@ -1,5 +1,4 @@
-// The whole scenario with a few windows, two modes, a peer, a file and two workers, and its
-// reports.
+// The whole scenario with a few windows, two modes, a peer, a file and two workers; its reports.
 
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'

@@ -86,7 +86,7 @@ test('of two similar modes faster than the baseline, neither is called fastest',
 
 test('one session decides nothing, however many keys it has', () => {
   const { finding, comparisons, notCompared } = summaryOf({ sessions: 1, keys: 500 })
-  assert.match(finding, /^Undecided: WebSocket had the lowest mean, .* in one session, which cannot tell /)
+  assert.match(finding, /^Undecided: WebSocket had the lowest mean, .* in one session, which cannot show /)
   assert.deepEqual([comparisons.length, notCompared.length], [0, 2])
 })
 

@@ -77,7 +77,7 @@ test('with windows elsewhere, each is listed with its clock and missed turns', (
   ]
   const text = markdown({ ...run, windows })
   assert.match(text, /\| device 1, Chrome 156 on Android \| .* \| ± 7\.5\d* \| 60 \| 0 \| 7 \|/)
-  assert.match(text, /block 5, sse\/2: was hidden; and 2 more\. Its samples of these turns are left out/)
+  assert.match(text, /block 5, sse\/2: was hidden; and 2 more\. Its samples in these turns are excluded/)
   assert.doesNotMatch(markdown(run), /Window by window/)
 })
 

@@ -86,7 +86,7 @@ test('tables have a column per size', () => {
     text,
     /Median, times that of WebSocket[\s\S]*\| SSE \+ XHR, HTTP\/2 \| [\d.]+ \([\d.]+ to [\d.]+\) \|/,
   )
-  assert.match(text, /Of 1,440 samples none was lost, none came twice and none came out of order/)
+  assert.match(text, /Of 1,440 samples none was lost, none arrived twice and none arrived out of order/)
 })
 
 test('losses are in a table', () => {

@@ -1,5 +1,4 @@
-// One server, or several over one NATS stream: stopped, killed and restarted on the same ports and
-// log.
+// Servers under test, one or several: stopped, killed and restarted on the same ports and log.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { startNatsServer } from '../../server/log/nats-testing.ts'

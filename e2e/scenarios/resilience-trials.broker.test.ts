@@ -1,5 +1,4 @@
-// Named faults on real servers: no acknowledged message is missing unreported, repeated or
-// reordered.
+// Named faults on real servers: no acknowledged message is silently lost, repeated or reordered.
 
 import assert from 'node:assert/strict'
 import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
@@ -63,7 +62,7 @@ function missing(
 
 test('messages that the log has are lost, whatever the server says, unless the window got a snapshot', () => {
   const all = seen(1, 2, 3, 4)
-  const failures = '2 acknowledged and missing without a word.'
+  const failures = '2 acknowledged and missing without notice.'
   assert.deepEqual(missing('copy-restored', all, 'log-lost-messages'), { lost: 2, told: 0, failures })
   assert.deepEqual(missing('copy-restored', all, 'log-up', true), { lost: 0, told: 2, failures: '' })
 })
@@ -73,9 +72,9 @@ test('messages that the log lacks are told if the server names their loss, and a
   assert.deepEqual(missing('copy-restored', rest, 'log-lost-messages'), { lost: 0, told: 4, failures: '' })
   assert.match(
     missing('copy-restored', rest, 'log-up').failures,
-    /^4 acknowledged and missing without a word/,
+    /^4 acknowledged and missing without notice/,
   )
-  assert.match(missing('node-cut', seen(1, 2, 3, 4), 'log-up', true).failures, /though nothing may be/)
+  assert.match(missing('node-cut', seen(1, 2, 3, 4), 'log-up', true).failures, /although nothing may be/)
 })
 
 test('schedules are two to four faults of one kind of log, the same for the same seed', () => {
@@ -112,7 +111,7 @@ test('a stopped run continues where it was', { timeout: 300_000 }, async (contex
 test('a wrong flag is named, and how to fix it', () => {
   assert.throws(
     () => read('--faults', 'disk-fall'),
-    /--faults is "disk-fall": must be all, or of copy-restored/,
+    /--faults is "disk-fall": must be all, or among copy-restored/,
   )
   assert.throws(() => read('--resume', 'x', '--seed', '1'), /leave out --seed/)
   assert.throws(() => read('--schedules', '2', '--faults', 'all'), /leave out --faults/)

@@ -97,7 +97,7 @@ test('its report names the commits that measured and analysed it', async (t) => 
 test('unreadable content is named, with its file and line', async (t) => {
   await assert.rejects(
     rereadRun(join(tmpdir(), 'crosswind-no-such-report'), ''),
-    /no-such-report.* cannot be read; --from takes/,
+    /no-such-report.* cannot be read; --from needs/,
   )
   const other = await folderWith(t, { 'summary.json': '{"scenario":"resilience"}' })
   await assert.rejects(rereadRun(other, ''), /summary\.json is of the scenario "resilience", not of windcomm/)

@@ -1,5 +1,4 @@
-// Summaries and reports of made-up windows runs: limits, ratios, finding, gaps, falls, failures,
-// CSV.
+// Summaries and reports of made-up windows runs: limits, ratios, finding, failures, CSV.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -43,7 +42,7 @@ test('losses are in a table, and their absence is stated', () => {
   assert.match(markdown(), /\| bare: SSE \+ XHR, HTTP\/1\.1 \| 32 \| 960 \| 960 \| 100 \| 0 \| 0 \|/)
   assert.match(
     markdown({ subjects: ['sse/2', 'websocket/1.1'] }),
-    /samples none was lost, none came twice and none came out of order/,
+    /samples none was lost, none arrived twice and none arrived out of order/,
   )
 })
 
@@ -70,7 +69,7 @@ test('samples.csv has a row per sample, windows.csv one per window', () => {
 testRefusals(windows, [
   ['--counts 1,many', /--counts is "1,many": must be whole numbers from 1 to 200\./],
   ['--counts ,', /--counts is ",": must be whole numbers/],
-  ['--browsers 4 --counts 2', /each of --browsers needs a window at least/],
+  ['--browsers 4 --counts 2', /each of --browsers needs at least one window/],
   ['--share all', /--share is "all": there are auto, browser, none\./],
   ['--peers ws', /--peers is "ws": there are bare, none\./],
   ['--modes sse/3', /--modes names "sse\/3"/],

@@ -56,7 +56,7 @@ test('rejects a file that cannot be decoded, and says how to fix it', async () =
   )
   await assert.rejects(
     read('a.html', bytes('<meta charset=utf-8>V\xe4')),
-    /a\.html is not in UTF-8, which it declares/,
+    /a\.html is not in UTF-8, the encoding that it declares/,
   )
   await assert.rejects(read('a.txt', 'a\0b'), /a\.txt is not text/)
 })
