@@ -1,4 +1,4 @@
-// Compares this window's clock with the server's over the connection in use, while the window is visible.
+// Compares this window's clock with the server's over its connection, while the window is visible.
 
 import {
   type ClockReading,

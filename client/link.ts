@@ -1,4 +1,4 @@
-// A window's link to the log: opens, resumes, retries and falls back; delivers each message once, in order.
+// A window's link to the log: opens, resumes, retries, falls back; delivers messages once, in order.
 
 import type { ClockReading } from '../server/wire/clock-estimate.ts'
 import {

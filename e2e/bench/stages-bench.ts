@@ -1,4 +1,4 @@
-// `stages`: what stamping message stages adds to latency and server time; with and without in turns
+// `stages`: what stamping message stages adds to latency and server time, with and without in turn.
 
 import { fork } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'

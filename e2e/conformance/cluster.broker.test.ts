@@ -1,4 +1,4 @@
-// Several servers over one NATS stream: each window is served by any of them, and nothing acknowledged is lost.
+// Several servers over one NATS stream: any of them serves a window; nothing acknowledged is lost.
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Concurrent edits of a shared document converge over every mode, whatever is dropped, repeated or reordered.
+// Concurrent edits converge over every mode, whatever is dropped, repeated or reordered.
 // `CROSSWIND_ROUNDS=10000 npm test -- convergence` runs longer; `CROSSWIND_SEED` repeats a failed run.
 
 import assert from 'node:assert/strict'

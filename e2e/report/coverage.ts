@@ -1,4 +1,4 @@
-// `npm run report -- --coverage DIR…`: whether repeated runs' intervals contain their pooled value.
+// `npm run report -- --coverage DIR…`: whether intervals of repeated runs contain the pooled value.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

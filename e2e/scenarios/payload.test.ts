@@ -1,4 +1,4 @@
-// Made-up payload runs: sizes, throughput, ratios, loss, the finding; tables, figure and CSV of the report.
+// Made-up payload runs: sizes, throughput, ratios, loss and finding; the parts of the report.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// Seeded random editing by several people, with real keys and compositions: nothing is lost or misplaced.
+// Seeded random editing by several people, with real keys and compositions: nothing is lost.
 // CROSSWIND_FUZZ_ROUNDS=500 and CROSSWIND_FUZZ_SEED=n make it longer, or repeat a round that failed.
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-// Where the text is on the screen: rectangles of ranges, and scrolling that keeps or reveals a place.
+// Where the text is on screen: rectangles of ranges; scrolling that keeps or reveals a place.
 
 import { type Line, lengthOf } from '../../server/document/rich-text.ts'
 import { linesIn } from './edits.ts'

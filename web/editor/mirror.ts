@@ -1,4 +1,4 @@
-// Whole-content mirroring, the editor of the 2021 paper: each edit carries all content, and the newest one wins.
+// Whole-content mirroring, as in the 2021 paper: each edit carries all content; the newest wins.
 
 import type { DraftStore, LeftDrafts, Link, Outbox, UnstoredDraft } from '../../client/index.ts'
 import { type Draft, isKind, type Message, parseCursor } from '../../server/wire/messages.ts'
