@@ -8,7 +8,7 @@ export interface SentStamp {
   id: string
   readonly sentAt: number
   inputAt: number | null
-  /** Of the message as JSON, UTF-8: over XHR, the body. */
+  /** Size of the message as JSON, UTF-8: over XHR, the body. */
   bytes: number
 }
 
@@ -16,7 +16,7 @@ export interface ReceivedStamp extends Pick<Message, 'id' | 'kind' | 'seq' | 'ac
   readonly receivedAt: number
   appliedAt: number | null
   paintedAt: number | null
-  /** Of the message as JSON, UTF-8, without the transport's framing. */
+  /** Size of the message as JSON, UTF-8, without the transport's framing. */
   bytes: number
 }
 

@@ -136,7 +136,7 @@ export function crowdRow(
     ...{ mode: mode.name, perBrowser, windows, n, lost, duplicated, reordered },
     ...{ p50Ms: significant(p50), p99Ms: significant(p99), maxMs: significant(max) },
     cpuMicrosPerDelivery: (cpuMs * 1000) / n,
-    // Of the server process.
+    // The server process.
     rssBytes: memory('rssBytes'),
     heapBytes: memory('heapUsedBytes'),
     // While windows joined.

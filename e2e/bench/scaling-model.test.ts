@@ -70,7 +70,7 @@ test('a plan names what needs the most processes, and the capacity of one stream
   const small = plan({ windows: 1000, windowsPerPage: 10, messageRate: 0.1 }, costs, machine)
   assert.deepEqual([small.needed, small.streams, small.messages, small.deliveries], [1, 1, 100, 1000])
   const many = plan({ windows: 1e6, windowsPerPage: 10, messageRate: 0.01 }, costs, machine)
-  // Of 10,000 messages a second a process can follow 6,000 in half of its time: two streams, 0.25
+  // A process can follow 6,000 of 10,000 messages a second in half of its time: two streams, 0.25
   // of each core; 0.35 is left for 1e6 × 0.01 × 200 µs = 2 s.
   assert.deepEqual(
     [many.streams, many.followShare, many.processes],

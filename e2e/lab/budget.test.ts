@@ -53,7 +53,10 @@ test('a figure that was not measured breaks its bound', async () => {
 
 test('rejects a bound on a figure the run lacks, and lists those it has', async () => {
   for (const [content, words] of [
-    [{ mode: { 'sse/2': { lost: 0 } } }, /bounds mode, which this run does not have; it has modes, comparisons\./],
+    [
+      { mode: { 'sse/2': { lost: 0 } } },
+      /bounds mode, which this run does not have; it has modes, comparisons\./,
+    ],
     [{ modes: { 'sse/3': { lost: 0 } } }, /bounds modes → sse\/3, .* it has sse\/2, websocket\/1\.1\./],
     [{ modes: { '*': { p95: 1 } } }, /bounds modes → \* → p95, .* it has p95Ms, lost, n\./],
   ] as const) {

@@ -48,7 +48,7 @@ test('a list of numbers is sorted, and has each number and name once', () => {
 test('the help has each flag with its value, meaning and default, in lines of 100 characters', () => {
   const help = flagsHelp({
     sites: flag(wordsOnce.default(['lund', 'lan']), 'LIST', 'networks'),
-    keys: flag(whole(1, 9).default(4), 'N', `keys, ${'each of which is counted,'.repeat(5)}so it is`),
+    keys: flag(whole(1, 9).default(4), 'N', `keys, ${'each of which is counted, '.repeat(5)}so it is`),
     browser: flag(z.string().optional(), 'S', 'where it runs', 'anywhere'),
     headed: flag(z.boolean().default(false), '', 'shows the windows'),
   })

@@ -35,7 +35,7 @@ export interface Sample extends Delivery, Readonly<ServerStamps> {
   readonly appliedAt: number | null
   /** First frame painted after `appliedAt`. */
   readonly paintedAt: number | null
-  /** Of the message as JSON, as the typist sent it and as this window received it. */
+  /** Sizes of the message as JSON, as the typist sent it and as this window received it. */
   readonly sentBytes: number
   readonly receivedBytes: number | null
 }

@@ -55,7 +55,7 @@ type Burst = Pick<Measuring, 'startAt' | 'graceMs'> & {
 }
 
 export interface Measured extends Tally {
-  /** Of the load process, since its start. */
+  /** Processor time of the load process since its start. */
   readonly cpuMs: number
   readonly wallMs: number
   /** Over its connections, including TLS. */

@@ -218,7 +218,7 @@ export class RampTallying {
       roundTripSeconds: Float64Array.from(this.#roundTripSeconds),
       /** From when it was due until it was greeted. */
       openedAfterMs: Float64Array.from(this.#openedAfter),
-      /** Of starting a connection, and of sending a ping. */
+      /** How late connections started and pings were sent. */
       openingLatenessMs: Float64Array.from(this.#openingLateness),
       pingLatenessMs: Float64Array.from(this.#pingLateness),
       seconds,

@@ -133,7 +133,7 @@ function figuresOf(ramp: RampRecord) {
         : latenessP99Ms > clientBounds.latenessP99Ms
           ? ('their lateness' as const)
           : null,
-    /** Of the whole server while nothing opens. */
+    /** Cost at the whole server while nothing opens. */
     cpuMicrosPerPong: pongMs * 1000,
     /** The rest of its time during the ramp. */
     cpuMsPerOpening: (serverCpuMs - holdCpuMs - pongMs * (counts.answered - answeredInHold)) / counts.opened,

@@ -410,7 +410,7 @@ const windowsOpen = ({ seconds, windows }: RampRecord): TimeSeries => ({
   points: seconds.map(({ open }, place) => ({ x: place + 1, y: (100 * open) / windows })),
 })
 
-/** Of the first session: the others have the same shape. */
+/** Shows the first session; the others have the same shape. */
 function timeSections({ ramps }: Run): readonly Section[] {
   const first = ramps.filter(({ session }) => session === 1)
   const byExperiment = Map.groupBy(first, ({ experiment }) => experiment)

@@ -337,7 +337,7 @@ export interface Iteration {
   readonly bytesOut: number
   readonly serverCpuMs: number
   /**
-   * Of the busiest client process, as a share of one core; from the first message to the last
+   * CPU of the busiest client process, as a share of one core; from the first message to the last
    * answer.
    */
   readonly clientCpuShare: number

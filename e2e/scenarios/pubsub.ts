@@ -114,7 +114,7 @@ interface Group {
   readonly broker: BrokerName
   readonly server: LoadServer
   readonly loads: readonly LoadProcess[]
-  /** Of the queue, if there is one. */
+  /** Settings of the queue, if there is one. */
   readonly sqs: ReturnType<TestSqs['settings']> | null
 }
 

@@ -253,7 +253,7 @@ const outageWords: Readonly<Partial<Record<FaultKind, string>>> = {
   restart: 'graceful restart',
   kill: 'kill -9',
   broker: 'kill -9 of NATS',
-  worker: 'kill -9 of a worker; others go on',
+  worker: 'kill -9 of a worker; others continue',
 }
 
 function memorySection(

@@ -256,7 +256,7 @@ export async function startCluster(
     get crashes() {
       return servers.flatMap(({ crashes }) => crashes)
     },
-    /** Of all servers together. */
+    /** Starts of all servers together. */
     get life() {
       return servers.reduce((sum, { life }) => sum + life, 0)
     },

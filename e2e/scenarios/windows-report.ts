@@ -323,7 +323,7 @@ export interface Cell {
   /** Windows that changed their mode while keys were typed. */
   readonly switched: number
   readonly keys: number
-  /** Of windows that were open. */
+  /** Samples of windows that were open. */
   readonly samples: readonly Sample[]
   readonly serverCpuMs: number
   /** Over all the machine's cores while keys were typed, 0 to 1. */

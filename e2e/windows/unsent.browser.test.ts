@@ -243,7 +243,7 @@ test('mirror: a stored edit that was replaced is not called stored, and can be r
   const header = () => window.run(textOf, '.header')
   await until(async () => /Replaced by another edit/.test(await header()), 'the header does not say so')
   assert.doesNotMatch(await header(), /All changes stored/)
-  assert.match(await noticeText(window), /Somebody else's edit replaced yours/)
+  assert.match(await noticeText(window), /Someone else's edit replaced yours/)
   assert.doesNotMatch(await noticeText(reader), /replaced yours/)
   await window.run(pressNoticeButton, 'Restore')
   for (const one of windows) await untilShows(one, 'mine')

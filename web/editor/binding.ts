@@ -133,7 +133,7 @@ export class Binding {
     return selected && this.#relative(selected)
   }
 
-  /** Of a selection in the drawn lines. */
+  /** The relative positions of a selection in the drawn lines. */
   #relative({ anchor, head }: Selected): SelectedText {
     return this.#selection.relative({ anchor: this.#mapPending(anchor), head: this.#mapPending(head) })
   }

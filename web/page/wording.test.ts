@@ -209,7 +209,7 @@ test('does not call a replaced edit stored, and says how to restore it', () => {
   const at = new Date(2026, 10, 22, 10, 32).getTime()
   assert.match(
     leftWords({ id: '', at, isReplaced: true }, at),
-    /^Somebody else's edit replaced yours from 10:32.* Restoring yours replaces the whole page\.$/,
+    /^Someone else's edit replaced yours from 10:32.* Restoring yours replaces the whole page\.$/,
   )
 })
 

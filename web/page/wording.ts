@@ -156,7 +156,7 @@ export function deletionWords({ until, isErased }: DeletionView, now: number): s
  */
 export function leftWords({ at, isReplaced }: View['left'][number], now: number): string {
   if (isReplaced)
-    return `Somebody else's edit replaced yours from ${timeOfDay(at, now)}: it was made before yours arrived. Restoring yours replaces the whole page.`
+    return `Someone else's edit replaced yours from ${timeOfDay(at, now)}: it was made before yours arrived. Restoring yours replaces the whole page.`
   return `Your edit from ${timeOfDay(at, now)} was still unsent when its window closed, and the page has changed since. Restoring it replaces the whole page.`
 }
 
