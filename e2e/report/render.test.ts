@@ -174,13 +174,13 @@ test('a folder that cannot hold a report is refused before the run', async (t) =
   await mkdir(folder)
   await requireFree(folder)
   await writeFile(join(folder, 'report.md'), 'one')
-  const taken = /run is there already, .* name another folder with --out/
+  const taken = /run already exists, .* name another folder with --out/
   await assert.rejects(requireFree(folder), taken)
-  await assert.rejects(requireFree(join(folder, 'report.md')), /report\.md is there already/)
+  await assert.rejects(requireFree(join(folder, 'report.md')), /report\.md already exists/)
   await rm(folder, { recursive: true })
   await mkdir(`${folder}.unfinished`)
   await writeFile(join(`${folder}.unfinished`, 'report.md'), 'two')
-  await assert.rejects(requireFree(folder), /run\.unfinished is there already/)
+  await assert.rejects(requireFree(folder), /run\.unfinished already exists/)
 })
 
 test('the columns of the reference runs are documented, and their Markdown fits into a pull request', async () => {

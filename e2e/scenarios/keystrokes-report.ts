@@ -216,7 +216,7 @@ function bytesSection({ modes, parameters: { editors } }: Summary): Section {
     modes.some(({ mode }) => isPeer(mode)) && 'Peers’ pages send the whole content at each key.',
     'Sizes exclude the framing of transport, HTTP and TLS. Over XHR the first is the body of the request; the second also includes the log’s number and time.',
   ]
-  return { title: 'What a key weighs', tables: [sizes], paragraphs: [sentences.filter(Boolean).join(' ')] }
+  return { title: 'Size of a keystroke', tables: [sizes], paragraphs: [sentences.filter(Boolean).join(' ')] }
 }
 
 function slowestSection({ samples }: Run): Section {
@@ -225,7 +225,7 @@ function slowestSection({ samples }: Run): Section {
     .toSorted((a, b) => transmissionMs(b) - transmissionMs(a))
     .slice(0, 5)
   return {
-    title: 'Samples that do not fit',
+    title: 'Slowest samples',
     tables: [
       table(
         'The five slowest samples',
@@ -242,7 +242,7 @@ function slowestSection({ samples }: Run): Section {
 
 function costSection({ modes }: Summary): Section {
   return {
-    title: 'What the server spent',
+    title: 'Server use',
     tables: [
       table(
         'Processor time over all turns of a mode, and the highest resident memory in them',

@@ -118,7 +118,7 @@ function outcomeSection(summary: ResilienceSummary): Section {
       ? 'every acknowledged message is in it once, under the acknowledged number, and every sender’s are in the sender’s order'
       : `${lost} acknowledged messages are missing, ${duplicated} are there again, ${reordered} are out of order, ${renumbered} have another number`
   return {
-    title: 'What came of it',
+    title: 'Results',
     tables: outcomeTables(summary),
     paragraphs: [
       'Accepted is what was acknowledged to its author; every accepted message is expected once in every window of its mode, including the author’s own. Lost is what had not arrived after the faults, when every window had been given time; duplicated and reordered are counted by the message’s id, its number in the log, and its sender’s own counter.',

@@ -256,7 +256,7 @@ export async function startCluster(
     get crashes() {
       return servers.flatMap(({ crashes }) => crashes)
     },
-    /** Starts of all servers together. */
+    /** Processes started so far, over all servers. */
     get life() {
       return servers.reduce((sum, { life }) => sum + life, 0)
     },

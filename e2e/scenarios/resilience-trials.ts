@@ -139,7 +139,7 @@ export const namedFaults = defineExperiment({
     subtitle: `, seed ${seed}`,
     sections: [
       {
-        title: 'What is missing, and who was told',
+        title: 'Missing messages, and who was told',
         tables: [trialTable(trials)],
         paragraphs: trials.flatMap(({ name, failures, traces }) =>
           failures.length === 0 ? [] : [`${name}: ${[...failures, ...traces.slice(0, 10)].join(' ')}`],
