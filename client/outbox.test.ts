@@ -468,7 +468,7 @@ test("saves each draft with the window's cursor at the time it was made", () => 
   assert.deepEqual(cursors, [null, 'life1:5'])
 })
 
-const taken = new RefusedError('id-taken', 'The log has another message with that id.')
+const taken = new RefusedError('id-taken', 'Sender "w1" has already used that id.')
 
 test('an edit whose id is taken is resent under a new id, and kept until stored', async () => {
   const browser = createBrowser()

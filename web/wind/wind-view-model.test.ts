@@ -87,7 +87,7 @@ describe('the panel', () => {
   })
 
   test('assumptions about a recorded log are stated beside its readings', () => {
-    const note = 'It is played at a made-up rate.'
+    const note = 'It is played at an assumed rate.'
     const sensor = { source: 'recorded', state: 'connected', sentence: 'Recorded wind.', note } as const
     assert.equal(modelWith({ sensor }).asideWords, note)
     assert.equal(modelWith({ sensor, reading: null }).asideWords, note)
