@@ -188,7 +188,7 @@ test('choosing a mode clears all failures', () => {
   assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
 })
 
-test('after a long outage, falls back to a lower mode that has worked', () => {
+test('a long outage leads back to the lower mode that worked', () => {
   const { lose, live } = start('websocket/1.1')
   lose(2)
   live(60_000)

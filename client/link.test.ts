@@ -52,7 +52,7 @@ test('continues in a new epoch of the same log', () => {
   assert.deepEqual([newest().cursor, heard.messages, heard.newLogs], ['life2:41', [41], 0])
 })
 
-test('resumes from its position; before the first message, from the cursor of the welcome', () => {
+test('resumes from its position; before the first message, from the start of the log', () => {
   const { time, newest, streams } = openLink()
   newest().welcome({ cursor: 'life1:7' })
   newest().end()

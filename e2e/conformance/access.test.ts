@@ -121,7 +121,7 @@ for (const mode of modes) {
 }
 
 for (const version of httpVersions) {
-  test(`HTTP/${version}: a reader's write is refused before more of the body than a probe has arrived`, async (t) => {
+  test(`HTTP/${version}: a reader's body larger than a probe is refused before all of it has arrived`, async (t) => {
     const http = connectHttp(version, server.origin[version], server.ca, reader)
     t.after(http.close)
     const bodies = [new PassThrough(), new PassThrough()]

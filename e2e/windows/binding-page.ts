@@ -66,7 +66,7 @@ class FrameDoor {
     Y.applyUpdate(this.#here().doc, update, 'log')
   }
 
-  /** Lets time pass on the page's clock between two actions. */
+  /** Lets time pass on the page's clock, then focuses the editable. */
   focus(passedMs: number): void {
     clock.now += passedMs
     this.#here().root.focus()

@@ -22,7 +22,7 @@ interface PageActionsOptions {
   readonly loadView: (name: ViewName) => Promise<void>
 }
 
-const noRoom = 'There is no room for another unsent change; rename it once the earlier ones are stored.'
+const noRoom = 'There is no room for another unsent change; set the name once the earlier ones are stored.'
 
 export class PageActions {
   readonly #options: PageActionsOptions
